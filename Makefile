@@ -1,0 +1,64 @@
+# Every target does its own set-up. `make help` lists them.
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+.PHONY: help setup agent fixtures demo test test-quick check format lock clean
+
+PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3; do \
+	command -v $$p >/dev/null 2>&1 && $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
+UV_VERSION := 0.13.8
+BIN := .venv/bin
+# uv must use the interpreter of .venv and never download one.
+UV := UV_PYTHON_DOWNLOADS=never UV_PYTHON=$(CURDIR)/.venv/bin/python VIRTUAL_ENV=$(CURDIR)/.venv $(BIN)/uv --quiet
+
+# What the agent is compiled with, and the stock db_bench that tests and demo run.
+AGENT_PACKAGES := g++ cmake make binutils librocksdb-dev nlohmann-json3-dev libboost-dev
+DB_BENCH_PACKAGES := rocksdb-tools
+FIXTURES := .cache/fixtures
+
+help: ## this list
+	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):[^#]*## (.*)/  make \1\t\2/' | expand -t 20
+
+setup: .venv/.ready ## the virtual environment in .venv, with adocd and adocctl in .venv/bin
+
+.venv/.ready: pyproject.toml requirements.lock
+	@[ -n "$(PYTHON)" ] || ./.ci/install-packages python3 python3-venv
+	@$(or $(PYTHON),python3) -c 'import venv, ensurepip' 2>/dev/null || ./.ci/install-packages python3-venv
+	@echo "Setting up .venv"
+	@$(or $(PYTHON),python3) -m venv --clear .venv
+	@$(BIN)/python -m pip --quiet --disable-pip-version-check install uv==$(UV_VERSION)
+	@$(UV) pip install --require-hashes -r requirements.lock
+	@$(UV) pip install --no-deps --no-build-isolation --editable .
+	@touch $@
+
+agent: setup ## the native agent, for this machine's librocksdb
+	@./.ci/install-packages $(AGENT_PACKAGES)
+	@$(BIN)/adocd agent build
+
+demo: agent ## stock db_bench on this machine, without and with control, live
+	@./.ci/install-packages $(DB_BENCH_PACKAGES)
+	@$(BIN)/adocd demo --on db_bench
+
+fixtures: agent
+	@./.ci/install-packages $(DB_BENCH_PACKAGES)
+	@cmake -S tests/native_programs -B $(FIXTURES) -DCMAKE_BUILD_TYPE=Release >/dev/null
+	@cmake --build $(FIXTURES) --parallel 2 >/dev/null
+
+check: setup ## format, lint, strict types, arrows
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-cache
+
+format: setup ## format and fix what can be fixed
+	@$(BIN)/ruff format .
+	@$(BIN)/ruff check --fix .
+
+test: check fixtures ## everything CI runs
+	@$(BIN)/python -m pytest
+
+lock: setup ## requirements.lock anew from pyproject.toml (no address of an index in it)
+	@$(UV) pip compile pyproject.toml --group dev --generate-hashes --no-emit-index-url --no-annotate \
+		--custom-compile-command "make lock" --python-version 3.11 --output-file requirements.lock >/dev/null
+
+clean: ## what set-up and builds made
+	rm -rf .venv .cache build dist

@@ -1,0 +1,1 @@
+"""REST, metrics and the page."""

@@ -1,0 +1,62 @@
+"""A blocking client of the daemon's REST, for terminal programs."""
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+from adocd.targets.errors import TargetError
+from adocd.targets.http import UnixHttpConnection
+
+_TIMEOUT_S = 15.0
+
+
+class NoDaemon(Exception):
+    """No daemon answers at the socket; one sentence."""
+
+
+class RestError(Exception):
+    """The daemon refused; its problem's sentence and status."""
+
+    def __init__(self, status: int, detail: str) -> None:
+        super().__init__(detail)
+        self.status = status
+
+
+class RestClient:
+    """Calls the daemon on its Unix socket."""
+
+    def __init__(self, daemon_socket: Path) -> None:
+        self._socket = daemon_socket
+
+    def get(self, path: str, **query: str | int) -> Any:
+        """Read; raises NoDaemon or RestError."""
+        return self._call("GET", path, query=query)
+
+    def put(self, path: str, body: object) -> Any:
+        """Set; raises NoDaemon or RestError."""
+        return self._call("PUT", path, body=body)
+
+    def post(self, path: str) -> Any:
+        """Do; raises NoDaemon or RestError."""
+        return self._call("POST", path)
+
+    def _call(self, method: str, path: str, **request: Any) -> Any:
+        async def exchange() -> tuple[int, bytes]:
+            connection = UnixHttpConnection(self._socket)
+            try:
+                return await connection.request(method, path, timeout_s=_TIMEOUT_S, **request)
+            finally:
+                await connection.close()
+
+        try:
+            status, body = asyncio.run(exchange())
+        except TargetError as error:
+            raise NoDaemon(
+                f"no daemon answers at {self._socket} ({error}); start one by `adocd serve`, "
+                "or say by ADOCD_RUN_DIR where it runs"
+            ) from None
+        content = json.loads(body)
+        if status >= 400:
+            raise RestError(status, content["detail"])
+        return content

@@ -1,0 +1,139 @@
+"""The daemon's own REST API, on its Unix socket: everything can be read and done here."""
+
+import os
+from typing import Annotated, Any
+
+from fastapi import FastAPI, Query
+
+from adocd import __version__
+from adocd.api import problems, views
+from adocd.api.problems import Problem, ProblemError
+from adocd.controllers import registry
+from adocd.daemon.fleet import Fleet
+from adocd.daemon.target_loop import TargetLoop
+from adocd.targets.errors import TargetError
+
+_ERRORS: dict[int | str, dict[str, Any]] = {
+    status: {"model": Problem, "description": description, "content": {"application/problem+json": {}}}
+    for status, description in {
+        404: "No such target",
+        409: "The target cannot do that now",
+        422: "The request makes no sense",
+    }.items()
+}
+
+
+_RESTORED = "an operator restored the originals; set a policy to go on"
+
+
+def make_app(fleet: Fleet) -> FastAPI:
+    """Build the application over a fleet."""
+    app = FastAPI(title="adocd", version=__version__, description="Keeps RocksDB out of write stalls.")
+    problems.install(app)
+    _health(app, fleet)
+    _targets(app, fleet)
+    _policy(app, fleet)
+    _restore(app, fleet)
+    return app
+
+
+def _loop(fleet: Fleet, target: str) -> TargetLoop:
+    """Find a target by its id or the beginning of it."""
+    found = [loop for loop in fleet.loops.values() if loop.id.startswith(target)]
+    if len(found) == 1:
+        return found[0]
+    what = "no target" if not found else "more than one target"
+    raise ProblemError(404, f"{what} has an id that begins with {target!r}; GET /v1/targets lists them")
+
+
+def _health(app: FastAPI, fleet: Fleet) -> None:
+    @app.get("/healthz", summary="Whether the daemon is alive")
+    async def healthz() -> views.HealthView:
+        return views.HealthView(status="ok", version=__version__, pid=os.getpid(), targets=len(fleet.loops))
+
+    @app.get("/v1/controllers", summary="The control laws a policy can name")
+    async def controllers() -> views.ControllersView:
+        return views.ControllersView(
+            controllers=[
+                views.ControllerView(
+                    name=law.name,
+                    summary=law.summary,
+                    source=law.source,
+                    period_s=law.period_s,
+                    knobs=sorted(law.knobs),
+                    parameters={name: field.default for name, field in law.parameters_model.model_fields.items()},
+                    default=law.name == registry.DEFAULT,
+                )
+                for law in registry.LAWS.values()
+            ]
+        )
+
+
+def _targets(app: FastAPI, fleet: Fleet) -> None:
+    @app.get("/v1/targets", summary="All targets")
+    async def targets() -> views.TargetsView:
+        return views.TargetsView(targets=[views.target(loop) for loop in fleet.loops.values()], problems=fleet.problems)
+
+    @app.get("/v1/targets/{target}", summary="One target", responses=_ERRORS)
+    async def target(target: str) -> views.TargetDetailView:
+        return views.target_detail(_loop(fleet, target))
+
+    @app.get("/v1/targets/{target}/samples", summary="Its samples, oldest first", responses=_ERRORS)
+    async def samples(
+        target: str,
+        after: Annotated[int, Query(ge=0, description="only those with a larger sequence number")] = 0,
+        session: Annotated[str | None, Query(description="only those of this session")] = None,
+    ) -> views.SamplesView:
+        loop = _loop(fleet, target)
+        return views.SamplesView(
+            samples=[s for s in loop.samples if s.sequence > after and session in (None, s.session)]
+        )
+
+    @app.get("/v1/targets/{target}/decisions", summary="Its decisions, oldest first", responses=_ERRORS)
+    async def decisions(
+        target: str,
+        limit: Annotated[int, Query(ge=1, le=1000, description="at most so many, the last ones")] = 100,
+    ) -> views.DecisionsView:
+        records = list(_loop(fleet, target).decisions)
+        return views.DecisionsView(decisions=records[-limit:])
+
+
+def _policy(app: FastAPI, fleet: Fleet) -> None:
+    @app.get("/v1/targets/{target}/policy", summary="Its policy", responses=_ERRORS)
+    async def policy(target: str) -> views.PolicyView:
+        return views.PolicyView.of(_loop(fleet, target).policy)
+
+    @app.put("/v1/targets/{target}/policy", summary="Set its policy; ends a pause", responses=_ERRORS)
+    async def set_policy(target: str, policy: views.PolicyView) -> views.PolicyView:
+        loop = _loop(fleet, target)
+        wanted = policy.policy()
+        try:
+            controller = registry.create(wanted)
+        except registry.PolicyError as error:
+            raise ProblemError(422, str(error)) from None
+        last = loop.samples[-1] if loop.samples else None
+        if last is not None and (why := controller.unfit(last)) is not None:
+            raise ProblemError(409, f"{wanted.controller} cannot work on {loop.path}: {why}")
+        loop.set_policy(wanted)
+        return views.PolicyView.of(loop.policy)
+
+
+def _restore(app: FastAPI, fleet: Fleet) -> None:
+    async def restored(loops: list[TargetLoop]) -> views.RestoredView:
+        answer = views.RestoredView(restored={}, failed={})
+        for loop in loops:
+            try:
+                answer.restored[loop.id] = await loop.restore(
+                    "an operator restored the originals; set a policy to go on"
+                )
+            except TargetError as error:
+                answer.failed[loop.id] = str(error)
+        return answer
+
+    @app.post("/v1/targets/{target}/restore", summary="Restore its originals and pause", responses=_ERRORS)
+    async def restore(target: str) -> views.RestoredView:
+        return await restored([_loop(fleet, target)])
+
+    @app.post("/v1/restore", summary="Restore the originals of all targets and pause them")
+    async def restore_all() -> views.RestoredView:
+        return await restored([loop for loop in fleet.loops.values() if loop.session is not None])

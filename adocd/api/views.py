@@ -1,0 +1,174 @@
+"""What REST shows of the daemon's state."""
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from adocd.daemon.config import ParameterValue
+from adocd.daemon.records import DecisionRecord
+from adocd.daemon.target_loop import State, TargetLoop
+from adocd.model.policy import Policy
+from adocd.model.sample import Sample
+from adocd.model.snapshot import Lease, OptionValues, Restore
+from adocd.targets.base import Capabilities, Info
+
+
+class PolicyView(BaseModel):
+    """A policy, as it is read and as it is set."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    controller: str = Field(examples=["adoc"])
+    parameters: dict[str, ParameterValue] = Field(default_factory=dict, examples=[{"threads_max": 8}])
+    dry_run: bool = False
+
+    @classmethod
+    def of(cls, policy: Policy) -> "PolicyView":
+        """Show a policy."""
+        return cls(controller=policy.controller, parameters=dict(policy.parameters), dry_run=policy.dry_run)
+
+    def policy(self) -> Policy:
+        """Make the policy."""
+        return Policy(self.controller, self.parameters, self.dry_run)
+
+
+class ProcessView(BaseModel):
+    """The process a target lives in."""
+
+    host: str
+    pid: int
+    program: str
+    user: str
+    rocksdb_version: str
+    agent: str
+    protocol: str
+
+    @classmethod
+    def of(cls, info: Info) -> "ProcessView":
+        """Show a process."""
+        return cls(
+            host=info.host,
+            pid=info.pid,
+            program=info.program,
+            user=info.user,
+            rocksdb_version=info.rocksdb_version,
+            agent=f"{info.agent.kind} {info.agent.version}",
+            protocol=info.protocol,
+        )
+
+
+class TargetView(BaseModel):
+    """One line of the list of targets."""
+
+    id: str
+    path: str
+    state: State
+    process: ProcessView | None
+    policy: PolicyView
+    paused: str | None
+    sentence: str = Field(description="what the last cycle saw and did")
+    writes_per_s: float | None
+    condition: str | None
+    decisions: int = Field(description="how many were taken since the daemon began")
+
+
+class TargetDetailView(TargetView):
+    """One target with its last sample, options and last decision."""
+
+    session: str | None
+    column_families: list[str]
+    capabilities: Capabilities | None
+    added_options: dict[str, str] = Field(description="what the agent added to the host's options at open")
+    sample: Sample | None
+    options: OptionValues | None
+    originals: OptionValues | None
+    lease: Lease | None
+    restore: Restore | None
+    last_decision: DecisionRecord | None
+
+
+class TargetsView(BaseModel):
+    """All targets, and what is wrong with sockets that are none."""
+
+    targets: list[TargetView]
+    problems: dict[str, str]
+
+
+class SamplesView(BaseModel):
+    """Samples, oldest first."""
+
+    samples: list[Sample]
+
+
+class DecisionsView(BaseModel):
+    """Decisions, oldest first."""
+
+    decisions: list[DecisionRecord]
+
+
+class ControllerView(BaseModel):
+    """A control law that a policy can name."""
+
+    name: str
+    summary: str
+    source: str
+    period_s: float
+    knobs: list[str]
+    parameters: dict[str, ParameterValue] = Field(description="every parameter with its default")
+    default: bool
+
+
+class ControllersView(BaseModel):
+    """All laws."""
+
+    controllers: list[ControllerView]
+
+
+class RestoredView(BaseModel):
+    """How far a restore is, by target id; `failed` says in one sentence why one could not be asked for."""
+
+    restored: dict[str, Restore]
+    failed: dict[str, str]
+
+
+class HealthView(BaseModel):
+    """The daemon is alive."""
+
+    status: str
+    version: str
+    pid: int
+    targets: int
+
+
+def target(loop: TargetLoop) -> TargetView:
+    """Show one target in a list."""
+    last = loop.samples[-1] if loop.samples and loop.state == "attached" else None
+    return TargetView(
+        id=loop.id,
+        path=loop.path,
+        state=loop.state,
+        process=None if loop.info is None else ProcessView.of(loop.info),
+        policy=PolicyView.of(loop.policy),
+        paused=loop.paused,
+        sentence=loop.sentence,
+        writes_per_s=None if last is None else last.writes_per_s,
+        condition=None if last is None else last.condition,
+        decisions=loop.decisions.count,
+    )
+
+
+def target_detail(loop: TargetLoop) -> TargetDetailView:
+    """Show all of one target."""
+    session, snapshot = loop.session, loop.snapshot
+    detail = None if session is None else session.detail
+    return TargetDetailView(
+        **dict(target(loop)),
+        session=None if detail is None else detail.session,
+        column_families=[] if detail is None else list(detail.column_families),
+        capabilities=None if detail is None else detail.capabilities,
+        added_options={} if detail is None else dict(detail.added_options),
+        sample=loop.samples[-1] if loop.samples else None,
+        options=None if snapshot is None else snapshot.options,
+        originals=None if detail is None else detail.originals,
+        lease=None if snapshot is None else snapshot.lease,
+        restore=None if snapshot is None else snapshot.restore,
+        last_decision=loop.decisions.last,
+    )

@@ -1,0 +1,1 @@
+"""adocd and adocctl: the terminal."""

@@ -1,0 +1,154 @@
+"""The command `adocctl`: an operator's terminal, a client of the daemon's REST."""
+
+import asyncio
+from dataclasses import asdict
+from typing import Annotated, Any, NoReturn
+
+import typer
+
+from adocd import __version__
+from adocd.api.client import NoDaemon, RestClient
+from adocd.cli import exits, show
+from adocd.cli.exits import EPILOG, Exit, fail
+from adocd.cli.panic import restore_without_daemon
+from adocd.cli.parameters import parse_parameters
+from adocd.targets import run_dir
+
+app = typer.Typer(
+    help="See and steer what adocd does. Panic: adocctl restore --all",
+    epilog=EPILOG,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+
+Json = Annotated[bool, typer.Option("--json", help="Machine-readable output.")]
+TargetName = Annotated[
+    str | None,
+    typer.Argument(metavar="[TARGET]", help="Its id, path, or part of one; none where there is only one."),
+]  # fmt: skip
+
+
+def main() -> NoReturn:
+    """Run the command."""
+    exits.run(app, "adocctl")
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"adocctl {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Show it.")] = False,
+) -> None:
+    del version
+
+
+@app.command(epilog=EPILOG)
+def targets(as_json: Json = False) -> None:
+    """List all targets."""
+    listed = _daemon().get("/v1/targets")
+    show.json_or(as_json, listed, show.targets)
+
+
+@app.command(epilog=EPILOG)
+def status(target: TargetName = None, as_json: Json = False) -> None:
+    """Show one target: what it suffers from, what its options are, what was done last and why."""
+    daemon = _daemon()
+    detail = daemon.get(f"/v1/targets/{_id(daemon, target)}")
+    show.json_or(as_json, detail, show.status)
+
+
+@app.command(epilog=EPILOG)
+def controllers(as_json: Json = False) -> None:
+    """List the control laws that a policy can name."""
+    listed = _daemon().get("/v1/controllers")["controllers"]
+    show.json_or(as_json, listed, show.controllers)
+
+
+@app.command(name="set-policy", epilog=EPILOG)
+def set_policy(
+    controller: Annotated[str, typer.Argument(help="A control law; `adocctl controllers` lists them.")],
+    target: TargetName = None,
+    parameter: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A parameter of the law; repeatable.")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Decide and log, but change nothing.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Set a target's control law: adocctl set-policy adoc --set threads_max=8."""
+    daemon = _daemon()
+    wanted = {"controller": controller, "parameters": parse_parameters(parameter or []), "dry_run": dry_run}
+    policy = daemon.put(f"/v1/targets/{_id(daemon, target)}/policy", wanted)
+    show.json_or(as_json, policy, show.policy)
+
+
+@app.command(epilog=EPILOG)
+def decisions(
+    target: TargetName = None,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="The last so many.")] = 20,
+    as_json: Json = False,
+) -> None:
+    """Show a target's last decisions: what was seen, which rule fired, what was set and what became of it."""
+    daemon = _daemon()
+    answer = daemon.get(f"/v1/targets/{_id(daemon, target)}/decisions", limit=limit)
+    show.json_or(as_json, answer["decisions"], show.decisions)
+
+
+@app.command(epilog=EPILOG)
+def restore(
+    target: TargetName = None,
+    everything: Annotated[bool, typer.Option("--all", help="All targets.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Restore the original options now, and leave them alone until a policy is set again.
+
+    Works without a daemon too: then the agents are told directly.
+    """
+    if everything == (target is not None):
+        fail("say which target to restore, or --all", Exit.USAGE)
+    daemon = _daemon()
+    try:
+        path = "/v1/restore" if everything else f"/v1/targets/{_id(daemon, target)}/restore"
+        answer = daemon.post(path)
+    except NoDaemon:
+        answer = _restore_directly(None if everything else target)
+    show.json_or(as_json, answer, show.restored)
+    if answer["failed"]:
+        raise typer.Exit(Exit.FAILED)
+
+
+def _restore_directly(target: str | None) -> dict[str, Any]:
+    result = asyncio.run(restore_without_daemon(run_dir.run_dir(), target))
+    if not result.restored and not result.failed:
+        what = "no database" if target is None else f"no database that {target!r} names"
+        fail(f"no daemon answers, and {what} has an agent in {run_dir.run_dir()}", Exit.NO_TARGET)
+    return asdict(result)
+
+
+def _daemon() -> RestClient:
+    return RestClient(run_dir.daemon_socket(run_dir.run_dir()))
+
+
+def _id(daemon: RestClient, name: str | None) -> str:
+    """Find the target that is meant, or say which there are."""
+    known = daemon.get("/v1/targets")["targets"]
+    if name is None:
+        found = known
+    else:
+        found = [t for t in known if name in (t["id"], t["path"])] or [
+            t for t in known if t["id"].startswith(name) or t["path"].endswith(f"/{name}")
+        ]
+    if len(found) == 1:
+        return str(found[0]["id"])
+    if not known:
+        fail(
+            "there is no target: no database with an agent is open (adocd exec -- PROGRAM starts one)",
+            Exit.NO_TARGET,
+        )
+    listed = ", ".join(f"{t['id']} ({t['path']})" for t in known)
+    if not found:
+        fail(f"there is no target {name!r}; there are {listed}", Exit.NO_TARGET)
+    fail(f"say which target is meant: {listed}", Exit.USAGE)

@@ -1,0 +1,199 @@
+"""The command `adocd`: the daemon, and everything beside an operator's work."""
+
+import json
+import logging
+from pathlib import Path
+from typing import Annotated, NoReturn
+
+import typer
+
+from adocd import __version__
+from adocd.cli import exits, native, program, serve
+from adocd.cli.exits import EPILOG, Exit, fail
+from adocd.cli.parameters import parse_parameters
+from adocd.controllers import registry
+from adocd.daemon import config as configuration
+from adocd.daemon.config import Config
+from adocd.model.policy import Policy
+from adocd.targets import run_dir
+
+app = typer.Typer(
+    help="Keeps RocksDB out of write stalls, from outside the database process.",
+    epilog=EPILOG,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+agent_app = typer.Typer(help="The native agent for this machine's librocksdb.", no_args_is_help=True)
+app.add_typer(agent_app, name="agent")
+
+_SYSTEM_CONFIG = Path("/etc/adocd/adocd.toml")
+Json = Annotated[bool, typer.Option("--json", help="Machine-readable output.")]
+
+
+def main() -> NoReturn:
+    """Run the command."""
+    exits.run(app, "adocd")
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"adocd {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Show it.")] = False,
+) -> None:
+    del version
+
+
+@app.command(name="serve", epilog=EPILOG)
+def serve_command(
+    policy: Annotated[str | None, typer.Option(help="Control law for every target.")] = None,
+    parameter: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A parameter of that law; repeatable.")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Decide and log, but change nothing.")] = False,
+    port: Annotated[
+        int | None, typer.Option(min=0, max=65535, help="Also serve read-only on this loopback port (0: any).")
+    ] = None,
+    config: Annotated[Path | None, typer.Option("--config", help=f"Default: {_SYSTEM_CONFIG} where it exists.")] = None,
+    agent: Annotated[
+        list[Path] | None, typer.Option(help="Attach to the agent at this socket only; repeatable.")
+    ] = None,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log what every cycle sees.")] = False,
+) -> None:
+    """Attach to every database whose agent is in the run directory, and apply the policy.
+
+    Without --policy and configuration the policy is `fixed`: it watches and changes nothing. On SIGINT or SIGTERM
+    every option that was changed is restored.
+    """
+    _log_to_stderr(verbose)
+    settings = _load(config or (_SYSTEM_CONFIG if _SYSTEM_CONFIG.is_file() else None))
+    chosen = _chosen_policy(settings, policy, parameter or [], dry_run)
+    directory = settings.daemon.run_dir or run_dir.run_dir()
+    try:
+        serve.run(serve.Serve(settings, directory, chosen, tuple(agent or ()), port))
+    except serve.CannotServe as error:
+        fail(str(error), Exit.FAILED)
+
+
+@app.command(
+    name="exec",
+    epilog=EPILOG,
+    context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "allow_interspersed_args": False},
+)
+def exec_command(
+    command: Annotated[list[str], typer.Argument(metavar="PROGRAM [ARGUMENT]...", help="What to start.")],
+    statistics: Annotated[
+        str | None, typer.Option(help="Statistics that the agent adds at open: none, tickers or all.")
+    ] = None,
+    rate_limiter: Annotated[
+        int | None,
+        typer.Option("--rate-limiter", min=1, metavar="BYTES_PER_S", help="Add a rate limiter at open (see README)."),
+    ] = None,
+) -> None:
+    """Start a program with the native agent preloaded: adocd exec -- db_bench --benchmarks=fillrandom.
+
+    The program's exit status is passed on. If it succeeds without ever having opened a database through
+    librocksdb, that is said and the exit code is 7.
+    """
+    if statistics not in (None, "none", "tickers", "all"):
+        fail(f"--statistics is none, tickers or all, not {statistics!r}", Exit.USAGE)
+    try:
+        ended = program.run(command, program.AgentSettings(statistics, rate_limiter))
+    except (program.CannotAttach, native.NativeAgentError) as error:
+        fail(str(error), Exit.NO_AGENT)
+    if ended.status == 0 and not ended.opened:
+        fail(
+            f"{command[0]} ended without opening a RocksDB database through librocksdb.so, so there was nothing "
+            "to attach to; if it uses RocksDB, it is linked to it statically",
+            Exit.NEVER_OPENED,
+        )
+    raise typer.Exit(ended.status)
+
+
+@app.command(name="check-config", epilog=EPILOG)
+def check_config(
+    file: Annotated[Path, typer.Argument(help="A configuration file.")] = _SYSTEM_CONFIG, as_json: Json = False
+) -> None:
+    """Check a configuration file and show what is in force, defaults included."""
+    settings = _load(file)
+    if as_json:
+        typer.echo(settings.model_dump_json())
+    else:
+        typer.echo(f"{file} is good. In force:")
+        typer.echo(json.dumps(settings.model_dump(mode="json"), indent=2))
+
+
+@agent_app.command()
+def build(
+    output: Annotated[Path | None, typer.Option(help="Write the library to this file instead.")] = None,
+    rocksdb: Annotated[Path | None, typer.Option(help="For this librocksdb.so; default: the linker's.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Compile the agent for this machine's librocksdb."""
+    try:
+        library = native.rocksdb(rocksdb)
+        path = native.build(library, output)
+    except native.NativeAgentError as error:
+        fail(str(error), Exit.NO_AGENT)
+    _show_agent(path, library, as_json)
+
+
+@agent_app.command()
+def path(
+    rocksdb: Annotated[Path | None, typer.Option(help="For this librocksdb.so; default: the linker's.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Say where the agent for this machine's librocksdb is."""
+    try:
+        library = native.rocksdb(rocksdb)
+        found = native.find(library)
+    except native.NativeAgentError as error:
+        fail(str(error), Exit.NO_AGENT)
+    _show_agent(found, library, as_json)
+
+
+def _show_agent(path: Path, library: native.RocksDb, as_json: bool) -> None:
+    if as_json:
+        shown = {"agent": str(path), "rocksdb": str(library.path), "rocksdb_build_id": library.build_id}
+        typer.echo(json.dumps(shown))
+    else:
+        typer.echo(str(path))
+
+
+def _load(file: Path | None) -> Config:
+    if file is None:
+        return Config()
+    try:
+        return configuration.load(file)
+    except configuration.ConfigError as error:
+        fail(str(error), Exit.USAGE)
+
+
+def _chosen_policy(settings: Config, name: str | None, parameters: list[str], dry_run: bool) -> Policy | None:
+    """Read the policy off the command line; None where it leaves the choice to the configuration."""
+    if name is None and not parameters and not dry_run:
+        return None
+    base = settings.policy.policy()
+    chosen = Policy(
+        name or base.controller,
+        parse_parameters(parameters) if name is not None else dict(base.parameters) | parse_parameters(parameters),
+        dry_run or base.dry_run,
+    )
+    try:
+        registry.create(chosen)
+    except registry.PolicyError as error:
+        fail(str(error), Exit.USAGE)
+    return chosen
+
+
+def _log_to_stderr(verbose: bool) -> None:
+    logging.basicConfig(
+        level=logging.DEBUG if verbose else logging.INFO, format="%(asctime)s %(levelname)s %(message)s"
+    )
+    logging.getLogger("uvicorn").setLevel(logging.WARNING)
+    logging.getLogger("asyncio").setLevel(logging.WARNING)

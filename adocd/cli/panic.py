@@ -1,0 +1,52 @@
+"""Restoring without a daemon: the agents own the originals and the way back, so they can be told directly."""
+
+import asyncio
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from adocd.targets.agent import Agent
+from adocd.targets.base import Database
+from adocd.targets.errors import TargetError
+from adocd.targets.run_dir import agent_sockets
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """How far each restore is, by target id, and what failed."""
+
+    restored: dict[str, dict[str, object]] = field(default_factory=dict)
+    failed: dict[str, str] = field(default_factory=dict)
+
+
+async def restore_without_daemon(run_dir: Path, target: str | None) -> Restored:
+    """Revoke every lease, or that on `target` (id, beginning of one, path), by the agents in `run_dir`."""
+    result = Restored()
+    await asyncio.gather(*(_restore_all_of(Agent(socket), target, result) for socket in agent_sockets(run_dir)))
+    return result
+
+
+async def _restore_all_of(agent: Agent, name: str | None, result: Restored) -> None:
+    try:
+        await agent.info()
+        for database in await agent.databases():
+            if name is None or _is(database, name):
+                await _restore(agent, database, result)
+    except TargetError as error:
+        if name is None:
+            result.failed[str(agent.socket)] = str(error)
+    finally:
+        await agent.close()
+
+
+async def _restore(agent: Agent, database: Database, result: Restored) -> None:
+    target = agent.target(database)
+    try:
+        result.restored[database.id] = asdict(await target.revoke_lease())
+    except TargetError as error:
+        result.failed[database.id] = str(error)
+    finally:
+        await target.close()
+
+
+def _is(database: Database, name: str) -> bool:
+    return database.id.startswith(name) or database.path == name or database.path.endswith(f"/{name}")

@@ -1,0 +1,198 @@
+"""How adocctl shows things to a person."""
+
+import json
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+MIB = 1 << 20
+_console = Console(highlight=False, soft_wrap=True)
+
+
+def json_or(as_json: bool, content: Any, for_a_person: Callable[[Any], None]) -> None:
+    """Print the content as one line of JSON, or as a person wants it."""
+    if as_json:
+        typer.echo(json.dumps(content))
+    else:
+        for_a_person(content)
+
+
+def targets(listed: dict[str, Any]) -> None:
+    """Show the list of targets and the sockets that are none."""
+    if listed["targets"]:
+        table = _table("target", "path", "program", "state", "policy", "writes/s", "writes are", "decisions")
+        for t in listed["targets"]:
+            process = t["process"]
+            table.add_row(
+                t["id"],
+                t["path"],
+                f"{process['program']} ({process['pid']})" if process else "-",
+                t["state"],
+                _policy(t),
+                _number(t["writes_per_s"]),
+                t["condition"] or "-",
+                str(t["decisions"]),
+            )
+        _console.print(table)
+    else:
+        _console.print("No target: no database with an agent is open. Start a program by: adocd exec -- PROGRAM")
+    for socket, problem in listed["problems"].items():
+        _console.print(f"{socket}: {problem}")
+
+
+def status(t: dict[str, Any]) -> None:
+    """Show one target."""
+    process, sample = t["process"], t["sample"]
+    facts = _facts()
+    facts.add_row("target", f"{t['id']}  {t['path']}")
+    if process:
+        facts.add_row("process", f"{process['program']} {process['pid']}, RocksDB {process['rocksdb_version']}")
+    facts.add_row("state", t["state"])
+    facts.add_row("policy", _policy(t))
+    facts.add_row("last cycle", t["sentence"])
+    if t["lease"]:
+        facts.add_row("lease", f"{t['lease']['holder']}, expires in {t['lease']['expires_in_s']:.1f} s")
+    if t["restore"] and t["restore"]["state"] in ("running", "waiting"):
+        facts.add_row("restore", f"{t['restore']['state']}, {t['restore']['steps_left']} steps left")
+    if sample:
+        _sample_facts(facts, sample)
+    for scope, name, now, original in _changed(t):
+        facts.add_row(f"changed in {scope}", f"{name} = {now} (originally {original})")
+    _console.print(facts)
+    if t["last_decision"]:
+        _console.print()
+        decisions([t["last_decision"]])
+
+
+def _sample_facts(facts: Table, sample: dict[str, Any]) -> None:
+    facts.add_row("writes", f"{_number(sample['writes_per_s'])}/s, {_mib(sample['written_bytes_per_s'])}/s")
+    facts.add_row(
+        "stalls",
+        f"writers waited {_percent(sample['stalled_fraction'])} of the last {sample['interval_s']:.1f} s; "
+        f"stopped {_percent(sample['stopped_fraction'])}, delayed {_percent(sample['delayed_fraction'])}; "
+        f"now {sample['condition']}",
+    )
+    facts.add_row("overflow", ", ".join(sample["overflow"]) or "none")
+    facts.add_row("background jobs", str(sample["background_jobs"] or "set by old options, the knob is dead"))
+    for cf in sample["column_families"]:
+        options = cf["options"]
+        facts.add_row(
+            cf["name"],
+            f"{cf['l0_files']} L0 files (slowdown at {options['level0_slowdown_writes_trigger']}), "
+            f"{cf['immutable_memtables']} immutable memtables, batch {_mib(options['write_buffer_size_bytes'])}, "
+            f"pending compaction {_mib(cf['pending_compaction_bytes'])}",
+        )
+
+
+def decisions(records: list[dict[str, Any]]) -> None:
+    """Show decisions, oldest first."""
+    if not records:
+        _console.print("No decision was taken yet.")
+        return
+    table = _table("#", "time", "rule", "set", "because", "outcome")
+    for record in records:
+        notes = [record["outcome"], *record["guards"], *([record["detail"]] if record["detail"] else [])]
+        table.add_row(
+            str(record["sequence"]),
+            f"{datetime.fromtimestamp(record['unix_s']).astimezone():%H:%M:%S}",
+            record["rule"],
+            "\n".join(_setting(s) for s in record["settings"]) or "-",
+            record["signal"],
+            "\n".join(notes),
+        )
+    _console.print(table)
+
+
+def controllers(laws: list[dict[str, Any]]) -> None:
+    """Show the control laws and their parameters."""
+    table = _table("law", "what it does", "source", "turns", "parameters")
+    for law in laws:
+        table.add_row(
+            f"{law['name']} (default)" if law["default"] else law["name"],
+            law["summary"],
+            law["source"],
+            ", ".join(law["knobs"]) or "nothing",
+            "\n".join(f"{name}={value}" for name, value in law["parameters"].items()) or "-",
+        )
+    _console.print(table)
+
+
+def policy(content: dict[str, Any]) -> None:
+    """Show a policy that was set."""
+    _console.print(f"The policy is now {_policy({'policy': content, 'paused': None})}")
+
+
+def restored(answer: dict[str, Any]) -> None:
+    """Show how far restores are."""
+    for target, restore in answer["restored"].items():
+        words = {
+            "none": "nothing was changed, nothing to restore",
+            "done": "the originals are back",
+        }.get(restore["state"], f"restoring, {restore['steps_left']} steps left")
+        waiting = f", waiting for {restore['waiting_for']}" if restore["waiting_for"] else ""
+        _console.print(f"{target}: {words}{waiting}")
+    for target, reason in answer["failed"].items():
+        _console.print(f"{target}: FAILED: {reason}")
+    if not answer["restored"] and not answer["failed"]:
+        _console.print("No database is open, so there is nothing to restore.")
+
+
+def _changed(t: dict[str, Any]) -> list[tuple[str, str, str, str]]:
+    """List the options that differ from their originals: scope, name, value now, original value."""
+    now, then = t["options"], t["originals"]
+    if now is None or then is None:
+        return []
+    scopes = [("database", now["database"], then["database"])]
+    scopes += [(name, now["column_families"].get(name, {}), old) for name, old in then["column_families"].items()]
+    return [
+        (scope, name, current[name], old)
+        for scope, current, originals in scopes
+        for name, old in originals.items()
+        if name in current and current[name] != old
+    ]
+
+
+def _policy(t: dict[str, Any]) -> str:
+    chosen = t["policy"]
+    words = [chosen["controller"], *(f"{name}={value}" for name, value in chosen["parameters"].items())]
+    if chosen["dry_run"]:
+        words.append("(dry run)")
+    if t["paused"]:
+        words.append(f"(paused: {t['paused']})")
+    return " ".join(words)
+
+
+def _setting(setting: dict[str, Any]) -> str:
+    value = _mib(setting["value"]) if setting["knob"] == "batch_size" else str(setting["value"])
+    family = f" ({setting['column_family']})" if setting["column_family"] else ""
+    return f"{setting['knob']} {value}{family}"
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:,.0f}"
+
+
+def _mib(value: float | None) -> str:
+    return "-" if value is None else f"{value / MIB:,.0f} MiB"
+
+
+def _percent(value: float | None) -> str:
+    return "-" if value is None else f"{value:.0%}"
+
+
+def _table(*columns: str) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    return table
+
+
+def _facts() -> Table:
+    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column(style="bold")
+    table.add_column(overflow="fold")
+    return table

@@ -1,0 +1,1 @@
+"""Control laws: one a file, deterministic, without clock or I/O."""

@@ -1,0 +1,150 @@
+"""ADOC as the paper describes it (adoc-fast23, section 5).
+
+Every window of 1 s take the first overflow that holds, in the paper's order, and apply its row; if none holds,
+change nothing: knobs never decay and there is no cool-down in the paper.
+
+| overflow   | threads | batch   |
+|------------|---------|---------|
+| level 0    | + 2     | same    |
+| redundancy | + 2     | / 2     |
+| memory     | / 2     | + 64 MiB |
+
+Threads are max_background_jobs; RocksDB itself gives flushes max(1, jobs / 4), which is the paper's quarter. The
+batch is write_buffer_size together with target_file_size_base and max_bytes_for_level_base.
+
+Constants: step 2 and 64 MiB from section 5 ("the default thread number and batch size"); batch at most 512 MiB
+from section 6.1, at least 64 MiB and threads at most 20 from the authors' code, for the paper gives no bounds.
+
+With several column families each follows its own overflow with its batch, and the first overflow in the paper's
+order over all of them turns the threads, which they share.
+
+Assumes level compaction. Does harm where memory is short (the memtables grow up to eightfold), and where the
+device is the limit, more threads only divide it. Reads may get slower with large level-0 files. What cannot be
+reached from outside: nothing; all three knobs are dynamic options.
+"""
+
+from typing import ClassVar
+
+from pydantic import Field, model_validator
+
+from adocd.controllers.base import Controller, Parameters
+from adocd.model.decision import Decision, Setting
+from adocd.model.knob import MIB, Knob
+from adocd.model.overflow import PRECEDENCE, Overflow
+from adocd.model.sample import ColumnFamilySample, Sample
+
+_REASONS = {
+    Overflow.LEVEL0: "more threads give the L0-L1 compaction a chance and slow the flushes that feed level 0",
+    Overflow.REDUNDANCY: "more threads compact deeper levels, and smaller batches make finer compactions",
+    Overflow.MEMORY: "fewer threads leave the flush more bandwidth, and a larger batch makes flushes fewer",
+}
+
+
+class AdocParameters(Parameters):
+    """Bounds and steps of the two knobs, and the paper's two reduced forms."""
+
+    tune_threads: bool = Field(default=True, description="false is the paper's ADOC-B: batch only")
+    tune_batch: bool = Field(default=True, description="false is the paper's ADOC-T: threads only")
+    threads_min: int = Field(default=2, ge=1, le=128)
+    threads_max: int = Field(default=20, ge=1, le=128)
+    threads_step: int = Field(default=2, ge=1, le=64)
+    batch_min_bytes: int = Field(default=64 * MIB, ge=MIB)
+    batch_max_bytes: int = Field(default=512 * MIB, ge=MIB, le=4096 * MIB)
+    batch_step_bytes: int = Field(default=64 * MIB, ge=MIB)
+
+    @model_validator(mode="after")
+    def _ordered(self) -> "AdocParameters":
+        if self.threads_min > self.threads_max:
+            raise ValueError(f"threads_min ({self.threads_min}) is above threads_max ({self.threads_max})")
+        if self.batch_min_bytes > self.batch_max_bytes:
+            raise ValueError(
+                f"batch_min_bytes ({self.batch_min_bytes}) is above batch_max_bytes ({self.batch_max_bytes})"
+            )
+        if not (self.tune_threads or self.tune_batch):
+            raise ValueError("tune_threads and tune_batch are both false, which leaves nothing to tune")
+        return self
+
+
+class Adoc(Controller):
+    """Additive increase, multiplicative decrease of threads and batch size, by the overflow detected."""
+
+    name = "adoc"
+    summary = "ADOC: background threads and batch size by the overflow detected, as the paper has it"
+    source = "ADOC, FAST'23, section 5"
+    period_s = 1.0
+    knobs = frozenset({Knob.BACKGROUND_JOBS, Knob.BATCH_SIZE})
+    parameters_model: ClassVar[type[Parameters]] = AdocParameters
+
+    def __init__(self, parameters: AdocParameters) -> None:
+        self._parameters = parameters
+
+    def unfit(self, sample: Sample) -> str | None:
+        """Refuse a database whose threads knob is dead."""
+        if self._parameters.tune_threads and sample.background_jobs is None:
+            return (
+                "max_background_flushes or max_background_compactions is set, which makes max_background_jobs "
+                "dead; use adoc with tune_threads = false, or unset them in the database's options"
+            )
+        return None
+
+    def step(self, sample: Sample) -> Decision | None:
+        """Apply the row of the first overflow that holds."""
+        by_family = {cf.name: cf.overflow[0] for cf in sample.column_families if cf.overflow}
+        if not by_family:
+            return None
+        leading = min(by_family.values(), key=PRECEDENCE.index)
+        settings = [*self._threads(sample, leading), *self._batches(sample, by_family)]
+        if not settings:
+            return None
+        return Decision(
+            settings=tuple(settings),
+            signal=_signal(sample, by_family, leading),
+            rule=f"adoc.{leading}",
+            reason=_REASONS[leading],
+        )
+
+    def _threads(self, sample: Sample, overflow: Overflow) -> list[Setting]:
+        p = self._parameters
+        now = sample.background_jobs
+        if not p.tune_threads or now is None:
+            return []
+        if overflow is Overflow.MEMORY:
+            wanted = min(now, max(p.threads_min, now // 2))
+        else:
+            wanted = max(now, min(p.threads_max, now + p.threads_step))
+        return [] if wanted == now else [Setting(Knob.BACKGROUND_JOBS, wanted)]
+
+    def _batches(self, sample: Sample, overflows: dict[str, Overflow]) -> list[Setting]:
+        if not self._parameters.tune_batch:
+            return []
+        settings = []
+        for cf in sample.column_families:
+            now = cf.options.write_buffer_size_bytes
+            wanted = self._batch(now, overflows.get(cf.name))
+            if wanted != now:
+                settings.append(Setting(Knob.BATCH_SIZE, wanted, cf.name))
+        return settings
+
+    def _batch(self, now: int, overflow: Overflow | None) -> int:
+        """Step the batch. A bound never turns a step round: a batch outside of it stays or moves inwards."""
+        p = self._parameters
+        if overflow is Overflow.MEMORY:
+            return max(now, min(p.batch_max_bytes, now + p.batch_step_bytes))
+        if overflow is Overflow.REDUNDANCY:
+            return min(now, max(p.batch_min_bytes, now // 2))
+        return now
+
+
+def _signal(sample: Sample, by_family: dict[str, Overflow], leading: Overflow) -> str:
+    cf = next(cf for cf in sample.column_families if by_family.get(cf.name) is leading)
+    return f"{leading} overflow in column family {cf.name}: {_evidence(cf, leading)}"
+
+
+def _evidence(cf: ColumnFamilySample, overflow: Overflow) -> str:
+    if overflow is Overflow.LEVEL0:
+        return f"{cf.l0_files} L0 files, slowdown trigger {cf.options.level0_slowdown_writes_trigger}"
+    if overflow is Overflow.REDUNDANCY:
+        limit = cf.options.soft_pending_compaction_bytes_limit
+        return f"{cf.pending_compaction_bytes} pending compaction bytes, soft limit {limit}"
+    stalls = cf.stall_counts.get("memtable_stops", 0) + cf.stall_counts.get("memtable_slowdowns", 0)
+    return f"{cf.immutable_memtables} immutable memtables, {stalls} memtable stalls in the window"

@@ -1,0 +1,43 @@
+"""The one interface of every law."""
+
+from abc import ABC, abstractmethod
+from typing import ClassVar
+
+from pydantic import BaseModel, ConfigDict
+
+from adocd.model.decision import Decision
+from adocd.model.knob import Knob
+from adocd.model.sample import Sample
+
+
+class Parameters(BaseModel):
+    """Parameters of a law: strict, so that a misspelt one fails instead of being ignored."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class Controller(ABC):
+    """A control law: samples and its own state in, a decision out; no clock, no I/O.
+
+    Time reaches a law only inside the sample (`monotonic_s`, `interval_s`), so that the same samples always give
+    the same decisions.
+    """
+
+    name: ClassVar[str]
+    #: One line for a list of laws.
+    summary: ClassVar[str]
+    #: Paper and section, or the RocksDB source, that the law comes from.
+    source: ClassVar[str]
+    #: How often `step` wants to be called, in seconds.
+    period_s: ClassVar[float]
+    #: What it turns; empty for a law that only watches.
+    knobs: ClassVar[frozenset[Knob]]
+    parameters_model: ClassVar[type[Parameters]] = Parameters
+
+    @abstractmethod
+    def step(self, sample: Sample) -> Decision | None:
+        """Decide what to change, or None for nothing."""
+
+    def unfit(self, sample: Sample) -> str | None:  # noqa: ARG002
+        """Say in one sentence why this law cannot work on the target sampled; None when it can."""
+        return None

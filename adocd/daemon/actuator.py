@@ -1,0 +1,82 @@
+"""Carries plans out: one call in flight a target, read back, and the outcome in one word."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from adocd.daemon.planner import Plan
+from adocd.daemon.records import Outcome
+from adocd.model.snapshot import Lease
+from adocd.targets.base import Change, StepResult, Target
+from adocd.targets.errors import TargetError
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What became of a plan."""
+
+    outcome: Outcome
+    elapsed_s: float
+    detail: str | None
+
+
+class Actuator:
+    """Sends one plan at a time and never blocks its caller: under a stall SetOptions can take many seconds."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._task: asyncio.Task[None] | None = None
+        self._since_s = 0.0
+
+    @property
+    def in_flight_s(self) -> float | None:
+        """How long the change in flight has been there; None when there is none."""
+        if self._task is None or self._task.done():
+            return None
+        return self._clock() - self._since_s
+
+    def start(self, target: Target, lease: Lease, plan: Plan, done: Callable[[Result], None]) -> None:
+        """Send the plan; `done` is called on the loop with its result."""
+        if self.in_flight_s is not None:
+            raise RuntimeError("a change is in flight already")  # a mistake of the loop's, not of a user's
+        self._since_s = self._clock()
+        self._task = asyncio.create_task(self._send(target, lease, plan, done), name="actuator")
+
+    async def settled(self, timeout_s: float) -> bool:
+        """Wait until nothing is in flight, at most `timeout_s` seconds; whether that was reached."""
+        if self._task is None:
+            return True
+        finished, _ = await asyncio.wait({self._task}, timeout=timeout_s)
+        return bool(finished)
+
+    async def _send(self, target: Target, lease: Lease, plan: Plan, done: Callable[[Result], None]) -> None:
+        try:
+            steps = await target.change(lease.holder, lease.epoch, plan.changes, plan.restore)
+        except TargetError as error:
+            done(Result("failed", self._clock() - self._since_s, str(error)))
+            return
+        outcome, detail = judge(plan.changes, steps)
+        done(Result(outcome, self._clock() - self._since_s, detail))
+
+
+def judge(changes: tuple[Change, ...], steps: tuple[StepResult, ...]) -> tuple[Outcome, str | None]:
+    """Say what a change's steps amount to.
+
+    RocksDB can report an error though the change took effect, when it cannot write its OPTIONS file (db.h,
+    SetOptions); so an error means "unknown", and what was read back decides.
+    """
+    if all(step.outcome == "unchanged" for step in steps) and len(steps) == len(changes):
+        return "unchanged", None
+    errors = [step.error for step in steps if step.outcome == "error" and step.error]
+    there = len(steps) == len(changes) and all(
+        _reads_back(change.options, step.read_back) for change, step in zip(changes, steps, strict=True)
+    )
+    if errors:
+        return ("applied-unpersisted" if there else "rejected"), "; ".join(errors)
+    if not there:
+        return "rejected", "the values read back are not the ones that were sent"
+    return "applied", None
+
+
+def _reads_back(wanted: Mapping[str, str], read: Mapping[str, str]) -> bool:
+    return all(read.get(name) == value for name, value in wanted.items())

@@ -1,0 +1,127 @@
+"""The daemon's configuration: strict TOML, every key with a default, a unit and bounds."""
+
+import fnmatch
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from adocd.controllers import registry
+from adocd.model.policy import Policy
+
+ParameterValue = bool | int | float | str
+
+
+class ConfigError(ValueError):
+    """A configuration file cannot be read, or a key or value in it is wrong; one sentence with the key's path."""
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class PolicyConfig(_Section):
+    """What to do with a database: `[policy]` for all, `[[targets]]` for some."""
+
+    controller: str = Field(default=registry.DEFAULT, description="the control law; `adocctl controllers` lists them")
+    parameters: dict[str, ParameterValue] = Field(default_factory=dict, description="the law's own parameters")
+    dry_run: bool = Field(default=False, description="decide and log, but change nothing")
+
+    def policy(self) -> Policy:
+        """Make the policy; raises registry.PolicyError for a law or parameter that does not exist."""
+        policy = Policy(self.controller, self.parameters, self.dry_run)
+        registry.create(policy)
+        return policy
+
+    @field_validator("controller")
+    @classmethod
+    def _exists(cls, controller: str) -> str:
+        if controller not in registry.LAWS:
+            raise ValueError(f"there is no controller {controller!r}; there are {', '.join(sorted(registry.LAWS))}")
+        return controller
+
+
+class TargetConfig(PolicyConfig):
+    """A policy for the databases whose path matches a pattern; the first that matches counts."""
+
+    path: str = Field(description="a database's directory; * and ? match as in a shell", min_length=1)
+
+
+class DaemonConfig(_Section):
+    """How the daemon itself runs."""
+
+    run_dir: Path | None = Field(default=None, description="where the sockets are; default: see README")
+    tick_s: Annotated[float, Field(ge=0.05, le=60, description="time between two samples of a target")] = 1.0
+    lease_ttl_s: Annotated[
+        float,
+        Field(ge=1, le=3600, description="the agent restores the originals this long after our last sign of life"),
+    ] = 10.0
+    memory_budget_bytes: Annotated[
+        int,
+        Field(ge=0, description="most that one database's memtables may take; 0: a quarter of the machine's memory"),
+    ] = 0
+    history_s: Annotated[float, Field(ge=10, le=86400, description="how long samples are kept in memory")] = 900.0
+
+
+class Config(_Section):
+    """The whole file."""
+
+    daemon: DaemonConfig = DaemonConfig()
+    policy: PolicyConfig = PolicyConfig()
+    targets: tuple[TargetConfig, ...] = ()
+
+    def policy_for(self, path: str) -> Policy:
+        """Choose the policy of the database at `path`."""
+        for target in self.targets:
+            if fnmatch.fnmatchcase(path, target.path):
+                return target.policy()
+        return self.policy.policy()
+
+
+def load(path: Path) -> Config:
+    """Read and check a configuration file.
+
+    Raises ConfigError with one sentence: the file, the key's path, what is wrong and what would be right.
+    """
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be read: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path} is not TOML: {error}") from None
+    return parse(content, str(path))
+
+
+def parse(content: dict[str, Any], name: str) -> Config:
+    """Check the content of a configuration file called `name`; raises ConfigError."""
+    try:
+        config = Config.model_validate(content)
+    except ValidationError as error:
+        raise ConfigError(f"{name}: {_sentence(error)}") from None
+    sections = {"policy": config.policy} | {f"targets.{n}": target for n, target in enumerate(config.targets)}
+    for key, section in sections.items():
+        try:
+            section.policy()
+        except registry.PolicyError as error:
+            raise ConfigError(f"{name}: {key}.parameters: {error}") from None
+    return config
+
+
+def _sentence(error: ValidationError) -> str:
+    first = error.errors()[0]
+    where = ".".join(str(part) for part in first["loc"])
+    if first["type"] == "extra_forbidden":
+        known = _keys_beside(first["loc"])
+        return f"{where}: there is no such key; there are {known}"
+    return f"{where}: {first['msg'].removeprefix('Value error, ')} (it is {first['input']!r})"
+
+
+def _keys_beside(location: tuple[int | str, ...]) -> str:
+    sections: dict[str, type[BaseModel]] = {
+        "daemon": DaemonConfig,
+        "policy": PolicyConfig,
+        "targets": TargetConfig,
+    }
+    section = sections.get(str(location[0]), Config) if len(location) > 1 else Config
+    return ", ".join(sorted(section.model_fields))

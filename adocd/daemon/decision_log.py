@@ -1,0 +1,81 @@
+"""A target's decisions: kept for the operator, and written to the daemon's log."""
+
+import logging
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from adocd.daemon.actuator import Result
+from adocd.daemon.records import DecisionRecord, Outcome
+from adocd.model.decision import Decision, Setting
+from adocd.model.knob import MIB, Knob
+
+_log = logging.getLogger(__name__)
+_KEPT = 1000
+_AS_INTENDED = ("applied", "unchanged", "dry-run")
+
+
+class DecisionLog:
+    """The last decisions of one target, oldest first, each replaced by its outcome when that is known."""
+
+    def __init__(self, path: str, wall_clock: Callable[[], float]) -> None:
+        self._path = path
+        self._wall_clock = wall_clock
+        self._records: deque[DecisionRecord] = deque(maxlen=_KEPT)
+        self.count = 0
+
+    def __iter__(self) -> Iterator[DecisionRecord]:
+        return iter(self._records)
+
+    @property
+    def last(self) -> DecisionRecord | None:
+        """The newest one."""
+        return self._records[-1] if self._records else None
+
+    def add(
+        self, controller: str, decision: Decision, monotonic_s: float, notes: tuple[str, ...], outcome: Outcome
+    ) -> DecisionRecord:
+        """Keep a decision; `in-flight` until `finish` is told its result."""
+        self.count += 1
+        record = DecisionRecord(
+            sequence=self.count,
+            monotonic_s=monotonic_s,
+            unix_s=self._wall_clock(),
+            controller=controller,
+            settings=decision.settings,
+            signal=decision.signal,
+            rule=decision.rule,
+            reason=decision.reason,
+            guards=notes,
+            outcome=outcome,
+        )
+        self._records.append(record)
+        if outcome != "in-flight":
+            self._tell(record)
+        return record
+
+    def finish(self, record: DecisionRecord, result: Result) -> None:
+        """Replace a record in flight by what became of it."""
+        finished = replace(record, outcome=result.outcome, elapsed_s=result.elapsed_s, detail=result.detail)
+        for index, kept in enumerate(self._records):
+            if kept.sequence == record.sequence:
+                self._records[index] = finished
+                break
+        self._tell(finished)
+
+    def _tell(self, record: DecisionRecord) -> None:
+        level = logging.INFO if record.outcome in _AS_INTENDED else logging.WARNING
+        notes = "".join(f"; {note}" for note in (*record.guards, record.detail) if note)
+        words = settings_in_words(record.settings)
+        _log.log(level, "%s: %s: %s: %s: %s%s", self._path, record.rule, record.signal, words, record.outcome, notes)
+
+
+def settings_in_words(settings: tuple[Setting, ...]) -> str:
+    """Put settings into words: `background_jobs 4, batch_size 128 MiB (default)`."""
+    return ", ".join(_in_words(setting) for setting in settings) or "no knob"
+
+
+def _in_words(setting: Setting) -> str:
+    value = f"{setting.value / MIB:g} MiB" if setting.knob is Knob.BATCH_SIZE else str(setting.value)
+    family = f" ({setting.column_family})" if setting.column_family else ""
+    return f"{setting.knob} {value}{family}"

@@ -1,0 +1,79 @@
+"""Safety guards: what no law and no operator can get past. Each says in its own name what it refused."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from adocd.model.decision import Setting
+from adocd.model.knob import FACTS, MIB, Knob
+from adocd.model.sample import ColumnFamilySample, Sample
+
+#: A memtable smaller than this holds no writes worth counting; a column family that is not written costs nothing.
+_IDLE_MEMTABLE_BYTES = 64 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What is left of a decision's settings, and what each guard that spoke has to say."""
+
+    settings: tuple[Setting, ...]
+    notes: tuple[str, ...]
+
+
+Guard = Callable[[tuple[Setting, ...], Sample], Verdict]
+
+
+def bounds(settings: tuple[Setting, ...], sample: Sample) -> Verdict:  # noqa: ARG001
+    """Keep every value within its knob's bounds (adocd.model.knob)."""
+    kept, notes = [], []
+    for setting in settings:
+        facts = FACTS[setting.knob]
+        if facts.minimum <= setting.value <= facts.maximum:
+            kept.append(setting)
+        else:
+            notes.append(
+                f"bounds: {setting.knob} {setting.value} is outside of {facts.minimum} to {facts.maximum} {facts.unit}"
+            )
+    return Verdict(tuple(kept), tuple(notes))
+
+
+def memory_budget(budget_bytes: int) -> Guard:
+    """Keep write_buffer_size x max_write_buffer_number, over the column families that are written, in a budget.
+
+    Only growth is refused: a database that is above the budget already may stay there or shrink. RocksDB counts
+    the same product as the worst case of a column family's memtables (options.h, db_write_buffer_size).
+    """
+
+    def guard(settings: tuple[Setting, ...], sample: Sample) -> Verdict:
+        total = sum(_worst_bytes(cf) for cf in sample.column_families if cf.memtables_bytes > _IDLE_MEMTABLE_BYTES)
+        families = {cf.name: cf for cf in sample.column_families}
+        kept, notes = [], []
+        for setting in settings:
+            cf = families.get(setting.column_family or "")
+            if setting.knob is not Knob.BATCH_SIZE or cf is None:
+                kept.append(setting)
+                continue
+            growth = (setting.value - cf.options.write_buffer_size_bytes) * cf.options.max_write_buffer_number
+            if growth > 0 and total + growth > budget_bytes:
+                notes.append(
+                    f"memory budget: {setting.value // MIB} MiB for {cf.name} would take the memtables to "
+                    f"{(total + growth) // MIB} MiB, the budget is {budget_bytes // MIB} MiB"
+                )
+            else:
+                total += growth
+                kept.append(setting)
+        return Verdict(tuple(kept), tuple(notes))
+
+    return guard
+
+
+def check(guards: tuple[Guard, ...], settings: tuple[Setting, ...], sample: Sample) -> Verdict:
+    """Ask the guards in turn; each sees what the one before it left."""
+    notes: tuple[str, ...] = ()
+    for guard in guards:
+        verdict = guard(settings, sample)
+        settings, notes = verdict.settings, notes + verdict.notes
+    return Verdict(settings, notes)
+
+
+def _worst_bytes(cf: ColumnFamilySample) -> int:
+    return cf.options.write_buffer_size_bytes * cf.options.max_write_buffer_number

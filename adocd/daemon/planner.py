@@ -1,0 +1,133 @@
+"""From a decision to ordered option changes, and the plan that leads back. Pure: values in, values out."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from adocd.model.decision import Setting
+from adocd.model.knob import MIB, Knob
+from adocd.model.sample import ColumnFamilySample, Sample
+from adocd.model.snapshot import OptionValues
+from adocd.targets.base import Change, ColumnFamilyChange, DatabaseChange, RestoreStep
+
+#: delayed_write_rate is never sent below this. Set live, 0 means about 1 byte/s (and killed a 6.29 process).
+DELAYED_WRITE_RATE_FLOOR_BYTES_PER_S = 1 * MIB
+#: What RocksDB takes at open for a delayed_write_rate of 0 without a rate limiter (options.h).
+DELAYED_WRITE_RATE_DEFAULT_BYTES_PER_S = 16 * MIB
+
+
+@dataclass(frozen=True, slots=True)
+class Touched:
+    """The options that a session's leases have changed, so that a restore plan can name every one of them."""
+
+    database: frozenset[str] = frozenset()
+    column_families: Mapping[str, frozenset[str]] = field(default_factory=dict)
+
+    def and_those_of(self, changes: Iterable[Change]) -> "Touched":
+        """Add what the changes touch."""
+        database, families = self.database, dict(self.column_families)
+        for change in changes:
+            if isinstance(change, DatabaseChange):
+                database |= change.options.keys()
+            else:
+                families[change.column_family] = families.get(change.column_family, frozenset()) | change.options.keys()
+        return Touched(database, families)
+
+
+def differing_from(originals: OptionValues, current: OptionValues) -> Touched:
+    """Find what an earlier lease of this session left changed, so that a successor's plan leads back from it."""
+    database = _differing(originals.database, current.database, only_current=True)
+    families = {
+        name: frozenset(_differing(values, current.column_families.get(name, {}), only_current=True))
+        for name, values in originals.column_families.items()
+    }
+    return Touched(frozenset(database), {name: options for name, options in families.items() if options})
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Calls in order, the way back from all that was touched, and what will then have been touched."""
+
+    changes: tuple[Change, ...]
+    restore: tuple[RestoreStep, ...]
+    touched: Touched
+
+
+def plan(settings: Iterable[Setting], sample: Sample, originals: OptionValues, touched: Touched) -> Plan:
+    """Turn settings into calls; only what differs from the sampled options, one call a column family.
+
+    Column families come first. Each of their changes lowers the delayed rate while writes are delayed, and a
+    database-wide change resets it to its maximum (HAZARDS 6, 7: write_controller.h, set_max_delayed_write_rate);
+    so the database's call comes last and, during a delay, carries the rate that was in force.
+    """
+    database: dict[str, str] = {}
+    families: dict[str, dict[str, str]] = {}
+    by_name = {cf.name: cf for cf in sample.column_families}
+    for setting in settings:
+        if setting.knob is Knob.BACKGROUND_JOBS:
+            database["max_background_jobs"] = str(setting.value)
+        elif setting.column_family in by_name:
+            families[setting.column_family] = _batch_options(setting.value, by_name[setting.column_family])
+    changes: list[Change] = []
+    for name, wanted in families.items():
+        if differing := _differing(wanted, sample.options.column_families.get(name, {})):
+            changes.append(ColumnFamilyChange(name, differing))
+    if differing := _differing(database, sample.options.database):
+        changes.append(DatabaseChange(differing | _brake(sample)))
+    return _with_way_back(tuple(changes), originals, touched)
+
+
+def release_brake(sample: Sample, originals: OptionValues, touched: Touched) -> Plan:
+    """Put delayed_write_rate back once the delay is over in which a change had to carry it."""
+    now = sample.options.database.get("delayed_write_rate")
+    original = _original_delayed_write_rate(originals)
+    delayed = sample.condition != "normal" or sample.delayed_write_rate_bytes_per_s > 0
+    if delayed or "delayed_write_rate" not in touched.database or now in (None, original):
+        return Plan((), (), touched)
+    return _with_way_back((DatabaseChange({"delayed_write_rate": original}),), originals, touched)
+
+
+def _batch_options(batch_bytes: int, cf: ColumnFamilySample) -> dict[str, str]:
+    """Spread the batch over its three options; the base level holds what triggers an L0 compaction."""
+    trigger = max(1, cf.options.level0_file_num_compaction_trigger)
+    merge = max(1, cf.options.min_write_buffer_number_to_merge)
+    return {
+        "write_buffer_size": str(batch_bytes),
+        "target_file_size_base": str(batch_bytes),
+        "max_bytes_for_level_base": str(trigger * merge * batch_bytes),
+    }
+
+
+def _differing(wanted: Mapping[str, str], current: Mapping[str, str], *, only_current: bool = False) -> dict[str, str]:
+    """Pick what is wanted otherwise than it is; with `only_current` among the options that are reported at all."""
+    return {
+        name: value
+        for name, value in wanted.items()
+        if current.get(name) != value and (name in current or not only_current)
+    }
+
+
+def _brake(sample: Sample) -> dict[str, str]:
+    rate = sample.delayed_write_rate_bytes_per_s
+    if rate <= 0:
+        return {}
+    return {"delayed_write_rate": str(max(rate, DELAYED_WRITE_RATE_FLOOR_BYTES_PER_S))}
+
+
+def _original_delayed_write_rate(originals: OptionValues) -> str:
+    original = originals.database.get("delayed_write_rate", "0")
+    return str(DELAYED_WRITE_RATE_DEFAULT_BYTES_PER_S) if original == "0" else original
+
+
+def _with_way_back(changes: tuple[Change, ...], originals: OptionValues, touched: Touched) -> Plan:
+    touched = touched.and_those_of(changes)
+    steps: list[RestoreStep] = []
+    for name, options in sorted(touched.column_families.items()):
+        values = originals.column_families.get(name, {})
+        if back := {option: values[option] for option in sorted(options) if option in values}:
+            steps.append(RestoreStep(ColumnFamilyChange(name, back)))
+    back = {option: originals.database[option] for option in sorted(touched.database) if option in originals.database}
+    if "delayed_write_rate" in back:
+        back["delayed_write_rate"] = _original_delayed_write_rate(originals)
+    if back:
+        steps.append(RestoreStep(DatabaseChange(back)))
+    return Plan(changes, tuple(steps), touched)

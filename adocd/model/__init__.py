@@ -1,0 +1,1 @@
+"""Plain values: samples, overflow, knobs, decisions, policies. No clock and no I/O."""

@@ -1,0 +1,77 @@
+"""Everything measured about a target in one tick."""
+
+from dataclasses import dataclass
+
+from adocd.model.overflow import Overflow
+from adocd.model.snapshot import Condition, Counters, Event, OptionValues
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnFamilyOptions:
+    """The live options of a column family that laws and guards reason about (advanced_options.h, options.h)."""
+
+    write_buffer_size_bytes: int
+    max_write_buffer_number: int
+    min_write_buffer_number_to_merge: int
+    level0_file_num_compaction_trigger: int
+    level0_slowdown_writes_trigger: int
+    level0_stop_writes_trigger: int
+    soft_pending_compaction_bytes_limit: int
+    hard_pending_compaction_bytes_limit: int
+    target_file_size_base_bytes: int
+    max_bytes_for_level_base_bytes: int
+    disable_auto_compactions: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnFamilySample:
+    """One column family: momentary properties, stall causes counted within the window, and its overflows."""
+
+    name: str
+    l0_files: int
+    immutable_memtables: int
+    active_memtable_bytes: int
+    memtables_bytes: int
+    pending_compaction_bytes: int
+    level_files: tuple[int, ...]
+    #: How often writes were stopped or slowed in this window, by cause; empty where the agent cannot tell.
+    stall_counts: dict[str, int]
+    options: ColumnFamilyOptions
+    overflow: tuple[Overflow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One target over one measured interval; immutable, and the only thing a law sees.
+
+    Rates are per second of `interval_s`, the measured time between the two snapshots it was made from, never the
+    nominal period. Fractions are shares of that interval. `stalled_fraction` is the time writers really waited
+    (RocksDB's stall micros, posted when a wait ends, so it can exceed 1 in the window in which a long wait ends);
+    `stopped_fraction` and `delayed_fraction` are the time the database was in that condition, a stall in progress
+    included. A rate or fraction is None where its counter cannot be read.
+    """
+
+    target: str
+    session: str
+    sequence: int
+    monotonic_s: float
+    interval_s: float
+    writes_per_s: float | None
+    written_bytes_per_s: float | None
+    stalled_fraction: float | None
+    stopped_fraction: float
+    delayed_fraction: float
+    condition: Condition
+    stopped_s: float
+    delayed_s: float
+    counters: Counters
+    #: rocksdb.actual-delayed-write-rate in bytes/s; 0 while writes are not delayed.
+    delayed_write_rate_bytes_per_s: int
+    running_flushes: int
+    running_compactions: int
+    #: max_background_jobs, or None where max_background_flushes or _compactions make it dead (options.h).
+    background_jobs: int | None
+    options: OptionValues
+    column_families: tuple[ColumnFamilySample, ...]
+    events: tuple[Event, ...]
+    overflow: tuple[Overflow, ...]

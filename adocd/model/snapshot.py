@@ -1,0 +1,122 @@
+"""What an agent reports about one database, as values (agents/admin-api.yaml, schema `Snapshot`).
+
+A snapshot is raw: cumulative counters and momentary properties under RocksDB's own names. Two of them make a
+sample (adocd.probes.statistics).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+Condition = Literal["normal", "delayed", "stopped"]
+
+
+@dataclass(frozen=True, slots=True)
+class Stall:
+    """What writers are subject to, from stall events over all column families, the worst counting.
+
+    `stopped_s` and `delayed_s` are cumulative and include the stall in progress.
+    """
+
+    condition: Condition
+    since_monotonic_s: float
+    stopped_s: float
+    delayed_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Counters:
+    """Cumulative since the open; None where this agent cannot read one."""
+
+    writes: int | None = None
+    written_bytes: int | None = None
+    wal_bytes: int | None = None
+    stall_micros: int | None = None
+    flushes: int | None = None
+    flush_written_bytes: int | None = None
+    compactions: int | None = None
+    compaction_read_bytes: int | None = None
+    compaction_written_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OptionValues:
+    """Option values as RocksDB writes them, and the two knobs that are no options."""
+
+    database: Mapping[str, str] = field(default_factory=dict)
+    column_families: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    rate_limiter_bytes_per_s: int | None = None
+    thread_pools: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnFamilySnapshot:
+    """One column family: integer properties by RocksDB's names, and how often what stalled its writes."""
+
+    properties: Mapping[str, int]
+    stall_counts: Mapping[str, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """Who may change the database, and for how long without a renewal."""
+
+    holder: str
+    epoch: int
+    ttl_s: float
+    expires_in_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Restore:
+    """How far the agent is with putting the original options back."""
+
+    state: str
+    steps_left: int = 0
+    waiting_for: str | None = None
+    errors: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that happened inside RocksDB; members that do not apply to `kind` are None."""
+
+    sequence: int
+    monotonic_s: float
+    kind: str
+    column_family: str | None = None
+    job: int | None = None
+    reason: str | None = None
+    bytes: int | None = None
+    read_bytes: int | None = None
+    written_bytes: int | None = None
+    base_level: int | None = None
+    output_level: int | None = None
+    elapsed_s: float | None = None
+    condition: Condition | None = None
+    previous: Condition | None = None
+    detail: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The agent's cached view of one database; `monotonic_s` is the host's CLOCK_MONOTONIC."""
+
+    database: str
+    session: str
+    sequence: int
+    monotonic_s: float
+    age_s: float
+    collect_s: float
+    stall: Stall
+    counters: Counters
+    properties: Mapping[str, int]
+    tickers: Mapping[str, int] | None
+    options: OptionValues
+    column_families: Mapping[str, ColumnFamilySnapshot]
+    lease: Lease | None
+    restore: Restore
+    change_in_flight: bool
+    events: tuple[Event, ...]
+    last_event: int
+    lost_events: int

@@ -1,0 +1,142 @@
+"""Two snapshots of a database make a sample: cumulative counters become rates over the measured interval."""
+
+from collections.abc import Mapping
+
+from adocd.model.overflow import PRECEDENCE, detect
+from adocd.model.sample import ColumnFamilyOptions, ColumnFamilySample, Sample
+from adocd.model.snapshot import ColumnFamilySnapshot, Snapshot
+
+#: Stands in where an agent does not report a limit; 0 switches the detection that uses it off.
+_NO_LIMIT = 0
+
+
+class StatisticsProbe:
+    """Keeps the snapshot before, and turns each new one into a sample.
+
+    The first snapshot of a session gives no sample, for there is no interval to measure over. A counter that went
+    down (a session that was missed) gives a rate of 0, never a negative one.
+    """
+
+    def __init__(self) -> None:
+        self._before: Snapshot | None = None
+
+    def sample(self, snapshot: Snapshot) -> Sample | None:
+        """Make a sample from this snapshot and the one before; None when they do not measure an interval."""
+        before, self._before = self._before, snapshot
+        if before is None or before.session != snapshot.session:
+            return None
+        interval_s = snapshot.monotonic_s - before.monotonic_s
+        if interval_s <= 0:  # the agent answered from its cache
+            self._before = before
+            return None
+        families = tuple(
+            _column_family(name, cf, before.column_families.get(name), snapshot)
+            for name, cf in snapshot.column_families.items()
+        )
+        now, then = snapshot.counters, before.counters
+        stalled_micros = _increase(now.stall_micros, then.stall_micros)
+        overflow = {o for cf in families for o in cf.overflow}
+        return Sample(
+            target=snapshot.database,
+            session=snapshot.session,
+            sequence=snapshot.sequence,
+            monotonic_s=snapshot.monotonic_s,
+            interval_s=interval_s,
+            writes_per_s=_rate(now.writes, then.writes, interval_s),
+            written_bytes_per_s=_rate(now.written_bytes, then.written_bytes, interval_s),
+            stalled_fraction=None if stalled_micros is None else stalled_micros / 1e6 / interval_s,
+            stopped_fraction=_share(snapshot.stall.stopped_s - before.stall.stopped_s, interval_s),
+            delayed_fraction=_share(snapshot.stall.delayed_s - before.stall.delayed_s, interval_s),
+            condition=snapshot.stall.condition,
+            stopped_s=snapshot.stall.stopped_s,
+            delayed_s=snapshot.stall.delayed_s,
+            counters=now,
+            delayed_write_rate_bytes_per_s=snapshot.properties.get("rocksdb.actual-delayed-write-rate", 0),
+            running_flushes=snapshot.properties.get("rocksdb.num-running-flushes", 0),
+            running_compactions=snapshot.properties.get("rocksdb.num-running-compactions", 0),
+            background_jobs=_background_jobs(snapshot),
+            options=snapshot.options,
+            column_families=families,
+            events=snapshot.events,
+            overflow=tuple(o for o in PRECEDENCE if o in overflow),
+        )
+
+
+def _increase(now: int | None, then: int | None) -> int | None:
+    return None if now is None or then is None else max(0, now - then)
+
+
+def _rate(now: int | None, then: int | None, interval_s: float) -> float | None:
+    increase = _increase(now, then)
+    return None if increase is None else increase / interval_s
+
+
+def _share(part_s: float, interval_s: float) -> float:
+    return min(1.0, max(0.0, part_s / interval_s))
+
+
+def _background_jobs(snapshot: Snapshot) -> int | None:
+    """max_background_jobs where it counts: the two old options override it unless both are -1 (options.h)."""
+    options = snapshot.options.database
+    if any(int(options.get(old, -1)) != -1 for old in ("max_background_flushes", "max_background_compactions")):
+        return None
+    jobs = options.get("max_background_jobs")
+    return None if jobs is None else int(jobs)
+
+
+def _column_family(
+    name: str, now: ColumnFamilySnapshot, before: ColumnFamilySnapshot | None, snapshot: Snapshot
+) -> ColumnFamilySample:
+    options = _options(snapshot.options.column_families.get(name, {}))
+    levels: list[int] = []
+    while (files := now.properties.get(f"rocksdb.num-files-at-level{len(levels)}")) is not None:
+        levels.append(files)
+    counts = _new_stalls(now, before)
+    l0_files = levels[0] if levels else 0
+    pending = now.properties.get("rocksdb.estimate-pending-compaction-bytes", 0)
+    immutable = now.properties.get("rocksdb.num-immutable-mem-table", 0)
+    return ColumnFamilySample(
+        name=name,
+        l0_files=l0_files,
+        immutable_memtables=immutable,
+        active_memtable_bytes=now.properties.get("rocksdb.cur-size-active-mem-table", 0),
+        memtables_bytes=now.properties.get("rocksdb.cur-size-all-mem-tables", 0),
+        pending_compaction_bytes=pending,
+        level_files=tuple(levels),
+        stall_counts=counts,
+        options=options,
+        overflow=detect(
+            l0_files=l0_files,
+            level0_slowdown_writes_trigger=options.level0_slowdown_writes_trigger,
+            pending_compaction_bytes=pending,
+            soft_pending_compaction_bytes_limit=options.soft_pending_compaction_bytes_limit,
+            immutable_memtables=immutable,
+            memtable_stalls=counts.get("memtable_stops", 0) + counts.get("memtable_slowdowns", 0),
+        ),
+    )
+
+
+def _new_stalls(now: ColumnFamilySnapshot, before: ColumnFamilySnapshot | None) -> dict[str, int]:
+    if now.stall_counts is None:
+        return {}
+    then = before.stall_counts if before is not None and before.stall_counts is not None else {}
+    return {cause: max(0, count - then.get(cause, 0)) for cause, count in now.stall_counts.items()}
+
+
+def _options(values: Mapping[str, str]) -> ColumnFamilyOptions:
+    def number(option: str, otherwise: int = _NO_LIMIT) -> int:
+        return int(values.get(option, otherwise))
+
+    return ColumnFamilyOptions(
+        write_buffer_size_bytes=number("write_buffer_size"),
+        max_write_buffer_number=number("max_write_buffer_number", 2),
+        min_write_buffer_number_to_merge=number("min_write_buffer_number_to_merge", 1),
+        level0_file_num_compaction_trigger=number("level0_file_num_compaction_trigger"),
+        level0_slowdown_writes_trigger=number("level0_slowdown_writes_trigger"),
+        level0_stop_writes_trigger=number("level0_stop_writes_trigger"),
+        soft_pending_compaction_bytes_limit=number("soft_pending_compaction_bytes_limit"),
+        hard_pending_compaction_bytes_limit=number("hard_pending_compaction_bytes_limit"),
+        target_file_size_base_bytes=number("target_file_size_base"),
+        max_bytes_for_level_base_bytes=number("max_bytes_for_level_base"),
+        disable_auto_compactions=values.get("disable_auto_compactions") == "true",
+    )

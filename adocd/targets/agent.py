@@ -1,0 +1,159 @@
+"""A database reached through the agent in its process (agents/admin-api.yaml)."""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import TypeAdapter, ValidationError
+from pydantic_core import from_json
+
+from adocd.model.snapshot import Lease, Restore, Snapshot
+from adocd.targets.base import Change, Database, DatabaseDetail, Info, RestoreStep, StepResult
+from adocd.targets.errors import Closed, NotAnAgent, Refused, Silent, WrongVersion
+from adocd.targets.http import UnixHttpConnection
+
+#: The major versions of the protocol that this adocd speaks.
+MAJOR_VERSIONS = (1,)
+#: Reading the cached snapshot never waits for the database, so an agent that needs longer is in trouble.
+READ_TIMEOUT_S = 2.0
+
+T = TypeVar("T")
+
+
+_INFO = TypeAdapter(Info)
+_DATABASES = TypeAdapter(tuple[Database, ...])
+_DETAIL = TypeAdapter(DatabaseDetail)
+_SNAPSHOT = TypeAdapter(Snapshot)
+_LEASE = TypeAdapter(Lease)
+_RESTORE = TypeAdapter(Restore)
+_STEPS = TypeAdapter(tuple[StepResult, ...])
+
+
+def _parse(adapter: TypeAdapter[T], content: object, what: str) -> T:
+    try:
+        return adapter.validate_python(content)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise NotAnAgent(f"{what} is not what the admin protocol says: {where}: {first['msg']}") from None
+
+
+class Agent:
+    """One agent: a process with databases."""
+
+    def __init__(self, socket: Path) -> None:
+        self.socket = socket
+        self._connection = UnixHttpConnection(socket)
+
+    async def info(self) -> Info:
+        """Read who this is. Raises NotAnAgent or WrongVersion for what adocd cannot talk to."""
+        content = await _call(self._connection, "GET", "/v1/info", timeout_s=READ_TIMEOUT_S)
+        protocol = content.get("protocol")
+        if not isinstance(protocol, str):
+            raise NotAnAgent(f"{self.socket} answers, but not as an agent does: its /v1/info names no protocol")
+        major = protocol.partition(".")[0]
+        if not major.isdecimal() or int(major) not in MAJOR_VERSIONS:
+            spoken = " and ".join(str(version) for version in MAJOR_VERSIONS)
+            raise WrongVersion(
+                f"the agent at {self.socket} speaks version {protocol} of the admin protocol and "
+                f"this adocd {spoken}: install matching versions and restart the database's program"
+            )
+        return _parse(_INFO, content, f"/v1/info of {self.socket}")
+
+    async def databases(self) -> tuple[Database, ...]:
+        """List the databases open in this process."""
+        content = await _call(self._connection, "GET", "/v1/databases", timeout_s=READ_TIMEOUT_S)
+        return _parse(_DATABASES, content.get("databases"), f"/v1/databases of {self.socket}")
+
+    def target(self, database: Database) -> "AgentTarget":
+        """Reach one of its databases."""
+        return AgentTarget(self.socket, database.id)
+
+    async def close(self) -> None:
+        """Close the connection."""
+        await self._connection.close()
+
+
+class AgentTarget:
+    """One database of an agent. Observing and changing have a connection each, so that neither waits."""
+
+    def __init__(self, socket: Path, database_id: str) -> None:
+        self.socket = socket
+        self._path = f"/v1/databases/{database_id}"
+        self._observer = UnixHttpConnection(socket)
+        self._changer = UnixHttpConnection(socket)
+
+    async def detail(self) -> DatabaseDetail:
+        """Read identity, capabilities and original options."""
+        content = await _call(self._observer, "GET", self._path, timeout_s=READ_TIMEOUT_S)
+        return _parse(_DETAIL, content, self._path)
+
+    async def snapshot(self, events_after: int | None) -> Snapshot:
+        """Read the newest snapshot, with the events after a cursor."""
+        query = None if events_after is None else {"events_after": events_after}
+        content = await _call(self._observer, "GET", f"{self._path}/snapshot", query=query, timeout_s=READ_TIMEOUT_S)
+        return _parse(_SNAPSHOT, content, f"{self._path}/snapshot")
+
+    async def hold_lease(self, holder: str, ttl_s: float, epoch: int | None) -> Lease:
+        """Acquire (epoch None) or renew the lease."""
+        body = {"holder": holder, "ttl_s": ttl_s} | ({} if epoch is None else {"epoch": epoch})
+        content = await _call(self._observer, "PUT", f"{self._path}/lease", body=body, timeout_s=READ_TIMEOUT_S)
+        return _parse(_LEASE, content, f"{self._path}/lease")
+
+    async def release_lease(self, holder: str, epoch: int) -> Restore:
+        """Give the lease back and let the agent restore the originals."""
+        return await self._release({"holder": holder, "epoch": epoch})
+
+    async def revoke_lease(self) -> Restore:
+        """Take the lease from whoever holds it and let the agent restore the originals: the panic button."""
+        return await self._release({"force": "true"})
+
+    async def _release(self, query: Mapping[str, str | int]) -> Restore:
+        content = await _call(self._observer, "DELETE", f"{self._path}/lease", query=query, timeout_s=READ_TIMEOUT_S)
+        return _parse(_RESTORE, content, f"{self._path}/lease")
+
+    async def change(
+        self, holder: str, epoch: int, changes: tuple[Change, ...], restore_plan: tuple[RestoreStep, ...]
+    ) -> tuple[StepResult, ...]:
+        """Execute changes in order; waits for as long as RocksDB takes."""
+        body = {
+            "holder": holder,
+            "epoch": epoch,
+            "changes": [asdict(change) for change in changes],
+            "restore_plan": [_step(step) for step in restore_plan],
+        }
+        content = await _call(self._changer, "PATCH", f"{self._path}/options", body=body, timeout_s=None)
+        return _parse(_STEPS, content.get("steps"), f"{self._path}/options")
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._observer.close()
+        await self._changer.close()
+
+
+def _step(step: RestoreStep) -> dict[str, object]:
+    content: dict[str, object] = {"change": asdict(step.change)}
+    if step.when is not None:
+        content["when"] = asdict(step.when)
+    return content
+
+
+async def _call(connection: UnixHttpConnection, method: str, path: str, **request: Any) -> dict[str, Any]:
+    status, body = await connection.request(method, path, **request)
+    try:
+        content = from_json(body)
+    except ValueError:
+        content = None
+    if not isinstance(content, dict):
+        raise NotAnAgent(f"{method} {path} was not answered with a JSON object, so this is no agent")
+    if status < 400:
+        return content
+    code, detail = content.get("code"), content.get("detail")
+    if not isinstance(code, str) or not isinstance(detail, str):
+        raise NotAnAgent(f"{method} {path} was refused with {status}, and not as an agent does")
+    if status in (408, 503):
+        raise Silent(detail)
+    if code in ("no_such_database", "database_closed"):
+        raise Closed(status, code, detail)
+    raise Refused(status, code, detail, content.get("holder"))

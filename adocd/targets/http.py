@@ -1,0 +1,129 @@
+"""HTTP/1.1 with JSON over a Unix stream socket, on asyncio streams, parsed by h11.
+
+A snapshot is the daemon's hot path: h11 on plain streams costs a fraction of what a full HTTP client does, and it
+still leaves the protocol to a library.
+"""
+
+import asyncio
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import h11
+
+from adocd.targets.errors import Dead, NotAnAgent, Silent, Unreachable
+
+#: A snapshot of a thousand column families is a few MiB; anything beyond this is no agent.
+_MAX_BODY_BYTES = 64 << 20
+
+
+class UnixHttpConnection:
+    """One kept-alive connection; requests on it are made one at a time.
+
+    A connection that breaks is opened anew at the next request. A request is repeated once, and only when the
+    server had closed an idle connection before it saw anything of it.
+    """
+
+    def __init__(self, socket: Path) -> None:
+        self._socket = socket
+        self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
+        self._http = h11.Connection(h11.CLIENT)
+        self._turn = asyncio.Lock()
+
+    async def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, str | int] | None = None,
+        body: object = None,
+        timeout_s: float | None,
+    ) -> tuple[int, bytes]:
+        """Send a request and read the whole answer: its status and body.
+
+        Raises Unreachable when nothing listens or the connection breaks, Silent when no complete answer came
+        within `timeout_s` seconds, NotAnAgent when what came is not HTTP.
+        """
+        if query:
+            path = f"{path}?{urlencode(query)}"
+        content = b"" if body is None else json.dumps(body).encode()
+        async with self._turn:
+            try:
+                async with asyncio.timeout(timeout_s):
+                    return await self._exchange(method, path, content)
+            except TimeoutError:
+                await self.close()
+                raise Silent(f"{self._socket} did not answer {method} {path} within {timeout_s} s") from None
+            except h11.RemoteProtocolError as error:
+                await self.close()
+                raise NotAnAgent(f"{self._socket} does not speak HTTP ({error}), so it is no agent") from None
+            except ConnectionRefusedError:
+                await self.close()
+                raise Dead(f"nobody listens at {self._socket} any more: its process has ended") from None
+            except OSError as error:
+                await self.close()
+                raise Unreachable(f"nothing answers at {self._socket}: {error.strerror or error}") from None
+            except BaseException:
+                await self.close()
+                raise
+
+    async def close(self) -> None:
+        """Close the connection, if there is one."""
+        if self._streams is not None:
+            _, writer = self._streams
+            self._streams = None
+            writer.close()
+
+    async def _exchange(self, method: str, path: str, content: bytes) -> tuple[int, bytes]:
+        reused = self._streams is not None
+        try:
+            return await self._send_and_receive(method, path, content)
+        except (ConnectionError, asyncio.IncompleteReadError):
+            await self.close()
+            if not reused:
+                raise ConnectionResetError("the connection was closed before an answer came") from None
+        return await self._send_and_receive(method, path, content)
+
+    async def _send_and_receive(self, method: str, path: str, content: bytes) -> tuple[int, bytes]:
+        if self._streams is None:
+            self._streams = await asyncio.open_unix_connection(self._socket)
+            self._http = h11.Connection(h11.CLIENT)
+        reader, writer = self._streams
+        headers = [("Host", "agent"), ("Content-Length", str(len(content)))]
+        if content:
+            headers.append(("Content-Type", "application/json"))
+        request = h11.Request(method=method, target=path, headers=headers)
+        writer.write(self._bytes(request) + self._bytes(h11.Data(data=content)) + self._bytes(h11.EndOfMessage()))
+        await writer.drain()
+        return await self._receive(reader)
+
+    def _bytes(self, event: Any) -> bytes:
+        return self._http.send(event) or b""
+
+    async def _receive(self, reader: asyncio.StreamReader) -> tuple[int, bytes]:
+        status = 0
+        body = bytearray()
+        while True:
+            event = self._http.next_event()
+            if event is h11.NEED_DATA:
+                data = await reader.read(65536)
+                if not data and status == 0:
+                    raise asyncio.IncompleteReadError(b"", None)
+                self._http.receive_data(data)
+            elif isinstance(event, h11.Response):
+                status = event.status_code
+            elif isinstance(event, h11.Data):
+                body += event.data
+                if len(body) > _MAX_BODY_BYTES:
+                    raise NotAnAgent(f"{self._socket} answered with more than {_MAX_BODY_BYTES} bytes: it is no agent")
+            elif isinstance(event, h11.EndOfMessage):
+                break
+            elif isinstance(event, h11.ConnectionClosed):
+                raise asyncio.IncompleteReadError(bytes(body), None)
+        if self._http.our_state is h11.DONE and self._http.their_state is h11.DONE:
+            self._http.start_next_cycle()
+        else:
+            await self.close()
+        return status, bytes(body)

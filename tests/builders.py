@@ -1,0 +1,151 @@
+"""Samples and snapshots with sensible values, so that a test names only what it is about."""
+
+from dataclasses import replace
+from typing import Any
+
+from adocd.model.knob import MIB
+from adocd.model.overflow import PRECEDENCE, detect
+from adocd.model.sample import ColumnFamilyOptions, ColumnFamilySample, Sample
+from adocd.model.snapshot import ColumnFamilySnapshot, Counters, OptionValues, Restore, Snapshot, Stall
+
+GIB = 1 << 30
+
+#: RocksDB's defaults, as an OPTIONS file has them.
+FAMILY_OPTIONS = {
+    "write_buffer_size": str(64 * MIB),
+    "max_write_buffer_number": "2",
+    "min_write_buffer_number_to_merge": "1",
+    "level0_file_num_compaction_trigger": "4",
+    "level0_slowdown_writes_trigger": "20",
+    "level0_stop_writes_trigger": "36",
+    "soft_pending_compaction_bytes_limit": str(64 * GIB),
+    "hard_pending_compaction_bytes_limit": str(256 * GIB),
+    "target_file_size_base": str(64 * MIB),
+    "max_bytes_for_level_base": str(256 * MIB),
+    "disable_auto_compactions": "false",
+}
+DATABASE_OPTIONS = {
+    "max_background_jobs": "2",
+    "max_background_flushes": "-1",
+    "max_background_compactions": "-1",
+    "delayed_write_rate": str(16 * MIB),
+}
+
+
+def option_values(families: tuple[str, ...] = ("default",)) -> OptionValues:
+    """RocksDB's defaults."""
+    return OptionValues(database=DATABASE_OPTIONS, column_families=dict.fromkeys(families, FAMILY_OPTIONS))
+
+
+def column_family(
+    name: str = "default",
+    *,
+    l0_files: int = 0,
+    immutable_memtables: int = 0,
+    pending_compaction_bytes: int = 0,
+    memtable_stops: int = 0,
+    memtables_bytes: int = 32 * MIB,
+    **options: int,
+) -> ColumnFamilySample:
+    """A column family with RocksDB's default options, except for `options`."""
+    live = replace(
+        ColumnFamilyOptions(
+            write_buffer_size_bytes=64 * MIB,
+            max_write_buffer_number=2,
+            min_write_buffer_number_to_merge=1,
+            level0_file_num_compaction_trigger=4,
+            level0_slowdown_writes_trigger=20,
+            level0_stop_writes_trigger=36,
+            soft_pending_compaction_bytes_limit=64 * GIB,
+            hard_pending_compaction_bytes_limit=256 * GIB,
+            target_file_size_base_bytes=64 * MIB,
+            max_bytes_for_level_base_bytes=256 * MIB,
+            disable_auto_compactions=False,
+        ),
+        **options,  # type: ignore[arg-type]
+    )
+    return ColumnFamilySample(
+        name=name,
+        l0_files=l0_files,
+        immutable_memtables=immutable_memtables,
+        active_memtable_bytes=memtables_bytes,
+        memtables_bytes=memtables_bytes,
+        pending_compaction_bytes=pending_compaction_bytes,
+        level_files=(l0_files,),
+        stall_counts={"memtable_stops": memtable_stops},
+        options=live,
+        overflow=detect(
+            l0_files=l0_files,
+            level0_slowdown_writes_trigger=live.level0_slowdown_writes_trigger,
+            pending_compaction_bytes=pending_compaction_bytes,
+            soft_pending_compaction_bytes_limit=live.soft_pending_compaction_bytes_limit,
+            immutable_memtables=immutable_memtables,
+            memtable_stalls=memtable_stops,
+        ),
+    )
+
+
+def sample(*families: ColumnFamilySample, **members: Any) -> Sample:
+    """A sample of a database that writes without stalls, except for `members`."""
+    families = families or (column_family(),)
+    found = {o for cf in families for o in cf.overflow}
+    whole = Sample(
+        target="0123456789abcdef",
+        session="s1",
+        sequence=2,
+        monotonic_s=101.0,
+        interval_s=1.0,
+        writes_per_s=1000.0,
+        written_bytes_per_s=1e6,
+        stalled_fraction=0.0,
+        stopped_fraction=0.0,
+        delayed_fraction=0.0,
+        condition="normal",
+        stopped_s=0.0,
+        delayed_s=0.0,
+        counters=Counters(),
+        delayed_write_rate_bytes_per_s=0,
+        running_flushes=0,
+        running_compactions=0,
+        background_jobs=2,
+        options=OptionValues(
+            database=DATABASE_OPTIONS, column_families={cf.name: _written(cf.options) for cf in families}
+        ),
+        column_families=families,
+        events=(),
+        overflow=tuple(o for o in PRECEDENCE if o in found),
+    )
+    return replace(whole, **members)
+
+
+def snapshot(**members: Any) -> Snapshot:
+    """A snapshot of a database with one column family and nothing going on, except for `members`."""
+    whole = Snapshot(
+        database="0123456789abcdef",
+        session="s1",
+        sequence=1,
+        monotonic_s=100.0,
+        age_s=0.0,
+        collect_s=0.00002,
+        stall=Stall("normal", 90.0, 0.0, 0.0),
+        counters=Counters(writes=0, written_bytes=0, stall_micros=0),
+        properties={},
+        tickers=None,
+        options=option_values(),
+        column_families={"default": ColumnFamilySnapshot(properties={"rocksdb.num-files-at-level0": 0})},
+        lease=None,
+        restore=Restore("none"),
+        change_in_flight=False,
+        events=(),
+        last_event=0,
+        lost_events=0,
+    )
+    return replace(whole, **members)
+
+
+def _written(options: ColumnFamilyOptions) -> dict[str, str]:
+    return FAMILY_OPTIONS | {
+        "write_buffer_size": str(options.write_buffer_size_bytes),
+        "target_file_size_base": str(options.target_file_size_base_bytes),
+        "max_bytes_for_level_base": str(options.max_bytes_for_level_base_bytes),
+    }

@@ -1,0 +1,84 @@
+"""A target loop on a fake agent, over a real Unix socket, ticked by the test."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from adocd.daemon import guards
+from adocd.daemon.target_loop import LoopSettings, TargetLoop
+from adocd.model.policy import Policy
+from adocd.targets.agent import Agent
+from tests.builders import GIB
+from tests.support.fake_agent import FakeAgent
+from tests.support.fake_database import FakeDatabase
+
+#: The agent renews its cached snapshot only when it is older than 50 ms.
+FRESH_S = 0.06
+
+
+def loop_settings(**members: object) -> LoopSettings:
+    values: dict[str, object] = {
+        "holder": "adocd@test:1",
+        "tick_s": 0.1,
+        "lease_ttl_s": 5.0,
+        "history": 100,
+        "guards": (guards.bounds, guards.memory_budget(GIB)),
+        "clock": time.monotonic,
+        "wall_clock": time.time,
+    }
+    return LoopSettings(**(values | members))  # type: ignore[arg-type]
+
+
+class Scene:
+    """A fake agent with one database, and the loops attached to it, which end with the scene."""
+
+    def __init__(self, run_dir: Path, database: FakeDatabase) -> None:
+        self.agent = FakeAgent(run_dir, [database])
+        self._loops: list[TargetLoop] = []
+
+    async def __aenter__(self) -> Scene:
+        self.agent.start()
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        for loop in self._loops:
+            await loop.stop()
+        self.agent.close()
+
+    async def attach(self, policy: Policy, settings: LoopSettings | None = None) -> TargetLoop:
+        """Make a loop for the database and attach it, as the fleet does."""
+        client = Agent(self.agent.socket_path)
+        info = await client.info()
+        (database,) = await client.databases()
+        loop = TargetLoop(database.id, database.path, policy, settings or loop_settings())
+        loop.attach(client.target(database), info)
+        self._loops.append(loop)
+        await client.close()
+        return loop
+
+
+async def ticks(loop: TargetLoop, count: int) -> list[str]:
+    """Tick so that each tick sees a fresh snapshot; the sentences."""
+    sentences = []
+    for _ in range(count):
+        await asyncio.sleep(FRESH_S)
+        sentences.append(await loop.tick())
+    return sentences
+
+
+async def until(condition: Callable[[], bool], what: str, timeout_s: float = 5.0) -> None:
+    """Wait for a condition; fails naming it."""
+    deadline_s = time.monotonic() + timeout_s
+    while not condition():
+        assert time.monotonic() < deadline_s, f"not within {timeout_s} s: {what}"
+        await asyncio.sleep(0.01)
+
+
+def overflowing(path: Path, **options: str) -> FakeDatabase:
+    """A database whose memtables overflow for as long as the test runs."""
+    database = FakeDatabase(path, options=options)
+    database.measurements.column_families["default"]["rocksdb.num-immutable-mem-table"] = 2
+    return database

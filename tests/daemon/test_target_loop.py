@@ -1,0 +1,316 @@
+"""One target's loop against a fake agent: the fake makes situations that a real RocksDB would not make on demand."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from adocd.controllers import registry
+from adocd.controllers.adoc import Adoc
+from adocd.daemon.target_loop import TargetLoop
+from adocd.model.policy import Policy
+from tests.daemon.harness import Scene, loop_settings, overflowing, ticks, until
+from tests.support.fake_database import FakeDatabase
+
+ADOC = Policy("adoc")
+MIB = 1 << 20
+
+
+def with_agent(database: FakeDatabase, tmp_path: Path, body: Callable[[Scene], Awaitable[None]]) -> None:
+    """Run the body on a scene with this database."""
+
+    async def run() -> None:
+        async with Scene(tmp_path, database) as scene:
+            await body(scene)
+
+    asyncio.run(run())
+
+
+def write_buffer_size(database: FakeDatabase) -> str:
+    return database.options.column_families["default"]["write_buffer_size"]
+
+
+def outcomes(loop: TargetLoop) -> list[str]:
+    return [record.outcome for record in loop.decisions]
+
+
+def test_fixed_watches_and_never_takes_a_lease(tmp_path: Path) -> None:
+    database = overflowing(tmp_path / "db")
+
+    async def body(scene: Scene) -> None:
+        loop = await scene.attach(Policy("fixed"))
+        sentences = await ticks(loop, 3)
+        assert sentences[0] == "measuring"
+        assert sentences[-1] == "fixed: 0 writes/s, writes normal, memory overflow"
+        assert all(method == "GET" for method, _, _ in scene.agent.requests)
+        assert len(loop.samples) == 2
+
+    with_agent(database, tmp_path, body)
+
+
+def test_adoc_turns_its_knobs_and_a_clean_stop_restores_them(tmp_path: Path) -> None:
+    database = overflowing(tmp_path / "db")
+
+    async def body(scene: Scene) -> None:
+        loop = await scene.attach(ADOC)
+        sentences = await ticks(loop, 2)
+        assert sentences[1] == (
+            "adoc.memory: setting batch_size 128 MiB (default): memory overflow in column family default: "
+            "2 immutable memtables, 0 memtable stalls in the window"
+        )
+        await until(lambda: outcomes(loop) == ["applied"], "the change is applied")
+        assert write_buffer_size(database) == str(128 * MIB)
+        await loop.stop()
+        assert write_buffer_size(database) == str(64 * MIB)
+        assert database.keeper.lease() is None
+
+    with_agent(database, tmp_path, body)
+
+
+def test_a_law_is_called_once_a_period_however_often_the_loop_ticks(tmp_path: Path) -> None:
+    database = overflowing(tmp_path / "db")
+
+    async def body(scene: Scene) -> None:
+        loop = await scene.attach(ADOC)
+        await ticks(loop, 8)  # half a second; the law's period is 1 s
+        assert loop.decisions.count == 1
+        await loop.stop()
+
+    with_agent(database, tmp_path, body)
+
+
+def test_dry_run_decides_and_sends_nothing(tmp_path: Path) -> None:
+    database = overflowing(tmp_path / "db")
+
+    async def body(scene: Scene) -> None:
+        loop = await scene.attach(Policy("adoc", dry_run=True))
+        sentences = await ticks(loop, 2)
+        assert sentences[1].startswith("dry run: adoc.memory would set batch_size 128 MiB (default)")
+        assert outcomes(loop) == ["dry-run"]
+        assert all(method == "GET" for method, _, _ in scene.agent.requests)
+
+    with_agent(database, tmp_path, body)
+
+
+def test_anothers_lease_is_respected_and_its_holder_named(tmp_path: Path) -> None:
+    database = overflowing(tmp_path / "db")
+
+    async def body(scene: Scene) -> None:
+        first = await scene.attach(ADOC, loop_settings(holder="adocd@first:1"))
+        second = await scene.attach(ADOC, loop_settings(holder="adocd@second:2"))
+        await ticks(first, 2)
+        sentence = (await ticks(second, 2))[-1]
+        assert "adocd@first:1" in sentence
+        assert second.decisions.count == 0
+        await first.stop()
+
+    with_agent(database, tmp_path, body)
+
+
+def test_a_revoked_lease_pauses_the_target_until_a_policy_is_set(tmp_path: Path) -> None:
+    database = overflowing(tmp_path / "db")
+
+    async def body(scene: Scene) -> None:
+        loop = await scene.attach(ADOC)
+        await ticks(loop, 2)
+        await until(lambda: outcomes(loop) == ["applied"], "the change is applied")
+        other = await scene.attach(Policy("fixed"))
+        await ticks(other, 1)
+        await other.restore("panic")
+        sentence = (await ticks(loop, 1))[-1]
+        assert sentence.startswith("paused: an operator revoked the lease")
+        await until(lambda: write_buffer_size(database) == str(64 * MIB), "the originals are back")
+        await ticks(loop, 3)
+        assert loop.decisions.count == 1
+        loop.set_policy(ADOC)
+        assert (await ticks(loop, 1))[-1].startswith("adoc")
+        await loop.stop()
+
+    with_agent(database, tmp_path, body)
+
+
+def test_a_slow_change_blocks_neither_sampling_nor_the_lease(tmp_path: Path) -> None:
+    """Under a stall SetOptions takes many seconds; the loop must not notice."""
+    database = overflowing(tmp_path / "db")
+
+    async def body(scene: Scene) -> None:
+        loop = await scene.attach(ADOC, loop_settings(lease_ttl_s=1.0))
+        with database.hold_changes():
+            await ticks(loop, 2)
+            sentences = await ticks(loop, 20)  # longer than the lease
+            assert all(sentence.startswith("a change has been in flight for") for sentence in sentences)
+            assert len(loop.samples) == 21
+            assert outcomes(loop) == ["in-flight"]
+            assert database.keeper.lease() is not None
+        await until(lambda: outcomes(loop) == ["applied"], "the change is applied")
+        await loop.stop()
+
+    with_agent(database, tmp_path, body)
+
+
+def test_a_database_that_closes_under_control_is_let_go_and_followed_again(tmp_path: Path) -> None:
+    database = overflowing(tmp_path / "db")
+
+    async def body(scene: Scene) -> None:
+        loop = await scene.attach(ADOC)
+        await ticks(loop, 2)
+        first = loop.session
+        database.reopen()
+        database.measurements.column_families["default"]["rocksdb.num-immutable-mem-table"] = 2
+        sentences = await ticks(loop, 3)
+        assert loop.session is not first
+        assert "measuring" in sentences
+        await until(lambda: loop.decisions.count >= 2, "the new session is under control")
+        await loop.stop()
+
+    with_agent(database, tmp_path, body)
+
+
+def test_a_process_that_ends_closes_the_target(tmp_path: Path) -> None:
+    async def body(scene: Scene) -> None:
+        loop = await scene.attach(ADOC)
+        await ticks(loop, 2)
+        scene.agent.close()
+        assert (await ticks(loop, 1))[-1] == "the database was closed"
+        assert loop.state == "closed"
+
+    with_agent(overflowing(tmp_path / "db"), tmp_path, body)
+
+
+def test_column_families_that_come_are_controlled_and_restored_too(tmp_path: Path) -> None:
+    database = overflowing(tmp_path / "db")
+
+    async def body(scene: Scene) -> None:
+        loop = await scene.attach(ADOC)
+        await ticks(loop, 2)
+        await until(lambda: outcomes(loop) == ["applied"], "the change is applied")
+        database.add_column_family("index")
+        database.measurements.column_families["index"]["rocksdb.num-immutable-mem-table"] = 2
+        await asyncio.sleep(1.0)  # the law's period
+        await ticks(loop, 2)
+        await until(lambda: outcomes(loop)[1:] == ["applied"], "both column families are changed")
+        assert database.options.column_families["index"]["write_buffer_size"] == str(128 * MIB)
+        await loop.stop()
+        assert database.options.column_families["index"]["write_buffer_size"] == str(64 * MIB)
+
+    with_agent(database, tmp_path, body)
+
+
+@pytest.mark.parametrize(("applied", "outcome"), [(True, "applied-unpersisted"), (False, "rejected")])
+def test_an_error_means_unknown_and_what_reads_back_decides(tmp_path: Path, applied: bool, outcome: str) -> None:
+    database = overflowing(tmp_path / "db")
+    database.fail_next("column_family", "IO error: No space left on device", applied=applied)
+
+    async def body(scene: Scene) -> None:
+        loop = await scene.attach(ADOC)
+        await ticks(loop, 2)
+        await until(lambda: outcomes(loop) == [outcome], outcome)
+        (record,) = loop.decisions
+        assert record.detail is not None
+        assert "No space left" in record.detail
+        await loop.stop()
+        assert write_buffer_size(database) == str(64 * MIB)
+
+    with_agent(database, tmp_path, body)
+
+
+def test_a_delay_is_not_released_by_a_change_of_threads(tmp_path: Path) -> None:
+    """Any SetDBOptions resets the adapted rate; so it carries the rate in force, and gives it back afterwards."""
+    database = FakeDatabase(tmp_path / "db")
+    l0 = database.measurements.column_families["default"]
+    l0["rocksdb.num-files-at-level0"] = 25
+    database.measurements.stall("delayed", delayed_rate_bytes_per_s=3 * MIB)
+
+    async def body(scene: Scene) -> None:
+        loop = await scene.attach(ADOC)
+        await ticks(loop, 2)
+        await until(lambda: outcomes(loop) == ["applied"], "the change is applied")
+        assert database.options.database["max_background_jobs"] == "4"
+        assert database.options.database["delayed_write_rate"] == str(3 * MIB)
+        l0["rocksdb.num-files-at-level0"] = 0
+        database.measurements.stall("normal")
+        await ticks(loop, 2)
+        await until(lambda: outcomes(loop)[1:] == ["applied"], "the rate is given back")
+        assert database.options.database["delayed_write_rate"] == database.originals.database["delayed_write_rate"]
+        assert [record.rule for record in loop.decisions] == ["adoc.level0", "actuator.delayed_write_rate"]
+        await loop.stop()
+
+    with_agent(database, tmp_path, body)
+
+
+def test_a_law_that_fails_harms_its_own_target_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    database = overflowing(tmp_path / "db")
+
+    def fails(self: Adoc, sample: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(Adoc, "step", fails)
+
+    async def body(scene: Scene) -> None:
+        loop = await scene.attach(ADOC)
+        running = asyncio.create_task(loop.run())
+        await until(lambda: loop.policy == Policy("fixed"), "it falls back")
+        await until(lambda: loop.sentence.startswith("fixed:"), "the loop goes on")
+        running.cancel()
+        await loop.stop()
+
+    with_agent(database, tmp_path, body)
+    assert "adoc failed; the policy falls back to fixed" in caplog.text
+
+
+def test_an_agent_that_hangs_is_silent_and_not_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("adocd.targets.agent.READ_TIMEOUT_S", 0.2)
+    database = overflowing(tmp_path / "db")
+
+    async def body(scene: Scene) -> None:
+        loop = await scene.attach(Policy("fixed"))
+        await ticks(loop, 2)
+        scene.agent.hang()
+        assert (await ticks(loop, 1))[-1].startswith("the agent has been silent for")
+        states = [loop.state]
+        scene.agent.resume()
+        assert (await ticks(loop, 1))[-1].startswith("fixed:")
+        assert [*states, loop.state] == ["silent", "attached"]
+
+    with_agent(database, tmp_path, body)
+
+
+def test_a_policy_that_cannot_work_says_so_and_holds_no_lease(tmp_path: Path) -> None:
+    database = FakeDatabase(tmp_path / "db", database_options={"max_background_flushes": "2"})
+
+    async def body(scene: Scene) -> None:
+        loop = await scene.attach(ADOC)
+        sentence = (await ticks(loop, 2))[-1]
+        assert sentence.startswith("adoc cannot work here: max_background_flushes or max_background_compactions is set")
+        assert database.keeper.lease() is None
+
+    with_agent(database, tmp_path, body)
+
+
+def test_setting_fixed_gives_the_options_back(tmp_path: Path) -> None:
+    database = overflowing(tmp_path / "db")
+
+    async def body(scene: Scene) -> None:
+        loop = await scene.attach(ADOC)
+        await ticks(loop, 2)
+        await until(lambda: outcomes(loop) == ["applied"], "the change is applied")
+        loop.set_policy(Policy("fixed"))
+        await ticks(loop, 1)
+        await until(lambda: write_buffer_size(database) == str(64 * MIB), "the originals are back")
+
+    with_agent(database, tmp_path, body)
+
+
+def test_a_bad_policy_changes_nothing(tmp_path: Path) -> None:
+    async def body(scene: Scene) -> None:
+        loop = await scene.attach(ADOC)
+        with pytest.raises(registry.PolicyError):
+            loop.set_policy(Policy("adco"))
+        assert loop.policy == ADOC
+
+    with_agent(FakeDatabase(tmp_path / "db"), tmp_path, body)

@@ -1,0 +1,113 @@
+"""Snapshots to samples: rates over the measured interval, and what must never be mixed up."""
+
+from dataclasses import replace
+
+import pytest
+
+from adocd.model.overflow import Overflow
+from adocd.model.snapshot import ColumnFamilySnapshot, Counters, OptionValues, Snapshot, Stall
+from adocd.probes.statistics import StatisticsProbe
+from tests.builders import DATABASE_OPTIONS, option_values, snapshot
+
+
+def later(before: Snapshot, seconds: float, **members: object) -> Snapshot:
+    return replace(
+        before,
+        sequence=before.sequence + 1,
+        monotonic_s=before.monotonic_s + seconds,
+        **members,  # type: ignore[arg-type]
+    )
+
+
+def test_the_first_snapshot_measures_nothing() -> None:
+    assert StatisticsProbe().sample(snapshot()) is None
+
+
+def test_rates_are_over_the_measured_interval() -> None:
+    probe = StatisticsProbe()
+    first = snapshot(counters=Counters(writes=100, written_bytes=1000, stall_micros=0))
+    probe.sample(first)
+    sample = probe.sample(later(first, 1.25, counters=Counters(writes=600, written_bytes=6000, stall_micros=250_000)))
+    assert sample is not None
+    assert sample.interval_s == 1.25
+    assert sample.writes_per_s == 400
+    assert sample.written_bytes_per_s == 4000
+    assert sample.stalled_fraction == pytest.approx(0.2)
+    assert sample.counters.writes == 600
+
+
+def test_a_stall_in_progress_shows_in_the_condition_before_its_micros_are_posted() -> None:
+    probe = StatisticsProbe()
+    first = snapshot()
+    probe.sample(first)
+    sample = probe.sample(later(first, 1.0, stall=Stall("stopped", 100.4, 0.6, 0.0)))
+    assert sample is not None
+    assert sample.stalled_fraction == 0.0
+    assert sample.stopped_fraction == pytest.approx(0.6)
+    assert sample.condition == "stopped"
+
+
+def test_a_counter_that_went_back_gives_no_negative_rate() -> None:
+    probe = StatisticsProbe()
+    first = snapshot(counters=Counters(writes=500))
+    probe.sample(first)
+    sample = probe.sample(later(first, 1.0, counters=Counters(writes=3)))
+    assert sample is not None
+    assert sample.writes_per_s == 0
+    assert sample.stalled_fraction is None
+
+
+def test_another_session_begins_anew() -> None:
+    probe = StatisticsProbe()
+    first = snapshot()
+    probe.sample(first)
+    assert probe.sample(later(first, 1.0, session="s2")) is None
+    assert probe.sample(later(first, 2.0, session="s2")) is not None
+
+
+def test_a_snapshot_from_the_agents_cache_measures_nothing_and_loses_nothing() -> None:
+    probe = StatisticsProbe()
+    first = snapshot(counters=Counters(writes=0))
+    probe.sample(first)
+    assert probe.sample(first) is None
+    sample = probe.sample(later(first, 2.0, counters=Counters(writes=10)))
+    assert sample is not None
+    assert sample.writes_per_s == 5
+
+
+@pytest.mark.parametrize("old", ["max_background_flushes", "max_background_compactions"])
+def test_old_options_make_the_jobs_knob_dead(old: str) -> None:
+    probe = StatisticsProbe()
+    options = OptionValues(DATABASE_OPTIONS | {old: "4"}, option_values().column_families)
+    first = snapshot(options=options)
+    probe.sample(first)
+    sample = probe.sample(later(first, 1.0))
+    assert sample is not None
+    assert sample.background_jobs is None
+
+
+def test_stall_counts_are_those_of_the_window_and_name_the_overflow() -> None:
+    def families(stops: int) -> dict[str, ColumnFamilySnapshot]:
+        return {"default": ColumnFamilySnapshot({}, {"memtable_stops": stops, "l0_stops": 7})}
+
+    probe = StatisticsProbe()
+    first = snapshot(column_families=families(4))
+    probe.sample(first)
+    second = later(first, 1.0, column_families=families(5))
+    sample = probe.sample(second)
+    assert sample is not None
+    assert sample.column_families[0].stall_counts == {"memtable_stops": 1, "l0_stops": 0}
+    assert sample.overflow == (Overflow.MEMORY,)
+    sample = probe.sample(later(second, 1.0))
+    assert sample is not None
+    assert sample.overflow == ()
+
+
+def test_levels_are_read_as_far_as_there_are_any() -> None:
+    family = ColumnFamilySnapshot({f"rocksdb.num-files-at-level{n}": n * 2 for n in range(7)})
+    probe = StatisticsProbe()
+    first = snapshot(column_families={"default": family})
+    probe.sample(first)
+    sample = probe.sample(later(first, 1.0))
+    assert sample is not None
+    assert sample.column_families[0].level_files == (0, 2, 4, 6, 8, 10, 12)
