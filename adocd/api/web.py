@@ -13,7 +13,6 @@ from pathlib import Path
 
 from fastapi import FastAPI, Request, Response
 from prometheus_client import CONTENT_TYPE_LATEST
-from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from adocd import __version__
@@ -43,32 +42,39 @@ class Upstream:
         finally:
             self._free.put_nowait(connection)
 
+    async def close(self) -> None:
+        """Close the connections."""
+        for connection in self._connections:
+            await connection.close()
 
-class ReadOnly:
-    """Refuses everything but reading."""
+
+class LocalReading:
+    """Refuses everything but reading, and every name for this machine but loopback's (DNS rebinding)."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on GET and HEAD."""
-        if scope["type"] == "http" and scope["method"] not in ("GET", "HEAD"):
-            refusal = problems.problem(
-                405,
-                f"TCP is read-only; {scope['method']} works on the daemon's Unix socket, or by adocctl",
-                {"Allow": "GET, HEAD"},
-            )
-            await refusal(scope, receive, send)
-            return
-        await self._app(scope, receive, send)
+        """Pass on what is allowed."""
+        answer = self._refusal(scope) if scope["type"] == "http" else None
+        await (answer or self._app)(scope, receive, send)
+
+    def _refusal(self, scope: Scope) -> Response | None:
+        host = Request(scope).headers.get("host", "").rpartition(":")
+        name = host[0] if host[2].isdecimal() else host[2]
+        if name not in ALLOWED_HOSTS:
+            return problems.problem(400, f"Host must be {' or '.join(ALLOWED_HOSTS)}, not {name!r}")
+        if scope["method"] not in ("GET", "HEAD"):
+            detail = f"TCP is read-only; {scope['method']} works on the daemon's Unix socket, or by adocctl"
+            return problems.problem(405, detail, {"Allow": "GET, HEAD"})
+        return None
 
 
 def make_app(upstream: Upstream) -> FastAPI:
     """Build the read-only application."""
     app = FastAPI(title="adocd, read-only", version=__version__, openapi_url=None)
     problems.install(app)
-    app.add_middleware(ReadOnly)
-    app.add_middleware(TrustedHostMiddleware, allowed_hosts=ALLOWED_HOSTS, www_redirect=False)
+    app.add_middleware(LocalReading)
 
     @app.get("/metrics")
     async def prometheus() -> Response:

@@ -8,6 +8,8 @@ from typing import Annotated, NoReturn
 import typer
 
 from adocd import __version__
+from adocd.bench import demo
+from adocd.bench.errors import BadOption, BenchError
 from adocd.cli import exits, native, program, serve
 from adocd.cli.exits import EPILOG, Exit, fail
 from adocd.cli.parameters import parse_parameters
@@ -126,6 +128,28 @@ def check_config(
     else:
         typer.echo(f"{file} is good. In force:")
         typer.echo(json.dumps(settings.model_dump(mode="json"), indent=2))
+
+
+@app.command(name="demo", epilog=EPILOG)
+def demo_command(
+    on: Annotated[str, typer.Option(help=f"What writes: {', '.join(demo.WORKLOADS)}.")] = demo.WORKLOADS[0],
+    seconds: Annotated[float, typer.Option(help="How long each of the two halves runs.")] = demo.DEFAULT_SECONDS,
+    profile: Annotated[
+        str | None, typer.Option(help="Device cap: cap-210, cap-490, cap-100 or uncapped; default cap-210 if possible.")
+    ] = None,
+    directory: Annotated[Path | None, typer.Option(help="Where the databases go; default: a place on a disk.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Show what it is about: real write pressure on a real RocksDB, first left alone, then controlled.
+
+    Both halves are measured, and differ in the policy alone: `fixed`, then `adoc`.
+    """
+    try:
+        demo.run_demo(demo.DemoOptions(on, seconds, profile, directory, as_json))
+    except BenchError as error:
+        fail(str(error), Exit.USAGE if isinstance(error, BadOption) else Exit.FAILED)
+    except KeyboardInterrupt:
+        fail("interrupted; everything that was started is gone", Exit.FAILED)
 
 
 @agent_app.command()

@@ -42,8 +42,8 @@ def run(asked: Serve) -> None:
     """Serve until SIGINT or SIGTERM, then restore what was changed. Raises CannotServe."""
     try:
         run_dir.ensure(asked.directory)
-        daemon_listener = server.listen_unix(run_dir.daemon_socket(asked.directory))
         web_listener = None if asked.port is None else server.listen_loopback(asked.port)
+        daemon_listener = server.listen_unix(run_dir.daemon_socket(asked.directory))
     except OSError as error:
         raise CannotServe(
             f"the run directory {asked.directory} cannot be used ({error.strerror}); "

@@ -268,6 +268,7 @@ class TargetLoop:
 
     async def _now_closed(self, target: Target) -> str:
         await target.close()
+        _log.info("%s: the database was closed", self.path)
         self._target, self.session, self.state = None, None, "closed"
         self._attached.clear()
         return "the database was closed"

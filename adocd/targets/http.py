@@ -59,6 +59,9 @@ class UnixHttpConnection:
             except h11.RemoteProtocolError as error:
                 await self.close()
                 raise NotAnAgent(f"{self._socket} does not speak HTTP ({error}), so it is no agent") from None
+            except asyncio.IncompleteReadError:
+                await self.close()
+                raise Unreachable(f"{self._socket} closed the connection before it had answered") from None
             except ConnectionRefusedError:
                 await self.close()
                 raise Dead(f"nobody listens at {self._socket} any more: its process has ended") from None
@@ -81,9 +84,9 @@ class UnixHttpConnection:
         try:
             return await self._send_and_receive(method, path, content)
         except (ConnectionError, asyncio.IncompleteReadError):
-            await self.close()
             if not reused:
-                raise ConnectionResetError("the connection was closed before an answer came") from None
+                raise
+            await self.close()
         return await self._send_and_receive(method, path, content)
 
     async def _send_and_receive(self, method: str, path: str, content: bytes) -> tuple[int, bytes]:
@@ -103,14 +106,15 @@ class UnixHttpConnection:
         return self._http.send(event) or b""
 
     async def _receive(self, reader: asyncio.StreamReader) -> tuple[int, bytes]:
-        status = 0
+        status, answered = 0, False
         body = bytearray()
         while True:
             event = self._http.next_event()
             if event is h11.NEED_DATA:
                 data = await reader.read(65536)
-                if not data and status == 0:
+                if not data and not answered:
                     raise asyncio.IncompleteReadError(b"", None)
+                answered = True
                 self._http.receive_data(data)
             elif isinstance(event, h11.Response):
                 status = event.status_code

@@ -1,0 +1,83 @@
+"""The daemon's REST, and the read-only side over it, served for real beside a fleet on a fake agent."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from adocd.api import control, server, web
+from adocd.daemon.config import Config
+from adocd.daemon.fleet import Fleet
+from adocd.model.policy import Policy
+from adocd.targets.http import UnixHttpConnection
+from tests.daemon.harness import loop_settings, until
+from tests.support.fake_agent import FakeAgent
+from tests.support.fake_database import FakeDatabase
+
+
+@dataclass(frozen=True)
+class Service:
+    """A daemon at work: `call` speaks to its Unix socket, `tcp` to the read-only side."""
+
+    agent: FakeAgent
+    database: FakeDatabase
+    fleet: Fleet
+    socket: Path
+    port: int
+
+    @property
+    def target(self) -> str:
+        """The path of the one target."""
+        return f"/v1/targets/{self.agent.id_of(self.database)}"
+
+    async def call(self, method: str, path: str, body: object = None) -> tuple[int, Any]:
+        """Call the daemon; status and parsed body."""
+        connection = UnixHttpConnection(self.socket)
+        try:
+            status, content = await connection.request(method, path, body=body, timeout_s=5)
+        finally:
+            await connection.close()
+        return status, json.loads(content)
+
+    async def tcp(self, method: str, path: str, host: str = "localhost") -> tuple[int, str]:
+        """Call the read-only side; status and the whole answer."""
+        reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
+        writer.write(f"{method} {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode())
+        content = (await reader.read()).decode()
+        writer.close()
+        return int(content.split()[1]), content
+
+
+def with_service(tmp_path: Path, database: FakeDatabase, body: Callable[[Service], Awaitable[None]]) -> None:
+    """Run the body against a daemon that controls the database, whose policy is `fixed` at first."""
+
+    async def run() -> None:
+        fleet = Fleet(Config(), loop_settings(), tmp_path, policy=Policy("fixed"))
+        path = tmp_path / "daemon.sock"
+        discovery = asyncio.create_task(fleet.run())
+        tcp = server.listen_loopback(0)
+        upstream = web.Upstream(path)
+        with FakeAgent(tmp_path, [database]) as agent:
+            try:
+                async with (
+                    server.serving(control.make_app(fleet), server.listen_unix(path)),
+                    server.serving(web.make_app(upstream), tcp),
+                ):
+                    await until(lambda: any(loop.samples for loop in fleet.loops.values()), "a sample")
+                    await body(Service(agent, database, fleet, path, _port(tcp)))
+                    await upstream.close()
+            finally:
+                discovery.cancel()
+                await asyncio.gather(discovery, return_exceptions=True)
+                await fleet.stop()
+
+    asyncio.run(run())
+
+
+def _port(listener: socket.socket) -> int:
+    return int(listener.getsockname()[1])

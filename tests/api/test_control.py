@@ -1,0 +1,124 @@
+"""The daemon's REST on its Unix socket."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from adocd.api import server
+from tests.api.harness import Service, with_service
+from tests.daemon.harness import overflowing, until
+
+
+def test_targets_and_one_of_them(tmp_path: Path) -> None:
+    async def body(service: Service) -> None:
+        status, listed = await service.call("GET", "/v1/targets")
+        assert status == 200
+        (target,) = listed["targets"]
+        assert target["path"] == service.database.path
+        assert target["process"]["rocksdb_version"] == "7.8.3"
+        status, detail = await service.call("GET", service.target)
+        assert status == 200
+        assert detail["sample"]["column_families"][0]["immutable_memtables"] == 2
+        assert detail["options"]["database"]["max_background_jobs"] == "2"
+        assert detail["originals"]["database"]["max_background_jobs"] == "2"
+        assert detail["last_decision"] is None
+        assert await service.call("GET", service.target[:-4]) == await service.call("GET", service.target)
+
+    with_service(tmp_path, overflowing(tmp_path / "db"), body)
+
+
+def test_a_policy_is_set_decides_and_is_told(tmp_path: Path) -> None:
+    async def body(service: Service) -> None:
+        wanted = {"controller": "adoc", "parameters": {"batch_max_bytes": 256 << 20}, "dry_run": True}
+        assert await service.call("PUT", f"{service.target}/policy", wanted) == (200, wanted)
+        assert await service.call("GET", f"{service.target}/policy") == (200, wanted)
+        (loop,) = service.fleet.loops.values()
+        await until(lambda: loop.decisions.count > 0, "a decision")
+        _, answer = await service.call("GET", f"{service.target}/decisions?limit=1")
+        (decision,) = answer["decisions"]
+        assert decision["rule"] == "adoc.memory"
+        assert decision["outcome"] == "dry-run"
+        assert decision["settings"] == [{"knob": "batch_size", "value": 128 << 20, "column_family": "default"}]
+
+    with_service(tmp_path, overflowing(tmp_path / "db"), body)
+
+
+def test_samples_are_read_on_from_a_sequence_number(tmp_path: Path) -> None:
+    async def body(service: Service) -> None:
+        _, answer = await service.call("GET", f"{service.target}/samples")
+        last = answer["samples"][-1]["sequence"]
+        (loop,) = service.fleet.loops.values()
+        await until(lambda: loop.samples[-1].sequence > last, "a newer sample")
+        _, answer = await service.call("GET", f"{service.target}/samples?after={last}")
+        assert [sample["sequence"] > last for sample in answer["samples"]] == [True] * len(answer["samples"])
+        assert answer["samples"]
+
+    with_service(tmp_path, overflowing(tmp_path / "db"), body)
+
+
+def test_restore_gives_everything_back_and_pauses(tmp_path: Path) -> None:
+    async def body(service: Service) -> None:
+        options = service.database.options.column_families["default"]
+        await service.call("PUT", f"{service.target}/policy", {"controller": "adoc"})
+        await until(lambda: options["write_buffer_size"] == str(128 << 20), "it is tuned")
+        status, answer = await service.call("POST", "/v1/restore")
+        assert (status, answer["failed"]) == (200, {})
+        await until(lambda: options["write_buffer_size"] == str(64 << 20), "the originals are back")
+        _, detail = await service.call("GET", service.target)
+        assert "restored the originals" in detail["paused"]
+
+    with_service(tmp_path, overflowing(tmp_path / "db"), body)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "status", "sentence"),
+    [
+        ("GET", "/v1/targets/ffff", None, 404, "no target has an id that begins with 'ffff'; GET /v1/targets lists"),
+        ("PUT", "/policy", {"controller": "adco"}, 422, "there is no controller 'adco'; there are adoc, fixed"),
+        ("PUT", "/policy", {"controller": "adoc", "parameters": {"threads_max": "x"}}, 422, "adoc: threads_max: Input"),
+        ("PUT", "/policy", {"controler": "adoc"}, 422, "controller: Field required"),
+        ("PUT", "/policy", [], 422, "the body: "),
+        ("GET", "/decisions?limit=0", None, 422, "query.limit: Input should be greater than or equal to 1"),
+        ("GET", "/v2/targets", None, 404, "GET /v2/targets: Not Found"),
+        ("DELETE", "/policy", None, 405, "Method Not Allowed"),
+    ],
+)
+def test_bad_requests_are_problems_of_one_sentence(
+    tmp_path: Path, method: str, path: str, body: object, status: int, sentence: str
+) -> None:
+    async def check(service: Service) -> None:
+        whole = path if path.startswith("/v") else f"{service.target}{path}"
+        got, problem = await service.call(method, whole, body)
+        assert got == status
+        assert problem["status"] == status
+        assert problem["title"]
+        assert sentence in problem["detail"]
+
+    with_service(tmp_path, overflowing(tmp_path / "db"), check)
+
+
+def test_a_law_that_cannot_work_is_refused_with_the_reason(tmp_path: Path) -> None:
+    database = overflowing(tmp_path / "db")
+    database.set_option("max_background_flushes", "4")
+
+    async def body(service: Service) -> None:
+        status, problem = await service.call("PUT", f"{service.target}/policy", {"controller": "adoc"})
+        assert status == 409
+        assert "makes max_background_jobs dead" in problem["detail"]
+
+    with_service(tmp_path, database, body)
+
+
+def test_two_daemons_in_one_run_directory(tmp_path: Path) -> None:
+    first = server.listen_unix(tmp_path / "daemon.sock")
+    with pytest.raises(server.AddressInUse, match="another adocd serves at"):
+        server.listen_unix(tmp_path / "daemon.sock")
+    first.close()
+    server.listen_unix(tmp_path / "daemon.sock").close()
+
+
+def test_the_daemons_socket_is_closed_to_others(tmp_path: Path) -> None:
+    server.listen_unix(tmp_path / "daemon.sock").close()
+    assert (tmp_path / "daemon.sock").stat().st_mode & 0o777 == 0o660

@@ -1,0 +1,71 @@
+"""The read-only side on TCP: reads everything, changes nothing, and knows its own name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from tests.api.harness import Service, with_service
+from tests.daemon.harness import overflowing
+
+
+def test_it_shows_what_the_daemon_shows(tmp_path: Path) -> None:
+    async def body(service: Service) -> None:
+        status, content = await service.tcp("GET", "/v1/targets")
+        assert status == 200
+        assert service.database.path in content
+        status, content = await service.tcp("GET", "/healthz")
+        assert status == 200
+        assert '"status":"ok"' in content
+
+    with_service(tmp_path, overflowing(tmp_path / "db"), body)
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH"])
+def test_it_changes_nothing(tmp_path: Path, method: str) -> None:
+    async def body(service: Service) -> None:
+        status, content = await service.tcp(method, "/v1/restore")
+        assert status == 405
+        assert "TCP is read-only" in content
+
+    with_service(tmp_path, overflowing(tmp_path / "db"), body)
+
+
+@pytest.mark.parametrize(
+    ("host", "status"), [("localhost", 200), ("127.0.0.1:80", 200), ("evil.example", 400), ("", 400)]
+)
+def test_host_is_checked(tmp_path: Path, host: str, status: int) -> None:
+    """Otherwise a page of somebody else could read it through its visitor's browser (DNS rebinding)."""
+
+    async def body(service: Service) -> None:
+        assert (await service.tcp("GET", "/healthz", host))[0] == status
+
+    with_service(tmp_path, overflowing(tmp_path / "db"), body)
+
+
+def test_metrics_can_be_parsed_and_agree_with_the_sample(tmp_path: Path) -> None:
+    database = overflowing(tmp_path / "db")
+    database.measurements.write(1234, 100)
+
+    async def body(service: Service) -> None:
+        _, content = await service.tcp("GET", "/metrics")
+        families = {f.name: f for f in text_string_to_metric_families(content.partition("\r\n\r\n")[2])}
+        (up,) = families["adocd_target_up"].samples
+        assert up.value == 1
+        assert up.labels["path"] == database.path
+        assert families["adocd_writes"].samples[0].value == 1234
+        assert families["adocd_immutable_memtables"].samples[0].value == 2
+
+    with_service(tmp_path, database, body)
+
+
+def test_without_a_daemon_it_says_so(tmp_path: Path) -> None:
+    async def body(service: Service) -> None:
+        service.socket.unlink()
+        status, content = await service.tcp("GET", "/healthz")
+        assert status == 503
+        assert "nothing answers at" in content
+
+    with_service(tmp_path, overflowing(tmp_path / "db"), body)

@@ -1,0 +1,115 @@
+"""adocctl against a real daemon process, which controls a fake agent's database."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.harness import command, log_of, serving
+from tests.daemon.harness import overflowing
+from tests.support.fake_agent import FakeAgent
+from tests.support.fake_database import FakeDatabase
+from tests.support.waiting import eventually
+
+
+def adocctl_json(run_dir: Path, *arguments: str) -> Any:
+    return json.loads(command("adocctl", *arguments, "--json", run_dir=run_dir).ok())
+
+
+def batch(database: FakeDatabase) -> str:
+    return database.options.column_families["default"]["write_buffer_size"]
+
+
+def wait_for_target(run_dir: Path) -> None:
+    eventually(
+        lambda: any(t["writes_per_s"] is not None for t in adocctl_json(run_dir, "targets")["targets"]),
+        within_s=20,
+        what="a sampled target",
+    )
+
+
+def test_an_operators_way_through(run_dir: Path) -> None:
+    """Watch with a dry run, let it act, look why, and put everything back."""
+    database = overflowing(run_dir / "db")
+    with FakeAgent(run_dir, [database]), serving(run_dir):
+        wait_for_target(run_dir)
+        assert "fixed" in command("adocctl", "targets", run_dir=run_dir).ok()
+        shown = command("adocctl", "status", run_dir=run_dir).ok()
+        assert "memory" in shown
+        assert "2 immutable memtables" in shown
+
+        assert "dry run" in command("adocctl", "set-policy", "adoc", "--dry-run", run_dir=run_dir).ok()
+        eventually(lambda: adocctl_json(run_dir, "decisions"), within_s=10, what="a decision")
+        assert adocctl_json(run_dir, "decisions", "-n", "1")[0]["outcome"] == "dry-run"
+        assert batch(database) == str(64 << 20)
+
+        command("adocctl", "set-policy", "adoc", "--set", "batch_max_bytes=134217728", run_dir=run_dir).ok()
+        eventually(lambda: batch(database) == str(128 << 20), within_s=10, what="it is tuned")
+        tuned = "write_buffer_size = 134217728 (originally 67108864)"
+        eventually(lambda: tuned in command("adocctl", "status", run_dir=run_dir).ok(), what="status shows it")
+        shown = command("adocctl", "decisions", run_dir=run_dir).ok()
+        assert "adoc.memory" in shown
+        assert "applied" in shown
+
+        shown = command("adocctl", "restore", "--all", run_dir=run_dir).ok()
+        assert "originals" in shown or "restoring" in shown
+        eventually(lambda: batch(database) == str(64 << 20), within_s=10, what="the originals are back")
+        assert "paused: an operator restored the originals" in command("adocctl", "targets", run_dir=run_dir).ok()
+
+
+def test_panic_works_while_the_daemon_is_dead(run_dir: Path) -> None:
+    database = overflowing(run_dir / "db")
+    with FakeAgent(run_dir, [database]):
+        with serving(run_dir, "--policy", "adoc") as daemon:
+            eventually(lambda: batch(database) != str(64 << 20), within_s=20, what="it is tuned")
+            daemon.kill()
+            daemon.wait()
+        command("adocctl", "restore", "--all", run_dir=run_dir).ok()
+        eventually(lambda: batch(database) == str(64 << 20), within_s=5, what="the originals are back")
+
+
+def test_a_clean_stop_restores(run_dir: Path) -> None:
+    database = overflowing(run_dir / "db")
+    with FakeAgent(run_dir, [database]):
+        with serving(run_dir, "--policy", "adoc"):
+            eventually(lambda: batch(database) != str(64 << 20), within_s=20, what="it is tuned")
+        assert batch(database) == str(64 << 20)
+        assert not (run_dir / "daemon.sock").exists()
+        assert "adoc.memory" in log_of(run_dir)
+
+
+def test_controllers(run_dir: Path) -> None:
+    with serving(run_dir):
+        laws = adocctl_json(run_dir, "controllers")
+        assert [law["name"] for law in laws if law["default"]] == ["fixed"]
+        assert "ADOC, FAST'23, section 5" in command("adocctl", "controllers", run_dir=run_dir).ok()
+
+
+def test_what_cannot_be_done_is_one_sentence_and_an_exit_code(run_dir: Path) -> None:
+    databases = [FakeDatabase(run_dir / "one"), FakeDatabase(run_dir / "two")]
+    with FakeAgent(run_dir, databases), serving(run_dir):
+        eventually(lambda: len(adocctl_json(run_dir, "targets")["targets"]) == 2, within_s=20, what="two targets")
+        for arguments, status, words in [
+            (("status",), 2, ("say which target is meant", "/one", "/two")),
+            (("status", "three"), 4, ("there is no target 'three'; there are",)),
+            (("set-policy", "adco", "one"), 5, ("there is no controller 'adco'; there are adoc, fixed",)),
+            (("set-policy", "adoc", "one", "--set", "threads"), 2, ("--set takes KEY=VALUE",)),
+            (("set-policy", "adoc", "one", "--set", "threads=3"), 5, ("adoc has no parameter 'threads'; it has",)),
+            (("restore",), 2, ("say which target to restore, or --all",)),
+            (("restore", "three"), 4, ("there is no target 'three'",)),
+        ]:
+            sentence = command("adocctl", *arguments, run_dir=run_dir).failed(status, *words)
+            assert sentence.startswith("adocctl: ")
+        assert adocctl_json(run_dir, "status", "one")["policy"]["controller"] == "fixed"
+
+
+@pytest.mark.parametrize("arguments", [("targets",), ("status",), ("set-policy", "adoc"), ("decisions",)])
+def test_without_a_daemon(run_dir: Path, arguments: tuple[str, ...]) -> None:
+    command("adocctl", *arguments, run_dir=run_dir).failed(3, "no daemon answers at", "start one by `adocd serve`")
+
+
+def test_restore_without_daemon_and_agents(run_dir: Path) -> None:
+    command("adocctl", "restore", "--all", run_dir=run_dir).failed(4, "no daemon answers, and no database has an agent")

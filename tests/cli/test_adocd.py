@@ -1,0 +1,105 @@
+"""adocd: what it refuses, and how it says so. `exec` and the agent's build are in tests/native."""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from tests.cli.harness import command, log_of, serving
+from tests.support.fake_agent import FakeAgent
+from tests.support.waiting import eventually
+
+
+def test_serve_refuses_an_agent_that_is_not_there(run_dir: Path) -> None:
+    path = str(run_dir / "agent-1.sock")
+    command("adocd", "serve", "--agent", path, run_dir=run_dir).failed(1, f"nothing answers at {path}: No such file")
+
+
+def test_serve_refuses_a_socket_that_is_no_agent(run_dir: Path) -> None:
+    path = str(run_dir / "other.sock")
+    with serving(run_dir), socket.socket(socket.AF_UNIX):
+        daemon = str(run_dir / "daemon.sock")
+        other = run_dir / "second"
+        other.mkdir()
+        command("adocd", "serve", "--agent", daemon, run_dir=other).failed(1, "was refused with 404", "not as an agent")
+        command("adocd", "serve", "--agent", path, run_dir=other).failed(1, "nothing answers at")
+
+
+def test_serve_refuses_another_major_version(run_dir: Path) -> None:
+    with FakeAgent(run_dir, protocol="2.0") as agent:
+        command("adocd", "serve", "--agent", str(agent.socket_path), run_dir=run_dir).failed(
+            1, "speaks version 2.0 of the admin protocol and this adocd 1: install matching versions"
+        )
+
+
+def test_serve_refuses_a_second_daemon_and_leaves_the_first_alone(run_dir: Path) -> None:
+    with serving(run_dir):
+        command("adocd", "serve", run_dir=run_dir).failed(1, "another adocd serves at")
+        command("adocctl", "targets", run_dir=run_dir).ok()
+
+
+def test_serve_refuses_a_port_that_is_taken(run_dir: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        command("adocd", "serve", "--port", port, run_dir=run_dir).failed(1, f"port {port} cannot be had on 127.0.0.1")
+        assert not (run_dir / "daemon.sock").exists()
+
+
+def test_serve_refuses_a_run_directory_it_cannot_make(run_dir: Path) -> None:
+    (run_dir / "file").touch()
+    command("adocd", "serve", run_dir=run_dir / "file" / "below").failed(1, "the run directory", "set ADOCD_RUN_DIR")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--policy", "adco"), "there is no controller 'adco'; there are adoc, fixed"),
+        (("--policy", "adoc", "--set", "threads=2"), "adoc has no parameter 'threads'; it has tune_threads"),
+        (("--config", "/nonexistent.toml"), "/nonexistent.toml cannot be read: No such file or directory"),
+    ],
+)
+def test_serve_refuses_a_bad_policy_or_configuration(run_dir: Path, arguments: tuple[str, ...], words: str) -> None:
+    command("adocd", "serve", *arguments, run_dir=run_dir).failed(2, words)
+
+
+def test_serve_on_tcp_outlives_its_web_process(run_dir: Path) -> None:
+    with serving(run_dir, "--port", "0") as daemon:
+        port = eventually(lambda: _port(run_dir), within_s=10, what="the port is logged")
+
+        def healthy() -> bool:
+            try:
+                with urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz", timeout=5) as answer:
+                    return bool(json.load(answer)["pid"] == daemon.pid)
+            except OSError:
+                return False
+
+        eventually(healthy, within_s=20, what="the web process answers")
+        subprocess.run(["pkill", "-KILL", "-P", str(daemon.pid), "-f", "adocd.api.web"], check=True)
+        eventually(lambda: "starting it anew" in log_of(run_dir), within_s=10, what="it is noticed")
+        eventually(healthy, within_s=20, what="the web process answers again")
+
+
+def _port(run_dir: Path) -> str:
+    return log_of(run_dir).partition("http://127.0.0.1:")[2].partition("\n")[0]
+
+
+def test_check_config(run_dir: Path) -> None:
+    good, bad = run_dir / "good.toml", run_dir / "bad.toml"
+    good.write_text('[policy]\ncontroller = "adoc"\n')
+    bad.write_text("[policy]\ncontrol = 1\n")
+    assert "is good" in command("adocd", "check-config", str(good), run_dir=run_dir).ok()
+    shown = json.loads(command("adocd", "check-config", str(good), "--json", run_dir=run_dir).ok())
+    assert shown["policy"]["controller"] == "adoc"
+    assert shown["daemon"]["lease_ttl_s"] == 10
+    command("adocd", "check-config", str(bad), run_dir=run_dir).failed(2, "policy.control: there is no such key")
+
+
+@pytest.mark.parametrize("name", ["adocd", "adocctl"])
+def test_help_and_version(run_dir: Path, name: str) -> None:
+    assert "Exit codes" in command(name, "--help", run_dir=run_dir).ok()
+    assert command(name, "--version", run_dir=run_dir).ok().startswith(f"{name} 0.")

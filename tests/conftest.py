@@ -1,0 +1,39 @@
+"""Fixtures of all suites."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).parent.parent
+
+
+@pytest.fixture(scope="session")
+def native_agent_library() -> Path:
+    """The native agent for this machine's librocksdb; `make test` builds it, and a missing one is a failure."""
+    shown = subprocess.run(
+        [sys.executable, "-m", "adocd", "agent", "path", "--json"], capture_output=True, text=True, check=False
+    )
+    assert shown.returncode == 0, f"{shown.stderr.strip()} (`make agent` does it)"
+    return Path(json.loads(shown.stdout)["agent"])
+
+
+@pytest.fixture(scope="session")
+def native_programs() -> Path:
+    """The directory of the compiled fixture programs of tests/native_programs; `make fixtures` compiles them."""
+    directory = REPOSITORY / ".cache" / "fixtures"
+    assert (directory / "lifecycle").is_file(), f"{directory} has no programs: run `make fixtures`"
+    return directory
+
+
+@pytest.fixture
+def run_dir() -> Iterator[Path]:
+    """A run directory whose path is short enough for a Unix socket, wherever pytest puts its own."""
+    with tempfile.TemporaryDirectory(prefix="adocd-") as directory:
+        yield Path(directory)

@@ -1,0 +1,107 @@
+"""Discovery: what comes is followed, what went is let go, and what is no agent is named."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from adocd.daemon.config import Config
+from adocd.daemon.fleet import Fleet
+from adocd.model.policy import Policy
+from tests.daemon.harness import loop_settings, overflowing, until
+from tests.support.fake_agent import FakeAgent
+from tests.support.fake_database import FakeDatabase
+
+
+def with_fleet(run_dir: Path, body: Callable[[Fleet], Awaitable[None]], policy: str = "fixed") -> None:
+    """Run the body beside a fleet that looks for agents."""
+
+    async def run() -> None:
+        fleet = Fleet(Config(), loop_settings(), run_dir, policy=Policy(policy))
+        discovery = asyncio.create_task(fleet.run())
+        try:
+            await body(fleet)
+        finally:
+            discovery.cancel()
+            await asyncio.gather(discovery, return_exceptions=True)
+            await fleet.stop()
+
+    asyncio.run(run())
+
+
+def states(fleet: Fleet) -> dict[str, str]:
+    return {Path(loop.path).name: loop.state for loop in fleet.loops.values()}
+
+
+def test_several_databases_of_several_processes(tmp_path: Path) -> None:
+    async def body(fleet: Fleet) -> None:
+        with (
+            FakeAgent(tmp_path, [FakeDatabase(tmp_path / "a"), FakeDatabase(tmp_path / "b")], pid=1) as first,
+            FakeAgent(tmp_path, [FakeDatabase(tmp_path / "c")], pid=2),
+        ):
+            await until(lambda: states(fleet) == dict.fromkeys("abc", "attached"), "all are attached")
+            first.remove(first.databases[0])
+            await until(lambda: states(fleet)["a"] == "closed", "the closed one is let go")
+            assert states(fleet)["b"] == "attached"
+
+    with_fleet(tmp_path, body)
+
+
+def test_a_program_started_again_is_followed_within_two_seconds_with_its_policy(tmp_path: Path) -> None:
+    async def body(fleet: Fleet) -> None:
+        with FakeAgent(tmp_path, [overflowing(tmp_path / "db")], pid=1):
+            await until(lambda: states(fleet) == {"db": "attached"}, "attached")
+            (loop,) = fleet.loops.values()
+            loop.set_policy(Policy("adoc", dry_run=True))
+        await until(lambda: states(fleet) == {"db": "closed"}, "closed")
+        with FakeAgent(tmp_path, [overflowing(tmp_path / "db")], pid=2):
+            began_s = time.monotonic()
+            await until(lambda: states(fleet) == {"db": "attached"}, "attached again")
+            assert time.monotonic() - began_s < 2
+            assert loop.policy == Policy("adoc", dry_run=True)
+            await until(lambda: loop.decisions.count > 0, "it is decided upon")
+
+    with_fleet(tmp_path, body)
+
+
+def test_a_socket_left_behind_is_removed(tmp_path: Path) -> None:
+    left = tmp_path / "agent-4711.sock"
+    with socket.socket(socket.AF_UNIX) as bound:
+        bound.bind(str(left))
+
+    async def body(fleet: Fleet) -> None:
+        await until(lambda: not left.exists(), "the dead socket is removed")
+        assert fleet.problems == {}
+
+    with_fleet(tmp_path, body)
+
+
+def test_what_is_no_agent_is_named_and_the_others_are_served(tmp_path: Path) -> None:
+    async def body(fleet: Fleet) -> None:
+        with (
+            FakeAgent(tmp_path, [FakeDatabase(tmp_path / "old")], pid=1, protocol="2.0") as old,
+            FakeAgent(tmp_path, [FakeDatabase(tmp_path / "good")], pid=2),
+        ):
+            await until(lambda: states(fleet) == {"good": "attached"}, "the good one is attached")
+            await until(lambda: str(old.socket_path) in fleet.problems, "the other is named")
+            assert "speaks version 2.0" in fleet.problems[str(old.socket_path)]
+        await until(lambda: fleet.problems == {}, "the problem is gone with the socket")
+
+    with_fleet(tmp_path, body)
+
+
+def test_stopping_restores_every_target(tmp_path: Path) -> None:
+    databases = [overflowing(tmp_path / "a"), overflowing(tmp_path / "b")]
+
+    def batches() -> set[str]:
+        return {database.options.column_families["default"]["write_buffer_size"] for database in databases}
+
+    async def body(fleet: Fleet) -> None:
+        await until(lambda: batches() == {str(128 << 20)}, "both are tuned")
+
+    with FakeAgent(tmp_path, databases):
+        with_fleet(tmp_path, body, "adoc")
+        assert batches() == {str(64 << 20)}

@@ -1,0 +1,150 @@
+"""Reaching an agent: what is one, what is none, and one clear sentence for each way it can go wrong."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from adocd.targets.agent import Agent
+from adocd.targets.errors import Closed, Dead, NotAnAgent, Refused, Silent, TargetError, Unreachable, WrongVersion
+from adocd.targets.http import UnixHttpConnection
+from tests.support.fake_agent import FakeAgent
+from tests.support.fake_database import FakeDatabase
+
+
+def ask(path: Path) -> object:
+    async def run() -> object:
+        agent = Agent(path)
+        try:
+            return await agent.info()
+        finally:
+            await agent.close()
+
+    return asyncio.run(run())
+
+
+@pytest.fixture
+def listener(tmp_path: Path) -> Iterator[socket.socket]:
+    with socket.socket(socket.AF_UNIX) as bound:
+        bound.bind(str(tmp_path / "agent-1.sock"))
+        bound.listen()
+        yield bound
+
+
+def answering(listener: socket.socket, content: bytes) -> threading.Thread:
+    """Answer the next connection with these bytes, whatever it asks, and close it."""
+
+    def answer() -> None:
+        connection, _ = listener.accept()
+        with connection:
+            connection.recv(65536)
+            connection.sendall(content)
+
+    thread = threading.Thread(target=answer)
+    thread.start()
+    return thread
+
+
+def test_a_socket_that_is_not_there(tmp_path: Path) -> None:
+    path = tmp_path / "agent-1.sock"
+    with pytest.raises(Unreachable, match=rf"^nothing answers at {path}: No such file or directory$"):
+        ask(path)
+
+
+def test_a_socket_whose_process_has_ended(tmp_path: Path) -> None:
+    path = tmp_path / "agent-1.sock"
+    with socket.socket(socket.AF_UNIX) as bound:
+        bound.bind(str(path))
+    with pytest.raises(Dead, match="its process has ended"):
+        ask(path)
+
+
+def test_an_agent_of_another_major_version(tmp_path: Path) -> None:
+    with FakeAgent(tmp_path, protocol="2.0") as agent, pytest.raises(WrongVersion) as error:
+        ask(agent.socket_path)
+    assert "speaks version 2.0 of the admin protocol and this adocd 1: install matching versions" in str(error.value)
+
+
+def test_a_newer_minor_version_is_welcome(tmp_path: Path) -> None:
+    with FakeAgent(tmp_path, protocol="1.9") as agent:
+        ask(agent.socket_path)
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (b"SSH-2.0-OpenSSH_9.2p1\r\n", "does not speak HTTP"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", "was not answered with a JSON object"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}", "its /v1/info names no protocol"),
+        (b"HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\n{}", "was refused with 404, and not as an agent does"),
+        (
+            b'HTTP/1.1 200 OK\r\nContent-Length: 18\r\n\r\n{"protocol":"1.0"}',
+            "is not what the admin protocol says: agent: Field required",
+        ),
+    ],
+)
+def test_something_that_is_no_agent(listener: socket.socket, content: bytes, sentence: str) -> None:
+    thread = answering(listener, content)
+    with pytest.raises(NotAnAgent, match=sentence):
+        ask(Path(listener.getsockname()))
+    thread.join()
+
+
+def test_a_connection_that_breaks_in_the_middle(listener: socket.socket) -> None:
+    thread = answering(listener, b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{")
+    with pytest.raises(TargetError):
+        ask(Path(listener.getsockname()))
+    thread.join()
+
+
+def test_an_agent_that_does_not_answer_in_time(tmp_path: Path) -> None:
+    async def run() -> None:
+        with FakeAgent(tmp_path) as agent:
+            agent.hang()
+            connection = UnixHttpConnection(agent.socket_path)
+            with pytest.raises(Silent, match=r"did not answer GET /v1/info within 0\.1 s"):
+                await connection.request("GET", "/v1/info", timeout_s=0.1)
+            agent.resume()
+            status, _ = await connection.request("GET", "/v1/info", timeout_s=5)
+            assert status == 200
+            await connection.close()
+
+    asyncio.run(run())
+
+
+def test_a_kept_alive_connection_that_the_agent_closed_is_opened_anew(tmp_path: Path) -> None:
+    async def run() -> None:
+        first = FakeAgent(tmp_path, pid=1)
+        first.start()
+        agent = Agent(first.socket_path)
+        await agent.info()
+        first.close()
+        with FakeAgent(tmp_path, pid=1):
+            await agent.info()
+        await agent.close()
+
+    asyncio.run(run())
+
+
+def test_refusals_carry_their_code_and_holder(tmp_path: Path) -> None:
+    async def run() -> None:
+        with FakeAgent(tmp_path, [FakeDatabase(tmp_path / "db")]) as fake:
+            agent = Agent(fake.socket_path)
+            (database,) = await agent.databases()
+            target = agent.target(database)
+            await target.hold_lease("me", 10, None)
+            with pytest.raises(Refused) as error:
+                await target.hold_lease("you", 10, None)
+            assert (error.value.status, error.value.code, error.value.holder) == (409, "lease_held", "me")
+            fake.remove(fake.databases[0])
+            with pytest.raises(Closed):
+                await target.snapshot(None)
+            await target.close()
+            await agent.close()
+
+    asyncio.run(run())
