@@ -11,7 +11,7 @@ BIN := .venv/bin
 UV := UV_PYTHON_DOWNLOADS=never UV_PYTHON=$(CURDIR)/.venv/bin/python VIRTUAL_ENV=$(CURDIR)/.venv $(BIN)/uv --quiet
 
 # What the agent is compiled with, and the stock db_bench that tests and demo run.
-AGENT_PACKAGES := g++ cmake make binutils librocksdb-dev nlohmann-json3-dev libboost-dev
+AGENT_PACKAGES := g++ cmake make binutils librocksdb-dev nlohmann-json3-dev 'libboost1.81-dev|libboost-dev'
 DB_BENCH_PACKAGES := rocksdb-tools
 FIXTURES := .cache/fixtures
 

@@ -106,6 +106,8 @@ def exec_command(
         fail(f"--statistics is none, tickers or all, not {statistics!r}", Exit.USAGE)
     try:
         ended = program.run(command, program.AgentSettings(statistics, rate_limiter))
+    except program.NotFound as error:
+        fail(str(error), Exit.NO_PROGRAM)
     except (program.CannotAttach, native.NativeAgentError) as error:
         fail(str(error), Exit.NO_AGENT)
     if ended.status == 0 and not ended.opened:

@@ -14,7 +14,7 @@ from elftools.elf.sections import NoteSection
 from adocd import __version__
 
 LIBRARY = "libadocd_agent.so"
-_PACKAGES = "g++ cmake make binutils librocksdb-dev nlohmann-json3-dev libboost-dev"
+_PACKAGES = "g++ cmake make binutils librocksdb-dev nlohmann-json3-dev libboost1.81-dev"
 _NOTE = "agent.json"
 
 

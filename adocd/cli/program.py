@@ -14,8 +14,8 @@ from adocd.cli import native
 from adocd.targets import run_dir
 
 _FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
-#: A property name that every RocksDB build contains, wherever it was linked.
-_ROCKSDB_MARK = b"rocksdb.num-immutable-mem-table"
+#: Of a property name that every RocksDB contains, whatever it is linked into.
+_ROCKSDB_MARK = b"num-immutable-mem-table"
 
 
 class CannotAttach(Exception):
