@@ -47,8 +47,9 @@ class Sample:
     Rates are per second of `interval_s`, the measured time between the two snapshots it was made from, never the
     nominal period. Fractions are shares of that interval. `stalled_fraction` is the time writers really waited
     (RocksDB's stall micros, posted when a wait ends, so it can exceed 1 in the window in which a long wait ends);
-    `stopped_fraction` and `delayed_fraction` are the time the database was in that condition, a stall in progress
-    included. A rate or fraction is None where its counter cannot be read.
+    `stopped_fraction` and `delayed_fraction` are the time between stall events in that condition; RocksDB sends the
+    event of a memtable stop only when it is over, so these are lower bounds. `condition` also asks the properties,
+    which tell at once. A rate or fraction is None where its counter cannot be read.
     """
 
     target: str

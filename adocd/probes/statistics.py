@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from adocd.model.overflow import PRECEDENCE, detect
 from adocd.model.sample import ColumnFamilyOptions, ColumnFamilySample, Sample
-from adocd.model.snapshot import ColumnFamilySnapshot, Snapshot
+from adocd.model.snapshot import ColumnFamilySnapshot, Condition, Snapshot
 
 #: Stands in where an agent does not report a limit; 0 switches the detection that uses it off.
 _NO_LIMIT = 0
@@ -47,7 +47,7 @@ class StatisticsProbe:
             stalled_fraction=None if stalled_micros is None else stalled_micros / 1e6 / interval_s,
             stopped_fraction=_share(snapshot.stall.stopped_s - before.stall.stopped_s, interval_s),
             delayed_fraction=_share(snapshot.stall.delayed_s - before.stall.delayed_s, interval_s),
-            condition=snapshot.stall.condition,
+            condition=_condition(snapshot),
             stopped_s=snapshot.stall.stopped_s,
             delayed_s=snapshot.stall.delayed_s,
             counters=now,
@@ -60,6 +60,19 @@ class StatisticsProbe:
             events=snapshot.events,
             overflow=tuple(o for o in PRECEDENCE if o in overflow),
         )
+
+
+def _condition(snapshot: Snapshot) -> Condition:
+    """Take the worse of stall events and properties.
+
+    RocksDB tells listeners of a stop that a full memtable causes only when it is over (the writer that meets it
+    carries the notice, db_impl_write.cc, PreprocessWrite); the property knows at once.
+    """
+    if snapshot.stall.condition == "stopped" or snapshot.properties.get("rocksdb.is-write-stopped", 0) > 0:
+        return "stopped"
+    if snapshot.stall.condition == "delayed" or snapshot.properties.get("rocksdb.actual-delayed-write-rate", 0) > 0:
+        return "delayed"
+    return "normal"
 
 
 def _increase(now: int | None, then: int | None) -> int | None:

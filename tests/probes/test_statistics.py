@@ -111,3 +111,20 @@ def test_levels_are_read_as_far_as_there_are_any() -> None:
     sample = probe.sample(later(first, 1.0))
     assert sample is not None
     assert sample.column_families[0].level_files == (0, 2, 4, 6, 8, 10, 12)
+
+
+@pytest.mark.parametrize(
+    ("properties", "condition"),
+    [
+        ({"rocksdb.is-write-stopped": 1, "rocksdb.actual-delayed-write-rate": 5}, "stopped"),
+        ({"rocksdb.actual-delayed-write-rate": 5}, "delayed"),
+        ({"rocksdb.is-write-stopped": 0}, "normal"),
+    ],
+)
+def test_the_condition_is_known_before_rocksdb_sends_the_event(properties: dict[str, int], condition: str) -> None:
+    probe = StatisticsProbe()
+    first = snapshot()
+    probe.sample(first)
+    sample = probe.sample(later(first, 1.0, properties=properties))
+    assert sample is not None
+    assert sample.condition == condition

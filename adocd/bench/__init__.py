@@ -1,0 +1,1 @@
+"""Measurements on real databases: device profiles, the db_bench workload and the demo."""
