@@ -56,7 +56,11 @@ class RestClient:
                 f"no daemon answers at {self._socket} ({error}); start one by `adocd serve`, "
                 "or say by ADOCD_RUN_DIR where it runs"
             ) from None
-        content = json.loads(body)
+        try:
+            content = json.loads(body)
+        except ValueError:
+            raise NoDaemon(f"what answers at {self._socket} is no adocd: {method} {path} gave no JSON") from None
         if status >= 400:
-            raise RestError(status, content["detail"])
+            detail = content.get("detail") if isinstance(content, dict) else None
+            raise RestError(status, str(detail or f"{method} {path} was refused with status {status}"))
         return content

@@ -1,16 +1,13 @@
 """The daemon's REST, as far as a run reads it: the only place that knows its paths and members."""
 
-import http.client
-import json
-import socket
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from adocd.api.client import NoDaemon, RestClient, RestError
 from adocd.bench.errors import BenchError
 
-_TIMEOUT_S = 5.0
 _DECISIONS_LIMIT = 1000
 
 
@@ -116,25 +113,12 @@ class _Decisions(_Value):
     decisions: tuple[Decision, ...] = ()
 
 
-class _UnixConnection(http.client.HTTPConnection):
-    """HTTP over a Unix socket."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__("adocd", timeout=_TIMEOUT_S)
-        self._path = path
-
-    def connect(self) -> None:
-        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self.sock.settimeout(self.timeout)
-        self.sock.connect(str(self._path))
-
-
 class DaemonClient:
     """Reads a daemon over its Unix socket; every method raises DaemonSilent when it cannot."""
 
     def __init__(self, socket_path: Path) -> None:
         """Take the path of the daemon's socket; nothing is connected before the first call."""
-        self._socket_path = socket_path
+        self._rest = RestClient(socket_path)
 
     def is_healthy(self) -> bool:
         """Say whether the daemon answers."""
@@ -170,18 +154,10 @@ class DaemonClient:
             raise DaemonSilent(f"the daemon's answer to GET {path} has a bad {place}: {first['msg']}") from error
 
     def _get(self, path: str) -> dict[str, Any]:
-        connection = _UnixConnection(self._socket_path)
         try:
-            connection.request("GET", path)
-            response = connection.getresponse()
-            body = response.read()
-            if response.status != http.client.OK:
-                raise DaemonSilent(f"the daemon answered {response.status} to GET {path}")
-            value = json.loads(body)
-        except (OSError, http.client.HTTPException, ValueError) as error:
-            raise DaemonSilent(f"the daemon at {self._socket_path} does not answer ({error})") from error
-        finally:
-            connection.close()
+            value = self._rest.get(path)
+        except (NoDaemon, RestError, ValueError) as error:
+            raise DaemonSilent(f"the daemon did not answer GET {path}: {error}") from error
         if not isinstance(value, dict):
             raise DaemonSilent(f"the daemon's answer to GET {path} is not an object")
         return value

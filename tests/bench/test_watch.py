@@ -50,7 +50,7 @@ def test_a_strange_answer_is_one_sentence(daemon: FakeDaemon, client: DaemonClie
 
 
 def test_an_unknown_target_is_said_with_its_status(daemon: FakeDaemon, client: DaemonClient) -> None:
-    with pytest.raises(DaemonSilent, match="answered 404"):
+    with pytest.raises(DaemonSilent, match="status 404"):
         client.samples("nobody", 0)
 
 
