@@ -40,7 +40,8 @@ demo: agent ## stock db_bench on this machine, without and with control, live
 
 fixtures: agent
 	@./.ci/install-packages $(DB_BENCH_PACKAGES)
-	@cmake -S tests/native_programs -B $(FIXTURES) -DCMAKE_BUILD_TYPE=Release >/dev/null
+	@cmake -S tests/native_programs -B $(FIXTURES) -DCMAKE_BUILD_TYPE=Release \
+		-DADOCD_AGENT_LIBRARY="$$($(BIN)/adocd agent path)" >/dev/null
 	@cmake --build $(FIXTURES) --parallel 2 >/dev/null
 
 check: setup ## format, lint, strict types, arrows

@@ -1,0 +1,1 @@
+"""The conformance suite: one set of tests that every agent passes, whatever it is written in."""

@@ -1,0 +1,88 @@
+"""Every test of this directory runs once per kind of agent."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.conformance.hosts import Host, HostFactory, Launch, fake, remove, wait_for_agent
+from tests.conformance.native_host import NativeHost
+from tests.support.agent_client import AgentClient
+
+KINDS = ["fake", "native"]
+
+
+@pytest.fixture(params=KINDS, scope="module")
+def host_factory(request: pytest.FixtureRequest) -> HostFactory:
+    """Return what starts a host of the kind that this run of the test is about."""
+    if request.param == "fake":
+        return fake
+    library: Path = request.getfixturevalue("native_agent_library")
+    programs: Path = request.getfixturevalue("native_programs")
+
+    def native(run_dir: Path, directory: Path, limiter: int | None, families: Sequence[str]) -> Host:
+        lifecycle = programs / "lifecycle"
+        return NativeHost(lifecycle, library, run_dir, directory, limiter=limiter, families=families)
+
+    return native
+
+
+class Launcher:
+    """Starts hosts in fresh directories (short ones: a socket's path has 108 bytes) and ends them all."""
+
+    def __init__(self, factory: HostFactory) -> None:
+        self._factory = factory
+        self._hosts: list[Host] = []
+        self._directories: list[Path] = []
+
+    def __call__(self, *, limiter: int | None = None, families: Sequence[str] = ()) -> Host:
+        """Start a host and wait until its agent lists the database."""
+        base = Path(tempfile.mkdtemp(prefix="adocd-"))
+        self._directories.append(base)
+        run_dir = base / "run"
+        run_dir.mkdir(mode=0o770)
+        host = self._factory(run_dir, base / "db", limiter, families)
+        self._hosts.append(host)
+        wait_for_agent(host.socket_path)
+        return host
+
+    def stop(self) -> None:
+        """End every host; a host that died during the test fails it."""
+        alive = [host.is_alive() for host in self._hosts]
+        for host in self._hosts:
+            host.stop()
+        remove(*self._directories)
+        assert all(alive), "a host died during the test"
+
+
+@pytest.fixture
+def launch(host_factory: HostFactory) -> Iterator[Launch]:
+    """Start hosts that end with the test."""
+    launcher = Launcher(host_factory)
+    try:
+        yield launcher
+    finally:
+        launcher.stop()
+
+
+@pytest.fixture
+def host(launch: Launch) -> Host:
+    """Start a host with one database: KNOWN options, no rate limiter, one column family."""
+    return launch()
+
+
+@pytest.fixture
+def client(host: Host) -> Iterator[AgentClient]:
+    """Connect to the host's agent."""
+    with AgentClient(host.socket_path) as connected:
+        yield connected
+
+
+@pytest.fixture
+def db(client: AgentClient) -> str:
+    """Return the id of the host's database."""
+    found: str = client.only_database()["id"]
+    return found

@@ -1,0 +1,173 @@
+"""What the suite needs of a process with an agent in it, and the kinds of agent that provide it.
+
+A host opens one database under `directory` with KNOWN options and the column families asked for. To bring another
+agent under the suite, write its host here and add it to KINDS.
+"""
+
+from __future__ import annotations
+
+import shutil
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from tests.support.agent_client import AgentClient
+from tests.support.fake_agent import FakeAgent
+from tests.support.fake_database import FakeDatabase
+from tests.support.waiting import eventually
+
+KNOWN_FAMILY = {
+    "write_buffer_size": "8388608",
+    "max_write_buffer_number": "3",
+    "level0_file_num_compaction_trigger": "4",
+    "level0_slowdown_writes_trigger": "20",
+    "level0_stop_writes_trigger": "36",
+    "disable_auto_compactions": "false",
+}
+KNOWN_DATABASE = {"max_background_jobs": "3", "delayed_write_rate": "16777216"}
+"""Options that every host opens its database with."""
+
+
+class Host(Protocol):
+    """A process with one database and an agent."""
+
+    run_dir: Path
+    socket_path: Path
+    path: Path
+
+    def write(self, keys: int, column_family: str = "default") -> None:
+        """Write that many keys with values of 1,000 bytes, and return when they are written."""
+
+    def flush(self, column_family: str = "default") -> None:
+        """Flush the memtable, and return when it is flushed."""
+
+    def start_load(self) -> None:
+        """Write in the background until `stop_load`."""
+
+    def stop_load(self) -> None:
+        """End the background writes."""
+
+    def close_database(self) -> None:
+        """Close the database; the process lives on."""
+
+    def open_database(self) -> None:
+        """Open the database again, with the KNOWN options."""
+
+    def create_column_family(self, name: str) -> None:
+        """Create a column family in the open database."""
+
+    def drop_column_family(self, name: str) -> None:
+        """Drop a column family of the open database."""
+
+    def is_alive(self) -> bool:
+        """Tell whether the process still does what it is told, or was stopped by `stop`."""
+
+    def stop(self) -> None:
+        """End the process in an orderly way."""
+
+
+class FakeHost:
+    """The fake agent under a host that only pretends to write."""
+
+    def __init__(self, run_dir: Path, directory: Path, *, limiter: int | None, families: Sequence[str]) -> None:
+        self.run_dir = run_dir
+        self.path = directory
+        self._database = FakeDatabase(
+            directory,
+            column_families=["default", *families],
+            options=KNOWN_FAMILY,
+            database_options=KNOWN_DATABASE,
+            rate_limiter_bytes_per_s=limiter,
+        )
+        self._agent = FakeAgent(run_dir, [self._database])
+        self._agent.start()
+        self.socket_path = self._agent.socket_path
+        self._load: threading.Thread | None = None
+        self._loading = threading.Event()
+
+    def write(self, keys: int, column_family: str = "default") -> None:
+        """See Host."""
+        self._database.measurements.write(keys, 1000, column_family)
+
+    def flush(self, column_family: str = "default") -> None:
+        """See Host."""
+        self._database.measurements.flush(column_family)
+
+    def start_load(self) -> None:
+        """See Host."""
+
+        def load() -> None:
+            while self._loading.is_set():
+                self.write(10)
+                time.sleep(0.001)
+
+        self._loading.set()
+        self._load = threading.Thread(target=load, daemon=True)
+        self._load.start()
+
+    def stop_load(self) -> None:
+        """See Host."""
+        self._loading.clear()
+        if self._load is not None:
+            self._load.join()
+
+    def close_database(self) -> None:
+        """See Host."""
+        self._agent.remove(self._database)
+
+    def open_database(self) -> None:
+        """See Host."""
+        self._database.reopen()
+        self._agent.add(self._database)
+
+    def create_column_family(self, name: str) -> None:
+        """See Host."""
+        self._database.add_column_family(name)
+
+    def drop_column_family(self, name: str) -> None:
+        """See Host."""
+        self._database.drop_column_family(name)
+
+    def is_alive(self) -> bool:
+        """See Host."""
+        return True
+
+    def stop(self) -> None:
+        """See Host."""
+        self.stop_load()
+        self._agent.close()
+
+
+class Launch(Protocol):
+    """Starts hosts and ends them with the test."""
+
+    def __call__(self, *, limiter: int | None = None, families: Sequence[str] = ()) -> Host:
+        """Start a host whose database has a rate limiter and extra column families as asked."""
+
+
+def wait_for_agent(socket_path: Path) -> None:
+    """Wait until an agent listens and lists a database."""
+
+    def listed() -> bool:
+        if not socket_path.exists():
+            return False
+        with AgentClient(socket_path) as client:
+            return bool(client.databases())
+
+    eventually(listed, within_s=10, what=f"a database at {socket_path}")
+
+
+HostFactory = Callable[[Path, Path, int | None, Sequence[str]], Host]
+
+
+def fake(run_dir: Path, directory: Path, limiter: int | None, families: Sequence[str]) -> Host:
+    """Start a fake host."""
+    return FakeHost(run_dir, directory, limiter=limiter, families=families)
+
+
+def remove(*directories: Path) -> None:
+    """Remove what a host leaves behind."""
+    for directory in directories:
+        shutil.rmtree(directory, ignore_errors=True)

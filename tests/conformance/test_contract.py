@@ -1,0 +1,50 @@
+"""The contract itself: it is a valid document, and the validator that every other test leans on does bite."""
+
+from __future__ import annotations
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from tests.support.contract import CODES, ContractViolation, check_answer, document, schema_errors
+
+PROBLEM = {"type": "about:blank", "title": "Not Found", "status": 404, "detail": "No.", "code": "not_found"}
+
+
+def test_schemas_are_valid_json_schema() -> None:
+    for name, schema in document()["components"]["schemas"].items():
+        Draft202012Validator.check_schema(schema)
+        assert schema_errors(name, object()) is not None
+
+
+def test_every_problem_code_is_in_the_prose_and_the_other_way_round() -> None:
+    prose = document()["components"]["responses"]["Problem"]["description"]
+    in_prose = set(prose.split("`")[1::2])
+    assert in_prose == set().union(*CODES.values())
+    for status in CODES:
+        assert f"{status} `" in prose
+
+
+def test_a_valid_problem_passes() -> None:
+    check_answer("GET", "/v1/none", 404, "application/problem+json", PROBLEM)
+
+
+@pytest.mark.parametrize(
+    ("method", "target", "status", "media", "body"),
+    [
+        ("GET", "/v1/info", 200, "application/json", {}),
+        ("GET", "/v1/info", 200, "text/html", {}),
+        ("GET", "/v1/databases", 200, "application/json", {"databases": [{}]}),
+        ("GET", "/v1/unknown", 200, "application/json", {}),
+        ("GET", "/v1/info", 201, "application/json", {}),
+        ("GET", "/v1/none", 404, "application/json", PROBLEM),
+        ("GET", "/v1/none", 404, "application/problem+json", PROBLEM | {"status": 400}),
+        ("GET", "/v1/none", 404, "application/problem+json", PROBLEM | {"code": "lease_held"}),
+        ("GET", "/v1/none", 404, "application/problem+json", PROBLEM | {"title": "Nope"}),
+        ("GET", "/v1/none", 404, "application/problem+json", PROBLEM | {"detail": " "}),
+        ("GET", "/v1/none", 500, "application/problem+json", PROBLEM | {"status": 500}),
+        ("GET", "/v1/none", 404, "application/problem+json", None),
+    ],
+)
+def test_drift_is_noticed(method: str, target: str, status: int, media: str, body: object) -> None:
+    with pytest.raises(ContractViolation):
+        check_answer(method, target, status, media, body)

@@ -1,0 +1,225 @@
+"""The snapshot: cached, numbered, dated, complete, and the same for every client."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+from tests.conformance.hosts import KNOWN_FAMILY, Host
+from tests.support.agent_client import AgentClient, Json
+from tests.support.changes import back, family
+from tests.support.waiting import eventually
+
+DATABASE_PROPERTIES = {
+    "rocksdb.is-write-stopped",
+    "rocksdb.actual-delayed-write-rate",
+    "rocksdb.num-running-flushes",
+    "rocksdb.num-running-compactions",
+    "rocksdb.background-errors",
+}
+FAMILY_PROPERTIES = {
+    "rocksdb.num-immutable-mem-table",
+    "rocksdb.mem-table-flush-pending",
+    "rocksdb.compaction-pending",
+    "rocksdb.cur-size-active-mem-table",
+    "rocksdb.cur-size-all-mem-tables",
+    "rocksdb.estimate-pending-compaction-bytes",
+    "rocksdb.base-level",
+    "rocksdb.live-sst-files-size",
+} | {f"rocksdb.num-files-at-level{level}" for level in range(7)}
+
+
+def wait_for_events(client: AgentClient, db: str, cursor: int) -> Json:
+    """Return the first snapshot that has events after the cursor."""
+    return eventually(lambda: (found := client.snapshot(db, cursor))["events"] and found, what="events")
+
+
+def test_names_the_database_and_the_session(client: AgentClient, db: str) -> None:
+    snapshot = client.snapshot(db)
+    assert snapshot["database"] == db
+    assert snapshot["session"] == client.database(db)["session"]
+
+
+def test_has_every_property_of_the_contract(client: AgentClient, db: str) -> None:
+    snapshot = client.snapshot(db)
+    assert set(snapshot["properties"]) >= DATABASE_PROPERTIES
+    assert set(snapshot["column_families"]["default"]["properties"]) >= FAMILY_PROPERTIES
+
+
+def test_is_normal_and_unleased_at_first(client: AgentClient, db: str) -> None:
+    snapshot = client.snapshot(db)
+    assert snapshot["stall"]["condition"] == "normal"
+    assert snapshot["stall"]["stopped_s"] == snapshot["stall"]["delayed_s"] == 0
+    assert snapshot["lease"] is None
+    assert snapshot["restore"] == {"state": "none", "steps_left": 0, "waiting_for": None, "errors": []}
+    assert snapshot["change_in_flight"] is False
+
+
+def test_shows_the_current_options(client: AgentClient, db: str) -> None:
+    snapshot, originals = client.snapshot(db), client.database(db)["originals"]
+    assert snapshot["options"]["database"] == originals["database"]
+    assert snapshot["options"]["thread_pools"] == originals["thread_pools"]
+    assert snapshot["options"]["column_families"]["default"].items() >= KNOWN_FAMILY.items()
+
+
+def test_is_dated(client: AgentClient, db: str) -> None:
+    before_s = time.monotonic()
+    snapshot = client.snapshot(db)
+    after_s = time.monotonic()
+    taken_s = snapshot["monotonic_s"]
+    assert taken_s <= after_s
+    assert before_s - 0.01 <= taken_s + snapshot["age_s"] <= after_s + 0.01
+    assert 0 <= snapshot["collect_s"] < 1
+
+
+def test_a_fresh_snapshot_is_shared(client: AgentClient, db: str) -> None:
+    """Within 50 ms every client gets the same one: no client can make the agent read more often."""
+
+    def pair_within_40_ms() -> bool:
+        first = client.snapshot(db)
+        second = client.snapshot(db)
+        if second["age_s"] > 0.04 or first["age_s"] > 0.02:
+            return False  # the machine was busy: the cache may rightly have turned over
+        assert second["sequence"] == first["sequence"]
+        assert second["monotonic_s"] == first["monotonic_s"]
+        assert second["age_s"] >= first["age_s"]
+        return True
+
+    eventually(pair_within_40_ms, what="two snapshots in quick succession")
+
+
+def test_many_clients_do_not_make_it_sample_more(host: Host, client: AgentClient, db: str) -> None:
+    first = client.snapshot(db)
+
+    def read() -> None:
+        with AgentClient(host.socket_path) as another:
+            for _ in range(50):
+                another.snapshot(db)
+
+    clients = [threading.Thread(target=read) for _ in range(4)]
+    for thread in clients:
+        thread.start()
+    for thread in clients:
+        thread.join()
+    last = client.snapshot(db)
+    elapsed_s = last["monotonic_s"] - first["monotonic_s"]
+    assert last["sequence"] - first["sequence"] <= elapsed_s / 0.05 + 2
+
+
+def test_an_old_snapshot_is_replaced(client: AgentClient, db: str) -> None:
+    first = client.snapshot(db)
+    later = eventually(
+        lambda: (found := client.snapshot(db))["sequence"] > first["sequence"] and found, what="a newer snapshot"
+    )
+    assert later["monotonic_s"] > first["monotonic_s"]
+    assert later["sequence"] == first["sequence"] + 1
+
+
+def test_writes_are_counted(host: Host, client: AgentClient, db: str) -> None:
+    before = client.snapshot(db)["counters"]
+    host.write(200)
+    expected = {"writes": 200, "written_bytes": 200_000, "wal_bytes": 200_000}
+    readable = {name: least for name, least in expected.items() if before[name] is not None}
+
+    def counted() -> bool:
+        counters = client.snapshot(db)["counters"]
+        return all(counters[name] >= before[name] + least for name, least in readable.items())
+
+    eventually(counted, what=f"the counters {list(readable)}")
+
+
+def test_a_flush_is_counted_and_reported(host: Host, client: AgentClient, db: str) -> None:
+    cursor = client.snapshot(db)["last_event"]
+    host.write(200)
+    host.flush()
+    snapshot = eventually(
+        lambda: (found := client.snapshot(db, cursor))["counters"]["flushes"] == 1 and found, what="the flush"
+    )
+    assert snapshot["counters"]["flush_written_bytes"] > 0
+    properties = snapshot["column_families"]["default"]["properties"]
+    assert properties["rocksdb.num-files-at-level0"] == 1
+    flushed = [event for event in snapshot["events"] if event["kind"].startswith("flush")]
+    assert [event["kind"] for event in flushed] == ["flush_begin", "flush_end"]
+    assert all(event["column_family"] == "default" for event in flushed)
+    assert flushed[0]["job"] == flushed[1]["job"]
+    assert flushed[1]["bytes"] > 0
+    assert 0 <= flushed[1]["elapsed_s"] < 10
+
+
+def test_counters_only_grow_under_load(host: Host, client: AgentClient, db: str) -> None:
+    host.start_load()
+    try:
+        previous = client.snapshot(db)
+        for _ in range(20):
+            snapshot = client.snapshot(db)
+            assert snapshot["monotonic_s"] >= previous["monotonic_s"]
+            for name, value in snapshot["counters"].items():
+                assert value is None or value >= previous["counters"][name], name
+            for name, value in (snapshot["tickers"] or {}).items():
+                assert value >= previous["tickers"][name], name
+            previous = snapshot
+        eventually(lambda: client.snapshot(db)["counters"]["writes"] != 0, what="writes of the load")
+    finally:
+        host.stop_load()
+
+
+def test_without_a_cursor_there_are_no_events(client: AgentClient, db: str) -> None:
+    client.acquire(db)
+    snapshot = client.snapshot(db)
+    assert snapshot["events"] == []
+    assert snapshot["lost_events"] == 0
+    assert snapshot["last_event"] >= 1, "the acquisition is an event"
+
+
+def test_the_cursor_returns_each_event_once(client: AgentClient, db: str) -> None:
+    cursor = client.snapshot(db)["last_event"]
+    seen: list[int] = []
+    for _ in range(3):
+        client.acquire(db)
+        client.delete_lease(db, force=True).ok(202)
+        snapshot = wait_for_events(client, db, cursor)
+        seen += [event["sequence"] for event in snapshot["events"]]
+        assert snapshot["last_event"] == seen[-1]
+        cursor = snapshot["last_event"]
+    assert seen == list(range(seen[0], seen[0] + len(seen))), "numbered without gaps, none twice"
+    assert client.snapshot(db, cursor)["events"] == []
+
+
+def test_a_cursor_from_the_future_is_harmless(client: AgentClient, db: str) -> None:
+    snapshot = client.snapshot(db, events_after=10**12)
+    assert snapshot["events"] == []
+    assert snapshot["lost_events"] == 0
+
+
+def test_lost_events_are_counted(client: AgentClient, db: str) -> None:
+    """The ring is bounded: whoever comes too late learns how much was lost, and the sums agree."""
+    cursor = client.snapshot(db)["last_event"]
+    snapshot = client.snapshot(db, cursor)
+    for _ in range(40):
+        for _ in range(100):
+            client.acquire(db)
+            client.delete_lease(db, force=True).ok(202)
+        snapshot = client.snapshot(db, cursor)
+        if snapshot["lost_events"]:
+            break
+    assert snapshot["lost_events"] > 0, "the ring never overflowed"
+    assert snapshot["last_event"] - cursor == len(snapshot["events"]) + snapshot["lost_events"]
+
+
+def test_a_cursor_that_is_no_number_is_refused(client: AgentClient, db: str) -> None:
+    for wrong in ("-1", "x", "1e3", "", "99999999999999999999999"):
+        client.request("GET", f"/v1/databases/{db}/snapshot?events_after={wrong}").refused(400, "bad_request")
+
+
+def test_an_unknown_query_member_is_ignored(client: AgentClient, db: str) -> None:
+    client.request("GET", f"/v1/databases/{db}/snapshot?later=1").ok()
+
+
+def test_an_unknown_database_is_named_as_such(client: AgentClient) -> None:
+    unknown = "/v1/databases/0123456789abcdef"
+    client.request("GET", unknown).refused(404, "no_such_database")
+    client.request("GET", f"{unknown}/snapshot").refused(404, "no_such_database")
+    client.put_lease("0123456789abcdef", "tester").refused(404, "no_such_database")
+    client.delete_lease("0123456789abcdef", force=True).refused(404, "no_such_database")
+    value = family(write_buffer_size="8388608")
+    client.change("0123456789abcdef", 1, [value], [back(value)]).refused(404, "no_such_database")

@@ -1,0 +1,253 @@
+"""Databases that come, go and overlap in one process, the way hosts really use RocksDB."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+
+from tests.native.conftest import Connect, Start
+from tests.support.agent_client import AgentClient
+from tests.support.changes import back, family
+from tests.support.waiting import eventually
+
+UNDO = [back(family(write_buffer_size="67108864"))]
+
+
+def test_several_databases_in_one_process(start: Start, connect: Connect, directory: Path) -> None:
+    host = start("lifecycle")
+    for name in ("one", "two", "three"):
+        host.ask("open", directory / name)
+    client = connect(host)
+    found = {Path(database["path"]).name: database for database in client.databases()}
+    assert sorted(found) == ["one", "three", "two"]
+    assert len({database["id"] for database in found.values()}) == 3
+    assert len({database["session"] for database in found.values()}) == 3
+    epoch = client.acquire(found["two"]["id"])
+    change = family(write_buffer_size="4194304")
+    client.change(found["two"]["id"], epoch, [change], UNDO).ok()
+    assert host.ask("get_option", directory / "two", "default", "write_buffer_size") == "4194304"
+    assert host.ask("get_option", directory / "one", "default", "write_buffer_size") == "67108864"
+    assert client.snapshot(found["one"]["id"])["lease"] is None, "a lease is of one database"
+    host.ask("close", directory / "two")
+    assert sorted(Path(database["path"]).name for database in client.databases()) == ["one", "three"]
+    host.ask("put", directory / "three", 100)
+
+
+def test_an_id_survives_the_process(start: Start, connect: Connect, directory: Path) -> None:
+    """And so does nothing else: another process, another session, the options of its own open."""
+    seen = []
+    for _ in range(2):
+        host = start("lifecycle")
+        host.ask("open", directory / "db")
+        seen.append(connect(host).only_database())
+        host.send("quit")
+        assert host.finish() == 0
+    assert seen[0]["id"] == seen[1]["id"]
+    assert seen[0]["session"] != seen[1]["session"]
+
+
+def test_a_path_is_canonical(start: Start, connect: Connect, directory: Path) -> None:
+    """The same database by another name has the same id."""
+    (directory / "link").symlink_to(directory / "real")
+    (directory / "real").mkdir()
+    ids = []
+    for name in ("real", "link", "link/../real/"):
+        host = start("lifecycle")
+        host.ask("open", f"{directory}/{name}")
+        database = connect(host).only_database()
+        assert database["path"] == str((directory / "real").resolve())
+        ids.append(database["id"])
+        host.send("quit")
+        assert host.finish() == 0
+    assert len(set(ids)) == 1
+
+
+def test_a_restore_reaches_the_database(start: Start, connect: Connect, directory: Path) -> None:
+    """Read by the host's own eyes, not the agent's."""
+    host = start("lifecycle")
+    host.ask("open", directory / "db")
+    client = connect(host)
+    db = client.only_database()["id"]
+    client.change(db, client.acquire(db, ttl_s=0.5), [family(write_buffer_size="4194304")], UNDO).ok()
+    assert host.ask("get_option", directory / "db", "default", "write_buffer_size") == "4194304"
+    eventually(
+        lambda: host.ask("get_option", directory / "db", "default", "write_buffer_size") == "67108864",
+        what="the restore",
+    )
+
+
+def test_unchanged_writes_no_options_file(start: Start, connect: Connect, directory: Path) -> None:
+    """SetOptions with nothing new would cost an OPTIONS file of all column families (HAZARDS 1)."""
+    host = start("lifecycle")
+    host.ask("open", directory / "db")
+    client = connect(host)
+    db = client.only_database()["id"]
+    epoch = client.acquire(db)
+    before = sorted(path.name for path in (directory / "db").glob("OPTIONS-*"))
+    [step] = client.change(db, epoch, [family(write_buffer_size="67108864")], UNDO).ok()["steps"]
+    assert step["outcome"] == "unchanged"
+    client.delete_lease(db, holder="tester", epoch=epoch).ok(202)
+    eventually(lambda: client.snapshot(db)["restore"]["state"] == "done", what="the restore")
+    assert sorted(path.name for path in (directory / "db").glob("OPTIONS-*")) == before
+
+
+def test_the_host_changes_an_option_itself(start: Start, connect: Connect, directory: Path) -> None:
+    """It shows at the next snapshot; it is no original, and no lease's doing."""
+    host = start("lifecycle")
+    host.ask("open", directory / "db")
+    client = connect(host)
+    db = client.only_database()["id"]
+    host.ask("set_option", directory / "db", "default", "write_buffer_size", "1048576")
+    host.ask("set_db_option", directory / "db", "max_background_jobs", "7")
+
+    def shown() -> tuple[str, str]:
+        options = client.snapshot(db)["options"]
+        family_options = options["column_families"]["default"]
+        return family_options["write_buffer_size"], options["database"]["max_background_jobs"]
+
+    eventually(lambda: shown() == ("1048576", "7"), what="the host's values")
+    assert client.database(db)["originals"]["column_families"]["default"]["write_buffer_size"] == "67108864"
+
+
+def test_reopening_under_load_of_clients(start: Start, connect: Connect, directory: Path, run_dir: Path) -> None:
+    """Thirty reopens while eight clients read, list and take leases: nobody sees anything but the contract."""
+    host = start("lifecycle")
+    host.ask("open", directory / "db")
+    client = connect(host)
+    db = client.only_database()["id"]
+    stop = threading.Event()
+    failures: list[BaseException] = []
+
+    def read(number: int) -> None:
+        try:
+            with AgentClient(client.socket_path) as another:
+                while not stop.is_set():
+                    another.request("GET", f"/v1/databases/{db}/snapshot?events_after=0")
+                    another.databases()
+                    another.put_lease(db, f"client-{number}", ttl_s=0.5)
+                    another.request("GET", f"/v1/databases/{db}")
+        except BaseException as error:  # a thread's exception would be lost
+            failures.append(error)
+
+    readers = [threading.Thread(target=read, args=(number,)) for number in range(8)]
+    for reader in readers:
+        reader.start()
+    for _ in range(30):
+        host.ask("put", directory / "db", 50)
+        host.ask("close", directory / "db")
+        host.ask("open", directory / "db")
+    stop.set()
+    for reader in readers:
+        reader.join()
+    assert not failures
+    assert client.only_database()["id"] == db
+    host.send("quit")
+    assert host.finish() == 0
+    assert list(run_dir.iterdir()) == []
+
+
+def test_column_families_come_and_go(start: Start, connect: Connect, directory: Path) -> None:
+    host = start("lifecycle")
+    host.ask("open", directory / "db", "first")
+    client = connect(host)
+    db = client.only_database()["id"]
+    host.ask("create_cfs", directory / "db", "second", "third", "fourth")
+
+    def names() -> list[str]:
+        listed: list[str] = sorted(client.only_database()["column_families"])
+        return listed
+
+    eventually(lambda: names() == ["default", "first", "fourth", "second", "third"], what="the created ones")
+    host.ask("drop_cf", directory / "db", "second")
+    host.ask("drop_cf", directory / "db", "first")
+    host.ask("delete_handle", directory / "db", "first")
+    eventually(lambda: names() == ["default", "fourth", "third"], what="the dropped ones to be gone")
+    client.snapshot(db)
+    host.ask("put", directory / "db", 100, "third")
+
+
+def test_a_handle_deleted_early(start: Start, connect: Connect, directory: Path) -> None:
+    """The host deletes a handle while the column family lives on: the agent must not use what is freed."""
+    host = start("lifecycle")
+    host.ask("open", directory / "db", "first", "second")
+    client = connect(host)
+    db = client.only_database()["id"]
+    host.ask("delete_handle", directory / "db", "first")
+    first = client.snapshot(db)["sequence"]
+    eventually(lambda: client.snapshot(db)["sequence"] > first + 3, what="some more snapshots")
+    epoch = client.acquire(db)
+    change = family("first", write_buffer_size="4194304")
+    reply = client.change(db, epoch, [change], [back(family("first", write_buffer_size="67108864"))])
+    if reply.status == 200:
+        assert reply.body["steps"][0]["outcome"] == "applied"
+    else:
+        reply.refused(422, "no_such_column_family")
+    host.ask("put", directory / "db", 100, "second")
+    host.ask("close", directory / "db")
+
+
+def test_an_explicit_close_that_is_refused(start: Start, connect: Connect, directory: Path) -> None:
+    """DB::Close answers Aborted while a snapshot is held: the database is still open, and still observed."""
+    host = start("lifecycle")
+    host.ask("open", directory / "db")
+    client = connect(host)
+    db = client.only_database()["id"]
+    host.ask("hold_snapshot", directory / "db")
+    assert host.ask("try_close", directory / "db").startswith("Operation aborted")
+    assert client.snapshot(db)["database"] == db
+    host.ask("release_snapshot", directory / "db")
+    assert host.ask("try_close", directory / "db") == "OK"
+    assert client.databases() == []
+    host.ask("close", directory / "db")
+
+
+def test_options_that_were_copied_from_another_database(start: Start, connect: Connect, directory: Path) -> None:
+    """The copy carries the agent's listener along: the events must still go to the right database, once."""
+    host = start("lifecycle")
+    host.ask("open", directory / "one")
+    host.ask("open_like", directory / "two", directory / "one")
+    client = connect(host)
+    ids = {Path(database["path"]).name: database["id"] for database in client.databases()}
+    host.ask("put", directory / "two", 100)
+    host.ask("flush", directory / "two")
+
+    def flushes(name: str) -> int:
+        counted: int = client.snapshot(ids[name])["counters"]["flushes"]
+        return counted
+
+    eventually(lambda: flushes("two") == 1, what="the flush")
+    assert flushes("one") == 0
+    host.ask("close", directory / "two")  # the copy first: RocksDB itself does not survive the other order
+    host.ask("put", directory / "one", 100)
+    host.ask("flush", directory / "one")
+    eventually(lambda: flushes("one") == 1, what="the flush of the database that was copied from")
+
+
+@pytest.mark.parametrize(("command", "leaves_socket"), [("exit", False), ("_exit", True)])
+def test_a_host_that_exits_with_open_databases(
+    start: Start, connect: Connect, directory: Path, run_dir: Path, command: str, leaves_socket: bool
+) -> None:
+    """Exit handlers remove the socket; without them it stays, and refuses connections."""
+    host = start("lifecycle")
+    host.ask("open", directory / "db")
+    client = connect(host)
+    client.only_database()
+    host.send(command, "7")
+    assert host.finish() == 7
+    assert host.stderr() == ""
+    assert [path.suffix for path in run_dir.iterdir()] == ([".sock"] if leaves_socket else [])
+    client.close()
+    with pytest.raises((ConnectionRefusedError, FileNotFoundError)):
+        client.info()
+
+
+def test_a_stale_socket_is_replaced(start: Start, connect: Connect, directory: Path, run_dir: Path) -> None:
+    """A killed process leaves its socket behind; a later one of the same pid takes the name over."""
+    host = start("lifecycle")
+    stale = run_dir / f"agent-{host.pid}.sock"
+    stale.touch()
+    host.ask("open", directory / "db")
+    assert connect(host).only_database()["path"] == str((directory / "db").resolve())
+    assert [path.name for path in run_dir.iterdir()] == [stale.name]

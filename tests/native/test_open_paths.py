@@ -1,0 +1,52 @@
+"""Every way to open a database comes through the agent, or is left alone by it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.native.conftest import Connect, Start
+from tests.support.changes import back, family
+from tests.support.waiting import eventually
+
+
+@pytest.mark.parametrize("way", ["db", "db_cf", "c_api", "c_api_cf", "transaction", "optimistic", "ttl"])
+def test_a_database_is_seen_once_and_can_be_changed(start: Start, connect: Connect, directory: Path, way: str) -> None:
+    program = start("open_paths", way, directory / "db")
+    client = connect(program)
+    database = client.only_database()
+    assert database["path"] == str((directory / "db").resolve())
+    assert database["db_identity"] == (directory / "db" / "IDENTITY").read_text().strip()
+    families = ["default", "second"] if way.endswith("_cf") else ["default"]
+    assert sorted(database["column_families"]) == families
+    assert client.snapshot(database["id"])["session"] == database["session"]
+    epoch = client.acquire(database["id"])
+    before = client.database(database["id"])["originals"]["column_families"][families[-1]]["write_buffer_size"]
+    change = family(families[-1], write_buffer_size="4194304")
+    undo = back(family(families[-1], write_buffer_size=before))
+    [step] = client.change(database["id"], epoch, [change], [undo]).ok()["steps"]
+    assert step["outcome"] == "applied"
+    program.send("close")
+    assert program.finish() == 0
+    assert program.lines[-1] == "closed"
+    assert program.stderr() == ""
+
+
+@pytest.mark.parametrize("way", ["read_only", "secondary"])
+def test_a_database_that_is_not_written_is_left_alone(
+    start: Start, connect: Connect, directory: Path, way: str
+) -> None:
+    program = start("open_paths", way, directory / "db")
+    eventually(lambda: connect(program).databases() == [], what="the database that was written before to be gone")
+    program.send("close")
+    assert program.finish() == 0
+    assert program.lines[-1] == "closed"
+    assert program.stderr() == ""
+
+
+def test_an_open_that_fails_leaves_no_trace(start: Start, directory: Path, run_dir: Path) -> None:
+    program = start("open_paths", "fails", directory / "db")
+    assert list(run_dir.iterdir()) == [], "no database was opened: no socket"
+    assert program.finish() == 0
+    assert program.stderr() == ""

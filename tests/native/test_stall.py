@@ -1,0 +1,145 @@
+"""During a real write stall: the agent answers, says so, and a change in flight holds up nobody but itself."""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.native.conftest import Connect, Start
+from tests.support.agent_client import AgentClient, Json
+from tests.support.changes import back, family
+from tests.support.programs import Program
+from tests.support.waiting import eventually
+
+CHANGE, UNDO = family(max_write_buffer_number="4"), back(family(max_write_buffer_number="2"))
+
+
+@pytest.fixture
+def stalled(start: Start, directory: Path) -> Program:
+    """Start a host whose writes are stopped."""
+    host = start("lifecycle")
+    host.ask("open", directory / "db", "write_buffer_size=65536")
+    host.ask("stall", directory / "db")
+    return host
+
+
+def test_a_stall_is_seen_while_it_lasts(stalled: Program, connect: Connect, directory: Path) -> None:
+    client = connect(stalled)
+    db = client.only_database()["id"]
+    first = eventually(
+        lambda: (found := client.snapshot(db, 0))["stall"]["condition"] == "stopped" and found, what="the stall"
+    )
+    assert first["properties"]["rocksdb.is-write-stopped"] == 1
+    assert 0 < first["stall"]["since_monotonic_s"] <= time.monotonic()
+    later = eventually(
+        lambda: (found := client.snapshot(db))["stall"]["stopped_s"] > first["stall"]["stopped_s"] and found,
+        what="time to be counted while the stall lasts",
+    )
+    assert later["sequence"] > first["sequence"], "the sampling thread is not held up by the stall"
+    stalled.ask("unstall", directory / "db")
+    after = eventually(
+        lambda: (found := client.snapshot(db))["stall"]["condition"] == "normal" and found, what="the end"
+    )
+    assert after["properties"]["rocksdb.is-write-stopped"] == 0
+    stalls = [event["condition"] for event in client.snapshot(db, 0)["events"] if event["kind"] == "stall"]
+    assert "stopped" in stalls, "RocksDB reports it at the latest when the stalled write is done"
+    counts = after["column_families"]["default"]["stall_counts"]
+    assert counts["memtable_stops"] >= 1
+
+
+def test_a_change_in_a_stall_holds_up_nobody(stalled: Program, connect: Connect, directory: Path) -> None:
+    """SetOptions hangs until the stall ends; snapshots, renewals and listings go on meanwhile."""
+    client = connect(stalled)
+    db = client.only_database()["id"]
+    epoch = client.acquire(db)
+    steps: list[Json] = []
+
+    def change() -> None:
+        with AgentClient(client.socket_path, timeout_s=60) as another:
+            steps.extend(another.change(db, epoch, [CHANGE], [UNDO]).ok()["steps"])
+
+    changer = threading.Thread(target=change)
+    changer.start()
+    eventually(lambda: client.snapshot(db)["change_in_flight"], what="the change in flight")
+    began_s = time.monotonic()
+    sequences = set()
+    while time.monotonic() < began_s + 0.6:
+        asked_s = time.monotonic()
+        sequences.add(client.snapshot(db)["sequence"])
+        client.put_lease(db, "tester", epoch=epoch).ok()
+        client.databases()
+        assert time.monotonic() - asked_s < 0.5
+    assert len(sequences) >= 3, "snapshots stay fresh"
+    hung = not steps
+    stalled.ask("unstall", directory / "db")
+    changer.join(timeout=20)
+    assert [step["outcome"] for step in steps] == ["applied"]
+    assert not hung or steps[0]["elapsed_s"] > 0.5
+    eventually(lambda: client.snapshot(db)["change_in_flight"] is False, what="the end of the change")
+
+
+def test_a_lease_that_ends_during_a_change(stalled: Program, connect: Connect, directory: Path) -> None:
+    """The change that hangs is finished first, then what it did is undone; the rest of its list is not executed."""
+    client = connect(stalled)
+    db = client.only_database()["id"]
+    epoch = client.acquire(db, ttl_s=0.5)
+    steps: list[Json] = []
+    second = family(level0_stop_writes_trigger="50")
+    plan = [UNDO, back(family(level0_stop_writes_trigger="36"))]
+
+    def change() -> None:
+        with AgentClient(client.socket_path, timeout_s=60) as another:
+            steps.extend(another.change(db, epoch, [CHANGE, second], plan).ok()["steps"])
+
+    changer = threading.Thread(target=change)
+    changer.start()
+    eventually(lambda: client.snapshot(db)["lease"] is None, what="the lease to expire")
+    stalled.ask("unstall", directory / "db")
+    changer.join(timeout=20)
+    eventually(lambda: client.snapshot(db)["restore"]["state"] == "done", what="the restore")
+    assert stalled.ask("get_option", directory / "db", "default", "max_write_buffer_number") == "2"
+    assert stalled.ask("get_option", directory / "db", "default", "level0_stop_writes_trigger") == "36"
+
+
+def test_one_stalled_database_does_not_hold_up_another(stalled: Program, connect: Connect, directory: Path) -> None:
+    """Each database has its own executor: a change that hangs in one leaves the others free."""
+    stalled.ask("open", directory / "free")
+    client = connect(stalled)
+    ids = {Path(database["path"]).name: database["id"] for database in client.databases()}
+    stuck_epoch = client.acquire(ids["db"])
+
+    def change() -> None:
+        with AgentClient(client.socket_path, timeout_s=60) as another:
+            another.change(ids["db"], stuck_epoch, [CHANGE], [UNDO]).ok()
+
+    changer = threading.Thread(target=change)
+    changer.start()
+    eventually(lambda: client.snapshot(ids["db"])["change_in_flight"], what="the change in flight")
+    began_s = time.monotonic()
+    client.change(ids["free"], client.acquire(ids["free"]), [CHANGE], [UNDO]).ok()
+    assert time.monotonic() - began_s < 2
+    stalled.ask("unstall", directory / "db")
+    changer.join(timeout=20)
+
+
+def test_closing_while_a_change_hangs(stalled: Program, connect: Connect, directory: Path) -> None:
+    """The host's close waits for the call into RocksDB that is under way, and nothing crashes."""
+    client = connect(stalled)
+    db = client.only_database()["id"]
+    epoch = client.acquire(db)
+    statuses: list[int] = []
+
+    def change() -> None:
+        with AgentClient(client.socket_path, timeout_s=60) as another:
+            statuses.append(another.change(db, epoch, [CHANGE, CHANGE], [UNDO]).status)
+
+    changer = threading.Thread(target=change)
+    changer.start()
+    eventually(lambda: client.snapshot(db)["change_in_flight"], what="the change in flight")
+    stalled.ask("close", directory / "db")
+    changer.join(timeout=20)
+    assert statuses[0] in (200, 404, 409)
+    assert client.databases() == []

@@ -1,0 +1,232 @@
+"""A scriptable database for the fake agent: tests set what it measures and how its changes go wrong."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.support.fake_changes import FakeCapabilities, Name, OptionState, read_back, wanted
+from tests.support.fake_lease import LeaseKeeper
+from tests.support.fake_measurements import Measurements
+from tests.support.fake_options import COLUMN_FAMILY_OPTIONS, DATABASE_OPTIONS, defaults, refusal_of_rocksdb
+
+Json = Any
+_SESSIONS = itertools.count(1)
+
+
+@dataclass(frozen=True)
+class ScriptedFailure:
+    """The next change of this scope returns `error`; `applied` says whether it took effect all the same."""
+
+    scope: str
+    error: str
+    applied: bool = False
+
+
+class FakeDatabase:
+    """One database of a fake agent.
+
+    A test reads and writes its state at any time from any thread:
+
+    - `measurements`: counters, properties, tickers, the stall condition (reset by every open);
+    - `set_option`: somebody else (the host, an operator with ldb) changes an option behind the agent's back;
+    - `latency_s[scope]`: how long a change of this scope takes ("column_family", "database", "rate_limiter",
+      "thread_pool"); `hold_changes()` makes changes wait until the block ends, for tests that need no clock;
+    - `fail_next`: the next change returns an error, whether or not it was applied (HAZARDS 3);
+    - `revert_after_s[option]`: the option is applied, reads back, and silently falls back later (HAZARDS 2);
+    - `before_step`: called with the number of each step of a PATCH before it is executed;
+    - `executed`: every change that reached "RocksDB", in order, whoever sent it;
+    - `sampling`: cleared, the sampling thread is stuck: snapshots are old and say so by `age_s`.
+    """
+
+    def __init__(
+        self,
+        path: str | Path = "/var/lib/fake/db",
+        *,
+        db_identity: str | None = None,
+        column_families: Iterable[str] = ("default",),
+        options: Mapping[str, str] | None = None,
+        database_options: Mapping[str, str] | None = None,
+        rate_limiter_bytes_per_s: int | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.path = str(path)
+        self.db_identity = db_identity or f"fake-identity-of-{self.path}"
+        self.clock = clock
+        self._configured = OptionState(
+            {name: defaults(COLUMN_FAMILY_OPTIONS) | dict(options or {}) for name in column_families},
+            defaults(DATABASE_OPTIONS) | dict(database_options or {}),
+            rate_limiter_bytes_per_s,
+        )
+        self.latency_s: dict[str, float] = {}
+        self.revert_after_s: dict[str, float] = {}
+        self.before_step: Callable[[int, Json], None] | None = None
+        self.executed: list[Json] = []
+        self.sampling = threading.Event()
+        self.sampling.set()
+        self.lock = threading.RLock()
+        self._failures: deque[ScriptedFailure] = deque()
+        self._gate = threading.Event()
+        self._gate.set()
+        self._begin_session(self._configured.copy())
+
+    def _begin_session(self, options: OptionState) -> None:
+        self.session = f"session-{next(_SESSIONS)}"
+        self.opened_monotonic_s = self.clock()
+        self.options = options
+        self.originals = options.copy()
+        self.measurements = Measurements(self.clock, list(options.column_families))
+        self.executing = threading.Lock()
+        self.change_in_flight = False
+        self.closed = threading.Event()
+        self._leased: set[Name] = set()
+        self._reverts: list[tuple[float, Name, str]] = []
+        self.keeper = LeaseKeeper(self, self.clock, self.executing)
+
+    # --- what the host does -------------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Let the host close the database: the session ends, with its lease and its plan."""
+        self.closed.set()
+        self._gate.set()
+        self.keeper.close()
+
+    def reopen(self, *, keep_options: bool = False) -> None:
+        """Begin a new session; `keep_options`: the host loads its OPTIONS file, tuned values too (HAZARDS 17)."""
+        self.close()
+        with self.lock:
+            self._begin_session(self.options.copy() if keep_options else self._configured.copy())
+
+    def add_column_family(self, name: str) -> None:
+        """Let the host create a column family with default options."""
+        with self.lock:
+            for state in (self.options, self.originals, self._configured):
+                state.column_families[name] = defaults(COLUMN_FAMILY_OPTIONS)
+            self.measurements.add_column_family(name)
+
+    def drop_column_family(self, name: str) -> None:
+        """Let the host drop a column family."""
+        with self.lock:
+            for state in (self.options, self.originals, self._configured):
+                state.column_families.pop(name, None)
+            self._leased = {changed for changed in self._leased if changed[:2] != ("column_family", name)}
+            self.measurements.drop_column_family(name)
+
+    # --- scripting ----------------------------------------------------------------------------------------
+
+    def set_option(self, option: str, value: str, column_family: str | None = None) -> None:
+        """Change an option as somebody else: of a column family when one is named, else of the database."""
+        scope = "database" if column_family is None else "column_family"
+        with self.lock:
+            self.options.put((scope, column_family or "", option), value)
+
+    def fail_next(self, scope: str, error: str, *, applied: bool = False) -> None:
+        """Let the next change of this scope return an error."""
+        self._failures.append(ScriptedFailure(scope, error, applied))
+
+    @contextlib.contextmanager
+    def hold_changes(self) -> Iterator[None]:
+        """Let changes begin but not end before the block ends: a SetOptions caught in a stall."""
+        self._gate.clear()
+        try:
+            yield
+        finally:
+            self._gate.set()
+
+    # --- what the agent does ------------------------------------------------------------------------------
+
+    def describe(self, database_id: str, capabilities: FakeCapabilities) -> Json:
+        """Write it as the contract's Database."""
+        with self.lock:
+            limiter = capabilities.rate_limiter and self.options.rate_limiter_bytes_per_s is not None
+            return {
+                "id": database_id,
+                "path": self.path,
+                "db_identity": self.db_identity,
+                "session": self.session,
+                "opened_monotonic_s": self.opened_monotonic_s,
+                "column_families": list(self.options.column_families),
+                "log_path": f"{self.path}/LOG",
+                "wal_dir": self.path,
+                "added_options": {},
+                "capabilities": capabilities.as_json() | {"rate_limiter": limiter},
+            }
+
+    def must_restore(self) -> set[Name]:
+        """Return the options that differ from their originals because of this session's leases."""
+        with self.lock:
+            return {name for name in self._leased if self.options.get(name) != self.originals.get(name)}
+
+    def adopt_originals(self) -> None:
+        """Let what the leases changed become this session's new original."""
+        with self.lock:
+            for name in self.must_restore():
+                value = self.options.get(name)
+                if value is not None:
+                    self.originals.put(name, value)
+            self._leased.clear()
+
+    def emit(self, kind: str, **members: Json) -> None:
+        """Record an event."""
+        self.measurements.emit(kind, **members)
+
+    def property_value(self, column_family: str, name: str) -> int | None:
+        """Return a column family's property, as a restore condition reads it."""
+        return self.measurements.column_families.get(column_family, {}).get(name)
+
+    def settle(self) -> None:
+        """Let the silent reverts happen that are due."""
+        with self.lock:
+            now = self.clock()
+            for due_s, name, value in list(self._reverts):
+                if now >= due_s:
+                    self._reverts.remove((due_s, name, value))
+                    self.options.put(name, value)
+
+    def execute(self, change: Json) -> Json:
+        """Make one call into "RocksDB", with the latency and the failures that the test scripted."""
+        started_s = time.monotonic()
+        self.settle()
+        targets = wanted(change)
+        with self.lock:
+            there = all(self.options.get(name) == value for name, value in targets.items())
+        error: str | None = None
+        if not there:
+            error = self._call(change["scope"], targets)
+            self.executed.append(change)
+        with self.lock:
+            values = read_back(self.options, change)
+        outcome = "unchanged" if there else "applied" if error is None else "error"
+        if outcome != "unchanged":
+            self.emit("options_changed", detail=f"{targets}: {outcome}")
+        elapsed_s = time.monotonic() - started_s
+        return {"outcome": outcome, "elapsed_s": elapsed_s, "error": error, "read_back": values}
+
+    def _call(self, scope: str, targets: Mapping[Name, str]) -> str | None:
+        self.closed.wait(self.latency_s.get(scope, 0.0))
+        self._gate.wait()
+        if self.closed.is_set():
+            return "Shutdown in progress: the database was closed"
+        failure = next((planned for planned in self._failures if planned.scope == scope), None)
+        if failure is not None:
+            self._failures.remove(failure)
+        with self.lock:
+            missing = [name for name in targets if self.options.get(name) is None]
+            if missing:
+                return f"Invalid argument: {missing[0]} is gone"
+            if (refusal := refusal_of_rocksdb({name[2]: value for name, value in targets.items()})) is not None:
+                return refusal
+            if failure is None or failure.applied:
+                for name, value in targets.items():
+                    if (after_s := self.revert_after_s.get(name[2])) is not None:
+                        self._reverts.append((self.clock() + after_s, name, self.options.get(name) or ""))
+                    self.options.put(name, value)
+                    self._leased.add(name)
+        return None if failure is None else failure.error
