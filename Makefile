@@ -1,7 +1,7 @@
 # Every target does its own set-up. `make help` lists them.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help setup agent fixtures demo test test-quick check format lock clean
+.PHONY: help setup agent agent-tests fixtures demo test check format lock clean
 
 PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3; do \
 	command -v $$p >/dev/null 2>&1 && $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
@@ -44,6 +44,11 @@ fixtures: agent
 		-DADOCD_AGENT_LIBRARY="$$($(BIN)/adocd agent path)" >/dev/null
 	@cmake --build $(FIXTURES) --parallel 2 >/dev/null
 
+agent-tests: agent
+	@build="$$(dirname "$$($(BIN)/adocd agent path)")/build" && \
+		cmake --build "$$build" --parallel 2 >/dev/null && \
+		ctest --test-dir "$$build" --output-on-failure --no-tests=error
+
 check: setup ## format, lint, strict types, arrows
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
@@ -54,7 +59,7 @@ format: setup ## format and fix what can be fixed
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
 
-test: check fixtures ## everything CI runs
+test: check agent-tests fixtures ## everything CI runs
 	@$(BIN)/python -m pytest
 
 lock: setup ## requirements.lock anew from pyproject.toml (no address of an index in it)

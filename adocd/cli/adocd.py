@@ -147,9 +147,12 @@ def demo_command(
     Both halves are measured, and differ in the policy alone: `fixed`, then `adoc`.
     """
     try:
+        native.find(native.rocksdb())
         demo.run_demo(demo.DemoOptions(on, seconds, profile, directory, as_json))
     except BenchError as error:
         fail(str(error), Exit.USAGE if isinstance(error, BadOption) else Exit.FAILED)
+    except native.NativeAgentError as error:
+        fail(str(error), Exit.NO_AGENT)
     except KeyboardInterrupt:
         fail("interrupted; everything that was started is gone", Exit.FAILED)
 

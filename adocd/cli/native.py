@@ -16,6 +16,8 @@ from adocd import __version__
 LIBRARY = "libadocd_agent.so"
 _PACKAGES = "g++ cmake make binutils librocksdb-dev nlohmann-json3-dev libboost1.81-dev"
 _NOTE = "agent.json"
+#: What the library is made of, below its sources.
+_COMPILED = ("CMakeLists.txt", "exports.map", "cmake/*", "include/**/*", "src/*")
 
 
 class NativeAgentError(Exception):
@@ -100,7 +102,7 @@ def build(library: RocksDb, output: Path | None = None) -> Path:
     work.mkdir(parents=True, exist_ok=True)
     _run(
         "cmake", "-S", str(sources()), "-B", str(work), "-DCMAKE_BUILD_TYPE=Release",
-        f"-DADOCD_AGENT_VERSION={__version__}", f"-DADOCD_ROCKSDB_BUILD_ID={library.build_id}",
+        f"-DROCKSDB_LIBRARY={library.path}",
     )  # fmt: skip
     _run("cmake", "--build", str(work), "--parallel", str(os.cpu_count() or 1), "--target", "adocd_agent")
     destination = output or kept / LIBRARY
@@ -137,7 +139,7 @@ def _run(*command: str) -> None:
 
 def _digest(tree: Path) -> str:
     digest = hashlib.sha256()
-    for path in sorted(p for p in tree.rglob("*") if p.is_file() and "tests" not in p.relative_to(tree).parts):
+    for path in sorted(path for pattern in _COMPILED for path in tree.glob(pattern) if path.is_file()):
         digest.update(f"{path.relative_to(tree)}\0".encode() + path.read_bytes())
     return digest.hexdigest()
 

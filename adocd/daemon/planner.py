@@ -34,8 +34,14 @@ class Touched:
 
 
 def differing_from(originals: OptionValues, current: OptionValues) -> Touched:
-    """Find what an earlier lease of this session left changed, so that a successor's plan leads back from it."""
+    """Find what an earlier lease of this session left changed, so that a successor's plan leads back from it.
+
+    An original bytes_per_sync of 0 is no way back: any effective SetDBOptions makes it 1 MiB, and setting 0 live
+    makes 1 MiB of it again (7.8, db_impl.cc, DBImpl::SetDBOptions).
+    """
     database = _differing(originals.database, current.database, only_current=True)
+    if originals.database.get("bytes_per_sync") == "0":
+        database.pop("bytes_per_sync", None)
     families = {
         name: frozenset(_differing(values, current.column_families.get(name, {}), only_current=True))
         for name, values in originals.column_families.items()

@@ -85,6 +85,13 @@ def test_what_an_earlier_lease_left_changed_is_in_the_way_back() -> None:
     assert touched == Touched(frozenset({"max_background_jobs"}), {"default": frozenset({"write_buffer_size"})})
 
 
+def test_bytes_per_sync_that_rocksdb_raised_by_itself_is_no_change_of_ours() -> None:
+    """Any effective SetDBOptions makes 1 MiB of 0, and 0 cannot be set back live."""
+    originals = OptionValues(DATABASE_OPTIONS | {"bytes_per_sync": "0"})
+    current = OptionValues(DATABASE_OPTIONS | {"bytes_per_sync": str(MIB)})
+    assert planner.differing_from(originals, current) == Touched()
+
+
 def test_an_option_that_is_not_reported_is_not_taken_for_changed() -> None:
     assert planner.differing_from(ORIGINALS, OptionValues()) == Touched()
 

@@ -40,6 +40,8 @@ CODES: dict[int, frozenset[str]] = {
             "bad_request",
         }
     ),
+    500: frozenset({"internal"}),
+    503: frozenset({"unavailable"}),
 }
 """Machine words by status. The contract has them in prose; a test compares the two."""
 

@@ -1,0 +1,25 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace adocd {
+
+// Users and groups from /etc/passwd and /etc/group themselves: asking NSS would load modules into the host's
+// process, and may wait for a network.
+std::optional<unsigned> UidOfUser(const std::string& name);
+std::optional<unsigned> GidOfGroup(const std::string& name);
+std::string NameOfUid(unsigned uid);  // the number, when the file does not name it
+
+// Which uids may talk to the agent besides root and the process's own.
+class AllowList {
+ public:
+  // `extra` is ADOCD_ALLOW_UIDS. On a mistake in it, `error` says so and nobody is added.
+  AllowList(const std::string& extra, std::string* error);
+  bool Allows(unsigned uid) const;
+
+ private:
+  std::vector<unsigned> uids_;
+};
+
+}  // namespace adocd

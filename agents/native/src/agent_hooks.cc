@@ -1,0 +1,99 @@
+#include "agent_hooks.h"
+
+#include "agent.h"
+#include "options_added.h"
+
+namespace adocd::hooks {
+namespace {
+
+// Runs `action` on the open database that belongs to `db`, if it is ours.
+template <typename Action>
+void With(const void* db, Action action) noexcept {
+  Agent* agent = Agent::Running();
+  if (!agent) return;
+  try {
+    const OpenDatabase database = agent->registry().Find(db);
+    if (database.session) action(*agent, database);
+  } catch (...) {
+    // Out of memory: the host goes on.
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<OpenInProgress> PrepareOpen(const rocksdb::DBOptions& host_options) noexcept {
+  try {
+    std::string reason;
+    if (!Agent::Wanted(&reason)) return nullptr;
+    auto open = std::make_unique<OpenInProgress>();
+    open->options = host_options;
+    AddOptions(open.get());
+    return open;
+  } catch (...) {
+    return nullptr;
+  }
+}
+
+void Opened(OpenInProgress& open, rocksdb::DB* db,
+            const std::vector<rocksdb::ColumnFamilyHandle*>& handles) noexcept {
+  try {
+    const auto events = open.parts.events;
+    Agent* agent = Agent::Start();
+    if (!agent) return events->Deactivate();
+    auto session = std::make_shared<Session>(db, handles, std::move(open.parts));
+    auto applier = std::make_shared<Applier>(session);
+    agent->registry().Add(db, {std::move(session), std::move(applier)});
+  } catch (const std::exception& error) {
+    Agent::GiveUp(std::string("cannot observe a database: ") + error.what());
+  }
+}
+
+void Closing(const void* db) noexcept {
+  With(db, [db](Agent& agent, const OpenDatabase&) {
+    const OpenDatabase database = agent.registry().Remove(db);
+    if (database.session) agent.LetGo(database);
+  });
+}
+
+void Pausing(const void* db) noexcept {
+  With(db, [](Agent&, const OpenDatabase& database) { database.session->gate.CloseAndWait(); });
+}
+
+void Resuming(const void* db) noexcept {
+  With(db, [](Agent&, const OpenDatabase& database) { database.session->gate.Reopen(); });
+}
+
+void Created(const void* db, rocksdb::ColumnFamilyHandle* handle) noexcept {
+  With(db, [handle](Agent&, const OpenDatabase& database) {
+    const GateUse use(database.session->gate);
+    if (use && handle) database.session->AddColumnFamily(handle);
+  });
+}
+
+void Created(const void* db, const std::vector<rocksdb::ColumnFamilyHandle*>& handles) noexcept {
+  for (auto* handle : handles) Created(db, handle);
+}
+
+void Dropped(const void* db, rocksdb::ColumnFamilyHandle* handle) noexcept {
+  With(db, [handle](Agent&, const OpenDatabase& database) { database.session->ColumnFamilyDropped(handle->GetID()); });
+}
+
+void OptionsChanging(const void* db) noexcept {
+  With(db, [](Agent&, const OpenDatabase& database) { ++database.session->option_calls_in_flight; });
+}
+
+void OptionsChanged(const void* db, rocksdb::ColumnFamilyHandle* handle) noexcept {
+  With(db, [handle](Agent&, const OpenDatabase& database) {
+    database.session->column_families->OptionsChanged(handle ? handle->GetID() : 0);
+    --database.session->option_calls_in_flight;
+  });
+}
+
+void DatabaseOptionsChanged(const void* db) noexcept {
+  With(db, [](Agent&, const OpenDatabase& database) {
+    ++database.session->database_options_version;
+    --database.session->option_calls_in_flight;
+  });
+}
+
+}  // namespace adocd::hooks

@@ -1,0 +1,54 @@
+#pragma once
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "http_message.h"
+#include "option_catalogue.h"
+#include "registry.h"
+#include "sampler.h"
+
+namespace adocd {
+
+struct ProcessInfo {
+  std::string rocksdb_build_id, host, program, user;
+  int pid = 0;
+  std::string added_statistics = "none";  // level of the Statistics that the agent adds
+};
+
+using Query = std::map<std::string, std::string>;
+
+// The admin protocol: one request in, one answer out. Runs on the http thread and never touches a database.
+class Api {
+ public:
+  Api(ProcessInfo process, Registry* registry, Sampler* sampler, Scheduler* scheduler)
+      : process_(std::move(process)), registry_(registry), sampler_(sampler), scheduler_(scheduler) {}
+
+  void Handle(const HttpRequest& request, Reply reply);
+
+ private:
+  void HandleDatabase(const OpenDatabase& database, const HttpRequest& request, const std::string& resource,
+                      const Query& query, Reply reply);
+  HttpResponse Info();
+  HttpResponse Databases();
+  HttpResponse Database(const Session& session);
+  void Snapshot(const OpenDatabase& database, const Query& query, Reply reply);
+  void ChangeOptions(const OpenDatabase& database, const std::string& body, Reply reply);
+  HttpResponse HoldLease(const OpenDatabase& database, const std::string& body);
+  HttpResponse ReleaseLease(const OpenDatabase& database, const Query& query);
+
+  std::string DatabaseMembers(const Session& session) const;
+  std::string CapabilitiesJson(bool rate_limiter, const std::string& statistics) const;
+  std::optional<Problem> Validate(const Session& session, const Change& change);
+  void ExpireLease(const OpenDatabase& database);
+  void ArmLeaseTimer(const OpenDatabase& database, double delay_s);
+
+  const ProcessInfo process_;
+  Registry* const registry_;
+  Sampler* const sampler_;
+  Scheduler* const scheduler_;
+  OptionCatalogue catalogue_;
+};
+
+}  // namespace adocd

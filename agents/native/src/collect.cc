@@ -1,0 +1,187 @@
+#include "collect.h"
+
+#include <cstdlib>
+
+#include "clock.h"
+#include "json_text.h"
+#include "option_text.h"
+#include "session.h"
+
+namespace adocd {
+namespace {
+
+constexpr const char* kIsWriteStopped = "rocksdb.is-write-stopped";
+constexpr const char* kDelayedWriteRate = "rocksdb.actual-delayed-write-rate";
+
+constexpr const char* kDatabaseProperties[] = {
+    kIsWriteStopped,
+    kDelayedWriteRate,
+    "rocksdb.num-running-flushes",
+    "rocksdb.num-running-compactions",
+    "rocksdb.background-errors",
+};
+
+constexpr const char* kColumnFamilyProperties[] = {
+    "rocksdb.num-immutable-mem-table",
+    "rocksdb.mem-table-flush-pending",
+    "rocksdb.compaction-pending",
+    "rocksdb.cur-size-active-mem-table",
+    "rocksdb.cur-size-all-mem-tables",
+    "rocksdb.estimate-pending-compaction-bytes",
+    "rocksdb.base-level",
+    "rocksdb.live-sst-files-size",
+};
+
+// RocksDB has these as text only.
+constexpr const char* kLevelFiles[] = {
+    "rocksdb.num-files-at-level0", "rocksdb.num-files-at-level1", "rocksdb.num-files-at-level2",
+    "rocksdb.num-files-at-level3", "rocksdb.num-files-at-level4", "rocksdb.num-files-at-level5",
+    "rocksdb.num-files-at-level6",
+};
+
+using TextMap = std::map<std::string, std::string>;
+
+std::optional<uint64_t> Unsigned(const TextMap& map, const char* key) {
+  const auto found = map.find(key);
+  if (found == map.end()) return std::nullopt;
+  return std::strtoull(found->second.c_str(), nullptr, 10);
+}
+
+std::optional<StallCounts> ReadStallCounts(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* handle) {
+  TextMap map;
+  if (!db->GetMapProperty(handle, "rocksdb.cfstats", &map)) return std::nullopt;
+  StallCounts counts;
+  counts.memtable_stops = Unsigned(map, "io_stalls.memtable_compaction").value_or(0);
+  counts.memtable_slowdowns = Unsigned(map, "io_stalls.memtable_slowdown").value_or(0);
+  counts.l0_stops = Unsigned(map, "io_stalls.level0_numfiles").value_or(0);
+  counts.l0_slowdowns = Unsigned(map, "io_stalls.level0_slowdown").value_or(0);
+  counts.pending_bytes_stops = Unsigned(map, "io_stalls.stop_for_pending_compaction_bytes").value_or(0);
+  counts.pending_bytes_slowdowns = Unsigned(map, "io_stalls.slowdown_for_pending_compaction_bytes").value_or(0);
+  return counts;
+}
+
+// rocksdb.cfstats costs more than everything else together (RocksDB builds some two hundred strings), so it is read
+// only when something happened that may have moved it, and once a second because the counts move a moment after
+// RocksDB tells its listeners.
+const std::optional<StallCounts>& StallCountsOf(rocksdb::DB* db, ColumnFamily& family) {
+  constexpr double kMaxAgeSeconds = 1;
+  const double now_s = MonotonicSeconds();
+  const uint64_t activity = family.activity.load();
+  if (activity != family.stall_counts_activity || now_s - family.stall_counts_read_s >= kMaxAgeSeconds) {
+    family.stall_counts = ReadStallCounts(db, family.handle);
+    family.stall_counts_activity = activity;
+    family.stall_counts_read_s = now_s;
+  }
+  return family.stall_counts;
+}
+
+ColumnFamilySample ReadColumnFamily(Session& session, ColumnFamily& family) {
+  rocksdb::DB* db = session.db();
+  ColumnFamilySample sample;
+  sample.name = family.name;
+  uint64_t value = 0;
+  sample.properties.reserve(std::size(kColumnFamilyProperties) + std::size(kLevelFiles));
+  for (const char* property : kColumnFamilyProperties) {
+    if (db->GetIntProperty(family.handle, property, &value)) sample.properties.emplace_back(property, value);
+  }
+  std::string text;
+  const size_t levels = static_cast<size_t>(db->NumberLevels(family.handle));
+  for (size_t level = 0; level < std::size(kLevelFiles) && level < levels; ++level) {
+    if (!db->GetProperty(family.handle, kLevelFiles[level], &text)) break;
+    sample.properties.emplace_back(kLevelFiles[level], std::strtoull(text.c_str(), nullptr, 10));
+  }
+  sample.stall_counts = StallCountsOf(db, family);
+  // Options change only through SetOptions, which we see whoever calls it: no need to read them every time.
+  const uint64_t version = family.options_version.load();
+  if (!family.options_json || family.options_json_version != version || session.option_calls_in_flight > 0) {
+    family.options_json = std::make_shared<const std::string>(
+        JsonObject(LiveOptions(rocksdb::ColumnFamilyOptions(db->GetOptions(family.handle)))));
+    family.options_json_version = version;
+  }
+  sample.options_json = family.options_json;
+  return sample;
+}
+
+WriteCounters ReadWriteCounters(rocksdb::DB* db) {
+  WriteCounters counters;
+  TextMap map;
+  if (!db->GetMapProperty(db->DefaultColumnFamily(), "rocksdb.dbstats", &map)) return counters;
+  counters.writes = Unsigned(map, "db.user_keys_written");
+  counters.written_bytes = Unsigned(map, "db.user_bytes_written");
+  counters.wal_bytes = Unsigned(map, "db.wal_bytes_written");
+  counters.stall_micros = Unsigned(map, "db.user_write_stall_micros");
+  return counters;
+}
+
+IntProperties ReadTickers(const rocksdb::Statistics& statistics) {
+  IntProperties tickers;
+  tickers.reserve(rocksdb::TickersNameMap.size());
+  for (const auto& [ticker, name] : rocksdb::TickersNameMap) {
+    tickers.emplace_back(name.c_str(), statistics.getTickerCount(ticker));
+  }
+  return tickers;
+}
+
+StallCondition ReadDatabaseProperties(rocksdb::DB* db, Sample* sample) {
+  bool stopped = false, delayed = false;
+  for (const char* property : kDatabaseProperties) {
+    uint64_t value = 0;
+    if (!db->GetIntProperty(property, &value)) continue;
+    sample->properties.emplace_back(property, value);
+    if (property == kIsWriteStopped) stopped = value != 0;
+    if (property == kDelayedWriteRate) delayed = value != 0;
+  }
+  if (stopped) return StallCondition::kStopped;
+  return delayed ? StallCondition::kDelayed : StallCondition::kNormal;
+}
+
+}  // namespace
+
+std::shared_ptr<const Sample> Collect(Session& session) {
+  rocksdb::DB* db = session.db();
+  auto sample = std::make_shared<Sample>();
+  const double begun_s = MonotonicSeconds();
+  const auto before = session.sample();
+  sample->sequence = before ? before->sequence + 1 : 1;
+
+  session.events->StallSampled(ReadDatabaseProperties(db, sample.get()), begun_s);
+  sample->writes = ReadWriteCounters(db);
+  if (session.statistics) sample->tickers = ReadTickers(*session.statistics);
+
+  const uint64_t version = session.database_options_version.load();
+  if (!session.database_options_json || session.database_options_json_version != version ||
+      session.option_calls_in_flight > 0) {
+    session.database_options_json =
+        std::make_shared<const std::string>(JsonObject(LiveOptions(db->GetDBOptions())));
+    session.database_options_json_version = version;
+  }
+  sample->database_options_json = session.database_options_json;
+  if (session.rate_limiter) sample->limiter_bytes_per_s = session.rate_limiter->GetBytesPerSecond();
+  sample->threads_low = session.env->GetBackgroundThreads(rocksdb::Env::Priority::LOW);
+  sample->threads_high = session.env->GetBackgroundThreads(rocksdb::Env::Priority::HIGH);
+  sample->threads_bottom = session.env->GetBackgroundThreads(rocksdb::Env::Priority::BOTTOM);
+
+  auto families = session.column_families->UseAll();
+  sample->column_families.reserve(families.size());
+  for (auto& family : families) sample->column_families.push_back(ReadColumnFamily(session, *family));
+
+  sample->monotonic_s = MonotonicSeconds();
+  sample->stall = session.events->Stall(sample->monotonic_s);
+  sample->jobs = session.events->Counters();
+  sample->collect_s = sample->monotonic_s - begun_s;
+  return sample;
+}
+
+bool ReadIntProperty(Session& session, const std::string& column_family, const std::string& property,
+                     uint64_t* value) {
+  const auto family = session.column_families->Use(column_family);
+  if (!family) return false;
+  if (session.db()->GetIntProperty(family->handle, property, value)) return true;
+  std::string text;
+  if (!session.db()->GetProperty(family->handle, property, &text)) return false;
+  char* end = nullptr;
+  *value = std::strtoull(text.c_str(), &end, 10);
+  return end != text.c_str() && *end == '\0';
+}
+
+}  // namespace adocd

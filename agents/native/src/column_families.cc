@@ -1,0 +1,101 @@
+#include "column_families.h"
+
+#include <algorithm>
+
+namespace adocd {
+
+ColumnFamilyUse::~ColumnFamilyUse() {
+  if (family_) owner_->Release(*family_);
+}
+
+void ColumnFamilies::Add(const std::string& name, uint32_t id, rocksdb::ColumnFamilyHandle* handle) {
+  auto family = std::make_shared<ColumnFamily>();
+  family->name = name;
+  family->id = id;
+  family->handle = handle;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  families_.push_back(std::move(family));
+}
+
+std::string ColumnFamilies::Dropped(uint32_t id) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  for (auto& family : families_) {
+    if (family->id == id && family->listed) {
+      // Stays in the list until its handle is deleted, which may have to wait for a use in progress.
+      family->listed = false;
+      return family->name;
+    }
+  }
+  return {};
+}
+
+void ColumnFamilies::HandleDeleted(rocksdb::ColumnFamilyHandle* handle) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  const auto found = std::find_if(families_.begin(), families_.end(),
+                                  [&](const auto& family) { return family->handle == handle; });
+  if (found == families_.end()) return;
+  const std::shared_ptr<ColumnFamily> family = *found;
+  families_.erase(found);
+  family->listed = false;
+  released_.wait(lock, [&] { return family->uses == 0; });
+  family->handle = nullptr;
+}
+
+void ColumnFamilies::OptionsChanged(uint32_t id) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  for (auto& family : families_) {
+    if (family->id == id) ++family->options_version;
+  }
+}
+
+void ColumnFamilies::Active(const std::string& name) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  for (auto& family : families_) {
+    if (family->name == name) ++family->activity;
+  }
+}
+
+ColumnFamilyUse ColumnFamilies::Use(const std::string& name) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  for (auto& family : families_) {
+    if (family->listed && family->name == name) {
+      ++family->uses;
+      return ColumnFamilyUse(this, family);
+    }
+  }
+  return {};
+}
+
+std::vector<ColumnFamilyUse> ColumnFamilies::UseAll() {
+  std::vector<ColumnFamilyUse> uses;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  uses.reserve(families_.size());
+  for (auto& family : families_) {
+    if (!family->listed) continue;
+    uses.emplace_back(this, family);
+    ++family->uses;
+  }
+  return uses;
+}
+
+std::vector<std::string> ColumnFamilies::Names() const {
+  std::vector<std::string> names;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  for (const auto& family : families_) {
+    if (family->listed) names.push_back(family->name);
+  }
+  return names;
+}
+
+bool ColumnFamilies::Has(const std::string& name) const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return std::any_of(families_.begin(), families_.end(),
+                     [&](const auto& family) { return family->listed && family->name == name; });
+}
+
+void ColumnFamilies::Release(ColumnFamily& family) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (--family.uses == 0 && !family.listed) released_.notify_all();
+}
+
+}  // namespace adocd

@@ -1,0 +1,88 @@
+#pragma once
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sample.h"
+
+namespace rocksdb {
+class ColumnFamilyHandle;
+}
+
+namespace adocd {
+
+// One column family that can be reached through a handle of the host.
+struct ColumnFamily {
+  std::string name;
+  uint32_t id = 0;
+  rocksdb::ColumnFamilyHandle* handle = nullptr;
+  // Grows with every SetOptions by anybody; readers of options cache by it.
+  std::atomic<uint64_t> options_version{1};
+  // Grows with every flush, compaction, memtable switch and stall: only these move the stall counts.
+  std::atomic<uint64_t> activity{1};
+  // Caches of whoever collects samples (one thread at a time).
+  std::shared_ptr<const std::string> options_json;
+  uint64_t options_json_version = 0;
+  std::optional<StallCounts> stall_counts;
+  uint64_t stall_counts_activity = 0;
+  double stall_counts_read_s = 0;
+
+ private:
+  friend class ColumnFamilies;
+  friend class ColumnFamilyUse;
+  int uses = 0;          // guarded by ColumnFamilies::mutex_
+  bool listed = true;    // false once dropped or its handle deleted
+};
+
+class ColumnFamilies;
+
+// Keeps a handle from being deleted by the host for the length of a scope.
+class ColumnFamilyUse {
+ public:
+  ColumnFamilyUse() = default;
+  ColumnFamilyUse(ColumnFamilies* owner, std::shared_ptr<ColumnFamily> family)
+      : owner_(owner), family_(std::move(family)) {}
+  ColumnFamilyUse(ColumnFamilyUse&& other) noexcept = default;
+  ColumnFamilyUse& operator=(ColumnFamilyUse&&) = delete;
+  ~ColumnFamilyUse();
+  explicit operator bool() const { return family_ != nullptr; }
+  ColumnFamily* operator->() const { return family_.get(); }
+  ColumnFamily& operator*() const { return *family_; }
+
+ private:
+  ColumnFamilies* owner_ = nullptr;
+  std::shared_ptr<ColumnFamily> family_;
+};
+
+// The column families of one session. Handles belong to the host, which may delete them at any time: HandleDeleted
+// runs inside that deletion and waits until nobody uses the handle. Holding a handle never keeps a dropped column
+// family alive beyond such a use.
+class ColumnFamilies {
+ public:
+  void Add(const std::string& name, uint32_t id, rocksdb::ColumnFamilyHandle* handle);
+  // Returns the name of the column family that is not listed any more, empty when none was.
+  std::string Dropped(uint32_t id);
+  void HandleDeleted(rocksdb::ColumnFamilyHandle* handle);
+  void OptionsChanged(uint32_t id);
+  void Active(const std::string& name);
+
+  ColumnFamilyUse Use(const std::string& name);
+  std::vector<ColumnFamilyUse> UseAll();
+  std::vector<std::string> Names() const;
+  bool Has(const std::string& name) const;
+
+ private:
+  friend class ColumnFamilyUse;
+  void Release(ColumnFamily& family);
+
+  mutable std::mutex mutex_;
+  std::condition_variable released_;
+  std::vector<std::shared_ptr<ColumnFamily>> families_;
+};
+
+}  // namespace adocd

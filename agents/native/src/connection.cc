@@ -1,0 +1,145 @@
+#include "connection.h"
+
+#include <chrono>
+#include <limits>
+
+#include "clock.h"
+#include "open_sockets.h"
+#include "server.h"
+
+namespace adocd {
+namespace {
+
+namespace beast = boost::beast;
+namespace http = boost::beast::http;
+
+constexpr auto kIdleLimit = std::chrono::seconds(60);
+constexpr auto kTransferLimit = std::chrono::seconds(10);  // for a body, and for reading our answer
+constexpr auto kDrainLimit = std::chrono::seconds(1);
+constexpr int kMaxDrains = 1024;
+constexpr uint64_t kMaxBodyBytes = 1024 * 1024;
+constexpr uint32_t kMaxHeaderBytes = 16 * 1024;
+
+Problem TooLarge() {
+  return {413, "too_large", "The body is larger than 1 MiB; send fewer changes at a time.", {}, {}};
+}
+
+}  // namespace
+
+Connection::Connection(Server* server, Protocol::socket socket, bool allowed)
+    : server_(server), stream_(std::move(socket)), fd_(stream_.socket().native_handle()), allowed_(allowed) {}
+
+Connection::~Connection() {
+  open_sockets::Remove(fd_);
+  server_->Closed(this);
+}
+
+void Connection::Close() { stream_.close(); }
+
+void Connection::ReadHeader() {
+  idle_since_s_ = MonotonicSeconds();
+  parser_.emplace();
+  parser_->body_limit(kMaxBodyBytes);
+  parser_->header_limit(kMaxHeaderBytes);
+  stream_.expires_after(kIdleLimit);
+  http::async_read_header(stream_, buffer_, *parser_,
+                          [self = shared_from_this()](beast::error_code error, size_t) { self->HeaderRead(error); });
+}
+
+void Connection::HeaderRead(beast::error_code error) {
+  if (error) return Fail(error);
+  head_ = parser_->get().method() == http::verb::head;
+  if (!allowed_) {
+    return Write(ProblemResponse({403, "forbidden",
+                                  "Your user may not talk to this agent; add its uid to ADOCD_ALLOW_UIDS.", {}, {}}),
+                 false);
+  }
+  const auto length = parser_->content_length();
+  if (length && *length > kMaxBodyBytes) return Write(ProblemResponse(TooLarge()), false);
+  if (beast::iequals(parser_->get()[http::field::expect], "100-continue")) return Continue();
+  ReadBody();
+}
+
+void Connection::Continue() {
+  static const std::string kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
+  stream_.expires_after(kTransferLimit);
+  boost::asio::async_write(stream_, boost::asio::buffer(kContinue),
+                           [self = shared_from_this()](beast::error_code error, size_t) {
+                             if (!error) self->ReadBody();
+                           });
+}
+
+void Connection::ReadBody() {
+  if (parser_->is_done()) return Dispatch();
+  stream_.expires_after(kTransferLimit);
+  http::async_read(stream_, buffer_, *parser_, [self = shared_from_this()](beast::error_code error, size_t) {
+    if (error) return self->Fail(error);
+    self->Dispatch();
+  });
+}
+
+void Connection::Dispatch() {
+  idle_since_s_ = std::numeric_limits<double>::infinity();
+  stream_.expires_never();  // a change may take as long as a stall
+  auto& message = parser_->get();
+  HttpRequest request{std::string(message.method_string()), std::string(message.target()), std::move(message.body())};
+  const bool keep_alive = message.keep_alive();
+  // The reply may be called, and thrown away, on any thread; a connection must only ever be destroyed on this one.
+  answering_ = shared_from_this();
+  const auto reply = [server = server_, weak = weak_from_this(), keep_alive](HttpResponse response) {
+    server->Post([weak, keep_alive, response = std::move(response)] {
+      if (const auto self = weak.lock()) self->Write(response, keep_alive);
+    });
+  };
+  try {
+    server_->handler()(request, reply);
+  } catch (const std::exception& error) {
+    Write(ProblemResponse({500, "internal", std::string("The agent failed: ") + error.what(), {}, {}}), false);
+  }
+}
+
+void Connection::Fail(beast::error_code error) {
+  if (error == http::error::body_limit) return Write(ProblemResponse(TooLarge()), false);
+  // Errors of HTTP's own category mean that what came is not HTTP; the rest is a client that left.
+  const bool malformed = error.category() == make_error_code(http::error::bad_method).category() &&
+                         error != http::error::end_of_stream && error != http::error::partial_message;
+  if (!malformed) return;
+  Write(ProblemResponse(BadRequest(400, "This is not an HTTP/1.1 request: " + error.message() + ".")), false);
+}
+
+void Connection::Write(const HttpResponse& answer, bool keep_alive) {
+  const auto self = shared_from_this();
+  answering_.reset();
+  response_ = Response(static_cast<http::status>(answer.status), 11);
+  response_.reason(answer.status >= 400 ? StatusTitle(answer.status) : "");
+  response_.set(http::field::content_type, answer.content_type);
+  response_.set(http::field::cache_control, "no-store");
+  if (!answer.allow.empty()) response_.set(http::field::allow, answer.allow);
+  response_.content_length(answer.body.size());
+  if (!head_) response_.body() = answer.body;
+  response_.keep_alive(keep_alive);
+  stream_.expires_after(kTransferLimit);
+  http::async_write(stream_, response_, [self, keep_alive](beast::error_code error, size_t) {
+    if (error) return;
+    if (keep_alive) return self->ReadHeader();
+    self->Drain();
+  });
+}
+
+// Closing a socket with unread bytes in it resets the connection, and a client that is still sending its body
+// would never read our answer.
+void Connection::Drain() {
+  beast::error_code ignored;
+  stream_.socket().shutdown(Protocol::socket::shutdown_send, ignored);
+  stream_.expires_after(kDrainLimit);
+  DrainSome();
+}
+
+void Connection::DrainSome() {
+  if (++drained_ > kMaxDrains) return;
+  stream_.async_read_some(boost::asio::buffer(discard_), [self = shared_from_this()](beast::error_code error, size_t) {
+    if (!error) self->DrainSome();
+  });
+}
+
+}  // namespace adocd

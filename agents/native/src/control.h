@@ -1,0 +1,83 @@
+#pragma once
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "change.h"
+#include "events.h"
+#include "lease.h"
+#include "originals.h"
+#include "restore.h"
+
+namespace adocd {
+
+struct StepResult {
+  enum class Outcome { kApplied, kUnchanged, kError };
+  Outcome outcome = Outcome::kError;
+  double elapsed_s = 0;
+  std::optional<std::string> error;
+  OptionMap read_back;
+  bool target_gone = false;  // the database or column family is closed or dropped: there is nothing to restore
+};
+
+struct ControlStatus {
+  std::optional<Lease> lease;
+  RestoreStatus restore;
+  bool change_in_flight = false;
+};
+
+// The rules of one session: lease, restore plan and originals together, behind one lock that is never held during
+// a call into RocksDB. Emits the events of the lease and the plan.
+class Control {
+ public:
+  explicit Control(SessionEvents* events) : events_(events) {}
+
+  void RecordOriginal(const OptionKey& key, const std::string& value);
+  void ForgetColumnFamily(const std::string& column_family);
+  OptionMap OriginalsOf(Scope scope, const std::string& owner) const;
+
+  std::variant<Lease, Problem> Hold(const std::string& holder, std::optional<int64_t> epoch, double ttl_s,
+                                    double now_s);
+  // Returns a problem, or nothing. `begin_restore` says whether a plan is to be executed now.
+  std::optional<Problem> Release(const std::optional<std::string>& holder, std::optional<int64_t> epoch,
+                                 bool restore, bool force, bool* begin_restore);
+  // Returns whether a plan is to be executed now.
+  bool ExpireIfDue(double now_s);
+
+  std::optional<Problem> CheckCaller(const std::string& holder, int64_t epoch, double now_s) const;
+  // Last check before the first step, and from here on the plan counts. One at a time.
+  std::optional<Problem> AcceptChange(const std::string& holder, int64_t epoch, const std::vector<Change>& changes,
+                                      RestorePlan plan, double now_s);
+  void ChangeQueued();
+  void ChangeFinished();
+  void StepExecuted(const Change& change, const StepResult& result);
+
+  // For the apply thread.
+  struct Pending {
+    RestoreStep step;
+    uint64_t plan_number;
+  };
+  std::optional<Pending> NextRestoreStep() const;
+  void RestoreWaits(uint64_t plan_number, const Condition& condition);
+  void RestoreRuns(uint64_t plan_number);
+  void RestoreStepDone(const Pending& pending, const StepResult& result);
+
+  ControlStatus Status(double now_s) const;
+
+ private:
+  bool BeginRestoreLocked();
+  void EmitLocked(const char* kind, std::string detail);
+  void BookLocked(const Change& change, const StepResult& result);
+
+  SessionEvents* const events_;
+  mutable std::mutex mutex_;
+  LeaseBook lease_;
+  Originals originals_;
+  Restore restore_;
+  int changes_in_flight_ = 0;
+};
+
+}  // namespace adocd

@@ -1,0 +1,85 @@
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "fork_generation.h"
+#include "stall_tracker.h"
+
+namespace adocd {
+
+struct Event {
+  uint64_t sequence = 0;
+  double monotonic_s = 0;
+  const char* kind = "";
+  std::string column_family;
+  std::optional<int64_t> job;
+  const char* reason = nullptr;
+  std::optional<uint64_t> bytes, read_bytes, written_bytes;
+  std::optional<int> base_level, output_level;
+  std::optional<double> elapsed_s;
+  const char* condition = nullptr;
+  const char* previous = nullptr;
+  std::string detail;
+};
+
+// Counters that only listener events can give (RocksDB keeps them in Statistics otherwise).
+struct JobCounters {
+  uint64_t flushes = 0;
+  uint64_t flush_written_bytes = 0;
+  uint64_t compactions = 0;
+  uint64_t compaction_read_bytes = 0;
+  uint64_t compaction_written_bytes = 0;
+};
+
+// What happened in one session: the ring of events, the stall condition, the job counters. Listener callbacks
+// write it from RocksDB's threads, so every method is short, allocates little and calls nobody.
+class SessionEvents {
+ public:
+  static constexpr size_t kRingSize = 4096;
+
+  SessionEvents();
+
+  // False in a forked child and after the session ended: then callers must not even take the lock.
+  bool active() const { return active_.load(std::memory_order_acquire) && InThisProcess(); }
+  bool InThisProcess() const { return generation_ == g_fork_generation.load(std::memory_order_acquire); }
+  void Deactivate() { active_.store(false, std::memory_order_release); }
+
+  void Add(Event event);
+  void FlushBegun(Event event);
+  void FileCreatedByFlush(const std::string& path, uint64_t bytes);
+  void FlushEnded(Event event, const std::string& path);
+  void CompactionEnded(Event event, bool ok);
+  void StallChanged(const std::string& column_family, StallCondition previous, StallCondition current);
+  void ColumnFamilyDropped(const std::string& column_family);
+  void ColumnFamilyCreated(const std::string& column_family);
+
+  StallTotals Stall(double now_s) const;
+  // What RocksDB's properties say at this moment.
+  void StallSampled(StallCondition condition, double now_s);
+  JobCounters Counters() const;
+  uint64_t last_sequence() const;
+  // Events newer than `after`, and how many of those the ring no longer has.
+  std::vector<std::shared_ptr<const Event>> After(uint64_t after, uint64_t* lost) const;
+
+ private:
+  void AddLocked(Event event);
+
+  const uint32_t generation_;
+  std::atomic<bool> active_{true};
+  mutable std::mutex mutex_;
+  std::deque<std::shared_ptr<const Event>> ring_;
+  uint64_t last_sequence_ = 0;
+  StallTracker stall_;
+  JobCounters counters_;
+  std::unordered_map<int64_t, double> flush_begun_s_;
+  std::unordered_map<std::string, uint64_t> flush_file_bytes_;
+};
+
+}  // namespace adocd

@@ -1,0 +1,98 @@
+#include "executor.h"
+
+#include <functional>
+#include <unordered_map>
+
+#include "clock.h"
+#include "option_text.h"
+#include "session.h"
+
+namespace adocd {
+namespace {
+
+using ReadValues = std::function<OptionMap()>;
+using Apply = std::function<rocksdb::Status()>;
+
+OptionMap Named(const OptionMap& all, const Change& change) {
+  OptionMap result;
+  for (const auto& [key, value] : KeyValues(change)) {
+    if (const auto found = all.find(key.name); found != all.end()) result[key.name] = found->second;
+  }
+  return result;
+}
+
+bool AllThere(const OptionMap& current, const Change& change) {
+  for (const auto& [key, value] : KeyValues(change)) {
+    const auto found = current.find(key.name);
+    if (found == current.end() || found->second != value) return false;
+  }
+  return true;
+}
+
+StepResult Run(const Change& change, const ReadValues& read, const Apply& apply) {
+  StepResult result;
+  const double begun_s = MonotonicSeconds();
+  result.read_back = Named(read(), change);
+  if (AllThere(result.read_back, change)) {
+    result.outcome = StepResult::Outcome::kUnchanged;
+  } else {
+    const rocksdb::Status status = apply();
+    result.read_back = Named(read(), change);
+    result.outcome = status.ok() ? StepResult::Outcome::kApplied : StepResult::Outcome::kError;
+    if (!status.ok()) result.error = status.ToString();
+  }
+  result.elapsed_s = MonotonicSeconds() - begun_s;
+  return result;
+}
+
+StepResult Gone(std::string error) {
+  StepResult result;
+  result.error = std::move(error);
+  result.target_gone = true;
+  return result;
+}
+
+std::unordered_map<std::string, std::string> Unordered(const OptionMap& options) {
+  return {options.begin(), options.end()};
+}
+
+}  // namespace
+
+StepResult Execute(Session& session, const Change& change) {
+  const GateUse use(session.gate);
+  if (!use) return Gone("The database was closed.");
+  rocksdb::DB* db = session.db();
+  switch (change.scope) {
+    case Scope::kColumnFamily: {
+      const auto family = session.column_families->Use(change.column_family);
+      if (!family) return Gone("Column family '" + change.column_family + "' is gone.");
+      return Run(
+          change, [&] { return LiveOptions(rocksdb::ColumnFamilyOptions(db->GetOptions(family->handle))); },
+          [&] { return db->SetOptions(family->handle, Unordered(change.options)); });
+    }
+    case Scope::kDatabase:
+      return Run(
+          change, [&] { return LiveOptions(db->GetDBOptions()); },
+          [&] { return db->SetDBOptions(Unordered(change.options)); });
+    case Scope::kRateLimiter:
+      if (!session.rate_limiter) return Gone("The database has no rate limiter.");
+      return Run(
+          change, [&] { return OptionMap{{kLimiterKey, std::to_string(session.rate_limiter->GetBytesPerSecond())}}; },
+          [&] {
+            session.rate_limiter->SetBytesPerSecond(change.bytes_per_s);
+            return rocksdb::Status::OK();
+          });
+    case Scope::kThreadPool: {
+      const auto priority = PoolPriority(change.pool);
+      return Run(
+          change, [&] { return OptionMap{{kThreadsKey, std::to_string(session.env->GetBackgroundThreads(priority))}}; },
+          [&] {
+            session.env->SetBackgroundThreads(change.threads, priority);
+            return rocksdb::Status::OK();
+          });
+    }
+  }
+  return Gone("Unknown scope.");
+}
+
+}  // namespace adocd

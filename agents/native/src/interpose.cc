@@ -1,0 +1,134 @@
+// The functions of librocksdb that are replaced. Each tells the agent and calls the real one; no agent code runs
+// without the real call happening exactly once, and no exception of ours reaches the host.
+#include "agent_hooks.h"
+#include "real_rocksdb.h"
+#include "symbols.h"
+
+#define ADOCD_INTERPOSE(symbol) __asm__(symbol) __attribute__((visibility("default"), used))
+
+namespace adocd {
+
+using rocksdb::ColumnFamilyHandle;
+using rocksdb::ColumnFamilyOptions;
+using rocksdb::Status;
+
+Status InterposedOpen(const rocksdb::DBOptions& options, const std::string& name, const real::Families& families,
+                      real::Handles* handles, rocksdb::DB** db, bool seq_per_batch, bool batch_per_txn)
+    ADOCD_INTERPOSE(ADOCD_OPEN);
+void InterposedDestroy0(void* self) ADOCD_INTERPOSE(ADOCD_DESTROY0);
+void InterposedDestroy1(void* self) ADOCD_INTERPOSE(ADOCD_DESTROY1);
+void InterposedDestroy2(void* self) ADOCD_INTERPOSE(ADOCD_DESTROY2);
+Status InterposedClose(void* self) ADOCD_INTERPOSE(ADOCD_CLOSE);
+Status InterposedCreate(void* self, const ColumnFamilyOptions& options, const std::string& name,
+                        ColumnFamilyHandle** handle) ADOCD_INTERPOSE(ADOCD_CREATE);
+Status InterposedCreateNames(void* self, const ColumnFamilyOptions& options, const std::vector<std::string>& names,
+                             real::Handles* handles) ADOCD_INTERPOSE(ADOCD_CREATE_NAMES);
+Status InterposedCreateFamilies(void* self, const real::Families& families, real::Handles* handles)
+    ADOCD_INTERPOSE(ADOCD_CREATE_FAMILIES);
+Status InterposedImport(void* self, const ColumnFamilyOptions& options, const std::string& name,
+                        const rocksdb::ImportColumnFamilyOptions& import,
+                        const rocksdb::ExportImportFilesMetaData& files, ColumnFamilyHandle** handle)
+    ADOCD_INTERPOSE(ADOCD_IMPORT);
+Status InterposedDrop(void* self, ColumnFamilyHandle* handle) ADOCD_INTERPOSE(ADOCD_DROP);
+Status InterposedDropMany(void* self, const real::Handles& handles) ADOCD_INTERPOSE(ADOCD_DROP_MANY);
+Status InterposedSetOptions(void* self, ColumnFamilyHandle* handle, const real::TextMap& options)
+    ADOCD_INTERPOSE(ADOCD_SET_OPTIONS);
+Status InterposedSetDbOptions(void* self, const real::TextMap& options) ADOCD_INTERPOSE(ADOCD_SET_DB_OPTIONS);
+
+Status InterposedOpen(const rocksdb::DBOptions& options, const std::string& name, const real::Families& families,
+                      real::Handles* handles, rocksdb::DB** db, bool seq_per_batch, bool batch_per_txn) {
+  const auto open = hooks::PrepareOpen(options);
+  if (!open) return real::Open()(options, name, families, handles, db, seq_per_batch, batch_per_txn);
+  Status status = real::Open()(open->options, name, families, handles, db, seq_per_batch, batch_per_txn);
+  if (status.ok()) hooks::Opened(*open, *db, *handles);
+  return status;
+}
+
+void InterposedDestroy0(void* self) {
+  hooks::Closing(self);
+  real::Destroy0()(self);
+}
+
+void InterposedDestroy1(void* self) {
+  hooks::Closing(self);
+  real::Destroy1()(self);
+}
+
+void InterposedDestroy2(void* self) {
+  hooks::Closing(self);
+  real::Destroy2()(self);
+}
+
+Status InterposedClose(void* self) {
+  hooks::Pausing(self);
+  Status status = real::Close()(self);
+  // Aborted means that unreleased snapshots keep the database open: nothing was closed.
+  if (status.IsAborted()) {
+    hooks::Resuming(self);
+  } else {
+    hooks::Closing(self);
+  }
+  return status;
+}
+
+Status InterposedCreate(void* self, const ColumnFamilyOptions& options, const std::string& name,
+                        ColumnFamilyHandle** handle) {
+  Status status = real::Create()(self, options, name, handle);
+  if (status.ok()) hooks::Created(self, *handle);
+  return status;
+}
+
+Status InterposedCreateNames(void* self, const ColumnFamilyOptions& options, const std::vector<std::string>& names,
+                             real::Handles* handles) {
+  Status status = real::CreateNames()(self, options, names, handles);
+  hooks::Created(self, *handles);  // some may exist after a failure
+  return status;
+}
+
+Status InterposedCreateFamilies(void* self, const real::Families& families, real::Handles* handles) {
+  Status status = real::CreateFamilies()(self, families, handles);
+  hooks::Created(self, *handles);
+  return status;
+}
+
+Status InterposedImport(void* self, const ColumnFamilyOptions& options, const std::string& name,
+                        const rocksdb::ImportColumnFamilyOptions& import,
+                        const rocksdb::ExportImportFilesMetaData& files, ColumnFamilyHandle** handle) {
+  Status status = real::Import()(self, options, name, import, files, handle);
+  if (status.ok()) hooks::Created(self, *handle);
+  return status;
+}
+
+Status InterposedDrop(void* self, ColumnFamilyHandle* handle) {
+  Status status = real::Drop()(self, handle);
+  if (status.ok()) hooks::Dropped(self, handle);
+  return status;
+}
+
+Status InterposedDropMany(void* self, const real::Handles& handles) {
+  Status status = real::DropMany()(self, handles);
+  // Stops at the first that fails; those before it are gone, and a handle does not say which. A column family that
+  // is taken for dropped by mistake is only no longer observed.
+  for (auto* handle : handles) {
+    if (status.ok()) hooks::Dropped(self, handle);
+  }
+  return status;
+}
+
+Status InterposedSetOptions(void* self, ColumnFamilyHandle* handle, const real::TextMap& options) {
+  hooks::OptionsChanging(self);
+  Status status = real::SetOptions()(self, handle, options);
+  hooks::OptionsChanged(self, handle);  // an error may have changed them all the same
+  return status;
+}
+
+Status InterposedSetDbOptions(void* self, const real::TextMap& options) {
+  hooks::OptionsChanging(self);
+  Status status = real::SetDbOptions()(self, options);
+  hooks::DatabaseOptionsChanged(self);
+  return status;
+}
+
+const void* InterposedOpenAddress() { return reinterpret_cast<const void*>(&InterposedOpen); }
+
+}  // namespace adocd

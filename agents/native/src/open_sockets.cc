@@ -1,0 +1,51 @@
+#include "open_sockets.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "fork_generation.h"
+
+namespace adocd::open_sockets {
+namespace {
+
+// With the inode: asio closes a socket by itself when a deadline passes, and until we hear of it the host may have
+// been given the same number for a file of its own.
+struct OpenSocket {
+  int fd;
+  ino_t inode;
+};
+
+OpenSocket g_sockets[kCapacity];
+int g_count = 0;
+
+ino_t InodeOf(int fd) {
+  struct stat status{};
+  return fstat(fd, &status) == 0 && S_ISSOCK(status.st_mode) ? status.st_ino : 0;
+}
+
+}  // namespace
+
+bool AddLocked(int fd) {
+  if (g_count == kCapacity) return false;
+  g_sockets[g_count++] = {fd, InodeOf(fd)};
+  return true;
+}
+
+void Remove(int fd) {
+  const std::lock_guard<std::mutex> lock(g_process_mutex);
+  for (int i = 0; i < g_count; ++i) {
+    if (g_sockets[i].fd == fd) {
+      g_sockets[i] = g_sockets[--g_count];
+      return;
+    }
+  }
+}
+
+void CloseAllLocked() {
+  for (int i = 0; i < g_count; ++i) {
+    if (InodeOf(g_sockets[i].fd) == g_sockets[i].inode) close(g_sockets[i].fd);
+  }
+  g_count = 0;
+}
+
+}  // namespace adocd::open_sockets

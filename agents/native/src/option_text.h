@@ -1,0 +1,19 @@
+#pragma once
+#include <string>
+
+#include <rocksdb/db.h>
+#include <rocksdb/options.h>
+
+#include "change.h"
+
+namespace adocd {
+
+// Live (changeable) options as RocksDB writes them in an OPTIONS file.
+OptionMap LiveOptions(const rocksdb::ColumnFamilyOptions& options);
+OptionMap LiveOptions(const rocksdb::DBOptions& options);
+
+// The names of all options, live or not.
+OptionMap AllOptions(const rocksdb::ColumnFamilyOptions& options);
+OptionMap AllOptions(const rocksdb::DBOptions& options);
+
+}  // namespace adocd

@@ -1,0 +1,19 @@
+#pragma once
+#include <string>
+
+#include "agent_hooks.h"
+
+namespace adocd {
+
+std::string EnvironmentText(const char* name);
+
+// Level of the Statistics that the agent adds where the host has none: none, tickers or all.
+std::string AddedStatisticsLevel();
+
+// Whether the environment variables about added options can be understood; `error` says what is wrong.
+bool CheckAddedOptions(std::string* error);
+
+// Adds the listener, and what the environment asks for, to a copy of the host's options.
+void AddOptions(hooks::OpenInProgress* open);
+
+}  // namespace adocd

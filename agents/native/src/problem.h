@@ -1,0 +1,19 @@
+#pragma once
+#include <string>
+
+namespace adocd {
+
+// A refusal in the words of the protocol (RFC 9457 problem details).
+struct Problem {
+  int status = 500;
+  std::string code;
+  std::string detail;  // one sentence: the thing, and the way out
+  std::string holder;  // who holds the lease, where that is the reason
+  std::string option;  // the option at fault
+};
+
+inline Problem BadRequest(int status, std::string detail) {
+  return Problem{status, "bad_request", std::move(detail), {}, {}};
+}
+
+}  // namespace adocd

@@ -1,0 +1,50 @@
+#include "real_rocksdb.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <dlfcn.h>
+
+#include "symbols.h"
+
+namespace adocd::real {
+namespace {
+
+template <typename Function>
+Function Next(const char* name) {
+  void* symbol = dlsym(RTLD_NEXT, name);
+  if (!symbol) {
+    // Only reachable when the program itself defines RocksDB and exports it, without our librocksdb behind it:
+    // there is nothing that could be called instead.
+    std::fprintf(stderr, "adocd agent: librocksdb does not define %s; unset LD_PRELOAD\n", name);
+    std::abort();
+  }
+  return reinterpret_cast<Function>(symbol);
+}
+
+}  // namespace
+
+const void* FindOpen() { return dlsym(RTLD_NEXT, ADOCD_OPEN); }
+
+#define ADOCD_REAL(type, function, name)            \
+  type function() {                                 \
+    static const type symbol = Next<type>(name);    \
+    return symbol;                                  \
+  }
+
+ADOCD_REAL(OpenFn, Open, ADOCD_OPEN)
+ADOCD_REAL(DestroyFn, Destroy0, ADOCD_DESTROY0)
+ADOCD_REAL(DestroyFn, Destroy1, ADOCD_DESTROY1)
+ADOCD_REAL(DestroyFn, Destroy2, ADOCD_DESTROY2)
+ADOCD_REAL(CloseFn, Close, ADOCD_CLOSE)
+ADOCD_REAL(CreateFn, Create, ADOCD_CREATE)
+ADOCD_REAL(CreateNamesFn, CreateNames, ADOCD_CREATE_NAMES)
+ADOCD_REAL(CreateFamiliesFn, CreateFamilies, ADOCD_CREATE_FAMILIES)
+ADOCD_REAL(ImportFn, Import, ADOCD_IMPORT)
+ADOCD_REAL(DropFn, Drop, ADOCD_DROP)
+ADOCD_REAL(DropManyFn, DropMany, ADOCD_DROP_MANY)
+ADOCD_REAL(SetOptionsFn, SetOptions, ADOCD_SET_OPTIONS)
+ADOCD_REAL(SetDbOptionsFn, SetDbOptions, ADOCD_SET_DB_OPTIONS)
+
+#undef ADOCD_REAL
+
+}  // namespace adocd::real

@@ -1,0 +1,50 @@
+#pragma once
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include <rocksdb/db.h>
+
+namespace adocd::real {
+
+// librocksdb's own functions behind the ones that interpose.cc defines. Members take `this` first, which is the same
+// call in the platform's C++ ABI. Every accessor looks its symbol up once.
+using Handles = std::vector<rocksdb::ColumnFamilyHandle*>;
+using Families = std::vector<rocksdb::ColumnFamilyDescriptor>;
+using TextMap = std::unordered_map<std::string, std::string>;
+
+using OpenFn = rocksdb::Status (*)(const rocksdb::DBOptions&, const std::string&, const Families&, Handles*,
+                                   rocksdb::DB**, bool, bool);
+using DestroyFn = void (*)(void*);
+using CloseFn = rocksdb::Status (*)(void*);
+using CreateFn = rocksdb::Status (*)(void*, const rocksdb::ColumnFamilyOptions&, const std::string&,
+                                     rocksdb::ColumnFamilyHandle**);
+using CreateNamesFn = rocksdb::Status (*)(void*, const rocksdb::ColumnFamilyOptions&,
+                                          const std::vector<std::string>&, Handles*);
+using CreateFamiliesFn = rocksdb::Status (*)(void*, const Families&, Handles*);
+using ImportFn = rocksdb::Status (*)(void*, const rocksdb::ColumnFamilyOptions&, const std::string&,
+                                     const rocksdb::ImportColumnFamilyOptions&,
+                                     const rocksdb::ExportImportFilesMetaData&, rocksdb::ColumnFamilyHandle**);
+using DropFn = rocksdb::Status (*)(void*, rocksdb::ColumnFamilyHandle*);
+using DropManyFn = rocksdb::Status (*)(void*, const Handles&);
+using SetOptionsFn = rocksdb::Status (*)(void*, rocksdb::ColumnFamilyHandle*, const TextMap&);
+using SetDbOptionsFn = rocksdb::Status (*)(void*, const TextMap&);
+
+// librocksdb's definition of Open, null when it does not come after ours.
+const void* FindOpen();
+
+OpenFn Open();
+DestroyFn Destroy0();
+DestroyFn Destroy1();
+DestroyFn Destroy2();
+CloseFn Close();
+CreateFn Create();
+CreateNamesFn CreateNames();
+CreateFamiliesFn CreateFamilies();
+ImportFn Import();
+DropFn Drop();
+DropManyFn DropMany();
+SetOptionsFn SetOptions();
+SetDbOptionsFn SetDbOptions();
+
+}  // namespace adocd::real

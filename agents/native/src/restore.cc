@@ -1,0 +1,60 @@
+#include "restore.h"
+
+namespace adocd {
+
+void Restore::Arm(RestorePlan plan) {
+  plan_ = std::move(plan);
+  next_ = 0;
+  ++plan_number_;
+  executing_ = false;
+  waiting_for_.reset();
+}
+
+void Restore::Drop() {
+  Arm({});
+  done_once_ = false;
+  errors_.clear();
+}
+
+bool Restore::Begin() {
+  if (executing_ || next_ >= plan_.size()) return false;
+  executing_ = true;
+  errors_.clear();
+  return true;
+}
+
+void Restore::Interrupt() {
+  executing_ = false;
+  waiting_for_.reset();
+}
+
+bool Restore::StepDone(const std::optional<std::string>& error) {
+  waiting_for_.reset();
+  if (error) errors_.push_back(*error);
+  if (next_ < plan_.size()) ++next_;
+  if (next_ < plan_.size()) return false;
+  const bool finished = executing_;
+  executing_ = false;
+  done_once_ = true;
+  plan_.clear();
+  next_ = 0;
+  ++plan_number_;
+  return finished;
+}
+
+RestoreStatus Restore::Status() const {
+  RestoreStatus status;
+  status.steps_left = plan_.size() - next_;
+  status.errors = errors_;
+  if (executing_) {
+    status.state = waiting_for_ ? "waiting" : "running";
+    status.waiting_for = waiting_for_;
+  } else if (status.steps_left > 0) {
+    status.state = "armed";
+  } else if (done_once_) {
+    status.state = "done";
+  }
+  return status;
+}
+
+}  // namespace adocd

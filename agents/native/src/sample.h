@@ -1,0 +1,49 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "events.h"
+#include "stall_tracker.h"
+
+namespace adocd {
+
+using IntProperties = std::vector<std::pair<const char*, uint64_t>>;
+
+struct StallCounts {
+  uint64_t memtable_stops = 0, memtable_slowdowns = 0;
+  uint64_t l0_stops = 0, l0_slowdowns = 0;
+  uint64_t pending_bytes_stops = 0, pending_bytes_slowdowns = 0;
+};
+
+struct ColumnFamilySample {
+  std::string name;
+  IntProperties properties;
+  std::optional<StallCounts> stall_counts;
+  std::shared_ptr<const std::string> options_json;
+};
+
+struct WriteCounters {
+  std::optional<uint64_t> writes, written_bytes, wal_bytes, stall_micros;
+};
+
+// Everything measured about one session at one time. Immutable once published.
+struct Sample {
+  uint64_t sequence = 0;
+  double monotonic_s = 0;
+  double collect_s = 0;
+  StallTotals stall;
+  WriteCounters writes;
+  JobCounters jobs;
+  IntProperties properties;
+  std::optional<IntProperties> tickers;
+  std::shared_ptr<const std::string> database_options_json;
+  std::optional<int64_t> limiter_bytes_per_s;
+  int threads_low = 0, threads_high = 0, threads_bottom = 0;
+  std::vector<ColumnFamilySample> column_families;
+};
+
+}  // namespace adocd

@@ -1,0 +1,42 @@
+#include "sampler.h"
+
+#include "clock.h"
+#include "collect.h"
+#include "session.h"
+#include "thread.h"
+
+namespace adocd {
+
+void Sampler::Start() {
+  StartThread("adocd-sample", [this] { Run(); }).detach();
+}
+
+void Sampler::Request(const std::shared_ptr<Session>& session, std::function<void()> done) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  wanted_[session].push_back(std::move(done));
+  work_.notify_one();
+}
+
+void Sampler::Run() {
+  for (;;) {
+    std::map<std::shared_ptr<Session>, Callbacks>::node_type next;
+    {
+      std::unique_lock<std::mutex> lock(mutex_);
+      work_.wait(lock, [this] { return !wanted_.empty(); });
+      next = wanted_.extract(wanted_.begin());
+    }
+    Session& session = *next.key();
+    try {
+      const auto last = session.sample();
+      if (!last || MonotonicSeconds() - last->monotonic_s >= kMinIntervalSeconds) {
+        const GateUse use(session.gate);
+        if (use) session.Publish(Collect(session));
+      }
+    } catch (...) {
+      // Out of memory: the clients get the sample before.
+    }
+    for (auto& done : next.mapped()) done();
+  }
+}
+
+}  // namespace adocd

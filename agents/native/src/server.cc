@@ -1,0 +1,134 @@
+#include "server.h"
+
+#include <cerrno>
+#include <chrono>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <boost/asio/post.hpp>
+
+#include "connection.h"
+#include "fork_generation.h"
+#include "open_sockets.h"
+#include "thread.h"
+
+namespace adocd {
+namespace {
+
+std::chrono::nanoseconds Seconds(double seconds) {
+  return std::chrono::nanoseconds(static_cast<int64_t>(std::max(0.0, seconds) * 1e9));
+}
+
+}  // namespace
+
+Server::Server(int listening_fd, Handler handler, Allow allow)
+    : handler_(std::move(handler)), allow_(std::move(allow)) {
+  acceptor_.assign(Protocol(), listening_fd);
+}
+
+void Server::Start() {
+  WaitForClient();
+  thread_ = StartThread("adocd-http", [this] {
+    for (;;) {
+      try {
+        io_.run();
+        return;
+      } catch (...) {
+        // Out of memory inside one handler: the others go on.
+      }
+    }
+  });
+}
+
+void Server::Stop() {
+  io_.stop();
+  if (thread_.joinable()) thread_.join();
+}
+
+void Server::Post(std::function<void()> action) { boost::asio::post(io_, std::move(action)); }
+
+void Server::After(double delay_s, std::function<void()> action) {
+  auto timer = std::make_shared<boost::asio::steady_timer>(io_, Seconds(delay_s));
+  timer->async_wait([timer, action = std::move(action)](boost::system::error_code error) {
+    if (!error) action();
+  });
+}
+
+void Server::SetTimer(const std::string& key, double delay_s, std::function<void()> action) {
+  auto& timer = timers_[key];
+  timer = std::make_unique<boost::asio::steady_timer>(io_, Seconds(delay_s));
+  timer->async_wait([this, key, raw = timer.get(), action = std::move(action)](boost::system::error_code error) {
+    const auto current = timers_.find(key);
+    if (error || current == timers_.end() || current->second.get() != raw) return;
+    timers_.erase(current);
+    action();
+  });
+}
+
+void Server::WaitForClient() {
+  acceptor_.async_wait(Protocol::acceptor::wait_read, [this](boost::system::error_code error) {
+    if (error == boost::asio::error::operation_aborted) return;
+    AcceptOne();
+  });
+}
+
+void Server::AcceptOne() {
+  int fd = -1;
+  {
+    // accept4 instead of asio's accept: the socket must be close-on-exec from its first moment, and known to the
+    // fork handlers.
+    const std::lock_guard<std::mutex> lock(g_process_mutex);
+    fd = accept4(acceptor_.native_handle(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (fd >= 0 && !open_sockets::AddLocked(fd)) {
+      close(fd);
+      fd = -1;
+      errno = EAGAIN;
+    }
+  }
+  if (fd < 0) {
+    const bool transient = errno == EAGAIN || errno == EINTR || errno == ECONNABORTED;
+    return transient ? WaitForClient() : PauseAccepting();  // out of descriptors: do not spin
+  }
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  const bool known = getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0;
+  MakeRoom();
+  Protocol::socket socket(io_);
+  boost::system::error_code error;
+  socket.assign(Protocol(), fd, error);
+  if (!error) {
+    auto connection = std::make_shared<Connection>(this, std::move(socket), known && allow_(peer.uid));
+    connections_.push_back(connection);
+    connection->Start();
+  } else {
+    open_sockets::Remove(fd);
+    close(fd);
+  }
+  WaitForClient();
+}
+
+void Server::PauseAccepting() {
+  After(0.1, [this] { WaitForClient(); });
+}
+
+void Server::MakeRoom() {
+  if (connections_.size() < kMaxConnections) return;
+  // Silent clients must not keep others out: the one that has been idle longest goes, else the oldest.
+  std::shared_ptr<Connection> longest_idle;
+  for (const auto& weak : connections_) {
+    const auto connection = weak.lock();
+    if (connection && (!longest_idle || connection->idle_since_s() < longest_idle->idle_since_s())) {
+      longest_idle = connection;
+    }
+  }
+  if (longest_idle) longest_idle->Close();
+}
+
+void Server::Closed(const Connection* connection) {
+  connections_.remove_if([&](const std::weak_ptr<Connection>& weak) {
+    const auto other = weak.lock();
+    return !other || other.get() == connection;
+  });
+}
+
+}  // namespace adocd

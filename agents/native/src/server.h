@@ -1,0 +1,57 @@
+#pragma once
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <thread>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include "http_message.h"
+
+namespace adocd {
+
+class Connection;
+
+// HTTP over one listening Unix socket, on one thread that never blocks.
+class Server : public Scheduler {
+ public:
+  using Handler = std::function<void(const HttpRequest&, Reply)>;
+  using Allow = std::function<bool(unsigned uid)>;
+
+  static constexpr size_t kMaxConnections = 32;
+
+  // Takes over `listening_fd`, which must be non-blocking.
+  Server(int listening_fd, Handler handler, Allow allow);
+
+  void Start();
+  // Ends the thread; call it once, from another one.
+  void Stop();
+
+  void Post(std::function<void()> action) override;
+  void After(double delay_s, std::function<void()> action) override;
+  void SetTimer(const std::string& key, double delay_s, std::function<void()> action) override;
+
+  const Handler& handler() const { return handler_; }
+  void Closed(const Connection* connection);
+
+ private:
+  using Protocol = boost::asio::local::stream_protocol;
+
+  void WaitForClient();
+  void AcceptOne();
+  void PauseAccepting();
+  void MakeRoom();
+
+  boost::asio::io_context io_{1};
+  Protocol::acceptor acceptor_{io_};
+  Handler handler_;
+  Allow allow_;
+  std::list<std::weak_ptr<Connection>> connections_;  // the one that began first is in front
+  std::map<std::string, std::unique_ptr<boost::asio::steady_timer>> timers_;
+  std::thread thread_;
+};
+
+}  // namespace adocd

@@ -1,0 +1,156 @@
+#include "session.h"
+
+#include <climits>
+#include <cstdio>
+#include <cstdlib>
+#include <unistd.h>
+
+#include "clock.h"
+#include "collect.h"
+#include "option_text.h"
+
+namespace adocd {
+namespace {
+
+std::string CanonicalPath(const std::string& path) {
+  char* resolved = realpath(path.c_str(), nullptr);
+  if (!resolved) return path;  // an Env of the host's own (in memory, encrypted): its name is all there is
+  std::string result = resolved;
+  std::free(resolved);
+  return result;
+}
+
+std::string AbsolutePath(const std::string& path) {
+  if (!path.empty() && path[0] == '/') return path;
+  char directory[PATH_MAX];
+  if (!getcwd(directory, sizeof directory)) return path;
+  return std::string(directory) + "/" + path;
+}
+
+// RocksDB's own rule (file/filename.cc, InfoLogFileName): with a log directory of its own, the LOG is named after
+// the database's path.
+std::string LogPath(const std::string& name, const std::string& log_dir) {
+  if (log_dir.empty()) return CanonicalPath(name) + "/LOG";
+  const std::string path = AbsolutePath(name);
+  std::string prefix;
+  for (size_t i = 0; i < path.size(); ++i) {
+    const char c = path[i];
+    const bool kept = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+                      c == '.' || c == '_';
+    if (kept) {
+      prefix += c;
+    } else if (i > 0) {
+      prefix += '_';
+    }
+  }
+  return CanonicalPath(log_dir) + "/" + prefix + "_LOG";
+}
+
+std::string NewSessionId() {
+  static std::atomic<uint64_t> opens{0};
+  char text[64];
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  std::snprintf(text, sizeof text, "%d-%llx-%llu", static_cast<int>(getpid()),
+                static_cast<unsigned long long>(now.tv_sec) * 1000000000ULL +
+                    static_cast<unsigned long long>(now.tv_nsec),
+                static_cast<unsigned long long>(++opens));
+  return text;
+}
+
+constexpr const char* kPools[] = {"low", "high", "bottom"};
+
+}  // namespace
+
+std::string HostName() {
+  char name[256] = {};
+  gethostname(name, sizeof name - 1);
+  return name;
+}
+
+std::string DatabaseId(const std::string& host, const std::string& path, const std::string& identity) {
+  uint64_t hash = 14695981039346656037ULL;
+  const std::string bytes = host + '\0' + path + '\0' + identity;
+  for (const char c : bytes) {
+    hash ^= static_cast<unsigned char>(c);
+    hash *= 1099511628211ULL;
+  }
+  char text[17];
+  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(hash));
+  return text;
+}
+
+const char* StatisticsLevelName(const rocksdb::Statistics* statistics) {
+  if (!statistics) return "none";
+  const auto level = statistics->get_stats_level();
+  if (level <= rocksdb::StatsLevel::kExceptTickers) return "none";
+  return level == rocksdb::StatsLevel::kExceptHistogramOrTimers ? "tickers" : "all";
+}
+
+rocksdb::Env::Priority PoolPriority(const std::string& pool) {
+  if (pool == "high") return rocksdb::Env::Priority::HIGH;
+  if (pool == "bottom") return rocksdb::Env::Priority::BOTTOM;
+  return rocksdb::Env::Priority::LOW;
+}
+
+Session::Session(rocksdb::DB* db, const std::vector<rocksdb::ColumnFamilyHandle*>& handles, OpenParts parts)
+    : column_families(std::move(parts.column_families)),
+      events(std::move(parts.events)),
+      control(events.get()),
+      db_(db) {
+  opened_monotonic_s = MonotonicSeconds();
+  added_options = std::move(parts.added_options);
+  Describe(parts.host_logger);
+  AddColumnFamily(db->DefaultColumnFamily());
+  for (auto* handle : handles) {
+    // DB::Open without descriptors deletes its default handle at once; DefaultColumnFamily() lives as long as db.
+    if (handle && handle->GetID() != 0) AddColumnFamily(handle);
+  }
+  Publish(Collect(*this));
+}
+
+void Session::Describe(bool host_logger) {
+  const rocksdb::DBOptions options = db_->GetDBOptions();
+  path = CanonicalPath(db_->GetName());
+  db_->GetDbIdentity(db_identity);
+  id = DatabaseId(HostName(), path, db_identity);
+  session_id = NewSessionId();
+  if (!host_logger) log_path = LogPath(db_->GetName(), options.db_log_dir);
+  wal_dir = options.wal_dir.empty() ? path : CanonicalPath(options.wal_dir);
+  rate_limiter = options.rate_limiter;
+  statistics = options.statistics;
+  env = options.env;
+  for (const auto& [name, value] : LiveOptions(options)) {
+    control.RecordOriginal({Scope::kDatabase, "", name}, value);
+  }
+  if (rate_limiter) {
+    control.RecordOriginal({Scope::kRateLimiter, "", kLimiterKey}, std::to_string(rate_limiter->GetBytesPerSecond()));
+  }
+  for (const char* pool : kPools) {
+    control.RecordOriginal({Scope::kThreadPool, pool, kThreadsKey},
+                           std::to_string(env->GetBackgroundThreads(PoolPriority(pool))));
+  }
+}
+
+void Session::AddColumnFamily(rocksdb::ColumnFamilyHandle* handle) {
+  const std::string name = handle->GetName();
+  for (const auto& [option, value] : LiveOptions(rocksdb::ColumnFamilyOptions(db_->GetOptions(handle)))) {
+    control.RecordOriginal({Scope::kColumnFamily, name, option}, value);
+  }
+  events->ColumnFamilyCreated(name);
+  column_families->Add(name, handle->GetID(), handle);
+}
+
+void Session::ColumnFamilyDropped(uint32_t family_id) {
+  const std::string name = column_families->Dropped(family_id);
+  if (name.empty()) return;
+  control.ForgetColumnFamily(name);
+  events->ColumnFamilyDropped(name);
+}
+
+void Session::LetGo() {
+  closed_.store(true, std::memory_order_release);
+  gate.CloseAndWait();
+}
+
+}  // namespace adocd

@@ -1,0 +1,84 @@
+#pragma once
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include <rocksdb/db.h>
+#include <rocksdb/rate_limiter.h>
+#include <rocksdb/statistics.h>
+
+#include "change.h"
+#include "column_families.h"
+#include "control.h"
+#include "events.h"
+#include "gate.h"
+#include "sample.h"
+
+namespace adocd {
+
+// What the agent created for an open before RocksDB was called.
+struct OpenParts {
+  std::shared_ptr<SessionEvents> events;
+  std::shared_ptr<ColumnFamilies> column_families;
+  OptionMap added_options;
+  bool host_logger = false;  // the host brought its own info_log: there is no LOG to read
+};
+
+// One open of one database, from the successful open to the host's close. The database may only be touched
+// between Gate::Enter and Leave.
+class Session {
+ public:
+  Session(rocksdb::DB* db, const std::vector<rocksdb::ColumnFamilyHandle*>& handles, OpenParts parts);
+
+  // The host is about to close or destroy the database: waits until no thread of ours is in it.
+  void LetGo();
+  bool closed() const { return closed_.load(std::memory_order_acquire); }
+
+  void AddColumnFamily(rocksdb::ColumnFamilyHandle* handle);
+  void ColumnFamilyDropped(uint32_t id);
+
+  // Only inside the gate.
+  rocksdb::DB* db() const { return db_; }
+
+  std::shared_ptr<const Sample> sample() const { return std::atomic_load(&sample_); }
+  void Publish(std::shared_ptr<const Sample> sample) { std::atomic_store(&sample_, std::move(sample)); }
+
+  // Set by the constructor, constant afterwards.
+  std::string id, path, db_identity, session_id, log_path, wal_dir;
+  double opened_monotonic_s = 0;
+  OptionMap added_options;
+  std::shared_ptr<rocksdb::RateLimiter> rate_limiter;
+  std::shared_ptr<rocksdb::Statistics> statistics;
+  rocksdb::Env* env = nullptr;
+
+  Gate gate;
+  const std::shared_ptr<ColumnFamilies> column_families;
+  const std::shared_ptr<SessionEvents> events;
+  std::atomic<uint64_t> database_options_version{1};
+  // SetOptions and SetDBOptions by anybody. Their effect comes at once, their return may wait for a stall to end.
+  std::atomic<int> option_calls_in_flight{0};
+  Control control;
+
+  // Cache of whoever collects samples (one thread at a time).
+  std::shared_ptr<const std::string> database_options_json;
+  uint64_t database_options_json_version = 0;
+
+ private:
+  void Describe(bool host_logger);
+
+  rocksdb::DB* const db_;
+  std::atomic<bool> closed_{false};
+  std::shared_ptr<const Sample> sample_;
+};
+
+// FNV-1a (64 bits) of host name, NUL, path, NUL, identity, as 16 hexadecimal digits.
+std::string DatabaseId(const std::string& host, const std::string& path, const std::string& identity);
+std::string HostName();
+
+const char* StatisticsLevelName(const rocksdb::Statistics* statistics);
+rocksdb::Env::Priority PoolPriority(const std::string& pool);
+
+}  // namespace adocd

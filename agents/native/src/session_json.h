@@ -1,0 +1,16 @@
+#pragma once
+#include <string>
+
+#include "control.h"
+#include "session.h"
+
+namespace adocd {
+
+std::string LeaseJson(const Lease& lease, double now_s);
+std::string RestoreJson(const RestoreStatus& restore);
+std::string StepsJson(const std::vector<StepResult>& steps);
+std::string OriginalsJson(const Session& session);
+// The whole snapshot; `events_after` absent means without events.
+std::string SnapshotJson(const Session& session, const Sample& sample, const std::optional<uint64_t>& events_after);
+
+}  // namespace adocd

@@ -1,0 +1,31 @@
+#pragma once
+
+// Mangled names of what is interposed (Itanium C++ ABI, libstdc++'s new string ABI).
+#define ADOCD_OPEN                                                                                              \
+  "_ZN7rocksdb6DBImpl4OpenERKNS_9DBOptionsERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEERKSt6vectorINS_22" \
+  "ColumnFamilyDescriptorESaISD_EEPSC_IPNS_18ColumnFamilyHandleESaISJ_EEPPNS_2DBEbb"
+#define ADOCD_DESTROY0 "_ZN7rocksdb6DBImplD0Ev"
+#define ADOCD_DESTROY1 "_ZN7rocksdb6DBImplD1Ev"
+#define ADOCD_DESTROY2 "_ZN7rocksdb6DBImplD2Ev"
+#define ADOCD_CLOSE "_ZN7rocksdb6DBImpl5CloseEv"
+#define ADOCD_CREATE                                                                                              \
+  "_ZN7rocksdb6DBImpl18CreateColumnFamilyERKNS_19ColumnFamilyOptionsERKNSt7__cxx1112basic_stringIcSt11char_traitsIc" \
+  "ESaIcEEEPPNS_18ColumnFamilyHandleE"
+#define ADOCD_CREATE_NAMES                                                                                        \
+  "_ZN7rocksdb6DBImpl20CreateColumnFamiliesERKNS_19ColumnFamilyOptionsERKSt6vectorINSt7__cxx1112basic_stringIcSt11"  \
+  "char_traitsIcESaIcEEESaISA_EEPS4_IPNS_18ColumnFamilyHandleESaISG_EE"
+#define ADOCD_CREATE_FAMILIES                                                                                     \
+  "_ZN7rocksdb6DBImpl20CreateColumnFamiliesERKSt6vectorINS_22ColumnFamilyDescriptorESaIS2_EEPS1_IPNS_18"            \
+  "ColumnFamilyHandleESaIS8_EE"
+#define ADOCD_IMPORT                                                                                              \
+  "_ZN7rocksdb6DBImpl28CreateColumnFamilyWithImportERKNS_19ColumnFamilyOptionsERKNSt7__cxx1112basic_stringIcSt11"    \
+  "char_traitsIcESaIcEEERKNS_25ImportColumnFamilyOptionsERKNS_25ExportImportFilesMetaDataEPPNS_18"                  \
+  "ColumnFamilyHandleE"
+#define ADOCD_DROP "_ZN7rocksdb6DBImpl16DropColumnFamilyEPNS_18ColumnFamilyHandleE"
+#define ADOCD_DROP_MANY "_ZN7rocksdb6DBImpl18DropColumnFamiliesERKSt6vectorIPNS_18ColumnFamilyHandleESaIS3_EE"
+#define ADOCD_SET_OPTIONS                                                                                         \
+  "_ZN7rocksdb6DBImpl10SetOptionsEPNS_18ColumnFamilyHandleERKSt13unordered_mapINSt7__cxx1112basic_stringIcSt11"      \
+  "char_traitsIcESaIcEEES9_St4hashIS9_ESt8equal_toIS9_ESaISt4pairIKS9_S9_EEE"
+#define ADOCD_SET_DB_OPTIONS                                                                                      \
+  "_ZN7rocksdb6DBImpl12SetDBOptionsERKSt13unordered_mapINSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEES7_St4"  \
+  "hashIS7_ESt8equal_toIS7_ESaISt4pairIKS7_S7_EEE"

@@ -1,0 +1,8 @@
+#pragma once
+
+namespace adocd {
+
+inline constexpr const char* kProtocolVersion = "1.0";
+inline constexpr const char* kAgentVersion = ADOCD_AGENT_VERSION;  // from CMake
+
+}  // namespace adocd

@@ -1,0 +1,187 @@
+// Lease, restore plan, originals, stall condition, query, request bodies and option values: values in, values out,
+// time as an argument. Exit status 1 and a line for each expectation that failed.
+#include <cstdio>
+
+#include "lease.h"
+#include "option_catalogue.h"
+#include "option_text.h"
+#include "originals.h"
+#include "query.h"
+#include "request_json.h"
+#include "restore.h"
+#include "session.h"
+#include "stall_tracker.h"
+
+namespace {
+
+int g_failures = 0;
+
+#define EXPECT(condition)                                                 \
+  do {                                                                    \
+    if (!(condition)) {                                                   \
+      std::printf("%s:%d: expected %s\n", __FILE__, __LINE__, #condition); \
+      ++g_failures;                                                       \
+    }                                                                     \
+  } while (false)
+
+using namespace adocd;
+
+template <typename T>
+std::string CodeOf(const std::variant<T, Problem>& result) {
+  const auto* problem = std::get_if<Problem>(&result);
+  return problem ? problem->code : "";
+}
+
+std::string CodeOf(const std::optional<Problem>& problem) { return problem ? problem->code : ""; }
+
+void TestLease() {
+  LeaseBook book;
+  EXPECT(CodeOf(book.Check("a", 1)) == "lease_required");
+  EXPECT(CodeOf(book.Hold("a", 1, 5, 0)) == "lease_lost");  // names an epoch that never was
+  EXPECT(CodeOf(book.Hold("a", std::nullopt, 5, 0)) == "");
+  EXPECT(book.current()->epoch == 1);
+  EXPECT(CodeOf(book.Hold("b", std::nullopt, 5, 1)) == "lease_held");
+  EXPECT(CodeOf(book.Hold("a", 1, 5, 4)) == "");
+  EXPECT(!book.ExpireIfDue(8.9));
+  EXPECT(CodeOf(book.Check("b", 1)) == "lease_held");
+  EXPECT(CodeOf(book.Check("a", 2)) == "lease_lost");
+  EXPECT(CodeOf(book.Release("b", std::nullopt, false)) == "lease_held");
+  EXPECT(CodeOf(book.Release("a", 7, false)) == "lease_lost");
+  EXPECT(book.ExpireIfDue(9).has_value());
+  EXPECT(CodeOf(book.Check("a", 1)) == "lease_lost");
+  EXPECT(CodeOf(book.Hold("a", 1, 5, 10)) == "lease_lost");
+  EXPECT(CodeOf(book.Hold("b", std::nullopt, 5, 10)) == "");
+  EXPECT(book.current()->epoch == 2);
+  EXPECT(CodeOf(book.Hold("a", 1, 5, 10)) == "lease_lost");  // the former holder learns it, whoever holds now
+  EXPECT(std::get<LeaseBook::Ended>(book.Release(std::nullopt, std::nullopt, true)) == LeaseBook::Ended::kRevoked);
+  EXPECT(std::get<LeaseBook::Ended>(book.Release("a", 1, false)) == LeaseBook::Ended::kNobodyHeld);
+}
+
+Change FamilyChange(const char* name, const char* value) {
+  Change change;
+  change.scope = Scope::kColumnFamily;
+  change.column_family = "default";
+  change.options[name] = value;
+  return change;
+}
+
+void TestOriginals() {
+  Originals originals;
+  const OptionKey size{Scope::kColumnFamily, "default", "write_buffer_size"};
+  originals.Record(size, "64");
+  const Change change = FamilyChange("write_buffer_size", "32");
+  EXPECT(originals.FirstUncovered({}, {change}).has_value());
+  EXPECT(!originals.FirstUncovered({{std::nullopt, FamilyChange("write_buffer_size", "64")}}, {change}));
+  originals.Observe(size, "32");
+  EXPECT(originals.FirstUncovered({}, {}).has_value());
+  originals.Observe(size, "64");
+  EXPECT(!originals.FirstUncovered({}, {}));
+  originals.Observe(size, std::nullopt);  // an error means unknown
+  EXPECT(originals.FirstUncovered({}, {}).has_value());
+  originals.Observe(size, "32");
+  originals.Adopt();
+  EXPECT(!originals.FirstUncovered({}, {}) && originals.values().at(size) == "32");
+  originals.Observe(size, "16");
+  originals.ForgetColumnFamily("default");
+  EXPECT(!originals.FirstUncovered({}, {}));
+}
+
+void TestRestore() {
+  Restore restore;
+  EXPECT(std::string(restore.Status().state) == "none" && !restore.Begin());
+  restore.Arm({{std::nullopt, FamilyChange("a", "1")}, {std::nullopt, FamilyChange("b", "2")}});
+  EXPECT(std::string(restore.Status().state) == "armed" && !restore.Next());
+  EXPECT(restore.Begin() && restore.Next());
+  restore.WaitFor("something");
+  EXPECT(std::string(restore.Status().state) == "waiting");
+  EXPECT(!restore.StepDone(std::string("failed")));
+  EXPECT(std::string(restore.Status().state) == "running" && restore.Status().steps_left == 1);
+  restore.Interrupt();
+  EXPECT(std::string(restore.Status().state) == "armed" && !restore.Next());
+  EXPECT(restore.Begin());
+  EXPECT(restore.StepDone(std::nullopt));
+  EXPECT(std::string(restore.Status().state) == "done" && restore.Status().errors.empty());
+  restore.Drop();
+  EXPECT(std::string(restore.Status().state) == "none");
+}
+
+void TestStall() {
+  using C = StallCondition;
+  StallTracker stall(100);
+  stall.Changed("x", C::kNormal, C::kDelayed, 101);
+  stall.Changed("y", C::kNormal, C::kStopped, 102);
+  EXPECT(stall.Totals(104).condition == C::kStopped && stall.Totals(104).stopped_s == 2);
+  EXPECT(stall.Totals(104).delayed_s == 1);
+  stall.Dropped("y", 105);
+  EXPECT(stall.Totals(106).condition == C::kDelayed && stall.Totals(106).delayed_s == 2);
+  stall.Changed("y", C::kStopped, C::kNormal, 106);  // a late report about what was dropped
+  stall.Changed("x", C::kStopped, C::kNormal, 107);  // out of order: this before the next
+  stall.Changed("x", C::kDelayed, C::kStopped, 107);
+  EXPECT(stall.Totals(108).condition == C::kNormal && stall.Totals(108).stopped_s == 3);
+  stall.Sampled(C::kStopped, 110);  // events are late; without further samples this counts for 2 s
+  EXPECT(stall.Totals(111).condition == C::kStopped && stall.Totals(111).stopped_s == 4);
+  EXPECT(stall.Totals(120).condition == C::kNormal && stall.Totals(120).stopped_s == 5);
+  stall.Changed("x", C::kNormal, C::kDelayed, 130);
+  stall.Sampled(C::kNormal, 131);
+  EXPECT(stall.Totals(131).condition == C::kDelayed);
+  stall.Sampled(C::kNormal, 132);  // twice: an event was missed
+  EXPECT(stall.Totals(132).condition == C::kNormal);
+}
+
+void TestQuery() {
+  std::string path;
+  std::map<std::string, std::string> query;
+  EXPECT(SplitTarget("/v1/a%20b?x=1&y=a+b&z&=q", &path, &query));
+  EXPECT(path == "/v1/a b" && query["x"] == "1" && query["y"] == "a b" && query.count("z"));
+  EXPECT(!SplitTarget("v1", &path, &query) && !SplitTarget("/%zz", &path, &query));
+  EXPECT(ParseUnsigned("18446744073709551615") && !ParseUnsigned("18446744073709551616"));
+  EXPECT(!ParseUnsigned("") && !ParseUnsigned("-1") && !ParseUnsigned("1x"));
+}
+
+void TestBodies() {
+  EXPECT(std::get<Problem>(ParseLeaseRequest("{")).status == 400);
+  EXPECT(std::get<Problem>(ParseLeaseRequest("{}")).status == 422);
+  EXPECT(CodeOf(ParseLeaseRequest(R"({"holder":"h","ttl_s":1})")) == "");
+  EXPECT(CodeOf(ParseLeaseRequest(R"({"holder":"h","ttl_s":1e999})")) == "bad_request");
+  EXPECT(std::get<Problem>(ParseChangeRequest(std::string(100000, '['))).status == 400);
+  const std::string head = R"({"holder":"h","epoch":1,"restore_plan":[],"changes":[)";
+  EXPECT(CodeOf(ParseChangeRequest(head + R"({"scope":"thread_pool","pool":"low","threads":2}]})")) == "");
+  EXPECT(CodeOf(ParseChangeRequest(head + R"({"scope":"thread_pool","pool":"low","threads":0}]})")) == "bad_request");
+  EXPECT(CodeOf(ParseChangeRequest(head + R"({"scope":"database","options":{"a":1}}]})")) == "bad_request");
+  EXPECT(CodeOf(ParseChangeRequest(head + "]}")) == "bad_request");
+}
+
+void TestOptionValues() {
+  OptionCatalogue catalogue;
+  const auto family = [&](const char* name, const char* value) {
+    return CodeOf(catalogue.Check(Scope::kColumnFamily, name, value));
+  };
+  EXPECT(family("write_buffer_size", "67108864") == "");
+  EXPECT(family("write_buffer_size", "12x") == "bad_value" && family("write_buffer_size", "64M") == "bad_value");
+  EXPECT(family("write_buffer_size", "-5") == "bad_value" && family("write_buffer_size", "") == "bad_value");
+  EXPECT(family("write_buffer_size", "007") == "bad_value" && family("num_levels", "5") == "not_live");
+  EXPECT(family("nope", "1") == "no_such_option" && family("max_background_jobs", "2") == "no_such_option");
+  EXPECT(family("max_bytes_for_level_multiplier", "8.000000") == "");
+  EXPECT(CodeOf(catalogue.Check(Scope::kDatabase, "delayed_write_rate", "0")) == "bad_value");
+  EXPECT(CodeOf(catalogue.Check(Scope::kDatabase, "delayed_write_rate", "1")) == "");
+  EXPECT(CodeOf(catalogue.Check(Scope::kDatabase, "max_background_jobs", "4")) == "");
+  // Every live option accepts its own default: what a restore plan will send.
+  const auto defaults = LiveOptions(rocksdb::ColumnFamilyOptions());
+  for (const auto& [name, value] : defaults) EXPECT(family(name.c_str(), value.c_str()) == "");
+}
+
+}  // namespace
+
+int main() {
+  // Computed by hand from the definition of FNV-1a.
+  EXPECT(DatabaseId("h", "/p", "i") == "e4076b237ea81165");
+  TestLease();
+  TestOriginals();
+  TestRestore();
+  TestStall();
+  TestQuery();
+  TestBodies();
+  TestOptionValues();
+  std::printf("%d expectations failed\n", g_failures);
+  return g_failures ? 1 : 0;
+}
