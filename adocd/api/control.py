@@ -1,5 +1,6 @@
 """The daemon's own REST API, on its Unix socket: everything can be read and done here."""
 
+import itertools
 import os
 from typing import Annotated, Any
 
@@ -82,12 +83,11 @@ def _targets(app: FastAPI, fleet: Fleet) -> None:
     async def samples(
         target: str,
         after: Annotated[int, Query(ge=0, description="only those with a larger sequence number")] = 0,
-        session: Annotated[str | None, Query(description="only those of this session")] = None,
+        limit: Annotated[int, Query(ge=1, le=1000, description="at most so many, the first ones")] = 1000,
     ) -> views.SamplesView:
-        loop = _loop(fleet, target)
-        return views.SamplesView(
-            samples=[s for s in loop.samples if s.sequence > after and session in (None, s.session)]
-        )
+        """Read on from the last sequence number that came; options and events are only in the target's own sample."""
+        newer = (sample for sample in _loop(fleet, target).samples if sample.sequence > after)
+        return views.SamplesView(samples=list(itertools.islice(newer, limit)))
 
     @app.get("/v1/targets/{target}/decisions", summary="Its decisions, oldest first", responses=_ERRORS)
     async def decisions(
@@ -111,29 +111,25 @@ def _policy(app: FastAPI, fleet: Fleet) -> None:
             controller = registry.create(wanted)
         except registry.PolicyError as error:
             raise ProblemError(422, str(error)) from None
-        last = loop.samples[-1] if loop.samples else None
-        if last is not None and (why := controller.unfit(last)) is not None:
+        if loop.sample is not None and (why := controller.unfit(loop.sample)) is not None:
             raise ProblemError(409, f"{wanted.controller} cannot work on {loop.path}: {why}")
-        loop.set_policy(wanted)
+        lease = None if loop.snapshot is None else loop.snapshot.lease
+        if controller.knobs and not wanted.dry_run and lease is not None and lease.holder != fleet.holder:
+            raise ProblemError(409, f"{loop.path} is held by {lease.holder}; stop that one first, or use dry_run")
+        await loop.set_policy(wanted)
         return views.PolicyView.of(loop.policy)
 
 
 def _restore(app: FastAPI, fleet: Fleet) -> None:
-    async def restored(loops: list[TargetLoop]) -> views.RestoredView:
-        answer = views.RestoredView(restored={}, failed={})
-        for loop in loops:
-            try:
-                answer.restored[loop.id] = await loop.restore(
-                    "an operator restored the originals; set a policy to go on"
-                )
-            except TargetError as error:
-                answer.failed[loop.id] = str(error)
-        return answer
-
     @app.post("/v1/targets/{target}/restore", summary="Restore its originals and pause", responses=_ERRORS)
     async def restore(target: str) -> views.RestoredView:
-        return await restored([_loop(fleet, target)])
+        loop = _loop(fleet, target)
+        try:
+            return views.RestoredView(restored={loop.id: await loop.restore(_RESTORED)}, failed={})
+        except TargetError as error:
+            return views.RestoredView(restored={}, failed={loop.id: str(error)})
 
-    @app.post("/v1/restore", summary="Restore the originals of all targets and pause them")
+    @app.post("/v1/restore", summary="Restore the originals of all targets, and pause what is and what comes")
     async def restore_all() -> views.RestoredView:
-        return await restored([loop for loop in fleet.loops.values() if loop.session is not None])
+        restored, failed = await fleet.restore_all(_RESTORED)
+        return views.RestoredView(restored=restored, failed=failed)

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import fcntl
 import socket
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -36,28 +37,26 @@ async def serving(app: FastAPI, listener: socket.socket) -> AsyncIterator[None]:
         await task
 
 
-def listen_unix(path: Path) -> socket.socket:
-    """Bind a Unix socket with mode 0660; a dead one left behind is replaced, a living one is not.
+@contextlib.contextmanager
+def daemon_socket(path: Path) -> Iterator[socket.socket]:
+    """Listen on the daemon's Unix socket, mode 0660, while the body runs; a dead one left behind is replaced.
 
-    Raises AddressInUse, and OSError when the path cannot be bound.
+    A lock beside it, not the socket itself, says whether a daemon lives: between a socket's bind and its listen
+    nobody could tell. Raises AddressInUse, and OSError when the path cannot be bound.
     """
-    if path.exists():
-        with socket.socket(socket.AF_UNIX) as probe:
-            try:
-                probe.connect(str(path))
-            except ConnectionRefusedError:
-                path.unlink(missing_ok=True)
-            else:
-                raise AddressInUse(f"another adocd serves at {path}; stop it, or choose another ADOCD_RUN_DIR")
-    listener = socket.socket(socket.AF_UNIX)
-    try:
+    with path.with_suffix(".lock").open("w") as lock, socket.socket(socket.AF_UNIX) as listener:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise AddressInUse(f"another adocd serves at {path}; stop it, or choose another ADOCD_RUN_DIR") from None
+        path.unlink(missing_ok=True)
         listener.bind(str(path))
-        path.chmod(0o660)
-        listener.listen(128)
-    except OSError:
-        listener.close()
-        raise
-    return listener
+        try:
+            path.chmod(0o660)
+            listener.listen(128)
+            yield listener
+        finally:
+            path.unlink(missing_ok=True)
 
 
 def listen_loopback(port: int) -> socket.socket:

@@ -140,7 +140,7 @@ class HealthView(BaseModel):
 
 def target(loop: TargetLoop) -> TargetView:
     """Show one target in a list."""
-    last = loop.samples[-1] if loop.samples and loop.state == "attached" else None
+    last = loop.sample if loop.state == "attached" else None
     return TargetView(
         id=loop.id,
         path=loop.path,
@@ -165,7 +165,7 @@ def target_detail(loop: TargetLoop) -> TargetDetailView:
         column_families=[] if detail is None else list(detail.column_families),
         capabilities=None if detail is None else detail.capabilities,
         added_options={} if detail is None else dict(detail.added_options),
-        sample=loop.samples[-1] if loop.samples else None,
+        sample=loop.sample,
         options=None if snapshot is None else snapshot.options,
         originals=None if detail is None else detail.originals,
         lease=None if snapshot is None else snapshot.lease,

@@ -9,7 +9,9 @@ import asyncio
 import contextlib
 import signal
 import socket
+import sys
 from pathlib import Path
+from urllib.parse import quote
 
 from fastapi import FastAPI, Request, Response
 from prometheus_client import CONTENT_TYPE_LATEST
@@ -60,10 +62,10 @@ class LocalReading:
         await (answer or self._app)(scope, receive, send)
 
     def _refusal(self, scope: Scope) -> Response | None:
-        host = Request(scope).headers.get("host", "").rpartition(":")
-        name = host[0] if host[2].isdecimal() else host[2]
-        if name not in ALLOWED_HOSTS:
-            return problems.problem(400, f"Host must be {' or '.join(ALLOWED_HOSTS)}, not {name!r}")
+        host = Request(scope).headers.get("host", "")
+        name, colon, port = host.partition(":")
+        if name not in ALLOWED_HOSTS or (colon and not port.isdecimal()):
+            return problems.problem(400, f"Host must be {' or '.join(ALLOWED_HOSTS)}, not {host!r}")
         if scope["method"] not in ("GET", "HEAD"):
             detail = f"TCP is read-only; {scope['method']} works on the daemon's Unix socket, or by adocctl"
             return problems.problem(405, detail, {"Allow": "GET, HEAD"})
@@ -76,7 +78,7 @@ def make_app(upstream: Upstream) -> FastAPI:
     problems.install(app)
     app.add_middleware(LocalReading)
 
-    @app.get("/metrics")
+    @app.api_route("/metrics", methods=["GET", "HEAD"])
     async def prometheus() -> Response:
         try:
             content = await metrics.render(upstream.get)
@@ -84,11 +86,11 @@ def make_app(upstream: Upstream) -> FastAPI:
             return problems.problem(503, str(error))
         return Response(content, media_type=CONTENT_TYPE_LATEST)
 
-    @app.get("/{path:path}")
+    @app.api_route("/{path:path}", methods=["GET", "HEAD"])
     async def anything(request: Request) -> Response:
         query = f"?{request.url.query}" if request.url.query else ""
         try:
-            status, content = await upstream.get(f"{request.url.path}{query}")
+            status, content = await upstream.get(f"{quote(request.url.path)}{query}")
         except TargetError as error:
             return problems.problem(503, str(error))
         if request.url.path == "/docs":
@@ -100,8 +102,10 @@ def make_app(upstream: Upstream) -> FastAPI:
 
 async def _main(fd: int, daemon_socket: Path) -> None:
     stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+        loop.add_signal_handler(number, stop.set)
+    loop.add_reader(sys.stdin, stop.set)  # readable when the daemon has ended, even if it was killed
     with socket.socket(fileno=fd) as listener:
         async with server.serving(make_app(Upstream(daemon_socket)), listener):
             await stop.wait()

@@ -7,12 +7,13 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from adocd import __version__
-from adocd.api.client import NoDaemon, RestClient
+from adocd.api.client import NoDaemon, RestClient, RestError
 from adocd.cli import exits, show
 from adocd.cli.exits import EPILOG, Exit, fail
 from adocd.cli.panic import restore_without_daemon
 from adocd.cli.parameters import parse_parameters
 from adocd.targets import run_dir
+from adocd.targets.names import named
 
 app = typer.Typer(
     help="See and steer what adocd does. Panic: adocctl restore --all",
@@ -115,6 +116,10 @@ def restore(
         answer = daemon.post(path)
     except NoDaemon:
         answer = _restore_directly(None if everything else target)
+    except RestError as error:
+        if error.status < 500:
+            raise
+        answer = _restore_directly(None if everything else target)
     show.json_or(as_json, answer, show.restored)
     if answer["failed"]:
         raise typer.Exit(Exit.FAILED)
@@ -135,12 +140,7 @@ def _daemon() -> RestClient:
 def _id(daemon: RestClient, name: str | None) -> str:
     """Find the target that is meant, or say which there are."""
     known = daemon.get("/v1/targets")["targets"]
-    if name is None:
-        found = known
-    else:
-        found = [t for t in known if name in (t["id"], t["path"])] or [
-            t for t in known if t["id"].startswith(name) or t["path"].endswith(f"/{name}")
-        ]
+    found = known if name is None else named(name, known, lambda t: (t["id"], t["path"]))
     if len(found) == 1:
         return str(found[0]["id"])
     if not known:

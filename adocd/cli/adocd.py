@@ -2,6 +2,7 @@
 
 import json
 import logging
+import os
 from pathlib import Path
 from typing import Annotated, NoReturn
 
@@ -73,11 +74,11 @@ def serve_command(
     every option that was changed is restored.
     """
     _log_to_stderr(verbose)
-    settings = _load(config or (_SYSTEM_CONFIG if _SYSTEM_CONFIG.is_file() else None))
-    chosen = _chosen_policy(settings, policy, parameter or [], dry_run)
+    settings = _load(config or (_SYSTEM_CONFIG if os.path.exists(_SYSTEM_CONFIG) else None))  # never raises
+    chosen = _chosen_policy(policy, parameter or [])
     directory = settings.daemon.run_dir or run_dir.run_dir()
     try:
-        serve.run(serve.Serve(settings, directory, chosen, tuple(agent or ()), port))
+        serve.run(serve.Serve(settings, directory, chosen, dry_run, tuple(agent or ()), port))
     except serve.CannotServe as error:
         fail(str(error), Exit.FAILED)
 
@@ -203,16 +204,13 @@ def _load(file: Path | None) -> Config:
         fail(str(error), Exit.USAGE)
 
 
-def _chosen_policy(settings: Config, name: str | None, parameters: list[str], dry_run: bool) -> Policy | None:
+def _chosen_policy(name: str | None, parameters: list[str]) -> Policy | None:
     """Read the policy off the command line; None where it leaves the choice to the configuration."""
-    if name is None and not parameters and not dry_run:
+    if name is None:
+        if parameters:
+            fail("--set needs --policy: it is a parameter of that law", Exit.USAGE)
         return None
-    base = settings.policy.policy()
-    chosen = Policy(
-        name or base.controller,
-        parse_parameters(parameters) if name is not None else dict(base.parameters) | parse_parameters(parameters),
-        dry_run or base.dry_run,
-    )
+    chosen = Policy(name, parse_parameters(parameters))
     try:
         registry.create(chosen)
     except registry.PolicyError as error:

@@ -8,6 +8,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import NoteSection
 
@@ -46,7 +47,7 @@ def rocksdb(path: Path | None = None) -> RocksDb:
     library = path or _linker_finds()
     try:
         build_id = elf_build_id(library)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, ELFError) as error:
         raise NativeAgentError(f"{library} cannot be read as a shared library: {error}") from None
     if build_id is None:
         raise NativeAgentError(f"{library} has no GNU build id, so an agent could not tell it from another one")
@@ -99,7 +100,10 @@ def build(library: RocksDb, output: Path | None = None) -> Path:
         raise NativeAgentError(f"{', '.join(missing)} missing; install: apt-get install {_PACKAGES}")
     kept = directory(library)
     work = kept / "build"
-    work.mkdir(parents=True, exist_ok=True)
+    try:
+        work.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise NativeAgentError(f"{work} cannot be made ({error.strerror}); set XDG_CACHE_HOME") from None
     _run(
         "cmake", "-S", str(sources()), "-B", str(work), "-DCMAKE_BUILD_TYPE=Release",
         f"-DROCKSDB_LIBRARY={library.path}",
@@ -108,19 +112,22 @@ def build(library: RocksDb, output: Path | None = None) -> Path:
     destination = output or kept / LIBRARY
     # A running program may have the old file mapped: put the new one in its place whole.
     staged = destination.with_name(f".{destination.name}.{os.getpid()}")
+    note = {"adocd": __version__, "sources": _digest(sources()), "rocksdb": str(library.path)}
     try:
         shutil.copy2(work / LIBRARY, staged)
         staged.replace(destination)
+        if output is None:
+            (kept / _NOTE).write_text(json.dumps(note), encoding="utf-8")
     except OSError as error:
         raise NativeAgentError(f"{destination} cannot be written: {error.strerror}") from None
-    if output is None:
-        note = {"adocd": __version__, "sources": _digest(sources()), "rocksdb": str(library.path)}
-        (kept / _NOTE).write_text(json.dumps(note), encoding="utf-8")
     return destination
 
 
 def _linker_finds() -> Path:
-    listed = subprocess.run(["/sbin/ldconfig", "-p"], capture_output=True, text=True, check=False).stdout
+    try:
+        listed = subprocess.run(["/sbin/ldconfig", "-p"], capture_output=True, text=True, check=False).stdout
+    except OSError as error:
+        raise NativeAgentError(f"/sbin/ldconfig does not run ({error.strerror}); use --rocksdb") from None
     for line in listed.splitlines():
         name, _, path = line.partition(" => ")
         if name.strip().startswith("librocksdb.so."):

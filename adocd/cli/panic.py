@@ -7,6 +7,7 @@ from pathlib import Path
 from adocd.targets.agent import Agent
 from adocd.targets.base import Database
 from adocd.targets.errors import TargetError
+from adocd.targets.names import named
 from adocd.targets.run_dir import agent_sockets
 
 
@@ -28,9 +29,10 @@ async def restore_without_daemon(run_dir: Path, target: str | None) -> Restored:
 async def _restore_all_of(agent: Agent, name: str | None, result: Restored) -> None:
     try:
         await agent.info()
-        for database in await agent.databases():
-            if name is None or _is(database, name):
-                await _restore(agent, database, result)
+        databases = await agent.databases()
+        meant = databases if name is None else named(name, databases, lambda d: (d.id, d.path))
+        for database in meant:
+            await _restore(agent, database, result)
     except TargetError as error:
         if name is None:
             result.failed[str(agent.socket)] = str(error)
@@ -46,7 +48,3 @@ async def _restore(agent: Agent, database: Database, result: Restored) -> None:
         result.failed[database.id] = str(error)
     finally:
         await target.close()
-
-
-def _is(database: Database, name: str) -> bool:
-    return database.id.startswith(name) or database.path == name or database.path.endswith(f"/{name}")

@@ -48,6 +48,13 @@ def librocksdb_of(program: Path) -> Path | None:
     Raises CannotAttach for a program that a preloaded library cannot reach: statically linked to RocksDB or
     altogether, or one that gains privileges when it starts (ld.so(8), secure-execution mode).
     """
+    try:
+        return _librocksdb_of(program)
+    except OSError as error:
+        raise CannotAttach(f"{program} cannot be looked into: {error.strerror}") from None
+
+
+def _librocksdb_of(program: Path) -> Path | None:
     with program.open("rb") as file:
         if file.read(4) != b"\x7fELF":
             return None
@@ -97,6 +104,8 @@ def run(command: list[str], settings: AgentSettings) -> Ended:
     """Run the program to its end, passing signals on. Raises CannotAttach or native.NativeAgentError."""
     program = resolve(command[0])
     agent = native.find(native.rocksdb(librocksdb_of(program)))
+    if set(str(agent)) & set(" :"):  # what ld.so takes for the end of a name in LD_PRELOAD
+        raise CannotAttach(f"the agent's path {agent} has a space or a colon; set XDG_CACHE_HOME and build anew")
     directory = run_dir.run_dir()
     try:
         run_dir.ensure(directory)
@@ -121,8 +130,8 @@ def run(command: list[str], settings: AgentSettings) -> Ended:
 
 def _wait(child: subprocess.Popen[bytes]) -> int:
     def forward(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
-        # From a terminal, Ctrl-C reaches the whole process group; the child has it already.
-        if number == signal.SIGINT and os.isatty(0):
+        # From a terminal, Ctrl-C and Ctrl-\ reach the whole process group; the child has them already.
+        if number in (signal.SIGINT, signal.SIGQUIT) and _in_foreground():
             return
         child.send_signal(number)
 
@@ -132,3 +141,17 @@ def _wait(child: subprocess.Popen[bytes]) -> int:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def _in_foreground() -> bool:
+    """Whether a terminal's keys reach our process group."""
+    try:
+        terminal = os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY)
+    except OSError:
+        return False
+    try:
+        return os.tcgetpgrp(terminal) == os.getpgrp()
+    except OSError:
+        return False
+    finally:
+        os.close(terminal)

@@ -21,6 +21,8 @@ from adocd.targets.errors import TargetError
 _log = logging.getLogger(__name__)
 #: Between two starts of a web process that keeps dying.
 _RESTART_DELAY_S = 1.0
+#: How long the web process may take to end.
+_WEB_PATIENCE_S = 5.0
 
 
 class CannotServe(Exception):
@@ -34,6 +36,7 @@ class Serve:
     config: Config
     directory: Path
     policy: Policy | None
+    dry_run: bool
     sockets: tuple[Path, ...]
     port: int | None
 
@@ -42,19 +45,17 @@ def run(asked: Serve) -> None:
     """Serve until SIGINT or SIGTERM, then restore what was changed. Raises CannotServe."""
     try:
         run_dir.ensure(asked.directory)
-        web_listener = None if asked.port is None else server.listen_loopback(asked.port)
-        daemon_listener = server.listen_unix(run_dir.daemon_socket(asked.directory))
+        with contextlib.ExitStack() as stack:
+            web = None if asked.port is None else stack.enter_context(server.listen_loopback(asked.port))
+            daemon = stack.enter_context(server.daemon_socket(run_dir.daemon_socket(asked.directory)))
+            asyncio.run(_serve(asked, daemon, web))
     except OSError as error:
         raise CannotServe(
-            f"the run directory {asked.directory} cannot be used ({error.strerror}); "
+            f"the run directory {asked.directory} cannot be used ({error.strerror or error}); "
             "set ADOCD_RUN_DIR to one you may write, or run as root"
         ) from None
     except (server.AddressInUse, ValueError) as error:
         raise CannotServe(str(error)) from None
-    try:
-        asyncio.run(_serve(asked, daemon_listener, web_listener))
-    finally:
-        run_dir.daemon_socket(asked.directory).unlink(missing_ok=True)
 
 
 async def _serve(asked: Serve, daemon_listener: socket.socket, web_listener: socket.socket | None) -> None:
@@ -63,7 +64,7 @@ async def _serve(asked: Serve, daemon_listener: socket.socket, web_listener: soc
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     for path in asked.sockets:
         await _check(path)
-    fleet = make_fleet(asked.config, asked.directory, asked.policy, asked.sockets)
+    fleet = make_fleet(asked.config, asked.directory, asked.policy, dry_run=asked.dry_run, sockets=asked.sockets)
     discovery = asyncio.create_task(fleet.run(), name="discovery")
     try:
         async with server.serving(control.make_app(fleet), daemon_listener), _web(asked, web_listener):
@@ -101,22 +102,32 @@ async def _web(asked: Serve, listener: socket.socket | None) -> AsyncIterator[No
         keeper.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await keeper
-        listener.close()
 
 
 async def _keep_web(asked: Serve, listener: socket.socket) -> None:
-    command = [
+    while True:
+        try:
+            status = await _web_process(asked, listener)
+            _log.warning("the web process ended with status %d; starting it anew", status)
+        except OSError as error:
+            _log.warning("the web process cannot be started (%s); trying again", error)
+        await asyncio.sleep(_RESTART_DELAY_S)
+
+
+async def _web_process(asked: Serve, listener: socket.socket) -> int:
+    """Run the web process to its end; it ends by itself when our end of its standard input closes, however we die."""
+    process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "adocd.api.web",
         "--fd", str(listener.fileno()), "--daemon-socket", str(run_dir.daemon_socket(asked.directory)),
-    ]  # fmt: skip
-    while True:
-        process = await asyncio.create_subprocess_exec(*command, pass_fds=(listener.fileno(),))
+        pass_fds=(listener.fileno(),), stdin=asyncio.subprocess.PIPE, start_new_session=True,
+    )  # fmt: skip
+    try:
+        return await process.wait()
+    except asyncio.CancelledError:
+        process.terminate()
         try:
-            status = await process.wait()
-        except asyncio.CancelledError:
-            with contextlib.suppress(ProcessLookupError):
-                process.terminate()
+            await asyncio.wait_for(process.wait(), _WEB_PATIENCE_S)
+        except TimeoutError:
+            process.kill()
             await process.wait()
-            raise
-        _log.warning("the web process ended with status %d; starting it anew", status)
-        await asyncio.sleep(_RESTART_DELAY_S)
+        raise

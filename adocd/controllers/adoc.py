@@ -82,8 +82,8 @@ class Adoc(Controller):
         """Refuse a database whose threads knob is dead."""
         if self._parameters.tune_threads and sample.background_jobs is None:
             return (
-                "max_background_flushes or max_background_compactions is set, which makes max_background_jobs "
-                "dead; use adoc with tune_threads = false, or unset them in the database's options"
+                "max_background_jobs has no effect, because max_background_flushes or max_background_compactions is "
+                "set, or cannot be changed through this agent; set tune_threads to false, or unset those two"
             )
         return None
 

@@ -1,6 +1,7 @@
 """Carries plans out: one call in flight a target, read back, and the outcome in one word."""
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -8,7 +9,7 @@ from adocd.daemon.planner import Plan
 from adocd.daemon.records import Outcome
 from adocd.model.snapshot import Lease
 from adocd.targets.base import Change, StepResult, Target
-from adocd.targets.errors import TargetError
+from adocd.targets.errors import Closed, Refused, TargetError
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,21 +43,29 @@ class Actuator:
         self._since_s = self._clock()
         self._task = asyncio.create_task(self._send(target, lease, plan, done), name="actuator")
 
-    async def settled(self, timeout_s: float) -> bool:
-        """Wait until nothing is in flight, at most `timeout_s` seconds; whether that was reached."""
-        if self._task is None:
-            return True
-        finished, _ = await asyncio.wait({self._task}, timeout=timeout_s)
-        return bool(finished)
+    async def settle(self, timeout_s: float) -> None:
+        """Wait until nothing is in flight, at most `timeout_s` seconds."""
+        if self._task is not None:
+            await asyncio.wait({self._task}, timeout=timeout_s)
+
+    async def abandon(self) -> None:
+        """Stop waiting for the change in flight; the agent still finishes it."""
+        if self._task is not None:
+            self._task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._task
 
     async def _send(self, target: Target, lease: Lease, plan: Plan, done: Callable[[Result], None]) -> None:
+        outcome: Outcome = "failed"
+        detail: str | None = "the database was closed, or the daemon stopped, before the answer came"
         try:
             steps = await target.change(lease.holder, lease.epoch, plan.changes, plan.restore)
+            outcome, detail = judge(plan.changes, steps)
         except TargetError as error:
-            done(Result("failed", self._clock() - self._since_s, str(error)))
-            return
-        outcome, detail = judge(plan.changes, steps)
-        done(Result(outcome, self._clock() - self._since_s, detail))
+            refused = isinstance(error, Refused) and not isinstance(error, Closed)
+            outcome, detail = ("rejected" if refused else "failed"), str(error)
+        finally:
+            done(Result(outcome, self._clock() - self._since_s, detail))
 
 
 def judge(changes: tuple[Change, ...], steps: tuple[StepResult, ...]) -> tuple[Outcome, str | None]:

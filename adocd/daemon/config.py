@@ -5,7 +5,7 @@ import tomllib
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from adocd.controllers import registry
 from adocd.model.policy import Policy
@@ -62,6 +62,15 @@ class DaemonConfig(_Section):
         Field(ge=0, description="most that one database's memtables may take; 0: a quarter of the machine's memory"),
     ] = 0
     history_s: Annotated[float, Field(ge=10, le=86400, description="how long samples are kept in memory")] = 900.0
+
+    @model_validator(mode="after")
+    def _lease_outlives_ticks(self) -> "DaemonConfig":
+        if self.lease_ttl_s < 3 * self.tick_s:
+            raise ValueError(
+                f"lease_ttl_s ({self.lease_ttl_s:g}) must be at least three times tick_s ({self.tick_s:g}), "
+                "for the lease is renewed once a tick"
+            )
+        return self
 
 
 class Config(_Section):

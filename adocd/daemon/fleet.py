@@ -2,20 +2,24 @@
 
 import asyncio
 import contextlib
+import functools
 import logging
 from pathlib import Path
 
+from adocd.daemon import guards
 from adocd.daemon.config import Config
 from adocd.daemon.target_loop import LoopSettings, TargetLoop
 from adocd.model.policy import Policy
+from adocd.model.snapshot import Restore
 from adocd.targets.agent import Agent
-from adocd.targets.base import Info
 from adocd.targets.errors import Dead, TargetError, Unreachable
 from adocd.targets.run_dir import agent_sockets
 
 _log = logging.getLogger(__name__)
 #: A database that opens is followed within about this time.
 _DISCOVERY_PERIOD_S = 0.5
+#: A target that was closed for so long is forgotten, with its policy and decisions.
+_FORGET_AFTER_S = 3600.0
 
 
 class Fleet:
@@ -28,11 +32,14 @@ class Fleet:
         run_dir: Path,
         *,
         policy: Policy | None = None,
+        dry_run: bool = False,
         sockets: tuple[Path, ...] = (),
+        memory_budget_bytes: int,
     ) -> None:
         """Follow all agents in the run directory, or only those at `sockets`.
 
-        `policy` replaces the configuration's choice for every target: what `serve --policy` says.
+        `policy` replaces the configuration's choice for every target, `dry_run` makes every choice a dry run: what
+        `serve` says. `memory_budget_bytes` is for the memtables of all targets together.
         """
         self.loops: dict[str, TargetLoop] = {}
         #: What is wrong with a socket, by its path, in one sentence.
@@ -41,39 +48,77 @@ class Fleet:
         self._settings = settings
         self._run_dir = run_dir
         self._policy = policy
+        self._dry_run = dry_run
         self._sockets = sockets
-        self._agents: dict[Path, tuple[Agent, Info]] = {}
+        self._memory_budget_bytes = memory_budget_bytes
+        #: Why databases that open from now on are left alone; None when they are not.
+        self._paused: str | None = None
+        self._agents: dict[Path, Agent] = {}
+        self._looks: dict[Path, asyncio.Task[None]] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
+
+    @property
+    def holder(self) -> str:
+        """The name under which this daemon holds leases."""
+        return self._settings.holder
 
     async def run(self) -> None:
         """Look for agents and databases until cancelled."""
         while True:
             try:
                 await self.discover()
-            except OSError as error:
-                _log.warning("the run directory %s cannot be read: %s", self._run_dir, error)
+            except Exception:
+                _log.exception("looking for agents in %s failed; going on", self._run_dir)
             await asyncio.sleep(_DISCOVERY_PERIOD_S)
 
     async def discover(self) -> None:
-        """Look once; agents are asked side by side, so that a silent one does not delay the others."""
+        """Begin to look at every socket; one that is slow to answer delays no other."""
         sockets = list(self._sockets) or agent_sockets(self._run_dir)
         self.problems = {path: problem for path, problem in self.problems.items() if Path(path) in sockets}
-        await asyncio.gather(*(self._look_at(socket) for socket in sockets))
-        for socket in self._agents.keys() - set(sockets):
+        for socket in sockets:
+            if (look := self._looks.get(socket)) is None or look.done():
+                self._looks[socket] = asyncio.create_task(self._look_at(socket), name=f"look at {socket}")
+        for socket in (self._agents.keys() | self._looks.keys()) - set(sockets):
+            self._looks.pop(socket, None)
             await self._drop(socket)
+        self._forget_closed()
+
+    async def restore_all(self, why: str) -> tuple[dict[str, Restore], dict[str, str]]:
+        """Restore every target, and leave alone what opens later, until a policy is set.
+
+        Returns how far each restore is by target id, and why others could not be asked for by id or socket.
+        """
+        self._paused = why
+        restored: dict[str, Restore] = {}
+        failed = dict(self.problems)
+
+        async def restore(loop: TargetLoop) -> None:
+            try:
+                restored[loop.id] = await loop.restore(why)
+            except TargetError as error:
+                if loop.state != "closed":
+                    failed[loop.id] = str(error)
+
+        await asyncio.gather(*(restore(loop) for loop in self.loops.values()))
+        return restored, failed
 
     async def stop(self) -> None:
         """Stop every loop, restoring what it changed."""
-        for task in self._tasks.values():
+        ended = await asyncio.gather(*(loop.stop() for loop in self.loops.values()), return_exceptions=True)
+        for error in ended:
+            if isinstance(error, BaseException):
+                _log.error("a target could not be stopped cleanly, its lease will expire: %s", error)
+        tasks = [*self._tasks.values(), *self._looks.values()]
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*self._tasks.values(), return_exceptions=True)
-        await asyncio.gather(*(loop.stop() for loop in self.loops.values()))
+        await asyncio.gather(*tasks, return_exceptions=True)
         for socket in list(self._agents):
             await self._drop(socket)
 
     async def _look_at(self, socket: Path) -> None:
+        agent = self._agents.setdefault(socket, Agent(socket))
         try:
-            agent, info = await self._agent(socket)
+            info = await agent.info()  # each time: another process may have come under the same name
             for database in await agent.databases():
                 loop = self._loop(database.id, database.path)
                 if loop.state == "closed":
@@ -90,29 +135,36 @@ class Fleet:
                 _log.warning("%s", error)
             self.problems[str(socket)] = str(error)
 
-    async def _agent(self, socket: Path) -> tuple[Agent, Info]:
-        known = self._agents.get(socket)
-        if known is None:
-            agent = Agent(socket)
-            try:
-                known = (agent, await agent.info())
-            except BaseException:
-                await agent.close()
-                raise
-            self._agents[socket] = known
-        return known
-
     def _loop(self, target_id: str, path: str) -> TargetLoop:
         loop = self.loops.get(target_id)
         if loop is None:
             policy = self._config.policy_for(path) if self._policy is None else self._policy
-            loop = self.loops[target_id] = TargetLoop(target_id, path, policy, self._settings)
+            if self._dry_run:
+                policy = Policy(policy.controller, policy.parameters, dry_run=True)
+            budget = guards.memory_budget(
+                self._memory_budget_bytes, functools.partial(self._memtables_beside, target_id)
+            )
+            loop = TargetLoop(target_id, path, policy, self._settings, (guards.bounds, budget))
+            loop.paused = self._paused
+            self.loops[target_id] = loop
             self._tasks[target_id] = asyncio.create_task(loop.run(), name=f"target {target_id}")
         return loop
 
+    def _memtables_beside(self, target_id: str) -> int:
+        """Sum the worst case of all other targets' memtables, in bytes."""
+        others = (loop.sample for loop in self.loops.values() if loop.id != target_id)
+        return sum(guards.worst_case_bytes(sample) for sample in others if sample is not None)
+
+    def _forget_closed(self) -> None:
+        long_ago_s = self._settings.clock() - _FORGET_AFTER_S
+        for target_id, loop in list(self.loops.items()):
+            if loop.state == "closed" and loop.closed_since_s < long_ago_s:
+                self._tasks.pop(target_id).cancel()
+                del self.loops[target_id]
+
     async def _drop(self, socket: Path) -> None:
         if (known := self._agents.pop(socket, None)) is not None:
-            await known[0].close()
+            await known.close()
 
 
 def _remove_dead(socket: Path) -> None:

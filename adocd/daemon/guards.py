@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from adocd.model.decision import Setting
 from adocd.model.knob import FACTS, MIB, Knob
-from adocd.model.sample import ColumnFamilySample, Sample
+from adocd.model.sample import Sample
 
 #: A memtable smaller than this holds no writes worth counting; a column family that is not written costs nothing.
 _IDLE_MEMTABLE_BYTES = 64 * 1024
@@ -36,15 +36,14 @@ def bounds(settings: tuple[Setting, ...], sample: Sample) -> Verdict:  # noqa: A
     return Verdict(tuple(kept), tuple(notes))
 
 
-def memory_budget(budget_bytes: int) -> Guard:
-    """Keep write_buffer_size x max_write_buffer_number, over the column families that are written, in a budget.
+def memory_budget(budget_bytes: int, beside: Callable[[], int] = lambda: 0) -> Guard:
+    """Keep the worst case of all memtables within a budget; `beside` is that of the other targets, in bytes.
 
-    Only growth is refused: a database that is above the budget already may stay there or shrink. RocksDB counts
-    the same product as the worst case of a column family's memtables (options.h, db_write_buffer_size).
+    Only growth is refused: a database that is above the budget already may stay there or shrink.
     """
 
     def guard(settings: tuple[Setting, ...], sample: Sample) -> Verdict:
-        total = sum(_worst_bytes(cf) for cf in sample.column_families if cf.memtables_bytes > _IDLE_MEMTABLE_BYTES)
+        total = beside() + worst_case_bytes(sample)
         families = {cf.name: cf for cf in sample.column_families}
         kept, notes = [], []
         for setting in settings:
@@ -59,11 +58,24 @@ def memory_budget(budget_bytes: int) -> Guard:
                     f"{(total + growth) // MIB} MiB, the budget is {budget_bytes // MIB} MiB"
                 )
             else:
-                total += growth
+                total += max(0, growth)
                 kept.append(setting)
         return Verdict(tuple(kept), tuple(notes))
 
     return guard
+
+
+def worst_case_bytes(sample: Sample) -> int:
+    """Sum write_buffer_size x max_write_buffer_number over the column families that are written.
+
+    RocksDB counts the same product as the worst case of a column family's memtables (options.h,
+    db_write_buffer_size). Hundreds of idle column families would otherwise block every growth.
+    """
+    return sum(
+        cf.options.write_buffer_size_bytes * cf.options.max_write_buffer_number
+        for cf in sample.column_families
+        if cf.memtables_bytes > _IDLE_MEMTABLE_BYTES
+    )
 
 
 def check(guards: tuple[Guard, ...], settings: tuple[Setting, ...], sample: Sample) -> Verdict:
@@ -73,7 +85,3 @@ def check(guards: tuple[Guard, ...], settings: tuple[Setting, ...], sample: Samp
         verdict = guard(settings, sample)
         settings, notes = verdict.settings, notes + verdict.notes
     return Verdict(settings, notes)
-
-
-def _worst_bytes(cf: ColumnFamilySample) -> int:
-    return cf.options.write_buffer_size_bytes * cf.options.max_write_buffer_number

@@ -16,7 +16,7 @@ _PERIOD_TOLERANCE = 0.9
 
 
 class Session:
-    """State of one session: originals, probe, law, lease and the change in flight."""
+    """State of one session: originals, probes, law, lease and the change in flight."""
 
     def __init__(self, target: Target, detail: DatabaseDetail, policy: Policy, actuator: Actuator) -> None:
         self.target = target
@@ -26,6 +26,7 @@ class Session:
         self.touched = Touched()
         self.lease: Lease | None = None
         self.last_event: int | None = None
+        self._lease_lost = False
         self.take_policy(policy)
 
     @property
@@ -36,28 +37,35 @@ class Session:
     def take_policy(self, policy: Policy) -> None:
         """Begin with a fresh law; raises registry.PolicyError when the policy makes no sense."""
         self.controller: Controller = registry.create(policy)
-        self._last_step_s: float | None = None
+        self._window = StatisticsProbe()
+        self._window_began_s: float | None = None
 
-    def due(self, sample: Sample) -> bool:
-        """Whether the law's period has passed since it was last called; notes the call."""
-        last = self._last_step_s
-        if last is not None and sample.monotonic_s - last < self.controller.period_s * _PERIOD_TOLERANCE:
-            return False
-        self._last_step_s = sample.monotonic_s
-        return True
+    def window(self, snapshot: Snapshot) -> Sample | None:
+        """Measure the law's window: a sample since the law was last called, once its period has passed.
+
+        The loop may tick faster than the law's period; the law must still see all of its window.
+        """
+        began_s = self._window_began_s
+        if began_s is not None and snapshot.monotonic_s - began_s < self.controller.period_s * _PERIOD_TOLERANCE:
+            return None
+        self._window_began_s = snapshot.monotonic_s
+        return self._window.sample(snapshot)
 
     async def hold_lease(self, holder: str, ttl_s: float, snapshot: Snapshot) -> str | None:
         """Acquire or renew the lease; the sentence says why that was refused, None when it is ours.
 
-        What a lease before ours left changed is taken over, so that our restore plan leads back from it too.
+        What a lease before ours left changed is taken over, so that our restore plan leads back from it too; so
+        nothing is acquired while a change of that lease is still in flight.
         """
+        if self.lease is None and snapshot.change_in_flight:
+            return "a change made under an earlier lease is still in flight"
         epoch = None if self.lease is None else self.lease.epoch
         try:
             lease = await self.target.hold_lease(holder, ttl_s, epoch)
         except Closed:
             raise
         except Refused as error:
-            self.lease = None
+            self.lease, self._lease_lost = None, error.code == "lease_lost"
             return str(error)
         if lease.epoch != epoch:
             self.touched = differing_from(self.originals, snapshot.options)
@@ -66,12 +74,19 @@ class Session:
 
     async def release_lease(self) -> Restore | None:
         """Give the lease back, which makes the agent restore; None where none is held. Raises TargetError."""
-        lease, self.lease = self.lease, None
-        if lease is None:
+        if self.lease is None:
             return None
-        restore = await self.target.release_lease(lease.holder, lease.epoch)
-        self.touched = Touched()
+        restore = await self.target.release_lease(self.lease.holder, self.lease.epoch)
+        self.lease, self.touched = None, Touched()
         return restore
+
+    def notice_revoked(self, snapshot: Snapshot) -> bool:
+        """Whether an operator took the lease away, before this snapshot or since our last renewal."""
+        ours, self._lease_lost = self.lease is not None or self._lease_lost, False
+        if not ours or all(event.kind != "lease_revoked" for event in snapshot.events):
+            return False
+        self.lease, self.touched = None, Touched()
+        return True
 
     def knows(self, snapshot: Snapshot) -> bool:
         """Whether the originals held are those of the database in the snapshot."""

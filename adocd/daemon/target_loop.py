@@ -16,7 +16,7 @@ from adocd.daemon.session import Session
 from adocd.model.decision import Decision
 from adocd.model.policy import Policy
 from adocd.model.sample import Sample
-from adocd.model.snapshot import Restore, Snapshot
+from adocd.model.snapshot import OptionValues, Restore, Snapshot
 from adocd.targets.base import Info, Target
 from adocd.targets.errors import Closed, Silent, TargetError, Unreachable
 
@@ -41,8 +41,8 @@ class LoopSettings:
     holder: str
     tick_s: float
     lease_ttl_s: float
+    #: How many samples are kept.
     history: int
-    guards: tuple[guards.Guard, ...]
     clock: Callable[[], float]
     wall_clock: Callable[[], float]
 
@@ -54,23 +54,33 @@ class TargetLoop:
     the daemon's surfaces to read.
     """
 
-    def __init__(self, target_id: str, path: str, policy: Policy, settings: LoopSettings) -> None:
+    def __init__(
+        self, target_id: str, path: str, policy: Policy, settings: LoopSettings, safety: tuple[guards.Guard, ...]
+    ) -> None:
         registry.create(policy)
         self.id = target_id
         self.path = path
         self.policy = policy
         self.state: State = "closed"
         self.sentence = "not sampled yet"
+        #: Why nothing is changed until a policy is set; None when it may be.
         self.paused: str | None = None
         self.info: Info | None = None
         self.session: Session | None = None
         self.snapshot: Snapshot | None = None
+        #: The last sample; `samples` keeps the ones before without options and events, for those are large.
+        self.sample: Sample | None = None
         self.samples: deque[Sample] = deque(maxlen=settings.history)
         self.decisions = DecisionLog(path, settings.wall_clock)
+        self.closed_since_s = settings.clock()
         self._settings = settings
+        self._safety = safety
         self._target: Target | None = None
         self._silent_since_s: float | None = None
         self._attached = asyncio.Event()
+        #: A cycle, and what an operator asks for, never overlap.
+        self._turn = asyncio.Lock()
+        self._stopped = False
 
     # -- what the fleet and operators ask for
 
@@ -80,13 +90,10 @@ class TargetLoop:
         self.session, self._silent_since_s = None, None
         self._attached.set()
 
-    def set_policy(self, policy: Policy) -> None:
+    async def set_policy(self, policy: Policy) -> None:
         """Take a new policy from the next tick on; raises registry.PolicyError when it makes no sense."""
-        if self.session is not None:
-            self.session.take_policy(policy)
-        else:
-            registry.create(policy)
-        self.policy, self.paused = policy, None
+        async with self._turn:
+            self._take_policy(policy)
 
     async def restore(self, why: str) -> Restore:
         """Let the agent restore the originals, whoever holds the lease, and change nothing until a policy is set.
@@ -94,53 +101,70 @@ class TargetLoop:
         Returns how far the restore is. Raises TargetError, also when the database is closed.
         """
         self.paused = why
-        if self.session is None:
-            raise Unreachable(f"{self.path} is closed: there is nothing to restore")
-        if (restore := await self.session.release_lease()) is not None:
-            return restore
-        return await self.session.target.revoke_lease()
+        async with self._turn:
+            if self._target is None:
+                raise Unreachable(f"{self.path} is closed: there is nothing to restore")
+            if self.session is not None:
+                self.session.lease = None
+            return await self._target.revoke_lease()
 
     async def stop(self) -> None:
         """End cleanly: wait for a change in flight, restore the originals and see it happen."""
-        if self.session is not None:
-            await self.session.actuator.settled(_STOP_PATIENCE_S)
-            if await self._release_quietly(self.session) is not None:
-                await self._see_restored(self.session.target)
-        if self._target is not None:
-            await self._target.close()
+        self._stopped = True
+        async with self._turn:
+            if self.session is not None:
+                await self.session.actuator.settle(_STOP_PATIENCE_S)
+                if await self._release_quietly(self.session) is not None:
+                    await self._see_restored(self.session.target)
+            if self._target is not None:
+                await self._let_go(self._target)
 
     async def run(self) -> None:
         """Tick for as long as the daemon runs; while the database is closed, wait to be attached."""
-        while True:
+        while not self._stopped:
             await self._attached.wait()
             began_s = self._settings.clock()
-            self.sentence = await self._tick_and_survive()
+            sentence = await self._tick_and_survive()
+            _log.debug("%s: %s", self.path, sentence)
+            self.sentence = sentence
             await asyncio.sleep(max(0.0, began_s + self._settings.tick_s - self._settings.clock()))
 
     # -- one cycle
 
     async def tick(self) -> str:
         """Do one cycle; the sentence says what was seen and done."""
-        if self._target is None:
-            return "the database is closed"
-        try:
-            return await self._cycle(self._target)
-        except Silent:
-            return self._now_silent()
-        except (Closed, Unreachable):
-            return await self._now_closed(self._target)
+        async with self._turn:
+            if self._target is None or self._stopped:
+                return "the database is closed"
+            try:
+                return await self._cycle(self._target)
+            except Silent:
+                return self._now_silent()
+            except (Closed, Unreachable):
+                _log.info("%s: the database was closed", self.path)
+                await self._let_go(self._target)
+                return "the database was closed"
 
     async def _tick_and_survive(self) -> str:
         """Whatever a law or an agent does wrong harms its own target only, and the loop goes on."""
         try:
             return await self.tick()
         except TargetError as error:
+            if self.sentence != str(error):
+                _log.warning("%s: %s", self.path, error)
             return str(error)
         except Exception:
             failed = self.policy.controller
             _log.exception("%s: %s failed; the policy falls back to %s", self.path, failed, registry.DEFAULT)
-            self.set_policy(Policy(registry.DEFAULT))
+            self._take_policy(Policy(registry.DEFAULT))
             return f"{failed} failed, see the daemon's log; the policy is now {registry.DEFAULT}"
+
+    def _take_policy(self, policy: Policy) -> None:
+        if self.session is not None:
+            self.session.take_policy(policy)
+        else:
+            registry.create(policy)
+        self.policy, self.paused = policy, None
 
     async def _cycle(self, target: Target) -> str:
         snapshot = await target.snapshot(None if self.session is None else self.session.last_event)
@@ -148,11 +172,14 @@ class TargetLoop:
         session = await self._session_of(target, snapshot)
         session.last_event = snapshot.last_event
         self.snapshot = snapshot
-        self._notice_revoked(session, snapshot)
+        if session.notice_revoked(snapshot):
+            self.paused = "an operator revoked the lease and restored the originals; set a policy to go on"
+            _log.warning("%s: %s", self.path, self.paused)
         sample = session.probe.sample(snapshot)
         if sample is None:
             return "measuring"
-        self.samples.append(sample)
+        self.sample = sample
+        self.samples.append(replace(sample, options=OptionValues(), events=()))
         if self.paused is not None:
             return f"paused: {self.paused}"
         return await self._control(session, sample, snapshot)
@@ -171,15 +198,16 @@ class TargetLoop:
                 return refused
         if (in_flight_s := session.actuator.in_flight_s) is not None:
             return f"a change has been in flight for {in_flight_s:.1f} s"
-        decision = controller.step(sample) if session.due(sample) else None
+        if self._release_brake(session, sample):
+            return f"{_BRAKE_RELEASE.rule}: {_BRAKE_RELEASE.signal}"
+        window = session.window(snapshot)
+        decision = None if window is None else controller.step(window)
         if decision is not None:
             return self._carry_out(session, decision, sample)
-        if session.lease is not None:
-            self._release_brake(session, sample)
         return f"{controller.name}: {_seen(sample)}"
 
     def _carry_out(self, session: Session, decision: Decision, sample: Sample) -> str:
-        verdict = guards.check(self._settings.guards, decision.settings, sample)
+        verdict = guards.check(self._safety, decision.settings, sample)
         if session.lease is None:
             self._record(session, replace(decision, settings=verdict.settings), sample, verdict.notes, "dry-run")
             return f"dry run: {decision.rule} would set {settings_in_words(verdict.settings)}: {decision.signal}"
@@ -194,10 +222,12 @@ class TargetLoop:
         self._send(session, plan, self._record(session, decision, sample, verdict.notes, "in-flight"))
         return f"{decision.rule}: setting {settings_in_words(decision.settings)}: {decision.signal}"
 
-    def _release_brake(self, session: Session, sample: Sample) -> None:
+    def _release_brake(self, session: Session, sample: Sample) -> bool:
         plan = planner.release_brake(sample, session.originals, session.touched)
-        if plan.changes:
-            self._send(session, plan, self._record(session, _BRAKE_RELEASE, sample, (), "in-flight"))
+        if session.lease is None or not plan.changes:
+            return False
+        self._send(session, plan, self._record(session, _BRAKE_RELEASE, sample, (), "in-flight"))
+        return True
 
     def _send(self, session: Session, plan: planner.Plan, record: DecisionRecord) -> None:
         if session.lease is None:
@@ -228,16 +258,12 @@ class TargetLoop:
         if session is not None and session.detail.session == detail.session:
             session.detail = detail
         else:
+            if session is not None:
+                await session.actuator.abandon()
             session = Session(target, detail, self.policy, Actuator(self._settings.clock))
+            session.window(snapshot)  # it begins here
         self.session = session
         return session
-
-    def _notice_revoked(self, session: Session, snapshot: Snapshot) -> None:
-        if session.lease is None or all(event.kind != "lease_revoked" for event in snapshot.events):
-            return
-        session.lease = None
-        self.paused = "an operator revoked the lease and restored the originals; set a policy to go on"
-        _log.warning("%s: %s", self.path, self.paused)
 
     async def _release_quietly(self, session: Session) -> Restore | None:
         try:
@@ -266,12 +292,15 @@ class TargetLoop:
         stall = "" if self.info is None or self.info.capabilities.responds_during_stall else ", possibly stalled"
         return f"the agent has been silent for {now_s - self._silent_since_s:.0f} s{stall}"
 
-    async def _now_closed(self, target: Target) -> str:
+    async def _let_go(self, target: Target) -> None:
         await target.close()
-        _log.info("%s: the database was closed", self.path)
+        if self.session is not None:
+            await self.session.actuator.abandon()
         self._target, self.session, self.state = None, None, "closed"
+        self.snapshot, self.sample = None, None
+        self.samples.clear()
+        self.closed_since_s = self._settings.clock()
         self._attached.clear()
-        return "the database was closed"
 
 
 def _seen(sample: Sample) -> str:

@@ -15,29 +15,23 @@ class Knob(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class KnobFacts:
-    """What every surface says about a knob."""
+    """A knob's unit, and the bounds that no policy can leave."""
 
     unit: str
     minimum: int
     maximum: int
-    per_column_family: bool
-    options: tuple[str, ...]
 
 
-#: Bounds that no policy can leave. The batch's are wider than the paper's 64 to 512 MiB, for small databases.
+#: The batch's bounds are wider than the paper's 64 to 512 MiB, for small databases.
 FACTS = {
     Knob.BATCH_SIZE: KnobFacts(
         unit="bytes",
         minimum=1 * MIB,
         maximum=4096 * MIB,
-        per_column_family=True,
-        options=("write_buffer_size", "target_file_size_base", "max_bytes_for_level_base"),
     ),
     Knob.BACKGROUND_JOBS: KnobFacts(
         unit="jobs",
         minimum=1,
         maximum=128,
-        per_column_family=False,
-        options=("max_background_jobs",),
     ),
 }

@@ -17,13 +17,23 @@ from adocd.targets.errors import Dead, NotAnAgent, Silent, Unreachable
 
 #: A snapshot of a thousand column families is a few MiB; anything beyond this is no agent.
 _MAX_BODY_BYTES = 64 << 20
+#: What may be sent twice without harm (RFC 9110, 9.2.2); a change may not.
+_IDEMPOTENT = ("GET", "PUT", "DELETE")
+
+
+class _Broken(Exception):
+    """The connection ended; `answered` says whether a part of the answer had come."""
+
+    def __init__(self, *, answered: bool) -> None:
+        super().__init__()
+        self.answered = answered
 
 
 class UnixHttpConnection:
     """One kept-alive connection; requests on it are made one at a time.
 
-    A connection that breaks is opened anew at the next request. A request is repeated once, and only when the
-    server had closed an idle connection before it saw anything of it.
+    A connection that broke is opened anew at the next request. An idempotent request is repeated once, when the
+    server closed a kept-alive connection before a byte of the answer came. After `close` every request is refused.
     """
 
     def __init__(self, socket: Path) -> None:
@@ -31,6 +41,7 @@ class UnixHttpConnection:
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
         self._http = h11.Connection(h11.CLIENT)
         self._turn = asyncio.Lock()
+        self._closed = False
 
     async def request(
         self,
@@ -43,8 +54,8 @@ class UnixHttpConnection:
     ) -> tuple[int, bytes]:
         """Send a request and read the whole answer: its status and body.
 
-        Raises Unreachable when nothing listens or the connection breaks, Silent when no complete answer came
-        within `timeout_s` seconds, NotAnAgent when what came is not HTTP.
+        Raises Unreachable when nothing listens or the connection breaks, Silent when no complete answer came within
+        `timeout_s` seconds, NotAnAgent when what came is not HTTP.
         """
         if query:
             path = f"{path}?{urlencode(query)}"
@@ -53,43 +64,54 @@ class UnixHttpConnection:
             try:
                 async with asyncio.timeout(timeout_s):
                     return await self._exchange(method, path, content)
-            except TimeoutError:
-                await self.close()
-                raise Silent(f"{self._socket} did not answer {method} {path} within {timeout_s} s") from None
-            except h11.RemoteProtocolError as error:
-                await self.close()
-                raise NotAnAgent(f"{self._socket} does not speak HTTP ({error}), so it is no agent") from None
-            except asyncio.IncompleteReadError:
-                await self.close()
-                raise Unreachable(f"{self._socket} closed the connection before it had answered") from None
-            except ConnectionRefusedError:
-                await self.close()
-                raise Dead(f"nobody listens at {self._socket} any more: its process has ended") from None
-            except OSError as error:
-                await self.close()
-                raise Unreachable(f"nothing answers at {self._socket}: {error.strerror or error}") from None
-            except BaseException:
-                await self.close()
+            except BaseException as error:
+                self._drop()
+                if (said := self._in_words(error, f"{method} {path}", timeout_s)) is not None:
+                    raise said from None
                 raise
 
     async def close(self) -> None:
-        """Close the connection, if there is one."""
+        """Close the connection for good; a request under way ends as Unreachable."""
+        self._closed = True
+        self._drop()
+
+    def _in_words(self, error: BaseException, request: str, timeout_s: float | None) -> Exception | None:
+        if isinstance(error, TimeoutError):
+            return Silent(f"{self._socket} did not answer {request} within {timeout_s} s")
+        if isinstance(error, h11.RemoteProtocolError):
+            return NotAnAgent(f"{self._socket} does not speak HTTP ({error}), so it is no agent")
+        if isinstance(error, _Broken):
+            return Unreachable(f"{self._socket} closed the connection before it had answered {request}")
+        if isinstance(error, ConnectionRefusedError):
+            return Dead(f"nobody listens at {self._socket} any more: its process has ended")
+        if isinstance(error, OSError):
+            return Unreachable(f"nothing answers at {self._socket}: {error.strerror or error}")
+        return None
+
+    def _drop(self) -> None:
         if self._streams is not None:
             _, writer = self._streams
             self._streams = None
             writer.close()
 
     async def _exchange(self, method: str, path: str, content: bytes) -> tuple[int, bytes]:
+        if self._streams is not None and (self._streams[0].at_eof() or self._streams[1].is_closing()):
+            self._drop()
         reused = self._streams is not None
         try:
             return await self._send_and_receive(method, path, content)
-        except (ConnectionError, asyncio.IncompleteReadError):
-            if not reused:
+        except (ConnectionResetError, BrokenPipeError):
+            if not reused or method not in _IDEMPOTENT:
                 raise
-            await self.close()
+        except _Broken as broken:
+            if not reused or method not in _IDEMPOTENT or broken.answered:
+                raise
+        self._drop()
         return await self._send_and_receive(method, path, content)
 
     async def _send_and_receive(self, method: str, path: str, content: bytes) -> tuple[int, bytes]:
+        if self._closed:
+            raise _Broken(answered=False)
         if self._streams is None:
             self._streams = await asyncio.open_unix_connection(self._socket)
             self._http = h11.Connection(h11.CLIENT)
@@ -106,15 +128,15 @@ class UnixHttpConnection:
         return self._http.send(event) or b""
 
     async def _receive(self, reader: asyncio.StreamReader) -> tuple[int, bytes]:
-        status, answered = 0, False
+        status, received = 0, False
         body = bytearray()
         while True:
             event = self._http.next_event()
             if event is h11.NEED_DATA:
                 data = await reader.read(65536)
-                if not data and not answered:
-                    raise asyncio.IncompleteReadError(b"", None)
-                answered = True
+                if not data and (status != 0 or not received):
+                    raise _Broken(answered=received)
+                received = True
                 self._http.receive_data(data)
             elif isinstance(event, h11.Response):
                 status = event.status_code
@@ -125,9 +147,9 @@ class UnixHttpConnection:
             elif isinstance(event, h11.EndOfMessage):
                 break
             elif isinstance(event, h11.ConnectionClosed):
-                raise asyncio.IncompleteReadError(bytes(body), None)
+                raise _Broken(answered=received)
         if self._http.our_state is h11.DONE and self._http.their_state is h11.DONE:
             self._http.start_next_cycle()
         else:
-            await self.close()
+            self._drop()
         return status, bytes(body)

@@ -15,6 +15,7 @@ from adocd.daemon.config import Config
 from adocd.daemon.fleet import Fleet
 from adocd.model.policy import Policy
 from adocd.targets.http import UnixHttpConnection
+from tests.builders import GIB
 from tests.daemon.harness import loop_settings, until
 from tests.support.fake_agent import FakeAgent
 from tests.support.fake_database import FakeDatabase
@@ -57,20 +58,21 @@ def with_service(tmp_path: Path, database: FakeDatabase, body: Callable[[Service
     """Run the body against a daemon that controls the database, whose policy is `fixed` at first."""
 
     async def run() -> None:
-        fleet = Fleet(Config(), loop_settings(), tmp_path, policy=Policy("fixed"))
+        fleet = Fleet(Config(), loop_settings(), tmp_path, policy=Policy("fixed"), memory_budget_bytes=GIB)
         path = tmp_path / "daemon.sock"
         discovery = asyncio.create_task(fleet.run())
         tcp = server.listen_loopback(0)
         upstream = web.Upstream(path)
         with FakeAgent(tmp_path, [database]) as agent:
             try:
-                async with (
-                    server.serving(control.make_app(fleet), server.listen_unix(path)),
-                    server.serving(web.make_app(upstream), tcp),
-                ):
-                    await until(lambda: any(loop.samples for loop in fleet.loops.values()), "a sample")
-                    await body(Service(agent, database, fleet, path, _port(tcp)))
-                    await upstream.close()
+                with server.daemon_socket(path) as listener:
+                    async with (
+                        server.serving(control.make_app(fleet), listener),
+                        server.serving(web.make_app(upstream), tcp),
+                    ):
+                        await until(lambda: any(loop.samples for loop in fleet.loops.values()), "a sample")
+                        await body(Service(agent, database, fleet, path, _port(tcp)))
+                        await upstream.close()
             finally:
                 discovery.cancel()
                 await asyncio.gather(discovery, return_exceptions=True)

@@ -106,19 +106,37 @@ def test_a_law_that_cannot_work_is_refused_with_the_reason(tmp_path: Path) -> No
     async def body(service: Service) -> None:
         status, problem = await service.call("PUT", f"{service.target}/policy", {"controller": "adoc"})
         assert status == 409
-        assert "makes max_background_jobs dead" in problem["detail"]
+        assert "max_background_jobs has no effect" in problem["detail"]
+
+    with_service(tmp_path, database, body)
+
+
+def test_a_database_that_another_daemon_holds_is_not_taken(tmp_path: Path) -> None:
+    database = overflowing(tmp_path / "db")
+    database.keeper.hold("adocd@elsewhere:1", 60, None)
+
+    async def body(service: Service) -> None:
+        status, problem = await service.call("PUT", f"{service.target}/policy", {"controller": "adoc"})
+        assert status == 409
+        assert "is held by adocd@elsewhere:1; stop that one first" in problem["detail"]
+        status, _ = await service.call("PUT", f"{service.target}/policy", {"controller": "adoc", "dry_run": True})
+        assert status == 200
 
     with_service(tmp_path, database, body)
 
 
 def test_two_daemons_in_one_run_directory(tmp_path: Path) -> None:
-    first = server.listen_unix(tmp_path / "daemon.sock")
-    with pytest.raises(server.AddressInUse, match="another adocd serves at"):
-        server.listen_unix(tmp_path / "daemon.sock")
-    first.close()
-    server.listen_unix(tmp_path / "daemon.sock").close()
+    path = tmp_path / "daemon.sock"
+    with server.daemon_socket(path):
+        with pytest.raises(server.AddressInUse, match="another adocd serves at"), server.daemon_socket(path):
+            pass
+        assert path.exists()
+    assert not path.exists()
+    path.touch()  # left behind by a daemon that was killed
+    with server.daemon_socket(path):
+        assert path.is_socket()
 
 
 def test_the_daemons_socket_is_closed_to_others(tmp_path: Path) -> None:
-    server.listen_unix(tmp_path / "daemon.sock").close()
-    assert (tmp_path / "daemon.sock").stat().st_mode & 0o777 == 0o660
+    with server.daemon_socket(tmp_path / "daemon.sock"):
+        assert (tmp_path / "daemon.sock").stat().st_mode & 0o777 == 0o660

@@ -34,7 +34,15 @@ def test_it_changes_nothing(tmp_path: Path, method: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("host", "status"), [("localhost", 200), ("127.0.0.1:80", 200), ("evil.example", 400), ("", 400)]
+    ("host", "status"),
+    [
+        ("localhost", 200),
+        ("127.0.0.1:80", 200),
+        ("evil.example", 400),
+        ("evil.example:localhost", 400),
+        ("localhost:evil", 400),
+        ("", 400),
+    ],
 )
 def test_host_is_checked(tmp_path: Path, host: str, status: int) -> None:
     """Otherwise a page of somebody else could read it through its visitor's browser (DNS rebinding)."""
@@ -59,6 +67,15 @@ def test_metrics_can_be_parsed_and_agree_with_the_sample(tmp_path: Path) -> None
         assert families["adocd_immutable_memtables"].samples[0].value == 2
 
     with_service(tmp_path, database, body)
+
+
+def test_head_and_strange_paths(tmp_path: Path) -> None:
+    async def body(service: Service) -> None:
+        assert (await service.tcp("HEAD", "/healthz"))[0] == 200
+        assert (await service.tcp("GET", "/v1/targets/a%20b"))[0] == 404
+        assert (await service.tcp("GET", "/v1/targets/%C3%A9"))[0] == 404
+
+    with_service(tmp_path, overflowing(tmp_path / "db"), body)
 
 
 def test_without_a_daemon_it_says_so(tmp_path: Path) -> None:

@@ -60,6 +60,7 @@ def test_serve_refuses_a_run_directory_it_cannot_make(run_dir: Path) -> None:
     [
         (("--policy", "adco"), "there is no controller 'adco'; there are adoc, fixed"),
         (("--policy", "adoc", "--set", "threads=2"), "adoc has no parameter 'threads'; it has tune_threads"),
+        (("--set", "threads_max=2"), "--set needs --policy"),
         (("--config", "/nonexistent.toml"), "/nonexistent.toml cannot be read: No such file or directory"),
     ],
 )
@@ -82,6 +83,24 @@ def test_serve_on_tcp_outlives_its_web_process(run_dir: Path) -> None:
         subprocess.run(["pkill", "-KILL", "-P", str(daemon.pid), "-f", "adocd.api.web"], check=True)
         eventually(lambda: "starting it anew" in log_of(run_dir), within_s=10, what="it is noticed")
         eventually(healthy, within_s=20, what="the web process answers again")
+
+
+def test_the_web_process_ends_with_a_daemon_that_was_killed(run_dir: Path) -> None:
+    """Otherwise it would keep the port, and the next daemon could not have it."""
+    with serving(run_dir, "--port", "0") as daemon:
+        port = eventually(lambda: _port(run_dir), within_s=10, what="the port is logged")
+        eventually(lambda: _connects(port), within_s=20, what="the port is served")
+        daemon.kill()
+        daemon.wait()
+        eventually(lambda: not _connects(port), within_s=10, what="the port is free")
+
+
+def _connects(port: str) -> bool:
+    try:
+        socket.create_connection(("127.0.0.1", int(port)), timeout=1).close()
+    except OSError:
+        return False
+    return True
 
 
 def _port(run_dir: Path) -> str:

@@ -15,6 +15,7 @@ from tests.builders import GIB
 from tests.support.fake_agent import FakeAgent
 from tests.support.fake_database import FakeDatabase
 
+SAFETY = (guards.bounds, guards.memory_budget(GIB))
 #: The agent renews its cached snapshot only when it is older than 50 ms.
 FRESH_S = 0.06
 
@@ -25,7 +26,6 @@ def loop_settings(**members: object) -> LoopSettings:
         "tick_s": 0.1,
         "lease_ttl_s": 5.0,
         "history": 100,
-        "guards": (guards.bounds, guards.memory_budget(GIB)),
         "clock": time.monotonic,
         "wall_clock": time.time,
     }
@@ -53,7 +53,7 @@ class Scene:
         client = Agent(self.agent.socket_path)
         info = await client.info()
         (database,) = await client.databases()
-        loop = TargetLoop(database.id, database.path, policy, settings or loop_settings())
+        loop = TargetLoop(database.id, database.path, policy, settings or loop_settings(), SAFETY)
         loop.attach(client.target(database), info)
         self._loops.append(loop)
         await client.close()

@@ -50,6 +50,10 @@ def test_the_first_target_that_matches_counts(tmp_path: Path) -> None:
         ),
         ("[demon]\n", "demon: there is no such key; there are daemon, policy, targets"),
         ("[daemon]\ntick_s = 0", "daemon.tick_s: Input should be greater than or equal to 0.05 (it is 0)"),
+        (
+            "[daemon]\ntick_s = 5\nlease_ttl_s = 10",
+            "daemon: lease_ttl_s (10) must be at least three times tick_s (5), for the lease is renewed once a tick",
+        ),
         ("[daemon]\ntick_s = 'fast'", "daemon.tick_s: Input should be a valid number"),
         (
             "[policy]\ncontroller = 'adco'",

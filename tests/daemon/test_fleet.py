@@ -8,9 +8,11 @@ import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+from adocd.daemon import guards
 from adocd.daemon.config import Config
 from adocd.daemon.fleet import Fleet
 from adocd.model.policy import Policy
+from tests.builders import GIB
 from tests.daemon.harness import loop_settings, overflowing, until
 from tests.support.fake_agent import FakeAgent
 from tests.support.fake_database import FakeDatabase
@@ -20,7 +22,7 @@ def with_fleet(run_dir: Path, body: Callable[[Fleet], Awaitable[None]], policy: 
     """Run the body beside a fleet that looks for agents."""
 
     async def run() -> None:
-        fleet = Fleet(Config(), loop_settings(), run_dir, policy=Policy(policy))
+        fleet = Fleet(Config(), loop_settings(), run_dir, policy=Policy(policy), memory_budget_bytes=GIB)
         discovery = asyncio.create_task(fleet.run())
         try:
             await body(fleet)
@@ -55,7 +57,7 @@ def test_a_program_started_again_is_followed_within_two_seconds_with_its_policy(
         with FakeAgent(tmp_path, [overflowing(tmp_path / "db")], pid=1):
             await until(lambda: states(fleet) == {"db": "attached"}, "attached")
             (loop,) = fleet.loops.values()
-            loop.set_policy(Policy("adoc", dry_run=True))
+            await loop.set_policy(Policy("adoc", dry_run=True))
         await until(lambda: states(fleet) == {"db": "closed"}, "closed")
         with FakeAgent(tmp_path, [overflowing(tmp_path / "db")], pid=2):
             began_s = time.monotonic()
@@ -105,3 +107,60 @@ def test_stopping_restores_every_target(tmp_path: Path) -> None:
     with FakeAgent(tmp_path, databases):
         with_fleet(tmp_path, body, "adoc")
         assert batches() == {str(64 << 20)}
+
+
+def test_panic_pauses_what_is_there_and_what_comes(tmp_path: Path) -> None:
+    async def body(fleet: Fleet) -> None:
+        with FakeAgent(tmp_path, [overflowing(tmp_path / "a")], pid=1) as agent:
+            await until(lambda: any(loop.session and loop.session.lease for loop in fleet.loops.values()), "control")
+            restored, failed = await fleet.restore_all("panic")
+            assert (len(restored), failed) == (1, {})
+            agent.add(overflowing(tmp_path / "b"))
+            await until(lambda: states(fleet).get("b") == "attached", "another database opens")
+            await until(
+                lambda: all(loop.sentence == "paused: panic" for loop in fleet.loops.values()), "both are paused"
+            )
+
+    with_fleet(tmp_path, body, "adoc")
+
+
+def test_an_agent_that_hangs_delays_no_other(tmp_path: Path) -> None:
+    async def body(fleet: Fleet) -> None:
+        with FakeAgent(tmp_path, [FakeDatabase(tmp_path / "slow")], pid=1) as slow:
+            slow.hang()
+            await asyncio.sleep(0.6)  # longer than the discovery's period: it is being looked at
+            with FakeAgent(tmp_path, [FakeDatabase(tmp_path / "quick")], pid=2):
+                await until(lambda: states(fleet).get("quick") == "attached", "the other is attached", timeout_s=1.5)
+            slow.resume()
+
+    with_fleet(tmp_path, body)
+
+
+def test_the_memory_budget_is_for_all_targets_together(tmp_path: Path) -> None:
+    """Two databases of 2 x 64 MiB each in a budget of 320 MiB: one may grow to 2 x 128 MiB, not both."""
+    databases = [overflowing(tmp_path / "a"), overflowing(tmp_path / "b")]
+    for database in databases:
+        database.measurements.column_families["default"]["rocksdb.cur-size-all-mem-tables"] = 32 << 20
+
+    async def run() -> None:
+        fleet = Fleet(
+            Config(), loop_settings(), tmp_path, policy=Policy("adoc", dry_run=True), memory_budget_bytes=320 << 20
+        )
+        discovery = asyncio.create_task(fleet.run())
+        with FakeAgent(tmp_path, databases):
+            await until(
+                lambda: len(fleet.loops) == 2 and all(loop.decisions.count > 1 for loop in fleet.loops.values()),
+                "decisions on both",
+            )
+            assert all(
+                guards.worst_case_bytes(loop.sample) == 128 << 20 for loop in fleet.loops.values() if loop.sample
+            )
+            for loop in fleet.loops.values():
+                assert loop.decisions.last is not None
+                assert "memory budget: 128 MiB for default would take the memtables to 384 MiB" in str(
+                    loop.decisions.last.guards
+                )
+            discovery.cancel()
+            await fleet.stop()
+
+    asyncio.run(run())

@@ -26,7 +26,8 @@ def db_bench(run_dir: Path, *flags: str) -> Iterator[subprocess.Popen[bytes]]:
     """
     arguments = [
         "--benchmarks=fillrandom", f"--db={run_dir / 'db'}", "--value_size=1000", "--compression_type=none",
-        "--num=100000000", "--duration=60", f"--write_buffer_size={MIB}", "--benchmark_write_rate_limit=20000000", *flags,
+        "--num=100000000", "--duration=60", f"--write_buffer_size={MIB}", "--benchmark_write_rate_limit=20000000",
+        *flags,
     ]  # fmt: skip
     process = subprocess.Popen(
         [str(BIN / "adocd"), "exec", "--", "db_bench", *arguments],

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from adocd.targets.agent import Agent
+from adocd.targets.base import ColumnFamilyChange, RestoreStep
 from adocd.targets.errors import Closed, Dead, NotAnAgent, Refused, Silent, TargetError, Unreachable, WrongVersion
 from adocd.targets.http import UnixHttpConnection
 from tests.support.fake_agent import FakeAgent
@@ -145,6 +146,30 @@ def test_refusals_carry_their_code_and_holder(tmp_path: Path) -> None:
             with pytest.raises(Closed):
                 await target.snapshot(None)
             await target.close()
+            await agent.close()
+
+    asyncio.run(run())
+
+
+def test_a_change_is_never_sent_twice(tmp_path: Path) -> None:
+    """A connection that breaks while a change is under way says nothing of whether it was carried out."""
+
+    async def run() -> None:
+        with FakeAgent(tmp_path, [FakeDatabase(tmp_path / "db")]) as fake:
+            database = fake.databases[0]
+            agent = Agent(fake.socket_path)
+            target = agent.target((await agent.databases())[0])
+            lease = await target.hold_lease("me", 10, None)
+            change = ColumnFamilyChange("default", {"write_buffer_size": "1048576"})
+            back = RestoreStep(ColumnFamilyChange("default", {"write_buffer_size": "67108864"}))
+            await target.change("me", lease.epoch, (change,), (back,))
+            with database.hold_changes():
+                sent = asyncio.create_task(target.change("me", lease.epoch, (back.change,), (back,)))
+                await asyncio.sleep(0.1)
+                await target.close()
+                with pytest.raises(Unreachable):
+                    await sent
+            assert [method for method, _, _ in fake.requests].count("PATCH") == 2
             await agent.close()
 
     asyncio.run(run())
