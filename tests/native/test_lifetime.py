@@ -9,7 +9,7 @@ import pytest
 
 from tests.native.conftest import Connect, Start
 from tests.support.agent_client import AgentClient
-from tests.support.changes import back, family
+from tests.support.changes import back, family, threads
 from tests.support.waiting import eventually
 
 UNDO = [back(family(write_buffer_size="67108864"))]
@@ -168,6 +168,67 @@ def test_column_families_come_and_go(start: Start, connect: Connect, directory: 
     host.ask("put", directory / "db", 100, "third")
 
 
+def test_an_imported_column_family(start: Start, connect: Connect, directory: Path) -> None:
+    """RocksDB's import calls its own CreateColumnFamily: one handle, and none of it is left when it is deleted."""
+    host = start("lifecycle")
+    host.ask("open", directory / "db")
+    host.ask("put", directory / "db", 100)
+    host.ask("flush", directory / "db")
+    host.ask("import_cf", directory / "db", "default", "copy")
+    client = connect(host)
+    assert sorted(client.only_database()["column_families"]) == ["copy", "default"]
+    host.ask("delete_handle", directory / "db", "copy")
+    assert client.only_database()["column_families"] == ["default"]
+    db = client.only_database()["id"]
+    first = client.snapshot(db)["sequence"]
+    eventually(lambda: client.snapshot(db)["sequence"] > first + 3, what="some more snapshots")
+    host.ask("close", directory / "db")
+
+
+def test_a_changed_column_family_whose_handle_is_deleted(start: Start, connect: Connect, directory: Path) -> None:
+    """Nothing of it can be restored; it must not stand in the way of every further change."""
+    host = start("lifecycle")
+    host.ask("open", directory / "db", "first")
+    client = connect(host)
+    db = client.only_database()["id"]
+    epoch = client.acquire(db)
+    undo = [*UNDO, back(family("first", write_buffer_size="67108864"))]
+    client.change(db, epoch, [family("first", write_buffer_size="4194304")], undo).ok()
+    host.ask("delete_handle", directory / "db", "first")
+    client.change(db, epoch, [family(write_buffer_size="4194304")], UNDO).ok()
+
+
+def test_a_column_family_that_is_created_again(start: Start, connect: Connect, directory: Path) -> None:
+    """The plan was made for the one that was dropped: its steps must not touch the new one of the same name."""
+    host = start("lifecycle")
+    host.ask("open", directory / "db", "first", "write_buffer_size=33554432")
+    client = connect(host)
+    db = client.only_database()["id"]
+    epoch = client.acquire(db)
+    undo = [back(family("first", write_buffer_size="33554432"))]
+    client.change(db, epoch, [family("first", write_buffer_size="4194304")], undo).ok()
+    host.ask("drop_cf", directory / "db", "first")
+    host.ask("delete_handle", directory / "db", "first")
+    host.ask("create_cf", directory / "db", "first")
+    client.delete_lease(db, holder="tester", epoch=epoch).ok(202)
+    eventually(lambda: client.snapshot(db)["restore"]["state"] == "done", what="the restore")
+    assert host.ask("get_option", directory / "db", "first", "write_buffer_size") == "67108864"
+
+
+def test_thread_pools_outlive_a_database(start: Start, connect: Connect, directory: Path) -> None:
+    """The next open must not take for its original what a lease on the last one has set."""
+    host = start("lifecycle")
+    host.ask("open", directory / "db")
+    client = connect(host)
+    db = client.only_database()["id"]
+    pools = client.database(db)["originals"]["thread_pools"]
+    epoch = client.acquire(db)
+    client.change(db, epoch, [threads("low", pools["low"] + 3)], [back(threads("low", pools["low"]))]).ok()
+    host.ask("close", directory / "db")
+    host.ask("open", directory / "db")
+    assert client.database(db)["originals"]["thread_pools"] == pools
+
+
 def test_a_handle_deleted_early(start: Start, connect: Connect, directory: Path) -> None:
     """The host deletes a handle while the column family lives on: the agent must not use what is freed."""
     host = start("lifecycle")
@@ -201,6 +262,35 @@ def test_an_explicit_close_that_is_refused(start: Start, connect: Connect, direc
     assert host.ask("try_close", directory / "db") == "OK"
     assert client.databases() == []
     host.ask("close", directory / "db")
+
+
+def test_changes_while_closes_are_refused(start: Start, connect: Connect, directory: Path) -> None:
+    """An attempt to close keeps the agent out for a moment: changes and restore steps wait for it, none is lost."""
+    host = start("lifecycle")
+    host.ask("open", directory / "db")
+    client = connect(host)
+    db = client.only_database()["id"]
+    host.ask("hold_snapshot", directory / "db")
+    stop = threading.Event()
+
+    def attempt() -> None:
+        while not stop.is_set():
+            host.ask("try_close", directory / "db")
+
+    host_thread = threading.Thread(target=attempt)
+    host_thread.start()
+    try:
+        for _ in range(20):
+            epoch = client.acquire(db)
+            steps = client.change(db, epoch, [family(write_buffer_size="4194304")], UNDO).ok()["steps"]
+            assert [step["outcome"] for step in steps] == ["applied"]
+            client.delete_lease(db, holder="tester", epoch=epoch).ok(202)
+            eventually(lambda: client.snapshot(db)["restore"]["state"] == "done", what="the restore")
+            assert client.snapshot(db)["restore"]["errors"] == []
+    finally:
+        stop.set()
+        host_thread.join()
+    assert host.ask("get_option", directory / "db", "default", "write_buffer_size") == "67108864"
 
 
 def test_options_that_were_copied_from_another_database(start: Start, connect: Connect, directory: Path) -> None:

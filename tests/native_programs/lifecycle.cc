@@ -11,6 +11,7 @@
 //   release_snapshot PATH                gives it back
 //   create_cf PATH CF                    CreateColumnFamily
 //   create_cfs PATH CF CF ...            CreateColumnFamilies
+//   import_cf PATH CF NEW                exports CF and imports it as NEW: CreateColumnFamilyWithImport
 //   drop_cf PATH CF                      DropColumnFamily; the handle stays
 //   delete_handle PATH CF                deletes the handle; the column family stays unless it was dropped
 //   put PATH N [CF] [BYTES]              N keys of BYTES (100) each, random order
@@ -38,6 +39,7 @@
 //   quit                                 closes everything and exits with 0, as does the end of stdin
 #include <rocksdb/convenience.h>
 #include <rocksdb/db.h>
+#include <rocksdb/utilities/checkpoint.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -179,6 +181,18 @@ std::string CreateMany(const Words& words) {
   return "";
 }
 
+std::string Import(const Words& words) {
+  Database& database = Find(Need(words, 1));
+  rocksdb::Checkpoint* made = nullptr;
+  Check(rocksdb::Checkpoint::Create(database.db, &made));
+  const std::unique_ptr<rocksdb::Checkpoint> checkpoint(made);
+  rocksdb::ExportImportFilesMetaData* files = nullptr;
+  Check(checkpoint->ExportColumnFamily(database.Handle(Need(words, 2)), words[1] + ".export", &files));
+  const std::unique_ptr<rocksdb::ExportImportFilesMetaData> owned(files);
+  Check(database.db->CreateColumnFamilyWithImport({}, Need(words, 3), {}, *files, &database.handles[words[3]]));
+  return "";
+}
+
 std::string Put(const Words& words) {
   Database& database = Find(Need(words, 1));
   auto* handle = database.Handle(Rest(words, 3, "default"));
@@ -316,6 +330,7 @@ std::string Run(const Words& words) {
       {"close", Close},
       {"try_close", TryClose},
       {"create_cfs", CreateMany},
+      {"import_cf", Import},
       {"put", Put},
       {"get_option", GetOption},
       {"get_db_option", GetDbOption},

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "build_id.h"
+#include "environment.h"
 #include "fork_generation.h"
 #include "open_sockets.h"
 #include "options_added.h"
@@ -93,8 +94,8 @@ void Agent::GiveUp(const std::string& reason) {
 
 Agent* Agent::Start() {
   const std::lock_guard<std::mutex> lock(g_start_mutex);
-  if (Agent* running = Running()) return running;
   if (g_state.load() != State::kWanted) return nullptr;
+  if (Agent* running = Running()) return running;
   std::string error;
   try {
     AllowList allow(EnvironmentText("ADOCD_ALLOW_UIDS"), &error);
@@ -105,17 +106,19 @@ Agent* Agent::Start() {
         pthread_atfork(BeforeFork, AfterForkInParent, AfterForkInChild);
         std::atexit(AtExit);
       });
-      auto* agent = new Agent(socket, std::move(allow));
       try {
+        auto* agent = new Agent(socket, std::move(allow));
         agent->sampler_.Start();
-        agent->server_->Start();
+        agent->server_->Start(socket.fd);
+        g_agent.store(agent, std::memory_order_release);
       } catch (...) {
         unlink(socket.path.c_str());
+        open_sockets::Remove(open_sockets::Identify(socket.fd));
+        close(socket.fd);
         throw;
       }
-      g_agent.store(agent, std::memory_order_release);
       LeaveMarker();
-      return agent;
+      return Running();
     }
   } catch (const std::exception& failure) {
     error = std::string("cannot start: ") + failure.what();
@@ -126,7 +129,7 @@ Agent* Agent::Start() {
 
 Agent::Agent(ListeningSocket socket, AllowList allow) : socket_(std::move(socket)), allow_(std::move(allow)) {
   server_ = std::make_unique<Server>(
-      socket_.fd, [this](const HttpRequest& request, Reply reply) { api_->Handle(request, std::move(reply)); },
+      [this](const HttpRequest& request, Reply reply) { api_->Handle(request, std::move(reply)); },
       [this](unsigned uid) { return allow_.Allows(uid); });
   ProcessInfo process;
   std::string file;
@@ -147,17 +150,21 @@ void Agent::LetGo(const OpenDatabase& database) {
 
 void Agent::Stop() {
   unlink(socket_.path.c_str());
-  for (const auto& database : registry_.All()) {
+  const auto databases = registry_.All();
+  for (const auto& database : databases) {
     database.applier->Stop();
-    database.session->gate.CloseAndWaitFor(kExitPatience);
+    database.session->gate.CloseForGood();
+    database.session->events->Deactivate();
   }
+  const auto deadline = std::chrono::steady_clock::now() + kExitPatience;
+  for (const auto& database : databases) database.session->gate.WaitUntil(deadline);
   server_->Stop();
 }
 
 void Agent::AtExit() {
   g_state.store(State::kEnded);
-  Agent* agent = g_agent.exchange(nullptr);
-  if (agent) agent->Stop();
+  // It stays reachable: a database that is destroyed after this still has to wait for a call of ours inside it.
+  if (Agent* agent = Running()) agent->Stop();
 }
 
 void Agent::BeforeFork() { g_process_mutex.lock(); }

@@ -15,7 +15,7 @@ namespace adocd {
 // static destructors may still reach it while the process ends).
 class Agent {
  public:
-  // The agent, or null before the first open, after the end, and when it is out of order.
+  // The agent, or null before the first open and when it is out of order. While the process ends it stays.
   static Agent* Running();
   // Null with one line on stderr (once) when it cannot start.
   static Agent* Start();

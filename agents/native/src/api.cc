@@ -13,6 +13,14 @@ Problem NotFound(const std::string& path) {
   return {404, "not_found", "There is no '" + path + "' here; begin with /v1/info or /v1/databases.", {}, {}};
 }
 
+// Null for what is no resource of a database. No map: the http thread runs until after static destructors began.
+const char* MethodsOf(const std::string& resource) {
+  if (resource.empty() || resource == "snapshot") return "GET";
+  if (resource == "options") return "PATCH";
+  if (resource == "lease") return "PUT, DELETE";
+  return nullptr;
+}
+
 HttpResponse MethodNotAllowed(const std::string& method, const std::string& allow) {
   auto response = ProblemResponse(
       {405, "method_not_allowed", "'" + method + "' is not possible here; use " + allow + ".", {}, {}});
@@ -46,20 +54,15 @@ void Api::Handle(const HttpRequest& request, Reply reply) {
   const size_t slash = path.find('/', prefix.size());
   const std::string id = path.substr(prefix.size(), slash == std::string::npos ? slash : slash - prefix.size());
   const std::string resource = slash == std::string::npos ? "" : path.substr(slash + 1);
-  static const std::map<std::string, std::string> kMethods = {
-      {"", "GET"}, {"snapshot", "GET"}, {"options", "PATCH"}, {"lease", "PUT, DELETE"}};
-  const auto methods = kMethods.find(resource);
-  if (methods == kMethods.end() || id.empty() || (slash != std::string::npos && resource.empty())) {
+  const char* methods = MethodsOf(resource);
+  if (!methods || id.empty() || (slash != std::string::npos && resource.empty())) {
     return reply(ProblemResponse(NotFound(path)));
   }
   const bool allowed = resource == "lease" ? request.method == "PUT" || request.method == "DELETE"
-                                           : request.method == methods->second;
-  if (!allowed) return reply(MethodNotAllowed(request.method, methods->second));
+                                           : request.method == methods;
+  if (!allowed) return reply(MethodNotAllowed(request.method, methods));
   const OpenDatabase database = registry_->FindId(id);
-  if (!database.session) {
-    return reply(ProblemResponse(
-        {404, "no_such_database", "No database '" + id + "' is open in this process; list /v1/databases.", {}, {}}));
-  }
+  if (!database.session) return reply(ProblemResponse(NoSuchDatabase(id)));
   HandleDatabase(database, request, resource, query, std::move(reply));
 }
 

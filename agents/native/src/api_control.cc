@@ -8,10 +8,6 @@
 namespace adocd {
 namespace {
 
-Problem DatabaseClosed() {
-  return {409, "database_closed", "The database was closed; list the databases again.", {}, {}};
-}
-
 HttpResponse JsonResponse(int status, std::string body) {
   HttpResponse response;
   response.status = status;

@@ -55,7 +55,10 @@ void Api::Snapshot(const OpenDatabase& database, const Query& query, Reply reply
     }
   }
   const auto session = database.session;
-  const auto answer = [session, events_after](const Reply& to) {
+  // The wait must not keep a closed session, and the host's objects in it, alive.
+  const auto answer = [weak = std::weak_ptr<Session>(session), id = session->id, events_after](const Reply& to) {
+    const auto session = weak.lock();
+    if (!session) return to(ProblemResponse(NoSuchDatabase(id)));
     HttpResponse response;
     response.body = SnapshotJson(*session, *session->sample(), events_after);
     to(std::move(response));

@@ -11,11 +11,11 @@
 namespace adocd {
 namespace {
 
-// The protocol asks for at least once a second.
-constexpr auto kConditionCheckInterval = std::chrono::milliseconds(200);
+// For conditions (the protocol asks for at least once a second) and for a gate that is closed.
+constexpr auto kRetryInterval = std::chrono::milliseconds(200);
 
-Problem DatabaseClosed() {
-  return {409, "database_closed", "The database was closed; list the databases again.", {}, {}};
+Problem Failed() {
+  return {500, "internal", "The agent failed while it executed the change; read the options before another.", {}, {}};
 }
 
 }  // namespace
@@ -35,8 +35,8 @@ void Applier::Submit(ChangeRequest request, ChangeDone done) {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (!stopped_ && StartLocked()) {
-      if (const auto session = session_.lock()) session->control.ChangeQueued();
       jobs_.push_back({std::move(request), std::move(done)});
+      if (const auto session = session_.lock()) session->control.ChangeQueued();
       work_.notify_all();
       return;
     }
@@ -70,11 +70,15 @@ void Applier::Stop() {
     jobs.swap(jobs_);
     work_.notify_all();
   }
-  Refuse(std::move(jobs));
+  for (const auto& job : jobs) Refuse(job);
 }
 
-void Applier::Refuse(std::deque<Job> jobs) {
-  for (auto& job : jobs) job.done(DatabaseClosed());
+void Applier::Refuse(const Job& job) noexcept {
+  try {
+    job.done(DatabaseClosed());
+  } catch (...) {
+    // Out of memory: the client has to give up by itself.
+  }
 }
 
 void Applier::Run() {
@@ -85,7 +89,7 @@ void Applier::Run() {
       std::unique_lock<std::mutex> lock(mutex_);
       const auto ready = [this] { return stopped_ || woken_ || !jobs_.empty(); };
       if (waiting) {
-        work_.wait_for(lock, kConditionCheckInterval, ready);
+        work_.wait_for(lock, kRetryInterval, ready);
       } else {
         work_.wait(lock, ready);
       }
@@ -97,22 +101,39 @@ void Applier::Run() {
       }
     }
     const std::shared_ptr<Session> session = session_.lock();
-    if (!session) return;
+    if (!session) {
+      if (job) Refuse(*job);
+      return;
+    }
     // A change in flight goes first: the lease may have ended, but what it began is finished before the restore.
     if (job) RunJob(*session, std::move(*job));
     waiting = RunRestoreStep(*session);
   }
 }
 
-void Applier::RunJob(Session& session, Job job) {
-  auto& request = job.request;
-  const auto finish = [&](ChangeOutcome outcome) {
-    session.control.ChangeFinished();
-    job.done(std::move(outcome));
-  };
+void Applier::RunJob(Session& session, Job job) noexcept {
+  std::optional<ChangeOutcome> outcome;
+  try {
+    outcome = ExecuteChanges(session, job.request);
+  } catch (...) {
+    // Out of memory. The plan is armed, so what was done can still be undone.
+  }
+  session.control.ChangeFinished();
+  try {
+    job.done(outcome ? std::move(*outcome) : Failed());
+  } catch (...) {
+    try {
+      job.done(Failed());
+    } catch (...) {
+      // Not even that: the client has to give up by itself.
+    }
+  }
+}
+
+ChangeOutcome Applier::ExecuteChanges(Session& session, ChangeRequest& request) {
   auto problem = session.control.AcceptChange(request.holder, request.epoch, request.changes,
                                               std::move(request.restore_plan), MonotonicSeconds());
-  if (problem) return finish(std::move(*problem));
+  if (problem) return std::move(*problem);
   std::vector<StepResult> steps;
   for (const auto& change : request.changes) {
     const auto lost = steps.empty() ? std::nullopt
@@ -124,27 +145,46 @@ void Applier::RunJob(Session& session, Job job) {
       steps.push_back(std::move(result));
       break;
     }
-    StepResult result = Execute(session, change);
+    std::optional<GateUse> use;
+    EnterWhenOpen(session, &use);
+    if (!*use && steps.empty()) return DatabaseClosed();
+    StepResult result = *use ? Execute(session, change) : Gone("The database was closed.");
     session.control.StepExecuted(change, result);
     const bool failed = result.outcome == StepResult::Outcome::kError;
-    if (failed && result.target_gone && session.closed() && steps.empty()) return finish(DatabaseClosed());
     steps.push_back(std::move(result));
     if (failed) break;
   }
-  finish(std::move(steps));
+  return steps;
 }
 
-bool Applier::RunRestoreStep(Session& session) {
+void Applier::EnterWhenOpen(Session& session, std::optional<GateUse>* use) {
+  for (;;) {
+    use->emplace(session.gate);
+    if (**use || session.closed()) return;
+    // The host tries to close, which may be refused.
+    std::unique_lock<std::mutex> lock(mutex_);
+    if (work_.wait_for(lock, kRetryInterval, [this] { return stopped_; })) return;
+  }
+}
+
+bool Applier::RunRestoreStep(Session& session) noexcept {
+  try {
+    return ExecuteRestoreStep(session);
+  } catch (...) {
+    return true;  // out of memory: the step stays, and is tried again
+  }
+}
+
+bool Applier::ExecuteRestoreStep(Session& session) {
   const auto pending = session.control.NextRestoreStep();
   if (!pending) return false;
   const auto& step = pending->step;
+  // One stay for condition and execution. Where the host only tries to close, the step waits for what comes of it.
+  const GateUse use(session.gate);
+  if (!use) return !session.closed();
   if (step.when) {
     uint64_t value = 0;
-    bool readable = false;
-    {
-      const GateUse use(session.gate);
-      readable = use && ReadIntProperty(session, step.when->column_family, step.when->property, &value);
-    }
+    const bool readable = ReadIntProperty(session, step.when->column_family, step.when->property, &value);
     // What cannot be read is gone since the plan was accepted: a dropped column family has no level-0 files. The
     // change may be another's, so it must not stay undone.
     if (readable && static_cast<__int128>(value) >= step.when->below) {
@@ -153,7 +193,8 @@ bool Applier::RunRestoreStep(Session& session) {
     }
   }
   session.control.RestoreRuns(pending->plan_number);
-  const StepResult result = Execute(session, step.change);
+  const StepResult result = step.target_dropped ? Gone("Column family '" + step.change.column_family + "' is gone.")
+                                                : Execute(session, step.change);
   session.control.RestoreStepDone(*pending, result);
   const std::lock_guard<std::mutex> lock(mutex_);
   woken_ = true;  // look for the next step at once

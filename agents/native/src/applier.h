@@ -4,12 +4,14 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "change.h"
 #include "control.h"
+#include "gate.h"
 
 namespace adocd {
 
@@ -46,10 +48,14 @@ class Applier : public std::enable_shared_from_this<Applier> {
   };
   bool StartLocked();
   void Run();
-  void RunJob(Session& session, Job job);
+  void RunJob(Session& session, Job job) noexcept;
+  ChangeOutcome ExecuteChanges(Session& session, ChangeRequest& request);
+  // Waits as long as the host tries to close; `use` is empty-handed when the database is closed.
+  void EnterWhenOpen(Session& session, std::optional<GateUse>* use);
   // Returns whether the thread should wait before it looks again.
-  bool RunRestoreStep(Session& session);
-  static void Refuse(std::deque<Job> jobs);
+  bool RunRestoreStep(Session& session) noexcept;
+  bool ExecuteRestoreStep(Session& session);
+  static void Refuse(const Job& job) noexcept;
 
   const std::weak_ptr<Session> session_;
   std::mutex mutex_;

@@ -43,6 +43,7 @@ struct Condition {
 struct RestoreStep {
   std::optional<Condition> when;
   Change change;
+  bool target_dropped = false;  // its column family is gone; one of the same name is another
 };
 
 using RestorePlan = std::vector<RestoreStep>;

@@ -14,7 +14,9 @@ void ColumnFamilies::Add(const std::string& name, uint32_t id, rocksdb::ColumnFa
   family->id = id;
   family->handle = handle;
   const std::lock_guard<std::mutex> lock(mutex_);
-  families_.push_back(std::move(family));
+  const bool known = std::any_of(families_.begin(), families_.end(),
+                                 [&](const auto& other) { return other->handle == handle; });
+  if (!known) families_.push_back(std::move(family));
 }
 
 std::string ColumnFamilies::Dropped(uint32_t id) {

@@ -64,6 +64,7 @@ class ColumnFamilyUse {
 // family alive beyond such a use.
 class ColumnFamilies {
  public:
+  // Ignores a handle that is already known: RocksDB's functions that create column families may call each other.
   void Add(const std::string& name, uint32_t id, rocksdb::ColumnFamilyHandle* handle);
   // Returns the name of the column family that is not listed any more, empty when none was.
   std::string Dropped(uint32_t id);

@@ -4,7 +4,6 @@
 #include <limits>
 
 #include "clock.h"
-#include "open_sockets.h"
 #include "server.h"
 
 namespace adocd {
@@ -27,14 +26,19 @@ Problem TooLarge() {
 }  // namespace
 
 Connection::Connection(Server* server, Protocol::socket socket, bool allowed)
-    : server_(server), stream_(std::move(socket)), fd_(stream_.socket().native_handle()), allowed_(allowed) {}
+    : server_(server), stream_(std::move(socket)), open_socket_(open_sockets::Identify(stream_.socket().native_handle())), allowed_(allowed) {}
 
-Connection::~Connection() {
-  open_sockets::Remove(fd_);
-  server_->Closed(this);
+Connection::~Connection() { Forget(); }
+
+void Connection::Close() {
+  stream_.close();
+  Forget();  // at once: an answer in progress may keep this object for long
 }
 
-void Connection::Close() { stream_.close(); }
+void Connection::Forget() {
+  open_sockets::Remove(open_socket_);
+  server_->Closed(this);
+}
 
 void Connection::ReadHeader() {
   idle_since_s_ = MonotonicSeconds();
@@ -61,9 +65,9 @@ void Connection::HeaderRead(beast::error_code error) {
 }
 
 void Connection::Continue() {
-  static const std::string kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
+  static constexpr char kContinue[] = "HTTP/1.1 100 Continue\r\n\r\n";
   stream_.expires_after(kTransferLimit);
-  boost::asio::async_write(stream_, boost::asio::buffer(kContinue),
+  boost::asio::async_write(stream_, boost::asio::buffer(kContinue, sizeof kContinue - 1),
                            [self = shared_from_this()](beast::error_code error, size_t) {
                              if (!error) self->ReadBody();
                            });

@@ -10,6 +10,7 @@
 #include <boost/beast/http.hpp>
 
 #include "http_message.h"
+#include "open_sockets.h"
 
 namespace adocd {
 
@@ -33,6 +34,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   using Parser = boost::beast::http::request_parser<boost::beast::http::string_body>;
   using Response = boost::beast::http::response<boost::beast::http::string_body>;
 
+  void Forget();
   void ReadHeader();
   void HeaderRead(boost::beast::error_code error);
   void Continue();
@@ -45,7 +47,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   Server* const server_;
   Stream stream_;
-  const int fd_;
+  const open_sockets::OpenSocket open_socket_;
   const bool allowed_;
   boost::beast::flat_buffer buffer_;
   std::optional<Parser> parser_;

@@ -17,6 +17,12 @@ void Control::RecordOriginal(const OptionKey& key, const std::string& value) {
 void Control::ForgetColumnFamily(const std::string& column_family) {
   const std::lock_guard<std::mutex> lock(mutex_);
   originals_.ForgetColumnFamily(column_family);
+  restore_.ForgetColumnFamily(column_family);
+}
+
+std::vector<KeyValue> Control::ChangedOutsideDatabase() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return originals_.ChangedOutsideDatabase();
 }
 
 OptionMap Control::OriginalsOf(Scope scope, const std::string& owner) const {
@@ -94,7 +100,8 @@ std::optional<Problem> Control::AcceptChange(const std::string& holder, int64_t 
   LeaseBook now = lease_;
   now.ExpireIfDue(now_s);
   if (auto problem = now.Check(holder, epoch)) return problem;
-  if (const auto missing = originals_.FirstUncovered(plan, changes)) {
+  const auto is_open = [this](const std::string& name) { return column_families_->Has(name); };
+  if (const auto missing = originals_.FirstUncovered(plan, changes, is_open)) {
     return Problem{422, "plan_incomplete",
                    "The restore plan does not name " + adocd::Describe(*missing) +
                        "; it must name every option that is changed or differs from its original.",

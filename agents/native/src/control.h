@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "change.h"
+#include "column_families.h"
 #include "events.h"
 #include "lease.h"
 #include "originals.h"
@@ -33,10 +34,12 @@ struct ControlStatus {
 // a call into RocksDB. Emits the events of the lease and the plan.
 class Control {
  public:
-  explicit Control(SessionEvents* events) : events_(events) {}
+  Control(SessionEvents* events, const ColumnFamilies* column_families)
+      : events_(events), column_families_(column_families) {}
 
   void RecordOriginal(const OptionKey& key, const std::string& value);
   void ForgetColumnFamily(const std::string& column_family);
+  std::vector<KeyValue> ChangedOutsideDatabase() const;
   OptionMap OriginalsOf(Scope scope, const std::string& owner) const;
 
   std::variant<Lease, Problem> Hold(const std::string& holder, std::optional<int64_t> epoch, double ttl_s,
@@ -73,6 +76,7 @@ class Control {
   void BookLocked(const Change& change, const StepResult& result);
 
   SessionEvents* const events_;
+  const ColumnFamilies* const column_families_;
   mutable std::mutex mutex_;
   LeaseBook lease_;
   Originals originals_;

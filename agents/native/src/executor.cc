@@ -45,6 +45,12 @@ StepResult Run(const Change& change, const ReadValues& read, const Apply& apply)
   return result;
 }
 
+std::unordered_map<std::string, std::string> Unordered(const OptionMap& options) {
+  return {options.begin(), options.end()};
+}
+
+}  // namespace
+
 StepResult Gone(std::string error) {
   StepResult result;
   result.error = std::move(error);
@@ -52,15 +58,7 @@ StepResult Gone(std::string error) {
   return result;
 }
 
-std::unordered_map<std::string, std::string> Unordered(const OptionMap& options) {
-  return {options.begin(), options.end()};
-}
-
-}  // namespace
-
 StepResult Execute(Session& session, const Change& change) {
-  const GateUse use(session.gate);
-  if (!use) return Gone("The database was closed.");
   rocksdb::DB* db = session.db();
   switch (change.scope) {
     case Scope::kColumnFamily: {

@@ -6,7 +6,10 @@ namespace adocd {
 
 class Session;
 
-// Executes one change: compares first (a call that changes nothing still costs an OPTIONS file), calls RocksDB,
+// What became of a change whose target is closed or dropped.
+StepResult Gone(std::string error);
+
+// Executes one change, inside the session's gate: compares first (a call that changes nothing still costs an OPTIONS file), calls RocksDB,
 // reads back. Slow: runs on the apply thread only.
 StepResult Execute(Session& session, const Change& change);
 

@@ -1,4 +1,5 @@
 #pragma once
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 
@@ -23,16 +24,18 @@ class Gate {
     closed_ = true;
     empty_.wait(lock, [this] { return inside_ == 0; });
   }
-  // For process exit, where waiting for ever would be worse. Returns whether everybody is out.
-  template <typename Duration>
-  bool CloseAndWaitFor(Duration limit) {
+  // For process exit, where waiting for ever would be worse: close for good, then wait as long as there is time.
+  void CloseForGood() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    closed_ = for_good_ = true;
+  }
+  void WaitUntil(std::chrono::steady_clock::time_point deadline) {
     std::unique_lock<std::mutex> lock(mutex_);
-    closed_ = true;
-    return empty_.wait_for(lock, limit, [this] { return inside_ == 0; });
+    empty_.wait_until(lock, deadline, [this] { return inside_ == 0; });
   }
   void Reopen() {
     const std::lock_guard<std::mutex> lock(mutex_);
-    closed_ = false;
+    closed_ = for_good_;
   }
 
  private:
@@ -40,6 +43,7 @@ class Gate {
   std::condition_variable empty_;
   int inside_ = 0;
   bool closed_ = false;
+  bool for_good_ = false;
 };
 
 // Inside a gate for the length of a scope, if it let us in.

@@ -25,10 +25,6 @@ Status InterposedCreateNames(void* self, const ColumnFamilyOptions& options, con
                              real::Handles* handles) ADOCD_INTERPOSE(ADOCD_CREATE_NAMES);
 Status InterposedCreateFamilies(void* self, const real::Families& families, real::Handles* handles)
     ADOCD_INTERPOSE(ADOCD_CREATE_FAMILIES);
-Status InterposedImport(void* self, const ColumnFamilyOptions& options, const std::string& name,
-                        const rocksdb::ImportColumnFamilyOptions& import,
-                        const rocksdb::ExportImportFilesMetaData& files, ColumnFamilyHandle** handle)
-    ADOCD_INTERPOSE(ADOCD_IMPORT);
 Status InterposedDrop(void* self, ColumnFamilyHandle* handle) ADOCD_INTERPOSE(ADOCD_DROP);
 Status InterposedDropMany(void* self, const real::Handles& handles) ADOCD_INTERPOSE(ADOCD_DROP_MANY);
 Status InterposedSetOptions(void* self, ColumnFamilyHandle* handle, const real::TextMap& options)
@@ -88,14 +84,6 @@ Status InterposedCreateNames(void* self, const ColumnFamilyOptions& options, con
 Status InterposedCreateFamilies(void* self, const real::Families& families, real::Handles* handles) {
   Status status = real::CreateFamilies()(self, families, handles);
   hooks::Created(self, *handles);
-  return status;
-}
-
-Status InterposedImport(void* self, const ColumnFamilyOptions& options, const std::string& name,
-                        const rocksdb::ImportColumnFamilyOptions& import,
-                        const rocksdb::ExportImportFilesMetaData& files, ColumnFamilyHandle** handle) {
-  Status status = real::Import()(self, options, name, import, files, handle);
-  if (status.ok()) hooks::Created(self, *handle);
   return status;
 }
 

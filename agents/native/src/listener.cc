@@ -92,7 +92,7 @@ class Listener final : public rocksdb::EventListener {
   }
 
   void OnColumnFamilyHandleDeletionStarted(rocksdb::ColumnFamilyHandle* handle) override {
-    if (!events_->active()) return;
+    if (!events_->InThisProcess()) return;  // also when the process ends: a call of ours may still use the handle
     column_families_->HandleDeleted(handle);
   }
 

@@ -10,11 +10,6 @@ namespace {
 
 // With the inode: asio closes a socket by itself when a deadline passes, and until we hear of it the host may have
 // been given the same number for a file of its own.
-struct OpenSocket {
-  int fd;
-  ino_t inode;
-};
-
 OpenSocket g_sockets[kCapacity];
 int g_count = 0;
 
@@ -25,16 +20,18 @@ ino_t InodeOf(int fd) {
 
 }  // namespace
 
+OpenSocket Identify(int fd) { return {fd, InodeOf(fd)}; }
+
 bool AddLocked(int fd) {
   if (g_count == kCapacity) return false;
-  g_sockets[g_count++] = {fd, InodeOf(fd)};
+  g_sockets[g_count++] = Identify(fd);
   return true;
 }
 
-void Remove(int fd) {
+void Remove(const OpenSocket& socket) {
   const std::lock_guard<std::mutex> lock(g_process_mutex);
   for (int i = 0; i < g_count; ++i) {
-    if (g_sockets[i].fd == fd) {
+    if (g_sockets[i].fd == socket.fd && g_sockets[i].inode == socket.inode) {
       g_sockets[i] = g_sockets[--g_count];
       return;
     }

@@ -1,4 +1,5 @@
 #pragma once
+#include <sys/types.h>
 
 namespace adocd {
 
@@ -8,8 +9,16 @@ namespace open_sockets {
 
 inline constexpr int kCapacity = 64;
 
+// With the inode, because the number may be another's once the socket is closed.
+struct OpenSocket {
+  int fd;
+  ino_t inode;
+};
+
 bool AddLocked(int fd);
-void Remove(int fd);
+// Of a socket that is still open.
+OpenSocket Identify(int fd);
+void Remove(const OpenSocket& socket);
 // In a forked child, which holds g_process_mutex.
 void CloseAllLocked();
 

@@ -1,10 +1,9 @@
 #include "options_added.h"
 
-#include <cstdlib>
-
 #include <rocksdb/rate_limiter.h>
 #include <rocksdb/statistics.h>
 
+#include "environment.h"
 #include "listener.h"
 #include "query.h"
 
@@ -44,11 +43,6 @@ void AddRateLimiter(hooks::OpenInProgress* open) {
 }
 
 }  // namespace
-
-std::string EnvironmentText(const char* name) {
-  const char* value = std::getenv(name);
-  return value ? value : "";
-}
 
 std::string AddedStatisticsLevel() {
   const std::string level = EnvironmentText("ADOCD_AGENT_STATISTICS");

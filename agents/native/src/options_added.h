@@ -5,8 +5,6 @@
 
 namespace adocd {
 
-std::string EnvironmentText(const char* name);
-
 // Level of the Statistics that the agent adds where the host has none: none, tickers or all.
 std::string AddedStatisticsLevel();
 

@@ -6,6 +6,8 @@ namespace adocd {
 
 void Originals::Observe(const OptionKey& key, const std::optional<std::string>& value) {
   const auto original = values_.find(key);
+  // Dropped while our call on it ran: there is nothing to undo any more.
+  if (key.scope == Scope::kColumnFamily && original == values_.end()) return;
   if (value && original != values_.end() && original->second == *value) {
     changed_.erase(key);
   } else {
@@ -20,6 +22,15 @@ void Originals::Adopt() {
   changed_.clear();
 }
 
+std::vector<KeyValue> Originals::ChangedOutsideDatabase() const {
+  std::vector<KeyValue> result;
+  for (const auto& [key, value] : changed_) {
+    if (key.scope != Scope::kRateLimiter && key.scope != Scope::kThreadPool) continue;
+    if (const auto original = values_.find(key); original != values_.end()) result.push_back(*original);
+  }
+  return result;
+}
+
 void Originals::ForgetColumnFamily(const std::string& column_family) {
   const auto forget = [&](auto& map) {
     for (auto it = map.begin(); it != map.end();) {
@@ -31,8 +42,8 @@ void Originals::ForgetColumnFamily(const std::string& column_family) {
   forget(changed_);
 }
 
-std::optional<OptionKey> Originals::FirstUncovered(const RestorePlan& plan,
-                                                   const std::vector<Change>& changes) const {
+std::optional<OptionKey> Originals::FirstUncovered(const RestorePlan& plan, const std::vector<Change>& changes,
+                                                   const ColumnFamilyIsOpen& is_open) const {
   std::set<OptionKey> covered;
   for (const auto& step : plan) {
     for (auto& [key, value] : KeyValues(step.change)) covered.insert(key);
@@ -43,6 +54,8 @@ std::optional<OptionKey> Originals::FirstUncovered(const RestorePlan& plan,
     }
   }
   for (const auto& [key, value] : changed_) {
+    // The host deletes a handle without dropping the column family: no plan could name it.
+    if (key.scope == Scope::kColumnFamily && !is_open(key.owner)) continue;
     if (!covered.count(key)) return key;
   }
   return std::nullopt;

@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -24,7 +25,12 @@ class Originals {
   void ForgetColumnFamily(const std::string& column_family);
 
   // The first option that `plan` would have to name, and does not.
-  std::optional<OptionKey> FirstUncovered(const RestorePlan& plan, const std::vector<Change>& changes) const;
+  using ColumnFamilyIsOpen = std::function<bool(const std::string&)>;
+  std::optional<OptionKey> FirstUncovered(const RestorePlan& plan, const std::vector<Change>& changes,
+                                          const ColumnFamilyIsOpen& is_open) const;
+
+  // The originals of what is changed and outlives the database: rate limiter and thread pools.
+  std::vector<KeyValue> ChangedOutsideDatabase() const;
 
   const std::map<OptionKey, std::string>& values() const { return values_; }
   const std::map<OptionKey, std::optional<std::string>>& changed() const { return changed_; }

@@ -16,4 +16,12 @@ inline Problem BadRequest(int status, std::string detail) {
   return Problem{status, "bad_request", std::move(detail), {}, {}};
 }
 
+inline Problem NoSuchDatabase(const std::string& id) {
+  return Problem{404, "no_such_database", "No database '" + id + "' is open in this process; list /v1/databases.", {}, {}};
+}
+
+inline Problem DatabaseClosed() {
+  return Problem{409, "database_closed", "The database was closed; list the databases again.", {}, {}};
+}
+
 }  // namespace adocd

@@ -22,9 +22,6 @@ using CreateFn = rocksdb::Status (*)(void*, const rocksdb::ColumnFamilyOptions&,
 using CreateNamesFn = rocksdb::Status (*)(void*, const rocksdb::ColumnFamilyOptions&,
                                           const std::vector<std::string>&, Handles*);
 using CreateFamiliesFn = rocksdb::Status (*)(void*, const Families&, Handles*);
-using ImportFn = rocksdb::Status (*)(void*, const rocksdb::ColumnFamilyOptions&, const std::string&,
-                                     const rocksdb::ImportColumnFamilyOptions&,
-                                     const rocksdb::ExportImportFilesMetaData&, rocksdb::ColumnFamilyHandle**);
 using DropFn = rocksdb::Status (*)(void*, rocksdb::ColumnFamilyHandle*);
 using DropManyFn = rocksdb::Status (*)(void*, const Handles&);
 using SetOptionsFn = rocksdb::Status (*)(void*, rocksdb::ColumnFamilyHandle*, const TextMap&);
@@ -41,7 +38,6 @@ CloseFn Close();
 CreateFn Create();
 CreateNamesFn CreateNames();
 CreateFamiliesFn CreateFamilies();
-ImportFn Import();
 DropFn Drop();
 DropManyFn DropMany();
 SetOptionsFn SetOptions();

@@ -16,6 +16,15 @@ void Restore::Drop() {
   errors_.clear();
 }
 
+void Restore::ForgetColumnFamily(const std::string& column_family) {
+  for (auto& step : plan_) {
+    if (step.when && step.when->column_family == column_family) step.when.reset();
+    if (step.change.scope == Scope::kColumnFamily && step.change.column_family == column_family) {
+      step.target_dropped = true;
+    }
+  }
+}
+
 bool Restore::Begin() {
   if (executing_ || next_ >= plan_.size()) return false;
   executing_ = true;

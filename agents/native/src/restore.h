@@ -22,6 +22,8 @@ class Restore {
   void Arm(RestorePlan plan);
   // The plan is given up (restore=false).
   void Drop();
+  // Dropped: its steps must not be applied to another one of the same name.
+  void ForgetColumnFamily(const std::string& column_family);
   // The lease ended. Returns whether there is anything to execute.
   bool Begin();
   // A new lease was acquired: stop; what is left belongs to the new lease.

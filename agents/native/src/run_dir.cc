@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
 #include <sys/random.h>
@@ -13,6 +12,7 @@
 #include <unistd.h>
 
 #include "accounts.h"
+#include "environment.h"
 #include "fork_generation.h"
 #include "open_sockets.h"
 
@@ -22,11 +22,6 @@ namespace {
 constexpr const char* kSystemDirectory = "/run/adocd";
 constexpr int kBacklog = 64;
 constexpr int kMaxNames = 100;
-
-std::string Environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value ? value : "";
-}
 
 bool IsDirectory(const std::string& path) {
   struct stat status{};
@@ -85,7 +80,7 @@ std::string TemporaryName() {
 }  // namespace
 
 std::string FindRunDirectory(std::string* error) {
-  const std::string own = Environment("ADOCD_RUN_DIR");
+  const std::string own = EnvironmentText("ADOCD_RUN_DIR");
   if (!own.empty()) {
     if (IsUsable(own)) return own;
     *error = "ADOCD_RUN_DIR is '" + own + "', which is not a directory this process may write to; create it";
@@ -93,7 +88,7 @@ std::string FindRunDirectory(std::string* error) {
   }
   if (geteuid() == 0 && !IsDirectory(kSystemDirectory)) CreateSystemDirectory();
   if (IsUsable(kSystemDirectory)) return kSystemDirectory;
-  const std::string runtime = Environment("XDG_RUNTIME_DIR");
+  const std::string runtime = EnvironmentText("XDG_RUNTIME_DIR");
   if (!runtime.empty()) {
     const std::string path = runtime + "/adocd";
     (void)mkdir(path.c_str(), 0700);
@@ -126,7 +121,7 @@ ListeningSocket Listen(const std::string& directory, std::string* error) {
   const auto fail = [&](const std::string& what) {
     *error = what;
     unlink(temporary.c_str());
-    open_sockets::Remove(fd);
+    open_sockets::Remove(open_sockets::Identify(fd));
     close(fd);
     return ListeningSocket{};
   };

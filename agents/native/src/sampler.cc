@@ -35,7 +35,13 @@ void Sampler::Run() {
     } catch (...) {
       // Out of memory: the clients get the sample before.
     }
-    for (auto& done : next.mapped()) done();
+    for (auto& done : next.mapped()) {
+      try {
+        done();
+      } catch (...) {
+        // Out of memory: this client gets the sample before when its patience ends.
+      }
+    }
   }
 }
 

@@ -21,12 +21,8 @@ std::chrono::nanoseconds Seconds(double seconds) {
 
 }  // namespace
 
-Server::Server(int listening_fd, Handler handler, Allow allow)
-    : handler_(std::move(handler)), allow_(std::move(allow)) {
+void Server::Start(int listening_fd) {
   acceptor_.assign(Protocol(), listening_fd);
-}
-
-void Server::Start() {
   WaitForClient();
   thread_ = StartThread("adocd-http", [this] {
     for (;;) {
@@ -101,7 +97,7 @@ void Server::AcceptOne() {
     connections_.push_back(connection);
     connection->Start();
   } else {
-    open_sockets::Remove(fd);
+    open_sockets::Remove(open_sockets::Identify(fd));
     close(fd);
   }
   WaitForClient();

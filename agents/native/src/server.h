@@ -23,10 +23,11 @@ class Server : public Scheduler {
 
   static constexpr size_t kMaxConnections = 32;
 
-  // Takes over `listening_fd`, which must be non-blocking.
-  Server(int listening_fd, Handler handler, Allow allow);
+  Server(Handler handler, Allow allow) : handler_(std::move(handler)), allow_(std::move(allow)) {}
 
-  void Start();
+  // Takes over `listening_fd`, which must be non-blocking. If this throws, never destroy the server: the descriptor
+  // is the caller's again.
+  void Start(int listening_fd);
   // Ends the thread; call it once, from another one.
   void Stop();
 

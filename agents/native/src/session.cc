@@ -96,7 +96,7 @@ rocksdb::Env::Priority PoolPriority(const std::string& pool) {
 Session::Session(rocksdb::DB* db, const std::vector<rocksdb::ColumnFamilyHandle*>& handles, OpenParts parts)
     : column_families(std::move(parts.column_families)),
       events(std::move(parts.events)),
-      control(events.get()),
+      control(events.get(), column_families.get()),
       db_(db) {
   opened_monotonic_s = MonotonicSeconds();
   added_options = std::move(parts.added_options);
@@ -151,6 +151,14 @@ void Session::ColumnFamilyDropped(uint32_t family_id) {
 void Session::LetGo() {
   closed_.store(true, std::memory_order_release);
   gate.CloseAndWait();
+  // These live on, and the next open would take our values for originals. The host waits for us: short calls only.
+  for (const auto& [key, value] : control.ChangedOutsideDatabase()) {
+    if (key.scope == Scope::kRateLimiter) {
+      rate_limiter->SetBytesPerSecond(std::stoll(value));
+    } else {
+      env->SetBackgroundThreads(std::stoi(value), PoolPriority(key.owner));
+    }
+  }
 }
 
 }  // namespace adocd

@@ -33,7 +33,8 @@ class Session {
  public:
   Session(rocksdb::DB* db, const std::vector<rocksdb::ColumnFamilyHandle*>& handles, OpenParts parts);
 
-  // The host is about to close or destroy the database: waits until no thread of ours is in it.
+  // The host is about to close or destroy the database: waits until no thread of ours is in it, then sets back
+  // what this session changed and the database shares with others.
   void LetGo();
   bool closed() const { return closed_.load(std::memory_order_acquire); }
 

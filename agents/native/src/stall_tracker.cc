@@ -3,6 +3,9 @@
 #include <algorithm>
 
 namespace adocd {
+namespace {
+constexpr size_t kMaxDroppedRemembered = 1024;  // late reports come soon after the drop
+}  // namespace
 
 const char* StallConditionName(StallCondition condition) {
   switch (condition) {
@@ -27,36 +30,37 @@ void StallTracker::Changed(const std::string& column_family, StallCondition prev
                            double now_s) {
   // A job that began before the drop may still report; a dropped column family stalls nobody.
   if (dropped_.count(column_family)) return;
-  CountUntil(now_s);
+  account_.CountUntil(now_s);
   Balance& balance = column_families_[column_family];
   --balance.entered[static_cast<int>(previous)];
   ++balance.entered[static_cast<int>(current)];
-  from_events_ = WorstEvent();
-  from_sample_ = StallCondition::kNormal;  // older than this event
+  account_.from_events = WorstEvent();
+  account_.from_sample = StallCondition::kNormal;  // older than this event
   contradictions_ = 0;
-  SetCurrent(now_s);
+  account_.SetCurrent(now_s);
 }
 
 void StallTracker::Dropped(const std::string& column_family, double now_s) {
-  CountUntil(now_s);
+  account_.CountUntil(now_s);
+  if (dropped_.size() >= kMaxDroppedRemembered) dropped_.clear();
   dropped_.insert(column_family);
   column_families_.erase(column_family);
-  from_events_ = WorstEvent();
-  SetCurrent(now_s);
+  account_.from_events = WorstEvent();
+  account_.SetCurrent(now_s);
 }
 
 void StallTracker::Sampled(StallCondition condition, double now_s) {
-  CountUntil(now_s);
-  from_sample_ = condition;
-  sampled_at_s_ = now_s;
-  const bool contradiction = condition == StallCondition::kNormal && from_events_ != StallCondition::kNormal;
+  account_.CountUntil(now_s);
+  account_.from_sample = condition;
+  account_.sampled_at_s = now_s;
+  const bool contradiction = condition == StallCondition::kNormal && account_.from_events != StallCondition::kNormal;
   contradictions_ = contradiction ? contradictions_ + 1 : 0;
   if (contradictions_ >= 2) {
     column_families_.clear();
-    from_events_ = StallCondition::kNormal;
+    account_.from_events = StallCondition::kNormal;
     contradictions_ = 0;
   }
-  SetCurrent(now_s);
+  account_.SetCurrent(now_s);
 }
 
 StallCondition StallTracker::WorstEvent() const {
@@ -65,35 +69,35 @@ StallCondition StallTracker::WorstEvent() const {
   return worst;
 }
 
-void StallTracker::Count(StallCondition condition, double until_s) {
-  const double elapsed_s = until_s - counted_until_s_;
+void StallTracker::Account::Count(StallCondition condition, double until_s) {
+  const double elapsed_s = until_s - counted_until_s;
   if (elapsed_s <= 0) return;
-  if (condition == StallCondition::kStopped) stopped_s_ += elapsed_s;
-  if (condition == StallCondition::kDelayed) delayed_s_ += elapsed_s;
-  counted_until_s_ = until_s;
+  if (condition == StallCondition::kStopped) stopped_s += elapsed_s;
+  if (condition == StallCondition::kDelayed) delayed_s += elapsed_s;
+  counted_until_s = until_s;
 }
 
-void StallTracker::CountUntil(double now_s) {
-  const double valid_until_s = sampled_at_s_ + kSampleValidSeconds;
-  Count(std::max(from_events_, from_sample_), std::min(now_s, valid_until_s));
-  if (now_s > valid_until_s && from_sample_ != StallCondition::kNormal) {
-    from_sample_ = StallCondition::kNormal;
+void StallTracker::Account::CountUntil(double now_s) {
+  const double valid_until_s = sampled_at_s + kSampleValidSeconds;
+  Count(std::max(from_events, from_sample), std::min(now_s, valid_until_s));
+  if (now_s > valid_until_s && from_sample != StallCondition::kNormal) {
+    from_sample = StallCondition::kNormal;
     SetCurrent(valid_until_s);
   }
-  Count(from_events_, now_s);
+  Count(from_events, now_s);
 }
 
-void StallTracker::SetCurrent(double now_s) {
-  const StallCondition current = std::max(from_events_, from_sample_);
-  if (current == condition_) return;
-  condition_ = current;
-  since_s_ = now_s;
+void StallTracker::Account::SetCurrent(double now_s) {
+  const StallCondition current = std::max(from_events, from_sample);
+  if (current == condition) return;
+  condition = current;
+  since_s = now_s;
 }
 
 StallTotals StallTracker::Totals(double now_s) const {
-  StallTracker now = *this;
+  Account now = account_;
   now.CountUntil(now_s);
-  return {now.condition_, now.since_s_, now.stopped_s_, now.delayed_s_};
+  return {now.condition, now.since_s, now.stopped_s, now.delayed_s};
 }
 
 }  // namespace adocd

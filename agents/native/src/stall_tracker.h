@@ -22,7 +22,7 @@ struct StallTotals {
 // when the stalled write itself is done (db_impl_write.cc, WriteContext). Not synchronised; knows no clock.
 class StallTracker {
  public:
-  explicit StallTracker(double now_s) : since_s_(now_s), counted_until_s_(now_s) {}
+  explicit StallTracker(double now_s) : account_{now_s, now_s} {}
 
   void Changed(const std::string& column_family, StallCondition previous, StallCondition current, double now_s);
   void Dropped(const std::string& column_family, double now_s);
@@ -41,25 +41,29 @@ class StallTracker {
     int entered[3] = {1, 0, 0};
     StallCondition Current() const;
   };
-  void CountUntil(double now_s);
-  void Count(StallCondition condition, double until_s);
-  void SetCurrent(double now_s);
+  // What is counted by the clock.
+  struct Account {
+    void CountUntil(double now_s);
+    void Count(StallCondition condition, double until_s);
+    void SetCurrent(double now_s);
+
+    double since_s;
+    double counted_until_s;
+    StallCondition from_events = StallCondition::kNormal;
+    StallCondition from_sample = StallCondition::kNormal;
+    double sampled_at_s = 0;
+    StallCondition condition = StallCondition::kNormal;
+    double stopped_s = 0;
+    double delayed_s = 0;
+  };
   StallCondition WorstEvent() const;
 
   std::map<std::string, Balance> column_families_;
   std::set<std::string> dropped_;
-  StallCondition from_events_ = StallCondition::kNormal;
-  StallCondition from_sample_ = StallCondition::kNormal;
-  double sampled_at_s_ = 0;
+  Account account_;
   // Samples in a row that called normal what events call stalled: twice, without an event between them, means that
   // an event was missed.
   int contradictions_ = 0;
-
-  StallCondition condition_ = StallCondition::kNormal;
-  double since_s_;
-  double counted_until_s_;
-  double stopped_s_ = 0;
-  double delayed_s_ = 0;
 };
 
 }  // namespace adocd

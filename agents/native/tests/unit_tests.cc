@@ -67,23 +67,35 @@ Change FamilyChange(const char* name, const char* value) {
 
 void TestOriginals() {
   Originals originals;
+  bool open = true;
+  const auto is_open = [&](const std::string&) { return open; };
   const OptionKey size{Scope::kColumnFamily, "default", "write_buffer_size"};
   originals.Record(size, "64");
   const Change change = FamilyChange("write_buffer_size", "32");
-  EXPECT(originals.FirstUncovered({}, {change}).has_value());
-  EXPECT(!originals.FirstUncovered({{std::nullopt, FamilyChange("write_buffer_size", "64")}}, {change}));
+  EXPECT(originals.FirstUncovered({}, {change}, is_open).has_value());
+  EXPECT(!originals.FirstUncovered({{std::nullopt, FamilyChange("write_buffer_size", "64")}}, {change}, is_open));
   originals.Observe(size, "32");
-  EXPECT(originals.FirstUncovered({}, {}).has_value());
+  EXPECT(originals.FirstUncovered({}, {}, is_open).has_value());
   originals.Observe(size, "64");
-  EXPECT(!originals.FirstUncovered({}, {}));
+  EXPECT(!originals.FirstUncovered({}, {}, is_open));
   originals.Observe(size, std::nullopt);  // an error means unknown
-  EXPECT(originals.FirstUncovered({}, {}).has_value());
+  EXPECT(originals.FirstUncovered({}, {}, is_open).has_value());
   originals.Observe(size, "32");
   originals.Adopt();
-  EXPECT(!originals.FirstUncovered({}, {}) && originals.values().at(size) == "32");
+  EXPECT(!originals.FirstUncovered({}, {}, is_open) && originals.values().at(size) == "32");
   originals.Observe(size, "16");
+  open = false;  // its handle was deleted
+  EXPECT(!originals.FirstUncovered({}, {}, is_open));
+  open = true;
+  EXPECT(originals.FirstUncovered({}, {}, is_open).has_value());
   originals.ForgetColumnFamily("default");
-  EXPECT(!originals.FirstUncovered({}, {}));
+  originals.Observe(size, "16");  // our call returns after the drop
+  EXPECT(!originals.FirstUncovered({}, {}, is_open));
+  const OptionKey threads{Scope::kThreadPool, "low", kThreadsKey};
+  originals.Record(threads, "1");
+  EXPECT(originals.ChangedOutsideDatabase().empty());
+  originals.Observe(threads, "4");
+  EXPECT(originals.ChangedOutsideDatabase().size() == 1 && originals.ChangedOutsideDatabase()[0].second == "1");
 }
 
 void TestRestore() {
@@ -103,6 +115,9 @@ void TestRestore() {
   EXPECT(std::string(restore.Status().state) == "done" && restore.Status().errors.empty());
   restore.Drop();
   EXPECT(std::string(restore.Status().state) == "none");
+  restore.Arm({{Condition{"default", "files", 1}, FamilyChange("a", "1")}});
+  restore.ForgetColumnFamily("default");
+  EXPECT(restore.Begin() && restore.Next()->target_dropped && !restore.Next()->when);
 }
 
 void TestStall() {
@@ -126,6 +141,30 @@ void TestStall() {
   EXPECT(stall.Totals(131).condition == C::kDelayed);
   stall.Sampled(C::kNormal, 132);  // twice: an event was missed
   EXPECT(stall.Totals(132).condition == C::kNormal);
+}
+
+void TestGate() {
+  Gate gate;
+  gate.CloseAndWait();
+  EXPECT(!gate.Enter());
+  gate.Reopen();
+  EXPECT(gate.Enter());
+  gate.CloseForGood();
+  gate.WaitUntil(std::chrono::steady_clock::now());  // somebody is inside
+  gate.Leave();
+  gate.Reopen();  // the process ends
+  EXPECT(!gate.Enter());
+}
+
+void TestColumnFamilies() {
+  int host = 0;
+  auto* handle = reinterpret_cast<rocksdb::ColumnFamilyHandle*>(&host);
+  ColumnFamilies families;
+  families.Add("one", 1, handle);
+  families.Add("one", 1, handle);
+  EXPECT(families.Names().size() == 1);
+  families.HandleDeleted(handle);
+  EXPECT(families.UseAll().empty());
 }
 
 void TestQuery() {
@@ -179,6 +218,8 @@ int main() {
   TestOriginals();
   TestRestore();
   TestStall();
+  TestGate();
+  TestColumnFamilies();
   TestQuery();
   TestBodies();
   TestOptionValues();

@@ -1,0 +1,13 @@
+#pragma once
+#include <cstdlib>
+#include <string>
+
+namespace adocd {
+
+// The environment variable, empty when it is not set.
+inline std::string EnvironmentText(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? value : "";
+}
+
+}  // namespace adocd
