@@ -13,6 +13,7 @@ UV := UV_PYTHON_DOWNLOADS=never UV_PYTHON=$(CURDIR)/.venv/bin/python VIRTUAL_ENV
 # What the agent is compiled with, and the stock db_bench that tests and demo run.
 AGENT_PACKAGES := g++ cmake make binutils librocksdb-dev nlohmann-json3-dev 'libboost1.81-dev|libboost-dev'
 DB_BENCH_PACKAGES := rocksdb-tools
+AGENT_BUILD := .cache/agent
 FIXTURES := .cache/fixtures
 
 help: ## this list
@@ -32,7 +33,7 @@ setup: .venv/.ready ## the virtual environment in .venv, with adocd and adocctl 
 
 agent: setup ## the native agent, for this machine's librocksdb
 	@./.ci/install-packages $(AGENT_PACKAGES)
-	@$(BIN)/adocd agent build
+	@$(BIN)/adocd agent build --work $(AGENT_BUILD)
 
 demo: agent ## stock db_bench on this machine, without and with control, live
 	@./.ci/install-packages $(DB_BENCH_PACKAGES)
@@ -45,9 +46,8 @@ fixtures: agent
 	@cmake --build $(FIXTURES) --parallel 2 >/dev/null
 
 agent-tests: agent
-	@build="$$(dirname "$$($(BIN)/adocd agent path)")/build" && \
-		cmake --build "$$build" --parallel 2 >/dev/null && \
-		ctest --test-dir "$$build" --output-on-failure --no-tests=error
+	@cmake --build $(AGENT_BUILD) --parallel 2 >/dev/null
+	@ctest --test-dir $(AGENT_BUILD) --output-on-failure --no-tests=error
 
 check: setup ## format, lint, strict types, arrows
 	@$(BIN)/ruff format --check .

@@ -12,14 +12,12 @@ CONFIGURATION = REPOSITORY / "examples" / "adocd.toml"
 
 
 def test_the_configuration_is_good() -> None:
-    assert config.load(CONFIGURATION).policy_for("/var/lib/kvrocks/db").controller == "adoc"
+    assert config.load(CONFIGURATION).policy_for("/var/lib/myservice/db").controller == "adoc"
 
 
 def test_the_configuration_has_every_key_with_its_default() -> None:
-    text = CONFIGURATION.read_text()
-    content = tomllib.loads(text)
+    content = tomllib.loads(CONFIGURATION.read_text())
     defaults = config.Config()
-    assert content["daemon"] | {"run_dir": None} == defaults.daemon.model_dump()
-    assert "# run_dir" in text
+    assert content["daemon"] == defaults.daemon.model_dump()
     assert content["policy"] | {"parameters": {}} == defaults.policy.model_dump()
     assert content["targets"][0]["parameters"] == AdocParameters().model_dump()

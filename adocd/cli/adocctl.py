@@ -100,7 +100,9 @@ def decisions(
 
 @app.command(epilog=EPILOG)
 def restore(
-    target: TargetName = None,
+    target: Annotated[
+        str | None, typer.Argument(metavar="[TARGET]", help="Its id, path, or part of one; or --all instead.")
+    ] = None,
     everything: Annotated[bool, typer.Option("--all", help="All targets.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -121,7 +123,7 @@ def restore(
             raise
         answer = _restore_directly(None if everything else target)
     show.json_or(as_json, answer, show.restored)
-    if answer["failed"]:
+    if answer["failed"] or any(restored["errors"] for restored in answer["restored"].values()):
         raise typer.Exit(Exit.FAILED)
 
 
@@ -141,6 +143,8 @@ def _id(daemon: RestClient, name: str | None) -> str:
     """Find the target that is meant, or say which there are."""
     known = daemon.get("/v1/targets")["targets"]
     found = known if name is None else named(name, known, lambda t: (t["id"], t["path"]))
+    # A database that was destroyed and created anew is another target under the same path: the open one is meant.
+    found = [t for t in found if t["state"] != "closed"] or found
     if len(found) == 1:
         return str(found[0]["id"])
     if not known:

@@ -76,7 +76,7 @@ def serve_command(
     _log_to_stderr(verbose)
     settings = _load(config or (_SYSTEM_CONFIG if os.path.exists(_SYSTEM_CONFIG) else None))  # never raises
     chosen = _chosen_policy(policy, parameter or [])
-    directory = settings.daemon.run_dir or run_dir.run_dir()
+    directory = run_dir.run_dir()
     try:
         serve.run(serve.Serve(settings, directory, chosen, dry_run, tuple(agent or ()), port))
     except serve.CannotServe as error:
@@ -113,8 +113,8 @@ def exec_command(
         fail(str(error), Exit.NO_AGENT)
     if ended.status == 0 and not ended.opened:
         fail(
-            f"{command[0]} ended without opening a RocksDB database through librocksdb.so, so there was nothing "
-            "to attach to; if it uses RocksDB, it is linked to it statically",
+            f"{command[0]} ended without opening a RocksDB database under the agent: it opened none, or through "
+            "another copy of RocksDB than librocksdb.so, or the agent could not start, which it has said above",
             Exit.NEVER_OPENED,
         )
     raise typer.Exit(ended.status)
@@ -138,7 +138,7 @@ def demo_command(
     on: Annotated[str, typer.Option(help=f"What writes: {', '.join(demo.WORKLOADS)}.")] = demo.WORKLOADS[0],
     seconds: Annotated[float, typer.Option(help="How long each of the two halves runs.")] = demo.DEFAULT_SECONDS,
     profile: Annotated[
-        str | None, typer.Option(help="Device cap: cap-210, cap-490, cap-100 or uncapped; default cap-210 if possible.")
+        str | None, typer.Option(help="cap-N (N in MB/s, such as cap-210) or uncapped; default cap-210 if possible.")
     ] = None,
     directory: Annotated[Path | None, typer.Option(help="Where the databases go; default: a place on a disk.")] = None,
     as_json: Json = False,
@@ -162,12 +162,15 @@ def demo_command(
 def build(
     output: Annotated[Path | None, typer.Option(help="Write the library to this file instead.")] = None,
     rocksdb: Annotated[Path | None, typer.Option(help="For this librocksdb.so; default: the linker's.")] = None,
+    work: Annotated[
+        Path | None, typer.Option(help="Compile here and keep it, so that the next time is quick; default: nowhere.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Compile the agent for this machine's librocksdb."""
     try:
         library = native.rocksdb(rocksdb)
-        path = native.build(library, output)
+        path = native.build(library, output, work)
     except native.NativeAgentError as error:
         fail(str(error), Exit.NO_AGENT)
     _show_agent(path, library, as_json)

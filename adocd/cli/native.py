@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import subprocess
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -93,34 +94,44 @@ def find(library: RocksDb) -> Path:
     return agent
 
 
-def build(library: RocksDb, output: Path | None = None) -> Path:
-    """Compile the agent for this librocksdb, to where it is kept or to `output`. Raises NativeAgentError."""
+def build(library: RocksDb, output: Path | None = None, work: Path | None = None) -> Path:
+    """Compile the agent for this librocksdb; to where it is kept, or to the file `output`. Raises NativeAgentError.
+
+    It is compiled in the directory `work`, so that a second time is quick, else in a temporary one.
+    """
     missing = [tool for tool in ("cmake", "g++", "make", "readelf") if shutil.which(tool) is None]
     if missing:
         raise NativeAgentError(f"{', '.join(missing)} missing; install: apt-get install {_PACKAGES}")
     kept = directory(library)
-    work = kept / "build"
-    try:
-        work.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise NativeAgentError(f"{work} cannot be made ({error.strerror}); set XDG_CACHE_HOME") from None
-    _run(
-        "cmake", "-S", str(sources()), "-B", str(work), "-DCMAKE_BUILD_TYPE=Release",
-        f"-DROCKSDB_LIBRARY={library.path}",
-    )  # fmt: skip
-    _run("cmake", "--build", str(work), "--parallel", str(os.cpu_count() or 1), "--target", "adocd_agent")
     destination = output or kept / LIBRARY
-    # A running program may have the old file mapped: put the new one in its place whole.
-    staged = destination.with_name(f".{destination.name}.{os.getpid()}")
     note = {"adocd": __version__, "sources": _digest(sources()), "rocksdb": str(library.path)}
     try:
-        shutil.copy2(work / LIBRARY, staged)
+        kept.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix="adocd-build-") as temporary:
+            compiled = _compile(library, work or Path(temporary))
+            # A running program may have the old file mapped: put the new one in its place whole.
+            staged = destination.with_name(f".{destination.name}.{os.getpid()}")
+            shutil.copy2(compiled, staged)
         staged.replace(destination)
         if output is None:
             (kept / _NOTE).write_text(json.dumps(note), encoding="utf-8")
     except OSError as error:
-        raise NativeAgentError(f"{destination} cannot be written: {error.strerror}") from None
+        raise NativeAgentError(f"{destination} cannot be written: {error.strerror}; set XDG_CACHE_HOME") from None
     return destination
+
+
+def _compile(library: RocksDb, work: Path) -> Path:
+    _run(
+        "cmake",
+        "-S",
+        str(sources()),
+        "-B",
+        str(work),
+        "-DCMAKE_BUILD_TYPE=Release",
+        f"-DROCKSDB_LIBRARY={library.path}",
+    )
+    _run("cmake", "--build", str(work), "--parallel", str(os.cpu_count() or 1), "--target", "adocd_agent")
+    return work / LIBRARY
 
 
 def _linker_finds() -> Path:

@@ -134,7 +134,8 @@ def restored(answer: dict[str, Any]) -> None:
             "done": "the originals are back",
         }.get(restore["state"], f"restoring, {restore['steps_left']} steps left")
         waiting = f", waiting for {restore['waiting_for']}" if restore["waiting_for"] else ""
-        _console.print(f"{target}: {words}{waiting}")
+        errors = "".join(f"; FAILED: {error}" for error in restore["errors"])
+        _console.print(f"{target}: {words}{waiting}{errors}")
     for target, reason in answer["failed"].items():
         _console.print(f"{target}: FAILED: {reason}")
     if not answer["restored"] and not answer["failed"]:

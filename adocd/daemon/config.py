@@ -51,7 +51,6 @@ class TargetConfig(PolicyConfig):
 class DaemonConfig(_Section):
     """How the daemon itself runs."""
 
-    run_dir: Path | None = Field(default=None, description="where the sockets are; default: see README")
     tick_s: Annotated[float, Field(ge=0.05, le=60, description="time between two samples of a target")] = 1.0
     lease_ttl_s: Annotated[
         float,

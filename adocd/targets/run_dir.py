@@ -11,12 +11,13 @@ _SUN_PATH_BYTES = 108
 def run_dir(environment: Mapping[str, str] = os.environ) -> Path:
     """Find the run directory by the protocol's rule, without creating it.
 
-    `ADOCD_RUN_DIR`; else /run/adocd for root or where it exists; else $XDG_RUNTIME_DIR/adocd; else /run/adocd.
+    `ADOCD_RUN_DIR`; else /run/adocd for root, and for others where they may use it; else $XDG_RUNTIME_DIR/adocd;
+    else /run/adocd.
     """
     if chosen := environment.get("ADOCD_RUN_DIR"):
         return Path(chosen)
     system = Path("/run/adocd")
-    if os.geteuid() == 0 or system.is_dir():
+    if os.geteuid() == 0 or os.access(system, os.W_OK | os.X_OK):
         return system
     if runtime := environment.get("XDG_RUNTIME_DIR"):
         return Path(runtime) / "adocd"

@@ -21,7 +21,9 @@ def test_the_programs_status_and_output_are_its_own(run_dir: Path, native_agent_
 
 def test_a_program_that_never_opens_rocksdb(run_dir: Path, native_agent_library: Path, native_programs: Path) -> None:
     path = str(native_programs / "never_opens")
-    command("adocd", "exec", "--", path, run_dir=run_dir).failed(7, path, "ended without opening a RocksDB database")
+    command("adocd", "exec", "--", path, run_dir=run_dir).failed(
+        7, path, "ended without opening a RocksDB database under the agent"
+    )
 
 
 def test_a_program_that_opens_rocksdb(run_dir: Path, native_agent_library: Path) -> None:

@@ -19,7 +19,7 @@ def test_root_uses_the_systems_directory(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_a_user_without_a_system_directory_uses_his_own(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.geteuid", lambda: 1000)
-    monkeypatch.setattr(Path, "is_dir", lambda _: False)
+    monkeypatch.setattr("os.access", lambda *_: False)
     assert run_dir.run_dir({"XDG_RUNTIME_DIR": "/run/user/1000"}) == Path("/run/user/1000/adocd")
     assert run_dir.run_dir({}) == Path("/run/adocd")
 
