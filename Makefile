@@ -19,7 +19,9 @@ FIXTURES := .cache/fixtures
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):[^#]*## (.*)/  make \1\t\2/' | expand -t 20
 
-setup: .venv/.ready ## the virtual environment in .venv, with adocd and adocctl in .venv/bin
+setup: .venv/.ready ## .venv with adocd and adocctl in .venv/bin, and the native agent where it can be compiled
+	@./.ci/install-packages $(AGENT_PACKAGES) $(DB_BENCH_PACKAGES) && $(BIN)/adocd agent build --work $(AGENT_BUILD) || \
+		echo "Set up without the native agent; make agent tries again."
 
 .venv/.ready: pyproject.toml requirements.lock
 	@[ -n "$(PYTHON)" ] || ./.ci/install-packages python3 python3-venv
@@ -31,7 +33,7 @@ setup: .venv/.ready ## the virtual environment in .venv, with adocd and adocctl 
 	@$(UV) pip install --no-deps --no-build-isolation --editable .
 	@touch $@
 
-agent: setup ## the native agent, for this machine's librocksdb
+agent: .venv/.ready ## the native agent, for this machine's librocksdb
 	@./.ci/install-packages $(AGENT_PACKAGES)
 	@$(BIN)/adocd agent build --work $(AGENT_BUILD)
 
@@ -49,20 +51,20 @@ agent-tests: agent
 	@cmake --build $(AGENT_BUILD) --parallel 2 >/dev/null
 	@ctest --test-dir $(AGENT_BUILD) --output-on-failure --no-tests=error
 
-check: setup ## format, lint, strict types, arrows
+check: .venv/.ready ## format, lint, strict types, arrows
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-cache
 
-format: setup ## format and fix what can be fixed
+format: .venv/.ready ## format and fix what can be fixed
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
 
 test: check agent-tests fixtures ## everything CI runs
 	@$(BIN)/python -m pytest
 
-lock: setup ## requirements.lock anew from pyproject.toml (no address of an index in it)
+lock: .venv/.ready ## requirements.lock anew from pyproject.toml (no address of an index in it)
 	@$(UV) pip compile pyproject.toml --group dev --generate-hashes --no-emit-index-url --no-annotate \
 		--custom-compile-command "make lock" --python-version 3.11 --output-file requirements.lock >/dev/null
 

@@ -148,7 +148,7 @@ def demo_command(
     Both halves are measured, and differ in the policy alone: `fixed`, then `adoc`.
     """
     try:
-        native.find(native.rocksdb())
+        _find_or_build_agent()
         demo.run_demo(demo.DemoOptions(on, seconds, profile, directory, as_json))
     except BenchError as error:
         fail(str(error), Exit.USAGE if isinstance(error, BadOption) else Exit.FAILED)
@@ -188,6 +188,16 @@ def path(
     except native.NativeAgentError as error:
         fail(str(error), Exit.NO_AGENT)
     _show_agent(found, library, as_json)
+
+
+def _find_or_build_agent() -> None:
+    """Compile the agent where it is missing, so that a demo needs no second command. Raises NativeAgentError."""
+    library = native.rocksdb()
+    try:
+        native.find(library)
+    except native.NativeAgentError:
+        typer.echo("compiling the native agent, for about a minute", err=True)
+        native.build(library)
 
 
 def _show_agent(path: Path, library: native.RocksDb, as_json: bool) -> None:
