@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from adocd.daemon import guards
@@ -16,6 +16,7 @@ from tests.support.fake_agent import FakeAgent
 from tests.support.fake_database import FakeDatabase
 
 SAFETY = (guards.bounds, guards.memory_budget(GIB))
+ADOC = Policy("adoc")
 #: The agent renews its cached snapshot only when it is older than 50 ms.
 FRESH_S = 0.06
 
@@ -82,3 +83,21 @@ def overflowing(path: Path, **options: str) -> FakeDatabase:
     database = FakeDatabase(path, options=options)
     database.measurements.column_families["default"]["rocksdb.num-immutable-mem-table"] = 2
     return database
+
+
+def with_agent(database: FakeDatabase, tmp_path: Path, body: Callable[[Scene], Awaitable[None]]) -> None:
+    """Run the body on a scene with this database."""
+
+    async def run() -> None:
+        async with Scene(tmp_path, database) as scene:
+            await body(scene)
+
+    asyncio.run(run())
+
+
+def write_buffer_size(database: FakeDatabase) -> str:
+    return database.options.column_families["default"]["write_buffer_size"]
+
+
+def outcomes(loop: TargetLoop) -> list[str]:
+    return [record.outcome for record in loop.decisions]
