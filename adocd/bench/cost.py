@@ -18,17 +18,21 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import psutil
 
+from adocd.api.client import RestClient
 from adocd.bench.daemon_client import DaemonClient
 from adocd.bench.db_bench import find_db_bench
 from adocd.bench.errors import BenchError, RunFailed
-from adocd.bench.process import child
+from adocd.bench.half import await_daemon
+from adocd.bench.process import Child, child
 from adocd.bench.workspace import run_directory
 from adocd.targets.agent import Agent
+from adocd.targets.errors import TargetError
 from adocd.targets.run_dir import agent_sockets
 
 #: An in-memory load: no write-ahead log, memtables that hold all of it, on a file system in memory.
@@ -44,6 +48,7 @@ _STALLED = (
     "--rate_limiter_bytes_per_sec=100000",
 )
 _IDLE = ("--benchmarks=fillrandom", "--value_size=1000", "--benchmark_write_rate_limit=1000000")
+_WITHIN_S = 60.0
 _ENOUGH = ("--num=1000000000", "--duration=100000")
 
 
@@ -81,7 +86,7 @@ def snapshot(count: int) -> dict[str, object]:
 
 def daemon(seconds: float) -> dict[str, object]:
     """Measure `adocd serve` on one target at 1 Hz: its share of a core, its resident memory."""
-    with run_directory() as room, _database(room, _IDLE), _serving(room) as process:
+    with run_directory() as room, _database(room, _IDLE), _serving(room, sampled=True) as process:
         began_s, began = time.monotonic(), process.cpu_times()
         time.sleep(seconds)
         ended, elapsed_s = process.cpu_times(), time.monotonic() - began_s
@@ -103,7 +108,7 @@ def _cpu_us_per_write(writes: int, *, attached: bool) -> tuple[float, float]:
         command = [find_db_bench().path, *_IN_MEMORY, f"--num={writes}", f"--db={directory}/db", "--seed=1"]
         environment = _environment(room)
         if attached:
-            stack.enter_context(_serving(room, wait_for_target=False))
+            stack.enter_context(_serving(room, sampled=False))
             environment |= {"LD_PRELOAD": _agent_library()}
         began_s = time.monotonic()
         process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -140,61 +145,96 @@ def _agent_threads_cpu_s(pid: int) -> float:
 
 def _snapshot_case(flags: Sequence[str], count: int) -> dict[str, float]:
     with run_directory() as room, _database(room, flags):
-        micros, ages = asyncio.run(_time_snapshots(room, count))
-    return _spread(micros) | {
-        "p99.9": round(statistics.quantiles(micros, n=1000)[-1], 1),
-        "collect_p50": round(statistics.median(ages), 1),
-        "collect_p99.9": round(statistics.quantiles(ages, n=1000)[-1], 1),
+        timed = asyncio.run(_time_snapshots(room, count))
+    return _spread(timed.request_us) | {
+        "p99.9": round(statistics.quantiles(timed.request_us, n=1000)[-1], 1),
+        "collect_p50": round(statistics.median(timed.collect_us), 1),
+        "collect_p99.9": round(statistics.quantiles(timed.collect_us, n=1000)[-1], 1),
+        "stopped_fraction": round(timed.stopped / count, 3),
     }
 
 
-async def _time_snapshots(room: Path, count: int) -> tuple[list[float], list[float]]:
+@dataclass
+class _Timed:
+    """Microseconds of every request and of taking every snapshot, and how many saw writes stopped."""
+
+    request_us: list[float] = field(default_factory=list)
+    collect_us: list[float] = field(default_factory=list)
+    stopped: int = 0
+
+
+async def _time_snapshots(room: Path, count: int) -> _Timed:
     (socket,) = agent_sockets(room)
     agent = Agent(socket)
     (database,) = await agent.databases()
     target = agent.target(database)
-    micros, collects = [], []
+    timed = _Timed()
     for _ in range(count):
         await asyncio.sleep(_FRESH_S)
         began_s = time.perf_counter()
         taken = await target.snapshot(None)
-        micros.append((time.perf_counter() - began_s) * 1e6)
-        collects.append(taken.collect_s * 1e6)
+        timed.request_us.append((time.perf_counter() - began_s) * 1e6)
+        timed.collect_us.append(taken.collect_s * 1e6)
+        timed.stopped += taken.properties.get("rocksdb.is-write-stopped", 0) > 0
     await target.close()
     await agent.close()
-    return micros, collects
+    return timed
 
 
 @contextlib.contextmanager
 def _database(room: Path, flags: Sequence[str]) -> Iterator[None]:
-    """Run db_bench under the agent while the block runs."""
+    """Run db_bench under the agent while the block runs, from its first write on.
+
+    db_bench opens a database, destroys it and opens it again: a write says that it is past that.
+    """
     with tempfile.TemporaryDirectory(dir=_MEMORY_ROOT) as directory:
         command = [find_db_bench().path, *flags, *_ENOUGH, f"--db={directory}/db"]
         environment = _environment(room) | {"LD_PRELOAD": _agent_library()}
         with child("db_bench", command, environment, room) as bench:
-            deadline_s = time.monotonic() + 60
-            while not agent_sockets(room):
-                if bench.ended() or time.monotonic() > deadline_s:
-                    raise RunFailed(f"db_bench did not come up: {bench.last_words()}")
-                time.sleep(0.05)
-            time.sleep(3)  # db_bench opens, destroys and opens again; then a stall needs its first memtables
+            _await(lambda: asyncio.run(_is_written(room)), "db_bench did not write", bench)
             yield
 
 
+async def _is_written(room: Path) -> bool:
+    for socket in agent_sockets(room):
+        agent = Agent(socket)
+        try:
+            for database in await agent.databases():
+                target = agent.target(database)
+                try:
+                    return ((await target.snapshot(None)).counters.writes or 0) > 0
+                finally:
+                    await target.close()
+        except TargetError:
+            return False
+        finally:
+            await agent.close()
+    return False
+
+
 @contextlib.contextmanager
-def _serving(room: Path, *, wait_for_target: bool = True) -> Iterator[psutil.Process]:
+def _serving(room: Path, *, sampled: bool) -> Iterator[psutil.Process]:
+    """Run `adocd serve` under `fixed` while the block runs; `sampled`: from its first sample of a database on."""
     (room / "adocd.toml").touch()
     command = [sys.executable, "-m", "adocd", "serve", "--policy", "fixed", "--config", str(room / "adocd.toml")]
     with child("serve", command, _environment(room), room) as served:
-        client = DaemonClient(room / "daemon.sock")
-        deadline_s = time.monotonic() + 60
-        while not client.is_healthy():
-            if served.ended() or time.monotonic() > deadline_s:
-                raise RunFailed(f"adocd serve did not come up: {served.last_words()}")
-            time.sleep(0.05)
-        if wait_for_target:
-            time.sleep(5)
+        await_daemon(served, DaemonClient(room / "daemon.sock"))
+        if sampled:
+            _await(lambda: _is_sampled(RestClient(room / "daemon.sock")), "adocd serve sampled nothing", served)
         yield psutil.Process(served.process.pid)
+
+
+def _is_sampled(daemon: RestClient) -> bool:
+    return any(target["writes_per_s"] is not None for target in daemon.get("/v1/targets")["targets"])
+
+
+def _await(reached: Callable[[], bool], otherwise: str, program: Child) -> None:
+    """Wait until a condition holds; raises RunFailed with the program's last words when it ends or takes a minute."""
+    deadline_s = time.monotonic() + _WITHIN_S
+    while not reached():
+        if program.ended() or time.monotonic() > deadline_s:
+            raise RunFailed(f"{otherwise}: {program.last_words()}")
+        time.sleep(0.05)
 
 
 def _agent_library() -> str:

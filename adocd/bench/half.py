@@ -76,7 +76,7 @@ def run_half(plan: HalfPlan, on_progress: Callable[[Progress], None]) -> HalfOut
         watch = Watch(DaemonClient(room / "daemon.sock"), plan.database)
         with child("serve", serve, environment, room) as daemon:
             on_progress(Progress(plan.policy, plan.seconds))
-            _await_daemon(daemon, watch.client)
+            await_daemon(daemon, watch.client)
             with child("db_bench", plan.cap.command(execute), environment, room) as bench:
                 _follow(plan, bench, daemon, watch, on_progress)
             watch.poll()
@@ -84,7 +84,8 @@ def run_half(plan: HalfPlan, on_progress: Callable[[Progress], None]) -> HalfOut
         return _outcome(plan, bench, fill, watch, others_share(before, cpu_times()))
 
 
-def _await_daemon(daemon: Child, client: DaemonClient) -> None:
+def await_daemon(daemon: Child, client: DaemonClient) -> None:
+    """Wait until `adocd serve` answers; raises RunFailed when it ends or takes too long."""
     deadline_s = time.monotonic() + _DAEMON_WITHIN_S
     while not client.is_healthy():
         if daemon.ended():
