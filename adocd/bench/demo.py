@@ -4,9 +4,11 @@ Both halves are the same program with the same keys on the same device under the
 database, watched by the same daemon; the daemon's policy is the only difference. Everything shown is measured.
 """
 
+import io
 import json
 import math
 import os
+import re
 import secrets
 import shutil
 import signal
@@ -22,7 +24,7 @@ from rich.console import Console
 from adocd.bench.cap import Cap, capped
 from adocd.bench.db_bench import find_db_bench
 from adocd.bench.demo_report import print_report
-from adocd.bench.demo_view import View, view
+from adocd.bench.demo_view import LiveView, View, view
 from adocd.bench.device import DEFAULT_PROFILE, REAL_ROOTS, UNCAPPED, DeviceProfile, Roots, parse_profile
 from adocd.bench.errors import BadOption, CapUnavailable
 from adocd.bench.figures import DemoFacts, DemoResult
@@ -33,6 +35,7 @@ WORKLOADS = ("db_bench",)
 DEFAULT_SECONDS = 60.0
 _MIN_SECONDS = 5
 _MAX_SECONDS = 24 * 3600
+_PICTURE_COLUMNS = 96
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,7 @@ class DemoOptions:
         seconds: how long each half writes; rounded up to whole seconds.
         profile: the device profile's name; None is `cap-210` where the device can be capped, else `uncapped`.
         directory: where the databases go; None chooses a place on a disk.
+        picture: where the last picture and the report go as SVG; None for nowhere.
         json_output: whether the last line on standard output is the result as JSON, and nothing else is there.
 
     """
@@ -53,6 +57,7 @@ class DemoOptions:
     profile: str | None = None
     directory: Path | None = None
     json_output: bool = False
+    picture: Path | None = None
 
 
 def run_demo(
@@ -71,6 +76,8 @@ def run_demo(
         raise BadOption(f"there is no workload {options.on!r}: use one of {', '.join(WORKLOADS)}")
     if not _MIN_SECONDS <= options.seconds <= _MAX_SECONDS:
         raise BadOption(f"--seconds must be from {_MIN_SECONDS} to {_MAX_SECONDS}, not {options.seconds:g}")
+    if options.picture is not None and not os.access(options.picture.parent, os.W_OK):
+        raise BadOption(f"--picture cannot be written: {options.picture.parent} is no directory you may write to")
     seconds = math.ceil(options.seconds)
     wanted = parse_profile(options.profile or DEFAULT_PROFILE)
     program = find_db_bench()
@@ -92,17 +99,32 @@ def run_demo(
             seed=secrets.randbelow(1 << 31) + 1,
         )
         live = out.is_terminal and not options.json_output
-        with view(out if live else err, _title(facts), live) as shown:
+        picture = LiveView(_title(facts))
+        with view(out if live else err, picture, live) as shown:
             plan = HalfPlan("fixed", program, cap, directory / "database", seconds, facts.seed)
             fixed = _run(plan, shown)
             adoc = _run(replace(plan, policy="adoc"), shown)
     warnings = ([warning] if warning else []) + [*fixed.warnings, *adoc.warnings]
     result = DemoResult(facts, fixed.figures, adoc.figures, tuple(warnings))
     print_report(err if options.json_output else out, result)
+    if options.picture is not None:
+        _save_picture(options.picture, picture, result)
     if options.json_output:
         out.file.write(json.dumps(result.as_json(), ensure_ascii=False) + "\n")
         out.file.flush()
     return result
+
+
+def _save_picture(path: Path, picture: LiveView, result: DemoResult) -> None:
+    console = Console(record=True, width=_PICTURE_COLUMNS, file=io.StringIO(), force_terminal=True)
+    console.print(picture)
+    print_report(console, result)
+    # Rich names a font on somebody else's host; a reader's own must do.
+    drawn = re.sub(r',?\s*url\("https?://[^"]*"\) format\("[^"]*"\)', "", console.export_svg(title="adocd demo"))
+    try:
+        path.write_text(drawn, encoding="utf-8")
+    except OSError as error:
+        raise BadOption(f"the picture cannot be written to {path}: {error.strerror}") from None
 
 
 def _run(plan: HalfPlan, shown: View) -> HalfOutcome:

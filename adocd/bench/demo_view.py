@@ -41,7 +41,7 @@ class LiveView:
 
     def __init__(self, title: str) -> None:
         """Take the line that says what is run."""
-        self._title = title
+        self.title = title
         self._halves: dict[str, Progress] = {}
         self._figures: dict[str, HalfFigures] = {}
 
@@ -55,7 +55,7 @@ class LiveView:
 
     def __rich_console__(self, console: Console, _options: object) -> Iterator[RenderableType]:
         """Draw the present state."""
-        yield Text(self._title, style="bold", no_wrap=True, overflow="ellipsis")
+        yield Text(self.title, style="bold", no_wrap=True, overflow="ellipsis")
         yield _legend()
         top = max((s.writes_per_s or 0.0 for half in self._halves.values() for s in half.samples), default=0.0)
         for half in list(self._halves.values()):
@@ -165,12 +165,28 @@ class PlainView:
 
 
 @contextmanager
-def view(console: Console, title: str, live: bool) -> Iterator[View]:
-    """Show progress live when `live`, else in plain lines, for as long as the context lasts."""
-    if not live:
-        console.print(title, highlight=False, soft_wrap=True)
-        yield PlainView(console)
+def view(console: Console, picture: LiveView, live: bool) -> Iterator[View]:
+    """Show progress for as long as the context lasts: the picture live when `live`, else in plain lines."""
+    if live:
+        with Live(picture, console=console, refresh_per_second=4):
+            yield picture
         return
-    picture = LiveView(title)
-    with Live(picture, console=console, refresh_per_second=4):
-        yield picture
+    console.print(picture.title, highlight=False, soft_wrap=True)
+    yield _Both(PlainView(console), picture)
+
+
+class _Both:
+    """Plain lines now, and the picture kept for later."""
+
+    def __init__(self, plain: View, picture: View) -> None:
+        self._views = (plain, picture)
+
+    def show(self, progress: Progress) -> None:
+        """Take note of a half's progress."""
+        for each in self._views:
+            each.show(progress)
+
+    def finish(self, figures: HalfFigures) -> None:
+        """Take note of a half's result."""
+        for each in self._views:
+            each.finish(figures)

@@ -141,6 +141,7 @@ def demo_command(
         str | None, typer.Option(help="cap-N (N in MB/s, such as cap-210) or uncapped; default cap-210 if possible.")
     ] = None,
     directory: Annotated[Path | None, typer.Option(help="Where the databases go; default: a place on a disk.")] = None,
+    picture: Annotated[Path | None, typer.Option(help="Also save the picture and the report as SVG here.")] = None,
     as_json: Json = False,
 ) -> None:
     """Show what it is about: real write pressure on a real RocksDB, first left alone, then controlled.
@@ -149,7 +150,7 @@ def demo_command(
     """
     try:
         _find_or_build_agent()
-        demo.run_demo(demo.DemoOptions(on, seconds, profile, directory, as_json))
+        demo.run_demo(demo.DemoOptions(on, seconds, profile, directory, as_json, picture))
     except BenchError as error:
         fail(str(error), Exit.USAGE if isinstance(error, BadOption) else Exit.FAILED)
     except native.NativeAgentError as error:

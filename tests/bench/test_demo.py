@@ -28,7 +28,8 @@ from pathlib import Path
 from adocd.bench.demo import DemoOptions, run_demo
 from adocd.bench.errors import BenchError
 try:
-    run_demo(DemoOptions(seconds=float(sys.argv[1]), directory=Path(sys.argv[2]), json_output=True))
+    where = Path(sys.argv[2])
+    run_demo(DemoOptions(seconds=float(sys.argv[1]), directory=where, json_output=True, picture=where / "demo.svg"))
 except BenchError as error:
     sys.exit(print(error, file=sys.stderr) or 3)
 """
@@ -100,6 +101,9 @@ def test_a_real_run_measures_both_halves_and_leaves_nothing(disk: Path) -> None:
     if _is_a_refusal(process, errors):
         return
     assert process.returncode == 0, errors
+    drawn = (disk / "demo.svg").read_text()
+    assert "writer" in drawn
+    assert "url(" not in drawn.replace("url(#", "")
     lines = output.splitlines()
     assert len(lines) == 1
     result = json.loads(lines[-1])

@@ -81,10 +81,11 @@ def test_a_finished_half_shows_its_result_instead_of_its_last_sample() -> None:
 
 
 def test_view_is_live_only_when_asked() -> None:
-    with view(_screen(80), "title", live=True) as live:
-        assert isinstance(live, LiveView)
-    with view(_screen(80), "title", live=False) as plain:
-        assert isinstance(plain, PlainView)
+    picture = LiveView("title")
+    with view(_screen(80), picture, live=True) as live:
+        assert live is picture
+    with view(_screen(80), picture, live=False) as plain:
+        assert plain is not picture
 
 
 def test_the_report_has_both_halves_the_reasons_and_the_warnings() -> None:
