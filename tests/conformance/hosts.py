@@ -68,6 +68,32 @@ class Host(Protocol):
         """End the process in an orderly way."""
 
 
+class Load:
+    """Writes in the background, again and again, from `start` to `stop`."""
+
+    def __init__(self, write: Callable[[], None]) -> None:
+        self._write = write
+        self._writing = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Begin."""
+        self._writing.set()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End, if it was begun."""
+        self._writing.clear()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _run(self) -> None:
+        while self._writing.is_set():
+            self._write()
+            time.sleep(0.001)
+
+
 class FakeHost:
     """The fake agent under a host that only pretends to write."""
 
@@ -84,8 +110,7 @@ class FakeHost:
         self._agent = FakeAgent(run_dir, [self._database])
         self._agent.start()
         self.socket_path = self._agent.socket_path
-        self._load: threading.Thread | None = None
-        self._loading = threading.Event()
+        self._load = Load(lambda: self.write(10))
 
     def write(self, keys: int, column_family: str = "default") -> None:
         """See Host."""
@@ -97,21 +122,11 @@ class FakeHost:
 
     def start_load(self) -> None:
         """See Host."""
-
-        def load() -> None:
-            while self._loading.is_set():
-                self.write(10)
-                time.sleep(0.001)
-
-        self._loading.set()
-        self._load = threading.Thread(target=load, daemon=True)
         self._load.start()
 
     def stop_load(self) -> None:
         """See Host."""
-        self._loading.clear()
-        if self._load is not None:
-            self._load.join()
+        self._load.stop()
 
     def close_database(self) -> None:
         """See Host."""

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.conformance.hosts import KNOWN_DATABASE, KNOWN_FAMILY
+from tests.conformance.hosts import KNOWN_DATABASE, KNOWN_FAMILY, Load
 from tests.support.programs import Program, environment
 
 
@@ -29,8 +28,7 @@ class NativeHost:
         added = {} if limiter is None else {"ADOCD_AGENT_RATE_LIMITER": str(limiter)}
         self._program = Program([lifecycle], environment(library, run_dir, **added))
         self.socket_path = run_dir / f"agent-{self._program.pid}.sock"
-        self._load: threading.Thread | None = None
-        self._loading = threading.Event()
+        self._load = Load(lambda: self.write(500))
         self._stopped = False
         self.open_database()
 
@@ -44,20 +42,11 @@ class NativeHost:
 
     def start_load(self) -> None:
         """See Host."""
-
-        def load() -> None:
-            while self._loading.is_set():
-                self.write(500)
-
-        self._loading.set()
-        self._load = threading.Thread(target=load, daemon=True)
         self._load.start()
 
     def stop_load(self) -> None:
         """See Host."""
-        self._loading.clear()
-        if self._load is not None:
-            self._load.join()
+        self._load.stop()
 
     def close_database(self) -> None:
         """See Host."""
