@@ -3,10 +3,12 @@
 from dataclasses import replace
 from typing import Any
 
+from adocd.model.capabilities import Capabilities
 from adocd.model.knob import MIB
 from adocd.model.overflow import PRECEDENCE, detect
 from adocd.model.sample import ColumnFamilyOptions, ColumnFamilySample, Sample
 from adocd.model.snapshot import ColumnFamilySnapshot, Counters, OptionValues, Restore, Snapshot, Stall
+from adocd.model.threads import ThreadsBy
 
 GIB = 1 << 30
 
@@ -30,6 +32,17 @@ DATABASE_OPTIONS = {
     "max_background_compactions": "-1",
     "delayed_write_rate": str(16 * MIB),
 }
+
+
+#: What the native agent can change, as far as the daemon asks for it.
+CAPABILITIES = Capabilities(
+    column_family_options=tuple(FAMILY_OPTIONS),
+    database_options=tuple(DATABASE_OPTIONS),
+    rate_limiter=True,
+    thread_pools=("low", "high", "bottom"),
+)
+#: What the Python agent can change: no option of the database, but the pools beneath them.
+POOLS_ONLY = replace(CAPABILITIES, database_options=(), rate_limiter=False, responds_during_stall=False)
 
 
 def option_values(families: tuple[str, ...] = ("default",)) -> OptionValues:
@@ -108,6 +121,8 @@ def sample(*families: ColumnFamilySample, **members: Any) -> Sample:
         running_flushes=0,
         running_compactions=0,
         background_jobs=2,
+        background_jobs_max=None,
+        threads_by=ThreadsBy.OPTION,
         options=OptionValues(
             database=DATABASE_OPTIONS, column_families={cf.name: _written(cf.options) for cf in families}
         ),

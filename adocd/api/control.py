@@ -111,7 +111,7 @@ def _policy(app: FastAPI, fleet: Fleet) -> None:
             controller = registry.create(wanted)
         except registry.PolicyError as error:
             raise ProblemError(422, str(error)) from None
-        if loop.sample is not None and (why := controller.unfit(loop.sample)) is not None:
+        if (why := loop.out_of_reach(controller)) is not None:
             raise ProblemError(409, f"{wanted.controller} cannot work on {loop.path}: {why}")
         lease = None if loop.snapshot is None else loop.snapshot.lease
         if controller.knobs and not wanted.dry_run and lease is not None and lease.holder != fleet.holder:

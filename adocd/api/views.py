@@ -5,10 +5,11 @@ from pydantic import BaseModel, ConfigDict, Field
 from adocd.daemon.config import ParameterValue
 from adocd.daemon.records import DecisionRecord
 from adocd.daemon.target_loop import State, TargetLoop
+from adocd.model.capabilities import Capabilities
 from adocd.model.policy import Policy
 from adocd.model.sample import Sample
 from adocd.model.snapshot import Lease, OptionValues, Restore
-from adocd.targets.base import Capabilities, Info
+from adocd.targets.base import Info
 
 
 class PolicyView(BaseModel):

@@ -9,7 +9,8 @@ change nothing: knobs never decay and there is no cool-down in the paper.
 | redundancy | + 2     | / 2     |
 | memory     | / 2     | + 64 MiB |
 
-Threads are max_background_jobs; RocksDB itself gives flushes max(1, jobs / 4), which is the paper's quarter. The
+Threads are max_background_jobs, or the thread pools beneath it where that option cannot be changed
+(adocd.model.threads); RocksDB itself gives flushes max(1, jobs / 4), which is the paper's quarter. The
 batch is write_buffer_size together with target_file_size_base and max_bytes_for_level_base.
 
 Constants: step 2 and 64 MiB from section 5 ("the default thread number and batch size"); batch at most 512 MiB
@@ -23,6 +24,7 @@ device is the limit, more threads only divide it. Reads may get slower with larg
 reached from outside: nothing; all three knobs are dynamic options.
 """
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 from pydantic import Field, model_validator
@@ -73,19 +75,16 @@ class Adoc(Controller):
     source = "ADOC, FAST'23, section 5"
     period_s = 1.0
     knobs = frozenset({Knob.BACKGROUND_JOBS, Knob.BATCH_SIZE})
+    switches: ClassVar[Mapping[Knob, str]] = {
+        Knob.BACKGROUND_JOBS: "tune_threads=false",
+        Knob.BATCH_SIZE: "tune_batch=false",
+    }
     parameters_model: ClassVar[type[Parameters]] = AdocParameters
 
     def __init__(self, parameters: AdocParameters) -> None:
         self._parameters = parameters
-
-    def unfit(self, sample: Sample) -> str | None:
-        """Refuse a database whose threads knob is dead."""
-        if self._parameters.tune_threads and sample.background_jobs is None:
-            return (
-                "max_background_jobs has no effect, because max_background_flushes or max_background_compactions is "
-                "set, or cannot be changed through this agent; set tune_threads to false, or unset those two"
-            )
-        return None
+        turned = {Knob.BACKGROUND_JOBS: parameters.tune_threads, Knob.BATCH_SIZE: parameters.tune_batch}
+        self.knobs = frozenset(knob for knob, tuned in turned.items() if tuned)
 
     def step(self, sample: Sample) -> Decision | None:
         """Apply the row of the first overflow that holds."""
@@ -111,7 +110,8 @@ class Adoc(Controller):
         if overflow is Overflow.MEMORY:
             wanted = min(now, max(p.threads_min, now // 2))
         else:
-            wanted = max(now, min(p.threads_max, now + p.threads_step))
+            most = min(p.threads_max, sample.background_jobs_max or p.threads_max)
+            wanted = max(now, min(most, now + p.threads_step))
         return [] if wanted == now else [Setting(Knob.BACKGROUND_JOBS, wanted)]
 
     def _batches(self, sample: Sample, overflows: dict[str, Overflow]) -> list[Setting]:

@@ -1,6 +1,7 @@
 """The one interface of every law."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from typing import ClassVar
 
 from pydantic import BaseModel, ConfigDict
@@ -30,14 +31,12 @@ class Controller(ABC):
     source: ClassVar[str]
     #: How often `step` wants to be called, in seconds.
     period_s: ClassVar[float]
-    #: What it turns; empty for a law that only watches.
-    knobs: ClassVar[frozenset[Knob]]
+    #: What it turns with its parameters; empty for a law that only watches.
+    knobs: frozenset[Knob]
+    #: The parameter that takes a knob away from the law, for a target on which that knob cannot be turned.
+    switches: ClassVar[Mapping[Knob, str]] = {}
     parameters_model: ClassVar[type[Parameters]] = Parameters
 
     @abstractmethod
     def step(self, sample: Sample) -> Decision | None:
         """Decide what to change, or None for nothing."""
-
-    def unfit(self, sample: Sample) -> str | None:  # noqa: ARG002
-        """Say in one sentence why this law cannot work on the target sampled; None when it can."""
-        return None

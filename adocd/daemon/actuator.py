@@ -78,7 +78,7 @@ def judge(changes: tuple[Change, ...], steps: tuple[StepResult, ...]) -> tuple[O
         return "unchanged", None
     errors = [step.error for step in steps if step.outcome == "error" and step.error]
     there = len(steps) == len(changes) and all(
-        _reads_back(change.options, step.read_back) for change, step in zip(changes, steps, strict=True)
+        _reads_back(change.wanted(), step.read_back) for change, step in zip(changes, steps, strict=True)
     )
     if errors:
         return ("applied-unpersisted" if there else "rejected"), "; ".join(errors)

@@ -7,7 +7,8 @@ from adocd.model.decision import Setting
 from adocd.model.knob import MIB, Knob
 from adocd.model.sample import ColumnFamilySample, Sample
 from adocd.model.snapshot import OptionValues
-from adocd.targets.base import Change, ColumnFamilyChange, DatabaseChange, RestoreStep
+from adocd.model.threads import ThreadsBy, pool_sizes
+from adocd.targets.base import Change, ColumnFamilyChange, DatabaseChange, RestoreStep, ThreadPoolChange
 
 #: delayed_write_rate is never sent below this. Set live, 0 means about 1 byte/s (and killed a 6.29 process).
 DELAYED_WRITE_RATE_FLOOR_BYTES_PER_S = 1 * MIB
@@ -21,21 +22,26 @@ class Touched:
 
     database: frozenset[str] = frozenset()
     column_families: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    thread_pools: frozenset[str] = frozenset()
 
     def and_those_of(self, changes: Iterable[Change]) -> "Touched":
         """Add what the changes touch."""
-        database, families = self.database, dict(self.column_families)
+        database, families, pools = self.database, dict(self.column_families), self.thread_pools
         for change in changes:
-            if isinstance(change, DatabaseChange):
-                database |= change.options.keys()
-            else:
-                families[change.column_family] = families.get(change.column_family, frozenset()) | change.options.keys()
-        return Touched(database, families)
+            match change:
+                case DatabaseChange(options):
+                    database |= options.keys()
+                case ThreadPoolChange(pool):
+                    pools |= {pool}
+                case ColumnFamilyChange(name, options):
+                    families[name] = families.get(name, frozenset()) | options.keys()
+        return Touched(database, families, pools)
 
 
-def differing_from(originals: OptionValues, current: OptionValues) -> Touched:
+def differing_from(originals: OptionValues, current: OptionValues, by: ThreadsBy | None) -> Touched:
     """Find what an earlier lease of this session left changed, so that a successor's plan leads back from it.
 
+    The pools count only where they are the knob: elsewhere RocksDB itself lets them grow with max_background_jobs.
     An original bytes_per_sync of 0 is no way back: any effective SetDBOptions makes it 1 MiB, and setting 0 live
     makes 1 MiB of it again (7.8, db_impl.cc, DBImpl::SetDBOptions).
     """
@@ -46,7 +52,12 @@ def differing_from(originals: OptionValues, current: OptionValues) -> Touched:
         name: frozenset(_differing(values, current.column_families.get(name, {}), only_current=True))
         for name, values in originals.column_families.items()
     }
-    return Touched(frozenset(database), {name: options for name, options in families.items() if options})
+    pools = {pool for pool, threads in originals.thread_pools.items() if current.thread_pools.get(pool) != threads}
+    return Touched(
+        frozenset(database),
+        {name: options for name, options in families.items() if options},
+        frozenset(pools & current.thread_pools.keys()) if by is ThreadsBy.POOLS else frozenset(),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +77,13 @@ def plan(settings: Iterable[Setting], sample: Sample, originals: OptionValues, t
     so the database's call comes last and, during a delay, carries the rate that was in force.
     """
     database: dict[str, str] = {}
+    pools: dict[str, int] = {}
     families: dict[str, dict[str, str]] = {}
     by_name = {cf.name: cf for cf in sample.column_families}
     for setting in settings:
-        if setting.knob is Knob.BACKGROUND_JOBS:
+        if setting.knob is Knob.BACKGROUND_JOBS and sample.threads_by is ThreadsBy.POOLS:
+            pools = pool_sizes(setting.value)
+        elif setting.knob is Knob.BACKGROUND_JOBS:
             database["max_background_jobs"] = str(setting.value)
         elif setting.column_family in by_name:
             families[setting.column_family] = _batch_options(setting.value, by_name[setting.column_family])
@@ -77,6 +91,11 @@ def plan(settings: Iterable[Setting], sample: Sample, originals: OptionValues, t
     for name, wanted in families.items():
         if differing := _differing(wanted, sample.options.column_families.get(name, {})):
             changes.append(ColumnFamilyChange(name, differing))
+    changes += [
+        ThreadPoolChange(pool, threads)
+        for pool, threads in pools.items()
+        if sample.options.thread_pools.get(pool) != threads
+    ]
     if differing := _differing(database, sample.options.database):
         changes.append(DatabaseChange(differing | _brake(sample)))
     return _with_way_back(tuple(changes), originals, touched)
@@ -131,6 +150,11 @@ def _with_way_back(changes: tuple[Change, ...], originals: OptionValues, touched
         values = originals.column_families.get(name, {})
         if back := {option: values[option] for option in sorted(options) if option in values}:
             steps.append(RestoreStep(ColumnFamilyChange(name, back)))
+    steps += [
+        RestoreStep(ThreadPoolChange(pool, originals.thread_pools[pool]))
+        for pool in sorted(touched.thread_pools)
+        if pool in originals.thread_pools
+    ]
     back = {option: originals.database[option] for option in sorted(touched.database) if option in originals.database}
     if "delayed_write_rate" in back:
         back["delayed_write_rate"] = _original_delayed_write_rate(originals)

@@ -7,6 +7,7 @@ from adocd.daemon.planner import Touched, differing_from
 from adocd.model.policy import Policy
 from adocd.model.sample import Sample
 from adocd.model.snapshot import Lease, OptionValues, Restore, Snapshot
+from adocd.model.threads import threads_by
 from adocd.probes.statistics import StatisticsProbe
 from adocd.targets.base import DatabaseDetail, Target
 from adocd.targets.errors import Closed, Refused
@@ -21,7 +22,7 @@ class Session:
     def __init__(self, target: Target, detail: DatabaseDetail, policy: Policy, actuator: Actuator) -> None:
         self.target = target
         self.detail = detail
-        self.probe = StatisticsProbe()
+        self.probe = StatisticsProbe(detail.capabilities)
         self.actuator = actuator
         self.touched = Touched()
         self.lease: Lease | None = None
@@ -37,7 +38,7 @@ class Session:
     def take_policy(self, policy: Policy) -> None:
         """Begin with a fresh law; raises registry.PolicyError when the policy makes no sense."""
         self.controller: Controller = registry.create(policy)
-        self._window = StatisticsProbe()
+        self._window = StatisticsProbe(self.detail.capabilities)
         self._window_began_s: float | None = None
 
     def window(self, snapshot: Snapshot) -> Sample | None:
@@ -68,7 +69,9 @@ class Session:
             self.lease, self._lease_lost = None, error.code == "lease_lost"
             return str(error)
         if lease.epoch != epoch:
-            self.touched = differing_from(self.originals, snapshot.options)
+            self.touched = differing_from(
+                self.originals, snapshot.options, threads_by(snapshot.options, self.detail.capabilities)
+            )
         self.lease = lease
         return None
 

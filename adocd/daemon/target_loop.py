@@ -8,9 +8,11 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from adocd.controllers import registry
+from adocd.controllers.base import Controller
 from adocd.daemon import guards, planner
 from adocd.daemon.actuator import Actuator
 from adocd.daemon.decision_log import DecisionLog, settings_in_words
+from adocd.daemon.reach import out_of_reach
 from adocd.daemon.records import DecisionRecord
 from adocd.daemon.session import Session
 from adocd.model.decision import Decision
@@ -89,6 +91,12 @@ class TargetLoop:
         self._target, self.info, self.state = target, info, "attached"
         self.session, self._silent_since_s = None, None
         self._attached.set()
+
+    def out_of_reach(self, controller: Controller) -> str | None:
+        """Say why this law cannot work here; None when it can, or while that is not known."""
+        if self.session is None or self.sample is None:
+            return None
+        return out_of_reach(controller, self.sample, self.session.detail.capabilities)
 
     async def set_policy(self, policy: Policy) -> None:
         """Take a new policy from the next tick on; raises registry.PolicyError when it makes no sense."""
@@ -186,11 +194,11 @@ class TargetLoop:
 
     async def _control(self, session: Session, sample: Sample, snapshot: Snapshot) -> str:
         controller = session.controller
-        unfit = controller.unfit(sample)
-        if not controller.knobs or self.policy.dry_run or unfit is not None:
+        unreachable = out_of_reach(controller, sample, session.detail.capabilities)
+        if not controller.knobs or self.policy.dry_run or unreachable is not None:
             await self._release_quietly(session)
-            if unfit is not None:
-                return f"{controller.name} cannot work here: {unfit}"
+            if unreachable is not None:
+                return f"{controller.name} cannot work here: {unreachable}"
         else:
             settings = self._settings
             refused = await session.hold_lease(settings.holder, settings.lease_ttl_s, snapshot)

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from adocd.model.overflow import Overflow
 from adocd.model.snapshot import Condition, Counters, Event, OptionValues
+from adocd.model.threads import ThreadsBy
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +71,11 @@ class Sample:
     delayed_write_rate_bytes_per_s: int
     running_flushes: int
     running_compactions: int
-    #: max_background_jobs, or None where max_background_flushes or _compactions make it dead (options.h).
+    #: Background jobs that may run at once, the most that can be set, and what turns them (adocd.model.threads);
+    #: None where nothing does, and where there is no other limit than the knob's.
     background_jobs: int | None
+    background_jobs_max: int | None
+    threads_by: ThreadsBy | None
     options: OptionValues
     column_families: tuple[ColumnFamilySample, ...]
     events: tuple[Event, ...]

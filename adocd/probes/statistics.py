@@ -2,9 +2,11 @@
 
 from collections.abc import Mapping
 
+from adocd.model.capabilities import Capabilities
 from adocd.model.overflow import PRECEDENCE, detect
 from adocd.model.sample import ColumnFamilyOptions, ColumnFamilySample, Sample
 from adocd.model.snapshot import ColumnFamilySnapshot, Condition, Snapshot
+from adocd.model.threads import ThreadsBy, jobs_allowed, threads_by, threads_now
 
 #: Stands in where an agent does not report a limit; 0 switches the detection that uses it off.
 _NO_LIMIT = 0
@@ -17,7 +19,8 @@ class StatisticsProbe:
     down (a session that was missed) gives a rate of 0, never a negative one.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, capabilities: Capabilities) -> None:
+        self._capabilities = capabilities
         self._before: Snapshot | None = None
 
     def sample(self, snapshot: Snapshot) -> Sample | None:
@@ -36,6 +39,7 @@ class StatisticsProbe:
         now, then = snapshot.counters, before.counters
         stalled_micros = _increase(now.stall_micros, then.stall_micros)
         overflow = {o for cf in families for o in cf.overflow}
+        by = threads_by(snapshot.options, self._capabilities)
         return Sample(
             target=snapshot.database,
             session=snapshot.session,
@@ -54,7 +58,9 @@ class StatisticsProbe:
             delayed_write_rate_bytes_per_s=snapshot.properties.get("rocksdb.actual-delayed-write-rate", 0),
             running_flushes=snapshot.properties.get("rocksdb.num-running-flushes", 0),
             running_compactions=snapshot.properties.get("rocksdb.num-running-compactions", 0),
-            background_jobs=_background_jobs(snapshot),
+            background_jobs=threads_now(snapshot.options, by),
+            background_jobs_max=jobs_allowed(snapshot.options) if by is ThreadsBy.POOLS else None,
+            threads_by=by,
             options=snapshot.options,
             column_families=families,
             events=snapshot.events,
@@ -86,15 +92,6 @@ def _rate(now: int | None, then: int | None, interval_s: float) -> float | None:
 
 def _share(part_s: float, interval_s: float) -> float:
     return min(1.0, max(0.0, part_s / interval_s))
-
-
-def _background_jobs(snapshot: Snapshot) -> int | None:
-    """max_background_jobs where it counts: the two old options override it unless both are -1 (options.h)."""
-    options = snapshot.options.database
-    if any(int(options.get(old, -1)) != -1 for old in ("max_background_flushes", "max_background_compactions")):
-        return None
-    jobs = options.get("max_background_jobs")
-    return None if jobs is None else int(jobs)
 
 
 def _column_family(

@@ -4,20 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
+from adocd.model.capabilities import Capabilities
 from adocd.model.snapshot import Lease, OptionValues, Restore, Snapshot
-
-
-@dataclass(frozen=True, slots=True)
-class Capabilities:
-    """What an agent can change and see (agents/admin-api.yaml, schema `Capabilities`)."""
-
-    column_family_options: tuple[str, ...] = ()
-    database_options: tuple[str, ...] = ()
-    rate_limiter: bool = False
-    thread_pools: tuple[str, ...] = ()
-    events: tuple[str, ...] = ()
-    statistics: str = "none"
-    responds_during_stall: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +62,10 @@ class ColumnFamilyChange:
     options: Mapping[str, str]
     scope: Literal["column_family"] = "column_family"
 
+    def wanted(self) -> Mapping[str, str]:
+        """Name the values that must read back."""
+        return self.options
+
 
 @dataclass(frozen=True, slots=True)
 class DatabaseChange:
@@ -82,8 +74,25 @@ class DatabaseChange:
     options: Mapping[str, str]
     scope: Literal["database"] = "database"
 
+    def wanted(self) -> Mapping[str, str]:
+        """Name the values that must read back."""
+        return self.options
 
-Change = ColumnFamilyChange | DatabaseChange
+
+@dataclass(frozen=True, slots=True)
+class ThreadPoolChange:
+    """One Env::SetBackgroundThreads call; the pools belong to the process, not to one database."""
+
+    pool: str
+    threads: int
+    scope: Literal["thread_pool"] = "thread_pool"
+
+    def wanted(self) -> Mapping[str, str]:
+        """Name the values that must read back."""
+        return {"threads": str(self.threads)}
+
+
+Change = ColumnFamilyChange | DatabaseChange | ThreadPoolChange
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ still leaves the protocol to a library.
 
 import asyncio
 import json
+import socket
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -76,17 +77,20 @@ class UnixHttpConnection:
         self._drop()
 
     def _in_words(self, error: BaseException, request: str, timeout_s: float | None) -> Exception | None:
+        said: Exception | None = None
         if isinstance(error, TimeoutError):
-            return Silent(f"{self._socket} did not answer {request} within {timeout_s} s")
-        if isinstance(error, h11.RemoteProtocolError):
-            return NotAnAgent(f"{self._socket} does not speak HTTP ({error}), so it is no agent")
-        if isinstance(error, _Broken):
-            return Unreachable(f"{self._socket} closed the connection before it had answered {request}")
-        if isinstance(error, ConnectionRefusedError):
-            return Dead(f"nobody listens at {self._socket} any more: its process has ended")
-        if isinstance(error, OSError):
-            return Unreachable(f"nothing answers at {self._socket}: {error.strerror or error}")
-        return None
+            said = Silent(f"{self._socket} did not answer {request} within {timeout_s} s")
+        elif isinstance(error, h11.RemoteProtocolError):
+            said = NotAnAgent(f"{self._socket} does not speak HTTP ({error}), so it is no agent")
+        elif isinstance(error, _Broken):
+            said = Unreachable(f"{self._socket} closed the connection before it had answered {request}")
+        elif isinstance(error, BlockingIOError):
+            said = Silent(f"{self._socket} takes no more connections: its process is there and does not answer")
+        elif isinstance(error, ConnectionRefusedError):
+            said = Dead(f"nobody listens at {self._socket} any more: its process has ended")
+        elif isinstance(error, OSError):
+            said = Unreachable(f"nothing answers at {self._socket}: {error.strerror or error}")
+        return said
 
     def _drop(self) -> None:
         if self._streams is not None:
@@ -113,7 +117,7 @@ class UnixHttpConnection:
         if self._closed:
             raise _Broken(answered=False)
         if self._streams is None:
-            self._streams = await asyncio.open_unix_connection(self._socket)
+            self._streams = await asyncio.open_unix_connection(sock=self._connected())
             self._http = h11.Connection(h11.CLIENT)
         reader, writer = self._streams
         headers = [("Host", "agent"), ("Content-Length", str(len(content)))]
@@ -123,6 +127,21 @@ class UnixHttpConnection:
         writer.write(self._bytes(request) + self._bytes(h11.Data(data=content)) + self._bytes(h11.EndOfMessage()))
         await writer.drain()
         return await self._receive(reader)
+
+    def _connected(self) -> socket.socket:
+        """Connect, which on a Unix socket takes no time.
+
+        BlockingIOError means that the listener's queue is full (connect(2), EAGAIN): somebody is there and does not
+        accept. asyncio would take it for a connection under way.
+        """
+        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            connection.setblocking(False)
+            connection.connect(str(self._socket))
+        except BaseException:
+            connection.close()
+            raise
+        return connection
 
     def _bytes(self, event: Any) -> bytes:
         return self._http.send(event) or b""

@@ -99,12 +99,18 @@ def test_each_column_family_has_its_own_batch_and_the_worst_turns_the_threads() 
     assert "index" in decision.signal
 
 
-def test_a_dead_threads_knob_makes_it_unfit_unless_threads_are_left_alone() -> None:
-    dead = sample(background_jobs=None)
-    why = adoc().unfit(dead)
-    assert why is not None
-    assert "max_background_flushes" in why
-    assert adoc(tune_threads=False).unfit(dead) is None
+def test_a_switch_takes_its_knob_away() -> None:
+    assert adoc().knobs == {Knob.BACKGROUND_JOBS, Knob.BATCH_SIZE}
+    assert adoc(tune_threads=False).knobs == {Knob.BATCH_SIZE}
+    assert adoc(tune_batch=False).knobs == {Knob.BACKGROUND_JOBS}
+
+
+def test_threads_stop_at_what_the_target_can_use() -> None:
+    cf = column_family(l0_files=20)
+    for most, expected in ((8, 8), (7, 7), (None, 8)):
+        decided = settings(adoc(tune_batch=False).step(sample(cf, background_jobs=6, background_jobs_max=most)))
+        assert decided == {(Knob.BACKGROUND_JOBS, None): expected}
+    assert adoc(tune_batch=False).step(sample(cf, background_jobs=6, background_jobs_max=6)) is None
 
 
 @pytest.mark.parametrize(

@@ -78,9 +78,9 @@ async def until(condition: Callable[[], bool], what: str, timeout_s: float = 5.0
         await asyncio.sleep(0.01)
 
 
-def overflowing(path: Path, **options: str) -> FakeDatabase:
+def overflowing(path: Path, *, database_options: dict[str, str] | None = None, **options: str) -> FakeDatabase:
     """A database whose memtables overflow for as long as the test runs."""
-    database = FakeDatabase(path, options=options)
+    database = FakeDatabase(path, options=options, database_options=database_options)
     database.measurements.column_families["default"]["rocksdb.num-immutable-mem-table"] = 2
     return database
 

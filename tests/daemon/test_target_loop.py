@@ -22,6 +22,7 @@ from tests.daemon.harness import (
     with_agent,
     write_buffer_size,
 )
+from tests.support.fake_changes import FakeCapabilities
 from tests.support.fake_database import FakeDatabase
 
 
@@ -282,6 +283,28 @@ def test_a_policy_that_cannot_work_says_so_and_holds_no_lease(tmp_path: Path) ->
             "adoc cannot work here: max_background_jobs has no effect, because max_background_flushes"
         )
         assert database.keeper.lease() is None
+
+    with_agent(database, tmp_path, body)
+
+
+def test_threads_are_turned_by_the_pools_where_the_agent_can_do_no_more(tmp_path: Path) -> None:
+    """As the Python agent: rocksdict has no SetDBOptions, and its pools start with what the program was opened with."""
+    database = overflowing(tmp_path / "db", database_options={"max_background_jobs": "20"})
+    database.options.thread_pools.update(low=15, high=5)
+    database.originals.thread_pools.update(low=15, high=5)
+
+    async def body(scene: Scene) -> None:
+        scene.agent.capabilities = FakeCapabilities(
+            database_options=(), rate_limiter=False, thread_pools=("low", "high")
+        )
+        loop = await scene.attach(Policy("adoc", {"tune_batch": False}))
+        await ticks(loop, 2)
+        await until(lambda: outcomes(loop) == ["applied"], "the change is applied")
+        assert database.options.thread_pools == {"low": 8, "high": 2, "bottom": 0}
+        await loop.set_policy(Policy("fixed"))
+        await ticks(loop, 1)
+        await until(lambda: database.options.thread_pools["low"] == 15, "the originals are back")
+        assert database.options.thread_pools["high"] == 5
 
     with_agent(database, tmp_path, body)
 

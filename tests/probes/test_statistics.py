@@ -6,8 +6,9 @@ import pytest
 
 from adocd.model.overflow import Overflow
 from adocd.model.snapshot import ColumnFamilySnapshot, Counters, OptionValues, Snapshot, Stall
+from adocd.model.threads import ThreadsBy
 from adocd.probes.statistics import StatisticsProbe
-from tests.builders import DATABASE_OPTIONS, option_values, snapshot
+from tests.builders import CAPABILITIES, DATABASE_OPTIONS, POOLS_ONLY, option_values, snapshot
 
 
 def later(before: Snapshot, seconds: float, **members: object) -> Snapshot:
@@ -20,11 +21,11 @@ def later(before: Snapshot, seconds: float, **members: object) -> Snapshot:
 
 
 def test_the_first_snapshot_measures_nothing() -> None:
-    assert StatisticsProbe().sample(snapshot()) is None
+    assert StatisticsProbe(CAPABILITIES).sample(snapshot()) is None
 
 
 def test_rates_are_over_the_measured_interval() -> None:
-    probe = StatisticsProbe()
+    probe = StatisticsProbe(CAPABILITIES)
     first = snapshot(counters=Counters(writes=100, written_bytes=1000, stall_micros=0))
     probe.sample(first)
     sample = probe.sample(later(first, 1.25, counters=Counters(writes=600, written_bytes=6000, stall_micros=250_000)))
@@ -37,7 +38,7 @@ def test_rates_are_over_the_measured_interval() -> None:
 
 
 def test_a_stall_in_progress_shows_in_the_condition_before_its_micros_are_posted() -> None:
-    probe = StatisticsProbe()
+    probe = StatisticsProbe(CAPABILITIES)
     first = snapshot()
     probe.sample(first)
     sample = probe.sample(later(first, 1.0, stall=Stall("stopped", 100.4, 0.6, 0.0)))
@@ -48,7 +49,7 @@ def test_a_stall_in_progress_shows_in_the_condition_before_its_micros_are_posted
 
 
 def test_a_counter_that_went_back_gives_no_negative_rate() -> None:
-    probe = StatisticsProbe()
+    probe = StatisticsProbe(CAPABILITIES)
     first = snapshot(counters=Counters(writes=500))
     probe.sample(first)
     sample = probe.sample(later(first, 1.0, counters=Counters(writes=3)))
@@ -58,7 +59,7 @@ def test_a_counter_that_went_back_gives_no_negative_rate() -> None:
 
 
 def test_another_session_begins_anew() -> None:
-    probe = StatisticsProbe()
+    probe = StatisticsProbe(CAPABILITIES)
     first = snapshot()
     probe.sample(first)
     assert probe.sample(later(first, 1.0, session="s2")) is None
@@ -66,7 +67,7 @@ def test_another_session_begins_anew() -> None:
 
 
 def test_a_snapshot_from_the_agents_cache_measures_nothing_and_loses_nothing() -> None:
-    probe = StatisticsProbe()
+    probe = StatisticsProbe(CAPABILITIES)
     first = snapshot(counters=Counters(writes=0))
     probe.sample(first)
     assert probe.sample(first) is None
@@ -77,7 +78,7 @@ def test_a_snapshot_from_the_agents_cache_measures_nothing_and_loses_nothing() -
 
 @pytest.mark.parametrize("old", ["max_background_flushes", "max_background_compactions"])
 def test_old_options_make_the_jobs_knob_dead(old: str) -> None:
-    probe = StatisticsProbe()
+    probe = StatisticsProbe(CAPABILITIES)
     options = OptionValues(DATABASE_OPTIONS | {old: "4"}, option_values().column_families)
     first = snapshot(options=options)
     probe.sample(first)
@@ -86,11 +87,22 @@ def test_old_options_make_the_jobs_knob_dead(old: str) -> None:
     assert sample.background_jobs is None
 
 
+def test_where_only_the_pools_can_be_turned_they_are_the_jobs() -> None:
+    probe = StatisticsProbe(POOLS_ONLY)
+    options = replace(option_values(), thread_pools={"low": 3, "high": 1, "bottom": 5})
+    options = replace(options, database=DATABASE_OPTIONS | {"max_background_jobs": "20"})
+    first = snapshot(options=options)
+    probe.sample(first)
+    sample = probe.sample(later(first, 1.0))
+    assert sample is not None
+    assert (sample.background_jobs, sample.background_jobs_max, sample.threads_by) == (4, 20, ThreadsBy.POOLS)
+
+
 def test_stall_counts_are_those_of_the_window_and_name_the_overflow() -> None:
     def families(stops: int) -> dict[str, ColumnFamilySnapshot]:
         return {"default": ColumnFamilySnapshot({}, {"memtable_stops": stops, "l0_stops": 7})}
 
-    probe = StatisticsProbe()
+    probe = StatisticsProbe(CAPABILITIES)
     first = snapshot(column_families=families(4))
     probe.sample(first)
     second = later(first, 1.0, column_families=families(5))
@@ -105,7 +117,7 @@ def test_stall_counts_are_those_of_the_window_and_name_the_overflow() -> None:
 
 def test_levels_are_read_as_far_as_there_are_any() -> None:
     family = ColumnFamilySnapshot({f"rocksdb.num-files-at-level{n}": n * 2 for n in range(7)})
-    probe = StatisticsProbe()
+    probe = StatisticsProbe(CAPABILITIES)
     first = snapshot(column_families={"default": family})
     probe.sample(first)
     sample = probe.sample(later(first, 1.0))
@@ -122,7 +134,7 @@ def test_levels_are_read_as_far_as_there_are_any() -> None:
     ],
 )
 def test_the_condition_is_known_before_rocksdb_sends_the_event(properties: dict[str, int], condition: str) -> None:
-    probe = StatisticsProbe()
+    probe = StatisticsProbe(CAPABILITIES)
     first = snapshot()
     probe.sample(first)
     sample = probe.sample(later(first, 1.0, properties=properties))

@@ -6,6 +6,7 @@ import asyncio
 import socket
 import threading
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -116,6 +117,23 @@ def test_an_agent_that_does_not_answer_in_time(tmp_path: Path) -> None:
             await connection.close()
 
     asyncio.run(run())
+
+
+def test_a_queue_that_is_full_is_silence_and_not_an_end(listener: socket.socket) -> None:
+    """A process that stands still does not accept; the connections that gave up stay in its queue."""
+    listener.listen(0)
+    path = Path(listener.getsockname())
+    with ExitStack() as waiting:
+        queued = 0
+        while queued < 100:
+            connection = waiting.enter_context(socket.socket(socket.AF_UNIX))
+            connection.setblocking(False)
+            if connection.connect_ex(str(path)) != 0:
+                break
+            queued += 1
+        assert queued < 100
+        with pytest.raises(Silent, match="takes no more connections: its process is there"):
+            ask(path)
 
 
 def test_a_kept_alive_connection_that_the_agent_closed_is_opened_anew(tmp_path: Path) -> None:
