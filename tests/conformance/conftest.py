@@ -10,9 +10,15 @@ import pytest
 
 from tests.conformance.hosts import Host, HostFactory, Launch, fake, remove, wait_for_agent
 from tests.conformance.native_host import NativeHost
+from tests.conformance.python_host import PythonHost
 from tests.support.agent_client import AgentClient
 
-KINDS = ["fake", "native"]
+KINDS = ["fake", "native", "python"]
+
+
+def python(run_dir: Path, directory: Path, limiter: int | None, families: Sequence[str]) -> Host:
+    """Start a Python host."""
+    return PythonHost(run_dir, directory, limiter=limiter, families=families)
 
 
 @pytest.fixture(params=KINDS, scope="module")
@@ -20,6 +26,8 @@ def host_factory(request: pytest.FixtureRequest) -> HostFactory:
     """Return what starts a host of the kind that this run of the test is about."""
     if request.param == "fake":
         return fake
+    if request.param == "python":
+        return python
     library: Path = request.getfixturevalue("native_agent_library")
     programs: Path = request.getfixturevalue("native_programs")
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.conformance.hosts import Host
 from tests.support.agent_client import AgentClient, Json
-from tests.support.changes import back, database, family
+from tests.support.changes import back, database, family, threads
 from tests.support.waiting import always, eventually
 
 CHANGE = family(write_buffer_size="4194304", max_write_buffer_number="5")
@@ -224,13 +224,18 @@ def test_a_restored_database_is_done_only_once(client: AgentClient, db: str) -> 
 
 def test_every_scope_is_restored(client: AgentClient, db: str) -> None:
     described = client.database(db)
-    if "max_background_jobs" not in described["capabilities"]["database_options"]:
-        return  # test_change.test_database_options asserts the refusal
+    pools = described["originals"]["thread_pools"]
+    changes: list[Json] = [CHANGE, threads("low", pools["low"] + 2)]
+    plan: list[Json] = [*UNDO, back(threads("low", pools["low"]))]
     epoch = client.acquire(db)
-    changes = [CHANGE, database(max_background_jobs="6")]
-    client.change(db, epoch, changes, [*UNDO, back(database(max_background_jobs="3"))]).ok()
+    jobs, undo_jobs = database(max_background_jobs="6"), back(database(max_background_jobs="3"))
+    if "max_background_jobs" in described["capabilities"]["database_options"]:
+        changes, plan = [*changes, jobs], [*plan, undo_jobs]
+    else:
+        client.change(db, epoch, [*changes, jobs], [*plan, undo_jobs]).refused(422, "unsupported")
+    client.change(db, epoch, changes, plan).ok()
     client.delete_lease(db, force=True).ok(202)
     restored(client, db)
-    eventually(
-        lambda: client.fresh_snapshot(db)["options"]["database"]["max_background_jobs"] == "3", what="the original jobs"
-    )
+    now = client.fresh_snapshot(db)["options"]
+    assert now["database"]["max_background_jobs"] == "3"
+    assert now["thread_pools"] == pools

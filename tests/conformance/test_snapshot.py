@@ -139,6 +139,9 @@ def test_a_flush_is_counted_and_reported(host: Host, client: AgentClient, db: st
     properties = snapshot["column_families"]["default"]["properties"]
     assert properties["rocksdb.num-files-at-level0"] == 1
     flushed = [event for event in snapshot["events"] if event["kind"].startswith("flush")]
+    if "flush" not in client.info()["capabilities"]["events"]:
+        assert flushed == []
+        return
     assert [event["kind"] for event in flushed] == ["flush_begin", "flush_end"]
     assert all(event["column_family"] == "default" for event in flushed)
     assert flushed[0]["job"] == flushed[1]["job"]

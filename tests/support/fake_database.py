@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import itertools
 import threading
 import time
@@ -12,10 +13,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.support.fake_changes import FakeCapabilities, Name, OptionState, read_back, wanted
-from tests.support.fake_lease import LeaseKeeper
+from adocd_agent.capabilities import Capabilities
+from adocd_agent.keeper import LeaseKeeper
+from adocd_agent.option_state import Name, OptionState, wanted
+from adocd_agent.problems import DatabaseClosed
+from adocd_agent.session import Session
+
 from tests.support.fake_measurements import Measurements
-from tests.support.fake_options import COLUMN_FAMILY_OPTIONS, DATABASE_OPTIONS, defaults, refusal_of_rocksdb
+from tests.support.fake_options import CATALOGUE, COLUMN_FAMILY_OPTIONS, DATABASE_OPTIONS, defaults, refusal_of_rocksdb
 
 Json = Any
 _SESSIONS = itertools.count(1)
@@ -41,10 +46,13 @@ class FakeDatabase:
       "thread_pool"); `hold_changes()` makes changes wait until the block ends, for tests that need no clock;
     - `fail_next`: the next change returns an error, whether or not it was applied (HAZARDS 3);
     - `revert_after_s[option]`: the option is applied, reads back, and silently falls back later (HAZARDS 2);
+    - `session`: the session of the agent's protocol layer, new with every open;
     - `before_step`: called with the number of each step of a PATCH before it is executed;
     - `executed`: every change that reached "RocksDB", in order, whoever sent it;
     - `sampling`: cleared, the sampling thread is stuck: snapshots are old and say so by `age_s`.
     """
+
+    catalogue = CATALOGUE
 
     def __init__(
         self,
@@ -55,15 +63,14 @@ class FakeDatabase:
         options: Mapping[str, str] | None = None,
         database_options: Mapping[str, str] | None = None,
         rate_limiter_bytes_per_s: int | None = None,
-        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.path = str(path)
         self.db_identity = db_identity or f"fake-identity-of-{self.path}"
-        self.clock = clock
         self._configured = OptionState(
             {name: defaults(COLUMN_FAMILY_OPTIONS) | dict(options or {}) for name in column_families},
             defaults(DATABASE_OPTIONS) | dict(database_options or {}),
             rate_limiter_bytes_per_s,
+            {"low": 1, "high": 1, "bottom": 0},
         )
         self.latency_s: dict[str, float] = {}
         self.revert_after_s: dict[str, float] = {}
@@ -78,17 +85,22 @@ class FakeDatabase:
         self._begin_session(self._configured.copy())
 
     def _begin_session(self, options: OptionState) -> None:
-        self.session = f"session-{next(_SESSIONS)}"
-        self.opened_monotonic_s = self.clock()
+        self.opened_monotonic_s = time.monotonic()
         self.options = options
-        self.originals = options.copy()
-        self.measurements = Measurements(self.clock, list(options.column_families))
-        self.executing = threading.Lock()
-        self.change_in_flight = False
         self.closed = threading.Event()
-        self._leased: set[Name] = set()
         self._reverts: list[tuple[float, Name, str]] = []
-        self.keeper = LeaseKeeper(self, self.clock, self.executing)
+        self.session: Session = FakeSession(self, f"session-{next(_SESSIONS)}")
+        self.measurements = Measurements(self.session.events, list(options.column_families))
+
+    @property
+    def keeper(self) -> LeaseKeeper:
+        """The lease of the session."""
+        return self.session.keeper
+
+    @property
+    def originals(self) -> OptionState:
+        """The originals of the session."""
+        return self.session.originals
 
     # --- what the host does -------------------------------------------------------------------------------
 
@@ -96,7 +108,7 @@ class FakeDatabase:
         """Let the host close the database: the session ends, with its lease and its plan."""
         self.closed.set()
         self._gate.set()
-        self.keeper.close()
+        self.session.close()
 
     def reopen(self, *, keep_options: bool = False) -> None:
         """Begin a new session; `keep_options`: the host loads its OPTIONS file, tuned values too (HAZARDS 17)."""
@@ -107,16 +119,15 @@ class FakeDatabase:
     def add_column_family(self, name: str) -> None:
         """Let the host create a column family with default options."""
         with self.lock:
-            for state in (self.options, self.originals, self._configured):
+            for state in (self.options, self._configured):
                 state.column_families[name] = defaults(COLUMN_FAMILY_OPTIONS)
             self.measurements.add_column_family(name)
 
     def drop_column_family(self, name: str) -> None:
         """Let the host drop a column family."""
         with self.lock:
-            for state in (self.options, self.originals, self._configured):
+            for state in (self.options, self._configured):
                 state.column_families.pop(name, None)
-            self._leased = {changed for changed in self._leased if changed[:2] != ("column_family", name)}
             self.measurements.drop_column_family(name)
 
     # --- scripting ----------------------------------------------------------------------------------------
@@ -140,74 +151,55 @@ class FakeDatabase:
         finally:
             self._gate.set()
 
-    # --- what the agent does ------------------------------------------------------------------------------
+    # --- what the agent does (adocd_agent.database.Database) ----------------------------------------------
 
-    def describe(self, database_id: str, capabilities: FakeCapabilities) -> Json:
-        """Write it as the contract's Database."""
+    def is_open(self) -> bool:
+        """See Database."""
+        return not self.closed.is_set()
+
+    def narrow(self, capabilities: Capabilities) -> Capabilities:
+        """See Database."""
+        limiter = capabilities.rate_limiter and self.options.rate_limiter_bytes_per_s is not None
+        return dataclasses.replace(capabilities, rate_limiter=limiter)
+
+    def describe(self) -> dict[str, Json]:
+        """See Database."""
+        return {"log_path": f"{self.path}/LOG", "wal_dir": self.path, "added_options": {}}
+
+    def read_options(self, *, fresh: bool = False) -> OptionState:  # noqa: ARG002 (always is)
+        """See Database; the silent reverts that are due happen first."""
         with self.lock:
-            limiter = capabilities.rate_limiter and self.options.rate_limiter_bytes_per_s is not None
-            return {
-                "id": database_id,
-                "path": self.path,
-                "db_identity": self.db_identity,
-                "session": self.session,
-                "opened_monotonic_s": self.opened_monotonic_s,
-                "column_families": list(self.options.column_families),
-                "log_path": f"{self.path}/LOG",
-                "wal_dir": self.path,
-                "added_options": {},
-                "capabilities": capabilities.as_json() | {"rate_limiter": limiter},
-            }
-
-    def must_restore(self) -> set[Name]:
-        """Return the options that differ from their originals because of this session's leases."""
-        with self.lock:
-            return {name for name in self._leased if self.options.get(name) != self.originals.get(name)}
-
-    def adopt_originals(self) -> None:
-        """Let what the leases changed become this session's new original."""
-        with self.lock:
-            for name in self.must_restore():
-                value = self.options.get(name)
-                if value is not None:
-                    self.originals.put(name, value)
-            self._leased.clear()
-
-    def emit(self, kind: str, **members: Json) -> None:
-        """Record an event."""
-        self.measurements.emit(kind, **members)
-
-    def property_value(self, column_family: str, name: str) -> int | None:
-        """Return a column family's property, as a restore condition reads it."""
-        return self.measurements.column_families.get(column_family, {}).get(name)
-
-    def settle(self) -> None:
-        """Let the silent reverts happen that are due."""
-        with self.lock:
-            now = self.clock()
             for due_s, name, value in list(self._reverts):
-                if now >= due_s:
+                if time.monotonic() >= due_s:
                     self._reverts.remove((due_s, name, value))
                     self.options.put(name, value)
+            return self.options.copy()
 
-    def execute(self, change: Json) -> Json:
+    def look(self) -> None:
+        """See Database."""
+
+    def measure(self) -> dict[str, Json]:
+        """See Database."""
+        while not self.sampling.wait(0.02):
+            if self.closed.is_set():
+                raise DatabaseClosed
+        with self.lock:
+            measured: dict[str, Json] = self.measurements.as_json()
+            return measured
+
+    def property_value(self, column_family: str, name: str) -> int | None:
+        """See Database."""
+        return self.measurements.column_families.get(column_family, {}).get(name)
+
+    def call(self, change: Json) -> str | None:
         """Make one call into "RocksDB", with the latency and the failures that the test scripted."""
-        started_s = time.monotonic()
-        self.settle()
         targets = wanted(change)
-        with self.lock:
-            there = all(self.options.get(name) == value for name, value in targets.items())
-        error: str | None = None
-        if not there:
-            error = self._call(change["scope"], targets)
-            self.executed.append(change)
-        with self.lock:
-            values = read_back(self.options, change)
-        outcome = "unchanged" if there else "applied" if error is None else "error"
-        if outcome != "unchanged":
-            self.emit("options_changed", detail=f"{targets}: {outcome}")
-        elapsed_s = time.monotonic() - started_s
-        return {"outcome": outcome, "elapsed_s": elapsed_s, "error": error, "read_back": values}
+        error = self._call(change["scope"], targets)
+        self.executed.append(change)
+        return error
+
+    def end(self, changed: list[Name], originals: OptionState) -> None:
+        """See Database."""
 
     def _call(self, scope: str, targets: Mapping[Name, str]) -> str | None:
         self.closed.wait(self.latency_s.get(scope, 0.0))
@@ -226,7 +218,17 @@ class FakeDatabase:
             if failure is None or failure.applied:
                 for name, value in targets.items():
                     if (after_s := self.revert_after_s.get(name[2])) is not None:
-                        self._reverts.append((self.clock() + after_s, name, self.options.get(name) or ""))
+                        self._reverts.append((time.monotonic() + after_s, name, self.options.get(name) or ""))
                     self.options.put(name, value)
-                    self._leased.add(name)
         return None if failure is None else failure.error
+
+
+class FakeSession(Session):
+    """A session in which a test can step in between two steps of a PATCH."""
+
+    def _execute_one(self, number: int, change: Json, request: Json) -> list[Json]:
+        database = self.database
+        assert isinstance(database, FakeDatabase)
+        if database.before_step is not None:
+            database.before_step(number, change)
+        return super()._execute_one(number, change, request)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections import deque
-from collections.abc import Callable, Iterable
+import time
+from collections.abc import Iterable
 from typing import Any
 
-Json = Any
-RING_EVENTS = 1024
-"""How many events the fake keeps; what falls out is counted in lost_events."""
+from adocd_agent.events import EventRing
 
+Json = Any
 COUNTERS = (
     "writes",
     "written_bytes",
@@ -52,8 +51,8 @@ class Measurements:
     `counters` values may be None (a counter this agent cannot read), `tickers` may be None (no Statistics).
     """
 
-    def __init__(self, clock: Callable[[], float], column_families: Iterable[str]) -> None:
-        self._clock = clock
+    def __init__(self, events: EventRing, column_families: Iterable[str]) -> None:
+        self._events = events
         self._lock = threading.RLock()
         self.counters: dict[str, int | None] = dict.fromkeys(COUNTERS, 0)
         self.tickers: dict[str, int] | None = {"rocksdb.number.keys.written": 0, "rocksdb.bytes.written": 0}
@@ -69,10 +68,8 @@ class Measurements:
         for name in column_families:
             self.add_column_family(name)
         self._condition = "normal"
-        self._since_s = clock()
+        self._since_s = time.monotonic()
         self._cumulative_s = {"normal": 0.0, "delayed": 0.0, "stopped": 0.0}
-        self._events: deque[Json] = deque(maxlen=RING_EVENTS)
-        self._last_event = 0
 
     def add_column_family(self, name: str) -> None:
         """Begin a column family with nothing in it."""
@@ -90,13 +87,6 @@ class Measurements:
             value = self.counters[counter]
             if value is not None:
                 self.counters[counter] = value + amount
-
-    def emit(self, kind: str, **members: Json) -> None:
-        """Append an event to the ring."""
-        with self._lock:
-            self._last_event += 1
-            event = {"sequence": self._last_event, "monotonic_s": self._clock(), "kind": kind}
-            self._events.append(event | members)
 
     def write(self, keys: int, value_bytes: int, column_family: str = "default") -> None:
         """Let the host write: counters and the active memtable grow."""
@@ -123,8 +113,8 @@ class Measurements:
             properties["rocksdb.live-sst-files-size"] += size
             self.add("flushes", 1)
             self.add("flush_written_bytes", size)
-            self.emit("flush_begin", column_family=column_family, job=1)
-            self.emit("flush_end", column_family=column_family, job=1, bytes=size, elapsed_s=elapsed_s)
+            self._events.emit("flush_begin", column_family=column_family, job=1)
+            self._events.emit("flush_end", column_family=column_family, job=1, bytes=size, elapsed_s=elapsed_s)
 
     def compact(self, column_family: str = "default", elapsed_s: float = 0.01) -> None:
         """Move everything to the last level."""
@@ -137,26 +127,26 @@ class Measurements:
             self.add("compaction_read_bytes", size)
             self.add("compaction_written_bytes", size)
             levels = {"base_level": 0, "output_level": 6}
-            self.emit("compaction_begin", column_family=column_family, job=2, **levels)
+            self._events.emit("compaction_begin", column_family=column_family, job=2, **levels)
             volumes = {"read_bytes": size, "written_bytes": size, "elapsed_s": elapsed_s}
-            self.emit("compaction_end", column_family=column_family, job=2, **levels, **volumes)
+            self._events.emit("compaction_end", column_family=column_family, job=2, **levels, **volumes)
 
     def stall(self, condition: str, column_family: str = "default", delayed_rate_bytes_per_s: int = 0) -> None:
         """Writers are now subject to `condition` (normal, delayed, stopped)."""
         with self._lock:
-            now = self._clock()
+            now = time.monotonic()
             previous = self._condition
             self._cumulative_s[previous] += now - self._since_s
             self._condition, self._since_s = condition, now
             self.properties["rocksdb.is-write-stopped"] = int(condition == "stopped")
             self.properties["rocksdb.actual-delayed-write-rate"] = delayed_rate_bytes_per_s
-            self.emit("stall", column_family=column_family, condition=condition, previous=previous)
+            self._events.emit("stall", column_family=column_family, condition=condition, previous=previous)
 
     def stall_json(self) -> Json:
         """Write it as the contract's Stall, with the stall in progress included."""
         with self._lock:
             total = dict(self._cumulative_s)
-            total[self._condition] += self._clock() - self._since_s
+            total[self._condition] += time.monotonic() - self._since_s
             return {
                 "condition": self._condition,
                 "since_monotonic_s": self._since_s,
@@ -176,11 +166,12 @@ class Measurements:
                 }
             return families
 
-    def events_json(self, after: int | None) -> Json:
-        """Return the events after a cursor, the newest one's number, and how many the ring no longer has."""
-        with self._lock:
-            if after is None:
-                return {"events": [], "last_event": self._last_event, "lost_events": 0}
-            found = [dict(event) for event in self._events if event["sequence"] > after]
-            expected = max(0, self._last_event - after)
-            return {"events": found, "last_event": self._last_event, "lost_events": expected - len(found)}
+    def as_json(self) -> Json:
+        """Write what a snapshot has of it."""
+        return {
+            "stall": self.stall_json(),
+            "counters": dict(self.counters),
+            "properties": dict(self.properties),
+            "tickers": None if self.tickers is None else dict(self.tickers),
+            "column_families": self.families_json(),
+        }

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
+from adocd_agent.catalogue import BOOL, DOUBLE, INT, SIZE, Catalogue, Kind, one_of
 
-SIZE, INT, BOOL, DOUBLE, TEXT = "size", "int", "bool", "double", "text"
-
-COLUMN_FAMILY_OPTIONS: dict[str, tuple[str, str]] = {
+COLUMN_FAMILY_OPTIONS: dict[str, tuple[Kind, str]] = {
     "blob_garbage_collection_age_cutoff": (DOUBLE, "0.250000"),
-    "compression": (TEXT, "kSnappyCompression"),
+    "compression": (one_of("kNoCompression", "kSnappyCompression", "kZSTD"), "kSnappyCompression"),
     "disable_auto_compactions": (BOOL, "false"),
     "enable_blob_garbage_collection": (BOOL, "false"),
     "hard_pending_compaction_bytes_limit": (SIZE, "274877906944"),
@@ -26,7 +24,7 @@ COLUMN_FAMILY_OPTIONS: dict[str, tuple[str, str]] = {
 }
 """What SetOptions takes: kind and default by name."""
 
-DATABASE_OPTIONS: dict[str, tuple[str, str]] = {
+DATABASE_OPTIONS: dict[str, tuple[Kind, str]] = {
     "bytes_per_sync": (SIZE, "0"),
     "compaction_readahead_size": (SIZE, "0"),
     "delayed_write_rate": (SIZE, "16777216"),
@@ -39,32 +37,22 @@ DATABASE_OPTIONS: dict[str, tuple[str, str]] = {
 }
 """What SetDBOptions takes."""
 
-NOT_LIVE = frozenset(
-    {
-        "bloom_locality",
-        "comparator",
-        "create_if_missing",
-        "db_write_buffer_size",
-        "level_compaction_dynamic_level_bytes",
-        "min_write_buffer_number_to_merge",
-        "num_levels",
-        "use_direct_reads",
-    }
+CATALOGUE = Catalogue(
+    column_family={name: kind for name, (kind, _) in COLUMN_FAMILY_OPTIONS.items()},
+    database={name: kind for name, (kind, _) in DATABASE_OPTIONS.items()},
+    not_live=frozenset(
+        {
+            "bloom_locality",
+            "comparator",
+            "create_if_missing",
+            "db_write_buffer_size",
+            "level_compaction_dynamic_level_bytes",
+            "min_write_buffer_number_to_merge",
+            "num_levels",
+            "use_direct_reads",
+        }
+    ),
 )
-"""Options that exist but that RocksDB 7.8.3 does not change while it runs."""
-
-
-def parses_exactly(kind: str, value: str) -> bool:
-    """Tell whether RocksDB would read `value` as exactly what it says: no suffix, no exponent, no wrap-around."""
-    if kind == BOOL:
-        return value in ("true", "false")
-    if kind == DOUBLE:
-        return re.fullmatch(r"(0|[1-9]\d{0,14})\.\d{6}", value) is not None
-    if kind == TEXT:
-        return re.fullmatch(r"k[A-Za-z0-9]+", value) is not None
-    if kind == INT:
-        return re.fullmatch(r"0|-?[1-9]\d{0,9}", value) is not None and -(2**31) <= int(value) < 2**31
-    return re.fullmatch(r"0|[1-9]\d{0,19}", value) is not None and int(value) < 2**64
 
 
 def refusal_of_rocksdb(options: dict[str, str]) -> str | None:
@@ -75,19 +63,6 @@ def refusal_of_rocksdb(options: dict[str, str]) -> str | None:
     return None
 
 
-def defaults(options: dict[str, tuple[str, str]]) -> dict[str, str]:
+def defaults(options: dict[str, tuple[Kind, str]]) -> dict[str, str]:
     """Return every option with its default."""
     return {name: default for name, (_, default) in options.items()}
-
-
-def fnv1a64(data: bytes) -> str:
-    """FNV-1a, 64 bits, 16 lower-case hexadecimal digits."""
-    value = 0xCBF29CE484222325
-    for byte in data:
-        value = ((value ^ byte) * 0x100000001B3) % 2**64
-    return f"{value:016x}"
-
-
-def database_id(host: str, path: str, db_identity: str) -> str:
-    """Return the id that survives restarts, as the contract defines it."""
-    return fnv1a64(b"\0".join(part.encode() for part in (host, path, db_identity)))

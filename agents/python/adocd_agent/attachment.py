@@ -1,0 +1,150 @@
+"""attach: what a program calls, and what becomes of it at fork and at the end of the process."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import sys
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from adocd_agent.problems import DatabaseClosed, Mistake
+from adocd_agent.process_agent import ProcessAgent, give_back
+from adocd_agent.rocksdict_database import RocksdictDatabase
+from adocd_agent.run_dir import CannotListen
+from adocd_agent.session import Session
+
+
+class Attachment:
+    """What `attach` returns. A context manager; leaving it detaches."""
+
+    def __init__(self, session: Session | None, socket_path: Path | None, error: str | None) -> None:
+        self._session = session
+        self.socket_path = socket_path
+        """Where the agent listens; None when it does not."""
+        self.error = error
+        """Why the agent does not work, in one sentence; None when it does."""
+
+    def __enter__(self) -> Attachment:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.detach()
+
+    def add_column_family(self, name: str, handle: Any) -> None:
+        """Let the agent use the program's own Rdict of one more column family.
+
+        Raises ValueError where the database has no such column family, TypeError where `handle` is no Rdict.
+        """
+        _require_rdict(handle, "handle")
+        session = self._session
+        if session is not None and not session.closed:
+            _database_of(session).add_column_family(name, handle)
+
+    def detach(self) -> None:
+        """Put back what a lease changed, and let go of the database. Does nothing the second time."""
+        session, self._session = self._session, None
+        with _lock:
+            agent = _agents[0] if _agents else None
+        if session is None or agent is None:
+            return
+        with contextlib.suppress(DatabaseClosed):
+            give_back(session)
+        agent.remove(session)
+
+
+def attach(db: Any, options: Any = None, column_families: Mapping[str, Any] | None = None) -> Attachment:
+    """Let adocd observe and tune a database that is open.
+
+    `db` is the rocksdict.Rdict that opened it; `options` the rocksdict.Options it was opened with, of which the agent
+    reads the Statistics that `enable_statistics` made, or None; `column_families` the program's own Rdict objects of
+    other column families by name. Those it is not given stay untouched and unmeasured.
+
+    Never fails for reasons of the environment: then it writes one line to stderr and returns an attachment with
+    `error`. Raises TypeError and ValueError for what only a mistake in the program can be.
+    """
+    rocksdict = _require_rdict(db, "db")
+    families = dict(column_families or {})
+    for name, handle in families.items():
+        _require_rdict(handle, f"column_families[{name!r}]")
+    if options is not None and not isinstance(options, rocksdict.Options):
+        raise TypeError(f"options must be a rocksdict.Options or None, not {type(options).__name__}")
+    try:
+        db.path()
+    except rocksdict.DbClosedError:
+        raise ValueError("db is closed; attach it while it is open") from None
+    if os.environ.get("ADOCD_AGENT") == "off":
+        return Attachment(None, None, "switched off by ADOCD_AGENT=off")
+    try:
+        return _attach(db, options, families, rocksdict)
+    except Mistake:
+        raise
+    except CannotListen as error:
+        return _inactive(f"{error}.")
+    except Exception as error:  # whatever it is, the program is to go on without the agent
+        return _inactive(f"cannot start: {type(error).__name__}: {error}.")
+
+
+def _attach(db: Any, options: Any, families: Mapping[str, Any], rocksdict: Any) -> Attachment:
+    with _lock:
+        new = not _agents
+        agent = _agents[0] if _agents else ProcessAgent(rocksdict.Env)
+        if new:
+            _agents.append(agent)
+        session = agent.add(RocksdictDatabase(db, options, families, agent.pools))
+        return Attachment(session, agent.socket_path, None)
+
+
+def _database_of(session: Session) -> RocksdictDatabase:
+    database = session.database
+    if not isinstance(database, RocksdictDatabase):
+        raise TypeError("a session of another agent")
+    return database
+
+
+def _require_rdict(thing: Any, what: str) -> Any:
+    """Return the module rocksdict, which a program that has an Rdict has imported."""
+    rocksdict = sys.modules.get("rocksdict")
+    if rocksdict is None or not isinstance(thing, rocksdict.Rdict):
+        raise TypeError(f"{what} must be a rocksdict.Rdict, not {type(thing).__name__}")
+    return rocksdict
+
+
+def _inactive(error: str) -> Attachment:
+    if error not in _complained:
+        _complained.append(error)
+        with contextlib.suppress(OSError, ValueError, AttributeError):  # stderr may be closed, or None
+            sys.stderr.write(f"adocd agent: {error}\n")
+    return Attachment(None, None, error)
+
+
+_lock = threading.Lock()
+_agents: list[ProcessAgent] = []
+"""None or one."""
+_complained: list[str] = []
+
+
+def _at_exit() -> None:
+    while _agents:
+        with contextlib.suppress(Exception):  # whatever it is, the host is to end as it would have
+            _agents.pop().stop()
+
+
+def _in_child() -> None:
+    global _lock  # noqa: PLW0603 (another thread of the parent may have held it)
+    _lock = threading.Lock()
+    while _agents:
+        _agents.pop().abandon()
+
+
+atexit.register(_at_exit)
+os.register_at_fork(after_in_child=_in_child)

@@ -1,0 +1,47 @@
+"""The seam between the protocol and a database: what an agent has to bring for each database it serves."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from adocd_agent.capabilities import Capabilities
+from adocd_agent.catalogue import Catalogue
+from adocd_agent.option_state import Name, OptionState
+
+Json = Any
+
+
+class Database(Protocol):
+    """One open of one database. Every method may raise DatabaseClosed, and is called from any thread."""
+
+    path: str
+    db_identity: str
+    opened_monotonic_s: float
+    catalogue: Catalogue
+
+    def is_open(self) -> bool:
+        """Tell whether the host still has it open; cheap, and never raises."""
+
+    def narrow(self, capabilities: Capabilities) -> Capabilities:
+        """Return what of the agent's capabilities this database has."""
+
+    def describe(self) -> dict[str, Json]:
+        """Return the optional members of the contract's Database: log_path, wal_dir, added_options ..."""
+
+    def read_options(self, *, fresh: bool = False) -> OptionState:
+        """Return the current values, as a copy; `fresh`: a cached one will not do."""
+
+    def measure(self) -> dict[str, Json]:
+        """Return stall, counters, properties, tickers and column_families of a snapshot; on the sampling thread."""
+
+    def look(self) -> None:
+        """Look at what has to be polled between snapshots; on the sampling thread, ten times a second."""
+
+    def property_value(self, column_family: str, name: str) -> int | None:
+        """Return a column family's property, None when it cannot be read."""
+
+    def call(self, change: Json) -> str | None:
+        """Make one call into RocksDB; return its own words when it fails."""
+
+    def end(self, changed: list[Name], originals: OptionState) -> None:
+        """Let go of the database. `changed` are options that a lease left changed; what outlives it is put back."""

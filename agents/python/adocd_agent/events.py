@@ -1,0 +1,37 @@
+"""The ring of events that clients read by a cursor."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+Json = Any
+RING_EVENTS = 1024
+"""How many events are kept; what falls out is counted in lost_events."""
+
+
+class EventRing:
+    """Numbered events of one session, from any thread."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._events: deque[dict[str, Json]] = deque(maxlen=RING_EVENTS)
+        self._last = 0
+
+    def emit(self, kind: str, **members: Json) -> None:
+        """Append an event."""
+        with self._lock:
+            self._last += 1
+            self._events.append({"sequence": self._last, "monotonic_s": self._clock(), "kind": kind, **members})
+
+    def since(self, after: int | None) -> dict[str, Json]:
+        """Return the events after a cursor, the newest one's number, and how many the ring no longer has."""
+        with self._lock:
+            if after is None:
+                return {"events": [], "last_event": self._last, "lost_events": 0}
+            found = [dict(event) for event in self._events if event["sequence"] > after]
+            expected = max(0, self._last - after)
+            return {"events": found, "last_event": self._last, "lost_events": expected - len(found)}

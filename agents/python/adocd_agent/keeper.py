@@ -1,0 +1,210 @@
+"""Keeps the lease of a session, and undoes what it changed when it ends: a thread that begins with the first lease."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from adocd_agent.lease import LeaseBook
+from adocd_agent.option_state import describe
+from adocd_agent.problems import DatabaseClosed, Refusal, database_closed
+from adocd_agent.restore import RestorePlan
+
+Json = Any
+LOOK_S = 0.2
+"""How often expiry and conditions are looked at; the contract asks for once a second."""
+JOIN_S = 5.0
+
+
+class Subject(Protocol):
+    """What the keeper needs of its session."""
+
+    def emit(self, kind: str, **members: Json) -> None:
+        """Record an event."""
+
+    def property_value(self, column_family: str, name: str) -> int | None:
+        """Return the current value of a column family's property, None when it cannot be read."""
+
+    def execute(self, change: Json) -> dict[str, Json]:
+        """Execute one change and return its step result."""
+
+    def adopt_originals(self) -> None:
+        """Let what is set now become the original."""
+
+
+class LeaseKeeper:
+    """The lease of one session and its restore plan; `clock` counts the time to live, `executing` admits one change."""
+
+    def __init__(self, subject: Subject, clock: Callable[[], float], executing: threading.Lock) -> None:
+        self._subject = subject
+        self._clock = clock
+        self._executing = executing
+        self._lock = threading.RLock()
+        self._news = threading.Condition(self._lock)
+        self._closed = False
+        self._book = LeaseBook()
+        self._plan = RestorePlan()
+        self._thread: threading.Thread | None = None
+
+    def close(self) -> None:
+        """End the session: a plan that was not executed is void."""
+        with self._news:
+            self._closed = True
+            self._news.notify_all()
+            thread = self._thread
+        if thread is not None and thread is not threading.current_thread():
+            thread.join(JOIN_S)
+
+    def hold(self, holder: str, ttl_s: float, epoch: int | None) -> Json:
+        """PUT lease: acquires, or renews."""
+        with self._news:
+            self._refuse_when_closed()
+            self._start()
+            self._expire()
+            if self._book.hold(holder, ttl_s, epoch, self._clock()):
+                self._plan.interrupt()  # a restore that was under way: the rest of it is the new lease's now
+                self._subject.emit("lease_acquired", detail=holder)
+            self._news.notify_all()
+            return self.lease()
+
+    def require(self, holder: str, epoch: int) -> None:
+        """Refuse unless this is the current lease."""
+        with self._lock:
+            self._refuse_when_closed()
+            self._expire()
+            self._book.require(holder, epoch)
+
+    def holds(self, holder: str, epoch: int) -> bool:
+        """Tell whether this is (still) the current lease."""
+        try:
+            self.require(holder, epoch)
+        except Refusal:
+            return False
+        return True
+
+    def arm(self, plan: list[Json]) -> None:
+        """Replace the restore plan."""
+        with self._lock:
+            self._plan.arm(plan)
+
+    def release(self, holder: str | None, epoch: int | None, *, restore: bool, force: bool) -> Json:
+        """DELETE lease."""
+        with self._news:
+            self._expire()
+            former = self._book.holder
+            if former is not None:
+                if not force:
+                    self._book.require_for_release(holder, epoch)
+                self._subject.emit("lease_revoked" if force else "lease_released", detail=former)
+                self._end(restore=restore)
+            elif force and not restore:
+                self._end(restore=False)
+            self._news.notify_all()
+            return self.restore()
+
+    def lease(self) -> Json:
+        """Return the lease as JSON, or None."""
+        with self._lock:
+            self._expire()
+            return self._book.as_json(self._clock())
+
+    def restore(self) -> Json:
+        """Tell how far the restore is, as JSON."""
+        with self._lock:
+            return self._plan.as_json()
+
+    def restore_now(self) -> None:
+        """Execute what is left of the plan on this thread, whatever its conditions: nobody will be there later."""
+        with self._news:
+            self._closed = True  # this thread executes now, and no other
+            self._news.notify_all()
+            self._book.end()
+            self._plan.begin()
+        while True:
+            with self._lock:
+                step = self._plan.next()
+                self._plan.run()
+            if step is None:
+                return
+            self._restore_step(step)
+
+    def _refuse_when_closed(self) -> None:
+        if self._closed:
+            raise database_closed()
+
+    def _expire(self) -> None:
+        left_s = self._book.left_s(self._clock())
+        if left_s is not None and left_s <= 0:
+            self._subject.emit("lease_expired", detail=self._book.holder)
+            self._end(restore=True)
+            self._news.notify_all()
+
+    def _end(self, *, restore: bool) -> None:
+        self._book.end()
+        if not restore:
+            self._plan.drop()
+            self._subject.adopt_originals()
+        elif steps := self._plan.begin():
+            self._subject.emit("restore_begin", detail=f"{steps} steps")
+
+    def _start(self) -> None:
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="adocd-apply", daemon=True)
+            self._thread.start()
+
+    def _run(self) -> None:
+        while True:
+            with self._news:
+                if self._closed:
+                    return
+                self._expire()
+                step = self._due_step()
+                if step is None:
+                    self._news.wait(self._nap_s())
+                    continue
+            try:
+                self._restore_step(step)
+            except Exception:  # closed: the session ends soon; else the step stays, and is tried again
+                with self._news:
+                    self._news.wait(LOOK_S)
+
+    def _nap_s(self) -> float | None:
+        """Return how long to sleep: until the expiry, but not long; for good when there is nothing to keep."""
+        if self._plan.executing:
+            return LOOK_S
+        left_s = self._book.left_s(self._clock())
+        return None if left_s is None else max(0.001, min(LOOK_S, left_s))
+
+    def _due_step(self) -> Json | None:
+        """Return the next step, when a restore is under way and its condition holds."""
+        step = self._plan.next()
+        if step is None:
+            return None
+        when = step.get("when")
+        if when is not None:
+            try:
+                value = self._subject.property_value(when["column_family"], when["property"])
+            except DatabaseClosed:
+                return None
+            # What cannot be read is gone since the plan was accepted: a dropped column family has no level-0 files.
+            if value is not None and value >= when["below"]:
+                wish = f"{when['property']} of {when['column_family']} below {when['below']}"
+                self._plan.wait_for(f"{wish} (it is {value})")
+                return None
+        self._plan.run()
+        return step
+
+    def _restore_step(self, step: Json) -> None:
+        with self._executing:
+            with self._lock:
+                if not self._plan.is_next(step):
+                    return
+            result = self._subject.execute(step["change"])
+            with self._lock:
+                error = result["error"]
+                words = describe(step["change"])
+                self._subject.emit("restore_step", detail=words + (f" (error: {error})" if error else ""))
+                errors = self._plan.done(step, None if error is None else f"{words}: {error}")
+                if errors is not None:
+                    self._subject.emit("restore_end", detail=f"{errors} errors")

@@ -1,0 +1,120 @@
+"""What is measured of a database that rocksdict opened: counters, properties, stall condition."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from adocd_agent.stall_watch import StallWatch, Waited
+from adocd_agent.statistics_text import COUNTERS, HISTOGRAMS, counters, cumulative_stall_micros, stall_counts, tickers
+
+Json = Any
+DEFAULT = "default"
+STOPPED, DELAYED_RATE = "rocksdb.is-write-stopped", "rocksdb.actual-delayed-write-rate"
+DATABASE_PROPERTIES = (
+    STOPPED,
+    DELAYED_RATE,
+    "rocksdb.num-running-flushes",
+    "rocksdb.num-running-compactions",
+    "rocksdb.background-errors",
+)
+FAMILY_PROPERTIES = (
+    "rocksdb.num-immutable-mem-table",
+    "rocksdb.mem-table-flush-pending",
+    "rocksdb.compaction-pending",
+    "rocksdb.cur-size-active-mem-table",
+    "rocksdb.cur-size-all-mem-tables",
+    "rocksdb.estimate-pending-compaction-bytes",
+    "rocksdb.base-level",
+    "rocksdb.live-sst-files-size",
+    *(f"rocksdb.num-files-at-level{level}" for level in range(7)),
+)
+
+
+class Measurements:
+    """Reads one database by the host's own handles, of which it keeps none; `look` and `measure` on one thread."""
+
+    def __init__(self, db: Any, options: Any) -> None:
+        self._options = options
+        text = self._statistics_text()
+        self.statistics = "none" if text is None else "all"
+        # A Statistics object can be older than this open; counters start at 0 when the database is opened.
+        self._at_open = {} if text is None else tickers(text)
+        self._sequence_at_open: int = db.latest_sequence_number()
+        self._watch = StallWatch(time.monotonic(), self._waited(db))
+
+    def look(self, db: Any) -> None:
+        """Look at the stall condition; some 2 µs."""
+        stopped = bool(db.property_int_value(STOPPED))
+        delayed = bool(db.property_int_value(DELAYED_RATE))
+        now_s = time.monotonic()
+        self._watch.look(now_s, stopped=stopped, delayed=delayed, waited=lambda: self._waited(db))
+
+    def measure(self, db: Any, families: Mapping[str, Any]) -> dict[str, Json]:
+        """Return stall, counters, properties, tickers and column_families of a snapshot."""
+        self.look(db)
+        text = self._statistics_text()
+        if text is None:
+            counted = self._counters_without_statistics(db)
+            found = None
+        else:
+            found = tickers(text)
+            counted = counters(found, self._at_open)
+        return {
+            "stall": self._watch.as_json(),
+            "counters": counted,
+            "properties": _properties(db, DATABASE_PROPERTIES),
+            "tickers": None if found is None else {name: found[name] for name in found if name not in HISTOGRAMS},
+            "column_families": {
+                name: family for name, handle in families.items() if (family := _family(handle)) is not None
+            },
+        }
+
+    def _statistics_text(self) -> str | None:
+        text = None if self._options is None else self._options.get_statistics()
+        return text if text else None
+
+    def _counters_without_statistics(self, db: Any) -> dict[str, int | None]:
+        """Return the two counters that RocksDB has without a Statistics object.
+
+        Every key written takes a sequence number (db.h). The time waited is in rocksdb.dbstats alone, in
+        milliseconds; reading it restarts the "Interval" figures that RocksDB writes into its LOG.
+        """
+        return {
+            **dict.fromkeys(COUNTERS, None),
+            "writes": db.latest_sequence_number() - self._sequence_at_open,
+            "stall_micros": cumulative_stall_micros(db.property_value("rocksdb.dbstats")),
+        }
+
+    def _waited(self, db: Any) -> Waited:
+        text = self._statistics_text()
+        if text is None:
+            micros = cumulative_stall_micros(db.property_value("rocksdb.dbstats"))
+        else:
+            micros = tickers(text).get(COUNTERS["stall_micros"])
+        counts = stall_counts(db.property_value("rocksdb.cf-write-stall-stats")) or {}
+        return Waited(micros, sum(count for name, count in counts.items() if name.endswith("_stops")))
+
+
+def property_value(handle: Any, name: str) -> int | None:
+    """Return an integer property of a handle's column family, None when it cannot be read."""
+    try:
+        value = handle.property_int_value(name)
+    except Exception:  # rocksdict raises Exception itself: no number, no such name, closed
+        return None
+    return None if value is None else int(value)
+
+
+def _properties(handle: Any, names: tuple[str, ...]) -> dict[str, int]:
+    values = ((name, handle.property_int_value(name)) for name in names)
+    return {name: value for name, value in values if value is not None}
+
+
+def _family(handle: Any) -> dict[str, Json] | None:
+    """Return a snapshot's ColumnFamily; None where the host has closed this handle."""
+    try:
+        counts = stall_counts(handle.property_value("rocksdb.cf-write-stall-stats"))
+        return {"properties": _properties(handle, FAMILY_PROPERTIES), "stall_counts": counts}
+    except Exception:  # rocksdict raises Exception itself
+        return None

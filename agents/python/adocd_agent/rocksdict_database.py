@@ -1,0 +1,246 @@
+"""A RocksDB that the host opened with rocksdict, behind the seam of adocd_agent.database.
+
+Two facts shape this file. A call of rocksdict keeps the interpreter lock (README, "The interpreter lock"), so what is
+read is cheap and nothing is read without need. And an Rdict that is dropped or closed flushes its column family's
+memtable: the agent therefore never takes handles of its own by get_column_family, and knows the column families whose
+handles the host gave it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from adocd_agent.capabilities import Capabilities
+from adocd_agent.catalogue import DATABASE_OPTIONS_SHOWN, ROCKSDICT
+from adocd_agent.held import Held
+from adocd_agent.measurements import DEFAULT, Measurements, property_value
+from adocd_agent.option_state import Name, OptionState
+from adocd_agent.options_file import OptionsFile, OptionsReader
+from adocd_agent.problems import DatabaseClosed, Mistake
+from adocd_agent.thread_pools import ThreadPools
+
+Json = Any
+
+
+class RocksdictDatabase:
+    """See Database. `db` is the Rdict of the default column family, `options` the Options it was opened with."""
+
+    catalogue = ROCKSDICT
+
+    def __init__(self, db: Any, options: Any, column_families: Mapping[str, Any], pools: ThreadPools) -> None:
+        self._lock = threading.Lock()
+        self._held: dict[str, Held] = {DEFAULT: Held(db)}
+        self._pools = pools
+        self.path = os.path.realpath(db.path())
+        self.db_identity = _read_identity(self.path)
+        self.opened_monotonic_s = time.monotonic()
+        self.writable = has_lock(self.path)
+        self._file = OptionsReader(self.path)
+        configured = self._file.read(fresh=True).database
+        self._log_path = log_path(self.path, configured.get("db_log_dir") or self.path)
+        self._wal_dir = os.path.realpath(configured.get("wal_dir") or self.path)
+        self._measurements = Measurements(db, options)
+        self._originals_of_pools = pools.originals()
+        for name, handle in column_families.items():
+            self.add_column_family(name, handle)
+
+    # --- the host's handles ---------------------------------------------------------------------------------
+
+    def add_column_family(self, name: str, handle: Any) -> None:
+        """Take the host's handle of one more column family."""
+        if name == DEFAULT:
+            return
+        if name not in self._file.read(fresh=True).column_families:
+            raise Mistake(f"the database has no column family {name!r}")
+        with self._lock:
+            self._held[name] = Held(handle)  # in place of the one of a family of that name that was dropped
+
+    def is_open(self) -> bool:
+        """See Database."""
+        held = self._held.get(DEFAULT)
+        return held is not None and held.thing is not None and not _is_closed(held.thing)
+
+    def _let_go(self) -> bool:
+        """Drop the column-family handles that are closed or held by nobody else; true when the database is."""
+        with self._lock:
+            for name, held in list(self._held.items()):
+                if name != DEFAULT and (held.is_alone() or _is_closed(held.thing)):
+                    self._held.pop(name).drop()
+            default = self._held.get(DEFAULT)
+            return default is None or default.is_alone()
+
+    @contextlib.contextmanager
+    def _using(self) -> Iterator[Any]:
+        """Lend the database's handle; whatever fails in a closed database means that it was closed."""
+        try:
+            yield self._default()
+        except Exception:
+            if not self.is_open():
+                raise DatabaseClosed from None
+            raise
+
+    def end(self, changed: list[Name], originals: OptionState) -> None:
+        """See Database; thread pools outlive the database."""
+        for _, pool, _ in (name for name in changed if name[0] == "thread_pool"):
+            self._pools.set(pool, originals.thread_pools[pool])
+        with self._lock:
+            held = list(self._held.values())
+            self._held.clear()
+        for one in reversed(held):  # column families before the database
+            one.drop()
+
+    def abandon(self) -> None:
+        """In the child of a fork; takes no lock, for another thread may have held it."""
+        for held in list(self._held.values()):
+            held.abandon()
+
+    def _default(self) -> Any:
+        held = self._held.get(DEFAULT)
+        if held is None or held.thing is None:
+            raise DatabaseClosed
+        return held.thing
+
+    def _handles(self) -> dict[str, Any]:
+        """Return the handles in use; empty once the session has ended."""
+        with self._lock:
+            return {name: held.thing for name, held in self._held.items() if held.thing is not None}
+
+    # --- what it says ---------------------------------------------------------------------------------------
+
+    def narrow(self, capabilities: Capabilities) -> Capabilities:
+        """See Database. A read-only or secondary instance shares its directory with a writer: nothing is changed."""
+        statistics = self._measurements.statistics
+        if not self.writable:
+            return Capabilities(events=capabilities.events, statistics=statistics)
+        return Capabilities(
+            column_family_options=capabilities.column_family_options,
+            thread_pools=capabilities.thread_pools,
+            events=capabilities.events,
+            statistics=statistics,
+        )
+
+    def describe(self) -> dict[str, Json]:
+        """See Database."""
+        file = self._file.read()
+        seen = self._handles()
+        return {
+            "log_path": self._log_path,
+            "wal_dir": self._wal_dir,
+            "added_options": {},
+            "unseen_column_families": sorted(name for name in file.column_families if name not in seen),
+        }
+
+    def rocksdb_version(self) -> str:
+        """Return RocksDB's version, which it writes into every OPTIONS file."""
+        return self._file.read().rocksdb_version
+
+    def read_options(self, *, fresh: bool = False) -> OptionState:
+        """See Database."""
+        file = self._file.read(fresh=fresh)
+        families = {name: self._live(file, name) for name in self._handles() if name in file.column_families}
+        if not families:
+            raise DatabaseClosed
+        database = {name: file.database[name] for name in DATABASE_OPTIONS_SHOWN if name in file.database}
+        pools = self._pools.sizes(fresh=fresh) if self.writable else {}
+        return OptionState(families, database, None, pools)
+
+    def _live(self, file: OptionsFile, family: str) -> dict[str, str]:
+        values = file.column_families[family]
+        live = self.catalogue.column_family if self.writable else {}
+        return {name: value for name, value in values.items() if name in live}
+
+    def originals_of_pools(self) -> dict[str, int]:
+        """Return the sizes of the thread pools before any lease of this process."""
+        return dict(self._originals_of_pools) if self.writable else {}
+
+    def look(self) -> None:
+        """See Database."""
+        if self._let_go():
+            raise DatabaseClosed
+        with self._using() as db:
+            self._measurements.look(db)
+
+    def measure(self) -> dict[str, Json]:
+        """See Database."""
+        file = self._file.read()
+        families = {name: handle for name, handle in self._handles().items() if name in file.column_families}
+        with self._using() as db:
+            return self._measurements.measure(db, families)
+
+    def property_value(self, column_family: str, name: str) -> int | None:
+        """See Database."""
+        handle = self._handles().get(column_family)
+        if handle is None or column_family not in self._file.read().column_families:
+            return None
+        return property_value(handle, name)
+
+    # --- changes --------------------------------------------------------------------------------------------
+
+    def call(self, change: Json) -> str | None:
+        """See Database."""
+        if change["scope"] == "thread_pool":
+            self._pools.set(change["pool"], change["threads"])
+            return None
+        handle = self._handles().get(change["column_family"])
+        if handle is None:
+            self._default()
+            return f"Column family {change['column_family']!r} is gone."
+        return self._set_options(handle, change["options"])
+
+    def _set_options(self, handle: Any, options: dict[str, str]) -> str | None:
+        try:
+            handle.set_options(options)
+        except Exception as error:  # rocksdict raises Exception itself, with RocksDB's words
+            if not self.is_open():
+                raise DatabaseClosed from None
+            return str(error)
+        return None
+
+
+def _is_closed(handle: Any) -> bool:
+    """Tell whether a handle was closed or is being closed: in close alone rocksdict lets other threads run."""
+    try:
+        handle.path()
+    except Exception:  # DbClosedError; while it is being closed, RuntimeError: already mutably borrowed
+        return True
+    return False
+
+
+def _read_identity(path: str) -> str:
+    return Path(path, "IDENTITY").read_text(encoding="utf-8", errors="replace").strip()
+
+
+def _open_files(proc: Path) -> list[str]:
+    names = []
+    for descriptor in (proc / "fd").iterdir():
+        try:
+            names.append(os.readlink(descriptor))
+        except OSError:  # closed meanwhile
+            continue
+    return names
+
+
+def has_lock(path: str, proc: Path = Path("/proc/self")) -> bool:
+    """Tell whether this process has the database open for writing: only then does it hold the LOCK file open.
+
+    By its name alone: opening and closing the file here would give RocksDB's own lock on it back (fcntl(2)).
+    """
+    return os.path.join(path, "LOCK") in _open_files(proc)
+
+
+def log_path(path: str, log_dir: str, proc: Path = Path("/proc/self")) -> str:
+    """Return where RocksDB writes its LOG. In a directory of its own the name has the database's path in it.
+
+    RocksDB builds that name from the path as the host wrote it, which is not known here: the open files show it.
+    """
+    log_dir = os.path.realpath(log_dir)
+    if log_dir == path:
+        return os.path.join(path, "LOG")
+    found = [name for name in _open_files(proc) if os.path.dirname(name) == log_dir and name.endswith("_LOG")]
+    return found[0] if len(found) == 1 else os.path.join(log_dir, path.strip("/").replace("/", "_") + "_LOG")

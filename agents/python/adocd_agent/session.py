@@ -1,0 +1,217 @@
+"""One open of one database: its lease, its originals, its events, its snapshots and its changes."""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from adocd_agent.capabilities import Capabilities
+from adocd_agent.changes import check_change, check_condition, check_plan
+from adocd_agent.database import Database
+from adocd_agent.events import EventRing
+from adocd_agent.keeper import LeaseKeeper
+from adocd_agent.option_state import Name, OptionState, describe, read_back, wanted
+from adocd_agent.problems import DatabaseClosed, database_closed
+from adocd_agent.snapshot import SnapshotCache
+
+Json = Any
+Clock = Callable[[], float]
+
+
+class Session:
+    """Everything the protocol says about one open of a database; `lease_clock` counts times to live."""
+
+    def __init__(
+        self, database: Database, name: str, *, clock: Clock = time.monotonic, lease_clock: Clock | None = None
+    ) -> None:
+        self.database = database
+        self.name = name
+        self.events = EventRing(clock)
+        self.snapshots = SnapshotCache(self._take, clock)
+        self._executing = threading.Lock()
+        self._lock = threading.RLock()
+        self._clock = clock
+        self._closed = threading.Event()
+        self._changes_in_flight = 0
+        self._leased: set[Name] = set()
+        self.originals: OptionState = database.read_options(fresh=True)
+        self.keeper = LeaseKeeper(self, clock if lease_clock is None else lease_clock, self._executing)
+
+    # --- life -----------------------------------------------------------------------------------------------
+
+    @property
+    def closed(self) -> bool:
+        """Whether the session is over; asks the database, so that a close is known at once."""
+        return self._closed.is_set() or not self.database.is_open()
+
+    def close(self) -> None:
+        """End the session, with its lease and its plan; nothing of the database is touched any more."""
+        if self._closed.is_set():
+            return
+        self._closed.set()
+        self.snapshots.close()
+        self.keeper.close()
+        with self._lock:
+            changed = sorted(name for name in self._leased if name[0] in ("rate_limiter", "thread_pool"))
+        self.database.end(changed, self.originals)
+
+    # --- what it says ---------------------------------------------------------------------------------------
+
+    def describe(self, database_id: str, capabilities: Capabilities) -> dict[str, Json]:
+        """Write it as the contract's Database."""
+        return {
+            "id": database_id,
+            "path": self.database.path,
+            "db_identity": self.database.db_identity,
+            "session": self.name,
+            "opened_monotonic_s": self.database.opened_monotonic_s,
+            "column_families": list(self._current().column_families),
+            **self.database.describe(),
+            "capabilities": self.database.narrow(capabilities).as_json(),
+        }
+
+    def originals_json(self) -> dict[str, Json]:
+        """Write the originals as the contract's OptionValues."""
+        self._current()
+        with self._lock:
+            return self.originals.as_json()
+
+    def snapshot(self, after: int | None) -> dict[str, Json]:
+        """Write the cached sample with what is known without the database."""
+        taken = self.snapshots.get()
+        return {
+            **taken,
+            "age_s": max(0.0, self._clock() - taken["monotonic_s"]),
+            "lease": self.keeper.lease(),
+            "restore": self.keeper.restore(),
+            "change_in_flight": self._changes_in_flight > 0,
+            **self.events.since(after),
+        }
+
+    def _take(self) -> dict[str, Json]:
+        options = self._current()
+        measured = self.database.measure()
+        return {"session": self.name, **measured, "options": options.as_json()}
+
+    def _current(self, *, fresh: bool = False) -> OptionState:
+        """Read the options, and note which column families came and went."""
+        current = self.database.read_options(fresh=fresh)
+        with self._lock:
+            known = self.originals.column_families
+            for family in list(known):
+                if family not in current.column_families:
+                    del known[family]
+                    self._leased = {name for name in self._leased if name[:2] != ("column_family", family)}
+            for family, values in current.column_families.items():
+                known.setdefault(family, dict(values))
+        return current
+
+    # --- changes --------------------------------------------------------------------------------------------
+
+    def change(self, request: Json, capabilities: Capabilities) -> dict[str, Json]:
+        """PATCH options: check everything, then execute step by step."""
+        holder, epoch = request["holder"], request["epoch"]
+        if self.closed:
+            raise database_closed()
+        self.keeper.require(holder, epoch)
+        with self._lock:
+            self._changes_in_flight += 1
+        try:
+            with self._executing:
+                self.keeper.require(holder, epoch)
+                self._check(request, capabilities)
+                self.keeper.arm(request["restore_plan"])
+                steps = self._execute_all(request)
+        finally:
+            with self._lock:
+                self._changes_in_flight -= 1
+        if not steps:
+            raise database_closed()
+        return {"steps": steps}
+
+    def _check(self, request: Json, capabilities: Capabilities) -> None:
+        changes, plan = request["changes"], request["restore_plan"]
+        current, catalogue = self._current(fresh=True), self.database.catalogue
+        # That a database has no limiter is another refusal than that the agent cannot change one.
+        here = dataclasses.replace(self.database.narrow(capabilities), rate_limiter=capabilities.rate_limiter)
+        readable = self.snapshots.readable()
+        for change in [*changes, *(step["change"] for step in plan)]:
+            check_change(change, current, here, catalogue)
+        for step in plan:
+            check_condition(step, current, readable)
+        check_plan(plan, changes, self.must_restore(current))
+
+    def _execute_all(self, request: Json) -> list[Json]:
+        steps: list[Json] = []
+        for number, change in enumerate(request["changes"]):
+            steps += self._execute_one(number, change, request)
+            if not steps or len(steps) <= number or steps[-1]["outcome"] == "error":
+                break
+        return steps
+
+    def _execute_one(self, number: int, change: Json, request: Json) -> list[Json]:
+        """Execute one step of a PATCH; nothing is returned when the database closed before the first."""
+        if not self.closed and not self.keeper.holds(request["holder"], request["epoch"]):
+            return [_failed("The lease ended; what was changed is being restored.")]
+        try:
+            step = self.execute(change)
+        except DatabaseClosed:
+            return [_failed("The database was closed.")] if number else []
+        if step["outcome"] != "unchanged":
+            error = f" (error: {step['error']})" if step["error"] else ""
+            self.emit("options_changed", detail=describe(change) + error)
+        return [step]
+
+    # --- what the keeper needs ------------------------------------------------------------------------------
+
+    def emit(self, kind: str, **members: Json) -> None:
+        """Record an event."""
+        self.events.emit(kind, **members)
+
+    def property_value(self, column_family: str, name: str) -> int | None:
+        """Return a column family's property, as a restore condition reads it."""
+        return self.database.property_value(column_family, name)
+
+    def execute(self, change: Json) -> dict[str, Json]:
+        """Make one call, unless every value is already there, and read back what came of it."""
+        if self.closed:
+            raise DatabaseClosed
+        started_s = time.monotonic()
+        before = self._current(fresh=True)
+        targets = wanted(change)
+        there = all(before.get(name) == value for name, value in targets.items())
+        error: str | None = None
+        after = before
+        if not there:
+            with self._lock:
+                self._leased.update(targets)
+            error = self.database.call(change)
+            after = self._current(fresh=True)
+        return {
+            "outcome": "unchanged" if there else "applied" if error is None else "error",
+            "elapsed_s": time.monotonic() - started_s,
+            "error": error,
+            "read_back": read_back(after, change),
+        }
+
+    def must_restore(self, current: OptionState) -> set[Name]:
+        """Return the options that differ from their originals because of this session's leases."""
+        with self._lock:
+            return {name for name in self._leased if current.get(name) != self.originals.get(name)}
+
+    def adopt_originals(self) -> None:
+        """Let what the leases changed become this session's new original."""
+        current = self._current()
+        with self._lock:
+            for name in self.must_restore(current):
+                value = current.get(name)
+                if value is not None:
+                    self.originals.put(name, value)
+            self._leased.clear()
+
+
+def _failed(error: str) -> dict[str, Json]:
+    return {"outcome": "error", "elapsed_s": 0.0, "error": error, "read_back": {}}

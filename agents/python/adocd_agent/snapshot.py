@@ -1,0 +1,69 @@
+"""One snapshot for all clients, taken on the sampling thread and never by a request."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from adocd_agent.problems import Refusal, database_closed
+
+Json = Any
+MAX_AGE_S = 0.05
+WAIT_S = 0.2
+
+
+class SnapshotCache:
+    """The newest sample of one session. `take` measures the database; only `refresh` calls it."""
+
+    def __init__(self, take: Callable[[], dict[str, Json]], clock: Callable[[], float]) -> None:
+        self._take = take
+        self._clock = clock
+        self._changed = threading.Condition()
+        self._newest: dict[str, Json] | None = None
+        self._sequence = 0
+        self._closed = False
+        self.wanted = threading.Event()
+        self.wake: Callable[[], None] = lambda: None
+        """Wakes the sampling thread; whoever runs one sets it."""
+
+    def get(self) -> dict[str, Json]:
+        """Return a sample that is fresh, or after a short wait the old one."""
+        with self._changed:
+            if self._is_old():
+                self.wanted.set()
+                self.wake()
+                self._changed.wait_for(lambda: self._closed or not self._is_old(), WAIT_S)
+            if self._closed:
+                raise database_closed()
+            if self._newest is None:
+                raise Refusal(503, "unavailable", "No snapshot could be taken yet; try again.")
+            return self._newest
+
+    def refresh(self) -> None:
+        """Take a new sample when somebody asked for one; on the sampling thread."""
+        if not self.wanted.is_set():
+            return
+        self.wanted.clear()
+        begun_s = self._clock()
+        taken = self._take()
+        now_s = self._clock()
+        with self._changed:
+            self._sequence += 1
+            self._newest = {**taken, "sequence": self._sequence, "monotonic_s": now_s, "collect_s": now_s - begun_s}
+            self._changed.notify_all()
+
+    def readable(self) -> dict[str, set[str]]:
+        """Return the properties of each column family that the newest sample has."""
+        with self._changed:
+            families = {} if self._newest is None else self._newest["column_families"]
+            return {name: set(family["properties"]) for name, family in families.items()}
+
+    def close(self) -> None:
+        """Let whoever waits go."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+
+    def _is_old(self) -> bool:
+        return self._newest is None or self._clock() - self._newest["monotonic_s"] > MAX_AGE_S

@@ -1,0 +1,66 @@
+"""What writers are subject to, from looking at two properties ten times a second.
+
+rocksdict has no event listener. While a write is stalled its put keeps the interpreter lock, and this watch stands
+still with everything else: it wakes when the wait is over and finds the condition normal. What it missed then comes
+from `waited`: how long writers waited by RocksDB's own account, and whether stops were among the causes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from adocd_agent.running_clock import STANDSTILL_S
+
+Json = Any
+
+
+class Waited(NamedTuple):
+    """Cumulative: the microseconds that writers waited (None: unknown), and how often writes were stopped."""
+
+    micros: int | None
+    stops: int
+
+
+class StallWatch:
+    """Adds up the time in each condition. Not for several threads at once."""
+
+    def __init__(self, now_s: float, known: Waited) -> None:
+        self._condition = "normal"
+        self._since_s = now_s
+        self._looked_s = now_s
+        self._total_s = {"delayed": 0.0, "stopped": 0.0}
+        self._known = known
+
+    def look(self, now_s: float, *, stopped: bool, delayed: bool, waited: Callable[[], Waited]) -> None:
+        """Book the time since the last look to the condition found then, and take note of the one found now.
+
+        `waited` costs, so it is asked only after a standstill, and when a stall is over.
+        """
+        gap_s = now_s - self._looked_s
+        if self._condition != "normal":
+            self._total_s[self._condition] += gap_s
+        elif gap_s > STANDSTILL_S:
+            self._book_standstill(gap_s, waited())
+        self._looked_s = now_s
+        condition = "stopped" if stopped else "delayed" if delayed else "normal"
+        if condition != self._condition:
+            self._condition, self._since_s = condition, now_s
+            if condition == "normal":
+                self._known = waited()  # what was waited for is booked: it must not be booked again
+
+    def _book_standstill(self, gap_s: float, waited: Waited) -> None:
+        before, self._known = self._known, waited
+        if waited.micros is None or before.micros is None:
+            return
+        waited_s = min(gap_s, max(0, waited.micros - before.micros) / 1e6)
+        self._total_s["stopped" if waited.stops > before.stops else "delayed"] += waited_s
+
+    def as_json(self) -> dict[str, Json]:
+        """Write it as the contract's Stall, as of the last look."""
+        return {
+            "condition": self._condition,
+            "since_monotonic_s": self._since_s,
+            "stopped_s": self._total_s["stopped"],
+            "delayed_s": self._total_s["delayed"],
+        }

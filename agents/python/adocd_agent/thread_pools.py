@@ -1,0 +1,91 @@
+"""RocksDB's thread pools. They belong to the process, not to a database, and rocksdict can set and not read them.
+
+What a pool has is counted by the names of its threads. Growing shows at once. After a shrink a thread that runs a job
+ends with the job: until the count has come down, the number set is what RocksDB goes by, and what is reported.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+POOLS: tuple[str, ...] = ("low", "high", "bottom")
+_SETTERS = {
+    "low": "set_low_priority_background_threads",
+    "high": "set_high_priority_background_threads",
+    "bottom": "set_bottom_priority_background_threads",
+}
+MAX_AGE_S = 1.0
+"""How old a count may be: it costs some 2 µs for each thread of the process."""
+SETTLE_S = 0.05
+"""How long idle threads get to end, after a shrink."""
+
+
+def count_threads(proc: Path = Path("/proc/self")) -> dict[str, int]:
+    """Count this process's RocksDB threads by pool (util/threadpool_imp.cc names them)."""
+    counts = dict.fromkeys(POOLS, 0)
+    names = {f"rocksdb:{pool}": pool for pool in POOLS}
+    for task in (proc / "task").iterdir():
+        try:
+            pool = names.get((task / "comm").read_text(errors="replace").strip())
+        except OSError:  # it has ended
+            continue
+        if pool is not None:
+            counts[pool] += 1
+    return counts
+
+
+class ThreadPools:
+    """The pools of this process, shared by all its databases. `env` makes rocksdict's Env, the default one."""
+
+    def __init__(self, env: Callable[[], Any], count: Callable[[], dict[str, int]] = count_threads) -> None:
+        self._env = env
+        self._count = count
+        self._lock = threading.Lock()
+        self._counted: dict[str, int] = {}
+        self._counted_s = 0.0
+        self._shrinking: dict[str, int] = {}
+        self._before_leases: dict[str, int] = {}
+
+    def sizes(self, *, fresh: bool = False) -> dict[str, int]:
+        """Return how many threads each pool has, or will have when a shrink is through."""
+        with self._lock:
+            return dict(self._sizes(fresh=fresh))
+
+    def originals(self) -> dict[str, int]:
+        """Return the sizes as they were before any lease of this process changed them."""
+        with self._lock:
+            return {**self._sizes(fresh=True), **self._before_leases}
+
+    def set(self, pool: str, threads: int) -> None:
+        """Set a pool's size."""
+        with self._lock:
+            before = self._sizes(fresh=True)[pool]
+            original = self._before_leases.setdefault(pool, before)
+            getattr(self._env(), _SETTERS[pool])(threads)
+            if threads == original:
+                del self._before_leases[pool]
+            if threads < before:
+                self._shrinking[pool] = threads
+            else:
+                self._shrinking.pop(pool, None)
+        deadline_s = time.monotonic() + SETTLE_S
+        while self._unsettled(pool) and time.monotonic() < deadline_s:
+            time.sleep(0.001)
+
+    def _unsettled(self, pool: str) -> bool:
+        with self._lock:
+            self._sizes(fresh=True)
+            return pool in self._shrinking
+
+    def _sizes(self, *, fresh: bool) -> dict[str, int]:
+        now_s = time.monotonic()
+        if fresh or not self._counted or now_s - self._counted_s > MAX_AGE_S:
+            self._counted, self._counted_s = self._count(), now_s
+        for pool, target in list(self._shrinking.items()):
+            if self._counted[pool] <= target:
+                del self._shrinking[pool]
+        return {**self._counted, **self._shrinking}

@@ -1,0 +1,207 @@
+"""The agent never stands in the way of a close, whichever way the host closes; and never flushes behind its back."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import rocksdict
+
+from tests.python_agent.conftest import Scene
+from tests.support.agent_client import AgentClient
+from tests.support.changes import back, family, threads
+from tests.support.programs import Program, environment
+from tests.support.waiting import eventually
+
+CHANGE, UNDO = family(write_buffer_size="4194304"), back(family(write_buffer_size="67108864"))
+
+
+def test_reopen_right_after_close(scene: Scene) -> None:
+    for _ in range(20):
+        scene.ask("open", "statistics=yes")
+        with scene.client() as client:
+            client.snapshot(client.only_database()["id"])
+        scene.ask("close")
+
+
+def test_reopen_right_after_close_with_column_families(scene: Scene) -> None:
+    for _ in range(10):
+        scene.ask("open", "second", "third")
+        with scene.client() as client:
+            assert set(client.snapshot(client.only_database()["id"])["column_families"]) == {
+                "default",
+                "second",
+                "third",
+            }
+        scene.ask("close")
+
+
+def test_a_closed_database_is_unlisted_at_once(scene: Scene) -> None:
+    scene.ask("open")
+    with scene.client() as client:
+        assert len(client.databases()) == 1
+        scene.ask("close")
+        assert client.databases() == []
+
+
+def test_a_database_that_is_only_dropped_is_let_go(scene: Scene) -> None:
+    for families in ((), ("second", "third")):
+        scene.ask("open", *families)
+        with scene.client() as client:
+            client.acquire(client.only_database()["id"])
+            scene.ask("forget")
+            began_s = time.monotonic()
+            eventually(lambda: scene.program.try_ask("open_plain", scene.path) == "ok", what="the LOCK to be free")
+            assert time.monotonic() - began_s < 1
+            assert client.databases() == []
+        scene.ask("close")
+
+
+def test_a_handle_that_the_host_closes_is_unlisted(scene: Scene) -> None:
+    scene.ask("open", "second")
+    with scene.client() as client:
+        db = client.only_database()["id"]
+        scene.ask("drop_cf", "second")
+        eventually(lambda: client.database(db)["column_families"] == ["default"], what="the shorter list")
+        assert client.database(db)["unseen_column_families"] == []
+
+
+def test_reading_never_flushes(scene: Scene) -> None:
+    """Dropping an Rdict flushes its memtable, so the agent must not make any of its own."""
+    scene.ask("open", "given")
+    scene.ask("put", 100)
+    scene.ask("put", 100, "given")
+    with scene.client() as client:
+        db = client.only_database()["id"]
+        client.change(
+            db,
+            client.acquire(db),
+            [family("given", max_write_buffer_number="5")],
+            [back(family("given", max_write_buffer_number="2"))],
+        ).ok()
+        for _ in range(5):
+            client.fresh_snapshot(db)
+        families = client.fresh_snapshot(db)["column_families"]
+        for name in ("default", "given"):
+            assert families[name]["properties"]["rocksdb.num-files-at-level0"] == 0, name
+
+
+def test_column_families_that_were_not_given_are_left_alone(scene: Scene) -> None:
+    scene.ask("open", "other")
+    scene.ask("detach")
+    scene.ask("attach_alone")
+    scene.ask("put", 100, "other")
+    with scene.client() as client:
+        described = client.only_database()
+        assert described["column_families"] == ["default"]
+        assert described["unseen_column_families"] == ["other"]
+        db = described["id"]
+        change = family("other", write_buffer_size="4194304")
+        client.change(db, client.acquire(db), [change], [back(change)]).refused(422, "no_such_column_family")
+        client.fresh_snapshot(db)
+    assert scene.ask("property", "other", "rocksdb.num-files-at-level0") == "0"
+
+
+def test_detach_gives_the_options_back(scene: Scene) -> None:
+    scene.ask("open")
+    with scene.client() as client:
+        described = client.database(client.only_database()["id"])
+        low = described["originals"]["thread_pools"]["low"]
+        plan = [UNDO, back(threads("low", low), when=("default", "rocksdb.num-files-at-level0", -1))]
+        db = described["id"]
+        client.change(db, client.acquire(db), [CHANGE, threads("low", low + 2)], plan).ok()
+        scene.ask("detach")
+        scene.ask("detach")
+        assert client.databases() == []
+        scene.ask("attach")
+        options = client.snapshot(client.only_database()["id"])["options"]
+        assert options["column_families"]["default"]["write_buffer_size"] == "67108864"
+        assert options["thread_pools"]["low"] == low, "whatever its condition: nobody is there later"
+
+
+def test_thread_pools_are_given_back_at_close(scene: Scene) -> None:
+    """They belong to the process: the next database, too, starts from what they were."""
+    scene.ask("open")
+    with scene.client() as client:
+        db = client.only_database()["id"]
+        low = client.database(db)["originals"]["thread_pools"]["low"]
+        client.change(db, client.acquire(db), [threads("low", low + 3)], [back(threads("low", low))]).ok()
+        second = scene.path.with_name("second")
+        scene.ask("open", path=second)
+        other = next(one["id"] for one in client.databases() if one["id"] != db)
+        assert client.database(other)["originals"]["thread_pools"]["low"] == low, "not what a lease made of it"
+        assert client.snapshot(other)["options"]["thread_pools"]["low"] == low + 3
+        scene.ask("close")
+        eventually(lambda: client.fresh_snapshot(other)["options"]["thread_pools"]["low"] == low, what="the pool")
+        scene.ask("close", path=second)
+
+
+def test_options_are_given_back_when_the_process_ends(scene: Scene) -> None:
+    """RocksDB writes live changes into its OPTIONS file, and rocksdict loads that file."""
+    scene.ask("open")
+    with scene.client() as client:
+        db = client.only_database()["id"]
+        client.change(db, client.acquire(db), [CHANGE], [UNDO]).ok()
+    assert scene.program.finish() == 0
+    newest = max(scene.path.glob("OPTIONS-*"), key=lambda path: path.name)
+    assert "write_buffer_size=67108864" in newest.read_text()
+    assert not scene.socket_path.exists()
+
+
+def test_two_databases_in_one_process(scene: Scene) -> None:
+    second = scene.path.with_name("second")
+    scene.ask("open")
+    scene.ask("open", path=second)
+    with AgentClient(scene.socket_path) as client:
+        assert {one["path"] for one in client.databases()} == {str(scene.path), str(second)}
+        scene.ask("close", path=second)
+        assert [one["path"] for one in client.databases()] == [str(scene.path)]
+
+
+WITHOUT_WAL = """
+import sys, rocksdict, adocd_agent
+db = rocksdict.Rdict(sys.argv[1], rocksdict.Options(raw_mode=True))
+write = rocksdict.WriteOptions()
+write.disable_wal = True
+db.set_write_options(write)
+if sys.argv[2] == "attached":
+    assert adocd_agent.attach(db).error is None
+db[b"key"] = b"value"
+"""
+
+
+@pytest.mark.parametrize("how", ["alone", "attached"])
+def test_what_is_in_the_memtable_alone_survives_the_end_of_the_process(tmp_path: Path, run_dir: Path, how: str) -> None:
+    """An Rdict flushes when it is dropped; a reference that the agent kept for good would lose such writes."""
+    arguments: list[str | Path] = [sys.executable, "-c", WITHOUT_WAL, tmp_path / "db", how]
+    with Program(arguments, environment(None, run_dir), expect="") as program:
+        assert program.finish() == 0
+        assert program.stderr() == ""
+    db = rocksdict.Rdict(str(tmp_path / "db"), rocksdict.Options(raw_mode=True))
+    assert db[b"key"] == b"value"
+    db.close()
+
+
+def test_a_lease_after_the_restore_at_detach_is_refused(scene: Scene) -> None:
+    scene.ask("open")
+    with scene.client() as client:
+        db = client.only_database()["id"]
+        epoch = client.acquire(db)
+        scene.ask("detach")
+        refused = client.put_lease(db, "tester", epoch=epoch)
+        assert refused.body["code"] in ("no_such_database", "database_closed")
+
+
+def test_a_column_family_of_a_name_that_was_dropped(scene: Scene) -> None:
+    scene.ask("open", "again")
+    with scene.client() as client:
+        db = client.only_database()["id"]
+        scene.ask("drop_cf", "again")
+        scene.ask("create_cf", "again")
+        scene.ask("put", 100, "again")
+        scene.ask("flush", "again")
+        properties = client.fresh_snapshot(db)["column_families"]["again"]["properties"]
+        assert properties["rocksdb.num-files-at-level0"] == 1, "the new one's"
+    assert "no column family" in scene.program.try_ask("hand_over", scene.path, "missing", "again")

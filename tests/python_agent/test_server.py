@@ -1,0 +1,125 @@
+"""The server's limits: how many, how long, who."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from adocd_agent import http_message, http_server
+from adocd_agent.http_server import MAX_CONNECTIONS, Server
+from adocd_agent.run_dir import listen
+from adocd_agent.service import Answer
+
+from tests.support.agent_client import exchange
+from tests.support.waiting import eventually
+
+REQUEST = b"GET / HTTP/1.1\r\n\r\n"
+Serve = Callable[..., Path]
+
+
+def hello(method: str, target: str, body: bytes) -> Answer:
+    return 200, {"hello": target}
+
+
+@pytest.fixture
+def serve(run_dir: Path) -> Iterator[Serve]:
+    """Start servers that end with the test."""
+    servers: list[Server] = []
+
+    def start(handler: http_server.Handler = hello, allowed: frozenset[int] = frozenset({os.geteuid()})) -> Path:
+        listener, path = listen(run_dir)
+        servers.append(Server(listener, handler, allowed))
+        return path
+
+    yield start
+    for server in servers:
+        server.stop()
+
+
+def connect(path: Path) -> socket.socket:
+    connection = socket.socket(socket.AF_UNIX)
+    connection.settimeout(5)
+    connection.connect(str(path))
+    return connection
+
+
+def ask(connection: socket.socket) -> bytes:
+    connection.sendall(REQUEST)
+    return connection.recv(4096)
+
+
+def test_one_too_many_takes_the_place_of_the_longest_idle(serve: Serve) -> None:
+    path = serve()
+    with contextlib.ExitStack() as stack:
+        connections = [stack.enter_context(connect(path)) for _ in range(MAX_CONNECTIONS)]
+        for connection in connections:
+            assert b"200 OK" in ask(connection)
+        assert b"200 OK" in ask(stack.enter_context(connect(path)))
+        assert connections[0].recv(1) == b"", "the first one has waited longest"
+        assert b"200 OK" in ask(connections[1])
+
+
+def test_when_all_are_busy_one_more_is_turned_away(serve: Serve) -> None:
+    busy, release = threading.Semaphore(0), threading.Event()
+
+    def slow(method: str, target: str, body: bytes) -> Answer:
+        busy.release()
+        release.wait(20)
+        return 200, {}
+
+    path = serve(slow)
+    with contextlib.ExitStack() as stack:
+        try:
+            for _ in range(MAX_CONNECTIONS):
+                stack.enter_context(connect(path)).sendall(REQUEST)
+                assert busy.acquire(timeout=5)
+            assert b"503" in exchange(path, b"")
+        finally:
+            release.set()
+    eventually(lambda: b"200 OK" in exchange(path, REQUEST), what="a place to be free again")
+
+
+def test_a_request_has_to_come_within_its_time(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http_message, "TRANSFER_S", 0.3)
+    monkeypatch.setattr(http_server, "IDLE_S", 0.3)
+    path = serve()
+    for beginning in (b"", b"GET / HT", b"PUT / HTTP/1.1\r\nContent-Length: 9\r\n\r\n{"):
+        with connect(path) as connection:
+            connection.sendall(beginning)
+            assert connection.recv(1) == b"", beginning
+
+
+def test_strangers_are_refused(serve: Serve) -> None:
+    answer = exchange(serve(allowed=frozenset()), REQUEST)
+    assert b"403 Forbidden" in answer
+    assert b"ADOCD_ALLOW_UIDS" in answer
+
+
+def test_a_mistake_of_ours_is_an_answer(serve: Serve) -> None:
+    def broken(method: str, target: str, body: bytes) -> Answer:
+        raise KeyError("oops")
+
+    assert b"500 Internal" in exchange(serve(broken), REQUEST)
+
+
+def test_expect_100_continue(serve: Serve) -> None:
+    with connect(serve()) as connection:
+        connection.sendall(b"PUT / HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n")
+        assert connection.recv(4096) == b"HTTP/1.1 100 Continue\r\n\r\n"
+        connection.sendall(b"{}")
+        assert b"200 OK" in connection.recv(4096)
+
+
+@pytest.mark.parametrize("version", [b"HTTP/1.0", b"HTTP/1.1\r\nConnection: close"])
+def test_a_connection_that_is_not_kept(serve: Serve, version: bytes) -> None:
+    with connect(serve()) as connection:
+        connection.sendall(b"GET / " + version + b"\r\n\r\n")
+        answer = b""
+        while chunk := connection.recv(4096):
+            answer += chunk
+    assert b"Connection: close" in answer

@@ -1,0 +1,86 @@
+"""Thread pools: set through rocksdict's Env, counted by the names of threads."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import rocksdict
+from adocd_agent.thread_pools import POOLS, ThreadPools, count_threads
+
+
+def test_the_env_is_the_one_of_every_database_and_its_threads_are_the_pools(tmp_path: Path) -> None:
+    """The real engine: growing shows at once, a shrink of idle threads in milliseconds."""
+    db = rocksdict.Rdict(str(tmp_path / "db"))
+    pools = ThreadPools(rocksdict.Env)
+    before = pools.sizes()
+    assert before["low"] >= 1
+    assert before["high"] >= 1
+    try:
+        for pool in POOLS:
+            pools.set(pool, before[pool] + 3)
+            assert count_threads()[pool] == before[pool] + 3
+            pools.set(pool, before[pool] + 1)
+            assert count_threads()[pool] == before[pool] + 1
+            assert pools.originals()[pool] == before[pool]
+    finally:
+        for pool in POOLS:
+            pools.set(pool, before[pool])
+        db.close()
+    assert pools.sizes(fresh=True) == pools.originals() == before
+
+
+class SlowPools:
+    """Pools whose threads end only when told to, as those that run a job."""
+
+    def __init__(self) -> None:
+        self.counts = {"low": 4, "high": 1, "bottom": 0}
+        self.limits = dict(self.counts)
+
+    def count(self) -> dict[str, int]:
+        """Count the threads."""
+        return dict(self.counts)
+
+    def __call__(self) -> SlowPools:
+        """Stand in for rocksdict.Env."""
+        return self
+
+    def set_low_priority_background_threads(self, threads: int) -> None:
+        """Grow at once, and do not shrink yet."""
+        self.limits["low"] = threads
+        self.counts["low"] = max(self.counts["low"], threads)
+
+
+def test_a_shrink_of_busy_threads_reads_as_what_was_set() -> None:
+    slow = SlowPools()
+    pools = ThreadPools(slow, slow.count)
+    pools.set("low", 2)
+    assert slow.counts["low"] == 4
+    assert pools.sizes(fresh=True)["low"] == 2
+    slow.counts["low"] = 2
+    assert pools.sizes(fresh=True)["low"] == 2
+    slow.counts["low"] = 6  # another database was opened: RocksDB raises the pool for it
+    assert pools.sizes(fresh=True)["low"] == 6
+    assert pools.originals()["low"] == 4
+
+
+def test_the_original_is_what_was_before_the_first_lease() -> None:
+    slow = SlowPools()
+    pools = ThreadPools(slow, slow.count)
+    pools.set("low", 6)
+    pools.set("low", 8)
+    assert pools.originals() == {"low": 4, "high": 1, "bottom": 0}
+    slow.counts["low"] = 4
+    pools.set("low", 4)
+    slow.counts["low"] = 5
+    assert pools.originals()["low"] == 5, "put back: what comes now is the host's doing"
+
+
+@pytest.mark.parametrize("text", ["rocksdb:low\n", "python\n"])
+def test_threads_are_counted_by_their_names(tmp_path: Path, text: str) -> None:
+    for number in range(3):
+        task = tmp_path / "task" / str(number)
+        task.mkdir(parents=True)
+        (task / "comm").write_text(text)
+    (tmp_path / "task" / "ended").mkdir()
+    assert count_threads(tmp_path) == {"low": 3 if "low" in text else 0, "high": 0, "bottom": 0}
