@@ -1,1 +1,1 @@
-"""Measurements on real databases: device profiles, the db_bench workload and the demo."""
+"""Measurements on real databases: device profiles, workloads and the demo."""

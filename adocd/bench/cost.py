@@ -1,9 +1,10 @@
 """What control costs: `python -m adocd.bench.cost attach | snapshot | daemon`, JSON on the last line.
 
-- attach: the host's CPU time per write on an in-memory load that never stalls, with the agent and a daemon whose
-  policy is `fixed` against without either, in interleaved pairs; and the CPU time of the agent's own threads.
-- snapshot: time from a request to its whole answer on a kept-alive connection, every answer a fresh snapshot: idle,
-  under a stall, and with 100 column families.
+- attach [--on db_bench | embedded]: the host's CPU time per write on an in-memory load that never stalls, with the
+  agent and a daemon whose policy is `fixed` against without either, in interleaved pairs; and the CPU time of the
+  agent's own threads.
+- snapshot [--on db_bench | embedded]: time from a request to its whole answer on a kept-alive connection, every answer
+  a fresh snapshot: idle, under a stall, and with 100 column families (embedded: idle, and writing).
 - daemon: CPU time and resident memory of `adocd serve` on one target at 1 Hz.
 """
 
@@ -25,8 +26,8 @@ from pathlib import Path
 import psutil
 
 from adocd.api.client import RestClient
+from adocd.bench.cost_programs import IDLE, IN_MEMORY, SNAPSHOT_CASES, Start
 from adocd.bench.daemon_client import DaemonClient
-from adocd.bench.db_bench import find_db_bench
 from adocd.bench.errors import BenchError, RunFailed
 from adocd.bench.half import await_daemon
 from adocd.bench.process import Child, child
@@ -35,58 +36,45 @@ from adocd.targets.agent import Agent
 from adocd.targets.errors import TargetError
 from adocd.targets.run_dir import agent_sockets
 
-#: An in-memory load: no write-ahead log, memtables that hold all of it, on a file system in memory.
-_IN_MEMORY = ("--benchmarks=fillrandom", "--disable_wal=1", "--value_size=100", "--write_buffer_size=4294967296")
 _MEMORY_ROOT = Path("/dev/shm")  # noqa: S108  # what is measured must not touch a disk
 #: The agent renews its snapshot when a request finds it older than 50 ms.
 _FRESH_S = 0.055
-#: Flushes at 100 kB/s behind memtables of 1 MiB: writes are stopped nearly all the time.
-_STALLED = (
-    "--benchmarks=fillrandom",
-    "--value_size=1000",
-    "--write_buffer_size=1048576",
-    "--rate_limiter_bytes_per_sec=100000",
-)
-_IDLE = ("--benchmarks=fillrandom", "--value_size=1000", "--benchmark_write_rate_limit=1000000")
 _WITHIN_S = 60.0
-_ENOUGH = ("--num=1000000000", "--duration=100000")
 
 
-def attach(pairs: int, writes: int) -> dict[str, object]:
-    """Measure the cost of being attached; microseconds of CPU a write, and shares."""
+def attach(pairs: int, writes: int, on: str) -> dict[str, object]:
+    """Measure the cost of being attached to the program `on`; microseconds of CPU a write, and shares."""
     without, attached, threads = [], [], []
     for number in range(2 * pairs):
         # A B B A: a drift of the machine's speed falls on both alike.
         if (number + number // 2) % 2 == 0:
-            without.append(_cpu_us_per_write(writes, attached=False)[0])
+            without.append(_cpu_us_per_write(writes, on, attached=False)[0])
         else:
-            cost_us, agent_cpu_s_per_s = _cpu_us_per_write(writes, attached=True)
+            cost_us, agent_cpu_s_per_s = _cpu_us_per_write(writes, on, attached=True)
             attached.append(cost_us)
             threads.append(agent_cpu_s_per_s)
     ratios = [a / b for a, b in zip(attached, without, strict=True)]
-    return {
+    measured = {
+        "on": on,
         "pairs": pairs,
         "writes": writes,
         "without_us_per_write": _spread(without),
         "attached_us_per_write": _spread(attached),
         "ratio": _spread(ratios),
-        "agent_threads_cpu_s_per_s": _spread(threads),
     }
+    # Threads of a Python program have no names of their own in /proc (before Python 3.14).
+    return measured if on == "embedded" else measured | {"agent_threads_cpu_s_per_s": _spread(threads)}
 
 
-def snapshot(count: int) -> dict[str, object]:
-    """Measure the time of a snapshot; microseconds."""
-    cases = {
-        "idle": _IDLE,
-        "stalled": _STALLED,
-        "100_column_families": (*_IDLE, "--num_column_families=100"),
-    }
-    return {"count": count} | {name: _snapshot_case(flags, count) for name, flags in cases.items()}
+def snapshot(count: int, on: str) -> dict[str, object]:
+    """Measure the time of a snapshot of the program `on`; microseconds."""
+    cases = SNAPSHOT_CASES[on]
+    return {"on": on, "count": count} | {name: _snapshot_case(start, count) for name, start in cases.items()}
 
 
 def daemon(seconds: float) -> dict[str, object]:
     """Measure `adocd serve` on one target at 1 Hz: its share of a core, its resident memory."""
-    with run_directory() as room, _database(room, _IDLE), _serving(room, sampled=True) as process:
+    with run_directory() as room, _database(room, IDLE), _serving(room, sampled=True) as process:
         began_s, began = time.monotonic(), process.cpu_times()
         time.sleep(seconds)
         ended, elapsed_s = process.cpu_times(), time.monotonic() - began_s
@@ -98,18 +86,17 @@ def daemon(seconds: float) -> dict[str, object]:
         }
 
 
-def _cpu_us_per_write(writes: int, *, attached: bool) -> tuple[float, float]:
+def _cpu_us_per_write(writes: int, on: str, *, attached: bool) -> tuple[float, float]:
     """Run the in-memory load once; CPU microseconds a write, and CPU seconds a second of the agent's threads."""
     with (
         tempfile.TemporaryDirectory(dir=_MEMORY_ROOT) as directory,
         run_directory() as room,
         contextlib.ExitStack() as stack,
     ):
-        command = [find_db_bench().path, *_IN_MEMORY, f"--num={writes}", f"--db={directory}/db", "--seed=1"]
-        environment = _environment(room)
         if attached:
             stack.enter_context(_serving(room, sampled=False))
-            environment |= {"LD_PRELOAD": _agent_library()}
+        command, added = IN_MEMORY[on](directory, writes, attached=attached)
+        environment = _environment(room) | added
         began_s = time.monotonic()
         process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         threads_s = 0.0
@@ -119,7 +106,7 @@ def _cpu_us_per_write(writes: int, *, attached: bool) -> tuple[float, float]:
             usage = _usage_of(process)
             if usage is not None:
                 return (usage.ru_utime + usage.ru_stime) / writes * 1e6, threads_s / (time.monotonic() - began_s)
-    raise RunFailed("db_bench ended before it was measured")
+    raise RunFailed("the program ended before it was measured")
 
 
 def _usage_of(process: subprocess.Popen[bytes]) -> resource.struct_rusage | None:
@@ -129,7 +116,7 @@ def _usage_of(process: subprocess.Popen[bytes]) -> resource.struct_rusage | None
         return None
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode != 0:
-        raise RunFailed(f"db_bench failed with status {process.returncode}")
+        raise RunFailed(f"the program failed with status {process.returncode}")
     return usage
 
 
@@ -143,8 +130,8 @@ def _agent_threads_cpu_s(pid: int) -> float:
     return total_ns / 1e9
 
 
-def _snapshot_case(flags: Sequence[str], count: int) -> dict[str, float]:
-    with run_directory() as room, _database(room, flags):
+def _snapshot_case(start: Start, count: int) -> dict[str, float]:
+    with run_directory() as room, _database(room, start):
         timed = asyncio.run(_time_snapshots(room, count))
     return _spread(timed.request_us) | {
         "p99.9": round(statistics.quantiles(timed.request_us, n=1000)[-1], 1),
@@ -182,16 +169,15 @@ async def _time_snapshots(room: Path, count: int) -> _Timed:
 
 
 @contextlib.contextmanager
-def _database(room: Path, flags: Sequence[str]) -> Iterator[None]:
-    """Run db_bench under the agent while the block runs, from its first write on.
+def _database(room: Path, start: Start) -> Iterator[None]:
+    """Run a program under its agent while the block runs, from its first write on.
 
     db_bench opens a database, destroys it and opens it again: a write says that it is past that.
     """
     with tempfile.TemporaryDirectory(dir=_MEMORY_ROOT) as directory:
-        command = [find_db_bench().path, *flags, *_ENOUGH, f"--db={directory}/db"]
-        environment = _environment(room) | {"LD_PRELOAD": _agent_library()}
-        with child("db_bench", command, environment, room) as bench:
-            _await(lambda: asyncio.run(_is_written(room)), "db_bench did not write", bench)
+        command, added = start(directory)
+        with child("program", command, _environment(room) | added, room) as program:
+            _await(lambda: asyncio.run(_is_written(room)), "the program did not write", program)
             yield
 
 
@@ -237,15 +223,6 @@ def _await(reached: Callable[[], bool], otherwise: str, program: Child) -> None:
         time.sleep(0.05)
 
 
-def _agent_library() -> str:
-    shown = subprocess.run(
-        [sys.executable, "-m", "adocd", "agent", "path"], capture_output=True, text=True, check=False
-    )
-    if shown.returncode != 0:
-        raise RunFailed(shown.stderr.strip())
-    return shown.stdout.strip()
-
-
 def _environment(room: Path) -> dict[str, str]:
     return dict(os.environ) | {"ADOCD_RUN_DIR": str(room)}
 
@@ -262,6 +239,7 @@ def main() -> None:
     """Measure what the command line names."""
     parser = argparse.ArgumentParser(description="What control costs.")
     parser.add_argument("what", choices=["attach", "snapshot", "daemon"])
+    parser.add_argument("--on", choices=list(IN_MEMORY), default="db_bench", help="attach, snapshot: of what")
     parser.add_argument("--pairs", type=int, default=10)
     parser.add_argument("--writes", type=int, default=3_000_000)
     parser.add_argument("--snapshots", type=int, default=2000)
@@ -269,9 +247,9 @@ def main() -> None:
     asked = parser.parse_args()
     try:
         if asked.what == "attach":
-            measured = attach(asked.pairs, asked.writes)
+            measured = attach(asked.pairs, asked.writes, asked.on)
         elif asked.what == "snapshot":
-            measured = snapshot(asked.snapshots)
+            measured = snapshot(asked.snapshots, asked.on)
         else:
             measured = daemon(asked.seconds)
     except BenchError as error:

@@ -5,17 +5,16 @@ compression, direct I/O for flush and compaction, and otherwise db_bench's own d
 write buffers of 64 MiB, level-0 triggers 4, 20 and 36, one writer.
 """
 
-import csv
 import re
 import shutil
 import subprocess
+import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from adocd.bench.errors import ProgramMissing, RunFailed
+from adocd.bench.workload import KEY_BYTES, VALUE_BYTES, Fill, FillReport, last_line
 
-KEY_BYTES = 16
-VALUE_BYTES = 1000
 # More keys than any run can write, so that --duration alone ends it.
 _KEYS = 1_000_000_000
 _VERSION_WITHIN_S = 30.0
@@ -29,37 +28,53 @@ _RESULT = re.compile(
 
 @dataclass(frozen=True)
 class DbBench:
-    """An installed db_bench and the RocksDB version it reports, such as `7.8.3`."""
+    """An installed db_bench, and the RocksDB version it reports."""
 
     path: str
     rocksdb_version: str
+    name: str = "db_bench"
 
+    @property
+    def title(self) -> str:
+        """Say in a few words what writes."""
+        return f"Stock db_bench, RocksDB {self.rocksdb_version}, fillrandom"
 
-@dataclass(frozen=True)
-class Fill:
-    """One fillrandom run.
+    def command(self, fill: Fill) -> list[str]:
+        """Build the command line that starts it under the native agent."""
+        return [
+            *(sys.executable, "-m", "adocd", "exec", "--"),
+            self.path,
+            "--benchmarks=fillrandom",
+            f"--db={fill.directory}",
+            "--use_existing_db=0",
+            f"--duration={fill.seconds}",
+            f"--num={_KEYS}",
+            f"--seed={fill.seed}",
+            f"--key_size={KEY_BYTES}",
+            f"--value_size={VALUE_BYTES}",
+            "--compression_type=none",
+            "--use_direct_io_for_flush_and_compaction=true",
+            "--report_interval_seconds=1",
+            f"--report_file={fill.report}",
+        ]
 
-    Attributes:
-        directory: where the database is created; anything there is destroyed.
-        seconds: how long it writes.
-        seed: of db_bench's random keys, so that several runs write the same ones.
-        report: where it writes a line a second.
+    def environment(self) -> Mapping[str, str]:
+        """Need nothing beside what there is."""
+        return {}
 
-    """
+    def report(self, text: str, asked_seconds: int) -> FillReport:
+        """Read the result line from db_bench's standard output.
 
-    directory: Path
-    seconds: int
-    seed: int
-    report: Path
-
-
-@dataclass(frozen=True)
-class FillReport:
-    """What db_bench says about a run: writes per second, and over how many seconds and writes."""
-
-    writes_per_s: float
-    seconds: float
-    writes: int
+        Versions before 7 report the rate alone; seconds and writes are then worked out from what was asked.
+        Raises RunFailed when there is no result.
+        """
+        match = _RESULT.search(text)
+        if match is None:
+            raise RunFailed(f"db_bench reported no result; the last it said was: {last_line(text)}")
+        rate = float(match["rate"])
+        if match["seconds"] is None:
+            return FillReport(rate, float(asked_seconds), round(rate * asked_seconds))
+        return FillReport(rate, float(match["seconds"]), int(match["operations"]))
 
 
 def find_db_bench(name: str = "db_bench") -> DbBench:
@@ -80,47 +95,3 @@ def find_db_bench(name: str = "db_bench") -> DbBench:
     if match is None:
         raise ProgramMissing(f"{path} --version does not name a version: is it RocksDB's db_bench?")
     return DbBench(path, match[1])
-
-
-def fill_command(program: DbBench, fill: Fill) -> list[str]:
-    """Build the command line of a run."""
-    return [
-        program.path,
-        "--benchmarks=fillrandom",
-        f"--db={fill.directory}",
-        "--use_existing_db=0",
-        f"--duration={fill.seconds}",
-        f"--num={_KEYS}",
-        f"--seed={fill.seed}",
-        f"--key_size={KEY_BYTES}",
-        f"--value_size={VALUE_BYTES}",
-        "--compression_type=none",
-        "--use_direct_io_for_flush_and_compaction=true",
-        "--report_interval_seconds=1",
-        f"--report_file={fill.report}",
-    ]
-
-
-def parse_result(text: str, asked_seconds: int) -> FillReport:
-    """Read the result line from db_bench's standard output.
-
-    Versions before 7 report the rate alone; seconds and writes are then worked out from what was asked.
-    Raises RunFailed when there is no result.
-    """
-    match = _RESULT.search(text)
-    if match is None:
-        last = next((line.strip() for line in reversed(text.splitlines()) if line.strip()), "nothing at all")
-        raise RunFailed(f"db_bench reported no result; the last it said was: {last}")
-    rate = float(match["rate"])
-    if match["seconds"] is None:
-        return FillReport(rate, float(asked_seconds), round(rate * asked_seconds))
-    return FillReport(rate, float(match["seconds"]), int(match["operations"]))
-
-
-def parse_seconds(text: str) -> list[int]:
-    """Read db_bench's report file: the writes of every second, in order.
-
-    The last line is left out when it is not whole, as after a kill.
-    """
-    rows = csv.reader(text.splitlines())
-    return [int(row[1]) for row in rows if len(row) == 2 and row[0].isdigit() and row[1].isdigit()]

@@ -1,4 +1,4 @@
-"""The demo: stock db_bench under real write pressure, first left alone, then kept out of stalls.
+"""The demo: a real RocksDB under real write pressure, first left alone, then kept out of stalls.
 
 Both halves are the same program with the same keys on the same device under the same cap, each on a fresh
 database, watched by the same daemon; the daemon's policy is the only difference. Everything shown is measured.
@@ -13,7 +13,7 @@ import secrets
 import shutil
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -26,13 +26,17 @@ from adocd.bench.db_bench import find_db_bench
 from adocd.bench.demo_report import print_report
 from adocd.bench.demo_view import LiveView, View, view
 from adocd.bench.device import DEFAULT_PROFILE, REAL_ROOTS, UNCAPPED, DeviceProfile, Roots, parse_profile
+from adocd.bench.embedded import find_embedded
 from adocd.bench.errors import BadOption, CapUnavailable
 from adocd.bench.figures import DemoFacts, DemoResult
 from adocd.bench.half import HalfOutcome, HalfPlan, run_half
+from adocd.bench.workload import Workload
 from adocd.bench.workspace import choose_parent, needed_bytes, workspace
 
-WORKLOADS = ("db_bench",)
-DEFAULT_SECONDS = 60.0
+#: What can write, by the name that `--on` takes; the first is the default, for it needs nothing but Python.
+WORKLOADS: Mapping[str, Callable[[], Workload]] = {"embedded": find_embedded, "db_bench": find_db_bench}
+DEFAULT_WORKLOAD = next(iter(WORKLOADS))
+DEFAULT_SECONDS = 40.0
 _MIN_SECONDS = 5
 _MAX_SECONDS = 24 * 3600
 _PICTURE_COLUMNS = 96
@@ -43,7 +47,7 @@ class DemoOptions:
     """What the user asked for.
 
     Attributes:
-        on: the workload; `db_bench` is the only one yet.
+        on: the workload, one of `WORKLOADS`.
         seconds: how long each half writes; rounded up to whole seconds.
         profile: the device profile's name; None is `cap-210` where the device can be capped, else `uncapped`.
         directory: where the databases go; None chooses a place on a disk.
@@ -52,7 +56,7 @@ class DemoOptions:
 
     """
 
-    on: str = "db_bench"
+    on: str = DEFAULT_WORKLOAD
     seconds: float = DEFAULT_SECONDS
     profile: str | None = None
     directory: Path | None = None
@@ -80,7 +84,7 @@ def run_demo(
         raise BadOption(f"--picture cannot be written: {options.picture.parent} is no directory you may write to")
     seconds = math.ceil(options.seconds)
     wanted = parse_profile(options.profile or DEFAULT_PROFILE)
-    program = find_db_bench()
+    workload = WORKLOADS[options.on]()
     parent = choose_parent(options.directory, needed_bytes(seconds, wanted), roots)
     with ExitStack() as stack:
         stack.enter_context(_interruptible())
@@ -95,13 +99,13 @@ def run_demo(
             profile=cap.profile.name,
             device=cap.device.name if cap.device else None,
             directory=str(parent),
-            rocksdb_version=program.rocksdb_version,
+            rocksdb_version=workload.rocksdb_version,
             seed=secrets.randbelow(1 << 31) + 1,
         )
         live = out.is_terminal and not options.json_output
-        picture = LiveView(_title(facts))
+        picture = LiveView(_title(workload, facts))
         with view(out if live else err, picture, live) as shown:
-            plan = HalfPlan("fixed", program, cap, directory / "database", seconds, facts.seed)
+            plan = HalfPlan("fixed", workload, cap, directory / "database", seconds, facts.seed)
             fixed = _run(plan, shown)
             adoc = _run(replace(plan, policy="adoc"), shown)
     warnings = ([warning] if warning else []) + [*fixed.warnings, *adoc.warnings]
@@ -152,9 +156,9 @@ def _enter_cap(
         return stack.enter_context(capped(UNCAPPED, parent, roots)), warning
 
 
-def _title(facts: DemoFacts) -> str:
+def _title(workload: Workload, facts: DemoFacts) -> str:
     place = f"{facts.profile} on {facts.device}" if facts.device else f"{facts.profile} in {facts.directory}"
-    return f"Stock db_bench, RocksDB {facts.rocksdb_version}, fillrandom, 2 x {facts.seconds} s, {place}"
+    return f"{workload.title}, 2 x {facts.seconds} s, {place}"
 
 
 @contextmanager

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from adocd.bench.daemon_client import Decision, Sample
-from adocd.bench.db_bench import FillReport
 from adocd.bench.errors import RunFailed
+from adocd.bench.workload import FillReport
 
 _MICROS_PER_S = 1_000_000
 _MAX_DISAGREEMENT = 0.02
@@ -32,10 +32,10 @@ class HalfFigures:
 
     Attributes:
         policy: the only thing in which the halves differ.
-        seconds: how long db_bench wrote, by its own account.
-        writes: how many writes db_bench made.
-        writes_per_s: the mean, by db_bench's own account.
-        worst_second_writes_per_s: the fewest writes in a whole second of db_bench's report file.
+        seconds: how long the program wrote, by its own account.
+        writes: how many writes it made.
+        writes_per_s: the mean, by its own account.
+        worst_second_writes_per_s: the fewest writes in a whole second of its report file.
         stalled_fraction: share of the time the writer waited (increase of STALL_MICROS over elapsed time).
         stopped_fraction: share of the time that writes were seen stopped; RocksDB reports a stop for full memtables
             only when it is over, so between two samples one can be missed and this is a lower bound.
@@ -129,14 +129,14 @@ def half_figures(
     samples: Sequence[Sample],
     decisions: Sequence[Decision],
 ) -> HalfFigures:
-    """Work out one half's figures; `samples` are those of db_bench's last session, oldest first.
+    """Work out one half's figures; `samples` are those of the program's last session, oldest first.
 
     Raises RunFailed when too little was measured to say anything.
     """
     if len(samples) < 2:
-        raise RunFailed(f"the daemon took {len(samples)} samples of db_bench with {policy}: too few to measure")
+        raise RunFailed(f"the daemon took {len(samples)} samples of the program with {policy}: too few to measure")
     if not writes_by_second:
-        raise RunFailed(f"db_bench reported no single second of its run with {policy}")
+        raise RunFailed(f"the program reported no single second of its run with {policy}")
     # Samples of the database's close, after the last write, would dilute the shares.
     first = samples[0]
     last = [sample for sample in samples if sample.monotonic_s <= first.monotonic_s + report.seconds][-1]
@@ -144,7 +144,7 @@ def half_figures(
     if elapsed_s <= 0:
         raise RunFailed(f"the daemon's samples with {policy} do not advance in time")
     if first.counters.stall_micros is None or last.counters.stall_micros is None:
-        raise RunFailed(f"the agent cannot read how long writers waited with {policy}: db_bench has no statistics")
+        raise RunFailed(f"the agent cannot read how long writers waited with {policy}: the program has no statistics")
     stalled_s = (last.counters.stall_micros - first.counters.stall_micros) / _MICROS_PER_S
     return HalfFigures(
         policy=policy,
@@ -176,7 +176,7 @@ def decision_note(decision: Decision, start_s: float) -> DecisionNote:
 
 
 def disagreement(report: FillReport, writes_by_second: Sequence[int], samples: Sequence[Sample]) -> str | None:
-    """Compare db_bench's count of writes with RocksDB's ticker; a warning when they differ by more than 2 %.
+    """Compare the program's count of writes with RocksDB's ticker; a warning when they differ by more than 2 %.
 
     The last sample may be older than the last write by up to an interval; what can have been written in it at
     the best second's rate is not held against either.
@@ -191,7 +191,7 @@ def disagreement(report: FillReport, writes_by_second: Sequence[int], samples: S
     if not (too_many or too_few):
         return None
     return (
-        f"db_bench counted {report.writes} writes and RocksDB's ticker {ticked}, more than "
+        f"the program counted {report.writes} writes and RocksDB's ticker {ticked}, more than "
         f"{_MAX_DISAGREEMENT:.0%} apart"
     )
 

@@ -1,4 +1,4 @@
-"""One half of a comparison: db_bench under the agent, a daemon with one policy, everything measured."""
+"""One half of a comparison: a program under its agent, a daemon with one policy, everything measured."""
 
 import os
 import sys
@@ -9,12 +9,12 @@ from pathlib import Path
 
 from adocd.bench.cap import Cap
 from adocd.bench.daemon_client import DaemonClient, Decision, Sample
-from adocd.bench.db_bench import DbBench, Fill, fill_command, parse_result, parse_seconds
 from adocd.bench.errors import RunFailed
 from adocd.bench.figures import HalfFigures, disagreement, disturbance, half_figures
 from adocd.bench.noise import cpu_times, others_share
 from adocd.bench.process import Child, child
 from adocd.bench.watch import Watch
+from adocd.bench.workload import Fill, Workload, parse_seconds
 from adocd.bench.workspace import run_directory
 
 _POLL_S = 0.5
@@ -25,10 +25,10 @@ _OVERRUN_S = 120.0
 
 @dataclass(frozen=True)
 class HalfPlan:
-    """What to run: `policy` under the daemon, `fill` by `program` under `cap`."""
+    """What to run: `policy` under the daemon, `workload` under `cap`."""
 
     policy: str
-    program: DbBench
+    workload: Workload
     cap: Cap
     database: Path
     seconds: int
@@ -62,22 +62,21 @@ class HalfOutcome:
 def run_half(plan: HalfPlan, on_progress: Callable[[Progress], None]) -> HalfOutcome:
     """Run one half to its end; `on_progress` is called about twice a second.
 
-    Raises RunFailed when db_bench or the daemon ends early, or the agent never shows up.
+    Raises RunFailed when the program or the daemon ends early, or the agent never shows up.
     """
     before = cpu_times()
     with run_directory() as room:
         environment = os.environ | {"ADOCD_RUN_DIR": str(room)}
         configuration = room / "adocd.toml"
         configuration.touch()  # this machine's own configuration must not take part
-        adocd = [sys.executable, "-m", "adocd"]
-        serve = [*adocd, "serve", "--policy", plan.policy, "--config", str(configuration)]
+        serve = [sys.executable, "-m", "adocd", "serve", "--policy", plan.policy, "--config", str(configuration)]
         fill = Fill(plan.database, plan.seconds, plan.seed, room / "seconds.csv")
-        execute = [*adocd, "exec", "--", *fill_command(plan.program, fill)]
+        command = plan.cap.command(plan.workload.command(fill))
         watch = Watch(DaemonClient(room / "daemon.sock"), plan.database)
         with child("serve", serve, environment, room) as daemon:
             on_progress(Progress(plan.policy, plan.seconds))
             await_daemon(daemon, watch.client)
-            with child("db_bench", plan.cap.command(execute), environment, room) as bench:
+            with child(plan.workload.name, command, {**environment, **plan.workload.environment()}, room) as bench:
                 _follow(plan, bench, daemon, watch, on_progress)
             watch.poll()
             on_progress(_progress(plan, watch))
@@ -96,7 +95,8 @@ def await_daemon(daemon: Child, client: DaemonClient) -> None:
 
 
 def _follow(plan: HalfPlan, bench: Child, daemon: Child, watch: Watch, on_progress: Callable[[Progress], None]) -> None:
-    """Watch db_bench until it ends by itself."""
+    """Watch the program until it ends by itself."""
+    name = plan.workload.name
     start_s = time.monotonic()
     while not bench.ended():
         time.sleep(_POLL_S)
@@ -107,13 +107,12 @@ def _follow(plan: HalfPlan, bench: Child, daemon: Child, watch: Watch, on_progre
         running_s = time.monotonic() - start_s
         if not watch.is_found() and not bench.ended() and running_s > _TARGET_WITHIN_S:
             raise RunFailed(
-                f"db_bench runs, but its agent did not show up within {_TARGET_WITHIN_S:.0f} s (is it built? "
-                f"`adocd agent build`): {bench.last_words()}"
+                f"{name} runs, but its agent did not show up within {_TARGET_WITHIN_S:.0f} s: {bench.last_words()}"
             )
         if running_s > plan.seconds + _OVERRUN_S:
-            raise RunFailed(f"db_bench did not end within {_OVERRUN_S:.0f} s after its time was up")
+            raise RunFailed(f"{name} did not end within {_OVERRUN_S:.0f} s after its time was up")
     if bench.process.returncode != 0:
-        raise RunFailed(f"db_bench failed with status {bench.process.returncode}: {bench.last_words()}")
+        raise RunFailed(f"{name} failed with status {bench.process.returncode}: {bench.last_words()}")
 
 
 def _progress(plan: HalfPlan, watch: Watch) -> Progress:
@@ -121,7 +120,7 @@ def _progress(plan: HalfPlan, watch: Watch) -> Progress:
 
 
 def _outcome(plan: HalfPlan, bench: Child, fill: Fill, watch: Watch, others: float) -> HalfOutcome:
-    report = parse_result(bench.said(), plan.seconds)
+    report = plan.workload.report(bench.said(), plan.seconds)
     writes_by_second = parse_seconds(fill.report.read_text(encoding="utf-8")) if fill.report.exists() else []
     samples = watch.samples
     figures = half_figures(plan.policy, report, writes_by_second, samples, watch.decisions)

@@ -41,7 +41,7 @@ class Watch:
     def samples(self) -> list[Sample]:
         """The last session's samples, oldest first.
 
-        db_bench opens its database, destroys it and opens it again before it writes: what was measured before
+        db_bench, for one, opens its database, destroys it and opens it again before it writes: what was measured before
         belongs to another session and does not count.
         """
         if self._newest is None:

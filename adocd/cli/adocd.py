@@ -10,6 +10,7 @@ import typer
 
 from adocd import __version__
 from adocd.bench import demo
+from adocd.bench.db_bench import DbBench
 from adocd.bench.errors import BadOption, BenchError
 from adocd.cli import exits, native, program, serve
 from adocd.cli.exits import EPILOG, Exit, fail
@@ -114,7 +115,8 @@ def exec_command(
     if ended.status == 0 and not ended.opened:
         fail(
             f"{command[0]} ended without opening a RocksDB database under the agent: it opened none, or through "
-            "another copy of RocksDB than librocksdb.so, or the agent could not start, which it has said above",
+            "another copy of RocksDB than librocksdb.so (rocksdict brings its own: attach the Python agent), or the "
+            "agent could not start, which it has said above",
             Exit.NEVER_OPENED,
         )
     raise typer.Exit(ended.status)
@@ -135,7 +137,7 @@ def check_config(
 
 @app.command(name="demo", epilog=EPILOG)
 def demo_command(
-    on: Annotated[str, typer.Option(help=f"What writes: {', '.join(demo.WORKLOADS)}.")] = demo.WORKLOADS[0],
+    on: Annotated[str, typer.Option(help=f"What writes: {', '.join(demo.WORKLOADS)}.")] = demo.DEFAULT_WORKLOAD,
     seconds: Annotated[float, typer.Option(help="How long each of the two halves runs.")] = demo.DEFAULT_SECONDS,
     profile: Annotated[
         str | None, typer.Option(help="cap-N (N in MB/s, such as cap-210) or uncapped; default cap-210 if possible.")
@@ -149,7 +151,8 @@ def demo_command(
     Both halves are measured, and differ in the policy alone: `fixed`, then `adoc`.
     """
     try:
-        _find_or_build_agent()
+        if on == DbBench.name:
+            _find_or_build_agent()
         demo.run_demo(demo.DemoOptions(on, seconds, profile, directory, as_json, picture))
     except BenchError as error:
         fail(str(error), Exit.USAGE if isinstance(error, BadOption) else Exit.FAILED)

@@ -1,4 +1,4 @@
-"""The native agent on this machine: compiled here, kept by the build id of the librocksdb it is for."""
+"""The native agent on this machine: compiled here and kept by the build id of its librocksdb, or from a package."""
 
 import hashlib
 import json
@@ -14,10 +14,14 @@ from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import NoteSection
 
 from adocd import __version__
+from adocd.bundled import agent_directory
+from adocd.targets.agent import MAJOR_VERSIONS
 
 LIBRARY = "libadocd_agent.so"
 _PACKAGES = "g++ cmake make binutils librocksdb-dev nlohmann-json3-dev libboost1.81-dev"
 _NOTE = "agent.json"
+#: Where an agent that was not compiled by this user may be, beside the directory of the librocksdb it is for.
+_SYSTEM_LIBRARIES = (Path("/usr/local/lib"), Path("/usr/lib"))
 #: What the library is made of, below its sources.
 _COMPILED = ("CMakeLists.txt", "exports.map", "cmake/*", "include/**/*", "src/*")
 
@@ -35,12 +39,11 @@ class RocksDb:
 
 
 def sources() -> Path:
-    """Find the agent's sources: in the checkout, or as they travel in the wheel."""
-    package = Path(__file__).parent.parent
-    for candidate in (package.parent / "agents" / "native", package / "_agents" / "native"):
-        if (candidate / "CMakeLists.txt").is_file():
-            return candidate
-    raise NativeAgentError(f"the agent's sources are not in this installation of adocd ({package}); install it anew")
+    """Find the agent's sources. Raises NativeAgentError."""
+    try:
+        return agent_directory("native")
+    except FileNotFoundError as error:
+        raise NativeAgentError(str(error)) from None
 
 
 def rocksdb(path: Path | None = None) -> RocksDb:
@@ -76,22 +79,52 @@ def directory(library: RocksDb) -> Path:
 
 
 def find(library: RocksDb) -> Path:
-    """Find the agent built for this librocksdb; raises NativeAgentError that says how to get it."""
+    """Find the agent for this librocksdb: the user's own, else the system's. Raises NativeAgentError with the remedy.
+
+    The user's own build must be of this adocd's sources: it is compiled anew in a minute. A package is updated apart
+    from adocd, so there, as with an agent that already runs, the protocol's major version decides.
+    """
     agent = directory(library) / LIBRARY
-    if not agent.is_file():
-        others = sorted(p.parent.name for p in directory(library).parent.glob(f"*/{LIBRARY}"))
-        built = f"it was built for another one ({others[0]})" if others else "it has not been built"
-        raise NativeAgentError(
-            f"there is no native agent for {library.path} (build id {library.build_id}): {built}; "
-            "run `adocd agent build`"
-        )
-    note = _read_note(agent.with_name(_NOTE))
-    if note.get("sources") != _digest(sources()):
-        raise NativeAgentError(
+    if agent.is_file() and _read_note(agent.with_name(_NOTE)).get("sources") == digest(sources()):
+        return agent
+    found = _system_agents(library)
+    for path, note in found:
+        if note.get("rocksdb_build_id") == library.build_id and _is_spoken(note):
+            return path
+    raise NativeAgentError(_why_none(library, agent, found))
+
+
+def _system_agents(library: RocksDb) -> list[tuple[Path, dict[str, str]]]:
+    """List what the Debian package or `cmake --install` has put down, with its note."""
+    places = dict.fromkeys((library.path.parent, *_SYSTEM_LIBRARIES))
+    notes = [(place / LIBRARY, _read_note(place / "adocd" / _NOTE)) for place in places]
+    return [(path, note) for path, note in notes if note and path.is_file()]
+
+
+def _is_spoken(note: dict[str, str]) -> bool:
+    major = note.get("protocol", "").partition(".")[0]
+    return major.isdecimal() and int(major) in MAJOR_VERSIONS
+
+
+def _why_none(library: RocksDb, agent: Path, system: list[tuple[Path, dict[str, str]]]) -> str:
+    if agent.is_file():
+        return (
             f"the native agent at {agent} was built from other sources than those of adocd {__version__}; "
             "run `adocd agent build`"
         )
-    return agent
+    for path, note in system:
+        if note.get("rocksdb_build_id") == library.build_id:
+            return (
+                f"the native agent at {path} speaks version {note.get('protocol')} of the admin protocol, which "
+                f"adocd {__version__} does not; install the package of this adocd, or run `adocd agent build`"
+            )
+    others = sorted(p.parent.name for p in agent.parent.parent.glob(f"*/{LIBRARY}"))
+    others += [note.get("rocksdb_build_id", "unknown") for _, note in system]
+    built = f"it was built for another one ({others[0]})" if others else "it has not been built"
+    return (
+        f"there is no native agent for {library.path} (build id {library.build_id}): {built}; "
+        "run `adocd agent build`, or install the Debian package adocd-agent-native"
+    )
 
 
 def build(library: RocksDb, output: Path | None = None, work: Path | None = None) -> Path:
@@ -104,7 +137,7 @@ def build(library: RocksDb, output: Path | None = None, work: Path | None = None
         raise NativeAgentError(f"{', '.join(missing)} missing; install: apt-get install {_PACKAGES}")
     kept = directory(library)
     destination = output or kept / LIBRARY
-    note = {"adocd": __version__, "sources": _digest(sources()), "rocksdb": str(library.path)}
+    note = {"adocd": __version__, "sources": digest(sources()), "rocksdb": str(library.path)}
     try:
         kept.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix="adocd-build-") as temporary:
@@ -129,6 +162,7 @@ def _compile(library: RocksDb, work: Path) -> Path:
         str(work),
         "-DCMAKE_BUILD_TYPE=Release",
         f"-DROCKSDB_LIBRARY={library.path}",
+        f"-DADOCD_VERSION={__version__}",
     )
     _run("cmake", "--build", str(work), "--parallel", str(os.cpu_count() or 1), "--target", "adocd_agent")
     return work / LIBRARY
@@ -155,11 +189,12 @@ def _run(*command: str) -> None:
         )
 
 
-def _digest(tree: Path) -> str:
-    digest = hashlib.sha256()
+def digest(tree: Path) -> str:
+    """Sum up the sources that the library is made of."""
+    total = hashlib.sha256()
     for path in sorted(path for pattern in _COMPILED for path in tree.glob(pattern) if path.is_file()):
-        digest.update(f"{path.relative_to(tree)}\0".encode() + path.read_bytes())
-    return digest.hexdigest()
+        total.update(f"{path.relative_to(tree)}\0".encode() + path.read_bytes())
+    return total.hexdigest()
 
 
 def _read_note(path: Path) -> dict[str, str]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from adocd.targets.agent import Agent
 from adocd.targets.base import Database
-from adocd.targets.errors import TargetError
+from adocd.targets.errors import Dead, TargetError
 from adocd.targets.names import named
 from adocd.targets.run_dir import agent_sockets
 
@@ -33,6 +33,8 @@ async def _restore_all_of(agent: Agent, name: str | None, result: Restored) -> N
         meant = databases if name is None else named(name, databases, lambda d: (d.id, d.path))
         for database in meant:
             await _restore(agent, database, result)
+    except Dead:
+        pass  # its process was killed: nothing is left there to restore
     except TargetError as error:
         if name is None:
             result.failed[str(agent.socket)] = str(error)

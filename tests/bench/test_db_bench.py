@@ -2,14 +2,16 @@
 
 import os
 import stat
+import sys
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adocd.bench.db_bench import DbBench, Fill, fill_command, find_db_bench, parse_result, parse_seconds
+from adocd.bench.db_bench import DbBench, find_db_bench
 from adocd.bench.errors import ProgramMissing, RunFailed
+from adocd.bench.workload import Fill, parse_seconds
 
 OUTPUT_7_8_3 = """\
 Initializing RocksDB Options from the specified file
@@ -23,15 +25,16 @@ DB path: [/tmp/demo/meas/db-6606]
 fillrandom   :      14.180 micros/op 70520 ops/sec 60.124 seconds 4239999 operations;   68.3 MB/s
 """
 OUTPUT_6_11_4 = "DB path: [/tmp/db]\nfillrandom   :       6.712 micros/op 148976 ops/sec;  144.4 MB/s\n"
+STOCK = DbBench("/usr/bin/db_bench", "7.8.3")
 
 
 def test_the_result_of_7_8_3() -> None:
-    report = parse_result(OUTPUT_7_8_3, 60)
+    report = STOCK.report(OUTPUT_7_8_3, 60)
     assert (report.writes_per_s, report.seconds, report.writes) == (70520.0, 60.124, 4239999)
 
 
 def test_an_older_result_names_the_rate_alone() -> None:
-    report = parse_result(OUTPUT_6_11_4, 10)
+    report = STOCK.report(OUTPUT_6_11_4, 10)
     assert (report.writes_per_s, report.seconds, report.writes) == (148976.0, 10.0, 1489760)
 
 
@@ -45,7 +48,7 @@ def test_an_older_result_names_the_rate_alone() -> None:
 )
 def test_no_result_says_what_db_bench_said_last(output: str, last: str) -> None:
     with pytest.raises(RunFailed, match="no result") as failure:
-        parse_result(output, 60)
+        STOCK.report(output, 60)
     assert str(failure.value).endswith(last)
 
 
@@ -61,7 +64,8 @@ def test_a_torn_last_line_is_left_out(writes: list[int], torn: str) -> None:
 
 def test_the_command_line_is_the_papers_workload_and_otherwise_defaults() -> None:
     fill = Fill(Path("/data/db"), seconds=60, seed=77, report=Path("/run/r.csv"))
-    assert fill_command(DbBench("/usr/bin/db_bench", "7.8.3"), fill) == [
+    assert STOCK.command(fill) == [
+        *(sys.executable, "-m", "adocd", "exec", "--"),
         "/usr/bin/db_bench",
         "--benchmarks=fillrandom",
         "--db=/data/db",

@@ -71,6 +71,15 @@ def test_panic_works_while_the_daemon_is_dead(run_dir: Path) -> None:
         eventually(lambda: batch(database) == str(64 << 20), within_s=5, what="the originals are back")
 
 
+def test_panic_passes_by_what_a_killed_process_has_left(run_dir: Path) -> None:
+    killed = FakeAgent(run_dir, pid=1)
+    killed.start()
+    killed.die()
+    with FakeAgent(run_dir, [overflowing(run_dir / "db")]):
+        command("adocctl", "restore", "--all", run_dir=run_dir).ok()
+    assert killed.socket_path.exists()
+
+
 def test_a_clean_stop_restores(run_dir: Path) -> None:
     database = overflowing(run_dir / "db")
     with FakeAgent(run_dir, [database]):

@@ -1,0 +1,78 @@
+"""Which native agent is taken: the user's own build or the system's, and which of those at all."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from adocd.cli import native
+
+
+@pytest.fixture
+def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> native.RocksDb:
+    """A librocksdb in a directory of its own, and a user without a cache."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return native.RocksDb(tmp_path / "lib" / "librocksdb.so.7.8.3", "cafe")
+
+
+def system_agent(library: native.RocksDb, **note: str) -> Path:
+    """Put an agent where a package would."""
+    agent = library.path.with_name(native.LIBRARY)
+    written = agent.parent / "adocd" / "agent.json"
+    written.parent.mkdir(parents=True)
+    written.write_text(json.dumps({"adocd": "0.1.0", "protocol": "1.0", "rocksdb_build_id": "cafe"} | note))
+    agent.touch()
+    return agent
+
+
+def own_agent(library: native.RocksDb, digest: str) -> Path:
+    """Put an agent where `adocd agent build` does."""
+    agent = native.directory(library) / native.LIBRARY
+    agent.parent.mkdir(parents=True)
+    agent.with_name("agent.json").write_text(json.dumps({"sources": digest}))
+    agent.touch()
+    return agent
+
+
+def test_the_systems_agent_is_taken_where_the_user_has_none(library: native.RocksDb) -> None:
+    agent = system_agent(library)
+    assert native.find(library) == agent
+
+
+@pytest.mark.parametrize("note", [{"adocd": "0.0.9", "protocol": "1.0"}, {"adocd": "1.9.0", "protocol": "1.7"}])
+def test_an_older_or_newer_one_is_taken_within_the_major_version(library: native.RocksDb, note: dict[str, str]) -> None:
+    agent = system_agent(library, **note)
+    assert native.find(library) == agent
+
+
+def test_one_of_another_major_version_is_not(library: native.RocksDb) -> None:
+    agent = system_agent(library, protocol="2.0")
+    with pytest.raises(native.NativeAgentError, match=f"{agent} speaks version 2.0 of the admin protocol, which adocd"):
+        native.find(library)
+
+
+def test_one_for_another_librocksdb_is_not(library: native.RocksDb) -> None:
+    system_agent(library, rocksdb_build_id="beef")
+    with pytest.raises(native.NativeAgentError, match=r"it was built for another one \(beef\)"):
+        native.find(library)
+
+
+def test_a_library_without_its_note_is_not(library: native.RocksDb) -> None:
+    agent = system_agent(library)
+    (agent.parent / "adocd" / "agent.json").unlink()
+    with pytest.raises(native.NativeAgentError, match="it has not been built"):
+        native.find(library)
+
+
+def test_the_users_own_goes_before_it(library: native.RocksDb) -> None:
+    system_agent(library)
+    own = own_agent(library, native.digest(native.sources()))
+    assert native.find(library) == own
+
+
+def test_but_not_when_it_is_of_other_sources(library: native.RocksDb) -> None:
+    agent = system_agent(library)
+    own_agent(library, "others")
+    assert native.find(library) == agent
