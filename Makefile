@@ -1,7 +1,7 @@
 # Every target does its own set-up. `make help` lists them.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help setup agent agent-tests fixtures demo test check format lock clean
+.PHONY: help setup agent agent-tests fixtures demo test check format dist deb lock clean
 
 PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3; do \
 	command -v $$p >/dev/null 2>&1 && $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
@@ -13,6 +13,8 @@ UV := UV_PYTHON_DOWNLOADS=never UV_PYTHON=$(CURDIR)/.venv/bin/python VIRTUAL_ENV
 # What the agent is compiled with, and the stock db_bench that tests and demo run.
 AGENT_PACKAGES := g++ cmake make binutils librocksdb-dev nlohmann-json3-dev 'libboost1.81-dev|libboost-dev'
 DB_BENCH_PACKAGES := rocksdb-tools
+# The tests boot it in namespaces of its own, for the examples' units.
+SYSTEMD_PACKAGES := systemd
 AGENT_BUILD := .cache/agent
 FIXTURES := .cache/fixtures
 
@@ -37,12 +39,11 @@ agent: .venv/.ready ## the native agent, for this machine's librocksdb
 	@./.ci/install-packages $(AGENT_PACKAGES)
 	@$(BIN)/adocd agent build --work $(AGENT_BUILD)
 
-demo: agent ## stock db_bench on this machine, without and with control, live
-	@./.ci/install-packages $(DB_BENCH_PACKAGES)
-	@$(BIN)/adocd demo --on db_bench
+demo: .venv/.ready ## a real RocksDB on this machine, without and with control, live; needs nothing but Python
+	@$(BIN)/adocd demo
 
 fixtures: agent
-	@./.ci/install-packages $(DB_BENCH_PACKAGES)
+	@./.ci/install-packages $(DB_BENCH_PACKAGES) $(SYSTEMD_PACKAGES)
 	@cmake -S tests/native_programs -B $(FIXTURES) -DCMAKE_BUILD_TYPE=Release \
 		-DADOCD_AGENT_LIBRARY="$$($(BIN)/adocd agent path)" >/dev/null
 	@cmake --build $(FIXTURES) --parallel 2 >/dev/null
@@ -63,6 +64,22 @@ format: .venv/.ready ## format and fix what can be fixed
 
 test: check agent-tests fixtures ## everything CI runs
 	@$(BIN)/python -m pytest
+
+dist: .venv/.ready ## wheel and source archive of adocd and of the Python agent, in dist/
+	@rm -f dist/*.whl dist/*.tar.gz
+	@$(BIN)/python -m hatchling build -d dist
+	@cd agents/python && $(CURDIR)/$(BIN)/python -m hatchling build -d $(CURDIR)/dist
+
+deb: agent ## the native agent as a Debian package for this machine's librocksdb, in dist/
+	@rm -f dist/*.deb
+	@./packaging/deb $(AGENT_BUILD) dist
+
+# An editable installation keeps the version it was made with: a new one in CHANGELOG.md makes it anew.
+VERSION := $(shell sed -n 's/^## \([0-9.]*\).*/\1/p' CHANGELOG.md | head -n 1)
+.venv/.ready: .cache/versions/$(VERSION)
+.cache/versions/$(VERSION):
+	@mkdir -p $(@D)
+	@touch $@
 
 lock: .venv/.ready ## requirements.lock anew from pyproject.toml (no address of an index in it)
 	@$(UV) pip compile pyproject.toml --group dev --generate-hashes --no-emit-index-url --no-annotate \
