@@ -1,4 +1,4 @@
-"""What examples/ offers is good, and complete."""
+"""The example of a configuration is good, and complete."""
 
 from __future__ import annotations
 

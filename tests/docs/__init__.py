@@ -1,0 +1,1 @@
+"""The commands of README and guide, run as they are written."""

@@ -1,0 +1,100 @@
+"""Each command of README, guide and list of examples is run, as it is written, in order, by a reader's hand."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import REPOSITORY
+from tests.docs.markdown import GUIDES, PAGES, blocks
+from tests.docs.reader import Reader
+from tests.docs.script import SYSTEMD, Command, Step, steps
+from tests.docs.terminal import Terminal
+from tests.examples.systemd import Systemd
+
+#: What cannot be run here: why, and what runs it instead.
+ELSEWHERE = {
+    "make setup": "makes the .venv anew that the suite runs in, where it is older than its pins; a fresh checkout's "
+    "`make test` does the same",
+    "make test": "is this suite; .ci/run runs it",
+    "make demo": "takes over two minutes; tests/bench runs the demo for some seconds",
+    "python3 -m venv /opt/adocd && /opt/adocd/bin/pip install .": "needs package registries; tests/packages installs "
+    "it into an environment, and for the systemd here the checkout stands at its place",
+    "/opt/adocd/bin/adocd agent build": "compiles for over a minute; `make test` has done it by `make agent`",
+    "/opt/adocd/bin/pip install --upgrade dist/adocd-*.whl": "needs new archives; tests/packages",
+    "apt-get install ./dist/adocd-agent-native_*.deb": "needs the Debian package; tests/packages",
+    "apt-get install ./dist/adocd-agent-native_*.deb librocksdb7.8": "needs another librocksdb; tests/packages",
+    "apt-get purge adocd-agent-native": "needs the Debian package; tests/packages",
+}
+
+
+def script(file: Path) -> list[Step]:
+    """List all that a document asks its reader to do."""
+    return [step for block in blocks(file) if block.language == "sh" for step in steps(block)]
+
+
+def under_systemd(step: Step) -> bool:
+    """Tell whether a command is for a machine of its own: what root changes must never be changed on this one."""
+    return isinstance(step, Command) and step.terminal == SYSTEMD
+
+
+@pytest.fixture
+def home(native_agent_library: Path) -> Iterator[Path]:
+    """Make a home with nothing in it but the agent, compiled, where `adocd agent build` keeps it."""
+    with tempfile.TemporaryDirectory(prefix="adocd-home-") as made:
+        cache = Path("adocd") / "agent" / native_agent_library.parent.name
+        if native_agent_library.parent.match(f"*/{cache}"):
+            shutil.copytree(native_agent_library.parent, Path(made) / ".cache" / cache)
+        yield Path(made)
+
+
+@pytest.fixture
+def reader(home: Path) -> Iterator[Reader]:
+    """Welcome a reader; at the end nothing that they were told to start still runs, and their home is empty."""
+    hired = Reader(home, ELSEWHERE)
+    yield hired
+    left = hired.end()
+    assert left == [], "a document must say when to end what it starts"
+    assert {path.name for path in home.iterdir()} <= {".adocd", ".cache"}
+
+
+@pytest.mark.parametrize("file", GUIDES, ids=lambda file: str(file.relative_to(REPOSITORY)))
+def test_the_commands(file: Path, reader: Reader) -> None:
+    for step in script(file):
+        if not under_systemd(step):
+            reader.follow(step)
+
+
+def test_the_commands_under_systemd(reader: Reader, systemd: Systemd) -> None:
+    """The service that they are about is the example's."""
+    systemd.run("cp examples/systemd/mydb.service /etc/systemd/system; systemctl daemon-reload").ok()
+    environment = reader.environment | {"PATH": "/opt/adocd/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
+    reader.open_systemd = lambda: Terminal(
+        "systemd", REPOSITORY, environment, systemd.enter("env", f"--chdir={REPOSITORY}")
+    )
+    for file in (*GUIDES, *PAGES):
+        commands = [step for step in script(file) if under_systemd(step)]
+        for command in commands:
+            reader.follow(command)
+    left = (
+        systemd.run("find /etc /usr/local/lib /run -name '*adocd*' -not -name 'adocd-tests*' -not -path '/run/upper/*'")
+        .ok()
+        .split()
+    )
+    assert left == ["/etc/adocd", "/etc/adocd/adocd.toml"], "uninstall.md removes all but the configuration"
+
+
+def test_what_is_run_elsewhere_is_still_in_the_documents() -> None:
+    written = {step.bare for file in (*GUIDES, *PAGES) for step in script(file) if isinstance(step, Command)}
+    assert set(ELSEWHERE) <= written
+
+
+@pytest.mark.parametrize("command", [command for command in ELSEWHERE if command.startswith("make ")])
+def test_what_is_run_elsewhere_is_a_target_of_make(command: str) -> None:
+    done = subprocess.run([*command.split(), "--dry-run"], cwd=REPOSITORY, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

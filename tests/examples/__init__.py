@@ -1,0 +1,1 @@
+"""What examples/ offers is started as its user would."""

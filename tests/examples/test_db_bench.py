@@ -1,0 +1,26 @@
+"""db_bench under `adocd exec`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.cli.harness import serving
+from tests.conftest import REPOSITORY
+from tests.examples.running import attached, ctrl_c, said, started
+
+SCRIPT = REPOSITORY / "examples" / "db_bench" / "fill.sh"
+
+
+def test_it_is_attached_to_and_leaves_nothing(run_dir: Path, native_agent_library: Path) -> None:
+    with serving(run_dir, "--policy", "adoc", "--dry-run"), started([SCRIPT], run_dir, TMPDIR=str(run_dir)) as fill:
+        assert attached(fill, run_dir)["process"]["program"] == "db_bench"
+        assert list(run_dir.glob("adocd-fill.*"))
+        assert ctrl_c(fill) == 130
+    assert not list(run_dir.glob("adocd-fill.*"))
+
+
+def test_it_ends_by_itself(run_dir: Path, native_agent_library: Path) -> None:
+    with started([SCRIPT, "1"], run_dir, TMPDIR=str(run_dir)) as fill:
+        assert fill.wait(60) == 0, said(run_dir)
+    assert "fillrandom" in said(run_dir)
+    assert not list(run_dir.glob("adocd-fill.*"))

@@ -1,0 +1,42 @@
+"""examples/ is listed, and each file of it is started by a test."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import REPOSITORY
+
+EXAMPLES = REPOSITORY / "examples"
+FILES = sorted(
+    path.relative_to(EXAMPLES)
+    for path in EXAMPLES.rglob("*")
+    if path.is_file() and path.name != "README.md" and "__pycache__" not in path.parts
+)
+#: What starts each.
+STARTED_BY = {
+    "adocd.toml": "test_configuration.py",
+    "cpp/CMakeLists.txt": "test_cpp.py",
+    "cpp/ingest.cc": "test_cpp.py",
+    "db_bench/fill.sh": "test_db_bench.py",
+    "rocksdict/ingest.py": "test_rocksdict.py",
+    "systemd/adocd.service": "test_systemd.py",
+    "systemd/mydb.service": "test_systemd.py",
+    "systemd/mydb.service.d/adocd.conf": "test_systemd.py",
+}
+
+
+def test_each_file_is_started_by_a_test() -> None:
+    assert [str(path) for path in FILES] == sorted(STARTED_BY)
+    for example, test in STARTED_BY.items():
+        text = (Path(__file__).parent / test).read_text()
+        named = Path(example).name if example != "cpp/ingest.cc" else "ingest"
+        directory = Path(example).parts[0]
+        assert f'"{directory}"' in text or named in text, f"{test} does not mention {example}"
+
+
+@pytest.mark.parametrize("path", FILES, ids=str)
+def test_each_example_is_in_the_list(path: Path) -> None:
+    listed = (EXAMPLES / "README.md").read_text()
+    assert f"]({path})" in listed or f"]({path.parts[0]}/)" in listed

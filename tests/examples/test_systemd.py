@@ -1,0 +1,94 @@
+"""The systemd units: a service under the agent by a drop-in, and the daemon."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.harness import command, serving
+from tests.conftest import REPOSITORY
+from tests.examples import units
+from tests.examples.systemd import Systemd
+from tests.support.waiting import eventually
+
+UNITS = REPOSITORY / "examples" / "systemd"
+PREPARE = """
+install -D -m 644 agents/native/packaging/sysusers.conf /etc/sysusers.d/adocd.conf && systemd-sysusers
+install -D -m 644 agents/native/packaging/tmpfiles.conf /etc/tmpfiles.d/adocd.conf
+install -m 644 -t /etc/systemd/system examples/systemd/adocd.service examples/systemd/mydb.service
+install -D -m 644 -t /etc/systemd/system/mydb.service.d examples/systemd/mydb.service.d/adocd.conf
+"""
+
+
+def listed(systemd: Systemd) -> list[Any]:
+    done = systemd.run("adocctl targets --json")
+    return json.loads(done.out)["targets"] if done.status == 0 else []
+
+
+def test_a_hardened_service_is_attached_to_and_steered(systemd: Systemd, native_agent_library: Path) -> None:
+    systemd.run(PREPARE).ok()
+    systemd.run(f"install -m 755 {native_agent_library} /usr/local/lib/libadocd_agent.so; ldconfig").ok()
+    systemd.run("systemd-tmpfiles --create adocd.conf; systemctl daemon-reload").ok()
+    systemd.run("systemctl start adocd mydb").ok()
+    (target,) = eventually(lambda: listed(systemd), within_s=30, what="the database is attached to")
+    assert target["path"] == "/var/lib/mydb/db"
+    assert target["process"]["program"] == "db_bench"
+    users = systemd.run("ps --no-headers -o user:20 -p $(systemctl show -P MainPID adocd mydb | xargs | tr ' ' ,)").ok()
+    assert sorted(users.split()) == ["adocd", "mydb"], "neither runs as root"
+    systemd.run("adocctl set-policy adoc").ok()
+    eventually(lambda: lease(systemd), within_s=20, what="the daemon holds the database")
+
+    systemd.run("systemctl restart adocd").ok()
+    again = eventually(lambda: listed(systemd), within_s=30, what="a new daemon finds the running database")
+    assert again[0]["process"]["pid"] == target["process"]["pid"]
+    systemd.run("systemctl stop mydb").ok()
+    eventually(lambda: listed(systemd)[0]["state"] == "closed", what="its end is noticed")
+    systemd.run("systemctl stop adocd").ok()
+    assert "Traceback" not in systemd.log()
+
+
+def lease(systemd: Systemd) -> bool:
+    return bool(json.loads(systemd.run("adocctl status --json").ok())["lease"])
+
+
+def test_the_service_starts_without_agent_and_run_directory(systemd: Systemd) -> None:
+    systemd.run(PREPARE + "systemctl daemon-reload; systemctl start mydb").ok()
+    eventually(lambda: "finished 1000 ops" in systemd.log(), within_s=20, what="it writes")
+    assert "'libadocd_agent.so' from LD_PRELOAD cannot be preloaded" in systemd.log()
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not installed")
+@pytest.mark.parametrize("unit", ["adocd.service", "mydb.service"])
+def test_the_units_are_valid(unit: str) -> None:
+    done = subprocess.run(
+        ["systemd-analyze", "verify", "--man=no", str(UNITS / unit)], capture_output=True, text=True, check=False
+    )
+    problems = [line for line in done.stderr.splitlines() if unit in line and "is not executable" not in line]
+    assert problems == []
+
+
+def test_the_environment_is_what_the_agent_needs(run_dir: Path, native_agent_library: Path) -> None:
+    """Stands in for systemd (tests/examples/units.py), so that something is shown where none can be booted."""
+    read = units.settings(UNITS / "mydb.service", UNITS / "mydb.service.d" / "adocd.conf")
+    daemon = units.settings(UNITS / "adocd.service")
+    environment = units.environment(read)
+    assert environment == {"LD_PRELOAD": native_agent_library.name, "ADOCD_RUN_DIR": "/run/adocd"}
+    assert units.environment(daemon)["ADOCD_RUN_DIR"] == environment["ADOCD_RUN_DIR"]
+    environment |= {"ADOCD_RUN_DIR": str(run_dir), "LD_LIBRARY_PATH": str(native_agent_library.parent)}
+    arguments = [word.replace("/var/lib/mydb", str(run_dir)) for word in units.command(read)]
+    service = subprocess.Popen(
+        arguments, env=dict(os.environ) | environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    try:
+        with serving(run_dir, *units.command(daemon)[2:]):
+            eventually(lambda: "db_bench" in command("adocctl", "targets", run_dir=run_dir).out, within_s=20)
+    finally:
+        service.send_signal(signal.SIGTERM)
+        service.wait(20)
