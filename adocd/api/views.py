@@ -76,6 +76,7 @@ class TargetDetailView(TargetView):
 
     session: str | None
     column_families: list[str]
+    unseen_column_families: list[str] = Field(description="those that its agent neither measures nor changes")
     capabilities: Capabilities | None
     added_options: dict[str, str] = Field(description="what the agent added to the host's options at open")
     sample: Sample | None
@@ -165,6 +166,7 @@ def target_detail(loop: TargetLoop) -> TargetDetailView:
         session=None if detail is None else detail.session,
         column_families=[] if detail is None else list(detail.column_families),
         capabilities=None if detail is None else detail.capabilities,
+        unseen_column_families=[] if detail is None else list(detail.unseen_column_families),
         added_options={} if detail is None else dict(detail.added_options),
         sample=loop.sample,
         options=None if snapshot is None else snapshot.options,

@@ -183,7 +183,8 @@ def _linker_finds() -> Path:
 def _run(*command: str) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        said = [line for line in (done.stdout + done.stderr).splitlines() if "rror" in line] or ["no error was named"]
+        lines = (done.stdout + done.stderr).splitlines()
+        said = [line for word in ("error: ", "rror") for line in lines if word in line] or ["no error was named"]
         raise NativeAgentError(
             f"`{' '.join(command[:3])} ...` failed: {said[0].strip()} (needed: apt-get install {_PACKAGES})"
         )

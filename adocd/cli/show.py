@@ -60,6 +60,8 @@ def status(t: dict[str, Any]) -> None:
         facts.add_row("restore", f"{t['restore']['state']}, {t['restore']['steps_left']} steps left")
     if sample:
         _sample_facts(facts, sample)
+    if t["unseen_column_families"]:
+        facts.add_row("left alone", ", ".join(t["unseen_column_families"]) + ": the program gave the agent no handle")
     for scope, name, now, original in _changed(t):
         facts.add_row(f"changed in {scope}", f"{name} = {now} (originally {original})")
     _console.print(facts)
@@ -77,7 +79,7 @@ def _sample_facts(facts: Table, sample: dict[str, Any]) -> None:
         f"now {sample['condition']}",
     )
     facts.add_row("overflow", ", ".join(sample["overflow"]) or "none")
-    facts.add_row("background jobs", str(sample["background_jobs"] or "set by old options, the knob is dead"))
+    facts.add_row("background jobs", _jobs(sample))
     for cf in sample["column_families"]:
         options = cf["options"]
         facts.add_row(
@@ -86,6 +88,13 @@ def _sample_facts(facts: Table, sample: dict[str, Any]) -> None:
             f"{cf['immutable_memtables']} immutable memtables, batch {_mib(options['write_buffer_size_bytes'])}, "
             f"pending compaction {_mib(cf['pending_compaction_bytes'])}",
         )
+
+
+def _jobs(sample: dict[str, Any]) -> str:
+    if sample["background_jobs"] is None:
+        return "cannot be turned here"
+    most = sample["background_jobs_max"]
+    return f"{sample['background_jobs']} by {sample['threads_by']}" + ("" if most is None else f", at most {most}")
 
 
 def decisions(records: list[dict[str, Any]]) -> None:

@@ -42,6 +42,8 @@ class Database:
     opened_monotonic_s: float
     column_families: tuple[str, ...]
     capabilities: Capabilities
+    #: Those that this agent neither measures nor changes.
+    unseen_column_families: tuple[str, ...] = ()
     log_path: str | None = None
     wal_dir: str | None = None
     added_options: Mapping[str, str] = field(default_factory=dict)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -76,3 +77,15 @@ def test_but_not_when_it_is_of_other_sources(library: native.RocksDb) -> None:
     agent = system_agent(library)
     own_agent(library, "others")
     assert native.find(library) == agent
+
+
+def test_headers_of_another_version_are_refused(tmp_path: Path) -> None:
+    """A library that was compiled by them would corrupt its host."""
+    headers = tmp_path / "include" / "rocksdb"
+    headers.mkdir(parents=True)
+    (headers / "version.h").write_text("#define ROCKSDB_MAJOR 4\n#define ROCKSDB_MINOR 2\n")
+    configure = ["cmake", "-S", str(native.sources()), "-B", str(tmp_path / "build")]
+    configure += [f"-DROCKSDB_LIBRARY={native.rocksdb().path}", f"-DROCKSDB_INCLUDE={headers.parent}"]
+    done = subprocess.run(configure, capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert f"but the headers in {headers.parent} are of 4.2; install those that belong to the library" in done.stderr
