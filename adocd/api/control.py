@@ -1,5 +1,6 @@
 """The daemon's own REST API, on its Unix socket: everything can be read and done here."""
 
+import functools
 import itertools
 import os
 from typing import Annotated, Any
@@ -7,7 +8,7 @@ from typing import Annotated, Any
 from fastapi import FastAPI, Query
 
 from adocd import __version__
-from adocd.api import problems, views
+from adocd.api import lint, problems, views
 from adocd.api.problems import Problem, ProblemError
 from adocd.controllers import registry
 from adocd.daemon.fleet import Fleet
@@ -35,6 +36,7 @@ def make_app(fleet: Fleet) -> FastAPI:
     _targets(app, fleet)
     _policy(app, fleet)
     _restore(app, fleet)
+    lint.install(app, functools.partial(_loop, fleet), fleet.memory_of, _ERRORS)
     return app
 
 

@@ -8,7 +8,7 @@ import typer
 
 from adocd import __version__
 from adocd.api.client import NoDaemon, RestClient, RestError
-from adocd.cli import exits, show
+from adocd.cli import exits, show, show_lint
 from adocd.cli.exits import EPILOG, Exit, fail
 from adocd.cli.panic import restore_without_daemon
 from adocd.cli.parameters import parse_parameters
@@ -60,6 +60,16 @@ def status(target: TargetName = None, as_json: Json = False) -> None:
     daemon = _daemon()
     detail = daemon.get(f"/v1/targets/{_id(daemon, target)}")
     show.json_or(as_json, detail, show.status)
+
+
+@app.command(epilog=EPILOG)
+def lint(target: TargetName = None, as_json: Json = False) -> None:
+    """Say what in a target's configuration makes tuning it dangerous or useless, and what to do about it."""
+    daemon = _daemon()
+    answer = daemon.get(f"/v1/targets/{_id(daemon, target)}/lint")
+    show.json_or(as_json, answer, show_lint.findings)
+    if show_lint.has_danger(answer):
+        raise typer.Exit(Exit.DANGER)
 
 
 @app.command(epilog=EPILOG)

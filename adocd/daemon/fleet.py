@@ -150,6 +150,10 @@ class Fleet:
             self._tasks[target_id] = asyncio.create_task(loop.run(), name=f"target {target_id}")
         return loop
 
+    def memory_of(self, target_id: str) -> tuple[int, int]:
+        """Say what the memtables of all targets may take, and what those beside this one may take of it, in bytes."""
+        return self._memory_budget_bytes, self._memtables_beside(target_id)
+
     def _memtables_beside(self, target_id: str) -> int:
         """Sum the worst case of all other targets' memtables, in bytes."""
         others = (loop.sample for loop in self.loops.values() if loop.id != target_id)

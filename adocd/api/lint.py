@@ -1,0 +1,60 @@
+"""What REST says of a database's configuration: what in it makes tuning dangerous or useless."""
+
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Any
+
+from fastapi import FastAPI
+from pydantic import BaseModel, Field
+
+from adocd.api.problems import ProblemError
+from adocd.daemon.lint.finding import Severity
+from adocd.daemon.lint.gather import gather, with_recent_events
+from adocd.daemon.lint.rules import findings
+from adocd.daemon.target_loop import TargetLoop
+
+
+class FindingView(BaseModel):
+    """One thing found; `reason` and `fix` are a sentence each."""
+
+    rule: str = Field(description="its name in docs/lint.md", examples=["old-thread-options"])
+    severity: Severity
+    subject: str = Field(description="the option or the knob", examples=["max_background_flushes"])
+    column_families: list[str] = Field(description="those that it is true of; empty: the whole database")
+    reason: str
+    fix: str
+    source: str = Field(description="where RocksDB says or does so", examples=["facebook/rocksdb#13294"])
+
+
+class LintView(BaseModel):
+    """All that was found, dangers first."""
+
+    target: str
+    path: str
+    findings: list[FindingView]
+
+
+def install(
+    app: FastAPI,
+    find: Callable[[str], TargetLoop],
+    memory: Callable[[str], tuple[int, int]],
+    responses: dict[int | str, dict[str, Any]],
+) -> None:
+    """Add the route. `memory` gives the budget and what other targets may take of it, in bytes, by a target's id."""
+
+    @app.get("/v1/targets/{target}/lint", summary="What makes tuning it dangerous or useless", responses=responses)
+    async def lint(target: str) -> LintView:
+        loop = find(target)
+        if loop.info is None or loop.session is None or loop.snapshot is None:
+            raise ProblemError(409, f"{loop.path} is closed or not measured yet: open it, and try again in a second")
+        budget_bytes, beside_bytes = memory(loop.id)
+        facts = await gather(
+            loop.info,
+            loop.session.detail,
+            await with_recent_events(loop.session.target, loop.snapshot),
+            loop.policy,
+            budget_bytes=budget_bytes,
+            beside_bytes=beside_bytes,
+        )
+        found = [FindingView.model_validate(asdict(finding)) for finding in findings(facts)]
+        return LintView(target=loop.id, path=loop.path, findings=found)

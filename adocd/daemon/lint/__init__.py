@@ -1,0 +1,1 @@
+"""What in a database's configuration makes tuning it dangerous or useless."""

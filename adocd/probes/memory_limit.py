@@ -1,0 +1,51 @@
+"""How much memory a process can have at most: the machine's, or less where a cgroup says so."""
+
+from pathlib import Path
+
+#: /proc/meminfo counts in these.
+_KIB = 1024
+
+
+def memory_limit_bytes(pid: int, root: Path = Path("/")) -> int | None:
+    """Read the least of MemTotal and the memory.max (cgroup v2) of the process's groups; None where nothing is said.
+
+    `root` is the root of the file system. `pid` must be as this process numbers it; a cgroup v1 limit is read, too.
+    """
+    limits = [limit for limit in (_machine(root), *_groups(pid, root)) if limit is not None]
+    return min(limits, default=None)
+
+
+def _machine(root: Path) -> int | None:
+    for line in _read(root / "proc/meminfo").split("\n"):
+        name, _, value = line.partition(":")
+        if name == "MemTotal" and value.split()[:1] and value.split()[0].isdecimal():
+            return int(value.split()[0]) * _KIB
+    return None
+
+
+def _groups(pid: int, root: Path) -> list[int | None]:
+    limits = []
+    for line in _read(root / f"proc/{pid}/cgroup").split("\n"):
+        _, _, rest = line.partition(":")
+        controllers, _, group = rest.partition(":")
+        # ".." leads to a group outside of this process's own cgroup namespace, which cannot be read from here.
+        if controllers not in ("", "memory") or not group or ".." in group.split("/"):
+            continue
+        mount = root / "sys/fs/cgroup" / controllers
+        name = "memory.limit_in_bytes" if controllers else "memory.max"
+        below = mount / group.lstrip("/")
+        # A parent's limit binds as well.
+        limits += [_limit(directory / name) for directory in (below, *below.parents) if directory.is_relative_to(mount)]
+    return limits
+
+
+def _limit(path: Path) -> int | None:
+    text = _read(path).strip()
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= 20 else None
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""

@@ -1,0 +1,110 @@
+"""Options that no agent reports, from the OPTIONS file in the database's directory.
+
+RocksDB writes a new OPTIONS-nnnnnn at open, at every SetOptions and SetDBOptions, and when a column family comes or
+goes; until it is complete it has another name. It has the options in force of all column families, those that cannot
+be changed live too, in an INI format with backslash escapes (options/options_parser.cc,
+examples/rocksdb_option_file_example.ini). Objects such as a rate limiter are not in it.
+"""
+
+import re
+import stat
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+_NAME = re.compile(r"OPTIONS-([0-9]{1,19})", re.ASCII)
+_SECTION = re.compile(r'\[([^" ]+)(?: "(.*)")?\]')
+_ESCAPED = re.compile(r"\\(.)")
+_ESCAPES = {"n": "\n", "r": "\r"}
+#: RocksDB deletes an old file as soon as there is a new one: look again so many times.
+_TRIES = 5
+#: About 4 KB a column family; beyond this it is no OPTIONS file that RocksDB could have written in reasonable time.
+_LARGEST_BYTES = 64 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class OptionsFile:
+    """What one OPTIONS file says: option values as RocksDB writes them."""
+
+    database: Mapping[str, str]
+    column_families: Mapping[str, Mapping[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """Which path could not be read, and why in a few words."""
+
+    path: str
+    why: str
+
+
+def newest(directory: Path, db_identity: str) -> OptionsFile | Unreadable:
+    """Read the newest OPTIONS file of the database at `directory`; blocks on I/O.
+
+    In a container the same path may be another database, or none: one whose IDENTITY is not `db_identity` is not read.
+    """
+    other = _another_database(directory, db_identity)
+    if other is not None:
+        return other
+    nothing = failure = Unreadable(str(directory), "there is no OPTIONS file")
+    for _ in range(_TRIES):
+        path = directory
+        try:
+            names = [found for entry in directory.iterdir() if (found := _NAME.fullmatch(entry.name))]
+            if not names:
+                return nothing
+            path = directory / max(names, key=lambda found: int(found[1])).group()
+            if path.stat().st_size > _LARGEST_BYTES:
+                return Unreadable(str(path), f"it is larger than {_LARGEST_BYTES >> 20} MiB")
+            return parse(path.read_text(encoding="utf-8", errors="replace"))
+        except OSError as error:
+            failure = Unreadable(str(path), _why(path, error))
+            if not isinstance(error, FileNotFoundError):
+                break
+    return failure
+
+
+def parse(text: str) -> OptionsFile:
+    """Read an OPTIONS file's text; a line that is neither a section nor an option says nothing."""
+    database: dict[str, str] = {}
+    families: dict[str, dict[str, str]] = {}
+    section: dict[str, str] = {}
+    for raw in text.split("\n"):
+        line = raw.strip()
+        if line.startswith("#"):
+            continue
+        if found := _SECTION.fullmatch(line):
+            kind, argument = found[1], _unescape(found[2] or "")
+            section = database if kind == "DBOptions" else {}
+            if kind == "CFOptions":
+                section = families.setdefault(argument, {})
+            continue
+        name, equals, value = line.partition("=")
+        if equals:
+            section[name] = _unescape(value)
+    return OptionsFile(database, families)
+
+
+def _unescape(text: str) -> str:
+    return _ESCAPED.sub(lambda found: _ESCAPES.get(found[1], found[1]), text) if "\\" in text else text
+
+
+def _another_database(directory: Path, db_identity: str) -> Unreadable | None:
+    try:
+        found = (directory / "IDENTITY").read_text(encoding="utf-8", errors="replace").strip()
+    except OSError:  # RocksDB may be told to write none; and the OPTIONS file says better what cannot be read
+        return None
+    if found == db_identity.strip():
+        return None
+    return Unreadable(
+        str(directory), "it is another database's directory here, as it can be where that one is in a container"
+    )
+
+
+def _why(path: Path, error: OSError) -> str:
+    why = error.strerror or type(error).__name__
+    try:
+        status = path.stat()
+    except OSError:
+        return why
+    return f"{why} ({stat.filemode(status.st_mode)}, owner {status.st_uid}, group {status.st_gid})"

@@ -1,0 +1,48 @@
+"""The machine's memory, or what a cgroup leaves of it, from trees of files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from adocd.probes.memory_limit import memory_limit_bytes
+
+MIB = 1 << 20
+
+
+def tree(root: Path, files: dict[str, str]) -> Path:
+    for name, content in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content)
+    return root
+
+
+MACHINE = {"proc/meminfo": "MemTotal:        4096 kB\nMemFree:  1 kB\n"}
+V2 = {"proc/7/cgroup": "0::/system.slice/db.service\n"}
+V1 = {"proc/7/cgroup": "12:cpu:/db\n5:memory:/docker/db\n0::/docker/db\n"}
+
+
+@pytest.mark.parametrize(
+    ("files", "limit"),
+    [
+        ({}, None),
+        (MACHINE, 4 * MIB),
+        (MACHINE | V2, 4 * MIB),
+        (MACHINE | V2 | {"sys/fs/cgroup/system.slice/db.service/memory.max": "max\n"}, 4 * MIB),
+        (MACHINE | V2 | {"sys/fs/cgroup/system.slice/db.service/memory.max": "1048576\n"}, MIB),
+        (MACHINE | V2 | {"sys/fs/cgroup/system.slice/memory.max": "2097152\n"}, 2 * MIB),
+        (MACHINE | V1 | {"sys/fs/cgroup/memory/docker/db/memory.limit_in_bytes": "1048576\n"}, MIB),
+        (MACHINE | V1 | {"sys/fs/cgroup/memory/memory.limit_in_bytes": "9223372036854771712\n"}, 4 * MIB),
+        (MACHINE | {"proc/7/cgroup": "0::/../../etc\nnonsense\n", "sys/etc/memory.max": "1"}, 4 * MIB),
+        ({"proc/meminfo": "MemTotal:\nMemTotal: much kB\n"} | V2, None),
+    ],
+)
+def test_the_least_binds(tmp_path: Path, files: dict[str, str], limit: int | None) -> None:
+    assert memory_limit_bytes(7, tree(tmp_path, files)) == limit
+
+
+def test_this_machine_has_one() -> None:
+    limit = memory_limit_bytes(1)
+    assert limit is None or limit > MIB
