@@ -1,0 +1,155 @@
+"""RocksDB's options as data: those that adocd reasons about, with what is known of each.
+
+A test holds every entry against the options of the RocksDB versions it runs on (tests/conformance). Sources are
+RocksDB's headers options.h and advanced_options.h, and where a line says so a measurement (CONTRIBUTING).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from adocd.model.knob import MIB
+
+Scope = Literal["column_family", "database"]
+_MOST_SIZE = (1 << 63) - 1
+#: What laws that move a trigger out of the way set it to.
+OUT_OF_THE_WAY = 1 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class OptionFacts:
+    """One option.
+
+    Attributes:
+        name: RocksDB's own.
+        scope: where it belongs; `column_family` goes by DB::SetOptions, `database` by DB::SetDBOptions.
+        kind: how its value is written: `int` in plain decimals, `bool` as true or false, `double`, `text`.
+        unit: of the value.
+        minimum: the least that adocd ever sends; the safety guards' bound.
+        maximum: the most that adocd ever sends.
+        live: whether it can be changed while the database is open.
+        since: the RocksDB from which on it can, or exists.
+        interacts: options that limit or change what it does.
+        zero: what 0 means, where it does not mean the number.
+
+    """
+
+    name: str
+    scope: Scope
+    kind: Literal["int", "bool", "double", "text"]
+    unit: str
+    minimum: int = 0
+    maximum: int = _MOST_SIZE
+    live: bool = True
+    since: str = "5.0"
+    interacts: tuple[str, ...] = ()
+    zero: str | None = None
+
+
+def _family(name: str, unit: str, minimum: int = 0, maximum: int = _MOST_SIZE, **facts: object) -> OptionFacts:
+    return OptionFacts(name, "column_family", "int", unit, minimum, maximum, **facts)  # type: ignore[arg-type]
+
+
+def _database(name: str, unit: str, minimum: int = 0, maximum: int = _MOST_SIZE, **facts: object) -> OptionFacts:
+    return OptionFacts(name, "database", "int", unit, minimum, maximum, **facts)  # type: ignore[arg-type]
+
+
+_OPTIONS = (
+    _family(
+        "write_buffer_size",
+        "bytes",
+        MIB,
+        4096 * MIB,
+        interacts=("max_write_buffer_number", "db_write_buffer_size", "max_total_wal_size", "arena_block_size"),
+    ),
+    _family("max_write_buffer_number", "memtables", 2, 64, interacts=("write_buffer_size", "delayed_write_rate")),
+    _family("min_write_buffer_number_to_merge", "memtables", 1, 64, live=False),
+    _family(
+        "level0_file_num_compaction_trigger",
+        "files",
+        1,
+        OUT_OF_THE_WAY,
+        interacts=("level0_slowdown_writes_trigger", "max_bytes_for_level_base"),
+        zero="every flush triggers a compaction, and level 0 counts as full",
+    ),
+    _family(
+        "level0_slowdown_writes_trigger",
+        "files",
+        1,
+        OUT_OF_THE_WAY,
+        interacts=("level0_file_num_compaction_trigger", "level0_stop_writes_trigger", "delayed_write_rate"),
+        zero="writes are slowed down from the first file on",
+    ),
+    _family(
+        "level0_stop_writes_trigger",
+        "files",
+        1,
+        OUT_OF_THE_WAY,
+        interacts=("level0_slowdown_writes_trigger",),
+        zero="writes are stopped for good",
+    ),
+    _family(
+        "soft_pending_compaction_bytes_limit",
+        "bytes",
+        interacts=("hard_pending_compaction_bytes_limit", "delayed_write_rate"),
+        zero="off",
+    ),
+    _family(
+        "hard_pending_compaction_bytes_limit",
+        "bytes",
+        interacts=("soft_pending_compaction_bytes_limit",),
+        zero="off",
+    ),
+    _family("target_file_size_base", "bytes", MIB, 4096 * MIB, interacts=("max_compaction_bytes",)),
+    _family(
+        "max_bytes_for_level_base",
+        "bytes",
+        MIB,
+        interacts=("level_compaction_dynamic_level_bytes", "max_bytes_for_level_multiplier"),
+    ),
+    OptionFacts("max_bytes_for_level_multiplier", "column_family", "double", "times", 1, 1000),
+    _family("max_compaction_bytes", "bytes", zero="25 times target_file_size_base"),
+    OptionFacts(
+        "disable_auto_compactions",
+        "column_family",
+        "bool",
+        "switch",
+        0,
+        1,
+        interacts=(
+            "level0_slowdown_writes_trigger",
+            "level0_stop_writes_trigger",
+            "soft_pending_compaction_bytes_limit",
+            "hard_pending_compaction_bytes_limit",
+        ),
+    ),
+    OptionFacts("compaction_style", "column_family", "text", "style", live=False),
+    OptionFacts("level_compaction_dynamic_level_bytes", "column_family", "bool", "switch", 0, 1, live=False),
+    _family("num_levels", "levels", 1, 64, live=False),
+    _database(
+        "max_background_jobs",
+        "jobs",
+        1,
+        128,
+        since="5.6",
+        interacts=("max_background_flushes", "max_background_compactions"),
+    ),
+    _database("max_background_flushes", "jobs", -1, 64, interacts=("max_background_jobs",), zero="as 1", since="6.0"),
+    _database("max_background_compactions", "jobs", -1, 64, interacts=("max_background_jobs",), zero="as 1"),
+    _database(
+        "delayed_write_rate",
+        "bytes/s",
+        MIB,
+        interacts=("level0_slowdown_writes_trigger", "rate_limiter"),
+        zero="at open the default of 16 MiB/s or the rate limiter's rate; set live about 1 byte/s",
+    ),
+    _database("max_subcompactions", "threads", 1, 64, since="7.0", interacts=("max_background_jobs",)),
+    _database("bytes_per_sync", "bytes", zero="off; any effective SetDBOptions makes it 1 MiB"),
+    _database("wal_bytes_per_sync", "bytes", zero="off"),
+    _database("max_total_wal_size", "bytes", interacts=("write_buffer_size",), zero="four times all memtables"),
+    _database("compaction_readahead_size", "bytes", zero="off where reads are not direct"),
+    _database("db_write_buffer_size", "bytes", live=False, interacts=("write_buffer_size",), zero="off"),
+)
+
+#: Every option that adocd knows, by its name.
+OPTIONS: Mapping[str, OptionFacts] = {option.name: option for option in _OPTIONS}
