@@ -1,0 +1,1 @@
+"""The journal: real files, killed writers, full disks and damage."""
