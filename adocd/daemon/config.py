@@ -58,7 +58,7 @@ class DaemonConfig(_Section):
     ] = 10.0
     memory_budget_bytes: Annotated[
         int,
-        Field(ge=0, description="most that all databases' memtables may take; 0: a quarter of the machine's memory"),
+        Field(ge=0, description="most that all memtables together may take; 0: a quarter of the memory there is"),
     ] = 0
     history_s: Annotated[float, Field(ge=10, le=86400, description="how long samples are kept in memory")] = 900.0
 

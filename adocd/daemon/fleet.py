@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import functools
 import logging
+import platform
 from pathlib import Path
 
 from adocd.daemon import guards
@@ -11,6 +12,7 @@ from adocd.daemon.config import Config
 from adocd.daemon.target_loop import LoopSettings, TargetLoop
 from adocd.model.policy import Policy
 from adocd.model.snapshot import Restore
+from adocd.probes.memory_limit import cgroup_limit_bytes
 from adocd.targets.agent import Agent
 from adocd.targets.errors import Dead, TargetError, Unreachable
 from adocd.targets.run_dir import agent_sockets
@@ -122,6 +124,8 @@ class Fleet:
             for database in await agent.databases():
                 loop = self._loop(database.id, database.path)
                 if loop.state == "closed":
+                    # Another host's process, in a container with a name of its own, cannot be looked up here.
+                    loop.memory_limit_bytes = cgroup_limit_bytes(info.pid) if info.host == platform.node() else None
                     _log.info("%s: attached (%s, pid %d)", database.path, info.program, info.pid)
                     loop.attach(agent.target(database), info)
             self.problems.pop(str(socket), None)
@@ -142,7 +146,9 @@ class Fleet:
             if self._dry_run:
                 policy = Policy(policy.controller, policy.parameters, dry_run=True)
             budget = guards.memory_budget(
-                self._memory_budget_bytes, functools.partial(self._memtables_beside, target_id)
+                self._memory_budget_bytes,
+                functools.partial(self._memtables_beside, target_id),
+                functools.partial(self._process_limit_bytes, target_id),
             )
             loop = TargetLoop(target_id, path, policy, self._settings, (guards.bounds, budget))
             loop.paused = self._paused
@@ -158,6 +164,9 @@ class Fleet:
         """Sum the worst case of all other targets' memtables, in bytes."""
         others = (loop.sample for loop in self.loops.values() if loop.id != target_id)
         return sum(guards.worst_case_bytes(sample) for sample in others if sample is not None)
+
+    def _process_limit_bytes(self, target_id: str) -> int | None:
+        return self.loops[target_id].memory_limit_bytes
 
     def _forget_closed(self) -> None:
         long_ago_s = self._settings.clock() - _FORGET_AFTER_S

@@ -36,14 +36,24 @@ def bounds(settings: tuple[Setting, ...], sample: Sample) -> Verdict:  # noqa: A
     return Verdict(tuple(kept), tuple(notes))
 
 
-def memory_budget(budget_bytes: int, beside: Callable[[], int] = lambda: 0) -> Guard:
-    """Keep the worst case of all memtables within a budget; `beside` is that of the other targets, in bytes.
+#: Memtables may take this share of what a process can have: 1 / 4.
+MEMORY_SHARE = 4
 
-    Only growth is refused: a database that is above the budget already may stay there or shrink.
+
+def memory_budget(
+    budget_bytes: int, beside: Callable[[], int] = lambda: 0, process_limit: Callable[[], int | None] = lambda: None
+) -> Guard:
+    """Keep the worst case of all memtables within a budget, and of this target's within a quarter of its process's.
+
+    `beside` is the worst case of the other targets, `process_limit` what the cgroup of the target's process allows it
+    (None without a limit), in bytes. Only growth is refused: a database that is above the budget already may stay there
+    or shrink.
     """
 
     def guard(settings: tuple[Setting, ...], sample: Sample) -> Verdict:
-        total = beside() + worst_case_bytes(sample)
+        own = worst_case_bytes(sample)
+        total = beside() + own
+        limit = process_limit()
         families = {cf.name: cf for cf in sample.column_families}
         kept, notes = [], []
         for setting in settings:
@@ -52,13 +62,19 @@ def memory_budget(budget_bytes: int, beside: Callable[[], int] = lambda: 0) -> G
                 kept.append(setting)
                 continue
             growth = (setting.value - cf.options.write_buffer_size_bytes) * cf.options.max_write_buffer_number
+            wish = f"memory budget: {setting.value // MIB} MiB for {cf.name} would take"
             if growth > 0 and total + growth > budget_bytes:
                 notes.append(
-                    f"memory budget: {setting.value // MIB} MiB for {cf.name} would take the memtables to "
-                    f"{(total + growth) // MIB} MiB, the budget is {budget_bytes // MIB} MiB"
+                    f"{wish} the memtables to {(total + growth) // MIB} MiB, the budget is {budget_bytes // MIB} MiB"
+                )
+            elif growth > 0 and limit is not None and own + growth > limit // MEMORY_SHARE:
+                notes.append(
+                    f"{wish} this database's memtables to {(own + growth) // MIB} MiB, and its process can have "
+                    f"{limit // MIB} MiB, of which they may take a quarter"
                 )
             else:
                 total += max(0, growth)
+                own += max(0, growth)
                 kept.append(setting)
         return Verdict(tuple(kept), tuple(notes))
 

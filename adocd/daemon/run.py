@@ -10,8 +10,10 @@ import psutil
 
 from adocd.daemon.config import Config
 from adocd.daemon.fleet import Fleet
+from adocd.daemon.guards import MEMORY_SHARE
 from adocd.daemon.target_loop import LoopSettings
 from adocd.model.policy import Policy
+from adocd.probes.memory_limit import memory_limit_bytes
 
 #: However long history_s and short tick_s are: about 1 KiB each.
 _SAMPLES_MAX = 10_000
@@ -39,5 +41,10 @@ def make_fleet(
         policy=policy,
         dry_run=dry_run,
         sockets=sockets,
-        memory_budget_bytes=daemon.memory_budget_bytes or psutil.virtual_memory().total // 4,
+        memory_budget_bytes=daemon.memory_budget_bytes or _memory_bytes() // MEMORY_SHARE,
     )
+
+
+def _memory_bytes() -> int:
+    """Read what databases beside this daemon can have: the machine's memory, or less where our cgroup says so."""
+    return memory_limit_bytes(os.getpid()) or psutil.virtual_memory().total

@@ -68,6 +68,8 @@ class TargetLoop:
         #: Why nothing is changed until a policy is set; None when it may be.
         self.paused: str | None = None
         self.info: Info | None = None
+        #: What its cgroup allows the database's process of memory, in bytes; None without a limit.
+        self.memory_limit_bytes: int | None = None
         self.session: Session | None = None
         self.snapshot: Snapshot | None = None
         #: The last sample; `samples` keeps the ones before without options and events, for those are large.

@@ -11,8 +11,16 @@ def memory_limit_bytes(pid: int, root: Path = Path("/")) -> int | None:
 
     `root` is the root of the file system. `pid` must be as this process numbers it; a cgroup v1 limit is read, too.
     """
-    limits = [limit for limit in (_machine(root), *_groups(pid, root)) if limit is not None]
+    limits = [limit for limit in (_machine(root), cgroup_limit_bytes(pid, root)) if limit is not None]
     return min(limits, default=None)
+
+
+def cgroup_limit_bytes(pid: int, root: Path = Path("/")) -> int | None:
+    """Read what the process's cgroups allow it; None where they allow it all that there is."""
+    allowed = min((limit for limit in _groups(pid, root) if limit is not None), default=None)
+    machine = _machine(root)
+    # Without a limit cgroup v1 has a number that no machine reaches.
+    return None if allowed is None or (machine is not None and allowed >= machine) else allowed
 
 
 def _machine(root: Path) -> int | None:

@@ -164,3 +164,21 @@ def test_the_memory_budget_is_for_all_targets_together(tmp_path: Path) -> None:
             await fleet.stop()
 
     asyncio.run(run())
+
+
+def test_a_container_with_less_memory_than_the_budget_binds(tmp_path: Path) -> None:
+    """The limit is read of the process at attach; here it is set, for this process has none of its own."""
+    database = overflowing(tmp_path / "db")
+    database.measurements.column_families["default"]["rocksdb.cur-size-all-mem-tables"] = 32 << 20
+
+    async def body(fleet: Fleet) -> None:
+        with FakeAgent(tmp_path, [database]):
+            await until(lambda: states(fleet) == {"db": "attached"}, "attached")
+            (loop,) = fleet.loops.values()
+            loop.memory_limit_bytes = 800 << 20
+            await loop.set_policy(Policy("adoc", dry_run=True))
+            await until(lambda: loop.decisions.last is not None, "a decision")
+            assert loop.decisions.last is not None
+            assert "its process can have 800 MiB" in str(loop.decisions.last.guards)
+
+    with_fleet(tmp_path, body)

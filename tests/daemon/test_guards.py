@@ -39,6 +39,17 @@ def test_growth_of_one_column_family_counts_against_the_next() -> None:
     assert verdict.settings == (batch(192, "a"),)
 
 
+def test_growth_beyond_what_the_container_can_bear_is_refused_and_says_so() -> None:
+    guard = guards.memory_budget(4096 * MIB, process_limit=lambda: 1024 * MIB)
+    assert guard((batch(128),), sample()).settings == (batch(128),)
+    verdict = guard((batch(192),), sample())
+    assert verdict.settings == ()
+    assert verdict.notes == (
+        "memory budget: 192 MiB for default would take this database's memtables to 384 MiB, and its process can have "
+        "1024 MiB, of which they may take a quarter",
+    )
+
+
 def test_shrinking_is_allowed_above_the_budget() -> None:
     large = sample(column_family(write_buffer_size_bytes=512 * MIB))
     assert guards.memory_budget(256 * MIB)((batch(256),), large).settings == (batch(256),)

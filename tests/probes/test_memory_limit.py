@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from adocd.probes.memory_limit import memory_limit_bytes
+from adocd.probes.memory_limit import cgroup_limit_bytes, memory_limit_bytes
 
 MIB = 1 << 20
 
@@ -40,7 +40,9 @@ V1 = {"proc/7/cgroup": "12:cpu:/db\n5:memory:/docker/db\n0::/docker/db\n"}
     ],
 )
 def test_the_least_binds(tmp_path: Path, files: dict[str, str], limit: int | None) -> None:
-    assert memory_limit_bytes(7, tree(tmp_path, files)) == limit
+    root = tree(tmp_path, files)
+    assert memory_limit_bytes(7, root) == limit
+    assert cgroup_limit_bytes(7, root) == (None if limit in (None, 4 * MIB) else limit)
 
 
 def test_this_machine_has_one() -> None:
