@@ -5,6 +5,7 @@ It needs no system package. The program (adocd.bench.embedded_program) is a proc
 
 import importlib.util
 import json
+import os
 import re
 import sys
 import tempfile
@@ -38,8 +39,9 @@ class Embedded:
         ]
 
     def environment(self) -> Mapping[str, str]:
-        """Let it import the agent from where it travels with adocd."""
-        return {"PYTHONPATH": str(self.agent)}
+        """Let it import the agent from where it travels with adocd, beside what this process may import."""
+        inherited = os.environ.get("PYTHONPATH")
+        return {"PYTHONPATH": str(self.agent) if not inherited else f"{self.agent}{os.pathsep}{inherited}"}
 
     def report(self, text: str, asked_seconds: int) -> FillReport:  # noqa: ARG002
         """Read the JSON line at the end of its output. Raises RunFailed when there is none."""

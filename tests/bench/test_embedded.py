@@ -19,11 +19,14 @@ def test_it_is_found_with_the_version_of_its_rocksdb() -> None:
     assert found.rocksdb_version.count(".") == 2
 
 
-def test_the_command_needs_nothing_but_python_and_the_agent() -> None:
+def test_the_command_needs_nothing_but_python_and_the_agent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PYTHONPATH", raising=False)
     fill = Fill(Path("/data/db"), seconds=60, seed=77, report=Path("/run/r.csv"))
     command = [sys.executable, "-m", "adocd.bench.embedded_program", "/data/db", "60", "77", "/run/r.csv"]
     assert WORKLOAD.command(fill) == command
     assert WORKLOAD.environment() == {"PYTHONPATH": "/agents/python"}
+    monkeypatch.setenv("PYTHONPATH", "/mine")
+    assert WORKLOAD.environment() == {"PYTHONPATH": "/agents/python:/mine"}
 
 
 def test_its_result_is_the_last_line() -> None:
