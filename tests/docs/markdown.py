@@ -14,7 +14,9 @@ GUIDES = (REPOSITORY / "README.md", REPOSITORY / "docs" / "guide.md", REPOSITORY
 #: These install and remove packages, which tests/packages does in environments of their own. What root does of them
 #: test_commands.py types where root may, upgrading first.
 PAGES = (REPOSITORY / "docs" / "upgrade.md", REPOSITORY / "docs" / "uninstall.md")
-ALL = GUIDES + PAGES
+#: Nothing in these is to be typed.
+REFERENCES = (REPOSITORY / "docs" / "lint.md",)
+ALL = GUIDES + PAGES + REFERENCES
 
 
 @dataclass(frozen=True)

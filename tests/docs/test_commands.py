@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import tempfile
@@ -17,16 +18,21 @@ from tests.docs.script import SYSTEMD, Command, Step, steps
 from tests.docs.terminal import Terminal
 from tests.examples.systemd import Systemd
 
+#: What `make setup` needs, for those who are not root.
+PACKAGES = "python3-venv rocksdb-tools g++ cmake make binutils librocksdb-dev nlohmann-json3-dev libboost1.81-dev"
 #: What cannot be run here: why, and what runs it instead.
 ELSEWHERE = {
     "make setup": "makes the .venv anew that the suite runs in, where it is older than its pins; a fresh checkout's "
     "`make test` does the same",
     "make test": "is this suite; .ci/run runs it",
-    "make demo": "takes over two minutes; tests/bench runs the demo for some seconds",
+    "make demo": "takes a minute and a half; tests/bench runs the demo for some seconds",
+    f"sudo apt-get install {PACKAGES}": "needs package registries; .ci/install-packages installs the same, as the test "
+    "of that line says",
     "python3 -m venv /opt/adocd && /opt/adocd/bin/pip install .": "needs package registries; tests/packages installs "
     "it into an environment, and for the systemd here the checkout stands at its place",
     "/opt/adocd/bin/adocd agent build": "compiles for over a minute; `make test` has done it by `make agent`",
     "/opt/adocd/bin/pip install --upgrade dist/adocd-*.whl": "needs new archives; tests/packages",
+    "apt-get install --only-upgrade librocksdb7.8 librocksdb-dev": "needs package registries",
     "apt-get install ./dist/adocd-agent-native_*.deb": "needs the Debian package; tests/packages",
     "apt-get install ./dist/adocd-agent-native_*.deb librocksdb7.8": "needs another librocksdb; tests/packages",
     "apt-get purge adocd-agent-native": "needs the Debian package; tests/packages",
@@ -98,3 +104,9 @@ def test_what_is_run_elsewhere_is_still_in_the_documents() -> None:
 def test_what_is_run_elsewhere_is_a_target_of_make(command: str) -> None:
     done = subprocess.run([*command.split(), "--dry-run"], cwd=REPOSITORY, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_the_packages_are_those_that_make_installs() -> None:
+    makefile = (REPOSITORY / "Makefile").read_text()
+    named = " ".join(re.findall(r"^(?:AGENT|DB_BENCH)_PACKAGES := (.*)$", makefile, re.MULTILINE)).replace("'", "")
+    assert sorted(PACKAGES.split()) == sorted(["python3-venv", *(word.partition("|")[0] for word in named.split())])

@@ -12,12 +12,15 @@ CONFIGURATION = REPOSITORY / "examples" / "adocd.toml"
 
 
 def test_the_configuration_is_good() -> None:
-    assert config.load(CONFIGURATION).policy_for("/var/lib/myservice/db").controller == "adoc"
+    loaded = config.load(CONFIGURATION)
+    assert loaded.policy_for("/var/lib/myservice/db").controller == "adoc"
+    assert loaded.policy_for("/var/lib/myservice/shards/1").controller == "adoc"
+    assert loaded.policy_for("/var/lib/myservice").controller == "fixed"
 
 
 def test_the_configuration_has_every_key_with_its_default() -> None:
     content = tomllib.loads(CONFIGURATION.read_text())
     defaults = config.Config()
     assert content["daemon"] == defaults.daemon.model_dump()
-    assert content["policy"] | {"parameters": {}} == defaults.policy.model_dump()
+    assert content["policy"] == defaults.policy.model_dump()
     assert content["targets"][0]["parameters"] == AdocParameters().model_dump()

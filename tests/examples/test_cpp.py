@@ -7,10 +7,12 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from rocksdict import Options, Rdict
 
 from tests.cli.harness import serving
 from tests.conftest import REPOSITORY
 from tests.examples.running import attached, ctrl_c, said, started
+from tests.support.waiting import eventually
 
 SOURCES = REPOSITORY / "examples" / "cpp"
 
@@ -43,3 +45,13 @@ def test_it_runs_without_an_agents_run_directory(run_dir: Path, program: Path) -
             assert ingest.poll() is None
         assert ctrl_c(ingest) == 0
     assert "no agent: ADOCD_RUN_DIR is" in said(run_dir)
+
+
+def test_it_takes_a_size(run_dir: Path, program: Path) -> None:
+    assert subprocess.run([program, run_dir / "db", "none"], capture_output=True, check=False).returncode == 2
+    with started([program, run_dir / "db", "0.001"], run_dir) as ingest:
+        eventually(lambda: "100000 readings" in said(run_dir), within_s=30, what="it writes")
+        assert ctrl_c(ingest) == 0
+    database = Rdict(str(run_dir / "db"), Options(raw_mode=True))
+    assert len(list(database.keys())) == 1000
+    database.close()

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
+
+import pytest
 
 from tests.cli.harness import serving
 from tests.conftest import REPOSITORY
 from tests.examples.running import attached, ctrl_c, said, started
+from tests.support.waiting import eventually
 
 SCRIPT = REPOSITORY / "examples" / "db_bench" / "fill.sh"
 
@@ -16,6 +20,16 @@ def test_it_is_attached_to_and_leaves_nothing(run_dir: Path, native_agent_librar
         assert attached(fill, run_dir)["process"]["program"] == "db_bench"
         assert list(run_dir.glob("adocd-fill.*"))
         assert ctrl_c(fill) == 130
+    assert not list(run_dir.glob("adocd-fill.*"))
+
+
+def test_kill_ends_it(run_dir: Path, native_agent_library: Path) -> None:
+    with started([SCRIPT], run_dir, TMPDIR=str(run_dir)) as fill:
+        eventually(lambda: list(run_dir.glob("adocd-fill.*/CURRENT")), within_s=20, what="db_bench has its database")
+        fill.terminate()
+        assert fill.wait(20) == 143, said(run_dir)
+        with pytest.raises(ProcessLookupError):
+            os.killpg(fill.pid, 0)
     assert not list(run_dir.glob("adocd-fill.*"))
 
 

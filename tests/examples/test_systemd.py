@@ -64,6 +64,12 @@ def test_the_service_starts_without_agent_and_run_directory(systemd: Systemd) ->
     assert "'libadocd_agent.so' from LD_PRELOAD cannot be preloaded" in systemd.log()
 
 
+def test_a_drop_in_without_its_group_keeps_the_service_from_starting(systemd: Systemd) -> None:
+    """Why docs/uninstall.md has all drop-ins removed before the account."""
+    systemd.run(PREPARE + "userdel adocd; systemctl daemon-reload; systemctl start mydb").ok()
+    eventually(lambda: systemd.run("systemctl show -P ExecMainStatus mydb").ok() == "216\n", what="216/GROUP")
+
+
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not installed")
 @pytest.mark.parametrize("unit", ["adocd.service", "mydb.service"])
 def test_the_units_are_valid(unit: str) -> None:
