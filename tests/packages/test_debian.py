@@ -90,7 +90,7 @@ class Place:
 def place(deb: Deb, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     """Install it and purge it at the end; without root unpack it beside a copy of librocksdb."""
     library = deb.path(native.LIBRARY)
-    before = has_account(), RUN.exists()
+    before = has_account(), RUN.exists() and any(file.name != "daemon.lock" for file in RUN.iterdir())
     if os.geteuid() == 0:
         with installed(deb):
             yield Place(Path(library), {}, [], *before)
@@ -120,7 +120,8 @@ def installed(deb: Deb) -> Iterator[None]:
         yield
     finally:
         said_by("dpkg", "--purge", PACKAGE)
-        if before is not None:  # somebody else's sockets are in it, so purging has left it
+        if before is not None:  # purging has left it if somebody's sockets are in it, and removed it if not
+            RUN.mkdir(exist_ok=True)
             os.chown(RUN, before.st_uid, before.st_gid)
             RUN.chmod(stat.S_IMODE(before.st_mode))
 

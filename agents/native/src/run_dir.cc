@@ -23,6 +23,17 @@ constexpr const char* kSystemDirectory = "/run/adocd";
 constexpr int kBacklog = 64;
 constexpr int kMaxNames = 100;
 
+// Makes a socket's mode 0660, and nothing else's: whoever may write to the directory can swap it for a link meanwhile.
+bool OpenToTheGroup(const std::string& path) {
+  const int fd = open(path.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC);
+  if (fd < 0) return false;
+  struct stat status{};
+  const std::string same = "/proc/self/fd/" + std::to_string(fd);
+  const bool done = fstat(fd, &status) == 0 && S_ISSOCK(status.st_mode) && chmod(same.c_str(), 0660) == 0;
+  close(fd);
+  return done;
+}
+
 bool IsDirectory(const std::string& path) {
   struct stat status{};
   return stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
@@ -129,7 +140,7 @@ ListeningSocket Listen(const std::string& directory, std::string* error) {
   if (bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
     return fail("cannot create a socket in " + directory + ": " + Reason());
   }
-  if (chmod(temporary.c_str(), 0660) != 0 || listen(fd, kBacklog) != 0) {
+  if (!OpenToTheGroup(temporary) || listen(fd, kBacklog) != 0) {
     return fail("cannot listen in " + directory + ": " + Reason());
   }
   for (int number = 1; number < kMaxNames; ++number) {

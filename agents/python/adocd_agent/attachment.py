@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from adocd_agent.problems import DatabaseClosed, Mistake
+from adocd_agent.problems import Mistake
 from adocd_agent.process_agent import ProcessAgent, give_back
 from adocd_agent.rocksdict_database import RocksdictDatabase
 from adocd_agent.run_dir import CannotListen
@@ -47,19 +47,22 @@ class Attachment:
         """
         _require_rdict(handle, "handle")
         session = self._session
-        if session is not None and not session.closed:
+        if session is not None and _agent_here() is not None and not session.closed:
             _database_of(session).add_column_family(name, handle)
 
     def detach(self) -> None:
-        """Put back what a lease changed, and let go of the database. Does nothing the second time."""
+        """Put back what a lease changed, and let go of the database. Does nothing the second time, nor in a fork.
+
+        Takes no lock that the caller may hold: it may be called by a destructor or a signal handler, at any moment.
+        """
         session, self._session = self._session, None
-        with _lock:
-            agent = _agents[0] if _agents else None
+        agent = _agent_here()
         if session is None or agent is None:
             return
-        with contextlib.suppress(DatabaseClosed):
-            give_back(session)
-        agent.remove(session)
+        if threading.current_thread().name.startswith(THREADS):  # a destructor that ran on a thread of ours
+            threading.Thread(target=_let_go, args=(agent, session), name=f"{THREADS}detach", daemon=True).start()
+        else:
+            _let_go(agent, session)
 
 
 def attach(db: Any, options: Any = None, column_families: Mapping[str, Any] | None = None) -> Attachment:
@@ -96,12 +99,26 @@ def attach(db: Any, options: Any = None, column_families: Mapping[str, Any] | No
 
 def _attach(db: Any, options: Any, families: Mapping[str, Any], rocksdict: Any) -> Attachment:
     with _lock:
-        new = not _agents
-        agent = _agents[0] if _agents else ProcessAgent(rocksdict.Env)
-        if new:
-            _agents.append(agent)
+        agent = _agent_here()
+        if agent is None:
+            agent = ProcessAgent(rocksdict.Env)
+            _agents[:] = [agent]
         session = agent.add(RocksdictDatabase(db, options, families, agent.pools))
         return Attachment(session, agent.socket_path, None)
+
+
+def _let_go(agent: ProcessAgent, session: Session) -> None:
+    """Give a database back its options, and let go of it whatever happens: nothing of it is the program's business."""
+    with contextlib.suppress(Exception):  # closed, or out of descriptors, memory or threads
+        give_back(session)
+    with contextlib.suppress(Exception):
+        agent.remove(session)
+
+
+def _agent_here() -> ProcessAgent | None:
+    """Return this process's agent; None in the child of a fork, whose databases are its parent's."""
+    agent = next(iter(_agents), None)
+    return agent if agent is not None and agent.pid == os.getpid() else None
 
 
 def _database_of(session: Session) -> RocksdictDatabase:
@@ -127,21 +144,27 @@ def _inactive(error: str) -> Attachment:
     return Attachment(None, None, error)
 
 
-_lock = threading.Lock()
+THREADS = "adocd-"
+"""How the names of all threads of the agent begin."""
+
+# Reentrant, as every lock of the agent is that a destructor or a signal handler of the host's may come upon.
+_lock = threading.RLock()
 _agents: list[ProcessAgent] = []
 """None or one."""
 _complained: list[str] = []
 
 
 def _at_exit() -> None:
-    while _agents:
+    agent = _agent_here()
+    if agent is not None:
         with contextlib.suppress(Exception):  # whatever it is, the host is to end as it would have
-            _agents.pop().stop()
+            agent.stop()
+    _agents.clear()
 
 
 def _in_child() -> None:
     global _lock  # noqa: PLW0603 (another thread of the parent may have held it)
-    _lock = threading.Lock()
+    _lock = threading.RLock()
     while _agents:
         _agents.pop().abandon()
 

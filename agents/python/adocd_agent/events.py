@@ -17,7 +17,7 @@ class EventRing:
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._events: deque[dict[str, Json]] = deque(maxlen=RING_EVENTS)
         self._last = 0
 

@@ -94,7 +94,8 @@ class Stream:
         """Send everything within TRANSFER_S."""
         try:
             self._socket.settimeout(TRANSFER_S)
-            self._socket.sendall(data)
+            # A host that has SIGPIPE as it was would die of a client that has given up.
+            self._socket.sendall(data, socket.MSG_NOSIGNAL)
         except OSError:
             raise Gone from None
 

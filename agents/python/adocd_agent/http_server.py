@@ -147,5 +147,5 @@ def _turn_away(connection: socket.socket) -> None:
     busy = Refusal(503, "unavailable", f"All {MAX_CONNECTIONS} connections are busy; try again.")
     with contextlib.suppress(OSError):
         connection.setblocking(False)
-        connection.send(answer_bytes(busy.status, busy.body, close=True))
+        connection.send(answer_bytes(busy.status, busy.body, close=True), socket.MSG_NOSIGNAL)
     connection.close()

@@ -67,7 +67,7 @@ class OptionsReader:
 
     def __init__(self, directory: str) -> None:
         self._directory = directory
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._listed_ns: int | None = None
         self._key: tuple[str, int, int] | None = None
         self._parsed: OptionsFile | None = None

@@ -31,8 +31,9 @@ class ProcessAgent:
     """Listens from the first database on until the process ends. `env` makes rocksdict's Env."""
 
     def __init__(self, env: Callable[[], Any]) -> None:
+        self.pid = os.getpid()
         self.pools = ThreadPools(env)
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._sessions: dict[str, Session] = {}
         self._lease_clock = RunningClock()
         listener, self.socket_path = listen(find_run_dir())
@@ -78,7 +79,8 @@ class ProcessAgent:
         for session in self._listed():
             with contextlib.suppress(Exception):  # one that fails must not keep the others
                 give_back(session)
-            self.remove(session)
+            with contextlib.suppress(Exception):
+                self.remove(session)
         self._server.stop()
         self.socket_path.unlink(missing_ok=True)
         self._sampler.stop()

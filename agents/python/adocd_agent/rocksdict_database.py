@@ -26,6 +26,7 @@ from adocd_agent.problems import DatabaseClosed, Mistake
 from adocd_agent.thread_pools import ThreadPools
 
 Json = Any
+SETTLE_LOOK_S, SETTLED_LOOKS, SETTLE_WITHIN_S = 0.01, 5, 0.5
 
 
 class RocksdictDatabase:
@@ -34,7 +35,7 @@ class RocksdictDatabase:
     catalogue = ROCKSDICT
 
     def __init__(self, db: Any, options: Any, column_families: Mapping[str, Any], pools: ThreadPools) -> None:
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._held: dict[str, Held] = {DEFAULT: Held(db)}
         self._pools = pools
         self.path = os.path.realpath(db.path())
@@ -46,7 +47,7 @@ class RocksdictDatabase:
         self._log_path = log_path(self.path, configured.get("db_log_dir") or self.path)
         self._wal_dir = os.path.realpath(configured.get("wal_dir") or self.path)
         self._measurements = Measurements(db, options)
-        self._originals_of_pools = pools.originals()
+        self._originals_of_pools = _settled(pools)
         for name, handle in column_families.items():
             self.add_column_family(name, handle)
 
@@ -201,6 +202,17 @@ class RocksdictDatabase:
                 raise DatabaseClosed from None
             return str(error)
         return None
+
+
+def _settled(pools: ThreadPools) -> dict[str, int]:
+    """Read the sizes of the pools once no more threads end: a host that has just shrunk one has them for a moment."""
+    sizes, unchanged = pools.originals(), 0
+    deadline_s = time.monotonic() + SETTLE_WITHIN_S
+    while unchanged < SETTLED_LOOKS and time.monotonic() < deadline_s:
+        time.sleep(SETTLE_LOOK_S)
+        before, sizes = sizes, pools.originals()
+        unchanged = unchanged + 1 if sizes == before else 0
+    return sizes
 
 
 def _is_closed(handle: Any) -> bool:

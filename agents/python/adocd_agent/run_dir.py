@@ -9,6 +9,7 @@ import os
 import pwd
 import secrets
 import socket
+import stat
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -58,7 +59,7 @@ def listen(directory: Path) -> tuple[socket.socket, Path]:
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         listener.bind(str(temporary))
-        os.chmod(temporary, 0o660)
+        _open_to_the_group(temporary)
         listener.listen(_BACKLOG)
         return listener, _take_name(temporary, base)
     except OSError as error:
@@ -66,6 +67,17 @@ def listen(directory: Path) -> tuple[socket.socket, Path]:
         raise CannotListen(f"cannot listen in {directory}: {error.strerror or error}") from None
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _open_to_the_group(path: Path) -> None:
+    """Make a socket's mode 0660, and nothing else's: whoever may write to the directory can swap it for a link."""
+    descriptor = os.open(path, os.O_PATH | os.O_NOFOLLOW)
+    try:
+        if not stat.S_ISSOCK(os.fstat(descriptor).st_mode):
+            raise OSError(errno.ENOTSOCK, "somebody replaces files there while we make them")
+        os.chmod(f"/proc/self/fd/{descriptor}", 0o660)
+    finally:
+        os.close(descriptor)
 
 
 def _take_name(temporary: Path, base: Path) -> Path:
