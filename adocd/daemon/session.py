@@ -53,26 +53,38 @@ class Session:
         return self._window.sample(snapshot)
 
     async def hold_lease(self, holder: str, ttl_s: float, snapshot: Snapshot) -> str | None:
-        """Acquire or renew the lease; the sentence says why that was refused, None when it is ours.
+        """Acquire the lease unless it is ours; the sentence says why that was refused, None when it is ours.
 
         What a lease before ours left changed is taken over, so that our restore plan leads back from it too; so
         nothing is acquired while a change of that lease is still in flight.
         """
-        if self.lease is None and snapshot.change_in_flight:
+        if self.lease is not None:
+            return None
+        if snapshot.change_in_flight:
             return "a change made under an earlier lease is still in flight"
-        epoch = None if self.lease is None else self.lease.epoch
+        refused = await self._hold(holder, ttl_s, None)
+        if refused is None:
+            by = threads_by(snapshot.options, self.detail.capabilities)
+            self.touched = differing_from(self.originals, snapshot.options, by)
+        return refused
+
+    async def renew_lease(self, holder: str, ttl_s: float) -> None:
+        """Renew the lease where one is held, or learn that it is lost.
+
+        The first thing in a cycle: an agent that cannot answer now finds the renewal in its socket once it can, and
+        before it lets the lease expire.
+        """
+        if self.lease is not None:
+            await self._hold(holder, ttl_s, self.lease.epoch)
+
+    async def _hold(self, holder: str, ttl_s: float, epoch: int | None) -> str | None:
         try:
-            lease = await self.target.hold_lease(holder, ttl_s, epoch)
+            self.lease = await self.target.hold_lease(holder, ttl_s, epoch)
         except Closed:
             raise
         except Refused as error:
             self.lease, self._lease_lost = None, error.code == "lease_lost"
             return str(error)
-        if lease.epoch != epoch:
-            self.touched = differing_from(
-                self.originals, snapshot.options, threads_by(snapshot.options, self.detail.capabilities)
-            )
-        self.lease = lease
         return None
 
     async def release_lease(self) -> Restore | None:

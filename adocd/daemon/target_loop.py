@@ -177,6 +177,8 @@ class TargetLoop:
         self.policy, self.paused = policy, None
 
     async def _cycle(self, target: Target) -> str:
+        if self.session is not None:
+            await self.session.renew_lease(self._settings.holder, self._settings.lease_ttl_s)
         snapshot = await target.snapshot(None if self.session is None else self.session.last_event)
         self.state, self._silent_since_s = "attached", None
         session = await self._session_of(target, snapshot)
