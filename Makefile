@@ -13,10 +13,12 @@ UV := UV_PYTHON_DOWNLOADS=never UV_PYTHON=$(CURDIR)/.venv/bin/python VIRTUAL_ENV
 # What the agent is compiled with, and the stock db_bench that tests and demo run.
 AGENT_PACKAGES := g++ cmake make binutils librocksdb-dev nlohmann-json3-dev 'libboost1.81-dev|libboost-dev'
 DB_BENCH_PACKAGES := rocksdb-tools
+FUZZ_PACKAGES := clang libclang-rt-dev
 # The tests boot it in namespaces of its own, for the examples' units.
 SYSTEMD_PACKAGES := systemd
 AGENT_BUILD := .cache/agent
 FIXTURES := .cache/fixtures
+FUZZ_BUILD := .cache/fuzz
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):[^#]*## (.*)/  make \1\t\2/' | expand -t 20
@@ -64,6 +66,15 @@ format: .venv/.ready ## format and fix what can be fixed
 
 test: check agent-tests fixtures ## everything CI runs
 	@$(BIN)/python -m pytest
+
+.PHONY: fuzz fuzz-targets
+fuzz-targets:
+	@./.ci/install-packages $(AGENT_PACKAGES) $(FUZZ_PACKAGES)
+	@cmake -S agents/native/tests/fuzz -B $(FUZZ_BUILD) >/dev/null
+	@cmake --build $(FUZZ_BUILD) --parallel 2 >/dev/null
+
+fuzz: .venv/.ready ## two million inputs on the native agent's request handling, under sanitizers (make test: 20 seconds)
+	@ADOCD_FUZZ=long $(BIN)/python -m pytest -q -s tests/native/test_fuzz.py
 
 dist: .venv/.ready ## wheel and source archive of adocd and of the Python agent, in dist/
 	@rm -f dist/*.whl dist/*.tar.gz
