@@ -115,6 +115,25 @@ def test_time_between_looks_belongs_to_the_condition_found_before() -> None:
 
 
 @pytest.mark.parametrize(
+    ("condition", "waited", "expected"),
+    [
+        ("delayed", Waited(2_000_000, 1), (2.0, 0.0)),
+        ("delayed", Waited(2_000_000, 0), (0.0, 2.0)),
+        ("stopped", Waited(2_000_000, 0), (2.0, 0.0)),  # counted when it began
+        ("stopped", Waited(0, 0), (0.0, 0.0)),
+        ("delayed", Waited(None, 0), (0.0, 9.0)),
+    ],
+)
+def test_a_standstill_that_began_in_a_stall_counts_as_far_as_writers_waited(
+    condition: str, waited: Waited, expected: tuple[float, float]
+) -> None:
+    watch = StallWatch(0.0, Waited(0, 0))
+    look(watch, 0.1, condition, Waited(0, 0))
+    assert look(watch, 9.1, "normal", waited) == pytest.approx(expected)
+    assert look(watch, 18.1, "normal", waited) == pytest.approx(expected), "not twice"
+
+
+@pytest.mark.parametrize(
     ("waited", "expected"),
     [
         (Waited(2_500_000, 1), (2.5, 0.0)),

@@ -76,6 +76,17 @@ def test_the_original_is_what_was_before_the_first_lease() -> None:
     assert pools.originals()["low"] == 5, "put back: what comes now is the host's doing"
 
 
+def test_a_pool_that_is_set_to_what_it_has_is_adopted() -> None:
+    slow = SlowPools()
+    pools = ThreadPools(slow, slow.count)
+    pools.set("low", 2)
+    assert pools.originals()["low"] == 4
+    pools.set("low", 2)
+    assert pools.originals()["low"] == 2
+    assert slow.counts["low"] == 4
+    assert pools.sizes(fresh=True)["low"] == 2, "its threads still run their jobs"
+
+
 @pytest.mark.parametrize("text", ["rocksdb:low\n", "python\n"])
 def test_threads_are_counted_by_their_names(tmp_path: Path, text: str) -> None:
     for number in range(3):

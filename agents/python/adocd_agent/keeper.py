@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from adocd_agent.lease import LeaseBook
+from adocd_agent.lease import LeaseBook, Times
 from adocd_agent.option_state import describe
 from adocd_agent.problems import DatabaseClosed, Refusal, database_closed
 from adocd_agent.restore import RestorePlan
@@ -15,6 +15,8 @@ Json = Any
 LOOK_S = 0.2
 """How often expiry and conditions are looked at; the contract asks for once a second."""
 JOIN_S = 5.0
+TRIES = 5
+"""How often a restore step that cannot even be tried, for lack of file descriptors for example, is begun."""
 
 
 class Subject(Protocol):
@@ -26,25 +28,30 @@ class Subject(Protocol):
     def property_value(self, column_family: str, name: str) -> int | None:
         """Return the current value of a column family's property, None when it cannot be read."""
 
-    def execute(self, change: Json) -> dict[str, Json]:
-        """Execute one change and return its step result."""
+    def undo(self, change: Json) -> dict[str, Json]:
+        """Execute the change of a restore step and return its step result."""
 
     def adopt_originals(self) -> None:
-        """Let what is set now become the original."""
+        """Let what is set now become the original; nothing else is executed meanwhile."""
 
 
 class LeaseKeeper:
-    """The lease of one session and its restore plan; `clock` counts the time to live, `executing` admits one change."""
+    """The lease of one session and its restore plan; `now` tells the time, `executing` admits one change.
 
-    def __init__(self, subject: Subject, clock: Callable[[], float], executing: threading.Lock) -> None:
+    `executing` is taken before the keeper's own lock.
+    """
+
+    def __init__(self, subject: Subject, now: Callable[[], Times], executing: threading.Lock) -> None:
         self._subject = subject
-        self._clock = clock
+        self._now = now
         self._executing = executing
         self._lock = threading.RLock()
         self._news = threading.Condition(self._lock)
         self._closed = False
         self._book = LeaseBook()
         self._plan = RestorePlan()
+        self._adoption_due = False
+        self._failed_tries = 0
         self._thread: threading.Thread | None = None
 
     def close(self) -> None:
@@ -62,7 +69,7 @@ class LeaseKeeper:
             self._refuse_when_closed()
             self._start()
             self._expire()
-            if self._book.hold(holder, ttl_s, epoch, self._clock()):
+            if self._book.hold(holder, ttl_s, epoch, self._now()):
                 self._plan.interrupt()  # a restore that was under way: the rest of it is the new lease's now
                 self._subject.emit("lease_acquired", detail=holder)
             self._news.notify_all()
@@ -83,9 +90,10 @@ class LeaseKeeper:
             return False
         return True
 
-    def arm(self, plan: list[Json]) -> None:
-        """Replace the restore plan."""
+    def arm(self, holder: str, epoch: int, plan: list[Json]) -> None:
+        """Replace the restore plan; refuse unless this is still the current lease, whose end may begin the plan."""
         with self._lock:
+            self.require(holder, epoch)
             self._plan.arm(plan)
 
     def release(self, holder: str | None, epoch: int | None, *, restore: bool, force: bool) -> Json:
@@ -97,17 +105,26 @@ class LeaseKeeper:
                 if not force:
                     self._book.require_for_release(holder, epoch)
                 self._subject.emit("lease_revoked" if force else "lease_released", detail=former)
+            if former is not None or force:
                 self._end(restore=restore)
-            elif force and not restore:
-                self._end(restore=False)
             self._news.notify_all()
-            return self.restore()
+        if not restore:
+            with self._executing:  # a change in flight ends first: what it changes stays as well
+                self.adopt_if_due()
+        return self.restore()
+
+    def adopt_if_due(self) -> None:
+        """Make the originals of what a release without restore left behind; the caller has `executing`."""
+        with self._lock:
+            due, self._adoption_due = self._adoption_due, False
+        if due:
+            self._subject.adopt_originals()
 
     def lease(self) -> Json:
         """Return the lease as JSON, or None."""
         with self._lock:
             self._expire()
-            return self._book.as_json(self._clock())
+            return self._book.as_json(self._now())
 
     def restore(self) -> Json:
         """Tell how far the restore is, as JSON."""
@@ -124,17 +141,17 @@ class LeaseKeeper:
         while True:
             with self._lock:
                 step = self._plan.next()
+                if step is None:
+                    return
                 self._plan.run()
-            if step is None:
-                return
-            self._restore_step(step)
+            self._try_step(step)
 
     def _refuse_when_closed(self) -> None:
         if self._closed:
             raise database_closed()
 
     def _expire(self) -> None:
-        left_s = self._book.left_s(self._clock())
+        left_s = self._book.left_s(self._now())
         if left_s is not None and left_s <= 0:
             self._subject.emit("lease_expired", detail=self._book.holder)
             self._end(restore=True)
@@ -144,14 +161,19 @@ class LeaseKeeper:
         self._book.end()
         if not restore:
             self._plan.drop()
-            self._subject.adopt_originals()
+            self._adoption_due = True
         elif steps := self._plan.begin():
             self._subject.emit("restore_begin", detail=f"{steps} steps")
 
     def _start(self) -> None:
         if self._thread is None:
-            self._thread = threading.Thread(target=self._run, name="adocd-apply", daemon=True)
-            self._thread.start()
+            thread = threading.Thread(target=self._run, name="adocd-apply", daemon=True)
+            try:
+                thread.start()
+            except RuntimeError:
+                detail = "The process cannot start the thread that would keep the lease; try again."
+                raise Refusal(503, "unavailable", detail) from None
+            self._thread = thread
 
     def _run(self) -> None:
         while True:
@@ -164,16 +186,32 @@ class LeaseKeeper:
                     self._news.wait(self._nap_s())
                     continue
             try:
-                self._restore_step(step)
-            except Exception:  # closed: the session ends soon; else the step stays, and is tried again
+                tried = self._try_step(step)
+            except DatabaseClosed:  # the session ends soon
+                tried = False
+            if not tried:
                 with self._news:
                     self._news.wait(LOOK_S)
+
+    def _try_step(self, step: Json) -> bool:
+        """Execute a step; false when that is to be tried again. One that keeps raising is booked as failed."""
+        try:
+            self._restore_step(step)
+        except DatabaseClosed:
+            raise
+        except Exception as error:
+            self._failed_tries += 1
+            if self._failed_tries < TRIES:
+                return False
+            self._book_step(step, f"{type(error).__name__}: {error}")
+        self._failed_tries = 0
+        return True
 
     def _nap_s(self) -> float | None:
         """Return how long to sleep: until the expiry, but not long; for good when there is nothing to keep."""
         if self._plan.executing:
             return LOOK_S
-        left_s = self._book.left_s(self._clock())
+        left_s = self._book.left_s(self._now())
         return None if left_s is None else max(0.001, min(LOOK_S, left_s))
 
     def _due_step(self) -> Json | None:
@@ -187,6 +225,11 @@ class LeaseKeeper:
                 value = self._subject.property_value(when["column_family"], when["property"])
             except DatabaseClosed:
                 return None
+            except Exception:  # as in _try_step
+                self._failed_tries += 1
+                if self._failed_tries < TRIES:
+                    return None
+                value = None
             # What cannot be read is gone since the plan was accepted: a dropped column family has no level-0 files.
             if value is not None and value >= when["below"]:
                 wish = f"{when['property']} of {when['column_family']} below {when['below']}"
@@ -200,11 +243,12 @@ class LeaseKeeper:
             with self._lock:
                 if not self._plan.is_next(step):
                     return
-            result = self._subject.execute(step["change"])
-            with self._lock:
-                error = result["error"]
-                words = describe(step["change"])
-                self._subject.emit("restore_step", detail=words + (f" (error: {error})" if error else ""))
-                errors = self._plan.done(step, None if error is None else f"{words}: {error}")
-                if errors is not None:
-                    self._subject.emit("restore_end", detail=f"{errors} errors")
+            self._book_step(step, self._subject.undo(step["change"])["error"])
+
+    def _book_step(self, step: Json, error: str | None) -> None:
+        with self._lock:
+            words = describe(step["change"])
+            self._subject.emit("restore_step", detail=words + (f" (error: {error})" if error else ""))
+            errors = self._plan.done(step, None if error is None else f"{words}: {error}")
+            if errors is not None:
+                self._subject.emit("restore_end", detail=f"{errors} errors")

@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from adocd_agent.problems import Refusal
 
 Json = Any
+GRACE_S = 2.0
+"""How long the process must have been able to run since a renewal before the lease can expire.
+
+Renewals wait in the socket while it stands still, and are served within this once it runs again. It is much shorter
+than a time to live in use, so that standstills cannot keep the lease of a dead holder alive.
+"""
+
+
+class Times(NamedTuple):
+    """One moment on two clocks: the monotonic one, and the one that stands still while the process does."""
+
+    wall_s: float
+    running_s: float
 
 
 class LeaseBook:
@@ -16,9 +29,9 @@ class LeaseBook:
         self.holder: str | None = None
         self._epoch = 0
         self._ttl_s = 0.0
-        self._expires_s = 0.0
+        self._expires = Times(0.0, 0.0)
 
-    def hold(self, holder: str, ttl_s: float, epoch: int | None, now_s: float) -> bool:
+    def hold(self, holder: str, ttl_s: float, epoch: int | None, now: Times) -> bool:
         """Acquire or renew; true when it was acquired.
 
         An epoch that is not the current one always means "lost", so that a former holder learns what happened even
@@ -33,7 +46,7 @@ class LeaseBook:
             self.holder = holder
             self._epoch += 1
         self._ttl_s = ttl_s
-        self._expires_s = now_s + ttl_s
+        self._expires = Times(now.wall_s + ttl_s, now.running_s + min(ttl_s, GRACE_S))
         return acquired
 
     def require(self, holder: str, epoch: int) -> None:
@@ -60,19 +73,22 @@ class LeaseBook:
         """Nobody holds it any more."""
         self.holder = None
 
-    def left_s(self, now_s: float) -> float | None:
+    def left_s(self, now: Times) -> float | None:
         """Return the seconds until it expires, 0 or less when that is due; None when nobody holds it."""
-        return None if self.holder is None else self._expires_s - now_s
-
-    def as_json(self, now_s: float) -> dict[str, Json] | None:
-        """Write it as the contract's Lease."""
         if self.holder is None:
+            return None
+        return max(self._expires.wall_s - now.wall_s, self._expires.running_s - now.running_s)
+
+    def as_json(self, now: Times) -> dict[str, Json] | None:
+        """Write it as the contract's Lease."""
+        left_s = self.left_s(now)
+        if left_s is None:
             return None
         return {
             "holder": self.holder,
             "epoch": self._epoch,
             "ttl_s": self._ttl_s,
-            "expires_in_s": max(0.0, self._expires_s - now_s),
+            "expires_in_s": max(0.0, left_s),
         }
 
     def _held(self) -> Refusal:

@@ -61,10 +61,11 @@ class RestorePlan:
 
     def done(self, step: Json, error: str | None) -> int | None:
         """Book an executed step; return the number of errors when it was the last of an execution."""
+        if not self._steps or self._steps[0] is not step:  # the plan was dropped or replaced meanwhile
+            return None
+        del self._steps[0]
         if error is not None:
             self._errors.append(error)
-        if self._steps and self._steps[0] is step:
-            del self._steps[0]
         if self._steps:
             return None
         if self._state == "armed":  # a new lease came during the last step: nothing is left for it

@@ -1,7 +1,7 @@
-"""Time in which this process could run: what a lease's time to live is counted in.
+"""Time in which this process could run: a lease lives until there was some of it to serve its renewals in.
 
 Most calls of rocksdict keep the interpreter lock; a put keeps it for as long as the write is stalled. Meanwhile no
-thread of the agent runs, and the holder's renewals wait in the socket. That time must not expire the lease.
+thread of the agent runs, and the holder's renewals wait in the socket (LeaseBook says how long they may).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 TICK_S = 0.1
 """How often somebody has to look at the clock; the sampling thread does."""
-STANDSTILL_S = 0.5
+STANDSTILL_S = 0.25
 """A gap between two looks that is longer than this is a standstill. Waking late by less is the scheduler's doing."""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import threading
 import time
 from collections.abc import Callable
@@ -13,6 +14,7 @@ from adocd_agent.changes import check_change, check_condition, check_plan
 from adocd_agent.database import Database
 from adocd_agent.events import EventRing
 from adocd_agent.keeper import LeaseKeeper
+from adocd_agent.lease import Times
 from adocd_agent.option_state import Name, OptionState, describe, read_back, wanted
 from adocd_agent.problems import DatabaseClosed, database_closed
 from adocd_agent.snapshot import SnapshotCache
@@ -22,7 +24,7 @@ Clock = Callable[[], float]
 
 
 class Session:
-    """Everything the protocol says about one open of a database; `lease_clock` counts times to live."""
+    """Everything the protocol says about one open of a database; `lease_clock` stands still while the process does."""
 
     def __init__(
         self, database: Database, name: str, *, clock: Clock = time.monotonic, lease_clock: Clock | None = None
@@ -36,27 +38,44 @@ class Session:
         self._clock = clock
         self._closed = threading.Event()
         self._changes_in_flight = 0
+        self._pid = os.getpid()
         self._leased: set[Name] = set()
+        """What this session's leases changed and nobody put back yet."""
+        self._unsure: set[Name] = set()
+        """What a call failed for: the value may be in use all the same, and not in the file that is read back."""
         self.originals: OptionState = database.read_options(fresh=True)
-        self.keeper = LeaseKeeper(self, clock if lease_clock is None else lease_clock, self._executing)
+        running = clock if lease_clock is None else lease_clock
+        self.keeper = LeaseKeeper(self, lambda: Times(clock(), running()), self._executing)
 
     # --- life -----------------------------------------------------------------------------------------------
 
     @property
     def closed(self) -> bool:
-        """Whether the session is over; asks the database, so that a close is known at once."""
-        return self._closed.is_set() or not self.database.is_open()
+        """Whether the session is over; asks the database, so that a close is known at once.
+
+        It is over in a forked child, too: the database is the parent's, and none of our threads are there.
+        """
+        return self._closed.is_set() or self._forked or not self.database.is_open()
+
+    @property
+    def _forked(self) -> bool:
+        return os.getpid() != self._pid
 
     def close(self) -> None:
         """End the session, with its lease and its plan; nothing of the database is touched any more."""
-        if self._closed.is_set():
+        if self._forked:
             return
-        self._closed.set()
-        self.snapshots.close()
-        self.keeper.close()
         with self._lock:
-            changed = sorted(name for name in self._leased if name[0] in ("rate_limiter", "thread_pool"))
-        self.database.end(changed, self.originals)
+            if self._closed.is_set():
+                return
+            self._closed.set()
+        try:
+            self.snapshots.close()
+            self.keeper.close()
+        finally:
+            with self._lock:
+                changed = sorted(name for name in self._leased if name[0] in ("rate_limiter", "thread_pool"))
+            self.database.end(changed, self.originals)
 
     # --- what it says ---------------------------------------------------------------------------------------
 
@@ -104,7 +123,8 @@ class Session:
             for family in list(known):
                 if family not in current.column_families:
                     del known[family]
-                    self._leased = {name for name in self._leased if name[:2] != ("column_family", family)}
+                    for names in (self._leased, self._unsure):
+                        names.difference_update([name for name in names if name[:2] == ("column_family", family)])
             for family, values in current.column_families.items():
                 known.setdefault(family, dict(values))
         return current
@@ -122,8 +142,9 @@ class Session:
         try:
             with self._executing:
                 self.keeper.require(holder, epoch)
+                self.keeper.adopt_if_due()
                 self._check(request, capabilities)
-                self.keeper.arm(request["restore_plan"])
+                self.keeper.arm(holder, epoch, request["restore_plan"])
                 steps = self._execute_all(request)
         finally:
             with self._lock:
@@ -182,13 +203,18 @@ class Session:
         started_s = time.monotonic()
         before = self._current(fresh=True)
         targets = wanted(change)
-        there = all(before.get(name) == value for name, value in targets.items())
+        with self._lock:
+            there = all(before.get(name) == value and name not in self._unsure for name, value in targets.items())
         error: str | None = None
         after = before
         if not there:
             with self._lock:
                 self._leased.update(targets)
+                self._unsure.update(targets)
             error = self.database.call(change)
+            if error is None:
+                with self._lock:
+                    self._unsure.difference_update(targets)
             after = self._current(fresh=True)
         return {
             "outcome": "unchanged" if there else "applied" if error is None else "error",
@@ -197,20 +223,36 @@ class Session:
             "read_back": read_back(after, change),
         }
 
-    def must_restore(self, current: OptionState) -> set[Name]:
-        """Return the options that differ from their originals because of this session's leases."""
+    def undo(self, change: Json) -> dict[str, Json]:
+        """Execute the change of a restore step: what is back at its original is the host's own again."""
+        step = self.execute(change)
         with self._lock:
-            return {name for name in self._leased if current.get(name) != self.originals.get(name)}
+            for name in wanted(change):
+                if name not in self._unsure and step["read_back"].get(name[2]) == self.originals.get(name):
+                    self._leased.discard(name)
+        return step
+
+    def must_restore(self, current: OptionState) -> set[Name]:
+        """Return the options that differ from their originals, or may, because of this session's leases."""
+        with self._lock:
+            there = ((name, current.get(name)) for name in self._leased)
+            return {
+                name
+                for name, value in there
+                if value is not None and (name in self._unsure or value != self.originals.get(name))
+            }
 
     def adopt_originals(self) -> None:
-        """Let what the leases changed become this session's new original."""
-        current = self._current()
+        """Let what the leases changed become this session's new original; the caller has `executing`."""
+        current = self._current(fresh=True)
         with self._lock:
-            for name in self.must_restore(current):
-                value = current.get(name)
-                if value is not None:
-                    self.originals.put(name, value)
+            adopted = self.must_restore(current)
+            for name in adopted:
+                self.originals.put(name, current.get(name) or "")
             self._leased.clear()
+        for _, pool, _ in (name for name in adopted if name[0] == "thread_pool"):
+            # Set once more to the size it has, it is that of the process: see ThreadPools.set.
+            self.database.call({"scope": "thread_pool", "pool": pool, "threads": current.thread_pools[pool]})
 
 
 def _failed(error: str) -> dict[str, Json]:

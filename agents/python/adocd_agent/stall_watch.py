@@ -1,8 +1,8 @@
 """What writers are subject to, from looking at two properties ten times a second.
 
 rocksdict has no event listener. While a write is stalled its put keeps the interpreter lock, and this watch stands
-still with everything else: it wakes when the wait is over and finds the condition normal. What it missed then comes
-from `waited`: how long writers waited by RocksDB's own account, and whether stops were among the causes.
+still with everything else: it wakes when the wait is over, and what it found before says nothing about the time since.
+That comes from `waited`: how long writers waited by RocksDB's own account, and whether stops were among the causes.
 """
 
 from __future__ import annotations
@@ -35,26 +35,32 @@ class StallWatch:
     def look(self, now_s: float, *, stopped: bool, delayed: bool, waited: Callable[[], Waited]) -> None:
         """Book the time since the last look to the condition found then, and take note of the one found now.
 
+        After a standstill no more of it is booked than writers waited.
+
         `waited` costs, so it is asked only after a standstill, and when a stall is over.
         """
         gap_s = now_s - self._looked_s
-        if self._condition != "normal":
-            self._total_s[self._condition] += gap_s
-        elif gap_s > STANDSTILL_S:
+        stood_still = gap_s > STANDSTILL_S
+        if stood_still:
             self._book_standstill(gap_s, waited())
+        elif self._condition != "normal":
+            self._total_s[self._condition] += gap_s
         self._looked_s = now_s
         condition = "stopped" if stopped else "delayed" if delayed else "normal"
         if condition != self._condition:
             self._condition, self._since_s = condition, now_s
-            if condition == "normal":
+            if condition == "normal" and not stood_still:
                 self._known = waited()  # what was waited for is booked: it must not be booked again
 
     def _book_standstill(self, gap_s: float, waited: Waited) -> None:
         before, self._known = self._known, waited
-        if waited.micros is None or before.micros is None:
+        if waited.micros is None or before.micros is None:  # no account: what was found before has to do
+            if self._condition != "normal":
+                self._total_s[self._condition] += gap_s
             return
         waited_s = min(gap_s, max(0, waited.micros - before.micros) / 1e6)
-        self._total_s["stopped" if waited.stops > before.stops else "delayed"] += waited_s
+        stopped = self._condition == "stopped" or waited.stops > before.stops
+        self._total_s["stopped" if stopped else "delayed"] += waited_s
 
     def as_json(self) -> dict[str, Json]:
         """Write it as the contract's Stall, as of the last look."""

@@ -61,14 +61,14 @@ class ThreadPools:
             return {**self._sizes(fresh=True), **self._before_leases}
 
     def set(self, pool: str, threads: int) -> None:
-        """Set a pool's size."""
+        """Set a pool's size. Setting it to what it has makes that its original: a session adopts it so."""
         with self._lock:
             before = self._sizes(fresh=True)[pool]
             original = self._before_leases.setdefault(pool, before)
             getattr(self._env(), _SETTERS[pool])(threads)
-            if threads == original:
+            if threads in (original, before):
                 del self._before_leases[pool]
-            if threads < before:
+            if threads < self._counted[pool]:
                 self._shrinking[pool] = threads
             else:
                 self._shrinking.pop(pool, None)
