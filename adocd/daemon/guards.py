@@ -8,7 +8,7 @@ from adocd.model.knob import FACTS, MIB, Knob
 from adocd.model.sample import Sample
 
 #: A memtable smaller than this holds no writes worth counting; a column family that is not written costs nothing.
-_IDLE_MEMTABLE_BYTES = 64 * 1024
+IDLE_MEMTABLE_BYTES = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ def worst_case_bytes(sample: Sample) -> int:
     return sum(
         cf.options.write_buffer_size_bytes * cf.options.max_write_buffer_number
         for cf in sample.column_families
-        if cf.memtables_bytes > _IDLE_MEMTABLE_BYTES
+        if cf.memtables_bytes > IDLE_MEMTABLE_BYTES
     )
 
 

@@ -14,6 +14,8 @@ from adocd.targets.base import Change, ColumnFamilyChange, DatabaseChange, Resto
 DELAYED_WRITE_RATE_FLOOR_BYTES_PER_S = 1 * MIB
 #: What RocksDB takes at open for a delayed_write_rate of 0 without a rate limiter (options.h).
 DELAYED_WRITE_RATE_DEFAULT_BYTES_PER_S = 16 * MIB
+#: What carries the batch, of each column family.
+BATCH_OPTIONS = ("write_buffer_size", "target_file_size_base", "max_bytes_for_level_base")
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,11 +117,8 @@ def _batch_options(batch_bytes: int, cf: ColumnFamilySample) -> dict[str, str]:
     """Spread the batch over its three options; the base level holds what triggers an L0 compaction."""
     trigger = max(1, cf.options.level0_file_num_compaction_trigger)
     merge = max(1, cf.options.min_write_buffer_number_to_merge)
-    return {
-        "write_buffer_size": str(batch_bytes),
-        "target_file_size_base": str(batch_bytes),
-        "max_bytes_for_level_base": str(trigger * merge * batch_bytes),
-    }
+    sizes = (batch_bytes, batch_bytes, trigger * merge * batch_bytes)
+    return {option: str(size) for option, size in zip(BATCH_OPTIONS, sizes, strict=True)}
 
 
 def _differing(wanted: Mapping[str, str], current: Mapping[str, str], *, only_current: bool = False) -> dict[str, str]:

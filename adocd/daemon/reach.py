@@ -1,14 +1,12 @@
 """Whether a law's knobs can be turned on a target at all; pure, and asked before a policy is taken and every tick."""
 
 from adocd.controllers.base import Controller
+from adocd.daemon.planner import BATCH_OPTIONS
 from adocd.model.capabilities import Capabilities
 from adocd.model.knob import Knob
 from adocd.model.sample import Sample
 from adocd.model.snapshot import OptionValues
 from adocd.model.threads import has_old_options, jobs_allowed
-
-#: What carries the batch (adocd.daemon.planner).
-_BATCH_OPTIONS = ("write_buffer_size", "target_file_size_base", "max_bytes_for_level_base")
 
 
 def out_of_reach(controller: Controller, sample: Sample, capabilities: Capabilities) -> str | None:
@@ -23,7 +21,7 @@ def out_of_reach(controller: Controller, sample: Sample, capabilities: Capabilit
 
 def _why_not(knob: Knob, sample: Sample, capabilities: Capabilities) -> str | None:
     if knob is Knob.BATCH_SIZE:
-        missing = [option for option in _BATCH_OPTIONS if option not in capabilities.column_family_options]
+        missing = [option for option in BATCH_OPTIONS if option not in capabilities.column_family_options]
         return f"this agent cannot change {', '.join(missing)}, which {knob} needs" if missing else None
     return None if sample.threads_by is not None else _why_no_threads(sample.options, capabilities)
 

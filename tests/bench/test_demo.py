@@ -18,12 +18,9 @@ from adocd.bench.errors import BadOption, BenchError, CapUnavailable
 from adocd.bench.workspace import PREFIX
 from tests.bench.roots import tree
 
-#: Runs the demo in a process of its own, as `adocd demo --json` does; status 3 is a refusal in one sentence. A shell
-#: that starts CI in the background lets it ignore SIGINT, and the demo respects that: so it is undone here.
+#: Runs the demo in a process of its own, as `adocd demo --json` does; status 3 is a refusal in one sentence.
 DRIVER = """
-import signal
 import sys
-signal.signal(signal.SIGINT, signal.default_int_handler)
 from pathlib import Path
 from adocd.bench.demo import DemoOptions, run_demo
 from adocd.bench.errors import BenchError

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from adocd.daemon.guards import IDLE_MEMTABLE_BYTES
 from adocd.model.capabilities import Capabilities
 from adocd.model.knob import MIB
 from adocd.model.snapshot import OptionValues, Snapshot
@@ -14,8 +15,6 @@ from adocd.targets.base import DatabaseDetail, Info
 #: What RocksDB writes for a whole number, of 64 bits at most.
 _WHOLE = re.compile(r"-?[0-9]{1,20}", re.ASCII)
 _VERSION = re.compile(r"([0-9]{1,9})\.([0-9]{1,9})(?![0-9])", re.ASCII)
-#: A memtable smaller than this holds no writes worth counting (adocd.daemon.guards counts alike).
-_IDLE_MEMTABLE_BYTES = 64 * 1024
 #: A restore in one of these states has not put every original back yet.
 _RESTORING = ("armed", "running", "waiting")
 
@@ -117,7 +116,7 @@ class Facts:
         busy = {
             name
             for name, cf in self.snapshot.column_families.items()
-            if cf.properties.get("rocksdb.cur-size-all-mem-tables", 0) > _IDLE_MEMTABLE_BYTES
+            if cf.properties.get("rocksdb.cur-size-all-mem-tables", 0) > IDLE_MEMTABLE_BYTES
         }
         return frozenset(busy & self.families.keys()) or frozenset(self.families)
 

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from adocd.daemon.lint.facts import Facts, Values, about_mib, mib
 from adocd.daemon.lint.finding import Hit, Severity, family_rule, rule
 from adocd.daemon.lint.writes import LEVEL
+from adocd.daemon.planner import BATCH_OPTIONS
 from adocd.model.knob import Knob
 from adocd.model.threads import COMPACTION_POOL, FEWEST_POOL_THREADS, FLUSH_POOL
 
 _OLD = ("max_background_flushes", "max_background_compactions")
-_BATCH_OPTIONS = ("write_buffer_size", "target_file_size_base", "max_bytes_for_level_base")
 #: RocksDB switches memtables when those that are written take so much of db_write_buffer_size.
 _CAP_NUMERATOR, _CAP_DENOMINATOR = 7, 8
 
@@ -95,7 +95,7 @@ def threads_at_their_bound(facts: Facts) -> Iterator[Hit]:
 @rule(Severity.USELESS, "adocd agents/admin-api.yaml, Capabilities")
 def batch_out_of_reach(facts: Facts) -> Iterator[Hit]:
     """Find that the agent cannot change the options that carry the batch size."""
-    missing = [name for name in _BATCH_OPTIONS if name not in facts.capabilities.column_family_options]
+    missing = [name for name in BATCH_OPTIONS if name not in facts.capabilities.column_family_options]
     if missing:
         yield Hit(
             Knob.BATCH_SIZE,

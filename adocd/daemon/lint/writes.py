@@ -8,16 +8,15 @@ from collections.abc import Iterator
 
 from adocd.daemon.lint.facts import Facts, Values, mib
 from adocd.daemon.lint.finding import Hit, Severity, family_rule, rule
-from adocd.model.knob import MIB
+from adocd.daemon.planner import (
+    DELAYED_WRITE_RATE_DEFAULT_BYTES_PER_S,
+    DELAYED_WRITE_RATE_FLOOR_BYTES_PER_S,
+)
 
 LEVEL = "kCompactionStyleLevel"
 FIFO = "kCompactionStyleFIFO"
 #: More level-0 files than any database has: what stands for "never".
 _NEVER_FILES = 1 << 20
-#: RocksDB's own default without a rate limiter (options.h).
-_DELAYED_WRITE_RATE_DEFAULT = 16 * MIB
-#: adocd itself never sends less (adocd.daemon.planner).
-_DELAYED_WRITE_RATE_FLOOR = 1 * MIB
 
 _CONDITIONS = "RocksDB db/column_family.cc, ColumnFamilyData::GetWriteStallConditionAndCause"
 _SANITIZE = "RocksDB db/column_family.cc, SanitizeOptions"
@@ -182,13 +181,13 @@ def memtables_delay(options: Values) -> Hit | None:
 def delayed_writes_stand_still(facts: Facts) -> Iterator[Hit]:
     """Find that the rate of slowed writes is next to nothing: the first slowdown freezes the program."""
     rate = facts.database.number("delayed_write_rate")
-    if rate is None or rate >= _DELAYED_WRITE_RATE_FLOOR:
+    if rate is None or rate >= DELAYED_WRITE_RATE_FLOOR_BYTES_PER_S:
         return
     zero = "set live, 0 does not mean the default but about 1 byte/s" if rate == 0 else "the first slowdown freezes it"
     yield Hit(
         "delayed_write_rate",
         f"delayed_write_rate = {rate} bytes/s: {zero}",
-        f"set it to what the disk can flush; RocksDB's default is {mib(_DELAYED_WRITE_RATE_DEFAULT)}/s",
+        f"set it to what the disk can flush; RocksDB's default is {mib(DELAYED_WRITE_RATE_DEFAULT_BYTES_PER_S)}/s",
     )
 
 
@@ -196,12 +195,13 @@ def delayed_writes_stand_still(facts: Facts) -> Iterator[Hit]:
 def delayed_writes_are_slow(facts: Facts) -> Iterator[Hit]:
     """Find that the rate of slowed writes is below RocksDB's default: one slowdown costs most of the throughput."""
     rate = facts.database.number("delayed_write_rate")
-    if rate is None or not _DELAYED_WRITE_RATE_FLOOR <= rate < _DELAYED_WRITE_RATE_DEFAULT:
+    if rate is None or not DELAYED_WRITE_RATE_FLOOR_BYTES_PER_S <= rate < DELAYED_WRITE_RATE_DEFAULT_BYTES_PER_S:
         return
     yield Hit(
         "delayed_write_rate",
-        f"delayed_write_rate = {rate} bytes/s is below RocksDB's default of {mib(_DELAYED_WRITE_RATE_DEFAULT)}/s, and "
-        "slowed writes get no more (db_bench sets 8 MiB/s, a rate limiter at open its own rate)",
+        f"delayed_write_rate = {rate} bytes/s is below RocksDB's default of "
+        f"{mib(DELAYED_WRITE_RATE_DEFAULT_BYTES_PER_S)}/s, and slowed writes get no more (db_bench sets "
+        "8 MiB/s, a rate limiter at open its own rate)",
         "raise it to what the disk can flush, if slowed writes are too slow",
     )
 
