@@ -93,6 +93,48 @@ def test_a_change_is_an_event(client: AgentClient, db: str) -> None:
     assert "options_changed" in kinds
 
 
+def test_a_change_that_is_there_is_executed_again_on_demand(client: AgentClient, db: str) -> None:
+    """What is shown may not be what is in force (facebook/rocksdb#13294); nobody can tell but by the effect."""
+    epoch = client.acquire(db)
+    change = family(write_buffer_size="4194304")
+    client.change(db, epoch, [change], COVERED).ok()
+    cursor = client.snapshot(db)["last_event"]
+    for repeat, outcome in ((None, "unchanged"), (False, "unchanged"), (True, "applied")):
+        [step] = client.change(db, epoch, [change], COVERED, repeat=repeat).ok()["steps"]
+        assert step["outcome"] == outcome, repeat
+        assert step["error"] is None
+        assert step["read_back"] == {"write_buffer_size": "4194304"}
+    changed = [e for e in client.fresh_snapshot(db, cursor)["events"] if e["kind"] == "options_changed"]
+    assert len(changed) == 1, "the repeated one, and no other"
+
+
+def test_a_repeat_of_every_scope(launch: Launch) -> None:
+    host = launch(limiter=100_000_000)
+    with AgentClient(host.socket_path) as client:
+        described = client.only_database()
+        can = described["capabilities"]
+        changes, plan = [family(max_write_buffer_number="3")], list(COVERED)
+        if "max_background_jobs" in can["database_options"]:
+            changes.append(database(max_background_jobs="3"))
+        if can["rate_limiter"]:
+            changes.append(limiter(100_000_000))
+        if "low" in can["thread_pools"]:
+            changes.append(threads("low", client.database(described["id"])["originals"]["thread_pools"]["low"]))
+        plan += [back(change) for change in changes]
+        epoch = client.acquire(described["id"])
+        steps = client.change(described["id"], epoch, changes, plan, repeat=True).ok()["steps"]
+        assert [step["outcome"] for step in steps] == ["applied"] * len(changes)
+        client.change(described["id"], epoch, changes, []).refused(422, "plan_incomplete")
+        client.delete_lease(described["id"], holder="tester", epoch=epoch).ok(202)
+
+
+def test_a_repeat_of_what_differs_nowhere_need_not_be_undone(client: AgentClient, db: str) -> None:
+    epoch = client.acquire(db)
+    client.change(db, epoch, [ORIGINAL], COVERED, repeat=True).ok()
+    another = family(max_write_buffer_number="5")
+    client.change(db, epoch, [another], [back(family(max_write_buffer_number="3"))]).ok()
+
+
 def test_each_column_family_has_its_own_options(launch: Launch) -> None:
     host = launch(families=["second", "third-ünï"])
     with AgentClient(host.socket_path) as client:

@@ -114,11 +114,16 @@ def test_lease_bodies(fuzzed: Host, body: Json) -> None:
 
 
 @QUICK
-@given(changes=maybe(st.lists(CHANGES, max_size=4)), plan=maybe(st.lists(STEPS, max_size=4)), more=ANYTHING)
-def test_change_bodies(fuzzed: Host, changes: Json, plan: Json, more: Json) -> None:
+@given(
+    changes=maybe(st.lists(CHANGES, max_size=4)),
+    plan=maybe(st.lists(STEPS, max_size=4)),
+    optional=st.fixed_dictionaries({}, optional={"repeat": maybe(st.booleans())}),
+    more=ANYTHING,
+)
+def test_change_bodies(fuzzed: Host, changes: Json, plan: Json, optional: dict[str, Json], more: Json) -> None:
     with AgentClient(fuzzed.socket_path) as client:
         db = client.only_database()["id"]
-        body = {"holder": "tester", "epoch": client.acquire(db), "changes": changes, "restore_plan": plan}
+        body = {"holder": "tester", "epoch": client.acquire(db), "changes": changes, "restore_plan": plan, **optional}
         if isinstance(more, str) and more:
             body[more] = more
         reply = client.request("PATCH", f"/v1/databases/{db}/options", body)

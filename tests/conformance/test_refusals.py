@@ -83,6 +83,11 @@ def test_a_database_option_that_does_not_parse(client: AgentClient, db: str) -> 
         refuse(client, db, database(max_background_jobs=value), "bad_value", "unsupported")
 
 
+@pytest.mark.parametrize("value", ["-1", "0", "1025", "1000000"])
+def test_more_jobs_than_a_process_has_threads_for(client: AgentClient, db: str, value: str) -> None:
+    refuse(client, db, database(max_background_jobs=value), "bad_value", "unsupported")
+
+
 @pytest.mark.parametrize("name", ["no_such_family", "", "Default", "default\x00"])
 def test_unknown_column_family(client: AgentClient, db: str, name: str) -> None:
     refuse(client, db, family(name, max_write_buffer_number="4"), "no_such_column_family")
@@ -182,6 +187,9 @@ def test_plan_that_could_not_be_executed(client: AgentClient, db: str) -> None:
         {"epoch": None},
         {"holder": 5},
         {"unknown": True},
+        {"repeat": 1},
+        {"repeat": "true"},
+        {"repeat": None},
     ],
 )
 def test_a_body_that_is_no_change_request(client: AgentClient, db: str, broken: dict[str, Json]) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from adocd_agent import http_message, http_server
-from adocd_agent.http_server import MAX_CONNECTIONS, Server
+from adocd_agent.http_server import MAX_CONNECTIONS, MAX_STRANGERS, Server
 from adocd_agent.run_dir import listen
 from adocd_agent.service import Answer
 
@@ -98,6 +98,18 @@ def test_strangers_are_refused(serve: Serve) -> None:
     answer = exchange(serve(allowed=frozenset()), REQUEST)
     assert b"403 Forbidden" in answer
     assert b"ADOCD_ALLOW_UIDS" in answer
+
+
+def test_strangers_are_told_at_once_and_few_at_a_time(serve: Serve) -> None:
+    path = serve(allowed=frozenset())
+    before = threading.active_count()
+    with contextlib.ExitStack() as stack:
+        strangers = [stack.enter_context(connect(path)) for _ in range(20)]
+        assert threading.active_count() <= before + MAX_STRANGERS
+        answers = [stranger.recv(4096) for stranger in strangers]
+    assert [b"403 Forbidden" in answer for answer in answers[:MAX_STRANGERS]] == [True] * MAX_STRANGERS
+    assert set(answers[MAX_STRANGERS:]) == {b""}, "and the others without a word"
+    eventually(lambda: b"403 Forbidden" in exchange(path, REQUEST), what="a place for the next stranger")
 
 
 def test_a_mistake_of_ours_is_an_answer(serve: Serve) -> None:

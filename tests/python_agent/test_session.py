@@ -56,10 +56,12 @@ def database() -> Iterator[Watched]:
     opened.close()
 
 
-def change(database: FakeDatabase, changes: list[Json], plan: list[Json], holder: str = "daemon") -> list[str]:
+def change(
+    database: FakeDatabase, changes: list[Json], plan: list[Json], holder: str = "daemon", *, repeat: bool = False
+) -> list[str]:
     """Take the lease, where nobody has it, and PATCH; return the outcomes."""
     epoch = database.keeper.hold(holder, 60, None)["epoch"]
-    request = {"holder": holder, "epoch": epoch, "changes": changes, "restore_plan": plan}
+    request = {"holder": holder, "epoch": epoch, "changes": changes, "restore_plan": plan, "repeat": repeat}
     return [step["outcome"] for step in database.session.change(request, FakeCapabilities())["steps"]]
 
 
@@ -158,6 +160,31 @@ def test_only_one_of_many_closes(database: Watched) -> None:
     for closer in closers:
         closer.join()
     assert len(database.ended) == 1
+
+
+# --- what is repeated -----------------------------------------------------------------------------------------------
+
+
+def test_a_repeated_change_is_restored_once_and_only_where_it_differs(database: Watched) -> None:
+    assert change(database, [CHANGE], [UNDO]) == ["applied"]
+    assert change(database, [CHANGE], [UNDO], repeat=True) == ["applied"]
+    database.executed.clear()
+    revoke(database)
+    assert restored(database)["errors"] == []
+    assert database.executed == [UNDO["change"]]
+    assert change(database, [UNDO["change"]], [UNDO], repeat=True) == ["applied"]
+    other = family(max_write_buffer_number="5")
+    assert change(database, [other], [back(family(max_write_buffer_number="2"))]) == ["applied"], "UNDO is not needed"
+
+
+def test_a_repeat_that_fails_is_unsure(database: Watched) -> None:
+    assert change(database, [UNDO["change"]], [UNDO]) == ["unchanged"]
+    database.fail_next("column_family", "IO error: No space left on device")
+    assert change(database, [UNDO["change"]], [UNDO], repeat=True) == ["error"]
+    database.executed.clear()
+    revoke(database)
+    assert restored(database)["errors"] == []
+    assert database.executed == [UNDO["change"]]
 
 
 # --- calls that fail ------------------------------------------------------------------------------------------------

@@ -173,10 +173,18 @@ class AgentClient:
         return self.request("DELETE", f"/v1/databases/{database_id}/lease{suffix}")
 
     def change(
-        self, database_id: str, epoch: int, changes: Sequence[Json], plan: Sequence[Json], holder: str = "tester"
+        self,
+        database_id: str,
+        epoch: int,
+        changes: Sequence[Json],
+        plan: Sequence[Json],
+        holder: str = "tester",
+        repeat: bool | None = None,
     ) -> Reply:
-        """PATCH .../options."""
-        body = {"holder": holder, "epoch": epoch, "changes": list(changes), "restore_plan": list(plan)}
+        """PATCH .../options; what is None is left out."""
+        body: Json = {"holder": holder, "epoch": epoch, "changes": list(changes), "restore_plan": list(plan)}
+        if repeat is not None:
+            body["repeat"] = repeat
         return self.request("PATCH", f"/v1/databases/{database_id}/options", body)
 
 

@@ -19,6 +19,7 @@ from adocd_agent.option_state import Name, OptionState, wanted
 from adocd_agent.problems import DatabaseClosed
 from adocd_agent.session import Session
 
+from tests.support.fake_jobs import Jobs
 from tests.support.fake_measurements import Measurements
 from tests.support.fake_options import CATALOGUE, COLUMN_FAMILY_OPTIONS, DATABASE_OPTIONS, defaults, refusal_of_rocksdb
 
@@ -45,7 +46,9 @@ class FakeDatabase:
     - `latency_s[scope]`: how long a change of this scope takes ("column_family", "database", "rate_limiter",
       "thread_pool"); `hold_changes()` makes changes wait until the block ends, for tests that need no clock;
     - `fail_next`: the next change returns an error, whether or not it was applied (HAZARDS 3);
-    - `revert_after_s[option]`: the option is applied, reads back, and silently falls back later (HAZARDS 2);
+    - `revert_after_s[option]`: the option is applied, reads back, and falls back later, which then shows;
+    - `jobs`: flushes and compactions that begin and end when told, and revert what is in force but not what is shown
+      (HAZARDS 2);
     - `session`: the session of the agent's protocol layer, new with every open;
     - `before_step`: called with the number of each step of a PATCH before it is executed;
     - `executed`: every change that reached "RocksDB", in order, whoever sent it;
@@ -91,6 +94,7 @@ class FakeDatabase:
         self._reverts: list[tuple[float, Name, str]] = []
         self.session: Session = FakeSession(self, f"session-{next(_SESSIONS)}")
         self.measurements = Measurements(self.session.events, list(options.column_families))
+        self.jobs = Jobs(self.session.events, options)
 
     @property
     def keeper(self) -> LeaseKeeper:
@@ -220,6 +224,8 @@ class FakeDatabase:
                     if (after_s := self.revert_after_s.get(name[2])) is not None:
                         self._reverts.append((time.monotonic() + after_s, name, self.options.get(name) or ""))
                     self.options.put(name, value)
+                if scope == "column_family":
+                    self.jobs.options_set(next(iter(targets))[1])
         return None if failure is None else failure.error
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 from adocd_agent.catalogue import BOOL, DOUBLE, INT, SIZE, Catalogue, Kind, one_of
 
 COLUMN_FAMILY_OPTIONS: dict[str, tuple[Kind, str]] = {
@@ -24,13 +26,14 @@ COLUMN_FAMILY_OPTIONS: dict[str, tuple[Kind, str]] = {
 }
 """What SetOptions takes: kind and default by name."""
 
+_OLD_STYLE = dataclasses.replace(INT, low=-1, high=1024)
 DATABASE_OPTIONS: dict[str, tuple[Kind, str]] = {
     "bytes_per_sync": (SIZE, "0"),
     "compaction_readahead_size": (SIZE, "0"),
     "delayed_write_rate": (SIZE, "16777216"),
-    "max_background_compactions": (INT, "-1"),
-    "max_background_flushes": (INT, "-1"),
-    "max_background_jobs": (INT, "2"),
+    "max_background_compactions": (_OLD_STYLE, "-1"),
+    "max_background_flushes": (_OLD_STYLE, "-1"),
+    "max_background_jobs": (dataclasses.replace(INT, low=1, high=1024), "2"),
     "max_subcompactions": (INT, "1"),
     "max_total_wal_size": (SIZE, "0"),
     "wal_bytes_per_sync": (SIZE, "0"),

@@ -37,6 +37,7 @@ class Program:
         *,
         expect: str = "ready",
         user: int | None = None,
+        groups: Sequence[int] = (),
     ) -> None:
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (closed by stop)
         self._lock = threading.Lock()
@@ -50,7 +51,7 @@ class Program:
             text=True,
             user=user,
             group=user,
-            extra_groups=None if user is None else [],
+            extra_groups=None if user is None else list(groups),
         )
         self.pid = self.process.pid
         if expect:

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -78,7 +79,27 @@ def test_an_error_with_and_without_effect(agent: FakeAgent, client: AgentClient)
         assert step["read_back"] == {"write_buffer_size": value}
 
 
-def test_a_silent_revert(agent: FakeAgent, client: AgentClient) -> None:
+@pytest.mark.parametrize("kind", ["flush", "compaction"])
+def test_a_job_reverts_what_is_in_force_and_a_repeat_heals_it(
+    agent: FakeAgent, client: AgentClient, kind: Literal["flush", "compaction"]
+) -> None:
+    jobs = agent.databases[0].jobs
+    db = client.only_database()["id"]
+    epoch = client.acquire(db)
+    job = jobs.begin(kind)
+    client.change(db, epoch, [CHANGE], [UNDO]).ok()
+    assert jobs.in_force["default"]["write_buffer_size"] == "4194304"
+    jobs.end(job)
+    assert jobs.in_force["default"]["write_buffer_size"] == "67108864"
+    assert shown(client, db) == "4194304"
+    events = [event for event in client.snapshot(db, 0)["events"] if event.get("job") == job]
+    assert [event["kind"] for event in events] == [f"{kind}_begin", f"{kind}_end"]
+    client.change(db, epoch, [CHANGE], [UNDO], repeat=True).ok()
+    assert jobs.in_force["default"]["write_buffer_size"] == "4194304"
+    assert agent.databases[0].executed == [CHANGE, CHANGE]
+
+
+def test_a_revert_that_shows(agent: FakeAgent, client: AgentClient) -> None:
     agent.databases[0].revert_after_s["write_buffer_size"] = 0.2
     db = client.only_database()["id"]
     [step] = client.change(db, client.acquire(db), [CHANGE], [UNDO]).ok()["steps"]

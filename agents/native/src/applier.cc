@@ -148,7 +148,7 @@ ChangeOutcome Applier::ExecuteChanges(Session& session, ChangeRequest& request) 
     std::optional<GateUse> use;
     EnterWhenOpen(session, &use);
     if (!*use && steps.empty()) return DatabaseClosed();
-    StepResult result = *use ? Execute(session, change) : Gone("The database was closed.");
+    StepResult result = *use ? Execute(session, change, request.repeat) : Gone("The database was closed.");
     session.control.StepExecuted(change, result);
     const bool failed = result.outcome == StepResult::Outcome::kError;
     steps.push_back(std::move(result));
@@ -188,13 +188,17 @@ bool Applier::ExecuteRestoreStep(Session& session) {
     // What cannot be read is gone since the plan was accepted: a dropped column family has no level-0 files. The
     // change may be another's, so it must not stay undone.
     if (readable && static_cast<__int128>(value) >= step.when->below) {
-      session.control.RestoreWaits(pending->plan_number, *step.when);
+      session.control.RestoreWaits(pending->plan_number, Describe(*step.when));
       return true;
     }
   }
   session.control.RestoreRuns(pending->plan_number);
   const StepResult result = step.target_dropped ? Gone("Column family '" + step.change.column_family + "' is gone.")
-                                                : Execute(session, step.change);
+                                                : Execute(session, step.change, /*repeat=*/false);
+  if (result.lacks_room) {
+    session.control.RestoreWaits(pending->plan_number, *result.lacks_room);
+    return true;
+  }
   session.control.RestoreStepDone(*pending, result);
   const std::lock_guard<std::mutex> lock(mutex_);
   woken_ = true;  // look for the next step at once

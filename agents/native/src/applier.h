@@ -22,6 +22,7 @@ struct ChangeRequest {
   int64_t epoch = 0;
   std::vector<Change> changes;
   RestorePlan restore_plan;
+  bool repeat = false;  // execute a step also where its values are there
 };
 
 using ChangeOutcome = std::variant<std::vector<StepResult>, Problem>;

@@ -13,7 +13,8 @@ namespace beast = boost::beast;
 namespace http = boost::beast::http;
 
 constexpr auto kIdleLimit = std::chrono::seconds(60);
-constexpr auto kTransferLimit = std::chrono::seconds(10);  // for a body, and for reading our answer
+constexpr auto kTransferLimit = std::chrono::seconds(10);  // for a head, a body, and for reading our answer
+constexpr size_t kFirstReadBytes = 4096;
 constexpr auto kDrainLimit = std::chrono::seconds(1);
 constexpr int kMaxDrains = 1024;
 constexpr uint64_t kMaxBodyBytes = 1024 * 1024;
@@ -40,12 +41,31 @@ void Connection::Forget() {
   server_->Closed(this);
 }
 
-void Connection::ReadHeader() {
+void Connection::Start() {
+  if (allowed_) return WaitForRequest();
+  // Nobody needs to read what it asks.
+  Write(ProblemResponse({403, "forbidden",
+                         "Your user may not talk to this agent; add its uid to ADOCD_ALLOW_UIDS.", {}, {}}),
+        false);
+}
+
+void Connection::WaitForRequest() {
   idle_since_s_ = MonotonicSeconds();
+  if (buffer_.size() > 0) return ReadHeader();
+  stream_.expires_after(kIdleLimit);
+  stream_.async_read_some(buffer_.prepare(kFirstReadBytes),
+                          [self = shared_from_this()](beast::error_code error, size_t count) {
+                            if (error) return;
+                            self->buffer_.commit(count);
+                            self->ReadHeader();
+                          });
+}
+
+void Connection::ReadHeader() {
   parser_.emplace();
   parser_->body_limit(kMaxBodyBytes);
   parser_->header_limit(kMaxHeaderBytes);
-  stream_.expires_after(kIdleLimit);
+  stream_.expires_after(kTransferLimit);
   http::async_read_header(stream_, buffer_, *parser_,
                           [self = shared_from_this()](beast::error_code error, size_t) { self->HeaderRead(error); });
 }
@@ -53,11 +73,6 @@ void Connection::ReadHeader() {
 void Connection::HeaderRead(beast::error_code error) {
   if (error) return Fail(error);
   head_ = parser_->get().method() == http::verb::head;
-  if (!allowed_) {
-    return Write(ProblemResponse({403, "forbidden",
-                                  "Your user may not talk to this agent; add its uid to ADOCD_ALLOW_UIDS.", {}, {}}),
-                 false);
-  }
   const auto length = parser_->content_length();
   if (length && *length > kMaxBodyBytes) return Write(ProblemResponse(TooLarge()), false);
   if (beast::iequals(parser_->get()[http::field::expect], "100-continue")) return Continue();
@@ -125,7 +140,7 @@ void Connection::Write(const HttpResponse& answer, bool keep_alive) {
   stream_.expires_after(kTransferLimit);
   http::async_write(stream_, response_, [self, keep_alive](beast::error_code error, size_t) {
     if (error) return;
-    if (keep_alive) return self->ReadHeader();
+    if (keep_alive) return self->WaitForRequest();
     self->Drain();
   });
 }

@@ -16,7 +16,8 @@ namespace adocd {
 
 class Server;
 
-// One client: reads a request, hands it on, writes the answer, and again. Only on the http thread.
+// One client: reads a request, hands it on, writes the answer, and again; one that may not talk to us is told so at
+// once. Only on the http thread.
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
   using Protocol = boost::asio::local::stream_protocol;
@@ -24,7 +25,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Connection(Server* server, Protocol::socket socket, bool allowed);
   ~Connection();
 
-  void Start() { ReadHeader(); }
+  void Start();
   void Close();
   // When it last became idle; infinity while a request is being answered.
   double idle_since_s() const { return idle_since_s_; }
@@ -35,6 +36,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   using Response = boost::beast::http::response<boost::beast::http::string_body>;
 
   void Forget();
+  void WaitForRequest();
   void ReadHeader();
   void HeaderRead(boost::beast::error_code error);
   void Continue();

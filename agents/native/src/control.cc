@@ -144,9 +144,9 @@ std::optional<Control::Pending> Control::NextRestoreStep() const {
   return Pending{*step, restore_.plan_number()};
 }
 
-void Control::RestoreWaits(uint64_t plan_number, const Condition& condition) {
+void Control::RestoreWaits(uint64_t plan_number, std::string what_for) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  if (restore_.executing() && restore_.plan_number() == plan_number) restore_.WaitFor(adocd::Describe(condition));
+  if (restore_.executing() && restore_.plan_number() == plan_number) restore_.WaitFor(std::move(what_for));
 }
 
 void Control::RestoreRuns(uint64_t plan_number) {

@@ -21,6 +21,7 @@ struct StepResult {
   double elapsed_s = 0;
   std::optional<std::string> error;
   OptionMap read_back;
+  std::optional<std::string> lacks_room;  // not executed for want of room: a restore waits with it
   bool target_gone = false;  // the database or column family is closed or dropped: there is nothing to restore
 };
 
@@ -64,7 +65,7 @@ class Control {
     uint64_t plan_number;
   };
   std::optional<Pending> NextRestoreStep() const;
-  void RestoreWaits(uint64_t plan_number, const Condition& condition);
+  void RestoreWaits(uint64_t plan_number, std::string what_for);
   void RestoreRuns(uint64_t plan_number);
   void RestoreStepDone(const Pending& pending, const StepResult& result);
 

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "clock.h"
+#include "host_safety.h"
 #include "option_text.h"
 #include "session.h"
 
@@ -29,12 +30,20 @@ bool AllThere(const OptionMap& current, const Change& change) {
   return true;
 }
 
-StepResult Run(const Change& change, const ReadValues& read, const Apply& apply) {
+std::string NotExecuted(const std::string& why) { return "Not executed: " + why + "."; }
+
+StepResult Run(const Session& session, const Change& change, bool repeat, const ReadValues& read,
+               const Apply& apply) {
   StepResult result;
   const double begun_s = MonotonicSeconds();
-  result.read_back = Named(read(), change);
-  if (AllThere(result.read_back, change)) {
+  const OptionMap before = read();
+  result.read_back = Named(before, change);
+  if (!repeat && AllThere(result.read_back, change)) {
     result.outcome = StepResult::Outcome::kUnchanged;
+  } else if (const auto why = TriggersOutOfOrder(before, change)) {
+    result.error = NotExecuted(*why);
+  } else if ((result.lacks_room = LackOfSpace(session, change))) {
+    result.error = NotExecuted(*result.lacks_room);
   } else {
     const rocksdb::Status status = apply();
     result.read_back = Named(read(), change);
@@ -58,36 +67,33 @@ StepResult Gone(std::string error) {
   return result;
 }
 
-StepResult Execute(Session& session, const Change& change) {
+StepResult Execute(Session& session, const Change& change, bool repeat) {
   rocksdb::DB* db = session.db();
+  const auto run = [&](const ReadValues& read, const Apply& apply) { return Run(session, change, repeat, read, apply); };
   switch (change.scope) {
     case Scope::kColumnFamily: {
       const auto family = session.column_families->Use(change.column_family);
       if (!family) return Gone("Column family '" + change.column_family + "' is gone.");
-      return Run(
-          change, [&] { return LiveOptions(rocksdb::ColumnFamilyOptions(db->GetOptions(family->handle))); },
-          [&] { return db->SetOptions(family->handle, Unordered(change.options)); });
+      return run([&] { return LiveOptions(rocksdb::ColumnFamilyOptions(db->GetOptions(family->handle))); },
+                 [&] { return db->SetOptions(family->handle, Unordered(change.options)); });
     }
     case Scope::kDatabase:
-      return Run(
-          change, [&] { return LiveOptions(db->GetDBOptions()); },
-          [&] { return db->SetDBOptions(Unordered(change.options)); });
+      return run([&] { return LiveOptions(db->GetDBOptions()); },
+                 [&] { return db->SetDBOptions(Unordered(change.options)); });
     case Scope::kRateLimiter:
       if (!session.rate_limiter) return Gone("The database has no rate limiter.");
-      return Run(
-          change, [&] { return OptionMap{{kLimiterKey, std::to_string(session.rate_limiter->GetBytesPerSecond())}}; },
-          [&] {
-            session.rate_limiter->SetBytesPerSecond(change.bytes_per_s);
-            return rocksdb::Status::OK();
-          });
+      return run([&] { return OptionMap{{kLimiterKey, std::to_string(session.rate_limiter->GetBytesPerSecond())}}; },
+                 [&] {
+                   session.rate_limiter->SetBytesPerSecond(change.bytes_per_s);
+                   return rocksdb::Status::OK();
+                 });
     case Scope::kThreadPool: {
       const auto priority = PoolPriority(change.pool);
-      return Run(
-          change, [&] { return OptionMap{{kThreadsKey, std::to_string(session.env->GetBackgroundThreads(priority))}}; },
-          [&] {
-            session.env->SetBackgroundThreads(change.threads, priority);
-            return rocksdb::Status::OK();
-          });
+      return run([&] { return OptionMap{{kThreadsKey, std::to_string(session.env->GetBackgroundThreads(priority))}}; },
+                 [&] {
+                   session.env->SetBackgroundThreads(change.threads, priority);
+                   return rocksdb::Status::OK();
+                 });
     }
   }
   return Gone("Unknown scope.");

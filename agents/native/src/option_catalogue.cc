@@ -12,6 +12,16 @@ namespace {
 
 constexpr size_t kMaxAccepted = 10000;
 
+// RocksDB starts threads for these at once, as many as it is told; 1024 is the protocol's bound for a pool, too.
+struct Range {
+  long low, high;
+};
+const std::map<std::string, Range> kRanges{
+    {"max_background_jobs", {1, 1024}},
+    {"max_background_compactions", {-1, 1024}},  // -1: max_background_jobs counts
+    {"max_background_flushes", {-1, 1024}},
+};
+
 bool IsWholeNumber(const std::string& text) {
   const size_t begin = !text.empty() && text[0] == '-' ? 1 : 0;
   return text.size() > begin &&
@@ -111,6 +121,14 @@ std::optional<Problem> OptionCatalogue::CheckUncached(Scope scope, const std::st
   // 0 means "the default" at open only: live it is about one byte a second (db/write_controller.cc).
   if (name == "delayed_write_rate" && std::strtoull(value.c_str(), nullptr, 10) < 1) {
     return BadValue(name, "0 would freeze every delayed write; send the effective default instead, such as 16777216.");
+  }
+  if (const auto range = kRanges.find(name); range != kRanges.end()) {
+    const auto [low, high] = range->second;
+    const long number = std::strtol(value.c_str(), nullptr, 10);
+    if (number < low || number > high) {
+      return BadValue(name, Quoted(value) + " is out of range; send " + std::to_string(low) + " to " +
+                                std::to_string(high) + ".");
+    }
   }
   return std::nullopt;
 }

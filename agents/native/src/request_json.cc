@@ -61,6 +61,11 @@ int64_t Integer(const Json& json, const std::string& where, int64_t minimum = IN
   return value;
 }
 
+bool Boolean(const Json& json, const std::string& where) {
+  if (!json.is_boolean()) Fail(where, "true or false is expected");
+  return json.get<bool>();
+}
+
 OptionMap Options(const Json& json, const std::string& where) {
   if (!json.is_object() || json.empty()) Fail(where, "an object with at least one option is expected");
   OptionMap options;
@@ -152,10 +157,11 @@ std::variant<LeaseRequest, Problem> ParseLeaseRequest(const std::string& body) {
 
 std::variant<ChangeRequest, Problem> ParseChangeRequest(const std::string& body) {
   return ParseBody<ChangeRequest>(body, [](const Json& json) {
-    RequireObject(json, "body", {"holder", "epoch", "changes", "restore_plan"});
+    RequireObject(json, "body", {"holder", "epoch", "changes", "restore_plan"}, {"repeat"});
     ChangeRequest request;
     request.holder = String(json["holder"], "holder");
     request.epoch = Integer(json["epoch"], "epoch");
+    if (json.contains("repeat")) request.repeat = Boolean(json["repeat"], "repeat");
     const Json& changes = json["changes"];
     if (!changes.is_array() || changes.empty() || changes.size() > kMaxChanges) {
       Fail("changes", "a list of 1 to 1000 changes is expected");

@@ -88,19 +88,27 @@ void Server::AcceptOne() {
   ucred peer{};
   socklen_t size = sizeof peer;
   const bool known = getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0;
-  MakeRoom();
+  Serve(fd, known && allow_(peer.uid));
+  WaitForClient();
+}
+
+void Server::Serve(int fd, bool allowed) {
   Protocol::socket socket(io_);
   boost::system::error_code error;
-  socket.assign(Protocol(), fd, error);
-  if (!error) {
-    auto connection = std::make_shared<Connection>(this, std::move(socket), known && allow_(peer.uid));
-    connections_.push_back(connection);
-    connection->Start();
+  if (allowed) MakeRoom();
+  if (allowed || strangers_.size() < kMaxStrangers) {
+    socket.assign(Protocol(), fd, error);
   } else {
+    error = boost::asio::error::no_buffer_space;  // without a word
+  }
+  if (error) {
     open_sockets::Remove(open_sockets::Identify(fd));
     close(fd);
+    return;
   }
-  WaitForClient();
+  auto connection = std::make_shared<Connection>(this, std::move(socket), allowed);
+  (allowed ? connections_ : strangers_).push_back(connection);
+  connection->Start();
 }
 
 void Server::PauseAccepting() {
@@ -121,10 +129,12 @@ void Server::MakeRoom() {
 }
 
 void Server::Closed(const Connection* connection) {
-  connections_.remove_if([&](const std::weak_ptr<Connection>& weak) {
-    const auto other = weak.lock();
-    return !other || other.get() == connection;
-  });
+  for (auto* list : {&connections_, &strangers_}) {
+    list->remove_if([&](const std::weak_ptr<Connection>& weak) {
+      const auto other = weak.lock();
+      return !other || other.get() == connection;
+    });
+  }
 }
 
 }  // namespace adocd

@@ -22,6 +22,8 @@ class Server : public Scheduler {
   using Allow = std::function<bool(unsigned uid)>;
 
   static constexpr size_t kMaxConnections = 32;
+  // Of those who may not talk to us, and are told so; they take no place of those who may.
+  static constexpr size_t kMaxStrangers = 4;
 
   Server(Handler handler, Allow allow) : handler_(std::move(handler)), allow_(std::move(allow)) {}
 
@@ -43,6 +45,7 @@ class Server : public Scheduler {
 
   void WaitForClient();
   void AcceptOne();
+  void Serve(int fd, bool allowed);
   void PauseAccepting();
   void MakeRoom();
 
@@ -51,6 +54,7 @@ class Server : public Scheduler {
   Handler handler_;
   Allow allow_;
   std::list<std::weak_ptr<Connection>> connections_;  // the one that began first is in front
+  std::list<std::weak_ptr<Connection>> strangers_;
   std::map<std::string, std::unique_ptr<boost::asio::steady_timer>> timers_;
   std::thread thread_;
 };

@@ -2,6 +2,7 @@
 // time as an argument. Exit status 1 and a line for each expectation that failed.
 #include <cstdio>
 
+#include "host_safety.h"
 #include "lease.h"
 #include "option_catalogue.h"
 #include "option_text.h"
@@ -188,6 +189,12 @@ void TestBodies() {
   EXPECT(CodeOf(ParseChangeRequest(head + R"({"scope":"thread_pool","pool":"low","threads":0}]})")) == "bad_request");
   EXPECT(CodeOf(ParseChangeRequest(head + R"({"scope":"database","options":{"a":1}}]})")) == "bad_request");
   EXPECT(CodeOf(ParseChangeRequest(head + "]}")) == "bad_request");
+  const std::string limiter = R"({"scope":"rate_limiter","bytes_per_s":1}])";
+  EXPECT(!std::get<ChangeRequest>(ParseChangeRequest(head + limiter + "}")).repeat);
+  EXPECT(std::get<ChangeRequest>(ParseChangeRequest(head + limiter + R"(,"repeat":true})")).repeat);
+  EXPECT(!std::get<ChangeRequest>(ParseChangeRequest(head + limiter + R"(,"repeat":false})")).repeat);
+  EXPECT(CodeOf(ParseChangeRequest(head + limiter + R"(,"repeat":1})")) == "bad_request");
+  EXPECT(CodeOf(ParseChangeRequest(head + limiter + R"(,"repeat":null})")) == "bad_request");
 }
 
 void TestOptionValues() {
@@ -201,12 +208,35 @@ void TestOptionValues() {
   EXPECT(family("write_buffer_size", "007") == "bad_value" && family("num_levels", "5") == "not_live");
   EXPECT(family("nope", "1") == "no_such_option" && family("max_background_jobs", "2") == "no_such_option");
   EXPECT(family("max_bytes_for_level_multiplier", "8.000000") == "");
-  EXPECT(CodeOf(catalogue.Check(Scope::kDatabase, "delayed_write_rate", "0")) == "bad_value");
-  EXPECT(CodeOf(catalogue.Check(Scope::kDatabase, "delayed_write_rate", "1")) == "");
-  EXPECT(CodeOf(catalogue.Check(Scope::kDatabase, "max_background_jobs", "4")) == "");
+  const auto database = [&](const char* name, const char* value) {
+    return CodeOf(catalogue.Check(Scope::kDatabase, name, value));
+  };
+  EXPECT(database("delayed_write_rate", "0") == "bad_value" && database("delayed_write_rate", "1") == "");
+  EXPECT(database("max_background_jobs", "1") == "" && database("max_background_jobs", "1024") == "");
+  EXPECT(database("max_background_jobs", "0") == "bad_value" && database("max_background_jobs", "1025") == "bad_value");
+  EXPECT(database("max_background_jobs", "-1") == "bad_value");
+  EXPECT(database("max_background_flushes", "-1") == "" && database("max_background_flushes", "1025") == "bad_value");
+  EXPECT(database("max_background_compactions", "-2") == "bad_value");
   // Every live option accepts its own default: what a restore plan will send.
   const auto defaults = LiveOptions(rocksdb::ColumnFamilyOptions());
   for (const auto& [name, value] : defaults) EXPECT(family(name.c_str(), value.c_str()) == "");
+  for (const auto& [name, value] : LiveOptions(rocksdb::DBOptions())) {
+    EXPECT(name == "delayed_write_rate" || database(name.c_str(), value.c_str()) == "");  // a 0 that is none when open
+  }
+}
+
+void TestHostSafety() {
+  EXPECT(!LackOfSpace({"/", "/proc", "/no/such/directory"}));
+  const OptionMap current{{"level0_file_num_compaction_trigger", "4"}, {"level0_slowdown_writes_trigger", "20"}};
+  EXPECT(!TriggersOutOfOrder(current, FamilyChange("level0_file_num_compaction_trigger", "20")));
+  EXPECT(TriggersOutOfOrder(current, FamilyChange("level0_file_num_compaction_trigger", "21")));
+  EXPECT(TriggersOutOfOrder(current, FamilyChange("level0_slowdown_writes_trigger", "3")));
+  EXPECT(TriggersOutOfOrder(current, FamilyChange("level0_slowdown_writes_trigger", "-1")));
+  Change both = FamilyChange("level0_slowdown_writes_trigger", "3");
+  both.options["level0_file_num_compaction_trigger"] = "3";
+  EXPECT(!TriggersOutOfOrder(current, both));
+  const OptionMap by_the_host{{"level0_file_num_compaction_trigger", "9"}, {"level0_slowdown_writes_trigger", "8"}};
+  EXPECT(!TriggersOutOfOrder(by_the_host, FamilyChange("write_buffer_size", "1")));
 }
 
 }  // namespace
@@ -223,6 +253,7 @@ int main() {
   TestQuery();
   TestBodies();
   TestOptionValues();
+  TestHostSafety();
   std::printf("%d expectations failed\n", g_failures);
   return g_failures ? 1 : 0;
 }

@@ -15,6 +15,8 @@ from adocd_agent.service import Answer
 
 MAX_CONNECTIONS = 64
 """At most so many connections, and threads, at once. One more closes the one that has been idle longest."""
+MAX_STRANGERS = 4
+"""At most so many at once whose user may not talk to us, each for DRAIN_S; they take no place of those who may."""
 BUSY_PAUSE_S = 0.1
 
 Handler = Callable[[str, str, bytes], Answer]
@@ -30,6 +32,7 @@ class Server:
         self._allowed = allowed_uids
         self._lock = threading.Lock()
         self._idle_since_s: dict[socket.socket, float | None] = {}
+        self._strangers: set[socket.socket] = set()
         self.stopped = False
         self._thread = threading.Thread(target=self._accept, name="adocd-http", daemon=True)
         self._thread.start()
@@ -40,7 +43,7 @@ class Server:
         with contextlib.suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
         with self._lock:
-            connections = list(self._idle_since_s)
+            connections = [*self._idle_since_s, *self._strangers]
         for connection in connections:
             with contextlib.suppress(OSError):
                 connection.shutdown(socket.SHUT_RDWR)
@@ -49,7 +52,7 @@ class Server:
     def forget(self) -> None:
         """In the child of a fork: give the descriptors back; the sockets live on in the parent."""
         self.stopped = True
-        for inherited in [self._listener, *self._idle_since_s]:
+        for inherited in [self._listener, *self._idle_since_s, *self._strangers]:
             with contextlib.suppress(OSError):
                 inherited.close()
 
@@ -61,7 +64,9 @@ class Server:
                 if not self.stopped:
                     time.sleep(BUSY_PAUSE_S)  # out of descriptors, or the like
                 continue
-            if not self._admit(connection):
+            if not self._allows(connection):
+                self._refuse(connection)
+            elif not self._admit(connection):
                 _turn_away(connection)
 
     def _admit(self, connection: socket.socket) -> bool:
@@ -71,13 +76,29 @@ class Server:
             if len(self._idle_since_s) >= MAX_CONNECTIONS and not self._evict():
                 return False
             self._idle_since_s[connection] = time.monotonic()
+        return self._start(self._serve, connection)
+
+    def _refuse(self, connection: socket.socket) -> None:
+        """Tell a stranger so; without a word when there are too many of them."""
+        with self._lock:
+            told = not self.stopped and len(self._strangers) < MAX_STRANGERS
+            if told:
+                self._strangers.add(connection)
+        if not (told and self._start(self._tell_stranger, connection)):
+            connection.close()
+
+    def _start(self, serve: Callable[[socket.socket], None], connection: socket.socket) -> bool:
         try:
-            threading.Thread(target=self._serve, args=(connection,), name="adocd-client", daemon=True).start()
+            threading.Thread(target=serve, args=(connection,), name="adocd-client", daemon=True).start()
         except RuntimeError:  # the process cannot start threads
-            with self._lock:
-                del self._idle_since_s[connection]
+            self._forget(connection)
             return False
         return True
+
+    def _forget(self, connection: socket.socket) -> None:
+        with self._lock:
+            self._idle_since_s.pop(connection, None)
+            self._strangers.discard(connection)
 
     def _evict(self) -> bool:
         """Close the connection that has waited longest for its client's next request."""
@@ -93,25 +114,34 @@ class Server:
     def _serve(self, connection: socket.socket) -> None:
         stream = Stream(connection)
         try:
-            allowed = self._allows(connection)
-            while self._serve_one(connection, stream, allowed):
+            while self._serve_one(connection, stream):
                 pass
             stream.drain()
         except Gone:
             pass
         finally:
-            with self._lock:
-                self._idle_since_s.pop(connection, None)
+            self._forget(connection)
             connection.close()
 
-    def _serve_one(self, connection: socket.socket, stream: Stream, allowed: bool) -> bool:
+    def _tell_stranger(self, connection: socket.socket) -> None:
+        """Answer without waiting for a request, which nobody needs to read."""
+        stream = Stream(connection)
+        refusal = Refusal(403, "forbidden", "Your user may not talk to this agent; add its uid to ADOCD_ALLOW_UIDS.")
+        try:
+            stream.send(answer_bytes(refusal.status, refusal.body, close=True))
+            stream.drain()
+        except Gone:
+            pass
+        finally:
+            self._forget(connection)
+            connection.close()
+
+    def _serve_one(self, connection: socket.socket, stream: Stream) -> bool:
         """Answer one request; false when the connection is to be closed after it."""
         self._mark(connection, time.monotonic())
         if stream.empty:
             stream.fill(time.monotonic() + IDLE_S)
         try:
-            if not allowed:
-                raise Refusal(403, "forbidden", "Your user may not talk to this agent; see ADOCD_ALLOW_UIDS.")
             request = read_request(stream)
         except Refusal as refusal:  # what follows cannot be told from a body
             stream.send(answer_bytes(refusal.status, refusal.body, close=True))
@@ -139,7 +169,11 @@ class Server:
 
     def _allows(self, connection: socket.socket) -> bool:
         size = struct.calcsize("3i")
-        _, uid, _ = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size))
+        try:
+            credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size)
+        except OSError:
+            return False
+        _, uid, _ = struct.unpack("3i", credentials)
         return uid in self._allowed
 
 

@@ -42,7 +42,7 @@ def lease_request(data: bytes) -> dict[str, Json]:
 
 def change_request(data: bytes) -> dict[str, Json]:
     """Parse and check the body of PATCH .../options."""
-    body = _object(parse_body(data), "body", ("holder", "epoch", "changes", "restore_plan"))
+    body = _object(parse_body(data), "body", ("holder", "epoch", "changes", "restore_plan"), ("repeat",))
     changes, plan = body["changes"], body["restore_plan"]
     if not isinstance(changes, list) or not 1 <= len(changes) <= MAX_CHANGES:
         raise _fault("changes", f"a list of 1 to {MAX_CHANGES} changes is expected")
@@ -53,6 +53,7 @@ def change_request(data: bytes) -> dict[str, Json]:
         "epoch": _integer(body["epoch"], "epoch"),
         "changes": [_change(change, f"changes[{number}]") for number, change in enumerate(changes)],
         "restore_plan": [_step(step, f"restore_plan[{number}]") for number, step in enumerate(plan)],
+        "repeat": _boolean(body.get("repeat", False), "repeat"),
     }
 
 
@@ -114,6 +115,12 @@ def _object(value: Json, where: str, required: Sequence[str], optional: Sequence
 def _string(value: Json, where: str) -> str:
     if not isinstance(value, str):
         raise _fault(where, "a string is expected")
+    return value
+
+
+def _boolean(value: Json, where: str) -> bool:
+    if not isinstance(value, bool):
+        raise _fault(where, "true or false is expected")
     return value
 
 

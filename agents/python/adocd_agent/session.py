@@ -178,7 +178,7 @@ class Session:
         if not self.closed and not self.keeper.holds(request["holder"], request["epoch"]):
             return [_failed("The lease ended; what was changed is being restored.")]
         try:
-            step = self.execute(change)
+            step = self.execute(change, repeat=request["repeat"])
         except DatabaseClosed:
             return [_failed("The database was closed.")] if number else []
         if step["outcome"] != "unchanged":
@@ -196,15 +196,21 @@ class Session:
         """Return a column family's property, as a restore condition reads it."""
         return self.database.property_value(column_family, name)
 
-    def execute(self, change: Json) -> dict[str, Json]:
-        """Make one call, unless every value is already there, and read back what came of it."""
+    def execute(self, change: Json, *, repeat: bool = False) -> dict[str, Json]:
+        """Make one call, unless every value is already there, and read back what came of it.
+
+        `repeat`: call also where they are. RocksDB before 9.11 can have reverted a change in what it works with, and
+        still show the new value.
+        """
         if self.closed:
             raise DatabaseClosed
         started_s = time.monotonic()
         before = self._current(fresh=True)
         targets = wanted(change)
         with self._lock:
-            there = all(before.get(name) == value and name not in self._unsure for name, value in targets.items())
+            there = not repeat and all(
+                before.get(name) == value and name not in self._unsure for name, value in targets.items()
+            )
         error: str | None = None
         after = before
         if not there:
