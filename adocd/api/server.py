@@ -2,16 +2,21 @@
 
 import asyncio
 import contextlib
+import errno
 import fcntl
+import os
 import socket
+import stat
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import uvicorn
 from fastapi import FastAPI
 
+from adocd.api.limits import LimitedConnection, LimitedServer, WholeBody
 
-class _Server(uvicorn.Server):
+
+class _Server(LimitedServer):
     """Leaves signals to its caller, who has more than a server to stop."""
 
     @contextlib.contextmanager
@@ -26,8 +31,15 @@ class AddressInUse(Exception):
 
 @contextlib.asynccontextmanager
 async def serving(app: FastAPI, listener: socket.socket) -> AsyncIterator[None]:
-    """Serve while the body runs."""
-    config = uvicorn.Config(app, log_config=None, access_log=False, lifespan="off", timeout_graceful_shutdown=2)
+    """Serve while the body runs, within the limits of `limits`.
+
+    Nothing of uvicorn is left to what else is installed or set: no other parser and no WebSocket, for which the limits
+    would not hold, no header that could say who calls (FORWARDED_ALLOW_IPS), and no line in the log for a bad request.
+    """
+    config = uvicorn.Config(
+        WholeBody(app), interface="asgi3", http=LimitedConnection, ws="none", lifespan="off",
+        log_config=None, log_level="error", access_log=False, proxy_headers=False, timeout_graceful_shutdown=2,
+    )  # fmt: skip
     server = _Server(config)
     task = asyncio.create_task(server.serve(sockets=[listener]), name="rest")
     try:
@@ -42,9 +54,10 @@ def daemon_socket(path: Path) -> Iterator[socket.socket]:
     """Listen on the daemon's Unix socket, mode 0660, while the body runs; a dead one left behind is replaced.
 
     A lock beside it, not the socket itself, says whether a daemon lives: between a socket's bind and its listen
-    nobody could tell. Raises AddressInUse, and OSError when the path cannot be bound.
+    nobody could tell. Others may write to the directory, and we may be root: no link of theirs is followed, and nothing
+    of theirs is changed. Raises AddressInUse, and OSError when the path cannot be bound.
     """
-    with path.with_suffix(".lock").open("w") as lock, socket.socket(socket.AF_UNIX) as listener:
+    with _lock(path.with_suffix(".lock")) as lock, socket.socket(socket.AF_UNIX) as listener:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -52,11 +65,34 @@ def daemon_socket(path: Path) -> Iterator[socket.socket]:
         path.unlink(missing_ok=True)
         listener.bind(str(path))
         try:
-            path.chmod(0o660)
+            _open_to_the_group(path)
             listener.listen(128)
             yield listener
         finally:
             path.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def _lock(path: Path) -> Iterator[int]:
+    """Open the lock, for reading: one that another user's daemon left behind does as well."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o640)
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EINVAL, f"{path.name} is no file")
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _open_to_the_group(path: Path) -> None:
+    """Make the socket's mode 0660, and nothing else's."""
+    descriptor = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        if not stat.S_ISSOCK(os.fstat(descriptor).st_mode):
+            raise OSError(errno.ENOTSOCK, f"somebody replaces {path.name} while we make it")
+        os.chmod(f"/proc/self/fd/{descriptor}", 0o660)
+    finally:
+        os.close(descriptor)
 
 
 def listen_loopback(port: int) -> socket.socket:

@@ -1,6 +1,10 @@
 """Where agents and the daemon put their sockets."""
 
+import contextlib
+import grp
 import os
+import pwd
+import stat
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -34,7 +38,37 @@ def ensure(directory: Path) -> None:
         raise ValueError(f"the run directory {directory} is too long for a Unix socket's path; choose a shorter one")
     if not directory.is_dir():
         directory.mkdir(mode=0o770, parents=True)
-        directory.chmod(0o2770 if os.geteuid() == 0 else 0o700)
+        if os.geteuid() == 0:
+            with contextlib.suppress(KeyError):
+                os.chown(directory, -1, grp.getgrnam("adocd").gr_gid)
+        directory.chmod(0o2770 if os.geteuid() == 0 else 0o700)  # after chown, which clears the set-group-ID bit
+
+
+def check(directory: Path) -> None:
+    """Refuse to serve in a directory that others own or everyone may write to; of a symbolic link, where it leads.
+
+    Who can write to it can put agents there that are none, and a daemon in the place of ours: its group is trusted with
+    that. An agent does not ask: it has the kernel's word on its peers, whoever owns the directory. Raises ValueError,
+    and OSError where there is no such directory.
+    """
+    status = directory.stat()
+    if status.st_mode & stat.S_IWOTH:
+        raise ValueError(
+            f"everyone may write to the run directory {directory}, and so pass for an agent or for the daemon; "
+            f"close it by chmod o-w, or choose another ADOCD_RUN_DIR"
+        )
+    if status.st_uid not in _trusted_owners():
+        raise ValueError(
+            f"the run directory {directory} belongs to uid {status.st_uid}, who is neither root, adocd nor the user of "
+            f"this process; give it to one of these by chown, or choose another ADOCD_RUN_DIR"
+        )
+
+
+def _trusted_owners() -> set[int]:
+    owners = {0, os.geteuid()}
+    with contextlib.suppress(KeyError):
+        owners.add(pwd.getpwnam("adocd").pw_uid)
+    return owners
 
 
 def agent_sockets(directory: Path) -> list[Path]:

@@ -1,0 +1,179 @@
+"""What one client of our HTTP may cost: bytes, time and connections; one that takes more delays nobody else.
+
+uvicorn bounds the head of a request by itself (16 KiB). It has no limit on a body, none on the time that a request may
+take to come or its answer to be read, and none on connections that send nothing.
+"""
+
+import asyncio
+import time
+from typing import Any
+
+import h11
+import uvicorn
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from adocd.api import caller, problems
+
+MAX_BODY_BYTES = 1 << 20
+#: How long the head of a request may take from the connection's beginning or the last answer on, then its body, then
+#: reading the answer. Long enough for any client on this machine.
+TRANSFER_S = 10.0
+#: At most so many connections at once. One more takes the place of the one that has kept us waiting longest.
+MAX_CONNECTIONS = 64
+#: How long, and how much of, a body that is too large is read on, so that its sender comes to read the refusal.
+_DRAIN_S = 1.0
+_DRAIN_BYTES = 16 << 20
+
+
+class LimitedConnection(H11Protocol):
+    """A connection that its server looks at every tenth of a second; closed when its client takes too long."""
+
+    #: What is going on in it; the same as before as long as nothing has been completed.
+    _phase: tuple[object, ...] = ()
+    _since_s = 0.0
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Take the connection, or turn it away when all places are busy."""
+        super().connection_made(transport)
+        self.app_state = self.app_state | {caller.PEER_UID: caller.peer_uid(transport.get_extra_info("socket"))}
+        self._waits_for_client()
+        if len(self.connections) > MAX_CONNECTIONS and not self._evict():
+            self._refuse(503, f"all {MAX_CONNECTIONS} connections are busy; try again")
+
+    def watch(self) -> None:
+        """Close the connection when what its client has to do has not been done in time."""
+        if self._waits_for_client() and time.monotonic() - self._since_s > TRANSFER_S:
+            self.transport.abort()
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what is not HTTP, as problem details like every other refusal."""
+        del msg
+        if self.cycle is not None and not self.cycle.response_complete:
+            self.cycle.disconnected = True  # what its route still says is for nobody
+            self.cycle.message_event.set()
+        self._refuse(400, "this is no HTTP/1.1 request, or its head is too large")
+
+    def _waits_for_client(self) -> bool:
+        """Tell whether its client has to act next, and note since when."""
+        phase: tuple[object, ...] = (self.conn.their_state, self.cycle)
+        if self.transport.is_closing() or self.transport.get_write_buffer_size() > 0:
+            phase = ("answer to be read", self.cycle)
+        if phase != self._phase:
+            self._phase, self._since_s = phase, time.monotonic()
+        return phase[0] in ("answer to be read", h11.IDLE, h11.SEND_BODY)
+
+    def _evict(self) -> bool:
+        """Close the connection that has kept us waiting longest."""
+        others = [other for other in self.connections if isinstance(other, LimitedConnection) and other is not self]
+        waiting = [other for other in others if other._waits_for_client()]
+        if not waiting:
+            return False
+        longest = min(waiting, key=lambda other: other._since_s)
+        self.connections.discard(longest)  # now: `connection_lost` comes later, and others may knock before it
+        longest.transport.abort()
+        return True
+
+    def _refuse(self, status: int, detail: str) -> None:
+        answer = problems.problem(status, detail, {"Connection": "close"})
+        try:
+            parts = [
+                self.conn.send(h11.Response(status_code=status, headers=answer.raw_headers)),
+                self.conn.send(h11.Data(data=bytes(answer.body))),
+                self.conn.send(h11.EndOfMessage()),
+            ]
+        except h11.LocalProtocolError:  # in the middle of another answer
+            self.transport.abort()
+            return
+        self.transport.write(b"".join(part for part in parts if part))
+        self.transport.close()
+
+
+class LimitedServer(uvicorn.Server):
+    """Looks at its connections; at its end none is left, whatever its client does."""
+
+    async def on_tick(self, counter: int) -> bool:
+        """Look at every connection; uvicorn calls this ten times a second."""
+        for connection in list(self.server_state.connections):
+            if isinstance(connection, LimitedConnection):
+                connection.watch()
+        return await super().on_tick(counter)
+
+    async def shutdown(self, sockets: Any = None) -> None:
+        """Give clients the time of `timeout_graceful_shutdown`, and not more."""
+        await super().shutdown(sockets)
+        for connection in list(self.server_state.connections):
+            if connection.transport is not None:
+                connection.transport.abort()
+
+
+class WholeBody:
+    """Hands a request on once its body is there; refuses one that is too large without keeping it in memory."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Read the body, or refuse it."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+        elif _announced(scope) > MAX_BODY_BYTES:
+            await _refuse(scope, receive, send)
+        elif (body := await _read(receive)) is None:
+            pass  # the client has gone, and nobody is there to read an answer
+        elif len(body) > MAX_BODY_BYTES:
+            await _refuse(scope, receive, send)
+        else:
+            await self._app(scope, _replay(body, receive), send)
+
+
+def _announced(scope: Scope) -> int:
+    """Return the Content-Length; h11 has made sure that it is one number."""
+    return max((int(value) for name, value in scope["headers"] if name == b"content-length"), default=0)
+
+
+async def _read(receive: Receive) -> bytes | None:
+    """Read the body, or a little more than is allowed; None when the client has gone."""
+    body = bytearray()
+    while len(body) <= MAX_BODY_BYTES:
+        message = await receive()
+        if message["type"] != "http.request":
+            return None
+        body += message.get("body", b"")
+        if not message.get("more_body", False):
+            break
+    return bytes(body)
+
+
+def _replay(body: bytes, receive: Receive) -> Receive:
+    """Make a `receive` that gives the body first, and then what comes: that the client has gone."""
+    given = False
+
+    async def replayed() -> Message:
+        nonlocal given
+        if given:
+            return await receive()
+        given = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return replayed
+
+
+async def _refuse(scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer 413 and read on for a moment: a client still sending would otherwise find the connection reset."""
+    answer = problems.problem(
+        413, f"a body may have {MAX_BODY_BYTES} bytes, and this one has more", {"Connection": "close"}
+    )
+    head = scope["method"] == "HEAD"
+    await send({"type": "http.response.start", "status": 413, "headers": answer.raw_headers})
+    await send({"type": "http.response.body", "body": b"" if head else bytes(answer.body), "more_body": True})
+    drained, more = 0, True
+    try:
+        async with asyncio.timeout(_DRAIN_S):
+            while more and drained < _DRAIN_BYTES:
+                message = await receive()
+                drained += len(message.get("body", b""))
+                more = message.get("more_body", False)
+    except TimeoutError:
+        pass
+    await send({"type": "http.response.body", "body": b"", "more_body": False})
