@@ -76,6 +76,14 @@ fuzz-targets:
 fuzz: .venv/.ready ## two million inputs on the native agent's request handling, under sanitizers (make test: 20 seconds)
 	@ADOCD_FUZZ=long $(BIN)/python -m pytest -q -s tests/native/test_fuzz.py
 
+.PHONY: chaos
+chaos: fixtures ## 200 kills, 50 restarts and more against real databases, with figures (make test: a few); half an hour
+	@ADOCD_CHAOS=full $(BIN)/python -m pytest -q -s tests -m chaos
+
+.PHONY: properties
+properties: .venv/.ready ## ten thousand sessions each against the planner, the guards and the way back (make test: 200)
+	@ADOCD_PROPERTIES=long $(BIN)/python -m pytest -q -s tests/daemon/change/test_properties.py
+
 dist: .venv/.ready ## wheel and source archive of adocd and of the Python agent, in dist/
 	@rm -f dist/*.whl dist/*.tar.gz
 	@$(BIN)/python -m hatchling build -d dist

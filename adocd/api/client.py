@@ -37,9 +37,13 @@ class RestClient:
         """Set; raises NoDaemon or RestError."""
         return self._call("PUT", path, body=body)
 
-    def post(self, path: str) -> Any:
+    def post(self, path: str, body: object = None) -> Any:
         """Do; raises NoDaemon or RestError."""
-        return self._call("POST", path)
+        return self._call("POST", path) if body is None else self._call("POST", path, body=body)
+
+    def delete(self, path: str, **query: str | int) -> Any:
+        """Remove; raises NoDaemon or RestError."""
+        return self._call("DELETE", path, query=query)
 
     def _call(self, method: str, path: str, **request: Any) -> Any:
         async def exchange() -> tuple[int, bytes]:

@@ -8,12 +8,13 @@ from typing import Annotated, Any
 from fastapi import FastAPI, Query
 
 from adocd import __version__
-from adocd.api import lint, problems, views
+from adocd.api import lint, operate, problems, views
 from adocd.api.problems import Problem, ProblemError
 from adocd.controllers import registry
+from adocd.daemon.book import Book
 from adocd.daemon.fleet import Fleet
+from adocd.daemon.operators import Operators
 from adocd.daemon.target_loop import TargetLoop
-from adocd.targets.errors import TargetError
 
 _ERRORS: dict[int | str, dict[str, Any]] = {
     status: {"model": Problem, "description": description, "content": {"application/problem+json": {}}}
@@ -25,18 +26,15 @@ _ERRORS: dict[int | str, dict[str, Any]] = {
 }
 
 
-_RESTORED = "an operator restored the originals; set a policy to go on"
-
-
-def make_app(fleet: Fleet) -> FastAPI:
-    """Build the application over a fleet."""
+def make_app(fleet: Fleet, operators: Operators) -> FastAPI:
+    """Build the application over a fleet and what operators may ask of it."""
     app = FastAPI(title="adocd", version=__version__, description="Keeps RocksDB out of write stalls.")
     problems.install(app)
-    _health(app, fleet)
-    _targets(app, fleet)
-    _policy(app, fleet)
-    _restore(app, fleet)
-    lint.install(app, functools.partial(_loop, fleet), fleet.memory_of, _ERRORS)
+    _health(app, fleet, operators.book)
+    _targets(app, fleet, operators.book)
+    find = functools.partial(_loop, fleet)
+    operate.install(app, find, operators, _ERRORS)
+    lint.install(app, find, fleet.memory_of, _ERRORS)
     return app
 
 
@@ -49,10 +47,16 @@ def _loop(fleet: Fleet, target: str) -> TargetLoop:
     raise ProblemError(404, f"{what} has an id that begins with {target!r}; GET /v1/targets lists them")
 
 
-def _health(app: FastAPI, fleet: Fleet) -> None:
+def _health(app: FastAPI, fleet: Fleet, book: Book) -> None:
     @app.get("/healthz", summary="Whether the daemon is alive")
     async def healthz() -> views.HealthView:
-        return views.HealthView(status="ok", version=__version__, pid=os.getpid(), targets=len(fleet.loops))
+        return views.HealthView(
+            status="ok",
+            version=__version__,
+            pid=os.getpid(),
+            targets=len(fleet.loops),
+            journal=views.JournalView.of(book),
+        )
 
     @app.get("/v1/controllers", summary="The control laws a policy can name")
     async def controllers() -> views.ControllersView:
@@ -72,10 +76,14 @@ def _health(app: FastAPI, fleet: Fleet) -> None:
         )
 
 
-def _targets(app: FastAPI, fleet: Fleet) -> None:
+def _targets(app: FastAPI, fleet: Fleet, book: Book) -> None:
     @app.get("/v1/targets", summary="All targets")
     async def targets() -> views.TargetsView:
-        return views.TargetsView(targets=[views.target(loop) for loop in fleet.loops.values()], problems=fleet.problems)
+        return views.TargetsView(
+            targets=[views.target(loop) for loop in fleet.loops.values()],
+            problems=fleet.problems,
+            journal=views.JournalView.of(book),
+        )
 
     @app.get("/v1/targets/{target}", summary="One target", responses=_ERRORS)
     async def target(target: str) -> views.TargetDetailView:
@@ -98,40 +106,3 @@ def _targets(app: FastAPI, fleet: Fleet) -> None:
     ) -> views.DecisionsView:
         records = list(_loop(fleet, target).decisions)
         return views.DecisionsView(decisions=records[-limit:])
-
-
-def _policy(app: FastAPI, fleet: Fleet) -> None:
-    @app.get("/v1/targets/{target}/policy", summary="Its policy", responses=_ERRORS)
-    async def policy(target: str) -> views.PolicyView:
-        return views.PolicyView.of(_loop(fleet, target).policy)
-
-    @app.put("/v1/targets/{target}/policy", summary="Set its policy; ends a pause", responses=_ERRORS)
-    async def set_policy(target: str, policy: views.PolicyView) -> views.PolicyView:
-        loop = _loop(fleet, target)
-        wanted = policy.policy()
-        try:
-            controller = registry.create(wanted)
-        except registry.PolicyError as error:
-            raise ProblemError(422, str(error)) from None
-        if (why := loop.out_of_reach(controller)) is not None:
-            raise ProblemError(409, f"{wanted.controller} cannot work on {loop.path}: {why}")
-        lease = None if loop.snapshot is None else loop.snapshot.lease
-        if controller.knobs and not wanted.dry_run and lease is not None and lease.holder != fleet.holder:
-            raise ProblemError(409, f"{loop.path} is held by {lease.holder}; stop that one first, or use dry_run")
-        await loop.set_policy(wanted)
-        return views.PolicyView.of(loop.policy)
-
-
-def _restore(app: FastAPI, fleet: Fleet) -> None:
-    @app.post("/v1/targets/{target}/restore", summary="Restore its originals and pause", responses=_ERRORS)
-    async def restore(target: str) -> views.RestoredView:
-        loop = _loop(fleet, target)
-        try:
-            return views.RestoredView(restored={loop.id: await loop.restore(_RESTORED)}, failed={})
-        except TargetError as error:
-            return views.RestoredView(restored={}, failed={loop.id: str(error)})
-
-    @app.post("/v1/restore", summary="Restore the originals of all targets, and pause what is and what comes")
-    async def restore_all() -> views.RestoredView:
-        restored, failed = await fleet.restore_all(_RESTORED)
-        return views.RestoredView(restored=restored, failed=failed)

@@ -38,20 +38,29 @@ async def render(get: Get) -> bytes:
         if status == 200:
             details.append(json.loads(body))
     registry = CollectorRegistry()
-    registry.register(_Targets(details, len(listed["problems"])))
+    registry.register(_Targets(details, len(listed["problems"]), listed["journal"]))
     return generate_latest(registry)
 
 
 class _Targets(Collector):
-    def __init__(self, details: list[dict[str, Any]], problems: int) -> None:
+    def __init__(self, details: list[dict[str, Any]], problems: int, journal: dict[str, Any]) -> None:
         self._details = details
         self._problems = problems
+        self._journal = journal
 
     def collect(self) -> Iterable[Metric]:
         """Make the metrics."""
         yield GaugeMetricFamily("adocd_targets", "Targets known", value=len(self._details))
         yield GaugeMetricFamily(
             "adocd_socket_problems", "Sockets in the run directory that cannot be used", self._problems
+        )
+        yield GaugeMetricFamily(
+            "adocd_journal_writable",
+            "0 while the journal cannot be written, so that nothing new is changed",
+            value=float(self._journal["problem"] is None),
+        )
+        yield CounterMetricFamily(
+            "adocd_journal_lost_decisions", "Decisions that the journal never got", self._journal["lost_decisions"]
         )
         yield from self._of_targets()
         yield from self._of_samples()
@@ -60,6 +69,7 @@ class _Targets(Collector):
     def _of_targets(self) -> Iterator[Metric]:
         up = GaugeMetricFamily("adocd_target_up", "1 while the target's agent answers", labels=_TARGET)
         decisions = CounterMetricFamily("adocd_decisions", "Decisions taken", labels=_TARGET)
+        paused = GaugeMetricFamily("adocd_target_paused", "1 while its law decides nothing", labels=_TARGET)
         policy = GaugeMetricFamily(
             "adocd_policy_info", "The policy in force", labels=(*_TARGET, "controller", "dry_run")
         )
@@ -67,9 +77,10 @@ class _Targets(Collector):
             labels = _labels(detail)
             up.add_metric(labels, float(detail["state"] == "attached"))
             decisions.add_metric(labels, detail["decisions"])
+            paused.add_metric(labels, float(detail["paused"] is not None))
             chosen = detail["policy"]
             policy.add_metric([*labels, chosen["controller"], str(chosen["dry_run"]).lower()], 1)
-        yield from (up, decisions, policy)
+        yield from (up, decisions, paused, policy)
 
     def _of_samples(self) -> Iterator[Metric]:
         for name, text, counter in _COUNTERS:

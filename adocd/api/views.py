@@ -1,14 +1,18 @@
 """What REST shows of the daemon's state."""
 
+from dataclasses import asdict
+
 from pydantic import BaseModel, ConfigDict, Field
 
-from adocd.daemon.config import ParameterValue
+from adocd.daemon.book import Book
+from adocd.daemon.config import ParameterValue, ShapingConfig
 from adocd.daemon.records import DecisionRecord
 from adocd.daemon.target_loop import State, TargetLoop
 from adocd.model.capabilities import Capabilities
-from adocd.model.policy import Policy
+from adocd.model.policy import Policy, Shaping
 from adocd.model.sample import Sample
 from adocd.model.snapshot import Lease, OptionValues, Restore
+from adocd.model.values import nested
 from adocd.targets.base import Info
 
 
@@ -20,15 +24,21 @@ class PolicyView(BaseModel):
     controller: str = Field(examples=["adoc"])
     parameters: dict[str, ParameterValue] = Field(default_factory=dict, examples=[{"threads_max": 8}])
     dry_run: bool = False
+    shaping: ShapingConfig = ShapingConfig()
 
     @classmethod
     def of(cls, policy: Policy) -> "PolicyView":
         """Show a policy."""
-        return cls(controller=policy.controller, parameters=dict(policy.parameters), dry_run=policy.dry_run)
+        return cls(
+            controller=policy.controller,
+            parameters=dict(policy.parameters),
+            dry_run=policy.dry_run,
+            shaping=ShapingConfig(**asdict(policy.shaping)),
+        )
 
     def policy(self) -> Policy:
         """Make the policy."""
-        return Policy(self.controller, self.parameters, self.dry_run)
+        return Policy(self.controller, self.parameters, self.dry_run, Shaping(**self.shaping.model_dump()))
 
 
 class ProcessView(BaseModel):
@@ -87,11 +97,28 @@ class TargetDetailView(TargetView):
     last_decision: DecisionRecord | None
 
 
+class JournalView(BaseModel):
+    """The daemon's durable record, and how it is."""
+
+    path: str
+    problem: str | None = Field(description="why nothing new is changed now, in one sentence; restores go on")
+    rescued: str | None = Field(description="what the start had to do about a damaged one, in one sentence")
+    lost_decisions: int = Field(description="how many were dropped since the daemon began, for they could not wait")
+
+    @classmethod
+    def of(cls, book: Book) -> "JournalView":
+        """Show the journal."""
+        return cls(
+            path=str(book.path), problem=book.problem, rescued=book.rescued, lost_decisions=book.lost_decisions
+        )  # fmt: skip
+
+
 class TargetsView(BaseModel):
-    """All targets, and what is wrong with sockets that are none."""
+    """All targets, what is wrong with sockets that are none, and how the journal is."""
 
     targets: list[TargetView]
     problems: dict[str, str]
+    journal: JournalView
 
 
 class SamplesView(BaseModel):
@@ -138,6 +165,7 @@ class HealthView(BaseModel):
     version: str
     pid: int
     targets: int
+    journal: JournalView
 
 
 def target(loop: TargetLoop) -> TargetView:
@@ -170,7 +198,7 @@ def target_detail(loop: TargetLoop) -> TargetDetailView:
         added_options={} if detail is None else dict(detail.added_options),
         sample=loop.sample,
         options=None if snapshot is None else snapshot.options,
-        originals=None if detail is None else detail.originals,
+        originals=None if session is None else nested(session.ledger.baseline),
         lease=None if snapshot is None else snapshot.lease,
         restore=None if snapshot is None else snapshot.restore,
         last_decision=loop.decisions.last,

@@ -7,13 +7,13 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from adocd import __version__
-from adocd.api.client import NoDaemon, RestClient, RestError
-from adocd.cli import exits, show, show_lint
+from adocd.api.client import NoDaemon, RestError
+from adocd.cli import exits, override, show, show_lint
 from adocd.cli.exits import EPILOG, Exit, fail
 from adocd.cli.panic import restore_without_daemon
 from adocd.cli.parameters import parse_parameters
+from adocd.cli.target import All, Json, TargetName, daemon, place, target_id
 from adocd.targets import run_dir
-from adocd.targets.names import named
 
 app = typer.Typer(
     help="See and steer what adocd does. Panic: adocctl restore --all",
@@ -22,11 +22,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-Json = Annotated[bool, typer.Option("--json", help="Machine-readable output.")]
-TargetName = Annotated[
-    str | None,
-    typer.Argument(metavar="[TARGET]", help="Its id, path, or part of one; none where there is only one."),
-]  # fmt: skip
+app.add_typer(override.app, name="override")
 
 
 def main() -> NoReturn:
@@ -50,23 +46,24 @@ def _root(
 @app.command(epilog=EPILOG)
 def targets(as_json: Json = False) -> None:
     """List all targets."""
-    listed = _daemon().get("/v1/targets")
+    listed = daemon().get("/v1/targets")
     show.json_or(as_json, listed, show.targets)
 
 
 @app.command(epilog=EPILOG)
 def status(target: TargetName = None, as_json: Json = False) -> None:
     """Show one target: what it suffers from, what its options are, what was done last and why."""
-    daemon = _daemon()
-    detail = daemon.get(f"/v1/targets/{_id(daemon, target)}")
+    client = daemon()
+    where = f"/v1/targets/{target_id(client, target)}"
+    detail = client.get(where) | client.get(f"{where}/overrides")
     show.json_or(as_json, detail, show.status)
 
 
 @app.command(epilog=EPILOG)
 def lint(target: TargetName = None, as_json: Json = False) -> None:
     """Say what in a target's configuration makes tuning it dangerous or useless, and what to do about it."""
-    daemon = _daemon()
-    answer = daemon.get(f"/v1/targets/{_id(daemon, target)}/lint")
+    client = daemon()
+    answer = client.get(f"/v1/targets/{target_id(client, target)}/lint")
     show.json_or(as_json, answer, show_lint.findings)
     if show_lint.has_danger(answer):
         raise typer.Exit(Exit.DANGER)
@@ -75,7 +72,7 @@ def lint(target: TargetName = None, as_json: Json = False) -> None:
 @app.command(epilog=EPILOG)
 def controllers(as_json: Json = False) -> None:
     """List the control laws that a policy can name."""
-    listed = _daemon().get("/v1/controllers")["controllers"]
+    listed = daemon().get("/v1/controllers")["controllers"]
     show.json_or(as_json, listed, show.controllers)
 
 
@@ -86,14 +83,52 @@ def set_policy(
     parameter: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A parameter of the law; repeatable.")
     ] = None,
+    shape: Annotated[
+        list[str] | None,
+        typer.Option("--shape", metavar="KEY=VALUE", help="A shaping guard: step_factor, pacing_s or refractory_s."),
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Decide and log, but change nothing.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Set a target's control law: adocctl set-policy adoc --set threads_max=8."""
-    daemon = _daemon()
-    wanted = {"controller": controller, "parameters": parse_parameters(parameter or []), "dry_run": dry_run}
-    policy = daemon.put(f"/v1/targets/{_id(daemon, target)}/policy", wanted)
+    """Set a target's control law for good: adocctl set-policy adoc --set threads_max=8."""
+    client = daemon()
+    wanted = {
+        "controller": controller,
+        "parameters": parse_parameters(parameter or []),
+        "shaping": parse_parameters(shape or [], "--shape"),
+        "dry_run": dry_run,
+    }
+    policy = client.put(f"/v1/targets/{target_id(client, target)}/policy", wanted)
     show.json_or(as_json, policy, show.policy)
+
+
+@app.command(name="reset-policy", epilog=EPILOG)
+def reset_policy(target: TargetName = None, as_json: Json = False) -> None:
+    """Leave a target's control law to `adocd serve` and its configuration again."""
+    client = daemon()
+    policy = client.delete(f"/v1/targets/{target_id(client, target)}/policy")
+    show.json_or(as_json, policy, show.policy)
+
+
+@app.command(epilog=EPILOG)
+def pause(
+    target: TargetName = None,
+    everything: All = False,
+    reason: Annotated[str, typer.Option("--reason", help="Why, for who looks next.")] = "",
+    as_json: Json = False,
+) -> None:
+    """Let a law decide nothing until `resume`: what is set stays, and so do overrides."""
+    client = daemon()
+    answer = client.post(f"{place(client, target, everything)}/pause", {"reason": reason})
+    show.json_or(as_json, answer, lambda a: typer.echo(f"paused: {a['paused']}"))
+
+
+@app.command(epilog=EPILOG)
+def resume(target: TargetName = None, everything: All = False, as_json: Json = False) -> None:
+    """Let a law go on after `pause` or `restore`."""
+    client = daemon()
+    answer = client.post(f"{place(client, target, everything)}/resume")
+    show.json_or(as_json, answer, lambda a: typer.echo("resumed" if a["was_paused"] else "it was not paused"))
 
 
 @app.command(epilog=EPILOG)
@@ -103,8 +138,8 @@ def decisions(
     as_json: Json = False,
 ) -> None:
     """Show a target's last decisions: what was seen, which rule fired, what was set and what became of it."""
-    daemon = _daemon()
-    answer = daemon.get(f"/v1/targets/{_id(daemon, target)}/decisions", limit=limit)
+    client = daemon()
+    answer = client.get(f"/v1/targets/{target_id(client, target)}/decisions", limit=limit)
     show.json_or(as_json, answer["decisions"], show.decisions)
 
 
@@ -116,16 +151,16 @@ def restore(
     everything: Annotated[bool, typer.Option("--all", help="All targets.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Restore the original options now, and leave them alone until a policy is set again.
+    """Restore the original options now, and leave them alone until `resume`, or until a policy is set.
 
     Works without a daemon too: then the agents are told directly.
     """
     if everything == (target is not None):
         fail("say which target to restore, or --all", Exit.USAGE)
-    daemon = _daemon()
+    client = daemon()
     try:
-        path = "/v1/restore" if everything else f"/v1/targets/{_id(daemon, target)}/restore"
-        answer = daemon.post(path)
+        path = "/v1/restore" if everything else f"/v1/targets/{target_id(client, target)}/restore"
+        answer = client.post(path)
     except NoDaemon:
         answer = _restore_directly(None if everything else target)
     except RestError as error:
@@ -143,26 +178,3 @@ def _restore_directly(target: str | None) -> dict[str, Any]:
         what = "no database" if target is None else f"no database that {target!r} names"
         fail(f"no daemon answers, and {what} has an agent in {run_dir.run_dir()}", Exit.NO_TARGET)
     return asdict(result)
-
-
-def _daemon() -> RestClient:
-    return RestClient(run_dir.daemon_socket(run_dir.run_dir()))
-
-
-def _id(daemon: RestClient, name: str | None) -> str:
-    """Find the target that is meant, or say which there are."""
-    known = daemon.get("/v1/targets")["targets"]
-    found = known if name is None else named(name, known, lambda t: (t["id"], t["path"]))
-    # A database that was destroyed and created anew is another target under the same path: the open one is meant.
-    found = [t for t in found if t["state"] != "closed"] or found
-    if len(found) == 1:
-        return str(found[0]["id"])
-    if not known:
-        fail(
-            "there is no target: no database with an agent is open (adocd exec -- PROGRAM starts one)",
-            Exit.NO_TARGET,
-        )
-    listed = ", ".join(f"{t['id']} ({t['path']})" for t in known)
-    if not found:
-        fail(f"there is no target {name!r}; there are {listed}", Exit.NO_TARGET)
-    fail(f"say which target is meant: {listed}", Exit.USAGE)

@@ -11,8 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from adocd.api import control, server
+from adocd.daemon.book import Book
 from adocd.daemon.config import Config
-from adocd.daemon.run import make_fleet
+from adocd.daemon.journal.errors import JournalError
+from adocd.daemon.operators import Operators
+from adocd.daemon.run import CLOCKS, make_fleet, new_holder
+from adocd.daemon.state_dir import journal_path
 from adocd.model.policy import Policy
 from adocd.targets import run_dir
 from adocd.targets.agent import Agent
@@ -45,6 +49,7 @@ def run(asked: Serve) -> None:
     """Serve until SIGINT or SIGTERM, then restore what was changed. Raises CannotServe."""
     try:
         run_dir.ensure(asked.directory)
+        run_dir.check(asked.directory)
         with contextlib.ExitStack() as stack:
             web = None if asked.port is None else stack.enter_context(server.listen_loopback(asked.port))
             daemon = stack.enter_context(server.daemon_socket(run_dir.daemon_socket(asked.directory)))
@@ -64,10 +69,15 @@ async def _serve(asked: Serve, daemon_listener: socket.socket, web_listener: soc
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     for path in asked.sockets:
         await _check(path)
-    fleet = make_fleet(asked.config, asked.directory, asked.policy, dry_run=asked.dry_run, sockets=asked.sockets)
+    holder = new_holder()
+    book = await _open_book(journal_path(asked.directory), holder)
+    fleet = make_fleet(
+        asked.config, asked.directory, asked.policy, book, holder=holder, dry_run=asked.dry_run, sockets=asked.sockets
+    )
+    operators = Operators(fleet, book)
     discovery = asyncio.create_task(fleet.run(), name="discovery")
     try:
-        async with server.serving(control.make_app(fleet), daemon_listener), _web(asked, web_listener):
+        async with server.serving(control.make_app(fleet, operators), daemon_listener), _web(asked, web_listener):
             _log.info("serving at %s", run_dir.daemon_socket(asked.directory))
             await stop.wait()
             _log.info("stopping: restoring what was changed")
@@ -75,6 +85,14 @@ async def _serve(asked: Serve, daemon_listener: socket.socket, web_listener: soc
             await fleet.stop()
     finally:
         discovery.cancel()
+        await book.close()
+
+
+async def _open_book(path: Path, holder: str) -> Book:
+    try:
+        return await Book.open(path, run=holder, clocks=CLOCKS)
+    except JournalError as error:
+        raise CannotServe(str(error)) from None
 
 
 async def _check(path: Path) -> None:

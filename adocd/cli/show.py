@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 MIB = 1 << 20
-_console = Console(highlight=False, soft_wrap=True)
+console = Console(highlight=False, soft_wrap=True)
 
 
 def json_or(as_json: bool, content: Any, for_a_person: Callable[[Any], None]) -> None:
@@ -24,10 +24,10 @@ def json_or(as_json: bool, content: Any, for_a_person: Callable[[Any], None]) ->
 def targets(listed: dict[str, Any]) -> None:
     """Show the list of targets and the sockets that are none."""
     if listed["targets"]:
-        table = _table("target", "path", "program", "state", "policy", "writes/s", "writes are", "decisions")
+        rows = table("target", "path", "program", "state", "policy", "writes/s", "writes are", "decisions")
         for t in listed["targets"]:
             process = t["process"]
-            table.add_row(
+            rows.add_row(
                 t["id"],
                 t["path"],
                 f"{process['program']} ({process['pid']})" if process else "-",
@@ -37,11 +37,21 @@ def targets(listed: dict[str, Any]) -> None:
                 t["condition"] or "-",
                 str(t["decisions"]),
             )
-        _console.print(table)
+        console.print(rows)
     else:
-        _console.print("No target: no database with an agent is open. Start a program by: adocd exec -- PROGRAM")
+        console.print("No target: no database with an agent is open. Start a program by: adocd exec -- PROGRAM")
     for socket, problem in listed["problems"].items():
-        _console.print(f"{socket}: {problem}")
+        console.print(f"{socket}: {problem}")
+    _journal(listed["journal"])
+
+
+def _journal(journal: dict[str, Any]) -> None:
+    if journal["rescued"]:
+        console.print(f"When the daemon started, {journal['rescued']}.")
+    if journal["problem"]:
+        console.print(f"Nothing new is changed, and restores go on: {journal['problem']}.")
+    if journal["lost_decisions"]:
+        console.print(f"{journal['lost_decisions']} decisions never came into the journal {journal['path']}.")
 
 
 def status(t: dict[str, Any]) -> None:
@@ -53,6 +63,8 @@ def status(t: dict[str, Any]) -> None:
         facts.add_row("process", f"{process['program']} {process['pid']}, RocksDB {process['rocksdb_version']}")
     facts.add_row("state", t["state"])
     facts.add_row("policy", _policy(t))
+    if t["paused"]:
+        facts.add_row("paused", t["paused"])
     facts.add_row("last cycle", t["sentence"])
     if t["lease"]:
         facts.add_row("lease", f"{t['lease']['holder']}, expires in {t['lease']['expires_in_s']:.1f} s")
@@ -62,11 +74,15 @@ def status(t: dict[str, Any]) -> None:
         _sample_facts(facts, sample)
     if t["unseen_column_families"]:
         facts.add_row("left alone", ", ".join(t["unseen_column_families"]) + ": the program gave the agent no handle")
+    for override in t["overrides"]:
+        family = f" ({override['column_family']})" if override["column_family"] else ""
+        effect = override["ineffective"] or "in force"
+        facts.add_row("override", f"{override['option']}{family} = {override['value']}, by {override['who']}: {effect}")
     for scope, name, now, original in _changed(t):
         facts.add_row(f"changed in {scope}", f"{name} = {now} (originally {original})")
-    _console.print(facts)
+    console.print(facts)
     if t["last_decision"]:
-        _console.print()
+        console.print()
         decisions([t["last_decision"]])
 
 
@@ -100,39 +116,39 @@ def _jobs(sample: dict[str, Any]) -> str:
 def decisions(records: list[dict[str, Any]]) -> None:
     """Show decisions, oldest first."""
     if not records:
-        _console.print("No decision was taken yet.")
+        console.print("No decision was taken yet.")
         return
-    table = _table("#", "time", "rule", "set", "because", "outcome")
+    rows = table("#", "time", "rule", "set", "because", "outcome")
     for record in records:
         notes = [record["outcome"], *record["guards"], *([record["detail"]] if record["detail"] else [])]
-        table.add_row(
+        rows.add_row(
             str(record["sequence"]),
             f"{datetime.fromtimestamp(record['unix_s']).astimezone():%H:%M:%S}",
             record["rule"],
-            "\n".join(_setting(s) for s in record["settings"]) or "-",
+            "\n".join(_setting(s) for s in record["settings"]) or "\n".join(map(_change, record["changes"])) or "-",
             record["signal"],
             "\n".join(notes),
         )
-    _console.print(table)
+    console.print(rows)
 
 
 def controllers(laws: list[dict[str, Any]]) -> None:
     """Show the control laws and their parameters."""
-    table = _table("law", "what it does", "source", "turns", "parameters")
+    rows = table("law", "what it does", "source", "turns", "parameters")
     for law in laws:
-        table.add_row(
+        rows.add_row(
             f"{law['name']} (default)" if law["default"] else law["name"],
             law["summary"],
             law["source"],
             ", ".join(law["knobs"]) or "nothing",
             "\n".join(f"{name}={value}" for name, value in law["parameters"].items()) or "-",
         )
-    _console.print(table)
+    console.print(rows)
 
 
 def policy(content: dict[str, Any]) -> None:
     """Show a policy that was set."""
-    _console.print(f"The policy is now {_policy({'policy': content, 'paused': None})}")
+    console.print(f"The policy is now {_policy({'policy': content, 'paused': None})}")
 
 
 def restored(answer: dict[str, Any]) -> None:
@@ -144,11 +160,11 @@ def restored(answer: dict[str, Any]) -> None:
         }.get(restore["state"], f"restoring, {restore['steps_left']} steps left")
         waiting = f", waiting for {restore['waiting_for']}" if restore["waiting_for"] else ""
         errors = "".join(f"; FAILED: {error}" for error in restore["errors"])
-        _console.print(f"{target}: {words}{waiting}{errors}")
+        console.print(f"{target}: {words}{waiting}{errors}")
     for target, reason in answer["failed"].items():
-        _console.print(f"{target}: FAILED: {reason}")
+        console.print(f"{target}: FAILED: {reason}")
     if not answer["restored"] and not answer["failed"]:
-        _console.print("No database is open, so there is nothing to restore.")
+        console.print("No database is open, so there is nothing to restore.")
 
 
 def _changed(t: dict[str, Any]) -> list[tuple[str, str, str, str]]:
@@ -172,8 +188,14 @@ def _policy(t: dict[str, Any]) -> str:
     if chosen["dry_run"]:
         words.append("(dry run)")
     if t["paused"]:
-        words.append(f"(paused: {t['paused']})")
+        words.append("(paused)")
     return " ".join(words)
+
+
+def _change(change: dict[str, Any]) -> str:
+    name = change["option"]["name"]
+    family = f" ({name})" if name else ""
+    return f"{change['option']['option']}{family} {change['before']} -> {change['value']}"
 
 
 def _setting(setting: dict[str, Any]) -> str:
@@ -194,7 +216,8 @@ def _percent(value: float | None) -> str:
     return "-" if value is None else f"{value:.0%}"
 
 
-def _table(*columns: str) -> Table:
+def table(*columns: str) -> Table:
+    """Make a table for a terminal."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for column in columns:
         table.add_column(column, overflow="fold")

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from adocd.controllers import registry
-from adocd.model.policy import Policy
+from adocd.model.policy import Policy, Shaping
 
 ParameterValue = bool | int | float | str
 
@@ -21,16 +21,35 @@ class _Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+class ShapingConfig(_Section):
+    """How fast a law may move its knobs; 0 is off, as the published laws have it."""
+
+    step_factor: Annotated[
+        float, Field(ge=0, le=1024, description="a knob becomes at most so many times as large or small at once")
+    ] = 0.0
+    pacing_s: Annotated[float, Field(ge=0, le=3600, description="least time between two decisions")] = 0.0
+    refractory_s: Annotated[float, Field(ge=0, le=3600, description="least time before a knob turns round")] = 0.0
+
+    @field_validator("step_factor")
+    @classmethod
+    def _leaves_room(cls, factor: float) -> float:
+        if 0 < factor <= 1:
+            raise ValueError("step_factor must be more than 1, such as 2, or 0 for no limit")
+        return factor
+
+
 class PolicyConfig(_Section):
     """What to do with a database: `[policy]` for all, `[[targets]]` for some."""
 
     controller: str = Field(default=registry.DEFAULT, description="the control law; `adocctl controllers` lists them")
     parameters: dict[str, ParameterValue] = Field(default_factory=dict, description="the law's own parameters")
     dry_run: bool = Field(default=False, description="decide and log, but change nothing")
+    shaping: ShapingConfig = ShapingConfig()
 
     def policy(self) -> Policy:
         """Make the policy; raises registry.PolicyError for a law or parameter that does not exist."""
-        policy = Policy(self.controller, self.parameters, self.dry_run)
+        shaping = Shaping(**self.shaping.model_dump())
+        policy = Policy(self.controller, self.parameters, self.dry_run, shaping)
         registry.create(policy)
         return policy
 
@@ -72,10 +91,21 @@ class DaemonConfig(_Section):
         return self
 
 
+class SafetyConfig(_Section):
+    """How long, how deep and how large automatic compaction may stay off, whatever law or operator want."""
+
+    compaction_off_s: Annotated[float, Field(ge=1, le=86400, description="so long in one go")] = 600.0
+    compaction_off_l0_files: Annotated[int, Field(ge=1, le=100_000, description="so many files in level 0")] = 200
+    compaction_off_pending_bytes: Annotated[int, Field(ge=1, description="so much that waits for compaction")] = (
+        64 << 30
+    )
+
+
 class Config(_Section):
     """The whole file."""
 
     daemon: DaemonConfig = DaemonConfig()
+    safety: SafetyConfig = SafetyConfig()
     policy: PolicyConfig = PolicyConfig()
     targets: tuple[TargetConfig, ...] = ()
 
@@ -128,6 +158,7 @@ def _sentence(error: ValidationError) -> str:
 def _keys_beside(location: tuple[int | str, ...]) -> str:
     sections: dict[str, type[BaseModel]] = {
         "daemon": DaemonConfig,
+        "safety": SafetyConfig,
         "policy": PolicyConfig,
         "targets": TargetConfig,
     }

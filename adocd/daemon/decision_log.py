@@ -1,12 +1,13 @@
-"""A target's decisions: kept for the operator, and written to the daemon's log."""
+"""A target's decisions: kept for the operator, and written to the daemon's log and journal."""
 
 import logging
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from adocd.daemon.actuator import Result
-from adocd.daemon.records import DecisionRecord, Outcome
+from adocd.daemon.change.actuator import Result
+from adocd.daemon.change.ledger import Deviation
+from adocd.daemon.records import DecisionRecord, OptionChange, Outcome
 from adocd.model.decision import Decision, Setting
 from adocd.model.knob import MIB, Knob
 
@@ -16,11 +17,20 @@ _AS_INTENDED = ("applied", "unchanged", "dry-run")
 
 
 class DecisionLog:
-    """The last decisions of one target, oldest first, each replaced by its outcome when that is known."""
+    """The last decisions of one target, oldest first, each replaced by its outcome when that is known.
 
-    def __init__(self, path: str, wall_clock: Callable[[], float]) -> None:
+    `tell` gets each record and each new version of it.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        wall_clock: Callable[[], float],
+        tell: Callable[[DecisionRecord], None] = lambda record: None,  # noqa: ARG005
+    ) -> None:
         self._path = path
         self._wall_clock = wall_clock
+        self._tell = tell
         self._records: deque[DecisionRecord] = deque(maxlen=_KEPT)
         self.count = 0
 
@@ -33,7 +43,13 @@ class DecisionLog:
         return self._records[-1] if self._records else None
 
     def add(
-        self, controller: str, decision: Decision, monotonic_s: float, notes: tuple[str, ...], outcome: Outcome
+        self,
+        controller: str,
+        decision: Decision,
+        monotonic_s: float,
+        notes: tuple[str, ...],
+        outcome: Outcome,
+        changes: tuple[OptionChange, ...] = (),
     ) -> DecisionRecord:
         """Keep a decision; `in-flight` until `finish` is told its result."""
         self.count += 1
@@ -48,26 +64,47 @@ class DecisionLog:
             reason=decision.reason,
             guards=notes,
             outcome=outcome,
+            changes=changes,
         )
         self._records.append(record)
+        self._tell(record)
         if outcome != "in-flight":
-            self._tell(record)
+            self._log(record)
         return record
 
     def finish(self, record: DecisionRecord, result: Result) -> None:
         """Replace a record in flight by what became of it."""
-        finished = replace(record, outcome=result.outcome, elapsed_s=result.elapsed_s, detail=result.detail)
+        self._replace(replace(record, outcome=result.outcome, elapsed_s=result.elapsed_s, detail=result.detail))
+
+    def deviated(self, deviation: Deviation) -> None:
+        """Say of the decision that last set an option what became of it since."""
+        for record in reversed(self._records):
+            if any(change.option == deviation.option for change in record.changes):
+                self._replace(replace(record, outcome=deviation.outcome, detail=str(deviation)))
+                return
+
+    def _replace(self, record: DecisionRecord) -> None:
         for index, kept in enumerate(self._records):
             if kept.sequence == record.sequence:
-                self._records[index] = finished
+                self._records[index] = record
                 break
-        self._tell(finished)
+        self._tell(record)
+        self._log(record)
 
-    def _tell(self, record: DecisionRecord) -> None:
+    def _log(self, record: DecisionRecord) -> None:
         level = logging.INFO if record.outcome in _AS_INTENDED else logging.WARNING
         notes = "".join(f"; {note}" for note in (*record.guards, record.detail) if note)
-        words = settings_in_words(record.settings)
-        _log.log(level, "%s: %s: %s: %s: %s%s", self._path, record.rule, record.signal, words, record.outcome, notes)
+        words = settings_in_words(record.settings) if record.settings else ", ".join(map(str, record.changes))
+        _log.log(
+            level,
+            "%s: %s: %s: %s: %s%s",
+            self._path,
+            record.rule,
+            record.signal,
+            words or "no knob",
+            record.outcome,
+            notes,
+        )
 
 
 def settings_in_words(settings: tuple[Setting, ...]) -> str:

@@ -4,15 +4,20 @@ import asyncio
 import contextlib
 import functools
 import logging
+import os
 import platform
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
-from adocd.daemon import guards
+from adocd.daemon.book import Book
+from adocd.daemon.change import safety
 from adocd.daemon.config import Config
+from adocd.daemon.journal.errors import PolicyNotUnderstood
+from adocd.daemon.journal.records import Pause
 from adocd.daemon.target_loop import LoopSettings, TargetLoop
 from adocd.model.policy import Policy
-from adocd.model.snapshot import Restore
-from adocd.probes.memory_limit import cgroup_limit_bytes
+from adocd.probes.memory_limit import available_bytes, cgroup_limit_bytes, memory_limit_bytes
 from adocd.targets.agent import Agent
 from adocd.targets.errors import Dead, TargetError, Unreachable
 from adocd.targets.run_dir import agent_sockets
@@ -32,6 +37,7 @@ class Fleet:
         config: Config,
         settings: LoopSettings,
         run_dir: Path,
+        book: Book,
         *,
         policy: Policy | None = None,
         dry_run: bool = False,
@@ -41,7 +47,8 @@ class Fleet:
         """Follow all agents in the run directory, or only those at `sockets`.
 
         `policy` replaces the configuration's choice for every target, `dry_run` makes every choice a dry run: what
-        `serve` says. `memory_budget_bytes` is for the memtables of all targets together.
+        `serve` says. What the book says of a target's policy beats both. `memory_budget_bytes` is for the memtables of
+        all targets together.
         """
         self.loops: dict[str, TargetLoop] = {}
         #: What is wrong with a socket, by its path, in one sentence.
@@ -52,9 +59,8 @@ class Fleet:
         self._policy = policy
         self._dry_run = dry_run
         self._sockets = sockets
+        self._book = book
         self._memory_budget_bytes = memory_budget_bytes
-        #: Why databases that open from now on are left alone; None when they are not.
-        self._paused: str | None = None
         self._agents: dict[Path, Agent] = {}
         self._looks: dict[Path, asyncio.Task[None]] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
@@ -64,9 +70,16 @@ class Fleet:
         """The name under which this daemon holds leases."""
         return self._settings.holder
 
+    @property
+    def wall_clock(self) -> Callable[[], float]:
+        """Seconds since the epoch."""
+        return self._settings.wall_clock
+
     async def run(self) -> None:
         """Look for agents and databases until cancelled."""
         while True:
+            for override in self._book.expire():
+                _log.info("the override of %s, which %s set, has expired", override.option, override.who)
             try:
                 await self.discover()
             except Exception:
@@ -85,24 +98,20 @@ class Fleet:
             await self._drop(socket)
         self._forget_closed()
 
-    async def restore_all(self, why: str) -> tuple[dict[str, Restore], dict[str, str]]:
-        """Restore every target, and leave alone what opens later, until a policy is set.
-
-        Returns how far each restore is by target id, and why others could not be asked for by id or socket.
-        """
-        self._paused = why
-        restored: dict[str, Restore] = {}
-        failed = dict(self.problems)
-
-        async def restore(loop: TargetLoop) -> None:
-            try:
-                restored[loop.id] = await loop.restore(why)
-            except TargetError as error:
-                if loop.state != "closed":
-                    failed[loop.id] = str(error)
-
-        await asyncio.gather(*(restore(loop) for loop in self.loops.values()))
-        return restored, failed
+    def policy_for(self, target_id: str, path: str) -> Policy:
+        """Choose a target's policy: what an operator has set beats what `serve` says, and that the configuration."""
+        try:
+            policy = self._book.policy_of(target_id)
+        except PolicyNotUnderstood as error:
+            _log.error("%s: %s; nothing is changed until then", path, error)
+            pause = Pause(target_id, path, "paused", str(error), "adocd", self._settings.wall_clock())
+            self._book.pause(pause)
+            policy = None
+        if policy is not None:
+            _log.info("%s: the policy is %s, as an operator has set it", path, policy.controller)
+        else:
+            policy = self._config.policy_for(path) if self._policy is None else self._policy
+        return replace(policy, dry_run=True) if self._dry_run else policy
 
     async def stop(self) -> None:
         """Stop every loop, restoring what it changed."""
@@ -142,16 +151,18 @@ class Fleet:
     def _loop(self, target_id: str, path: str) -> TargetLoop:
         loop = self.loops.get(target_id)
         if loop is None:
-            policy = self._config.policy_for(path) if self._policy is None else self._policy
-            if self._dry_run:
-                policy = Policy(policy.controller, policy.parameters, dry_run=True)
-            budget = guards.memory_budget(
-                self._memory_budget_bytes,
-                functools.partial(self._memtables_beside, target_id),
-                functools.partial(self._process_limit_bytes, target_id),
+            guards = (
+                safety.bounds,
+                safety.order,
+                safety.memory_budget(
+                    self._memory_budget_bytes,
+                    functools.partial(self._memtables_beside, target_id),
+                    functools.partial(self._process_limit_bytes, target_id),
+                ),
+                safety.memory_shortage(functools.partial(self._memory_now, target_id)),
             )
-            loop = TargetLoop(target_id, path, policy, self._settings, (guards.bounds, budget))
-            loop.paused = self._paused
+            policy = self.policy_for(target_id, path)
+            loop = TargetLoop(target_id, path, policy, self._settings, guards, self._book)
             self.loops[target_id] = loop
             self._tasks[target_id] = asyncio.create_task(loop.run(), name=f"target {target_id}")
         return loop
@@ -161,9 +172,18 @@ class Fleet:
         return self._memory_budget_bytes, self._memtables_beside(target_id)
 
     def _memtables_beside(self, target_id: str) -> int:
-        """Sum the worst case of all other targets' memtables, in bytes."""
-        others = (loop.sample for loop in self.loops.values() if loop.id != target_id)
-        return sum(guards.worst_case_bytes(sample) for sample in others if sample is not None)
+        """Sum the worst case of all other targets' memtables, in bytes; growth on its way counts."""
+        return sum(
+            safety.worst_case_bytes(loop.sample, None if loop.session is None else loop.session.steering.wanted)
+            for loop in self.loops.values()
+            if loop.id != target_id and loop.sample is not None
+        )
+
+    def _memory_now(self, target_id: str) -> safety.Memory:
+        """Read what is free for a target's process."""
+        info = self.loops[target_id].info
+        pid = info.pid if info is not None and info.host == platform.node() else os.getpid()
+        return safety.Memory(available_bytes(pid), memory_limit_bytes(pid))
 
     def _process_limit_bytes(self, target_id: str) -> int | None:
         return self.loops[target_id].memory_limit_bytes

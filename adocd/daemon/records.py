@@ -4,10 +4,32 @@ from dataclasses import dataclass
 from typing import Literal
 
 from adocd.model.decision import Setting
+from adocd.model.values import OptionName
 
 Outcome = Literal[
-    "in-flight", "applied", "applied-unpersisted", "unchanged", "rejected", "refused", "failed", "dry-run"
+    "in-flight",
+    "applied",
+    "applied-unpersisted",
+    "unchanged",
+    "rejected",
+    "reverted-by-engine",
+    "changed-by-someone-else",
+    "refused",
+    "failed",
+    "dry-run",
 ]
+
+
+@dataclass(frozen=True, slots=True)
+class OptionChange:
+    """One option as it was, and as it was to become."""
+
+    option: OptionName
+    before: str
+    value: str
+
+    def __str__(self) -> str:
+        return f"{self.option} {self.before} -> {self.value}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,8 +38,11 @@ class DecisionRecord:
 
     `outcome`: in-flight while RocksDB works on it; applied; applied-unpersisted when RocksDB reported an error but
     the new values read back (it could not write its OPTIONS file); unchanged when all values were there already;
-    rejected when RocksDB refused and the old values read back; refused when the guards left nothing; failed when
-    the target could not be reached; dry-run when nothing was sent on purpose. `detail` says more in words.
+    rejected when RocksDB refused and the old values read back; reverted-by-engine when the values were there, and later
+    the ones from before; changed-by-someone-else when they were there, and later other ones; refused when the guards
+    left nothing, or the journal could not be written; failed when the target could not be reached; dry-run when nothing
+    was sent on purpose. `detail` says more in words. `controller` is the law at the time, also where an operator or a
+    guard decided; `rule` tells who did.
     """
 
     sequence: int
@@ -32,3 +57,4 @@ class DecisionRecord:
     outcome: Outcome
     elapsed_s: float | None = None
     detail: str | None = None
+    changes: tuple[OptionChange, ...] = ()

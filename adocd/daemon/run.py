@@ -8,9 +8,11 @@ from pathlib import Path
 
 import psutil
 
+from adocd.daemon.book import Book, Clocks
+from adocd.daemon.change.compaction import CompactionLimits
+from adocd.daemon.change.safety import MEMORY_SHARE
 from adocd.daemon.config import Config
 from adocd.daemon.fleet import Fleet
-from adocd.daemon.guards import MEMORY_SHARE
 from adocd.daemon.target_loop import LoopSettings
 from adocd.model.policy import Policy
 from adocd.probes.memory_limit import memory_limit_bytes
@@ -19,25 +21,46 @@ from adocd.probes.memory_limit import memory_limit_bytes
 _SAMPLES_MAX = 10_000
 
 
+CLOCKS = Clocks(monotonic=time.monotonic, wall=time.time)
+
+
+def new_holder() -> str:
+    """Name this process among all that ever hold a lease.
+
+    Unique, containers with equal names and pids included: a restarted daemon is another holder, and waits for the lease
+    of the one before.
+    """
+    return f"adocd@{platform.node()}:{os.getpid()}-{secrets.token_hex(2)}"
+
+
 def make_fleet(
-    config: Config, run_dir: Path, policy: Policy | None, *, dry_run: bool, sockets: tuple[Path, ...] = ()
+    config: Config,
+    run_dir: Path,
+    policy: Policy | None,
+    book: Book,
+    *,
+    holder: str,
+    dry_run: bool,
+    sockets: tuple[Path, ...] = (),
 ) -> Fleet:
     """Make the fleet of this process; see Fleet for the parameters."""
-    daemon = config.daemon
+    daemon, safety = config.daemon, config.safety
     settings = LoopSettings(
-        # Unique per process, containers with equal names and pids included: a restarted daemon is another holder,
-        # and waits for the lease of the one before.
-        holder=f"adocd@{platform.node()}:{os.getpid()}-{secrets.token_hex(2)}",
+        holder=holder,
         tick_s=daemon.tick_s,
         lease_ttl_s=daemon.lease_ttl_s,
         history=min(_SAMPLES_MAX, max(10, round(daemon.history_s / daemon.tick_s))),
-        clock=time.monotonic,
-        wall_clock=time.time,
+        compaction=CompactionLimits(
+            safety.compaction_off_s, safety.compaction_off_l0_files, safety.compaction_off_pending_bytes
+        ),
+        clock=CLOCKS.monotonic,
+        wall_clock=CLOCKS.wall,
     )
     return Fleet(
         config,
         settings,
         run_dir,
+        book,
         policy=policy,
         dry_run=dry_run,
         sockets=sockets,

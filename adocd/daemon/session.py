@@ -1,72 +1,78 @@
 """One open of a database under control: what is forgotten when it closes."""
 
-from adocd.controllers import registry
-from adocd.controllers.base import Controller
-from adocd.daemon.actuator import Actuator
-from adocd.daemon.planner import Touched, differing_from
+from adocd.daemon.change.actuator import Actuator
+from adocd.daemon.change.compaction import CompactionLimits
+from adocd.daemon.change.ledger import Ledger
+from adocd.daemon.change.safety import Guard
+from adocd.daemon.change.unsettled import Unsettled
+from adocd.daemon.law import Law
+from adocd.daemon.steering import Steering
 from adocd.model.policy import Policy
-from adocd.model.sample import Sample
-from adocd.model.snapshot import Lease, OptionValues, Restore, Snapshot
-from adocd.model.threads import threads_by
+from adocd.model.snapshot import Lease, Restore, Snapshot
+from adocd.model.values import flat
 from adocd.probes.statistics import StatisticsProbe
 from adocd.targets.base import DatabaseDetail, Target
 from adocd.targets.errors import Closed, Refused
 
-#: A law is called when this share of its period has passed, so that a tick's jitter does not skip one.
-_PERIOD_TOLERANCE = 0.9
-
 
 class Session:
-    """State of one session: originals, probes, law, lease and the change in flight."""
+    """State of one session: probes, law, what is ours, lease and the change in flight."""
 
-    def __init__(self, target: Target, detail: DatabaseDetail, policy: Policy, actuator: Actuator) -> None:
+    def __init__(
+        self,
+        target: Target,
+        detail: DatabaseDetail,
+        policy: Policy,
+        actuator: Actuator,
+        guards: tuple[Guard, ...],
+        limits: CompactionLimits,
+        *,
+        repeats: bool = False,
+    ) -> None:
+        """Begin; raises registry.PolicyError when the policy makes no sense.
+
+        `repeats` says whether changes have to be looked after (adocd.daemon.change.unsettled).
+        """
         self.target = target
         self.detail = detail
         self.probe = StatisticsProbe(detail.capabilities)
         self.actuator = actuator
-        self.touched = Touched()
+        self.law = Law(policy, detail.capabilities)
+        self.ledger = Ledger(flat(detail.originals))
+        self.steering = Steering(self.ledger, guards, limits)
+        self.unsettled = Unsettled() if repeats else None
         self.lease: Lease | None = None
+        #: Whether the agent has a plan of this lease's, which leads back from all that is ours.
+        self.has_way_back = False
         self.last_event: int | None = None
         self._lease_lost = False
-        self.take_policy(policy)
-
-    @property
-    def originals(self) -> OptionValues:
-        """The values the options had when this session opened the database."""
-        return self.detail.originals
 
     def take_policy(self, policy: Policy) -> None:
-        """Begin with a fresh law; raises registry.PolicyError when the policy makes no sense."""
-        self.controller: Controller = registry.create(policy)
-        self._window = StatisticsProbe(self.detail.capabilities)
-        self._window_began_s: float | None = None
+        """Begin with a fresh law; raises registry.PolicyError when the policy makes no sense.
 
-    def window(self, snapshot: Snapshot) -> Sample | None:
-        """Measure the law's window: a sample since the law was last called, once its period has passed.
-
-        The loop may tick faster than the law's period; the law must still see all of its window.
+        Another law begins from the originals, the same with other parameters from where it is.
         """
-        began_s = self._window_began_s
-        if began_s is not None and snapshot.monotonic_s - began_s < self.controller.period_s * _PERIOD_TOLERANCE:
-            return None
-        self._window_began_s = snapshot.monotonic_s
-        return self._window.sample(snapshot)
+        law = Law(policy, self.detail.capabilities)
+        if law.controller.name != self.law.controller.name:
+            self.steering.forget_wishes()
+        self.law = law
+
+    def take_detail(self, detail: DatabaseDetail) -> None:
+        """Go on with column families that came, and without those that went."""
+        self.detail = detail
+        self.ledger.reopened_with(flat(detail.originals))
 
     async def hold_lease(self, holder: str, ttl_s: float, snapshot: Snapshot) -> str | None:
         """Acquire the lease unless it is ours; the sentence says why that was refused, None when it is ours.
 
-        What a lease before ours left changed is taken over, so that our restore plan leads back from it too; so
-        nothing is acquired while a change of that lease is still in flight.
+        Nothing is acquired while a change of an earlier lease is in flight: nobody could say what it leaves behind.
         """
         if self.lease is not None:
             return None
         if snapshot.change_in_flight:
             return "a change made under an earlier lease is still in flight"
-        refused = await self._hold(holder, ttl_s, None)
-        if refused is None:
-            by = threads_by(snapshot.options, self.detail.capabilities)
-            self.touched = differing_from(self.originals, snapshot.options, by)
-        return refused
+        self.has_way_back = False
+        return await self._hold(holder, ttl_s, None)
 
     async def renew_lease(self, holder: str, ttl_s: float) -> None:
         """Renew the lease where one is held, or learn that it is lost.
@@ -83,7 +89,9 @@ class Session:
         except Closed:
             raise
         except Refused as error:
-            self.lease, self._lease_lost = None, error.code == "lease_lost"
+            if self.lease is not None:
+                self.let_go()
+            self._lease_lost = error.code == "lease_lost"
             return str(error)
         return None
 
@@ -92,7 +100,7 @@ class Session:
         if self.lease is None:
             return None
         restore = await self.target.release_lease(self.lease.holder, self.lease.epoch)
-        self.lease, self.touched = None, Touched()
+        self.let_go()
         return restore
 
     def notice_revoked(self, snapshot: Snapshot) -> bool:
@@ -100,7 +108,7 @@ class Session:
         ours, self._lease_lost = self.lease is not None or self._lease_lost, False
         if not ours or all(event.kind != "lease_revoked" for event in snapshot.events):
             return False
-        self.lease, self.touched = None, Touched()
+        self.let_go()
         return True
 
     def knows(self, snapshot: Snapshot) -> bool:
@@ -108,3 +116,9 @@ class Session:
         return self.detail.session == snapshot.session and set(self.detail.column_families) == set(
             snapshot.column_families
         )
+
+    def let_go(self) -> None:
+        """Forget the lease and what was done under it: the agent leads it back."""
+        self.lease, self.has_way_back = None, False
+        self.steering.forget_wishes()
+        self.ledger.released()

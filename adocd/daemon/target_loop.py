@@ -1,4 +1,4 @@
-"""One target's loop: sample, law, guards, actuator, lease."""
+"""One target's loop: through its sessions, and cycle by cycle: lease, sample, control."""
 
 import asyncio
 import logging
@@ -9,13 +9,16 @@ from typing import Literal
 
 from adocd.controllers import registry
 from adocd.controllers.base import Controller
-from adocd.daemon import guards, planner
-from adocd.daemon.actuator import Actuator
-from adocd.daemon.decision_log import DecisionLog, settings_in_words
-from adocd.daemon.reach import out_of_reach
-from adocd.daemon.records import DecisionRecord
+from adocd.daemon.book import Book
+from adocd.daemon.change.actuator import Actuator
+from adocd.daemon.change.compaction import CompactionLimits
+from adocd.daemon.change.reach import out_of_reach
+from adocd.daemon.change.safety import Guard
+from adocd.daemon.change.unsettled import is_needed
+from adocd.daemon.control import Control, View
+from adocd.daemon.decision_log import DecisionLog
+from adocd.daemon.journal.records import Pause
 from adocd.daemon.session import Session
-from adocd.model.decision import Decision
 from adocd.model.policy import Policy
 from adocd.model.sample import Sample
 from adocd.model.snapshot import OptionValues, Restore, Snapshot
@@ -27,13 +30,7 @@ State = Literal["attached", "silent", "closed"]
 _log = logging.getLogger(__name__)
 #: How long a clean stop waits for a change in flight, and then for the agent's restore, each.
 _STOP_PATIENCE_S = 5.0
-
-_BRAKE_RELEASE = Decision(
-    settings=(),
-    signal="the write delay is over",
-    rule="actuator.delayed_write_rate",
-    reason="a change made during the delay carried the rate then in force",
-)
+_REVOKED = "an operator revoked the lease and restored the originals; resume or set a policy to go on"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +42,7 @@ class LoopSettings:
     lease_ttl_s: float
     #: How many samples are kept.
     history: int
+    compaction: CompactionLimits
     clock: Callable[[], float]
     wall_clock: Callable[[], float]
 
@@ -57,7 +55,13 @@ class TargetLoop:
     """
 
     def __init__(
-        self, target_id: str, path: str, policy: Policy, settings: LoopSettings, safety: tuple[guards.Guard, ...]
+        self,
+        target_id: str,
+        path: str,
+        policy: Policy,
+        settings: LoopSettings,
+        safety: tuple[Guard, ...],
+        book: Book,
     ) -> None:
         registry.create(policy)
         self.id = target_id
@@ -65,8 +69,6 @@ class TargetLoop:
         self.policy = policy
         self.state: State = "closed"
         self.sentence = "not sampled yet"
-        #: Why nothing is changed until a policy is set; None when it may be.
-        self.paused: str | None = None
         self.info: Info | None = None
         #: What its cgroup allows the database's process of memory, in bytes; None without a limit.
         self.memory_limit_bytes: int | None = None
@@ -75,10 +77,22 @@ class TargetLoop:
         #: The last sample; `samples` keeps the ones before without options and events, for those are large.
         self.sample: Sample | None = None
         self.samples: deque[Sample] = deque(maxlen=settings.history)
-        self.decisions = DecisionLog(path, settings.wall_clock)
+        self.decisions = DecisionLog(
+            path, settings.wall_clock, lambda record: book.decided(target_id, record, path=path)
+        )
         self.closed_since_s = settings.clock()
         self._settings = settings
         self._safety = safety
+        self._book = book
+        self.control = Control(
+            target_id,
+            path,
+            book,
+            self.decisions,
+            holder=settings.holder,
+            lease_ttl_s=settings.lease_ttl_s,
+            clock=settings.clock,
+        )
         self._target: Target | None = None
         self._silent_since_s: float | None = None
         self._attached = asyncio.Event()
@@ -105,17 +119,22 @@ class TargetLoop:
         async with self._turn:
             self._take_policy(policy)
 
-    async def restore(self, why: str) -> Restore:
-        """Let the agent restore the originals, whoever holds the lease, and change nothing until a policy is set.
+    @property
+    def paused(self) -> str | None:
+        """Why the law decides nothing, in one sentence; None when it may."""
+        pause = self._book.pause_of(self.id)
+        return None if pause is None else pause.reason
+
+    async def revoke(self) -> Restore:
+        """Let the agent restore the originals, whoever holds the lease; who calls it has said `restored` in the book.
 
         Returns how far the restore is. Raises TargetError, also when the database is closed.
         """
-        self.paused = why
         async with self._turn:
             if self._target is None:
                 raise Unreachable(f"{self.path} is closed: there is nothing to restore")
             if self.session is not None:
-                self.session.lease = None
+                self.session.let_go()
             return await self._target.revoke_lease()
 
     async def stop(self) -> None:
@@ -124,8 +143,9 @@ class TargetLoop:
         async with self._turn:
             if self.session is not None:
                 await self.session.actuator.settle(_STOP_PATIENCE_S)
-                if await self._release_quietly(self.session) is not None:
-                    await self._see_restored(self.session.target)
+                released = await self.control.release_quietly(self.session)
+                if released is not None and await self._is_restored(self.session.target):
+                    self._book.forget(self.id, list(self._book.left(self.id)))
             if self._target is not None:
                 await self._let_go(self._target)
 
@@ -174,90 +194,26 @@ class TargetLoop:
             self.session.take_policy(policy)
         else:
             registry.create(policy)
-        self.policy, self.paused = policy, None
+        self.policy = policy
 
     async def _cycle(self, target: Target) -> str:
         if self.session is not None:
             await self.session.renew_lease(self._settings.holder, self._settings.lease_ttl_s)
+        asked_s = self._settings.clock()
         snapshot = await target.snapshot(None if self.session is None else self.session.last_event)
         self.state, self._silent_since_s = "attached", None
         session = await self._session_of(target, snapshot)
         session.last_event = snapshot.last_event
         self.snapshot = snapshot
         if session.notice_revoked(snapshot):
-            self.paused = "an operator revoked the lease and restored the originals; set a policy to go on"
-            _log.warning("%s: %s", self.path, self.paused)
+            self._book.pause(Pause(self.id, self.path, "restored", _REVOKED, "agent", self._settings.wall_clock()))
+            _log.warning("%s: %s", self.path, _REVOKED)
         sample = session.probe.sample(snapshot)
         if sample is None:
             return "measuring"
         self.sample = sample
         self.samples.append(replace(sample, options=OptionValues(), events=()))
-        if self.paused is not None:
-            return f"paused: {self.paused}"
-        return await self._control(session, sample, snapshot)
-
-    async def _control(self, session: Session, sample: Sample, snapshot: Snapshot) -> str:
-        controller = session.controller
-        unreachable = out_of_reach(controller, sample, session.detail.capabilities)
-        if not controller.knobs or self.policy.dry_run or unreachable is not None:
-            await self._release_quietly(session)
-            if unreachable is not None:
-                return f"{controller.name} cannot work here: {unreachable}"
-        else:
-            settings = self._settings
-            refused = await session.hold_lease(settings.holder, settings.lease_ttl_s, snapshot)
-            if refused is not None:
-                return refused
-        if (in_flight_s := session.actuator.in_flight_s) is not None:
-            return f"a change has been in flight for {in_flight_s:.1f} s"
-        if self._release_brake(session, sample):
-            return f"{_BRAKE_RELEASE.rule}: {_BRAKE_RELEASE.signal}"
-        window = session.window(snapshot)
-        decision = None if window is None else controller.step(window)
-        if decision is not None:
-            return self._carry_out(session, decision, sample)
-        return f"{controller.name}: {_seen(sample)}"
-
-    def _carry_out(self, session: Session, decision: Decision, sample: Sample) -> str:
-        verdict = guards.check(self._safety, decision.settings, sample)
-        if session.lease is None:
-            self._record(session, replace(decision, settings=verdict.settings), sample, verdict.notes, "dry-run")
-            return f"dry run: {decision.rule} would set {settings_in_words(verdict.settings)}: {decision.signal}"
-        if not verdict.settings:
-            self._record(session, decision, sample, verdict.notes, "refused")
-            return f"{decision.rule}: {'; '.join(verdict.notes)}"
-        decision = replace(decision, settings=verdict.settings)
-        plan = planner.plan(decision.settings, sample, session.originals, session.touched)
-        if not plan.changes:
-            self._record(session, decision, sample, verdict.notes, "unchanged")
-            return f"{decision.rule}: the values are there already"
-        self._send(session, plan, self._record(session, decision, sample, verdict.notes, "in-flight"))
-        return f"{decision.rule}: setting {settings_in_words(decision.settings)}: {decision.signal}"
-
-    def _release_brake(self, session: Session, sample: Sample) -> bool:
-        plan = planner.release_brake(sample, session.originals, session.touched)
-        if session.lease is None or not plan.changes:
-            return False
-        self._send(session, plan, self._record(session, _BRAKE_RELEASE, sample, (), "in-flight"))
-        return True
-
-    def _send(self, session: Session, plan: planner.Plan, record: DecisionRecord) -> None:
-        if session.lease is None:
-            raise RuntimeError("nothing is sent without a lease")  # a mistake of the loop's
-        session.touched = plan.touched
-        session.actuator.start(
-            session.target, session.lease, plan, lambda result: self.decisions.finish(record, result)
-        )
-
-    def _record(
-        self,
-        session: Session,
-        decision: Decision,
-        sample: Sample,
-        notes: tuple[str, ...],
-        outcome: Literal["in-flight", "unchanged", "refused", "dry-run"],
-    ) -> DecisionRecord:
-        return self.decisions.add(session.controller.name, decision, sample.monotonic_s, notes, outcome)
+        return await self.control.act(session, View(sample, snapshot, asked_s))
 
     # -- sessions and leases
 
@@ -268,33 +224,32 @@ class TargetLoop:
             return session
         detail = await target.detail()
         if session is not None and session.detail.session == detail.session:
-            session.detail = detail
+            session.take_detail(detail)
         else:
             if session is not None:
                 await session.actuator.abandon()
-            session = Session(target, detail, self.policy, Actuator(self._settings.clock))
-            session.window(snapshot)  # it begins here
+            actuator = Actuator(self._settings.clock)
+            repeats = self.info is not None and is_needed(self.info.rocksdb_version, self.info.protocol)
+            session = Session(
+                target, detail, self.policy, actuator, self._safety, self._settings.compaction, repeats=repeats
+            )
+            session.law.measure(snapshot)  # its window begins here
         self.session = session
         return session
 
-    async def _release_quietly(self, session: Session) -> Restore | None:
-        try:
-            return await session.release_lease()
-        except TargetError as error:
-            _log.warning("%s: the lease could not be given back, so it will expire: %s", self.path, error)
-            return None
-
-    async def _see_restored(self, target: Target) -> None:
+    async def _is_restored(self, target: Target) -> bool:
+        """Wait for the agent to have put everything back, for a while."""
         deadline_s = self._settings.clock() + _STOP_PATIENCE_S
         while self._settings.clock() < deadline_s:
             try:
                 restore = (await target.snapshot(None)).restore
             except TargetError:
-                return
+                return False
             if restore.state in ("none", "done"):
-                return
+                return not restore.errors
             await asyncio.sleep(0.05)
         _log.warning("%s: the agent is still restoring", self.path)
+        return False
 
     def _now_silent(self) -> str:
         now_s = self._settings.clock()
@@ -313,9 +268,3 @@ class TargetLoop:
         self.samples.clear()
         self.closed_since_s = self._settings.clock()
         self._attached.clear()
-
-
-def _seen(sample: Sample) -> str:
-    overflow = " and ".join(f"{o} overflow" for o in sample.overflow) or "no overflow"
-    rate = "" if sample.writes_per_s is None else f"{sample.writes_per_s:,.0f} writes/s, "
-    return f"{rate}writes {sample.condition}, {overflow}"

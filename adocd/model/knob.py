@@ -1,6 +1,5 @@
 """The things a controller may turn."""
 
-from dataclasses import dataclass
 from enum import StrEnum
 
 MIB = 1 << 20
@@ -11,27 +10,3 @@ class Knob(StrEnum):
 
     BATCH_SIZE = "batch_size"
     BACKGROUND_JOBS = "background_jobs"
-
-
-@dataclass(frozen=True, slots=True)
-class KnobFacts:
-    """A knob's unit, and the bounds that no policy can leave."""
-
-    unit: str
-    minimum: int
-    maximum: int
-
-
-#: The batch's bounds are wider than the paper's 64 to 512 MiB, for small databases.
-FACTS = {
-    Knob.BATCH_SIZE: KnobFacts(
-        unit="bytes",
-        minimum=1 * MIB,
-        maximum=4096 * MIB,
-    ),
-    Knob.BACKGROUND_JOBS: KnobFacts(
-        unit="jobs",
-        minimum=1,
-        maximum=128,
-    ),
-}

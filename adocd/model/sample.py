@@ -1,10 +1,12 @@
 """Everything measured about a target in one tick."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from adocd.model.overflow import Overflow
 from adocd.model.snapshot import Condition, Counters, Event, OptionValues
 from adocd.model.threads import ThreadsBy
+from adocd.model.values import Values, flat
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +43,7 @@ class ColumnFamilySample:
     overflow: tuple[Overflow, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Sample:
     """One target over one measured interval; immutable, and the only thing a law sees.
 
@@ -80,3 +82,8 @@ class Sample:
     column_families: tuple[ColumnFamilySample, ...]
     events: tuple[Event, ...]
     overflow: tuple[Overflow, ...]
+
+    @cached_property
+    def values(self) -> Values:
+        """Give the options in one map, made once: a cycle asks for it many times."""
+        return flat(self.options)

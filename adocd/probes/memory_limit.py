@@ -23,16 +23,47 @@ def cgroup_limit_bytes(pid: int, root: Path = Path("/")) -> int | None:
     return None if allowed is None or (machine is not None and allowed >= machine) else allowed
 
 
-def _machine(root: Path) -> int | None:
+def available_bytes(pid: int, root: Path = Path("/")) -> int | None:
+    """Read what is free for the process: MemAvailable, or less where its cgroup is nearly full.
+
+    What a group uses without the file cache that it could drop counts as taken (memory.stat, inactive_file).
+    """
+    free = [_machine(root, "MemAvailable")]
+    for directory in _directories(pid, root):
+        limit = _limit(directory / "memory.max")
+        used = _limit(directory / "memory.current")
+        if limit is not None and used is not None:
+            free.append(max(0, limit - max(0, used - _droppable(directory))))
+    return min((found for found in free if found is not None), default=None)
+
+
+def _droppable(directory: Path) -> int:
+    for line in _read(directory / "memory.stat").split("\n"):
+        name, _, value = line.partition(" ")
+        if name == "inactive_file" and value.isdecimal():
+            return int(value)
+    return 0
+
+
+def _machine(root: Path, member: str = "MemTotal") -> int | None:
     for line in _read(root / "proc/meminfo").split("\n"):
         name, _, value = line.partition(":")
-        if name == "MemTotal" and value.split()[:1] and value.split()[0].isdecimal():
+        if name == member and value.split()[:1] and value.split()[0].isdecimal():
             return int(value.split()[0]) * _KIB
     return None
 
 
 def _groups(pid: int, root: Path) -> list[int | None]:
-    limits = []
+    return [
+        _limit(directory / name)
+        for directory in _directories(pid, root)
+        for name in ("memory.max", "memory.limit_in_bytes")
+    ]
+
+
+def _directories(pid: int, root: Path) -> list[Path]:
+    """List the process's memory cgroups and their parents, whose limits bind as well."""
+    found: list[Path] = []
     for line in _read(root / f"proc/{pid}/cgroup").split("\n"):
         _, _, rest = line.partition(":")
         controllers, _, group = rest.partition(":")
@@ -40,11 +71,9 @@ def _groups(pid: int, root: Path) -> list[int | None]:
         if controllers not in ("", "memory") or not group or ".." in group.split("/"):
             continue
         mount = root / "sys/fs/cgroup" / controllers
-        name = "memory.limit_in_bytes" if controllers else "memory.max"
         below = mount / group.lstrip("/")
-        # A parent's limit binds as well.
-        limits += [_limit(directory / name) for directory in (below, *below.parents) if directory.is_relative_to(mount)]
-    return limits
+        found += [directory for directory in (below, *below.parents) if directory.is_relative_to(mount)]
+    return found
 
 
 def _limit(path: Path) -> int | None:

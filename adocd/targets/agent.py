@@ -114,15 +114,23 @@ class AgentTarget:
         return _parse(_RESTORE, content, f"{self._path}/lease")
 
     async def change(
-        self, holder: str, epoch: int, changes: tuple[Change, ...], restore_plan: tuple[RestoreStep, ...]
+        self,
+        holder: str,
+        epoch: int,
+        changes: tuple[Change, ...],
+        restore_plan: tuple[RestoreStep, ...],
+        *,
+        repeat: bool = False,
     ) -> tuple[StepResult, ...]:
-        """Execute changes in order; waits for as long as RocksDB takes."""
-        body = {
+        """Execute changes in order; waits for as long as RocksDB takes. `repeat` needs version 1.1 of the protocol."""
+        body: dict[str, object] = {
             "holder": holder,
             "epoch": epoch,
             "changes": [asdict(change) for change in changes],
             "restore_plan": [_step(step) for step in restore_plan],
         }
+        if repeat:  # agents refuse members that they do not know
+            body["repeat"] = True
         content = await _call(self._changer, "PATCH", f"{self._path}/options", body=body, timeout_s=None)
         return _parse(_STEPS, content.get("steps"), f"{self._path}/options")
 

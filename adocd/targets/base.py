@@ -6,6 +6,7 @@ from typing import Literal, Protocol
 
 from adocd.model.capabilities import Capabilities
 from adocd.model.snapshot import Lease, OptionValues, Restore, Snapshot
+from adocd.model.values import RATE_LIMITER, Values, of_database, of_family, of_pool
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +65,10 @@ class ColumnFamilyChange:
     options: Mapping[str, str]
     scope: Literal["column_family"] = "column_family"
 
+    def sets(self) -> Values:
+        """Name the options with the values that they are to have."""
+        return {of_family(self.column_family, option): value for option, value in self.options.items()}
+
     def wanted(self) -> Mapping[str, str]:
         """Name the values that must read back."""
         return self.options
@@ -75,6 +80,10 @@ class DatabaseChange:
 
     options: Mapping[str, str]
     scope: Literal["database"] = "database"
+
+    def sets(self) -> Values:
+        """Name the options with the values that they are to have."""
+        return {of_database(option): value for option, value in self.options.items()}
 
     def wanted(self) -> Mapping[str, str]:
         """Name the values that must read back."""
@@ -89,12 +98,32 @@ class ThreadPoolChange:
     threads: int
     scope: Literal["thread_pool"] = "thread_pool"
 
+    def sets(self) -> Values:
+        """Name the pool with the size that it is to have."""
+        return {of_pool(self.pool): str(self.threads)}
+
     def wanted(self) -> Mapping[str, str]:
         """Name the values that must read back."""
         return {"threads": str(self.threads)}
 
 
-Change = ColumnFamilyChange | DatabaseChange | ThreadPoolChange
+@dataclass(frozen=True, slots=True)
+class RateLimiterChange:
+    """One RateLimiter::SetBytesPerSecond call; the limiter may be shared by several databases."""
+
+    bytes_per_s: int
+    scope: Literal["rate_limiter"] = "rate_limiter"
+
+    def sets(self) -> Values:
+        """Name the limiter with the rate that it is to have."""
+        return {RATE_LIMITER: str(self.bytes_per_s)}
+
+    def wanted(self) -> Mapping[str, str]:
+        """Name the values that must read back."""
+        return {"bytes_per_s": str(self.bytes_per_s)}
+
+
+Change = ColumnFamilyChange | DatabaseChange | ThreadPoolChange | RateLimiterChange
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,9 +172,18 @@ class Target(Protocol):
         """Take the lease from whoever holds it and let the agent restore the originals: the panic button."""
 
     async def change(
-        self, holder: str, epoch: int, changes: tuple[Change, ...], restore_plan: tuple[RestoreStep, ...]
+        self,
+        holder: str,
+        epoch: int,
+        changes: tuple[Change, ...],
+        restore_plan: tuple[RestoreStep, ...],
+        *,
+        repeat: bool = False,
     ) -> tuple[StepResult, ...]:
-        """Execute changes in order. It takes as long as it takes: many seconds during a stall."""
+        """Execute changes in order, with `repeat` also those whose values are there.
+
+        It takes as long as it takes: many seconds during a stall.
+        """
 
     async def close(self) -> None:
         """Close the connections."""

@@ -13,10 +13,12 @@ from typing import Any
 from adocd.api import control, server, web
 from adocd.daemon.config import Config
 from adocd.daemon.fleet import Fleet
+from adocd.daemon.operators import Operators
+from adocd.daemon.target_loop import TargetLoop
 from adocd.model.policy import Policy
 from adocd.targets.http import UnixHttpConnection
 from tests.builders import GIB
-from tests.daemon.harness import loop_settings, until
+from tests.daemon.harness import loop_settings, open_book, until
 from tests.support.fake_agent import FakeAgent
 from tests.support.fake_database import FakeDatabase
 
@@ -35,6 +37,12 @@ class Service:
     def target(self) -> str:
         """The path of the one target."""
         return f"/v1/targets/{self.agent.id_of(self.database)}"
+
+    @property
+    def loop(self) -> TargetLoop:
+        """The loop of the one target."""
+        (loop,) = self.fleet.loops.values()
+        return loop
 
     async def call(self, method: str, path: str, body: object = None) -> tuple[int, Any]:
         """Call the daemon; status and parsed body."""
@@ -58,7 +66,8 @@ def with_service(tmp_path: Path, database: FakeDatabase, body: Callable[[Service
     """Run the body against a daemon that controls the database, whose policy is `fixed` at first."""
 
     async def run() -> None:
-        fleet = Fleet(Config(), loop_settings(), tmp_path, policy=Policy("fixed"), memory_budget_bytes=GIB)
+        book = await open_book(tmp_path)
+        fleet = Fleet(Config(), loop_settings(), tmp_path, book, policy=Policy("fixed"), memory_budget_bytes=GIB)
         path = tmp_path / "daemon.sock"
         discovery = asyncio.create_task(fleet.run())
         tcp = server.listen_loopback(0)
@@ -67,7 +76,7 @@ def with_service(tmp_path: Path, database: FakeDatabase, body: Callable[[Service
             try:
                 with server.daemon_socket(path) as listener:
                     async with (
-                        server.serving(control.make_app(fleet), listener),
+                        server.serving(control.make_app(fleet, Operators(fleet, book)), listener),
                         server.serving(web.make_app(upstream), tcp),
                     ):
                         await until(lambda: any(loop.samples for loop in fleet.loops.values()), "a sample")
@@ -77,6 +86,7 @@ def with_service(tmp_path: Path, database: FakeDatabase, body: Callable[[Service
                 discovery.cancel()
                 await asyncio.gather(discovery, return_exceptions=True)
                 await fleet.stop()
+                await book.close()
 
     asyncio.run(run())
 

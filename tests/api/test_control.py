@@ -31,7 +31,13 @@ def test_targets_and_one_of_them(tmp_path: Path) -> None:
 
 def test_a_policy_is_set_decides_and_is_told(tmp_path: Path) -> None:
     async def body(service: Service) -> None:
-        wanted = {"controller": "adoc", "parameters": {"batch_max_bytes": 256 << 20}, "dry_run": True}
+        shaping = {"step_factor": 0.0, "pacing_s": 2.0, "refractory_s": 0.0}
+        wanted = {
+            "controller": "adoc",
+            "parameters": {"batch_max_bytes": 256 << 20},
+            "dry_run": True,
+            "shaping": shaping,
+        }
         assert await service.call("PUT", f"{service.target}/policy", wanted) == (200, wanted)
         assert await service.call("GET", f"{service.target}/policy") == (200, wanted)
         (loop,) = service.fleet.loops.values()
@@ -82,7 +88,7 @@ def test_restore_gives_everything_back_and_pauses(tmp_path: Path) -> None:
         ("PUT", "/policy", [], 422, "the body: "),
         ("GET", "/decisions?limit=0", None, 422, "query.limit: Input should be greater than or equal to 1"),
         ("GET", "/v2/targets", None, 404, "GET /v2/targets: Not Found"),
-        ("DELETE", "/policy", None, 405, "Method Not Allowed"),
+        ("DELETE", "/samples", None, 405, "Method Not Allowed"),
     ],
 )
 def test_bad_requests_are_problems_of_one_sentence(

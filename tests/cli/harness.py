@@ -60,7 +60,8 @@ def serving(run_dir: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
             [str(BIN / "adocd"), "serve", *arguments], stderr=log, text=True, env=_environment(run_dir, {})
         )
     try:
-        eventually((run_dir / "daemon.sock").exists, within_s=20, what="the daemon serves")
+        # The socket alone says nothing: one that was killed has left its own.
+        eventually(lambda: "serving at " in log_of(run_dir), within_s=20, what="the daemon serves")
         yield process
     finally:
         process.send_signal(signal.SIGTERM)

@@ -57,7 +57,8 @@ def test_an_operators_way_through(run_dir: Path) -> None:
         shown = command("adocctl", "restore", "--all", run_dir=run_dir).ok()
         assert "originals" in shown or "restoring" in shown
         eventually(lambda: batch(database) == str(64 << 20), within_s=10, what="the originals are back")
-        assert "paused: an operator restored the originals" in command("adocctl", "targets", run_dir=run_dir).ok()
+        assert "adoc batch_max_bytes=134217728 (paused)" in command("adocctl", "targets", run_dir=run_dir).ok()
+        assert "restored the originals; resume" in command("adocctl", "status", run_dir=run_dir).ok()
 
 
 def test_panic_works_while_the_daemon_is_dead(run_dir: Path) -> None:

@@ -7,7 +7,9 @@ import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from adocd.daemon import guards
+from adocd.daemon.book import Book, Clocks
+from adocd.daemon.change import safety
+from adocd.daemon.change.compaction import CompactionLimits
 from adocd.daemon.target_loop import LoopSettings, TargetLoop
 from adocd.model.policy import Policy
 from adocd.targets.agent import Agent
@@ -15,7 +17,8 @@ from tests.builders import GIB
 from tests.support.fake_agent import FakeAgent
 from tests.support.fake_database import FakeDatabase
 
-SAFETY = (guards.bounds, guards.memory_budget(GIB))
+SAFETY = (safety.bounds, safety.order, safety.memory_budget(GIB))
+CLOCKS = Clocks(time.monotonic, time.time)
 ADOC = Policy("adoc")
 #: The agent renews its cached snapshot only when it is older than 50 ms.
 FRESH_S = 0.06
@@ -27,34 +30,43 @@ def loop_settings(**members: object) -> LoopSettings:
         "tick_s": 0.1,
         "lease_ttl_s": 5.0,
         "history": 100,
+        "compaction": CompactionLimits(),
         "clock": time.monotonic,
         "wall_clock": time.time,
     }
     return LoopSettings(**(values | members))  # type: ignore[arg-type]
 
 
+async def open_book(directory: Path) -> Book:
+    """Open a journal as the daemon does."""
+    return await Book.open(directory / "state" / "journal.sqlite", run="a test", clocks=CLOCKS)
+
+
 class Scene:
     """A fake agent with one database, and the loops attached to it, which end with the scene."""
 
     def __init__(self, run_dir: Path, database: FakeDatabase) -> None:
+        self._run_dir = run_dir
         self.agent = FakeAgent(run_dir, [database])
         self._loops: list[TargetLoop] = []
 
     async def __aenter__(self) -> Scene:
         self.agent.start()
+        self.book = await open_book(self._run_dir)
         return self
 
     async def __aexit__(self, *error: object) -> None:
         for loop in self._loops:
             await loop.stop()
         self.agent.close()
+        await self.book.close()
 
     async def attach(self, policy: Policy, settings: LoopSettings | None = None) -> TargetLoop:
         """Make a loop for the database and attach it, as the fleet does."""
         client = Agent(self.agent.socket_path)
         info = await client.info()
         (database,) = await client.databases()
-        loop = TargetLoop(database.id, database.path, policy, settings or loop_settings(), SAFETY)
+        loop = TargetLoop(database.id, database.path, policy, settings or loop_settings(), SAFETY, self.book)
         loop.attach(client.target(database), info)
         self._loops.append(loop)
         await client.close()

@@ -8,21 +8,27 @@ import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from adocd.daemon import guards
+from adocd.daemon.change import safety
 from adocd.daemon.config import Config
 from adocd.daemon.fleet import Fleet
+from adocd.daemon.operators import Operators
 from adocd.model.policy import Policy
 from tests.builders import GIB
-from tests.daemon.harness import loop_settings, overflowing, until
+from tests.daemon.harness import loop_settings, open_book, overflowing, until
 from tests.support.fake_agent import FakeAgent
 from tests.support.fake_database import FakeDatabase
+
+#: What operators use, by the fleet of the test that runs.
+operators: dict[Fleet, Operators] = {}
 
 
 def with_fleet(run_dir: Path, body: Callable[[Fleet], Awaitable[None]], policy: str = "fixed") -> None:
     """Run the body beside a fleet that looks for agents."""
 
     async def run() -> None:
-        fleet = Fleet(Config(), loop_settings(), run_dir, policy=Policy(policy), memory_budget_bytes=GIB)
+        book = await open_book(run_dir)
+        fleet = Fleet(Config(), loop_settings(), run_dir, book, policy=Policy(policy), memory_budget_bytes=GIB)
+        operators[fleet] = Operators(fleet, book)
         discovery = asyncio.create_task(fleet.run())
         try:
             await body(fleet)
@@ -30,6 +36,7 @@ def with_fleet(run_dir: Path, body: Callable[[Fleet], Awaitable[None]], policy: 
             discovery.cancel()
             await asyncio.gather(discovery, return_exceptions=True)
             await fleet.stop()
+            await book.close()
 
     asyncio.run(run())
 
@@ -113,12 +120,13 @@ def test_panic_pauses_what_is_there_and_what_comes(tmp_path: Path) -> None:
     async def body(fleet: Fleet) -> None:
         with FakeAgent(tmp_path, [overflowing(tmp_path / "a")], pid=1) as agent:
             await until(lambda: any(loop.session and loop.session.lease for loop in fleet.loops.values()), "control")
-            restored, failed = await fleet.restore_all("panic")
+            restored, failed = await operators[fleet].restore(None, "alice")
             assert (len(restored), failed) == (1, {})
             agent.add(overflowing(tmp_path / "b"))
             await until(lambda: states(fleet).get("b") == "attached", "another database opens")
             await until(
-                lambda: all(loop.sentence == "paused: panic" for loop in fleet.loops.values()), "both are paused"
+                lambda: all(loop.sentence.startswith("paused: alice restored") for loop in fleet.loops.values()),
+                "both are paused",
             )
 
     with_fleet(tmp_path, body, "adoc")
@@ -143,9 +151,9 @@ def test_the_memory_budget_is_for_all_targets_together(tmp_path: Path) -> None:
         database.measurements.column_families["default"]["rocksdb.cur-size-all-mem-tables"] = 32 << 20
 
     async def run() -> None:
-        fleet = Fleet(
-            Config(), loop_settings(), tmp_path, policy=Policy("adoc", dry_run=True), memory_budget_bytes=320 << 20
-        )
+        book = await open_book(tmp_path)
+        policy = Policy("adoc", dry_run=True)
+        fleet = Fleet(Config(), loop_settings(), tmp_path, book, policy=policy, memory_budget_bytes=320 << 20)
         discovery = asyncio.create_task(fleet.run())
         with FakeAgent(tmp_path, databases):
             await until(
@@ -153,15 +161,16 @@ def test_the_memory_budget_is_for_all_targets_together(tmp_path: Path) -> None:
                 "decisions on both",
             )
             assert all(
-                guards.worst_case_bytes(loop.sample) == 128 << 20 for loop in fleet.loops.values() if loop.sample
+                safety.worst_case_bytes(loop.sample) == 128 << 20 for loop in fleet.loops.values() if loop.sample
             )
             for loop in fleet.loops.values():
                 assert loop.decisions.last is not None
-                assert "memory budget: 128 MiB for default would take the memtables to 384 MiB" in str(
+                assert "memory budget: 128 MiB x 2 for default would take the memtables to 384 MiB" in str(
                     loop.decisions.last.guards
                 )
             discovery.cancel()
             await fleet.stop()
+            await book.close()
 
     asyncio.run(run())
 

@@ -100,11 +100,16 @@ def test_the_law_sees_all_of_its_window_however_often_the_loop_ticks(
 
 def test_the_brake_is_released_though_the_law_goes_on_deciding(tmp_path: Path) -> None:
     database = overflowing(tmp_path / "db")
-    database.set_option("delayed_write_rate", str(MIB))
+    l0 = database.measurements.column_families["default"]
+    l0["rocksdb.num-files-at-level0"] = 25
+    database.measurements.stall("delayed", delayed_rate_bytes_per_s=3 * MIB)
 
     async def body(scene: Scene) -> None:
-        database.originals.database["delayed_write_rate"] = str(16 * MIB)
         loop = await scene.attach(ADOC)
+        await ticks(loop, 2)
+        await until(lambda: database.options.database["delayed_write_rate"] == str(3 * MIB), "the rate is carried")
+        l0["rocksdb.num-files-at-level0"] = 0
+        database.measurements.stall("normal")
         await ticks(loop, 3)
         await until(lambda: database.options.database["delayed_write_rate"] == str(16 * MIB), "the rate is given back")
 

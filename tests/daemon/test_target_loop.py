@@ -102,7 +102,7 @@ def test_anothers_lease_is_respected_and_its_holder_named(tmp_path: Path) -> Non
     with_agent(database, tmp_path, body)
 
 
-def test_a_revoked_lease_pauses_the_target_until_a_policy_is_set(tmp_path: Path) -> None:
+def test_a_revoked_lease_pauses_the_target_until_it_is_resumed(tmp_path: Path) -> None:
     database = overflowing(tmp_path / "db")
 
     async def body(scene: Scene) -> None:
@@ -111,13 +111,13 @@ def test_a_revoked_lease_pauses_the_target_until_a_policy_is_set(tmp_path: Path)
         await until(lambda: outcomes(loop) == ["applied"], "the change is applied")
         other = await scene.attach(Policy("fixed"))
         await ticks(other, 1)
-        await other.restore("panic")
+        await other.revoke()
         sentence = (await ticks(loop, 1))[-1]
         assert sentence.startswith("paused: an operator revoked the lease")
         await until(lambda: write_buffer_size(database) == str(64 * MIB), "the originals are back")
         await ticks(loop, 3)
         assert loop.decisions.count == 1
-        await loop.set_policy(ADOC)
+        assert scene.book.resume(loop.id, loop.path, "op")
         assert (await ticks(loop, 1))[-1].startswith("adoc")
         await loop.stop()
 

@@ -8,12 +8,13 @@ from typing import Any
 from adocd.daemon.journal.documents import KINDS, OVERRIDES, TUNED, Kind, dump, load
 from adocd.daemon.journal.records import (
     Intent,
+    JournaledChange,
     JournaledDecision,
     JournaledSetting,
-    OptionName,
     Override,
     Tuned,
 )
+from adocd.model.values import OptionName
 
 #: A law that steps a rate freely would add values for ever.
 SENT_VALUES_KEPT = 64
@@ -122,6 +123,7 @@ def _decision(content: str) -> JournaledDecision | None:
     try:
         members = load(content)
         settings = tuple(JournaledSetting(**setting) for setting in members.pop("settings"))
-        return JournaledDecision(**members, settings=settings)
+        changes = tuple(JournaledChange(**change) for change in members.pop("changes", ()))
+        return JournaledDecision(**members, settings=settings, changes=changes)
     except (ValueError, TypeError, KeyError, AttributeError):
         return None

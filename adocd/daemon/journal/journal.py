@@ -12,7 +12,6 @@ from adocd.daemon.journal.records import (
     Intent,
     JournaledDecision,
     JournaledPolicy,
-    OptionName,
     Override,
     Pause,
     Tuned,
@@ -20,6 +19,7 @@ from adocd.daemon.journal.records import (
 from adocd.daemon.journal.rescue import Contents, Rescue
 from adocd.daemon.journal.worker import Worker
 from adocd.daemon.records import DecisionRecord
+from adocd.model.values import OptionName
 
 _log = logging.getLogger(__name__)
 

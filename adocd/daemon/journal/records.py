@@ -11,17 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 from adocd.daemon.journal.errors import PolicyNotUnderstood
 from adocd.daemon.records import DecisionRecord
 from adocd.model.policy import Policy
-
-Scope = Literal["database", "column_family", "rate_limiter", "thread_pool"]
-
-
-@dataclass(frozen=True, slots=True)
-class OptionName:
-    """One option of a target: `name` is the column family's or the pool's, None where the scope has no names."""
-
-    scope: Scope
-    option: str
-    name: str | None = None
+from adocd.model.values import OptionName, Scope
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +83,10 @@ class JournaledPolicy:
 
 @dataclass(frozen=True, slots=True)
 class Override:
-    """An operator's pin of an option; `expires_unix_s` None: until it is removed."""
+    """An operator's pin of an option; `expires_unix_s` None: until it is removed.
+
+    `option` is as OptionName is written; `column_family` None: of every one, where the option is a column family's.
+    """
 
     target: str | None
     path: str | None
@@ -108,10 +101,15 @@ class Override:
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """An operator's word that nothing is to be changed until it is resumed."""
+    """An operator's word on whether a target, or all, may be changed.
+
+    `paused`: the law decides nothing, and what is set stays. `restored`: the originals are to be there. `resumed`: this
+    target goes on though all are paused.
+    """
 
     target: str | None
     path: str | None
+    state: Literal["paused", "restored", "resumed"]
     reason: str
     who: str
     unix_s: float
@@ -124,6 +122,15 @@ class JournaledSetting:
     knob: str
     value: int
     column_family: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class JournaledChange:
+    """One option as it was, and as it was to become; the option as OptionName is written."""
+
+    option: str
+    before: str
+    value: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +154,7 @@ class JournaledDecision:
     outcome: str
     elapsed_s: float | None
     detail: str | None
+    changes: tuple[JournaledChange, ...] = ()
 
     @classmethod
     def of(cls, record: DecisionRecord, *, target: str, path: str | None, run: str) -> "JournaledDecision":
@@ -166,6 +174,7 @@ class JournaledDecision:
             outcome=record.outcome,
             elapsed_s=record.elapsed_s,
             detail=record.detail,
+            changes=tuple(JournaledChange(str(c.option), c.before, c.value) for c in record.changes),
         )
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from adocd.daemon.guards import IDLE_MEMTABLE_BYTES
+from adocd.daemon.change.safety import IDLE_MEMTABLE_BYTES
 from adocd.model.capabilities import Capabilities
 from adocd.model.knob import MIB
 from adocd.model.snapshot import OptionValues, Snapshot

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
+from adocd.daemon.change.translate import BATCH_OPTIONS
 from adocd.daemon.lint.facts import Facts, Values, about_mib, mib
 from adocd.daemon.lint.finding import Hit, Severity, family_rule, rule
 from adocd.daemon.lint.writes import LEVEL
-from adocd.daemon.planner import BATCH_OPTIONS
 from adocd.model.knob import Knob
 from adocd.model.threads import COMPACTION_POOL, FEWEST_POOL_THREADS, FLUSH_POOL
 

@@ -6,12 +6,12 @@ so what they find was set live, by a person or by a tuner that was killed.
 
 from collections.abc import Iterator
 
-from adocd.daemon.lint.facts import Facts, Values, mib
-from adocd.daemon.lint.finding import Hit, Severity, family_rule, rule
-from adocd.daemon.planner import (
+from adocd.daemon.change.planner import (
     DELAYED_WRITE_RATE_DEFAULT_BYTES_PER_S,
     DELAYED_WRITE_RATE_FLOOR_BYTES_PER_S,
 )
+from adocd.daemon.lint.facts import Facts, Values, mib
+from adocd.daemon.lint.finding import Hit, Severity, family_rule, rule
 
 LEVEL = "kCompactionStyleLevel"
 FIFO = "kCompactionStyleFIFO"

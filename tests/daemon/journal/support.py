@@ -10,11 +10,12 @@ from typing import TypeVar
 
 from adocd.daemon.journal.batching import Limits
 from adocd.daemon.journal.journal import Journal
-from adocd.daemon.journal.records import Intent, JournaledPolicy, OptionName, Override, Pause
+from adocd.daemon.journal.records import Intent, JournaledPolicy, Override, Pause
 from adocd.daemon.records import DecisionRecord, Outcome
 from adocd.model.decision import Setting
 from adocd.model.knob import Knob
 from adocd.model.policy import Policy
+from adocd.model.values import OptionName
 
 T = TypeVar("T")
 A, B = "00000000000000aa", "00000000000000bb"
@@ -72,7 +73,7 @@ def override(
 
 
 def pause(target: str | None = None) -> Pause:
-    return Pause(target, None, "an incident", "ann", 1.0)
+    return Pause(target, None, "paused", "an incident", "ann", 1.0)
 
 
 def decision(

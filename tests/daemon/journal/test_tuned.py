@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from adocd.daemon.journal.content import SENT_VALUES_KEPT
 from adocd.daemon.journal.journal import Journal
-from adocd.daemon.journal.records import Intent, OptionName
+from adocd.daemon.journal.records import Intent
+from adocd.model.values import OptionName
 from tests.daemon.journal.support import JOBS, A, B, buffer_size, intend, opened, with_journal
 
 #: RocksDB takes any name for a column family, and JSON can carry any of these.

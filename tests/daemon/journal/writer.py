@@ -6,7 +6,8 @@ from pathlib import Path
 
 from adocd.daemon.journal.batching import Limits
 from adocd.daemon.journal.journal import Journal
-from adocd.daemon.journal.records import Intent, OptionName
+from adocd.daemon.journal.records import Intent
+from adocd.model.values import OptionName
 from tests.daemon.journal.support import JOBS, A, decision, policy
 
 #: So many options are tuned at once; older ones have been restored.

@@ -2,7 +2,7 @@
 
 import pytest
 
-from adocd.daemon.actuator import judge
+from adocd.daemon.change.actuator import judge
 from adocd.targets.base import ColumnFamilyChange, DatabaseChange, StepResult
 
 FAMILY = ColumnFamilyChange("default", {"write_buffer_size": "134217728"})

@@ -2,12 +2,14 @@
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
 
-from adocd.daemon.planner import Plan
+from adocd.daemon.change.planner import Plan
+from adocd.daemon.journal.errors import JournalError
 from adocd.daemon.records import Outcome
 from adocd.model.snapshot import Lease
+from adocd.model.values import OptionName, Values
 from adocd.targets.base import Change, StepResult, Target
 from adocd.targets.errors import Closed, Refused, TargetError
 
@@ -19,6 +21,10 @@ class Result:
     outcome: Outcome
     elapsed_s: float
     detail: str | None
+    #: What was sent and read back as it was sent.
+    there: Values = field(default_factory=dict)
+    #: What was not tried, because a step before it failed.
+    untried: frozenset[OptionName] = frozenset()
 
 
 class Actuator:
@@ -28,6 +34,7 @@ class Actuator:
         self._clock = clock
         self._task: asyncio.Task[None] | None = None
         self._since_s = 0.0
+        self._ended_s: float | None = None
 
     @property
     def in_flight_s(self) -> float | None:
@@ -36,12 +43,26 @@ class Actuator:
             return None
         return self._clock() - self._since_s
 
-    def start(self, target: Target, lease: Lease, plan: Plan, done: Callable[[Result], None]) -> None:
-        """Send the plan; `done` is called on the loop with its result."""
+    def start(
+        self,
+        target: Target,
+        lease: Lease,
+        plan: Plan,
+        announce: Callable[[], Awaitable[None]],
+        done: Callable[[Result], None],
+    ) -> None:
+        """Announce the plan, which raises JournalError when it must not be sent, and send it.
+
+        `done` is called on the loop with its result.
+        """
         if self.in_flight_s is not None:
             raise RuntimeError("a change is in flight already")  # a mistake of the loop's, not of a user's
         self._since_s = self._clock()
-        self._task = asyncio.create_task(self._send(target, lease, plan, done), name="actuator")
+        self._task = asyncio.create_task(self._send(target, lease, plan, announce, done), name="actuator")
+
+    def is_seen_by(self, looked_s: float) -> bool:
+        """Whether a look at the database at that time, by the clock, came after the last change."""
+        return self._ended_s is None or looked_s >= self._ended_s
 
     async def settle(self, timeout_s: float) -> None:
         """Wait until nothing is in flight, at most `timeout_s` seconds."""
@@ -55,17 +76,31 @@ class Actuator:
             with contextlib.suppress(asyncio.CancelledError):
                 await self._task
 
-    async def _send(self, target: Target, lease: Lease, plan: Plan, done: Callable[[Result], None]) -> None:
+    async def _send(
+        self,
+        target: Target,
+        lease: Lease,
+        plan: Plan,
+        announce: Callable[[], Awaitable[None]],
+        done: Callable[[Result], None],
+    ) -> None:
         outcome: Outcome = "failed"
         detail: str | None = "the database was closed, or the daemon stopped, before the answer came"
+        there: Values = {}
+        untried: frozenset[OptionName] = frozenset()
         try:
-            steps = await target.change(lease.holder, lease.epoch, plan.changes, plan.restore)
+            await announce()
+            steps = await target.change(lease.holder, lease.epoch, plan.changes, plan.restore, repeat=plan.repeat)
             outcome, detail = judge(plan.changes, steps)
+            there, untried = _there(plan.changes, steps), _options(plan.changes[len(steps) :])
+        except JournalError as error:
+            outcome, detail = "refused", f"nothing was sent: {error}"
         except TargetError as error:
             refused = isinstance(error, Refused) and not isinstance(error, Closed)
             outcome, detail = ("rejected" if refused else "failed"), str(error)
         finally:
-            done(Result(outcome, self._clock() - self._since_s, detail))
+            self._ended_s = self._clock()
+            done(Result(outcome, self._clock() - self._since_s, detail, there, untried))
 
 
 def judge(changes: tuple[Change, ...], steps: tuple[StepResult, ...]) -> tuple[Outcome, str | None]:
@@ -77,15 +112,31 @@ def judge(changes: tuple[Change, ...], steps: tuple[StepResult, ...]) -> tuple[O
     if all(step.outcome == "unchanged" for step in steps) and len(steps) == len(changes):
         return "unchanged", None
     errors = [step.error for step in steps if step.outcome == "error" and step.error]
-    there = len(steps) == len(changes) and all(
-        _reads_back(change.wanted(), step.read_back) for change, step in zip(changes, steps, strict=True)
-    )
+    there = all(_reads_back(change.wanted(), step.read_back) for change, step in zip(changes, steps, strict=False))
     if errors:
+        # A step that fails stops the list, also when it took effect; the ones after it come with the next plan.
         return ("applied-unpersisted" if there else "rejected"), "; ".join(errors)
-    if not there:
+    if not there or len(steps) < len(changes):
         return "rejected", "the values read back are not the ones that were sent"
     return "applied", None
 
 
 def _reads_back(wanted: Mapping[str, str], read: Mapping[str, str]) -> bool:
     return all(read.get(name) == value for name, value in wanted.items())
+
+
+def _there(changes: tuple[Change, ...], steps: tuple[StepResult, ...]) -> dict[OptionName, str]:
+    return {
+        option: value
+        for change, step in zip(changes, steps, strict=False)
+        for (option, value), read in zip(change.sets().items(), _read(change, step), strict=True)
+        if read == value
+    }
+
+
+def _read(change: Change, step: StepResult) -> list[str | None]:
+    return [step.read_back.get(word) for word in change.wanted()]
+
+
+def _options(changes: tuple[Change, ...]) -> frozenset[OptionName]:
+    return frozenset(option for change in changes for option in change.sets())

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from adocd.controllers import registry
-from adocd.daemon.reach import out_of_reach
+from adocd.daemon.change.reach import out_of_reach
 from adocd.model.capabilities import Capabilities
 from adocd.model.policy import Policy
 from tests.builders import CAPABILITIES, POOLS_ONLY, sample

@@ -1,7 +1,7 @@
 """Whether a law's knobs can be turned on a target at all; pure, and asked before a policy is taken and every tick."""
 
 from adocd.controllers.base import Controller
-from adocd.daemon.planner import BATCH_OPTIONS
+from adocd.daemon.change.translate import BATCH_OPTIONS
 from adocd.model.capabilities import Capabilities
 from adocd.model.knob import Knob
 from adocd.model.sample import Sample

@@ -1,0 +1,208 @@
+"""What operators can do by REST: policies, overrides, pauses, restores; each for one target, most for all."""
+
+from collections.abc import Callable
+from typing import Annotated, Any
+
+from fastapi import FastAPI, Query
+from pydantic import BaseModel, ConfigDict, Field
+
+from adocd.api.caller import Caller
+from adocd.api.problems import ProblemError
+from adocd.api.views import PolicyView, RestoredView
+from adocd.controllers import registry
+from adocd.daemon.operators import Asked, CannotDo, NotUnderstood, Operators, PinState
+from adocd.daemon.target_loop import TargetLoop
+
+Find = Callable[[str], TargetLoop]
+Responses = dict[int | str, dict[str, Any]]
+
+_FOREVER_S = 366 * 86400.0
+
+
+Family = Annotated[str | None, Query(description="one column family's pin; without it the pin of all of them")]
+
+
+class OverrideBody(BaseModel):
+    """A pin as it is asked for."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    value: str = Field(max_length=64, description="as RocksDB writes it", examples=["134217728"])
+    column_family: str | None = Field(default=None, description="one column family; without it all of them")
+    for_s: float | None = Field(default=3600.0, gt=0, le=_FOREVER_S, description="null: until it is removed")
+    reason: str = Field(default="", max_length=500)
+
+
+class OverrideView(BaseModel):
+    """A pin, and what has become of it."""
+
+    target: str | None = Field(description="null: all targets")
+    option: str
+    column_family: str | None
+    value: str
+    remaining_s: float | None = Field(description="null: until it is removed")
+    reason: str
+    who: str
+    unix_s: float
+    ineffective: str | None = Field(description="why it has no effect now, in one sentence")
+
+    @classmethod
+    def of(cls, state: PinState) -> "OverrideView":
+        """Show an override."""
+        override = state.override
+        return cls(
+            target=override.target,
+            option=override.option,
+            column_family=override.column_family,
+            value=override.value,
+            remaining_s=state.remaining_s,
+            reason=override.reason,
+            who=override.who,
+            unix_s=override.unix_s,
+            ineffective=state.ineffective,
+        )
+
+
+class OverridesView(BaseModel):
+    """The pins that concern a target, those for all targets first."""
+
+    overrides: list[OverrideView]
+
+
+class PauseBody(BaseModel):
+    """Why nothing is to be decided."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    reason: str = Field(default="", max_length=500)
+
+
+class PausedView(BaseModel):
+    """Whether the law is paused, and whether it was before."""
+
+    paused: str | None
+    was_paused: bool
+
+
+class RemovedView(BaseModel):
+    """What was removed."""
+
+    removed: bool
+
+
+def install(app: FastAPI, find: Find, operators: Operators, responses: Responses) -> None:
+    """Add the routes."""
+    _policy(app, find, operators, responses)
+    _overrides(app, find, operators, responses)
+    _pauses(app, find, operators, responses)
+    _restore(app, find, operators, responses)
+
+
+def _policy(app: FastAPI, find: Find, operators: Operators, responses: Responses) -> None:
+    @app.get("/v1/targets/{target}/policy", summary="Its policy", responses=responses)
+    async def policy(target: str) -> PolicyView:
+        return PolicyView.of(find(target).policy)
+
+    @app.put("/v1/targets/{target}/policy", summary="Set its policy for good; ends a pause", responses=responses)
+    async def set_policy(target: str, policy: PolicyView, who: Caller) -> PolicyView:
+        loop = find(target)
+        try:
+            await operators.set_policy(loop, policy.policy(), who)
+        except registry.PolicyError as error:
+            raise ProblemError(422, str(error)) from None
+        except CannotDo as error:
+            raise ProblemError(409, str(error)) from None
+        return PolicyView.of(loop.policy)
+
+    @app.delete("/v1/targets/{target}/policy", summary="Leave its policy to the configuration", responses=responses)
+    async def reset_policy(target: str) -> PolicyView:
+        loop = find(target)
+        try:
+            await operators.reset_policy(loop)
+        except CannotDo as error:
+            raise ProblemError(409, str(error)) from None
+        return PolicyView.of(loop.policy)
+
+
+def _overrides(app: FastAPI, find: Find, operators: Operators, responses: Responses) -> None:
+    async def pin(loop: TargetLoop | None, option: str, body: OverrideBody, who: str) -> OverrideView:
+        asked = Asked(option, body.column_family, body.value, body.for_s, body.reason, who)
+        try:
+            return OverrideView.of(await operators.pin(loop, asked))
+        except NotUnderstood as error:
+            raise ProblemError(422, str(error)) from None
+        except CannotDo as error:
+            raise ProblemError(409, str(error)) from None
+
+    def unpin(loop: TargetLoop | None, option: str, column_family: str | None) -> RemovedView:
+        if not operators.unpin(loop, option, column_family):
+            of = "" if column_family is None else f" of column family {column_family}"
+            raise ProblemError(404, f"{option}{of} is not pinned there; GET the overrides for what is")
+        return RemovedView(removed=True)
+
+    def listed(loop: TargetLoop | None) -> OverridesView:
+        return OverridesView(overrides=[OverrideView.of(state) for state in operators.overrides_of(loop)])
+
+    @app.get("/v1/targets/{target}/overrides", summary="What operators have pinned there", responses=responses)
+    async def overrides(target: str) -> OverridesView:
+        return listed(find(target))
+
+    @app.put("/v1/targets/{target}/overrides/{option}", summary="Pin an option", responses=responses)
+    async def override(target: str, option: str, body: OverrideBody, who: Caller) -> OverrideView:
+        return await pin(find(target), option, body, who)
+
+    @app.delete("/v1/targets/{target}/overrides/{option}", summary="Remove a pin", responses=responses)
+    async def remove(target: str, option: str, column_family: Family = None) -> RemovedView:
+        return unpin(find(target), option, column_family)
+
+    @app.get("/v1/overrides", summary="What operators have pinned on all targets")
+    async def overrides_of_all() -> OverridesView:
+        return listed(None)
+
+    @app.put("/v1/overrides/{option}", summary="Pin an option on all targets", responses=responses)
+    async def override_all(option: str, body: OverrideBody, who: Caller) -> OverrideView:
+        return await pin(None, option, body, who)
+
+    @app.delete("/v1/overrides/{option}", summary="Remove a pin on all targets", responses=responses)
+    async def remove_from_all(option: str, column_family: Family = None) -> RemovedView:
+        return unpin(None, option, column_family)
+
+
+def _pauses(app: FastAPI, find: Find, operators: Operators, responses: Responses) -> None:
+    def pause(loop: TargetLoop | None, reason: str, who: str) -> PausedView:
+        was_paused = loop is not None and loop.paused is not None
+        words = f"{who} paused it" + (f": {reason}" if reason else "")
+        operators.pause(loop, words, who)
+        return PausedView(paused=words, was_paused=was_paused)
+
+    @app.post(
+        "/v1/targets/{target}/pause", summary="Let its law decide nothing; what is set stays", responses=responses
+    )
+    async def pause_one(target: str, body: PauseBody, who: Caller) -> PausedView:
+        return pause(find(target), body.reason, who)
+
+    @app.post("/v1/pause", summary="Let no law decide anything, on what is and what comes")
+    async def pause_all(body: PauseBody, who: Caller) -> PausedView:
+        return pause(None, body.reason, who)
+
+    @app.post("/v1/targets/{target}/resume", summary="Let its law go on", responses=responses)
+    async def resume_one(target: str, who: Caller) -> PausedView:
+        loop = find(target)
+        was_paused = operators.resume(loop, who)
+        return PausedView(paused=loop.paused, was_paused=was_paused)
+
+    @app.post("/v1/resume", summary="Let all laws go on")
+    async def resume_all(who: Caller) -> PausedView:
+        return PausedView(paused=None, was_paused=operators.resume(None, who))
+
+
+def _restore(app: FastAPI, find: Find, operators: Operators, responses: Responses) -> None:
+    @app.post("/v1/targets/{target}/restore", summary="Restore its originals and pause", responses=responses)
+    async def restore(target: str, who: Caller) -> RestoredView:
+        restored, failed = await operators.restore(find(target), who)
+        return RestoredView(restored=dict(restored), failed=dict(failed))
+
+    @app.post("/v1/restore", summary="Restore the originals of all targets, and pause what is and what comes")
+    async def restore_all(who: Caller) -> RestoredView:
+        restored, failed = await operators.restore(None, who)
+        return RestoredView(restored=dict(restored), failed=dict(failed))

@@ -1,0 +1,61 @@
+"""`adocctl override`: pins of options, which beat the law."""
+
+from typing import Annotated
+
+import typer
+
+from adocd.cli import show, show_overrides
+from adocd.cli.exits import EPILOG
+from adocd.cli.parameters import parse_duration_s, parse_pin
+from adocd.cli.target import All, Json, TargetName, daemon, place
+
+app = typer.Typer(help="Pin options: a pin beats the law until it expires or is removed.", no_args_is_help=True)
+
+Family = Annotated[
+    str | None, typer.Option("--column-family", metavar="NAME", help="One column family; without it all of them.")
+]
+
+
+@app.command(name="set", epilog=EPILOG)
+def set_(
+    pin: Annotated[
+        str, typer.Argument(metavar="OPTION=VALUE", help="A RocksDB option; sizes may have KiB, MiB or GiB.")
+    ],
+    target: TargetName = None,
+    everything: All = False,
+    column_family: Family = None,
+    for_: Annotated[
+        str, typer.Option("--for", metavar="TIME", help="How long: 90s, 10m, 2h, 1d, or `ever`: until it is removed.")
+    ] = "1h",
+    reason: Annotated[str, typer.Option("--reason", help="Why, for who looks next.")] = "",
+    as_json: Json = False,
+) -> None:
+    """Pin an option: adocctl override set write_buffer_size=128MiB --for 2h."""
+    option, value = parse_pin(pin)
+    body = {"value": value, "column_family": column_family, "for_s": parse_duration_s(for_), "reason": reason}
+    client = daemon()
+    answer = client.put(f"{place(client, target, everything)}/overrides/{option}", body)
+    show.json_or(as_json, answer, show_overrides.pinned)
+
+
+@app.command(name="list", epilog=EPILOG)
+def list_(target: TargetName = None, everything: All = False, as_json: Json = False) -> None:
+    """List the pins that concern a target, and whether they have effect."""
+    client = daemon()
+    answer = client.get(f"{place(client, target, everything)}/overrides")
+    show.json_or(as_json, answer["overrides"], show_overrides.listed)
+
+
+@app.command(epilog=EPILOG)
+def remove(
+    option: Annotated[str, typer.Argument(help="The option that is pinned.")],
+    target: TargetName = None,
+    everything: All = False,
+    column_family: Family = None,
+    as_json: Json = False,
+) -> None:
+    """Remove a pin: the law has the option again, or its original value comes back."""
+    client = daemon()
+    query = {} if column_family is None else {"column_family": column_family}
+    answer = client.delete(f"{place(client, target, everything)}/overrides/{option}", **query)
+    show.json_or(as_json, answer, lambda _: typer.echo(f"{option} is not pinned any more"))

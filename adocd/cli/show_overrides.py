@@ -1,0 +1,42 @@
+"""How adocctl shows overrides to a person."""
+
+from typing import Any
+
+from adocd.cli.show import console, table
+
+
+def pinned(override: dict[str, Any]) -> None:
+    """Show a pin that was set."""
+    console.print(f"{_name(override)} is pinned to {override['value']} {_time(override['remaining_s'])}")
+    if override["ineffective"]:
+        console.print(f"It has no effect yet: {override['ineffective']}")
+
+
+def listed(overrides: list[dict[str, Any]]) -> None:
+    """Show all pins."""
+    if not overrides:
+        console.print("Nothing is pinned.")
+        return
+    rows = table("option", "value", "where", "how long", "by", "reason", "effect")
+    for override in overrides:
+        rows.add_row(
+            _name(override),
+            override["value"],
+            override["target"] or "all targets",
+            _time(override["remaining_s"]),
+            override["who"],
+            override["reason"] or "-",
+            override["ineffective"] or ("-" if override["target"] is None else "in force"),
+        )
+    console.print(rows)
+
+
+def _name(override: dict[str, Any]) -> str:
+    family = override["column_family"]
+    return str(override["option"]) if family is None else f"{override['option']} ({family})"
+
+
+def _time(remaining_s: float | None) -> str:
+    if remaining_s is None:
+        return "until it is removed"
+    return f"for {remaining_s / 60:.0f} min" if remaining_s >= 120 else f"for {remaining_s:.0f} s"

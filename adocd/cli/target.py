@@ -1,0 +1,48 @@
+"""What all of adocctl's commands share: the daemon, and which target is meant."""
+
+from typing import Annotated
+
+import typer
+
+from adocd.api.client import RestClient
+from adocd.cli.exits import Exit, fail
+from adocd.targets import run_dir
+from adocd.targets.names import named
+
+Json = Annotated[bool, typer.Option("--json", help="Machine-readable output.")]
+TargetName = Annotated[
+    str | None,
+    typer.Argument(metavar="[TARGET]", help="Its id, path, or part of one; none where there is only one."),
+]  # fmt: skip
+All = Annotated[bool, typer.Option("--all", help="All targets, and those that open later.")]
+
+
+def daemon() -> RestClient:
+    """Reach the daemon of this run directory."""
+    return RestClient(run_dir.daemon_socket(run_dir.run_dir()))
+
+
+def place(client: RestClient, name: str | None, everything: bool) -> str:
+    """Name what is meant in a path of REST: `/v1/targets/ID`, or `/v1` for all."""
+    if everything and name is not None:
+        fail("say which target is meant, or --all, not both", Exit.USAGE)
+    return "/v1" if everything else f"/v1/targets/{target_id(client, name)}"
+
+
+def target_id(client: RestClient, name: str | None) -> str:
+    """Find the target that is meant, or say which there are."""
+    known = client.get("/v1/targets")["targets"]
+    found = known if name is None else named(name, known, lambda t: (t["id"], t["path"]))
+    # A database that was destroyed and created anew is another target under the same path: the open one is meant.
+    found = [t for t in found if t["state"] != "closed"] or found
+    if len(found) == 1:
+        return str(found[0]["id"])
+    if not known:
+        fail(
+            "there is no target: no database with an agent is open (adocd exec -- PROGRAM starts one)",
+            Exit.NO_TARGET,
+        )
+    listed = ", ".join(f"{t['id']} ({t['path']})" for t in known)
+    if not found:
+        fail(f"there is no target {name!r}; there are {listed}", Exit.NO_TARGET)
+    fail(f"say which target is meant: {listed}", Exit.USAGE)

@@ -1,0 +1,277 @@
+"""What must outlive the daemon: in memory for the loops to read, in the journal for good.
+
+The journal has one writer, this process, so the memory is always what the file says. Loops never wait for the file:
+it may lie on the very disk whose stalls they are there for.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from adocd.daemon.journal.errors import JournalError, JournalUnopenable
+from adocd.daemon.journal.journal import Journal, read_only
+from adocd.daemon.journal.records import Intent, JournaledDecision, JournaledPolicy, Override, Pause, Tuned
+from adocd.daemon.journal.rescue import Contents
+from adocd.daemon.records import DecisionRecord
+from adocd.model.policy import Policy
+from adocd.model.values import OptionName, Values
+
+_log = logging.getLogger(__name__)
+_Key = tuple[str | None, str, str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Clocks:
+    """`monotonic` in seconds, `wall` in seconds since the epoch."""
+
+    monotonic: Callable[[], float]
+    wall: Callable[[], float]
+
+
+@dataclass(frozen=True, slots=True)
+class Pinned:
+    """An override and how long it has to go, by a clock that nobody sets; None: until it is removed."""
+
+    override: Override
+    ends_monotonic_s: float | None
+
+
+class Book:
+    """Originals, policies, overrides, pauses and decisions of all targets."""
+
+    def __init__(
+        self, path: Path, journal: Journal | None, why_none: str, contents: Contents, clocks: Clocks
+    ) -> None:  # fmt: skip
+        """For `open`."""
+        self._path = path
+        self._journal = journal
+        self._why_none = why_none
+        self._clocks = clocks
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._tuned: dict[str, dict[OptionName, Tuned]] = {}
+        for tuned in contents.tuned:
+            self._tuned.setdefault(tuned.target, {})[tuned.option_name] = tuned
+        self._policies = {policy.target: policy for policy in contents.policies}
+        self._pauses = {pause.target: pause for pause in contents.pauses}
+        self._overrides: dict[_Key, Pinned] = {}
+        for override in contents.overrides:
+            self._overrides[_key(override)] = Pinned(override, self._ends(override))
+
+    @classmethod
+    async def open(cls, path: Path, *, run: str, clocks: Clocks) -> "Book":
+        """Open the journal at `path`; where it cannot be opened at all, read what is in it and change nothing.
+
+        Raises JournalError when somebody else has it, or a newer adocd or another program wrote it.
+        """
+        try:
+            journal = await Journal.open(path, run=run, wall_clock=clocks.wall)
+        except JournalUnopenable as error:
+            _log.error("%s; nothing new is changed, and what was left tuned is restored", error)
+            try:
+                contents = await read_only(path)
+            except JournalUnopenable:
+                contents = _NOTHING
+            return cls(path, None, str(error), contents, clocks)
+        contents = Contents(
+            tuned=await journal.tuned(),
+            policies=await journal.policies(),
+            overrides=await journal.overrides(),
+            pauses=await journal.pauses(),
+            unreadable=0,
+        )
+        return cls(path, journal, "", contents, clocks)
+
+    @property
+    def problem(self) -> str | None:
+        """Why nothing new may be changed now, in one sentence; None when it may."""
+        return self._why_none if self._journal is None else self._journal.problem
+
+    @property
+    def rescued(self) -> str | None:
+        """What opening had to do about a damaged journal, in one sentence; None when there was none."""
+        rescue = None if self._journal is None else self._journal.rescue
+        return None if rescue is None else str(rescue)
+
+    @property
+    def path(self) -> Path:
+        """Where the journal is, or was to be."""
+        return self._path
+
+    @property
+    def lost_decisions(self) -> int:
+        """How many decisions of this run will never be in the journal."""
+        return 0 if self._journal is None else self._journal.lost_decisions
+
+    async def close(self) -> None:
+        """Write what waits, and close."""
+        if self._tasks:
+            await asyncio.wait(self._tasks)
+        if self._journal is not None:
+            await self._journal.close()
+
+    # -- options that are tuned
+
+    def left(self, target: str) -> Mapping[OptionName, Tuned]:
+        """Say what of a target was tuned and not seen restored."""
+        return self._tuned.get(target, {})
+
+    async def intend(
+        self, target: str, path: str, session: str, sent: Iterable[tuple[OptionName, str]], baseline: Values
+    ) -> None:
+        """Make the originals of what is about to be sent durable; raises JournalError, and then it must not be sent.
+
+        Going back to an original needs no word: restores go on whatever the journal says.
+        """
+        left = self.left(target)
+        intents = [
+            Intent(option, baseline[option], value)
+            for option, value in sent
+            if baseline[option] != value and not (option in left and left[option].is_ours(value))
+        ]
+        if not intents:
+            return
+        journal = self._writable()
+        await journal.intend(target, intents, path=path, session=session, unix_s=self._clocks.wall())
+        self._tuned[target] = {tuned.option_name: tuned for tuned in await journal.tuned(target)}
+
+    def forget(self, target: str, options: Iterable[OptionName]) -> None:
+        """Forget options that are as they were, or somebody else's now; written in the background."""
+        known = self._tuned.get(target, {})
+        gone = [option for option in options if known.pop(option, None) is not None]
+        if gone and self._journal is not None:
+            self._later(self._journal.restored(target, gone))
+
+    # -- what operators set
+
+    def policy_of(self, target: str) -> Policy | None:
+        """Say which policy an operator has set for a target, or for all; None leaves it to the configuration.
+
+        Raises PolicyNotUnderstood when another version of adocd wrote it.
+        """
+        found = self._policies.get(target) or self._policies.get(None)
+        return None if found is None else found.policy()
+
+    async def set_policy(self, target: str, path: str, policy: Policy, who: str) -> None:
+        """Let a policy beat the configuration; raises JournalError."""
+        journaled = JournaledPolicy.of(policy, target=target, path=path, who=who, unix_s=self._clocks.wall())
+        await self._writable().set_policy(journaled)
+        self._policies[target] = journaled
+
+    async def reset_policy(self, target: str) -> bool:
+        """Leave it to the configuration again; whether there was a policy. Raises JournalError."""
+        await self._writable().reset_policy(target)
+        return self._policies.pop(target, None) is not None
+
+    def overrides_of(self, target: str | None) -> tuple[Pinned, ...]:
+        """List the overrides of a target, those for all first, or with None those for all alone."""
+        found = [p for p in self._overrides.values() if p.override.target in (None, target)]
+        return tuple(sorted(found, key=lambda pinned: pinned.override.target or ""))
+
+    async def pin(self, override: Override) -> Pinned:
+        """Pin an option; raises JournalError."""
+        await self._writable().add_override(override)
+        pinned = Pinned(override, self._ends(override))
+        self._overrides[_key(override)] = pinned
+        return pinned
+
+    def unpin(self, target: str | None, option: str, column_family: str | None) -> bool:
+        """Remove an override; whether there was one. Written in the background: going back never waits."""
+        found = self._overrides.pop((target, option, column_family), None)
+        if found is not None and self._journal is not None:
+            self._later(self._journal.remove_override(target, option, column_family))
+        return found is not None
+
+    def expire(self) -> tuple[Override, ...]:
+        """Remove the overrides whose time has come, and return them."""
+        now_s = self._clocks.monotonic()
+        due = [
+            p.override
+            for p in self._overrides.values()
+            if p.ends_monotonic_s is not None and p.ends_monotonic_s <= now_s
+        ]
+        for override in due:
+            self.unpin(*_key(override))
+        return tuple(due)
+
+    def remaining_s(self, pinned: Pinned) -> float | None:
+        """Say how long an override has to go."""
+        ends_s = pinned.ends_monotonic_s
+        return None if ends_s is None else max(0.0, ends_s - self._clocks.monotonic())
+
+    def pause_of(self, target: str) -> Pause | None:
+        """Say whether a target is paused or to be restored; its own word beats the one for all."""
+        found = self._pauses.get(target) or self._pauses.get(None)
+        return None if found is None or found.state == "resumed" else found
+
+    def pause(self, pause: Pause) -> None:
+        """Pause a target, or all whatever was said of each before; at once, and durable as soon as that is possible."""
+        if pause.target is None:
+            self._clear_pauses()
+        self._pauses[pause.target] = pause
+        if self._journal is not None:
+            self._later(self._journal.pause(pause))
+
+    def resume(self, target: str | None, path: str | None, who: str) -> bool:
+        """Let a target, or all, be changed again; whether it was paused."""
+        was_paused = self._pauses.get(None) is not None if target is None else self.pause_of(target) is not None
+        if target is None:
+            was_paused = bool(self._pauses)
+            self._clear_pauses()
+        elif None in self._pauses:
+            self.pause(Pause(target, path, "resumed", "resumed", who, self._clocks.wall()))
+        elif self._pauses.pop(target, None) is not None and self._journal is not None:
+            self._later(self._journal.resume(target))
+        return was_paused
+
+    # -- decisions
+
+    def decided(self, target: str, record: DecisionRecord, *, path: str) -> None:
+        """Take in a decision, or its outcome; never fails, never waits."""
+        if self._journal is not None:
+            self._journal.decided(target, record, path=path)
+
+    async def decisions(self, target: str, newest: int) -> tuple[JournaledDecision, ...]:
+        """Read the newest decisions of a target, those of former runs of the daemon too; raises JournalError."""
+        return () if self._journal is None else await self._journal.decisions(target, newest)
+
+    # -- in here
+
+    def _writable(self) -> Journal:
+        if self._journal is None:
+            raise JournalUnopenable(self._why_none)
+        return self._journal
+
+    def _ends(self, override: Override) -> float | None:
+        if override.expires_unix_s is None:
+            return None
+        # From here on the wall clock has no say: an operator's hour is an hour when somebody sets the clock.
+        return self._clocks.monotonic() + override.expires_unix_s - self._clocks.wall()
+
+    def _clear_pauses(self) -> None:
+        for target in list(self._pauses):
+            del self._pauses[target]
+            if self._journal is not None:
+                self._later(self._journal.resume(target))
+
+    def _later(self, write: Coroutine[Any, Any, object]) -> None:
+        """Write in the background; what fails is said once by the journal, and done again at the next start."""
+
+        async def quietly() -> None:
+            try:
+                await write
+            except JournalError as error:
+                _log.warning("%s", error)
+
+        task = asyncio.get_running_loop().create_task(quietly(), name="journal")
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+
+def _key(override: Override) -> _Key:
+    return override.target, override.option, override.column_family
+
+
+_NOTHING = Contents(tuned=(), policies=(), overrides=(), pauses=(), unreadable=0)

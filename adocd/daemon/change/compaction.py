@@ -1,0 +1,81 @@
+"""The safety guard over automatic compaction: how long, how deep and how large it may stay off.
+
+disable_auto_compactions switches the stalls of level 0 and of pending bytes off altogether, so nothing inside RocksDB
+bounds what piles up meanwhile, and a late return is an instant hard stop (HAZARDS 8).
+"""
+
+from dataclasses import dataclass
+
+from adocd.daemon.change.safety import Refusal
+from adocd.model.knob import MIB
+from adocd.model.sample import ColumnFamilySample, Sample
+from adocd.model.values import Values, of_family
+
+SWITCH = "disable_auto_compactions"
+
+
+@dataclass(frozen=True, slots=True)
+class CompactionLimits:
+    """When compaction goes on whatever a law or an operator wants."""
+
+    #: So long in one go. A peak that lasts longer is the load.
+    off_s: float = 600.0
+    #: So many files in level 0; each is looked into by every read that finds no Bloom filter's word.
+    l0_files: int = 200
+    #: So much to compact (rocksdb.estimate-pending-compaction-bytes).
+    pending_bytes: int = 64 * 1024 * MIB
+
+
+class CompactionGuard:
+    """Remembers since when compaction has been off, by column family, in the samples' own time."""
+
+    def __init__(self, limits: CompactionLimits) -> None:
+        self._limits = limits
+        self._off_since_s: dict[str, float] = {}
+        #: Those that had to go on, until level 0 and the pending bytes are back below what slows writes down.
+        self._draining: dict[str, str] = {}
+
+    def observe(self, sample: Sample) -> None:
+        """Take in a sample, before the guard is asked about it."""
+        for cf in sample.column_families:
+            if cf.options.disable_auto_compactions:
+                since_s = self._off_since_s.setdefault(cf.name, sample.monotonic_s)
+                if (why := self._beyond(cf, sample.monotonic_s - since_s)) is not None:
+                    self._draining[cf.name] = why
+            else:
+                self._off_since_s.pop(cf.name, None)
+                if cf.name in self._draining and _is_drained(cf):
+                    del self._draining[cf.name]
+
+    def __call__(self, wanted: Values, sample: Sample) -> tuple[Refusal, ...]:
+        """Refuse to switch, or to leave, compaction off beyond a limit; where it is off it goes on.
+
+        A host that has it off itself keeps it off: that is its original, in whose way no guard stands (safety.check).
+        """
+        refusals = []
+        for cf in sample.column_families:
+            switch, is_off = of_family(cf.name, SWITCH), cf.options.disable_auto_compactions
+            if wanted.get(switch, "true" if is_off else "false") != "true":
+                continue
+            why = self._draining.get(cf.name) or self._beyond(cf, 0.0)
+            if why is not None:
+                instead = {switch: "false"} if is_off else {}
+                refusals.append(Refusal("compaction", frozenset({switch}), why, instead))
+        return tuple(refusals)
+
+    def _beyond(self, cf: ColumnFamilySample, off_s: float) -> str | None:
+        limits = self._limits
+        what = f"compaction of {cf.name} must go on:"
+        if off_s >= limits.off_s:
+            return f"{what} it was off for {off_s:.0f} s, the limit is {limits.off_s:g} s"
+        if cf.l0_files >= limits.l0_files:
+            return f"{what} level 0 has {cf.l0_files} files, the limit is {limits.l0_files}"
+        if cf.pending_compaction_bytes >= limits.pending_bytes:
+            pending, limit = cf.pending_compaction_bytes // MIB, limits.pending_bytes // MIB
+            return f"{what} {pending} MiB are waiting for it, the limit is {limit} MiB"
+        return None
+
+
+def _is_drained(cf: ColumnFamilySample) -> bool:
+    soft = cf.options.soft_pending_compaction_bytes_limit
+    return cf.l0_files < cf.options.level0_slowdown_writes_trigger and (soft == 0 or cf.pending_compaction_bytes < soft)

@@ -1,0 +1,243 @@
+"""From what is and what is wanted to calls in order, and the plan that leads back. Pure: values in, values out.
+
+All options of a column family travel in one call, which RocksDB applies at once, so the only states in between are
+those between calls. What must not happen yet, a stop trigger lowered over the files that are there, is left out and
+said in `held`; a later plan has it.
+"""
+
+from collections.abc import Mapping, Set
+from dataclasses import dataclass
+
+from adocd.daemon.change.compaction import SWITCH
+from adocd.model.knob import MIB
+from adocd.model.options import OUT_OF_THE_WAY
+from adocd.model.sample import ColumnFamilySample, Sample
+from adocd.model.values import OptionName, Values, of_database, of_family
+from adocd.targets.base import (
+    Below,
+    Change,
+    ColumnFamilyChange,
+    DatabaseChange,
+    RateLimiterChange,
+    RestoreStep,
+    ThreadPoolChange,
+)
+
+#: delayed_write_rate is never sent below this. Set live, 0 means about 1 byte/s (and killed a 6.29 process).
+DELAYED_WRITE_RATE_FLOOR_BYTES_PER_S = 1 * MIB
+#: What RocksDB takes at open for a delayed_write_rate of 0 without a rate limiter (options.h).
+DELAYED_WRITE_RATE_DEFAULT_BYTES_PER_S = 16 * MIB
+DELAYED_WRITE_RATE = of_database("delayed_write_rate")
+#: What any effective SetDBOptions makes of a bytes_per_sync of 0 (7.8, db_impl.cc, DBImpl::SetDBOptions).
+BYTES_PER_SYNC_LIVE = 1 * MIB
+BYTES_PER_SYNC = of_database("bytes_per_sync")
+
+SLOWDOWN, STOP = "level0_slowdown_writes_trigger", "level0_stop_writes_trigger"
+SOFT, HARD = "soft_pending_compaction_bytes_limit", "hard_pending_compaction_bytes_limit"
+_L0_FILES = "rocksdb.num-files-at-level0"
+_PENDING_BYTES = "rocksdb.estimate-pending-compaction-bytes"
+_OFF = "0"
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Calls in order, what they set, the way back from all that will then be ours, and what has to wait for what."""
+
+    changes: tuple[Change, ...]
+    sent: Values
+    restore: tuple[RestoreStep, ...]
+    held: tuple[str, ...]
+    #: Send it though every value is there already.
+    repeat: bool = False
+
+
+def plan(goal: Values, sample: Sample, baseline: Values, ours: Set[OptionName]) -> Plan:
+    """Lead from the sample's options to the goal; the empty plan where they are there.
+
+    `goal` names every option that is to have a value; the others are left alone. `baseline` is what the way back leads
+    to, and `ours` what earlier plans have changed.
+
+    Column families come first. Each of their changes lowers the delayed rate while writes are delayed, and a
+    database-wide change resets it to its maximum (HAZARDS 6, 7: write_controller.h, set_max_delayed_write_rate);
+    so the database's call comes last and, during a delay, carries the rate that was in force.
+    """
+    current = sample.values
+    # What is not reported cannot be set: a column family that has been dropped, say.
+    wanted = {o: value for o, value in goal.items() if o in current and current[o] != value}
+    held = []
+    for cf in sample.column_families:
+        held += _stage(cf, wanted, current)
+    held += _hold_brake(wanted, goal, sample, baseline)
+    if any(option.scope == "database" for option in wanted):
+        wanted = _with_brake(wanted, current, sample)
+    return Plan(
+        changes=_calls(wanted),
+        sent=wanted,
+        restore=way_back(baseline, ours | wanted.keys(), current, wanted),
+        held=tuple(held),
+    )
+
+
+def again(values: Values, sample: Sample, baseline: Values, ours: Set[OptionName]) -> Plan:
+    """Send once more what is there already, for it may not be in force (adocd.daemon.change.unsettled)."""
+    restore = way_back(baseline, ours, sample.values, values)
+    return Plan(_calls(values), values, restore, held=(), repeat=True)
+
+
+def way_back(baseline: Values, ours: Set[OptionName], current: Values, sent: Values) -> tuple[RestoreStep, ...]:
+    """Lead back from whatever the options named may have become: first what can be set at once, then what must wait.
+
+    It is executed by the agent when nobody watches, so it knows neither the files nor the bytes there will be: where
+    compaction may be off it raises the stop trigger and takes the hard limit away in the same call that switches it on
+    (HAZARDS 8), and lowers them again when the database would not stop for it. Slowdowns stay in force meanwhile, so
+    that what piled up can be carried away.
+    """
+    back = {option: restorable(option, baseline[option]) for option in ours if option in baseline}
+    later: list[RestoreStep] = []
+    for family in sorted({option.name or "" for option in back if option.scope == "column_family"}):
+        later += _postpone(family, back, baseline, (current, sent))
+    return tuple(RestoreStep(change) for change in _calls(back)) + tuple(later)
+
+
+def restorable(option: OptionName, value: str) -> str:
+    """Say how an original value is restored.
+
+    A delayed_write_rate of 0 only means the default at open (HAZARDS 5), and a bytes_per_sync of 0 cannot be set live.
+    """
+    if value != "0":
+        return value
+    return {
+        DELAYED_WRITE_RATE: str(DELAYED_WRITE_RATE_DEFAULT_BYTES_PER_S),
+        BYTES_PER_SYNC: str(BYTES_PER_SYNC_LIVE),
+    }.get(option, value)
+
+
+def stop_may_be_lowered_below(slowdown: int, stop: int) -> int:
+    """Name the L0 files below which a stop trigger can be lowered to `stop` without stopping writes.
+
+    Half-way to the slowdown, for a flush may come between the look and the change; with less room, the trigger itself.
+    """
+    return max(1, stop - max(0, stop - slowdown) // 2)
+
+
+def _stage(cf: ColumnFamilySample, wanted: dict[OptionName, str], current: Values) -> list[str]:
+    """Take out of what is wanted what would stop writes at once, and add what keeps them going meanwhile."""
+    switch, slowdown, stop, hard = (of_family(cf.name, option) for option in (SWITCH, SLOWDOWN, STOP, HARD))
+    going_on = current.get(switch) == "true" and wanted.get(switch) == "false"
+    held = []
+
+    # A trigger that only goes up needs no look; without compaction nothing is stopped, until it is switched on.
+    if {slowdown, stop} <= current.keys():
+        stop_after, now = int(wanted.get(stop, current[stop])), int(current[stop])
+        below = stop_may_be_lowered_below(int(wanted.get(slowdown, current[slowdown])), stop_after)
+        if cf.l0_files >= below and (going_on or stop_after < now):
+            wanted.pop(stop, None)
+            if going_on and now < OUT_OF_THE_WAY:
+                wanted[stop] = str(OUT_OF_THE_WAY)
+            held.append(
+                f"{STOP} of {cf.name} goes to {stop_after} when level 0, now {cf.l0_files} files, has less than {below}"
+            )
+
+    hard_after = wanted.get(hard, current.get(hard, _OFF))
+    if hard_after != _OFF and cf.pending_compaction_bytes >= int(hard_after):
+        lower = current[hard] == _OFF or int(hard_after) < int(current[hard])
+        if going_on or lower:
+            wanted.pop(hard, None)
+            if going_on and current[hard] != _OFF:
+                wanted[hard] = _OFF
+            held.append(
+                f"{HARD} of {cf.name} goes to {hard_after} when fewer bytes than that, now "
+                f"{cf.pending_compaction_bytes}, wait for compaction"
+            )
+    return held
+
+
+def _hold_brake(wanted: dict[OptionName, str], goal: Values, sample: Sample, baseline: Values) -> list[str]:
+    """Leave the delayed rate that a change had to carry until the delay is over, unless somebody wants another one."""
+    if DELAYED_WRITE_RATE not in wanted or not is_delayed(sample):
+        return []
+    if goal[DELAYED_WRITE_RATE] != restorable(DELAYED_WRITE_RATE, baseline.get(DELAYED_WRITE_RATE, "")):
+        return []
+    del wanted[DELAYED_WRITE_RATE]
+    return [f"delayed_write_rate goes back to {goal[DELAYED_WRITE_RATE]} when the delay is over"]
+
+
+def is_delayed(sample: Sample) -> bool:
+    """Whether writes are stalled, or held to a rate."""
+    return sample.condition != "normal" or sample.delayed_write_rate_bytes_per_s > 0
+
+
+def _with_brake(wanted: Mapping[OptionName, str], current: Values, sample: Sample) -> dict[OptionName, str]:
+    rate = sample.delayed_write_rate_bytes_per_s
+    carried = str(max(rate, DELAYED_WRITE_RATE_FLOOR_BYTES_PER_S))
+    if rate <= 0 or DELAYED_WRITE_RATE in wanted or current.get(DELAYED_WRITE_RATE, carried) == carried:
+        return dict(wanted)
+    return {**wanted, DELAYED_WRITE_RATE: carried}
+
+
+def _postpone(
+    family: str, back: dict[OptionName, str], baseline: Values, reached: tuple[Values, Values]
+) -> list[RestoreStep]:
+    """Move what would stop writes out of the first steps of a way back, into steps with a condition.
+
+    `reached` is what the options are and what they are about to be: the change may fail between the two. Where what is
+    postponed may be below its original, it goes up at once, for its neighbours go back to theirs.
+    """
+    switch, slowdown, stop, hard = (of_family(family, option) for option in (SWITCH, SLOWDOWN, STOP, HARD))
+    may_be_off = back.get(switch) == "false" and any(values.get(switch) == "true" for values in reached)
+    later = []
+    if {slowdown, stop} <= baseline.keys() and (may_be_off or _may_exceed(stop, back, baseline, reached)):
+        below = stop_may_be_lowered_below(int(baseline[slowdown]), int(baseline[stop]))
+        later.append(_when(family, _L0_FILES, below, STOP, baseline[stop]))
+        out_of_the_way = str(max(OUT_OF_THE_WAY, int(baseline[stop])))
+        _raise(stop, back, baseline, reached, out_of_the_way if may_be_off else None)
+    if baseline.get(hard, _OFF) != _OFF and (may_be_off or _may_exceed(hard, back, baseline, reached)):
+        later.append(_when(family, _PENDING_BYTES, int(baseline[hard]), HARD, baseline[hard]))
+        _raise(hard, back, baseline, reached, _OFF if may_be_off else None)
+    return later
+
+
+def _may_exceed(option: OptionName, back: Values, baseline: Values, reached: tuple[Values, Values]) -> bool:
+    return option in back and any(_height(option, values) > _height(option, baseline) for values in reached)
+
+
+def _raise(
+    option: OptionName, back: dict[OptionName, str], baseline: Values, reached: tuple[Values, Values], to: str | None
+) -> None:
+    """Put into the first steps what keeps this option above its original until its turn comes."""
+    back.pop(option, None)
+    if to is None and any(_height(option, values) < _height(option, baseline) for values in reached):
+        to = max((values for values in reached if option in values), key=lambda values: _height(option, values))[option]
+    if to is not None:
+        back[option] = to
+
+
+def _height(option: OptionName, values: Values) -> float:
+    """Order values; a limit of 0 is off. What is not among them is nowhere, so neither above nor below."""
+    value = values.get(option)
+    return float("nan") if value is None else float("inf") if (option.option, value) == (HARD, _OFF) else int(value)
+
+
+def _when(family: str, prop: str, below: int, option: str, value: str) -> RestoreStep:
+    return RestoreStep(ColumnFamilyChange(family, {option: value}), Below(family, prop, below))
+
+
+def _calls(values: Values) -> tuple[Change, ...]:
+    """Group values into calls, one a column family, in the order in which they are sent."""
+    families: dict[str, dict[str, str]] = {}
+    database: dict[str, str] = {}
+    pools: list[Change] = []
+    limiter: list[Change] = []
+    for option in sorted(values, key=lambda o: (o.name or "", o.option)):
+        value = values[option]
+        match option.scope:
+            case "column_family":
+                families.setdefault(option.name or "", {})[option.option] = value
+            case "database":
+                database[option.option] = value
+            case "thread_pool":
+                pools.append(ThreadPoolChange(option.name or "", int(value)))
+            case "rate_limiter":
+                limiter.append(RateLimiterChange(int(value)))
+    calls: list[Change] = [ColumnFamilyChange(name, options) for name, options in families.items()]
+    return (*calls, *pools, *limiter, *([DatabaseChange(database)] if database else []))

@@ -1,0 +1,305 @@
+"""One cycle of control over one session: what is wanted, what may be, what is sent, and what became of it."""
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from adocd.daemon import overrides
+from adocd.daemon.book import Book
+from adocd.daemon.change import planner
+from adocd.daemon.change.actuator import Result
+from adocd.daemon.change.compaction import SWITCH
+from adocd.daemon.change.ledger import settled
+from adocd.daemon.change.reach import out_of_reach
+from adocd.daemon.decision_log import DecisionLog, settings_in_words
+from adocd.daemon.journal.errors import JournalError
+from adocd.daemon.journal.records import Pause
+from adocd.daemon.law import Law
+from adocd.daemon.records import OptionChange, Outcome
+from adocd.daemon.session import Session
+from adocd.daemon.steering import Step
+from adocd.model.decision import Decision
+from adocd.model.sample import Sample
+from adocd.model.snapshot import Restore, Snapshot
+from adocd.model.values import OptionName
+from adocd.targets.errors import TargetError
+
+_log = logging.getLogger(__name__)
+#: How long nothing is sent after somebody else has changed an option of ours.
+STAND_BACK_S = 30.0
+_RESTORING = ("running", "waiting")
+_REPEAT = Decision(
+    (),
+    "a flush or compaction that began before the last change has ended after it",
+    "actuator.repeat",
+    "RocksDB before 9.11 may have taken the change back without showing it (facebook/rocksdb#13294)",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What one cycle sees: `asked_s` is when the snapshot was asked for, by the loop's clock."""
+
+    sample: Sample
+    snapshot: Snapshot
+    asked_s: float
+
+
+class Control:
+    """Keeps one target's options where law and operators want them."""
+
+    def __init__(
+        self,
+        target_id: str,
+        path: str,
+        book: Book,
+        decisions: DecisionLog,
+        *,
+        holder: str,
+        lease_ttl_s: float,
+        clock: Callable[[], float],
+    ) -> None:
+        self._id = target_id
+        self._path = path
+        self._book = book
+        self._decisions = decisions
+        self._holder = holder
+        self._lease_ttl_s = lease_ttl_s
+        self._clock = clock
+        self._stands_back_until_s = 0.0
+        self._why_back = ""
+
+    async def act(self, session: Session, view: View) -> str:
+        """Do what one cycle is there for; the sentence says what that was."""
+        sample, law = view.sample, session.law
+        session.steering.observe(sample)
+        if session.unsettled is not None:
+            session.unsettled.observe(view.snapshot.events)
+        self._take_stock(session, view)
+
+        pause = self._book.pause_of(self._id)
+        unreachable = out_of_reach(law.controller, sample, session.detail.capabilities)
+        acts = bool(law.controller.knobs) and not law.policy.dry_run and unreachable is None and pause is None
+        to_restore = pause is not None and pause.state == "restored"
+        pins = {} if to_restore or law.policy.dry_run else self.pins(session, sample)
+        keeps = pause is not None and not to_restore and bool(session.steering.wanted)
+        if not acts and not keeps:
+            session.steering.forget_wishes()
+        idle = _idle(law, pause, unreachable) or _seen(law.controller.name, sample)
+        if acts or keeps or pins or self._is_left_over(session, view):
+            refused = await session.hold_lease(self._holder, self._lease_ttl_s, view.snapshot)
+            return refused or self._drive(session, view, pins, asks_law=acts) or idle
+        await self.release_quietly(session)
+        return self._shadow(session, view) or idle
+
+    def _drive(self, session: Session, view: View, pins: dict[OptionName, str], *, asks_law: bool) -> str | None:
+        """Do what is to be done under the lease; None when there is nothing."""
+        if (in_flight_s := session.actuator.in_flight_s) is not None:
+            return f"a change has been in flight for {in_flight_s:.1f} s"
+        if not session.actuator.is_seen_by(view.asked_s - view.snapshot.age_s):
+            return "waiting for a look at what was changed"
+        if session.unsettled is not None:
+            session.unsettled.all_seen()
+        session.ledger.watch(view.sample.values)
+        self._reconcile(session, view)
+        stands_back = self._clock() < self._stands_back_until_s
+        said = None
+        if asks_law and not stands_back and self._book.problem is None:
+            said = self._ask_law(session, view, pins)
+        return said or self._go_on(session, view, pins, stands_back=stands_back)
+
+    def pins(self, session: Session, sample: Sample) -> dict[OptionName, str]:
+        """Say what operators have pinned here."""
+        families = [cf.name for cf in sample.column_families]
+        pinned = (pin.override for pin in self._book.overrides_of(self._id))
+        return overrides.pins(pinned, families, sample.values, session.detail.capabilities)
+
+    async def release_quietly(self, session: Session) -> Restore | None:
+        """Give the lease back; when that fails it expires."""
+        try:
+            return await session.release_lease()
+        except TargetError as error:
+            _log.warning("%s: the lease could not be given back, so it will expire: %s", self._path, error)
+            return None
+
+    def _take_stock(self, session: Session, view: View) -> None:
+        """Find what is ours while nobody holds the lease, and let the journal forget what is not."""
+        if session.lease is not None or view.snapshot.lease is not None:
+            return
+        current, left = view.sample.values, self._book.left(self._id)
+        restoring = view.snapshot.restore.state in _RESTORING
+        session.ledger.unheld(current, left, restoring=restoring)
+        if left and not restoring and not view.snapshot.change_in_flight:
+            self._book.forget(self._id, settled(left, current, set(session.detail.unseen_column_families)))
+
+    def _is_left_over(self, session: Session, view: View) -> bool:
+        """Whether something of ours is to be put back that the agent has no plan for: from an earlier open, say."""
+        if view.snapshot.restore.state in _RESTORING or session.has_way_back:
+            return False
+        current, ledger = view.sample.values, session.ledger
+        return any(current.get(o) != planner.restorable(o, ledger.baseline[o]) for o in ledger.ours if o in current)
+
+    def _reconcile(self, session: Session, view: View) -> None:
+        """Stand back where somebody else has changed what we set, and begin anew from there."""
+        ledger, foreign = session.ledger, []
+        for deviation in ledger.deviations(view.sample.values):
+            _log.warning("%s: %s", self._path, deviation)
+            self._decisions.deviated(deviation)
+            if deviation.outcome == "changed-by-someone-else":
+                ledger.give_up(deviation.option, deviation.found)
+                session.steering.wanted.pop(deviation.option, None)
+                self._book.forget(self._id, [deviation.option])
+                foreign.append(str(deviation))
+        if foreign:
+            session.take_policy(session.law.policy)
+            self._stands_back_until_s = self._clock() + STAND_BACK_S
+            self._why_back = "; ".join(foreign)
+
+    def _ask_law(self, session: Session, view: View, pins: dict[OptionName, str]) -> str | None:
+        law, sample = session.law, view.sample
+        asked = law.step(view.snapshot)
+        if asked is None:
+            return None
+        decision, window = asked
+        settings, notes = law.shaper.shape(decision.settings, window)
+        decision = replace(decision, settings=settings)
+        wishes = session.steering.weigh(decision, pins, sample)
+        notes += wishes.notes
+        if not wishes.settings:
+            self._record(session, decision, view, notes, "refused")
+            return f"{decision.rule}: {'; '.join(notes) or 'nothing of it exists here any more'}"
+        decision = replace(decision, settings=wishes.settings)
+        law.shaper.carried_out(decision.settings, window)
+        session.steering.take(wishes)
+        step = session.steering.next_step(pins, sample, self._clock())
+        if not step.plan.changes:
+            self._record(session, decision, view, (*notes, *step.plan.held), "unchanged")
+            return f"{decision.rule}: {'; '.join(step.plan.held) or 'the values are there already'}"
+        self._send(session, view, step, decision, notes)
+        return f"{decision.rule}: setting {settings_in_words(decision.settings)}: {decision.signal}"
+
+    def _go_on(self, session: Session, view: View, pins: dict[OptionName, str], *, stands_back: bool) -> str | None:
+        """Send what differs without a word of the law's: pins, what has to go back, what had to wait."""
+        step = session.steering.next_step(pins, view.sample, self._clock())
+        problem = self._book.problem
+        if stands_back:
+            step = session.steering.only_safety(step, view.sample)
+        elif problem is not None:
+            step = session.steering.only_back(step, view.sample)
+        if step.plan.changes:
+            decision = _unasked(step, session.law.controller.name)
+            self._send(session, view, step, decision, tuple(str(refusal) for refusal in step.refusals))
+            return f"{decision.rule}: {decision.signal}"
+        if not stands_back and self._repeat(session, view):
+            return f"{_REPEAT.rule}: {_REPEAT.signal}"
+        if stands_back:
+            return f"standing back for {self._stands_back_until_s - self._clock():.0f} s: {self._why_back}"
+        if problem is not None:
+            return f"nothing new is changed: {problem}"
+        return "; ".join((*(str(refusal) for refusal in step.refusals), *step.plan.held)) or None
+
+    def _repeat(self, session: Session, view: View) -> bool:
+        """Send once more what a job that began before the change may have taken back silently."""
+        due = frozenset() if session.unsettled is None else session.unsettled.due()
+        if session.unsettled is None or not due:
+            return False
+        plan = session.steering.repeated(due, view.sample)
+        # Each change in a slowdown cuts the delayed rate further (HAZARDS 7), but a stop of ours must not wait.
+        ours = {option.option for option in plan.sent}
+        if planner.is_delayed(view.sample) and not ours & {SWITCH, planner.SLOWDOWN, planner.STOP}:
+            return False
+        session.unsettled.repeated(due)
+        if plan.changes:
+            self._send(session, view, Step(plan, {}, ()), _REPEAT, ())
+        return bool(plan.changes)
+
+    def _shadow(self, session: Session, view: View) -> str | None:
+        """Ask the law what it would do, where it may not act."""
+        law = session.law
+        if not law.policy.dry_run or (asked := law.step(view.snapshot)) is None:
+            return None
+        decision, window = asked
+        settings, notes = law.shaper.shape(decision.settings, window)
+        wishes = session.steering.weigh(replace(decision, settings=settings), {}, view.sample)
+        law.shaper.carried_out(wishes.settings, window)
+        decision = replace(decision, settings=wishes.settings)
+        self._record(session, decision, view, notes + wishes.notes, "dry-run")
+        return f"dry run: {decision.rule} would set {settings_in_words(decision.settings)}: {decision.signal}"
+
+    def _send(
+        self, session: Session, view: View, step: Step, decision: Decision, notes: tuple[str, ...]
+    ) -> None:  # fmt: skip
+        if session.lease is None:
+            raise RuntimeError("nothing is sent without a lease")  # a mistake of the loop's
+        plan, ledger, current = step.plan, session.ledger, view.sample.values
+        changes = tuple(OptionChange(option, current[option], value) for option, value in plan.sent.items())
+        record = self._decisions.add(
+            session.law.controller.name, decision, view.sample.monotonic_s, (*notes, *plan.held), "in-flight", changes
+        )
+        # The way back has values of its own, a stop trigger out of the way, and the host may come up with those, too.
+        values = [
+            pair for change in (*plan.changes, *(s.change for s in plan.restore)) for pair in change.sets().items()
+        ]
+        baseline = {o: planner.restorable(o, ledger.baseline.get(o, value)) for o, value in values}
+        if not plan.repeat:
+            ledger.sending(plan.sent, current)
+            if session.unsettled is not None:
+                session.unsettled.sending(o.name or "" for o in plan.sent if o.scope == "column_family")
+
+        async def announce() -> None:
+            try:
+                await self._book.intend(self._id, self._path, session.detail.session, values, baseline)
+            except JournalError:
+                if not step.leads_back:
+                    raise
+
+        def done(result: Result) -> None:
+            self._decisions.finish(record, result)
+            ledger.seen(result.there)
+            tried = {option: value for option, value in plan.sent.items() if option not in result.untried}
+            missing = {option: value for option, value in tried.items() if option not in result.there}
+            if result.outcome == "rejected":
+                session.steering.rejected(missing, self._clock())
+            elif result.outcome in ("refused", "failed"):
+                session.steering.forget(missing)
+            else:
+                session.has_way_back = True
+
+        session.actuator.start(session.target, session.lease, plan, announce, done)
+
+    def _record(
+        self, session: Session, decision: Decision, view: View, notes: tuple[str, ...], outcome: Outcome
+    ) -> None:  # fmt: skip
+        self._decisions.add(session.law.controller.name, decision, view.sample.monotonic_s, notes, outcome)
+
+
+def _unasked(step: Step, controller: str) -> Decision:
+    """Put into words why something is sent that the law has not just asked for."""
+    sent, origins = step.plan.sent, step.origins
+    for refusal in step.refusals:
+        if set(refusal.instead) & sent.keys():
+            return Decision((), refusal.reason, f"safety.{refusal.guard}", "a safety guard beats law and operator")
+    by = {origin: [str(option) for option in sent if origins[option] == origin] for origin in origins.values()}
+    if pinned := by.get("override"):
+        words = ", ".join(pinned)
+        return Decision((), f"pinned: {words}", "operator.override", "an operator's pin beats the law")
+    if wanted := by.get("law"):
+        words = ", ".join(wanted)
+        return Decision((), f"not there yet, or not any more: {words}", f"{controller}.again", "the law still wants it")
+    if sent.keys() == {planner.DELAYED_WRITE_RATE}:
+        reason = "a change made during the delay carried the rate then in force"
+        return Decision((), "the write delay is over", "actuator.delayed_write_rate", reason)
+    words = ", ".join(str(option) for option in sent)
+    return Decision((), f"nobody wants it otherwise any more: {words}", "actuator.put_back", "back to the originals")
+
+
+def _idle(law: Law, pause: Pause | None, unreachable: str | None) -> str | None:
+    if pause is not None:
+        return f"paused: {pause.reason}"
+    return None if unreachable is None else f"{law.controller.name} cannot work here: {unreachable}"
+
+
+def _seen(controller: str, sample: Sample) -> str:
+    overflow = " and ".join(f"{o} overflow" for o in sample.overflow) or "no overflow"
+    rate = "" if sample.writes_per_s is None else f"{sample.writes_per_s:,.0f} writes/s, "
+    return f"{controller}: {rate}writes {sample.condition}, {overflow}"

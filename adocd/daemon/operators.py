@@ -1,0 +1,234 @@
+"""What operators may ask for, beyond looking: policies, overrides, pauses and restores."""
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from adocd.controllers import registry
+from adocd.daemon import overrides
+from adocd.daemon.book import Book, Pinned
+from adocd.daemon.fleet import Fleet
+from adocd.daemon.journal.errors import JournalError
+from adocd.daemon.journal.records import Override, Pause
+from adocd.daemon.target_loop import TargetLoop
+from adocd.model.policy import Policy
+from adocd.model.snapshot import Restore
+from adocd.model.values import OptionName
+from adocd.targets.errors import TargetError
+
+_log = logging.getLogger(__name__)
+
+
+class CannotDo(Exception):
+    """What was asked for cannot be done now; one sentence with the reason."""
+
+
+class NotUnderstood(ValueError):
+    """What was asked for makes no sense; one sentence with the way out."""
+
+
+@dataclass(frozen=True, slots=True)
+class PinState:
+    """An override on one target: whether it holds there, and why it does not."""
+
+    override: Override
+    remaining_s: float | None
+    #: Why it has no effect now, in one sentence; None when it has.
+    ineffective: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """An override as an operator asks for it; `for_s` None: until it is removed."""
+
+    option: str
+    column_family: str | None
+    value: str
+    for_s: float | None
+    reason: str
+    who: str
+
+
+class Operators:
+    """Carries out what operators ask for; `loop` None means all targets, and those that open later."""
+
+    def __init__(self, fleet: Fleet, book: Book) -> None:
+        self._fleet = fleet
+        self._book = book
+
+    @property
+    def book(self) -> Book:
+        """What outlives the daemon; for the daemon's surfaces to read."""
+        return self._book
+
+    # -- policies
+
+    async def set_policy(self, loop: TargetLoop, policy: Policy, who: str) -> None:
+        """Set a target's policy for good, which ends a pause.
+
+        Raises registry.PolicyError when it makes no sense, CannotDo when it cannot work there.
+        """
+        controller = registry.create(policy)
+        if (why := loop.out_of_reach(controller)) is not None:
+            raise CannotDo(f"{policy.controller} cannot work on {loop.path}: {why}")
+        lease = None if loop.snapshot is None else loop.snapshot.lease
+        acts = bool(controller.knobs) and not policy.dry_run
+        if acts and lease is not None and lease.holder != self._fleet.holder:
+            raise CannotDo(f"{loop.path} is held by {lease.holder}; stop that one first, or use dry_run")
+        try:
+            await self._book.set_policy(loop.id, loop.path, policy, who)
+        except JournalError as error:
+            raise CannotDo(f"the policy would not outlive the daemon: {error}") from None
+        await loop.set_policy(policy)
+        self._book.resume(loop.id, loop.path, who)
+
+    async def reset_policy(self, loop: TargetLoop) -> bool:
+        """Let the configuration choose the policy again; whether one was set. Raises CannotDo."""
+        try:
+            was_set = await self._book.reset_policy(loop.id)
+        except JournalError as error:
+            raise CannotDo(str(error)) from None
+        await loop.set_policy(self._fleet.policy_for(loop.id, loop.path))
+        return was_set
+
+    # -- overrides
+
+    def overrides_of(self, loop: TargetLoop | None) -> tuple[PinState, ...]:
+        """List the overrides that concern a target, or with None those for all targets."""
+        pinned = self._book.overrides_of(None if loop is None else loop.id)
+        return tuple(self._state(loop, pin) for pin in pinned)
+
+    async def pin(self, loop: TargetLoop | None, asked: Asked) -> PinState:
+        """Pin an option; it beats the law and its shaping.
+
+        Raises NotUnderstood when there is no such option, value or column family, and CannotDo, with the guard's
+        reason, when a safety guard refuses it now.
+        """
+        for one in self._meant(loop):
+            self._check(one, asked)
+        self._check_name(asked)
+        now_s = self._fleet.wall_clock()
+        override = Override(
+            target=None if loop is None else loop.id,
+            path=None if loop is None else loop.path,
+            option=asked.option,
+            column_family=asked.column_family,
+            value=asked.value,
+            expires_unix_s=None if asked.for_s is None else now_s + asked.for_s,
+            reason=asked.reason,
+            who=asked.who,
+            unix_s=now_s,
+        )
+        try:
+            pinned = await self._book.pin(override)
+        except JournalError as error:
+            raise CannotDo(f"nothing is pinned: {error}") from None
+        _log.info("%s pinned %s to %s: %s", asked.who, asked.option, asked.value, asked.reason or "no reason given")
+        return self._state(loop, pinned)
+
+    def unpin(self, loop: TargetLoop | None, option: str, column_family: str | None) -> bool:
+        """Remove an override; whether there was one."""
+        return self._book.unpin(None if loop is None else loop.id, option, column_family)
+
+    # -- pauses and restores
+
+    def pause(self, loop: TargetLoop | None, reason: str, who: str) -> None:
+        """Let the law decide nothing until it is resumed; what is set stays, and so do overrides."""
+        self._pause(loop, "paused", reason, who)
+
+    def resume(self, loop: TargetLoop | None, who: str) -> bool:
+        """Let the law go on; whether it was paused."""
+        return self._book.resume(None if loop is None else loop.id, None if loop is None else loop.path, who)
+
+    async def restore(self, loop: TargetLoop | None, who: str) -> tuple[Mapping[str, Restore], Mapping[str, str]]:
+        """Restore the originals now, whoever holds the lease, and keep them until it is resumed.
+
+        Returns how far each restore is by target id, and why others could not be asked for by id or socket.
+        """
+        self._pause(loop, "restored", f"{who} restored the originals; resume or set a policy to go on", who)
+        restored: dict[str, Restore] = {}
+        failed = dict(self._fleet.problems) if loop is None else {}
+
+        async def revoke(one: TargetLoop) -> None:
+            try:
+                restored[one.id] = await one.revoke()
+            except TargetError as error:
+                if loop is not None or one.state != "closed":
+                    failed[one.id] = str(error)
+
+        await asyncio.gather(*(revoke(one) for one in self._meant(loop)))
+        return restored, failed
+
+    # -- in here
+
+    def _meant(self, loop: TargetLoop | None) -> list[TargetLoop]:
+        return list(self._fleet.loops.values()) if loop is None else [loop]
+
+    def _pause(self, loop: TargetLoop | None, state: str, reason: str, who: str) -> None:
+        target, path = (None, None) if loop is None else (loop.id, loop.path)
+        now_s = self._fleet.wall_clock()
+        self._book.pause(Pause(target, path, "paused" if state == "paused" else "restored", reason, who, now_s))
+
+    def _check_name(self, asked: Asked) -> None:
+        try:
+            overrides.options_meant(asked.option, asked.column_family, [asked.column_family or "default"])
+        except overrides.NoSuchOption as error:
+            raise NotUnderstood(str(error)) from None
+
+    def _check(self, loop: TargetLoop, asked: Asked) -> None:
+        session, sample = loop.session, loop.sample
+        if session is None or sample is None:
+            return self._check_name(asked)
+        if loop.policy.dry_run:
+            raise CannotDo(f"the policy of {loop.path} is a dry run, so nothing is applied there: set one that is not")
+        current = sample.values
+        for option in self._options(loop, asked.option, asked.column_family):
+            if (why := overrides.unreachable(option, current, session.detail.capabilities)) is not None:
+                raise CannotDo(why)
+            pins = loop.control.pins(session, sample)
+            if (
+                refusal := session.steering.refusal_of(
+                    option, overrides.as_rocksdb_writes(asked.option, asked.value), pins, sample
+                )
+            ) is not None:
+                raise CannotDo(refusal)
+        return None
+
+    def _options(self, loop: TargetLoop, option: str, column_family: str | None) -> tuple[OptionName, ...]:
+        families = () if loop.sample is None else tuple(cf.name for cf in loop.sample.column_families)
+        try:
+            return overrides.options_meant(option, column_family, families)
+        except overrides.NoSuchOption as error:
+            raise NotUnderstood(str(error)) from None
+
+    def _state(self, loop: TargetLoop | None, pinned: Pinned) -> PinState:
+        why = None if loop is None else self._why_ineffective(loop, pinned.override)
+        return PinState(pinned.override, self._book.remaining_s(pinned), why)
+
+    def _why_ineffective(self, loop: TargetLoop, override: Override) -> str | None:
+        pause = self._book.pause_of(loop.id)
+        if pause is not None and pause.state == "restored":
+            return pause.reason
+        if loop.policy.dry_run:
+            return "the policy is a dry run"
+        try:
+            return self._why_not_there(loop, override)
+        except NotUnderstood as error:
+            return str(error)
+
+    def _why_not_there(self, loop: TargetLoop, override: Override) -> str | None:
+        session, sample = loop.session, loop.sample
+        if session is None or sample is None:
+            return "the database is closed, or not measured yet"
+        meant = self._options(loop, override.option, override.column_family)
+        current, pins = sample.values, loop.control.pins(session, sample)
+        value = overrides.as_rocksdb_writes(override.option, override.value)
+        for option in meant:
+            why = overrides.unreachable(option, current, session.detail.capabilities)
+            why = why or session.steering.refusal_of(option, value, pins, sample)
+            if why is not None:
+                return why
+            if current.get(option) != value:
+                return f"not there yet: {option} is {current.get(option)}"
+        return None

@@ -1,0 +1,158 @@
+"""What the options are to be: the law's wishes, then the operator's pins, then the safety guards, then a plan. Pure."""
+
+from collections.abc import Iterable, Mapping, Set
+from dataclasses import dataclass
+from typing import Literal
+
+from adocd.daemon.change import planner, safety
+from adocd.daemon.change.compaction import CompactionGuard, CompactionLimits
+from adocd.daemon.change.ledger import Ledger
+from adocd.daemon.change.planner import Plan
+from adocd.daemon.change.safety import Guard, Refusal
+from adocd.daemon.change.translate import options_of
+from adocd.model.decision import Decision, Setting
+from adocd.model.sample import Sample
+from adocd.model.values import OptionName, Values
+
+#: What was rejected is not sent again before this; a value that leads back sooner.
+_REJECTED_FOR_S = 60.0
+_REJECTED_BACK_FOR_S = 10.0
+
+Origin = Literal["law", "override", "baseline"]
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """What is left of a decision: its settings, their options, and what the guards said."""
+
+    settings: tuple[Setting, ...]
+    options: Values
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What is to be sent next, where each value comes from, and what a safety guard did not let through."""
+
+    plan: Plan
+    origins: Mapping[OptionName, Origin]
+    refusals: tuple[Refusal, ...]
+    #: Whether it is a restore, or a guard's doing: it is sent whatever the journal says.
+    leads_back: bool = False
+
+
+class Steering:
+    """One session's wishes."""
+
+    def __init__(self, ledger: Ledger, guards: tuple[Guard, ...], limits: CompactionLimits) -> None:
+        self.ledger = ledger
+        #: What the law wants, of everything it has wanted so far.
+        self.wanted: dict[OptionName, str] = {}
+        self._compaction = CompactionGuard(limits)
+        self._guards: tuple[Guard, ...] = (*guards, self._compaction)
+        self._rejected: dict[OptionName, tuple[str, float]] = {}
+
+    @property
+    def guards(self) -> tuple[Guard, ...]:
+        """All safety guards of this session."""
+        return self._guards
+
+    def observe(self, sample: Sample) -> None:
+        """Take in a sample, whatever will be done about it."""
+        self._compaction.observe(sample)
+
+    def weigh(self, decision: Decision, pins: Values, sample: Sample) -> Wishes:
+        """Say what of a decision may be done; changes nothing."""
+        groups = [options_of(setting, sample) for setting in decision.settings]
+        wishes = {option: value for group in groups for option, value in group.items()}
+        goal = self._goal({**self.wanted, **wishes}, pins)
+        verdict = safety.check(self._guards, goal, sample, groups, self._originals())
+        refusals = [refusal for refusal in verdict.refusals if refusal.options & wishes.keys()]
+        refused = {option for refusal in refusals for option in refusal.options}
+        kept = [(s, g) for s, g in zip(decision.settings, groups, strict=True) if g and not refused & g.keys()]
+        options = {option: value for _, group in kept for option, value in group.items()}
+        return Wishes(tuple(setting for setting, _ in kept), options, tuple(str(refusal) for refusal in refusals))
+
+    def take(self, wishes: Wishes) -> None:
+        """Want what is left of a decision from now on."""
+        self.wanted |= wishes.options
+
+    def next_step(self, pins: Values, sample: Sample, now_s: float) -> Step:
+        """Say what to send now; what a guard refuses is no longer wanted by the law."""
+        current = sample.values
+        goal = self._not_rejected(self._goal(self.wanted, pins), now_s)
+        verdict = safety.check(self._guards, goal, sample, exempt=self._originals())
+        for refusal in verdict.refusals:
+            for option in refusal.options:
+                self.wanted.pop(option, None)
+        values = self._not_rejected(verdict.values, now_s)  # what a guard has put in a place, too
+        ledger = self.ledger
+        plan = planner.plan(values, sample, ledger.baseline, ledger.ours | ledger.differing(current))
+        origins: dict[OptionName, Origin] = {
+            option: "override" if option in pins else "law" if option in self.wanted else "baseline"
+            for option in plan.sent
+        }
+        return Step(plan, origins, verdict.refusals)
+
+    def refusal_of(self, option: OptionName, value: str, pins: Values, sample: Sample) -> str | None:
+        """Say which safety guard would refuse a pin now, and why; None when none would."""
+        goal = self._goal(self.wanted, {**pins, option: value})
+        verdict = safety.check(self._guards, goal, sample, exempt=self._originals())
+        return next((str(refusal) for refusal in verdict.refusals if option in refusal.options), None)
+
+    def rejected(self, sent: Values, now_s: float) -> None:
+        """Remember what the database did not take: the law forgets it, and nobody sends it again for a while."""
+        back = self._originals()
+        for option, value in sent.items():
+            self.wanted.pop(option, None)
+            for_s = _REJECTED_BACK_FOR_S if back.get(option) == value else _REJECTED_FOR_S
+            self._rejected[option] = (value, now_s + for_s)
+
+    def forget(self, sent: Values) -> None:
+        """Do not want what could not be sent: the law decides anew from what it finds."""
+        for option in sent:
+            self.wanted.pop(option, None)
+
+    def only_back(self, step: Step, sample: Sample) -> Step:
+        """Leave of a step what leads back to the originals."""
+        back = self._back()
+        return self._only({o for o, value in step.plan.sent.items() if back.get(o) == value}, step, sample)
+
+    def only_safety(self, step: Step, sample: Sample) -> Step:
+        """Leave of a step what a safety guard has put in the place of something else."""
+        return self._only({option for refusal in step.refusals for option in refusal.instead}, step, sample)
+
+    def repeated(self, families: Iterable[str], sample: Sample) -> Plan:
+        """Plan to send once more what we have set of these column families."""
+        values = {o: v for family in families for o, v in self.ledger.set_of(family).items()}
+        ledger = self.ledger
+        return planner.again(values, sample, ledger.baseline, ledger.ours | ledger.differing(sample.values))
+
+    def _only(self, options: Set[OptionName], step: Step, sample: Sample) -> Step:
+        goal = {option: value for option, value in step.plan.sent.items() if option in options}
+        verdict = safety.check(self._guards, goal, sample, exempt=self._originals())
+        ledger = self.ledger
+        ours = ledger.ours | ledger.differing(sample.values)
+        plan = planner.plan(verdict.values, sample, ledger.baseline, ours)
+        origins: dict[OptionName, Origin] = dict.fromkeys(plan.sent, "baseline")
+        return Step(plan, origins, (*step.refusals, *verdict.refusals), leads_back=True)
+
+    def forget_wishes(self) -> None:
+        """Want nothing any more, so that what is ours goes back."""
+        self.wanted.clear()
+
+    def _back(self) -> dict[OptionName, str]:
+        """Name what is ours with the values that lead back."""
+        return {option: value for option, value in self._originals().items() if option in self.ledger.ours}
+
+    def _originals(self) -> dict[OptionName, str]:
+        """Name all values that lead back, or leave an option to its owner: no guard stands in the way of those."""
+        return {option: planner.restorable(option, value) for option, value in self.ledger.baseline.items()}
+
+    def _goal(self, wanted: Values, pins: Values) -> dict[OptionName, str]:
+        return {**self._back(), **wanted, **pins}
+
+    def _not_rejected(self, values: Values, now_s: float) -> dict[OptionName, str]:
+        """Leave out what the database has not taken lately; before the guards, so that they see what remains."""
+        rejected = {option for option, (value, until_s) in self._rejected.items() if now_s < until_s}
+        return {o: value for o, value in values.items() if o not in rejected or self._rejected[o][0] != value}

@@ -1,0 +1,203 @@
+"""A session played as the daemon's loop plays it, with a look at every state there is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from adocd.daemon.change import planner, safety
+from adocd.daemon.change.compaction import CompactionLimits
+from adocd.daemon.change.ledger import Ledger
+from adocd.daemon.change.planner import DELAYED_WRITE_RATE, Plan
+from adocd.daemon.steering import Steering, Step, Wishes
+from adocd.model.knob import MIB
+from adocd.model.sample import Sample
+from adocd.model.values import OptionName, Values, flat, of_family
+from adocd.targets.base import Change, RestoreStep
+from tests.daemon.change.rocksdb_model import BYTES_PER_SYNC, HARD, STOP, SWITCH, RocksDB, named, out_of_order
+from tests.daemon.change.states import Moment, Pile
+
+BUDGET_BYTES = 2048 * MIB
+GUARDS = (safety.bounds, safety.order, safety.memory_budget(BUDGET_BYTES))
+_TICK_S = 1.0
+
+
+class Played:
+    """One database under control, with what must hold at every moment asserted."""
+
+    def __init__(self, originals: Values, compaction_off_s: float) -> None:
+        self.originals = dict(originals)
+        self.database = RocksDB(originals)
+        self.ledger = Ledger(originals)
+        self.limits = CompactionLimits(off_s=compaction_off_s)
+        self.steering = Steering(self.ledger, GUARDS, self.limits)
+        self.pins: Values = {}
+        #: The last plan's way back, None until there is one.
+        self.way_back: tuple[RestoreStep, ...] | None = None
+        self.now_s = 100.0
+        self._anything_rejected = False
+        self._on_s = dict.fromkeys(self.database.families, self.now_s)
+
+    def live(self, moment: Moment) -> None:
+        """Live through one cycle."""
+        self._pile_up(moment.pile)
+        self.database.delayed_rate = moment.delayed_rate
+        self.pins = self.pins if moment.pins is None else moment.pins
+        if moment.forgets:
+            self.steering.forget_wishes()
+        self.steering.take(Wishes((), moment.wishes, ()))
+        sample, step = self.look()
+        if moment.journal_is_full:
+            step = self.steering.only_back(step, sample)
+            assert all(self._leads_back(option, value) for option, value in step.plan.sent.items())
+        self.send(step.plan, sample, moment.calls)
+        self._compaction_is_off_within_limits()
+
+    def look(self) -> tuple[Sample, Step]:
+        """Take a sample and say what is next."""
+        self.now_s += _TICK_S
+        sample = self.database.sample(self.now_s)
+        current = flat(sample.options)
+        assert current == self.database.values
+        self.steering.observe(sample)
+        self.ledger.watch(current)
+        assert self.ledger.deviations(current) == ()
+        return sample, self.steering.next_step(self.pins, sample, self.now_s)
+
+    def send(self, plan: Plan, sample: Sample, calls: int | None = None) -> None:
+        """Send a plan, of which `calls` are executed and the rest is rejected."""
+        self._is_fit_to_send(plan)
+        if not plan.changes:
+            return
+        before = dict(self.database.values)
+        self.ledger.sending(plan.sent, before)
+        self.way_back = plan.restore
+        for change in plan.changes[:calls]:
+            self._execute(change)
+        assert self._growth(before) <= max(0, BUDGET_BYTES - safety.worst_case_bytes(sample))
+        self._still_brakes(sample, plan.changes[:calls])
+        there = {option: value for option, value in plan.sent.items() if self.database.values[option] == value}
+        self.ledger.seen(there)
+        if calls is not None and calls < len(plan.changes):
+            self._anything_rejected = True
+            self.steering.rejected({o: v for o, v in plan.sent.items() if o not in there}, self.now_s)
+
+    def settle(self, plans: int) -> None:
+        """Let everything drain and nothing be rejected: within so many plans there is nothing left to do."""
+        self.now_s += 61.0
+        for _ in range(plans):
+            self.database.drain()
+            sample, step = self.look()
+            self.send(step.plan, sample)
+        self.database.drain()
+        _, step = self.look()
+        assert step.plan.changes == ()
+        assert step.plan.held == ()
+        refused = {option for refusal in step.refusals for option in refusal.options}
+        for option in self.database.values.keys() - refused:
+            assert self.database.values[option] == self._wished(option), option
+
+    def lead_back(self, piles: list[Pile]) -> None:
+        """Let the agent execute the last way back while nobody watches, and see where it leads."""
+        if self.way_back is None:
+            assert self.database.values == self.originals
+            return
+        names = {option for step in self.way_back for option in named(step.change)}
+        assert {o for o in self._changed() if o.scope != "thread_pool"} - {BYTES_PER_SYNC} <= names
+        for number, step in enumerate(self.way_back):
+            self._pile_up(piles[number % len(piles)])
+            self._undo(step)
+        ours = {o for o in self._changed() if o.scope != "thread_pool" or o in self.ledger.ours}
+        expected = {option: self._original(option) for option in ours}
+        assert {option: self.database.values[option] for option in ours} == expected
+
+    # -- what must hold
+
+    def _is_fit_to_send(self, plan: Plan) -> None:
+        values = self.database.values
+        sent = [(option, value) for change in plan.changes for option, value in named(change).items()]
+        assert dict(sent) == plan.sent
+        assert len(sent) == len(plan.sent)
+        assert all(values[option] != value for option, value in sent), "nothing is sent that changes nothing"
+        places = [(option.scope, option.name) for change in plan.changes for option in list(named(change))[:1]]
+        assert len(places) == len(set(places)), "all options of a family travel in one call"
+        if ("database", None) in places:
+            assert places[-1] == ("database", None)
+        for option, value in sent:
+            assert value == self._original(option) or safety.out_of_bounds(option, value) is None
+
+    def _leads_back(self, option: OptionName, value: str) -> bool:
+        """Whether a value is an original, or keeps writes going until the original's turn comes."""
+        return value == self._original(option) or option.option in (STOP, HARD, DELAYED_WRITE_RATE.option)
+
+    def _still_brakes(self, sample: Sample, changes: tuple[Change, ...]) -> None:
+        """Any effective SetDBOptions puts the delayed rate to its maximum, so that must be the rate in force."""
+        rate = sample.delayed_write_rate_bytes_per_s
+        if rate > 0 and any(change.scope == "database" for change in changes):
+            wished = {**self.steering.wanted, **self.pins}.get(DELAYED_WRITE_RATE)
+            floor = planner.DELAYED_WRITE_RATE_FLOOR_BYTES_PER_S
+            now = self.database.values[DELAYED_WRITE_RATE]
+            assert now == wished or int(now) <= max(rate, floor)
+
+    def _compaction_is_off_within_limits(self) -> None:
+        """What its owner has on is not off for too long, too deep or too large; what was rejected must wait."""
+        for family in self.database.families:
+            if self.database.is_on(family):
+                self._on_s[family] = self.now_s
+            elif self.originals[of_family(family, SWITCH)] == "false" and not self._anything_rejected:
+                assert self.now_s - self._on_s[family] <= self.limits.off_s + _TICK_S
+                assert self.database.l0[family] < self.limits.l0_files
+                assert self.database.pending[family] < self.limits.pending_bytes
+
+    def _execute(self, change: Change) -> None:
+        stops, stopped = self._stops(), self.database.stopped()
+        assert self.database.apply(change)
+        self._is_well(stops, stopped)
+
+    def _undo(self, step: RestoreStep) -> None:
+        if step.when is not None:
+            switch = of_family(step.when.column_family, SWITCH)
+            assert self.database.values[switch] == self.originals[switch], "nothing waits for what we keep off"
+            self.database.wait_for(step.when)
+        stops, stopped = self._stops(), self.database.stopped()
+        self.database.apply(step.change)
+        self._is_well(stops, stopped)
+
+    def _is_well(self, stops: Mapping[str, int], stopped: set[tuple[str, str]]) -> None:
+        """Every state in between is in order, and no call stops writes."""
+        assert not out_of_order(self.database.values)
+        assert self.database.stopped() <= stopped
+        for family, stop in self._stops().items():
+            assert stop >= stops[family] or stop > self.database.l0[family]
+
+    # -- in here
+
+    def _pile_up(self, pile: Pile) -> None:
+        self.database.l0 |= pile.l0
+        self.database.pending |= pile.pending
+
+    def _stops(self) -> dict[str, int]:
+        return {family: self.database.option(family, STOP) for family in self.database.families}
+
+    def _changed(self) -> set[OptionName]:
+        return {option for option, value in self.database.values.items() if value != self.originals[option]}
+
+    def _original(self, option: OptionName) -> str:
+        """Say where an option goes back to; pools may have grown by themselves before they were ours."""
+        originals = self.ledger.baseline if option.scope == "thread_pool" else self.originals
+        return planner.restorable(option, originals[option])
+
+    def _wished(self, option: OptionName) -> str:
+        wished = {**self.steering.wanted, **self.pins}.get(option)
+        if wished is not None:
+            return wished
+        return self._original(option) if option in self.ledger.ours else self.database.values[option]
+
+    def _growth(self, before: Values) -> int:
+        """Sum up by how much memtables may grow, those left out that are at their originals again."""
+        grown = 0
+        for family in self.database.families:
+            names = [of_family(family, option) for option in ("write_buffer_size", "max_write_buffer_number")]
+            now, then = ([int(values[name]) for name in names] for values in (self.database.values, before))
+            if any(self.database.values[name] != self.originals[name] for name in names):
+                grown += max(0, now[0] * now[1] - then[0] * then[1])
+        return grown

@@ -1,0 +1,206 @@
+"""What is ours, where the way back leads, and who changed what we had set."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+
+from adocd.daemon.change.ledger import Deviation, Ledger, settled
+from adocd.model.knob import MIB
+from adocd.model.values import RATE_LIMITER, OptionName, Values, of_database, of_family, of_pool
+from tests.daemon.change.rocksdb_model import database, defaults, family
+
+SIZE = of_family("default", "write_buffer_size")
+JOBS = of_database("max_background_jobs")
+OPENED_WITH = defaults()
+
+
+@dataclass(frozen=True)
+class Journaled:
+    """What the journal says of an option."""
+
+    original: str
+    sent: tuple[str, ...]
+
+    def is_ours(self, value: str) -> bool:
+        """Whether this value was sent."""
+        return value != self.original and value in self.sent
+
+
+# -- while nobody holds the lease
+
+
+def test_the_baseline_follows_the_host_while_nothing_is_ours() -> None:
+    ledger = Ledger(OPENED_WITH)
+    ledger.unheld(OPENED_WITH | {SIZE: "7"}, {}, restoring=False)
+    assert ledger.baseline[SIZE] == "7"
+    assert ledger.ours == set()
+
+
+def test_what_the_journal_says_is_ours_goes_back_to_what_the_journal_says() -> None:
+    """Found at an open: SetOptions persists, so what was tuned looks like an original (HAZARDS 17)."""
+    tuned = OPENED_WITH | {SIZE: str(256 * MIB)}
+    ledger = Ledger(tuned)
+    ledger.unheld(tuned, {SIZE: Journaled(str(64 * MIB), (str(128 * MIB), str(256 * MIB)))}, restoring=False)
+    assert ledger.ours == {SIZE}
+    assert ledger.baseline[SIZE] == str(64 * MIB)
+
+
+def test_what_the_journal_does_not_know_is_somebody_elses() -> None:
+    tuned = OPENED_WITH | {SIZE: str(96 * MIB)}
+    ledger = Ledger(tuned)
+    ledger.unheld(tuned, {SIZE: Journaled(str(64 * MIB), (str(128 * MIB),))}, restoring=False)
+    assert ledger.ours == set()
+    assert ledger.baseline[SIZE] == str(96 * MIB)
+
+
+def test_what_the_agent_is_still_restoring_is_left_over() -> None:
+    ledger = Ledger(OPENED_WITH)
+    left = OPENED_WITH | {SIZE: str(256 * MIB), JOBS: "8"}
+    ledger.unheld(left, {}, restoring=True)
+    assert ledger.ours == {SIZE, JOBS}
+    assert ledger.baseline == OPENED_WITH
+    ledger.unheld(left, {}, restoring=False)
+    assert ledger.ours == set(), "when the agent is done, what is still different is the host's"
+
+
+def test_pools_that_grew_by_themselves_are_not_left_over() -> None:
+    ledger = Ledger(OPENED_WITH)
+    ledger.unheld(OPENED_WITH | {of_pool("low"): "6"}, {}, restoring=True)
+    assert ledger.ours == set()
+    assert ledger.baseline[of_pool("low")] == "6"
+
+
+@pytest.mark.parametrize(("original", "ours"), [("0", False), (str(2 * MIB), True)])
+def test_bytes_per_sync_that_rocksdb_raised_by_itself_is_no_change_of_ours(original: str, ours: bool) -> None:
+    """Any effective SetDBOptions makes 1 MiB of 0, and 0 cannot be set back live."""
+    option = of_database("bytes_per_sync")
+    ledger = Ledger(OPENED_WITH | {option: original})
+    ledger.unheld(OPENED_WITH | {option: str(MIB)}, {}, restoring=True)
+    assert (option in ledger.ours) is ours
+
+
+def test_what_differs_from_the_open_is_named_for_the_way_back() -> None:
+    ledger = Ledger(OPENED_WITH)
+    current = OPENED_WITH | {SIZE: "7", of_pool("low"): "6", RATE_LIMITER: "5"} | family(of="new", write_buffer_size=1)
+    assert ledger.differing(current) == {SIZE}
+
+
+# -- while we hold it
+
+
+def holding(before: Values = OPENED_WITH, **sent: int) -> Ledger:
+    """A ledger that has sent these options of the default family and seen them."""
+    ledger = Ledger(OPENED_WITH)
+    ledger.watch(before)
+    ledger.sending(family(sent), before)
+    ledger.seen(family(sent))
+    return ledger
+
+
+def test_what_the_host_changes_of_its_own_is_where_the_way_back_leads() -> None:
+    ledger = holding(write_buffer_size=128 * MIB)
+    ledger.watch(OPENED_WITH | {SIZE: str(128 * MIB), JOBS: "3"})
+    assert ledger.baseline[JOBS] == "3"
+    assert ledger.baseline[SIZE] == str(64 * MIB), "what is ours has its original"
+
+
+def test_what_is_about_to_be_sent_is_ours_already() -> None:
+    """The call may take effect and its answer never come."""
+    ledger = Ledger(OPENED_WITH)
+    ledger.sending({SIZE: "1"}, OPENED_WITH)
+    ledger.watch(OPENED_WITH | {SIZE: "1"})
+    assert ledger.ours == {SIZE}
+    assert ledger.baseline[SIZE] == str(64 * MIB)
+    assert ledger.deviations(OPENED_WITH) == (), "nobody has seen it there"
+
+
+def test_as_we_left_it_nobody_is_blamed() -> None:
+    assert holding(write_buffer_size=5).deviations(OPENED_WITH | {SIZE: "5"}) == ()
+
+
+def test_back_to_before_is_rocksdbs_doing() -> None:
+    """A flush that began before the change ends after it (HAZARDS 2): it is sent again."""
+    ledger = holding(write_buffer_size=5)
+    (found,) = ledger.deviations(OPENED_WITH)
+    assert found == Deviation(SIZE, "reverted-by-engine", "5", str(64 * MIB))
+    assert str(found) == f"write_buffer_size (default) is {64 * MIB}, not 5: RocksDB took it back"
+    assert ledger.deviations(OPENED_WITH) == (), "it is said once"
+
+
+def test_before_is_what_was_there_before_the_last_change() -> None:
+    ledger = holding(write_buffer_size=5)
+    ledger.sending({SIZE: "6"}, OPENED_WITH | {SIZE: "5"})
+    ledger.seen({SIZE: "6"})
+    assert ledger.deviations(OPENED_WITH | {SIZE: "5"})[0].outcome == "reverted-by-engine"
+
+
+def test_any_other_value_is_somebody_elses() -> None:
+    ledger = holding(write_buffer_size=5)
+    (found,) = ledger.deviations(OPENED_WITH | {SIZE: "7"})
+    assert found.outcome == "changed-by-someone-else"
+    assert str(found).endswith("is 7, not 5: somebody else changed it")
+
+
+def test_who_takes_a_value_back_again_and_again_is_not_rocksdb() -> None:
+    ledger = holding(write_buffer_size=5)
+    outcomes = []
+    for _ in range(4):
+        outcomes += [deviation.outcome for deviation in ledger.deviations(OPENED_WITH)]
+        ledger.sending({SIZE: "5"}, OPENED_WITH)
+        ledger.seen({SIZE: "5"})
+    assert outcomes == [*["reverted-by-engine"] * 3, "changed-by-someone-else"]
+
+
+def test_what_is_left_to_somebody_else_goes_back_to_their_value() -> None:
+    ledger = holding(write_buffer_size=5)
+    ledger.give_up(SIZE, "7")
+    assert ledger.baseline[SIZE] == "7"
+    assert ledger.deviations(OPENED_WITH | {SIZE: "7"}) == ()
+
+
+@pytest.mark.parametrize("option", [of_pool("low"), RATE_LIMITER])
+def test_nobody_is_blamed_for_what_belongs_to_the_process(option: OptionName) -> None:
+    ledger = Ledger(OPENED_WITH)
+    sent = {option: "9"}
+    ledger.sending(sent, OPENED_WITH)
+    ledger.seen(sent)
+    assert ledger.deviations(OPENED_WITH) == ()
+
+
+def test_what_was_released_is_the_agents() -> None:
+    ledger = holding(write_buffer_size=5)
+    ledger.released()
+    assert ledger.ours == set()
+    assert ledger.deviations(OPENED_WITH) == ()
+
+
+def test_a_family_that_goes_takes_what_is_ours_with_it_and_one_that_comes_has_its_originals() -> None:
+    two = defaults(("default", "index"))
+    ledger = Ledger(two)
+    ours = family(of="index", write_buffer_size=5) | family(write_buffer_size=6)
+    ledger.sending(ours, two)
+    ledger.seen(ours)
+    ledger.reopened_with(OPENED_WITH | family(of="new", write_buffer_size=7))
+    assert ledger.ours == {SIZE}
+    assert ledger.baseline[SIZE] == str(64 * MIB)
+    assert ledger.baseline[of_family("new", "write_buffer_size")] == "7"
+    assert [deviation.option for deviation in ledger.deviations(OPENED_WITH)] == [SIZE]
+
+
+# -- what the journal can forget
+
+
+def test_the_journal_forgets_what_is_back_or_somebody_elses_and_nothing_unseen() -> None:
+    known = Journaled("1", ("2",))
+    left = {of_family(name, "write_buffer_size"): known for name in ("ours", "back", "theirs", "dropped", "unseen")}
+    current = {
+        of_family(name, "write_buffer_size"): value for name, value in (("ours", "2"), ("back", "1"), ("theirs", "3"))
+    }
+    found = {option.name for option in settled(left, current, {"unseen"})}
+    assert found == {"back", "theirs", "dropped"}
+
+
+def test_the_journal_forgets_an_option_of_the_database_that_is_back() -> None:
+    assert settled({JOBS: Journaled("2", ("4",))}, database(max_background_jobs=2), {"unseen"}) == [JOBS]

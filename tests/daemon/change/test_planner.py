@@ -1,0 +1,296 @@
+"""The planner: only what differs, in an order that is safe, and a way back from everything that is ours."""
+
+from __future__ import annotations
+
+from collections.abc import Set
+
+import pytest
+
+from adocd.daemon.change import planner
+from adocd.daemon.change.planner import Plan
+from adocd.model.knob import MIB
+from adocd.model.options import OPTIONS, OUT_OF_THE_WAY
+from adocd.model.values import RATE_LIMITER, OptionName, Values, flat, of_pool
+from adocd.targets.base import (
+    Below,
+    ColumnFamilyChange,
+    DatabaseChange,
+    RateLimiterChange,
+    RestoreStep,
+    ThreadPoolChange,
+)
+from tests.builders import GIB
+from tests.daemon.change.rocksdb_model import (
+    HARD,
+    L0_FILES,
+    PENDING_BYTES,
+    SLOWDOWN,
+    SOFT,
+    STOP,
+    SWITCH,
+    TRIGGER,
+    RocksDB,
+    database,
+    defaults,
+    family,
+    opened,
+)
+
+JOBS = database(max_background_jobs=4)
+BATCH = family(write_buffer_size=128 * MIB, target_file_size_base=128 * MIB)
+OFF, ON = family({SWITCH: "true"}), family({SWITCH: "false"})
+AWAY = str(OUT_OF_THE_WAY)
+
+
+def plan(
+    goal: Values, now: RocksDB | None = None, baseline: Values | None = None, ours: Set[OptionName] = frozenset()
+) -> Plan:
+    now = now or opened()
+    return planner.plan(goal, now.sample(), baseline or defaults(now.families), ours)
+
+
+def waits(option: str, value: str, prop: str, below: int, name: str = "default") -> RestoreStep:
+    return RestoreStep(ColumnFamilyChange(name, {option: value}), Below(name, prop, below))
+
+
+# -- calls
+
+
+def test_all_keys_of_a_family_travel_in_one_call() -> None:
+    found = plan(BATCH)
+    sizes = {"target_file_size_base": str(128 * MIB), "write_buffer_size": str(128 * MIB)}
+    assert found.changes == (ColumnFamilyChange("default", sizes),)
+    back = {"target_file_size_base": str(64 * MIB), "write_buffer_size": str(64 * MIB)}
+    assert found.restore == (RestoreStep(ColumnFamilyChange("default", back)),)
+    assert found.sent == BATCH
+
+
+def test_what_is_there_already_is_not_sent() -> None:
+    assert plan(defaults()) == Plan((), {}, (), ())
+    half = plan(family(write_buffer_size=128 * MIB, max_write_buffer_number=2))
+    assert half.changes == (ColumnFamilyChange("default", {"write_buffer_size": str(128 * MIB)}),)
+
+
+def test_what_is_not_reported_cannot_be_set() -> None:
+    """A column family that has just been dropped, say: MyRocks would create it."""
+    assert plan(family(of="gone", write_buffer_size=MIB) | {of_pool("bottom"): "4"}).changes == ()
+
+
+def test_column_families_come_before_the_database() -> None:
+    """A column family's change lowers the delayed rate; the database's call, coming last, sets it."""
+    goal = JOBS | BATCH | family(of="index", write_buffer_size=MIB) | {of_pool("low"): "3", RATE_LIMITER: str(MIB)}
+    found = plan(goal, opened(families=("default", "index")))
+    assert [change.scope for change in found.changes] == [
+        "column_family",
+        "column_family",
+        "thread_pool",
+        "rate_limiter",
+        "database",
+    ]
+    assert [step.change.scope for step in found.restore] == [change.scope for change in found.changes]
+
+
+def test_pools_and_limiter_lead_back() -> None:
+    found = plan({of_pool("high"): "2", of_pool("low"): "6", RATE_LIMITER: str(MIB)})
+    assert found.changes == (ThreadPoolChange("high", 2), ThreadPoolChange("low", 6), RateLimiterChange(MIB))
+    back = (ThreadPoolChange("high", 1), ThreadPoolChange("low", 2), RateLimiterChange(64 * MIB))
+    assert tuple(step.change for step in found.restore) == back
+
+
+# -- the brake
+
+
+def test_during_a_delay_a_database_change_carries_the_rate_in_force() -> None:
+    found = plan(JOBS, opened(delayed_rate=3 * MIB))
+    assert found.changes == (DatabaseChange({"delayed_write_rate": str(3 * MIB), "max_background_jobs": "4"}),)
+    back = {"delayed_write_rate": str(16 * MIB), "max_background_jobs": "2"}
+    assert found.restore == (RestoreStep(DatabaseChange(back)),)
+
+
+def test_the_carried_rate_has_a_floor() -> None:
+    assert plan(JOBS, opened(delayed_rate=17)).sent.items() >= database(delayed_write_rate=MIB).items()
+
+
+def test_only_a_change_of_the_database_carries_the_brake_and_only_where_it_differs() -> None:
+    assert plan(BATCH, opened(delayed_rate=3 * MIB)).sent == BATCH
+    assert plan(JOBS, opened(delayed_rate=16 * MIB)).sent == JOBS
+
+
+def test_the_brake_is_released_only_after_the_delay() -> None:
+    carried = opened(delayed_rate=3 * MIB)
+    carried.values |= database(delayed_write_rate=3 * MIB)
+    back = database(delayed_write_rate=16 * MIB)
+    during = plan(back, carried, ours=back.keys())
+    assert during.changes == ()
+    assert during.held == (f"delayed_write_rate goes back to {16 * MIB} when the delay is over",)
+    carried.delayed_rate = 0
+    assert plan(back, carried, ours=back.keys()).sent == back
+
+
+def test_a_rate_that_somebody_wants_is_not_held_and_beats_the_carried_one() -> None:
+    wanted = database(delayed_write_rate=5 * MIB)
+    assert plan(wanted | JOBS, opened(delayed_rate=3 * MIB)).sent == wanted | JOBS
+
+
+@pytest.mark.parametrize(("option", "live"), [("delayed_write_rate", 16 * MIB), ("bytes_per_sync", MIB)])
+def test_an_original_of_zero_that_cannot_be_set_live_leads_back_to_what_it_means(option: str, live: int) -> None:
+    """A delayed rate of 0 freezes writes (and killed a 6.29 process); bytes_per_sync becomes 1 MiB by itself."""
+    zero = defaults() | database({option: 0})
+    found = plan(database({option: 2 * MIB}), RocksDB(zero), zero)
+    assert found.restore == (RestoreStep(DatabaseChange({option: str(live)})),)
+
+
+# -- a stop trigger is never lowered over the files there are
+
+
+def test_a_stop_trigger_goes_up_at_once() -> None:
+    found = plan(family({STOP: 100}), opened(l0=99))
+    assert found.changes == (ColumnFamilyChange("default", {STOP: "100"}),)
+    assert found.restore == (waits(STOP, "36", L0_FILES, 28),), "half-way to the slowdown, for a flush may come between"
+
+
+def test_a_stop_trigger_comes_down_when_the_files_are_gone() -> None:
+    goal = family({TRIGGER: 2, STOP: 30})
+    held = plan(goal, opened(l0=25))
+    assert held.sent == family({TRIGGER: 2})
+    assert held.held == (f"{STOP} of default goes to 30 when level 0, now 25 files, has less than 25",)
+    assert plan(goal, opened(l0=24)).sent == goal
+
+
+def test_a_hard_limit_comes_down_when_the_bytes_are_gone() -> None:
+    goal = family({SOFT: GIB, HARD: 2 * GIB})
+    held = plan(goal, opened(pending=2 * GIB))
+    assert held.sent == family({SOFT: GIB})
+    assert held.held == (
+        f"{HARD} of default goes to {2 * GIB} when fewer bytes than that, now {2 * GIB}, wait for compaction",
+    )
+    assert plan(goal, opened(pending=2 * GIB - 1)).sent == goal
+
+
+def test_a_hard_limit_that_was_off_comes_down_too() -> None:
+    held = plan(family({HARD: 2 * GIB}), opened({SOFT: 0, HARD: 0}, pending=3 * GIB))
+    assert held.changes == ()
+    assert len(held.held) == 1
+
+
+def test_the_stop_is_held_also_where_the_limits_are_not_reported() -> None:
+    """MyRocks does not show the pending limits."""
+    lacking = opened(l0=40)
+    for option in family({SOFT: 0, HARD: 0}):
+        del lacking.values[option]
+    lacking.values |= family({STOP: 100})
+    baseline = lacking.values | family({STOP: 36})
+    goal = family({STOP: 36})
+    assert plan(goal, lacking, baseline).sent == {}
+    assert plan(BATCH, lacking, baseline, goal.keys()).restore[-1] == waits(STOP, "36", L0_FILES, 28)
+
+
+# -- the staged return of compaction
+
+
+def test_compaction_goes_on_with_stop_and_limit_out_of_the_way() -> None:
+    """One call: raise stop, take the hard limit away, enable. The slowdowns stay in force."""
+    piled = opened({SWITCH: "true"}, l0=50, pending=300 * GIB)
+    found = plan(ON, piled, ours=OFF.keys())
+    assert found.changes == (ColumnFamilyChange("default", {SWITCH: "false", HARD: "0", STOP: AWAY}),)
+    assert found.held == (
+        f"{STOP} of default goes to 36 when level 0, now 50 files, has less than 28",
+        f"{HARD} of default goes to {256 * GIB} when fewer bytes than that, now {300 * GIB}, wait for compaction",
+    )
+
+
+def test_what_was_out_of_the_way_comes_back_when_it_stops_nobody() -> None:
+    going_on = opened({STOP: AWAY, HARD: 0}, l0=28, pending=GIB)
+    goal = family({STOP: 36, HARD: 256 * GIB})
+    assert plan(goal, going_on, ours=goal.keys()).sent == family({HARD: 256 * GIB})
+    going_on.l0["default"] = 27
+    assert plan(goal, going_on, ours=goal.keys()).sent == goal
+
+
+def test_compaction_goes_on_at_once_where_nothing_has_piled_up() -> None:
+    found = plan(ON, opened({SWITCH: "true"}, l0=27, pending=GIB), ours=OFF.keys())
+    assert found.sent == ON
+    assert found.held == ()
+
+
+def test_a_host_that_has_no_limits_gets_none() -> None:
+    host = opened({SWITCH: "true", STOP: 2 << 30, SOFT: 0, HARD: 0}, l0=50, pending=300 * GIB)
+    assert plan(ON, host, baseline=host.values).sent == ON
+
+
+# -- the way back
+
+
+def test_the_way_back_from_no_compaction_is_staged_whatever_there_is_now() -> None:
+    """Nobody knows what there will be when it is walked."""
+    found = plan(OFF)
+    assert found.changes == (ColumnFamilyChange("default", {SWITCH: "true"}),)
+    assert found.restore == (
+        RestoreStep(ColumnFamilyChange("default", {SWITCH: "false", HARD: "0", STOP: AWAY})),
+        waits(STOP, "36", L0_FILES, 28),
+        waits(HARD, str(256 * GIB), PENDING_BYTES, 256 * GIB),
+    )
+
+
+def test_the_way_back_while_compaction_returns() -> None:
+    going_on = opened({STOP: AWAY, HARD: 0}, l0=50)
+    ours = family({SWITCH: 0, STOP: 0, HARD: 0}).keys()
+    assert plan(BATCH, going_on, ours=ours).restore[1:] == (
+        waits(STOP, "36", L0_FILES, 28),
+        waits(HARD, str(256 * GIB), PENDING_BYTES, 256 * GIB),
+    )
+
+
+def test_a_host_that_had_compaction_off_has_it_off_again() -> None:
+    host = defaults() | OFF
+    found = plan(ON, RocksDB(host), host)
+    assert found.restore == (RestoreStep(ColumnFamilyChange("default", {SWITCH: "true"})),)
+
+
+def test_what_goes_below_its_original_and_may_still_be_above_goes_up_first() -> None:
+    """Its neighbour goes back at once: slowdown 20 over a stop of 10 would be out of order until level 0 is small."""
+    now = opened({STOP: 100})
+    found = plan(family({TRIGGER: 2, SLOWDOWN: 5, STOP: 10}), now, ours=family({STOP: 0}).keys())
+    assert found.sent == family({TRIGGER: 2, SLOWDOWN: 5, STOP: 10})
+    back = {TRIGGER: "4", SLOWDOWN: "20", STOP: "100"}
+    assert found.restore == (
+        RestoreStep(ColumnFamilyChange("default", back)),
+        waits(STOP, "36", L0_FILES, 28),
+    )
+
+
+def test_a_hard_limit_that_may_be_above_or_below_is_taken_away_first() -> None:
+    now = opened({SOFT: GIB, HARD: 2 * GIB})
+    found = plan(family({SOFT: 0, HARD: 0}), now, ours=family({SOFT: 0, HARD: 0}).keys())
+    assert found.restore == (
+        RestoreStep(ColumnFamilyChange("default", {SOFT: str(64 * GIB), HARD: "0"})),
+        waits(HARD, str(256 * GIB), PENDING_BYTES, 256 * GIB),
+    )
+
+
+_LIVE = [option for option in defaults() if (facts := OPTIONS.get(option.option)) is None or facts.live]
+
+
+def test_the_model_has_all_live_options_of_the_catalogue() -> None:
+    assert {option.option for option in _LIVE} >= {name for name, facts in OPTIONS.items() if facts.live}
+
+
+@pytest.mark.parametrize("option", _LIVE, ids=str)
+def test_there_is_a_way_back_from_every_option(option: OptionName) -> None:
+    now = opened()
+    now.values |= {option: "true" if option.option == SWITCH else "7"}
+    found = planner.plan({}, now.sample(), defaults(), {option})
+    for step in found.restore:
+        now.apply(step.change)
+    assert now.values[option] == planner.restorable(option, defaults()[option])
+
+
+def test_what_is_ours_is_in_the_way_back_whatever_is_sent() -> None:
+    left = opened(write_buffer_size=256 * MIB)
+    found = plan(JOBS, left, ours=family(write_buffer_size=0).keys())
+    assert {step.change.scope for step in found.restore} == {"column_family", "database"}
+    assert found.restore[0].change.wanted() == {"write_buffer_size": str(64 * MIB)}
+
+
+def test_a_family_that_has_gone_needs_no_way_back() -> None:
+    assert planner.way_back(defaults(), family({STOP: 0}, of="gone").keys(), flat(opened().sample().options), {}) == ()

@@ -1,0 +1,292 @@
+"""Safety guards: what they refuse, that they say who spoke, and in whose way they do not stand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pytest
+
+from adocd.daemon.change import safety
+from adocd.daemon.change.safety import Guard, Memory, Refusal
+from adocd.model.knob import MIB
+from adocd.model.sample import Sample
+from adocd.model.values import RATE_LIMITER, OptionName, Values, of_database, of_family, of_pool
+from tests.builders import GIB, column_family, sample
+from tests.daemon.change.rocksdb_model import HARD, SLOWDOWN, SOFT, STOP, TRIGGER, database, family, opened
+
+
+def said(guards: Iterable[Guard] | Guard, wanted: Values, now: Sample | None = None, **more: Values) -> list[str]:
+    guards = (guards,) if callable(guards) else guards
+    return [str(refusal) for refusal in safety.check(guards, wanted, now or sample(), **more).refusals]  # type: ignore[arg-type]
+
+
+def size(mib: int, name: str = "default") -> dict[OptionName, str]:
+    return family(of=name, write_buffer_size=mib * MIB)
+
+
+# -- bounds
+
+
+@pytest.mark.parametrize(
+    "good",
+    [
+        family(write_buffer_size=4096 * MIB, max_write_buffer_number=64),
+        family({TRIGGER: 1, SLOWDOWN: 1 << 30, STOP: 1 << 30}),
+        family({SOFT: 0, HARD: 0}),
+        family(max_bytes_for_level_multiplier="2.5", disable_auto_compactions="true"),
+        database(max_background_jobs=128, delayed_write_rate=MIB, max_background_flushes=-1),
+        {RATE_LIMITER: str(MIB), of_pool("low"): "128"},
+    ],
+)
+def test_within_bounds(good: Values) -> None:
+    assert said(safety.bounds, good) == []
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "reason"),
+    [
+        (of_database("max_background_jobs"), "0", "max_background_jobs 0 is outside of 1 to 128 jobs"),
+        (
+            of_database("delayed_write_rate"),
+            "0",
+            f"delayed_write_rate 0 is outside of {MIB} to {(1 << 63) - 1} bytes/s",
+        ),
+        (
+            of_family("default", "write_buffer_size"),
+            str(4097 * MIB),
+            f"write_buffer_size (default) {4097 * MIB} is outside of {MIB} to {4096 * MIB} bytes",
+        ),
+        (of_family("default", STOP), "0", f"{STOP} (default) 0 is outside of 1 to {1 << 30} files"),
+        (
+            of_database("bytes_per_sync"),
+            "1M",
+            "bytes_per_sync takes a whole number of bytes in plain decimals, not '1M'",
+        ),
+        (
+            of_database("bytes_per_sync"),
+            "-5",
+            "bytes_per_sync takes a whole number of bytes in plain decimals, not '-5'",
+        ),
+        (of_database("bytes_per_sync"), "٣", "bytes_per_sync takes a whole number of bytes in plain decimals, not '٣'"),
+        (
+            of_family("default", "disable_auto_compactions"),
+            "1",
+            "disable_auto_compactions (default) is a switch: true or false, not '1'",
+        ),
+        (
+            of_family("default", "max_bytes_for_level_multiplier"),
+            "nan",
+            "max_bytes_for_level_multiplier (default) nan is outside of 1 to 1000 times",
+        ),
+        (
+            of_family("default", "max_bytes_for_level_multiplier"),
+            "ten",
+            "max_bytes_for_level_multiplier (default) takes a number, not 'ten'",
+        ),
+        (
+            of_database("db_write_buffer_size"),
+            "1",
+            "db_write_buffer_size cannot be changed while the database is open",
+        ),
+        (
+            of_database("max_open_files"),
+            "1",
+            "max_open_files is not an option that adocd knows the bounds of; docs/safety.md lists those it turns",
+        ),
+        (
+            of_database("write_buffer_size"),
+            "1",
+            "write_buffer_size is not an option that adocd knows the bounds of; docs/safety.md lists those it turns",
+        ),
+        (of_pool("low"), "0", "thread_pool_low 0 is outside of 1 to 128 threads"),
+        (RATE_LIMITER, "1", f"rate_limiter_bytes_per_s 1 is outside of {MIB} to {(1 << 63) - 1} bytes/s"),
+    ],
+)
+def test_out_of_bounds(option: OptionName, value: str, reason: str) -> None:
+    assert said(safety.bounds, {option: value}) == [f"bounds: {reason}"]
+
+
+def test_what_is_there_already_is_left_alone() -> None:
+    """A host may have its own reasons."""
+    small = opened(write_buffer_size=4096).sample()
+    assert said(safety.bounds, family(write_buffer_size=4096), small) == []
+
+
+# -- order
+
+
+@pytest.mark.parametrize(
+    ("wanted", "reason"),
+    [
+        ({STOP: 19}, f"{TRIGGER} 4 <= {SLOWDOWN} 20 <= {STOP} 19"),
+        ({SLOWDOWN: 3}, f"{TRIGGER} 4 <= {SLOWDOWN} 3 <= {STOP} 36"),
+        ({SLOWDOWN: 100, STOP: 99}, f"{TRIGGER} 4 <= {SLOWDOWN} 100 <= {STOP} 99"),
+        ({SOFT: 300 * GIB}, f"{SOFT} {300 * GIB} <= {HARD} {256 * GIB}"),
+        ({SOFT: 0}, f"{SOFT} 0 <= {HARD} {256 * GIB}"),
+    ],
+)
+def test_out_of_order(wanted: dict[str, int], reason: str) -> None:
+    """A soft limit of 0 is off, which is more than any hard one."""
+    assert said(safety.order, family(wanted)) == [f"order: in column family default it must be that {reason}"]
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [{TRIGGER: 20, SLOWDOWN: 20, STOP: 20}, {HARD: 0}, {SOFT: 0, HARD: 0}, {SLOWDOWN: 50, STOP: 60}, {STOP: 20}],
+)
+def test_in_order(wanted: dict[str, int]) -> None:
+    assert said(safety.order, family(wanted)) == []
+
+
+def test_what_a_host_has_out_of_order_stays_until_something_of_it_is_changed() -> None:
+    upside_down = opened({SLOWDOWN: 40}).sample()
+    assert said(safety.order, family({SLOWDOWN: 40}), upside_down) == []
+    assert said(safety.order, family({TRIGGER: 5}), upside_down) != []
+    assert said(safety.order, family({STOP: 40}), upside_down) == []
+
+
+# -- memory
+
+
+def test_growth_within_the_budget_passes() -> None:
+    assert said(safety.memory_budget(256 * MIB), size(128)) == []
+
+
+def test_growth_beyond_the_budget_is_refused_and_says_so() -> None:
+    assert said(safety.memory_budget(256 * MIB), size(192)) == [
+        "memory budget: 192 MiB x 2 for default would take the memtables to 384 MiB, the budget is 256 MiB"
+    ]
+
+
+def test_more_memtables_are_growth_too() -> None:
+    wanted = family(max_write_buffer_number=8)
+    assert said(safety.memory_budget(256 * MIB), wanted) == [
+        "memory budget: 64 MiB x 8 for default would take the memtables to 512 MiB, the budget is 256 MiB"
+    ]
+    assert said(safety.memory_budget(256 * MIB), wanted | size(32)) == [], "half of the size pays for four times more"
+
+
+def test_growth_of_one_column_family_counts_against_the_next() -> None:
+    families = sample(column_family("a"), column_family("b"))
+    verdict = safety.check([safety.memory_budget(512 * MIB)], size(192, "a") | size(192, "b"), families)
+    assert verdict.values == size(192, "a")
+
+
+def test_other_targets_count() -> None:
+    guard = safety.memory_budget(512 * MIB, beside=lambda: 256 * MIB)
+    assert said(guard, size(128)) == []
+    assert said(guard, size(129)) != []
+
+
+def test_growth_beyond_what_the_container_can_bear_is_refused_and_says_so() -> None:
+    guard = safety.memory_budget(4096 * MIB, process_limit=lambda: 1024 * MIB)
+    assert said(guard, size(128)) == []
+    assert said(guard, size(192)) == [
+        "memory budget: 192 MiB x 2 for default would take this database's memtables to 384 MiB, and its process can "
+        "have 1024 MiB, of which they may take a quarter"
+    ]
+
+
+def test_shrinking_is_allowed_above_the_budget() -> None:
+    large = sample(column_family(write_buffer_size_bytes=512 * MIB))
+    assert said(safety.memory_budget(256 * MIB), size(256), large) == []
+
+
+def test_column_families_that_are_not_written_do_not_count() -> None:
+    """Hundreds of idle column families would otherwise block every growth."""
+    idle = [column_family(f"idle{n}", memtables_bytes=2048) for n in range(300)]
+    now = sample(column_family(), *idle)
+    assert said(safety.memory_budget(512 * MIB), size(128), now) == []
+    assert safety.worst_case_bytes(now) == 128 * MIB
+    assert safety.worst_case_bytes(now, size(128)) == 256 * MIB, "a growth that is on its way counts"
+    assert safety.worst_case_bytes(now, size(128, "idle7")) == 128 * MIB
+
+
+@pytest.mark.parametrize(("available", "refused"), [(180, False), (179, True), (None, False)])
+def test_no_growth_when_memory_is_short(available: int | None, refused: bool) -> None:
+    """A twentieth of it stays free, whatever a memtable may come to need."""
+    memory = Memory(None if available is None else available * MIB, 1024 * MIB)
+    expected = "memory shortage: 128 MiB x 2 for default can take 128 MiB more, and of 1024 MiB only 179 MiB are free"
+    assert said(safety.memory_shortage(lambda: memory), size(128)) == ([expected] if refused else [])
+
+
+def test_nothing_is_refused_but_growth_when_memory_is_short() -> None:
+    guard = safety.memory_shortage(lambda: Memory(0, 1024 * MIB))
+    assert said(guard, size(32) | database(max_background_jobs=8)) == []
+
+
+# -- one after the other
+
+
+def test_guards_are_asked_in_turn() -> None:
+    wanted = size(128) | size(5000, "b")
+    guards = (safety.bounds, safety.memory_budget(100 * MIB))
+    notes = said(guards, wanted, sample(column_family(), column_family("b")))
+    assert [note.partition(":")[0] for note in notes] == ["bounds", "memory budget"]
+
+
+def test_options_that_carry_one_knob_fall_together() -> None:
+    batch = family(write_buffer_size=128 * MIB, target_file_size_base=128 * MIB, max_bytes_for_level_base=512 * MIB)
+    jobs = database(max_background_jobs=4)
+    verdict = safety.check([safety.memory_budget(0)], batch | jobs, sample(), groups=(batch, jobs))
+    assert verdict.values == jobs
+    assert [refusal.options for refusal in verdict.refusals] == [batch.keys()]
+
+
+def test_a_guard_may_put_something_in_its_place() -> None:
+    off, on = (family(disable_auto_compactions=switch) for switch in ("true", "false"))
+
+    def guard(wanted: Values, now: Sample) -> tuple[Refusal, ...]:
+        return (Refusal("test", frozenset(off), "no", on),)
+
+    assert safety.check([guard], off | size(32), sample()).values == on | size(32)
+
+
+# -- no guard stands in the way of a restore
+
+
+def test_no_guard_stands_in_the_way_of_a_restore() -> None:
+    original = opened({TRIGGER: 50}, write_buffer_size=4096, max_write_buffer_number=1).values
+    now = opened({TRIGGER: 4}, write_buffer_size=MIB, max_write_buffer_number=2).sample()
+    short = safety.memory_shortage(lambda: Memory(0, GIB))
+    guards = (safety.bounds, safety.order, safety.memory_budget(0), short)
+    back = family({TRIGGER: 50}, write_buffer_size=4096, max_write_buffer_number=1)
+    assert len(said(guards, back, now)) == 3
+    assert said(guards, back, now, exempt=original) == []
+
+
+def test_growth_back_to_the_original_passes_and_other_growth_beside_it_does_not() -> None:
+    guard = safety.memory_budget(100 * MIB)
+    now = opened(families=("default", "index"), write_buffer_size=32 * MIB)
+    verdict = safety.check(
+        [guard], size(64) | size(65, "index"), now.sample(), exempt=opened(families=("default", "index")).values
+    )
+    assert verdict.values == size(64)
+
+
+def test_an_original_that_is_wrong_beside_what_is_still_wanted_waits_for_it() -> None:
+    """The pin of the slowdown stays, the one of the stop has ended: half-way back, 36 would be below 50."""
+    pinned = opened({SLOWDOWN: 50, STOP: 100}).sample()
+    original = opened().values
+    verdict = safety.check([safety.order], family({SLOWDOWN: 50, STOP: 36}), pinned, exempt=original)
+    assert verdict.values == {}
+    assert verdict.refusals[0].options == family({SLOWDOWN: 0, STOP: 0}).keys(), "whoever wants the other is told"
+    assert said(safety.order, family({SLOWDOWN: 20, STOP: 36}), pinned, exempt=original) == []
+
+
+def test_an_original_waits_only_for_what_is_really_beside_it() -> None:
+    """A wish that is refused anyway does not keep the others from going back."""
+    pinned = opened({SLOWDOWN: 50, STOP: 100}).sample()
+    wanted = family({TRIGGER: 60, SLOWDOWN: 20, STOP: 36})
+    verdict = safety.check([safety.order], wanted, pinned, exempt=opened().values)
+    assert verdict.values == family({SLOWDOWN: 20, STOP: 36})
+
+
+def test_a_size_goes_back_only_with_the_number_that_fits_it() -> None:
+    """8 MiB x 64 was within the budget, and the original 64 MiB was: 64 MiB x 64 is not."""
+    pinned = opened(write_buffer_size=8 * MIB, max_write_buffer_number=64)
+    budget = safety.memory_budget(GIB)
+    more = family(max_write_buffer_number=64)
+    assert safety.check([budget], size(64) | more, pinned.sample(), exempt=opened().values).values == {}
+    back = size(64) | family(max_write_buffer_number=2)
+    assert safety.check([budget], back, pinned.sample(), exempt=opened().values).values == back

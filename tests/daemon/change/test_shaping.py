@@ -1,0 +1,78 @@
+"""How fast a law may move: off unless the policy says so."""
+
+import pytest
+
+from adocd.daemon.change.shaping import Shaper
+from adocd.model.decision import Setting
+from adocd.model.knob import MIB, Knob
+from adocd.model.policy import Shaping
+from adocd.model.sample import Sample
+from tests.builders import column_family, sample
+
+JOBS = Knob.BACKGROUND_JOBS
+
+
+def jobs(value: int) -> tuple[Setting, ...]:
+    return (Setting(JOBS, value),)
+
+
+def at(now_s: float, has: int = 4) -> Sample:
+    return sample(monotonic_s=now_s, background_jobs=has)
+
+
+def test_without_limits_nothing_is_held_back() -> None:
+    """The published laws come without any."""
+    shaper = Shaper(Shaping())
+    for number, value in enumerate((128, 1, 128, 1)):
+        assert shaper.shape(jobs(value), at(100.0 + number / 100)) == (jobs(value), ())
+        shaper.carried_out(jobs(value), at(100.0 + number / 100))
+
+
+@pytest.mark.parametrize(
+    ("has", "wanted", "stepped"),
+    [(4, 20, 6), (4, 6, 6), (4, 5, 5), (4, 1, 3), (12, 1, 8), (12, 11, 11), (1, 20, 2), (2, 1, 1)],
+)
+def test_a_step_is_at_most_so_many_times_but_never_nothing(has: int, wanted: int, stepped: int) -> None:
+    settings, notes = Shaper(Shaping(step_factor=1.5)).shape(jobs(wanted), at(100.0, has))
+    assert settings == jobs(stepped)
+    assert notes == (() if wanted == stepped else (f"step: background_jobs {wanted} is more than 1.5 times {has}",))
+
+
+def test_pacing_waits_after_every_decision() -> None:
+    shaper = Shaper(Shaping(pacing_s=5.0))
+    assert shaper.shape(jobs(6), at(100.0)) == (jobs(6), ())
+    shaper.carried_out(jobs(6), at(100.0))
+    assert shaper.shape(jobs(8), at(102.0, 6)) == (
+        (),
+        ("pacing: the last decision was 2.0 s ago, 3.0 s to go",),
+    )
+    assert shaper.shape(jobs(8), at(105.0, 6)) == (jobs(8), ())
+
+
+def test_what_was_not_carried_out_or_changed_nothing_starts_no_wait() -> None:
+    shaper = Shaper(Shaping(pacing_s=5.0))
+    shaper.shape(jobs(6), at(100.0))
+    shaper.carried_out(jobs(4), at(100.0))
+    assert shaper.shape(jobs(6), at(101.0)) == (jobs(6), ())
+
+
+def test_a_knob_does_not_turn_round_at_once() -> None:
+    shaper = Shaper(Shaping(refractory_s=10.0))
+    shaper.carried_out(jobs(6), at(100.0))
+    assert shaper.shape(jobs(4), at(104.0, 6)) == (
+        (),
+        ("refractory: background_jobs went up 4.0 s ago, and may not turn round yet",),
+    )
+    assert shaper.shape(jobs(8), at(104.0, 6)) == (jobs(8), ()), "on the same way it may go on"
+    assert shaper.shape(jobs(4), at(110.0, 6)) == (jobs(4), ())
+
+
+def test_each_family_turns_by_itself() -> None:
+    shaper = Shaper(Shaping(refractory_s=10.0))
+    two = sample(column_family("a"), column_family("b"))
+    grown = Setting(Knob.BATCH_SIZE, 128 * MIB, "a")
+    shaper.carried_out((grown,), two)
+    smaller = tuple(Setting(Knob.BATCH_SIZE, 32 * MIB, name) for name in ("a", "b", "gone"))
+    kept, notes = shaper.shape(smaller, two)
+    assert kept == smaller[1:], "what has gone is not this guard's business"
+    assert len(notes) == 1
