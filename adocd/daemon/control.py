@@ -1,7 +1,7 @@
 """One cycle of control over one session: what is wanted, what may be, what is sent, and what became of it."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from adocd.daemon import overrides
@@ -66,8 +66,8 @@ class Control:
         self._holder = holder
         self._lease_ttl_s = lease_ttl_s
         self._clock = clock
-        self._stands_back_until_s = 0.0
-        self._why_back = ""
+        #: Set when the daemon stops: nothing new is wanted, and what is ours goes back.
+        self.ends = False
 
     async def act(self, session: Session, view: View) -> str:
         """Do what one cycle is there for; the sentence says what that was."""
@@ -80,13 +80,14 @@ class Control:
         pause = self._book.pause_of(self._id)
         unreachable = out_of_reach(law.controller, sample, session.detail.capabilities)
         acts = bool(law.controller.knobs) and not law.policy.dry_run and unreachable is None and pause is None
-        to_restore = pause is not None and pause.state == "restored"
+        acts = acts and not self.ends
+        to_restore = self.ends or (pause is not None and pause.state == "restored")
         pins = {} if to_restore or law.policy.dry_run else self.pins(session, sample)
         keeps = pause is not None and not to_restore and bool(session.steering.wanted)
         if not acts and not keeps:
             session.steering.forget_wishes()
         idle = _idle(law, pause, unreachable) or _seen(law.controller.name, sample)
-        if acts or keeps or pins or self._is_left_over(session, view):
+        if acts or keeps or pins or self.is_left_over(session, view.snapshot, view.sample):
             refused = await session.hold_lease(self._holder, self._lease_ttl_s, view.snapshot)
             return refused or self._drive(session, view, pins, asks_law=acts) or idle
         await self.release_quietly(session)
@@ -102,7 +103,7 @@ class Control:
             session.unsettled.all_seen()
         session.ledger.watch(view.sample.values)
         self._reconcile(session, view)
-        stands_back = self._clock() < self._stands_back_until_s
+        stands_back = not self.ends and self._clock() < session.stands_back_until_s
         said = None
         if asks_law and not stands_back and self._book.problem is None:
             said = self._ask_law(session, view, pins)
@@ -132,11 +133,11 @@ class Control:
         if left and not restoring and not view.snapshot.change_in_flight:
             self._book.forget(self._id, settled(left, current, set(session.detail.unseen_column_families)))
 
-    def _is_left_over(self, session: Session, view: View) -> bool:
+    def is_left_over(self, session: Session, snapshot: Snapshot, sample: Sample) -> bool:
         """Whether something of ours is to be put back that the agent has no plan for: from an earlier open, say."""
-        if view.snapshot.restore.state in _RESTORING or session.has_way_back:
+        if snapshot.restore.state in _RESTORING or session.has_way_back:
             return False
-        current, ledger = view.sample.values, session.ledger
+        current, ledger = sample.values, session.ledger
         return any(current.get(o) != planner.restorable(o, ledger.baseline[o]) for o in ledger.ours if o in current)
 
     def _reconcile(self, session: Session, view: View) -> None:
@@ -152,8 +153,8 @@ class Control:
                 foreign.append(str(deviation))
         if foreign:
             session.take_policy(session.law.policy)
-            self._stands_back_until_s = self._clock() + STAND_BACK_S
-            self._why_back = "; ".join(foreign)
+            session.stands_back_until_s = self._clock() + STAND_BACK_S
+            session.why_back = "; ".join(foreign)
 
     def _ask_law(self, session: Session, view: View, pins: dict[OptionName, str]) -> str | None:
         law, sample = session.law, view.sample
@@ -170,12 +171,12 @@ class Control:
             return f"{decision.rule}: {'; '.join(notes) or 'nothing of it exists here any more'}"
         decision = replace(decision, settings=wishes.settings)
         law.shaper.carried_out(decision.settings, window)
-        session.steering.take(wishes)
+        before = session.steering.take(wishes)
         step = session.steering.next_step(pins, sample, self._clock())
         if not step.plan.changes:
             self._record(session, decision, view, (*notes, *step.plan.held), "unchanged")
             return f"{decision.rule}: {'; '.join(step.plan.held) or 'the values are there already'}"
-        self._send(session, view, step, decision, notes)
+        self._send(session, view, step, decision, notes, before)
         return f"{decision.rule}: setting {settings_in_words(decision.settings)}: {decision.signal}"
 
     def _go_on(self, session: Session, view: View, pins: dict[OptionName, str], *, stands_back: bool) -> str | None:
@@ -193,7 +194,7 @@ class Control:
         if not stands_back and self._repeat(session, view):
             return f"{_REPEAT.rule}: {_REPEAT.signal}"
         if stands_back:
-            return f"standing back for {self._stands_back_until_s - self._clock():.0f} s: {self._why_back}"
+            return f"standing back for {session.stands_back_until_s - self._clock():.0f} s: {session.why_back}"
         if problem is not None:
             return f"nothing new is changed: {problem}"
         return "; ".join((*(str(refusal) for refusal in step.refusals), *step.plan.held)) or None
@@ -227,8 +228,15 @@ class Control:
         return f"dry run: {decision.rule} would set {settings_in_words(decision.settings)}: {decision.signal}"
 
     def _send(
-        self, session: Session, view: View, step: Step, decision: Decision, notes: tuple[str, ...]
-    ) -> None:  # fmt: skip
+        self,
+        session: Session,
+        view: View,
+        step: Step,
+        decision: Decision,
+        notes: tuple[str, ...],
+        before: Mapping[OptionName, str | None] | None = None,
+    ) -> None:
+        """Send a step; `before` is what the law wanted before this decision, and wants again when nothing is sent."""
         if session.lease is None:
             raise RuntimeError("nothing is sent without a lease")  # a mistake of the loop's
         plan, ledger, current = step.plan, session.ledger, view.sample.values
@@ -261,7 +269,7 @@ class Control:
             if result.outcome == "rejected":
                 session.steering.rejected(missing, self._clock())
             elif result.outcome in ("refused", "failed"):
-                session.steering.forget(missing)
+                session.steering.take_back(before or {})
             else:
                 session.has_way_back = True
 

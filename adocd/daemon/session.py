@@ -44,6 +44,9 @@ class Session:
         self.lease: Lease | None = None
         #: Whether the agent has a plan of this lease's, which leads back from all that is ours.
         self.has_way_back = False
+        #: Until when nothing new is sent, by the loop's clock, and why: somebody else has changed what we set.
+        self.stands_back_until_s = 0.0
+        self.why_back = ""
         self.last_event: int | None = None
         self._lease_lost = False
 

@@ -73,9 +73,19 @@ class Steering:
         options = {option: value for _, group in kept for option, value in group.items()}
         return Wishes(tuple(setting for setting, _ in kept), options, tuple(str(refusal) for refusal in refusals))
 
-    def take(self, wishes: Wishes) -> None:
-        """Want what is left of a decision from now on."""
+    def take(self, wishes: Wishes) -> dict[OptionName, str | None]:
+        """Want what is left of a decision from now on; returns what was wanted of these options before."""
+        before = {option: self.wanted.get(option) for option in wishes.options}
         self.wanted |= wishes.options
+        return before
+
+    def take_back(self, before: Mapping[OptionName, str | None]) -> None:
+        """Want what was wanted before a decision that could not be sent."""
+        for option, value in before.items():
+            if value is None:
+                self.wanted.pop(option, None)
+            else:
+                self.wanted[option] = value
 
     def next_step(self, pins: Values, sample: Sample, now_s: float) -> Step:
         """Say what to send now; what a guard refuses is no longer wanted by the law."""
@@ -107,11 +117,6 @@ class Steering:
             self.wanted.pop(option, None)
             for_s = _REJECTED_BACK_FOR_S if back.get(option) == value else _REJECTED_FOR_S
             self._rejected[option] = (value, now_s + for_s)
-
-    def forget(self, sent: Values) -> None:
-        """Do not want what could not be sent: the law decides anew from what it finds."""
-        for option in sent:
-            self.wanted.pop(option, None)
 
     def only_back(self, step: Step, sample: Sample) -> Step:
         """Leave of a step what leads back to the originals."""

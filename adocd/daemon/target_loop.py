@@ -30,6 +30,8 @@ State = Literal["attached", "silent", "closed"]
 _log = logging.getLogger(__name__)
 #: How long a clean stop waits for a change in flight, and then for the agent's restore, each.
 _STOP_PATIENCE_S = 5.0
+#: The agent takes a new snapshot when the one it has is older than 50 ms.
+_LOOK_AGAIN_S = 0.06
 _REVOKED = "an operator revoked the lease and restored the originals; resume or set a policy to go on"
 
 
@@ -138,15 +140,13 @@ class TargetLoop:
             return await self._target.revoke_lease()
 
     async def stop(self) -> None:
-        """End cleanly: wait for a change in flight, restore the originals and see it happen."""
+        """End cleanly: wait for a change in flight, put back what is ours and see it happen."""
         self._stopped = True
         async with self._turn:
             if self.session is not None:
                 await self.session.actuator.settle(_STOP_PATIENCE_S)
-                released = await self.control.release_quietly(self.session)
-                if released is not None and await self._is_restored(self.session.target):
-                    self._book.forget(self.id, list(self._book.left(self.id)))
             if self._target is not None:
+                await self._put_back(self._target)
                 await self._let_go(self._target)
 
     async def run(self) -> None:
@@ -237,19 +237,29 @@ class TargetLoop:
         self.session = session
         return session
 
-    async def _is_restored(self, target: Target) -> bool:
-        """Wait for the agent to have put everything back, for a while."""
+    async def _put_back(self, target: Target) -> None:
+        """Go on for a while without a law, until nothing of ours is left: not from an earlier open either."""
+        self.control.ends = True
         deadline_s = self._settings.clock() + _STOP_PATIENCE_S
         while self._settings.clock() < deadline_s:
             try:
-                restore = (await target.snapshot(None)).restore
-            except TargetError:
-                return False
-            if restore.state in ("none", "done"):
-                return not restore.errors
-            await asyncio.sleep(0.05)
+                await self._cycle(target)
+            except TargetError as error:
+                _log.warning("%s: what is ours may still be there, the lease expires: %s", self.path, error)
+                return
+            if self._is_put_back():
+                return
+            await asyncio.sleep(_LOOK_AGAIN_S)
         _log.warning("%s: the agent is still restoring", self.path)
-        return False
+
+    def _is_put_back(self) -> bool:
+        session, sample, snapshot = self.session, self.sample, self.snapshot
+        if session is None or sample is None or snapshot is None or session.lease is not None:
+            return False
+        if sample.session != session.detail.session:
+            return False  # it was opened anew, and not measured since
+        ends = snapshot.restore.state in ("none", "done") and not snapshot.change_in_flight
+        return ends and not self.control.is_left_over(session, snapshot, sample)
 
     def _now_silent(self) -> str:
         now_s = self._settings.clock()

@@ -10,6 +10,7 @@ import pytest
 from adocd.daemon import control
 from adocd.daemon.book import Book
 from adocd.daemon.change.compaction import CompactionLimits
+from adocd.daemon.journal.errors import JournalFull
 from adocd.daemon.journal.records import Override, Pause
 from adocd.model.knob import MIB
 from adocd.model.policy import Policy, Shaping
@@ -68,6 +69,56 @@ def test_values_that_an_earlier_open_left_tuned_are_put_back(tmp_path: Path, pol
             await ticks(loop, 3)
             assert database.keeper.lease() is None
             assert scene.book.left(loop.id) == {}
+
+    with_agent(database, tmp_path, body)
+
+
+def test_a_stop_right_after_an_open_puts_back_what_was_left_tuned(tmp_path: Path) -> None:
+    database = overflowing(tmp_path / "db")
+
+    async def body(scene: Scene) -> None:
+        loop = await scene.attach(ADOC)
+        await ticks(loop, 2)
+        await until(lambda: outcomes(loop) == ["applied"], "it is tuned")
+        database.reopen(keep_options=True)
+        await loop.stop()
+        assert write_buffer_size(database) == str(64 * MIB)
+        assert scene.book.left(loop.id) == {}
+
+    with_agent(database, tmp_path, body)
+
+
+def test_a_stop_forgets_nothing_that_is_still_tuned(tmp_path: Path) -> None:
+    """The put-back fails, so the next daemon has to find it."""
+    database = overflowing(tmp_path / "db")
+
+    async def body(scene: Scene) -> None:
+        loop = await scene.attach(ADOC)
+        await ticks(loop, 2)
+        await until(lambda: outcomes(loop) == ["applied"], "it is tuned")
+        database.reopen(keep_options=True)
+        for _ in range(100):
+            database.fail_next("column_family", "IO error: no")
+        await loop.stop()
+        assert write_buffer_size(database) == str(128 * MIB)
+        assert "write_buffer_size" in {option.option for option in scene.book.left(loop.id)}
+
+    with_agent(database, tmp_path, body)
+
+
+def test_a_stop_does_not_wait_for_standing_back(tmp_path: Path) -> None:
+    database = overflowing(tmp_path / "db")
+
+    async def body(scene: Scene) -> None:
+        loop = await scene.attach(ADOC)
+        await ticks(loop, 2)
+        await until(lambda: outcomes(loop) == ["applied"], "it is tuned")
+        database.set_option("write_buffer_size", str(96 * MIB), "default")
+        assert (await ticks(loop, 1))[-1].startswith("standing back")
+        database.reopen(keep_options=True)
+        await loop.stop()
+        assert options(database)["target_file_size_base"] == str(64 * MIB)
+        assert write_buffer_size(database) == str(96 * MIB)
 
     with_agent(database, tmp_path, body)
 
@@ -440,6 +491,29 @@ def test_nothing_new_is_changed_while_the_journal_cannot_be_written_and_restores
         await loop.set_policy(FIXED)
         await ticks(loop, 2)
         await until(lambda: write_buffer_size(database) == str(64 * MIB), "it goes back all the same")
+
+    with_agent(database, tmp_path, body)
+
+
+def test_a_decision_that_cannot_be_journaled_leaves_what_was_wanted_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database = overflowing(tmp_path / "db")
+
+    async def body(scene: Scene) -> None:
+        loop = await scene.attach(ADOC)
+        await ticks(loop, 2)
+        await until(lambda: outcomes(loop) == ["applied"], "it is tuned")
+
+        async def full(*_: object) -> None:
+            raise JournalFull("the disk is full")
+
+        monkeypatch.setattr(Book, "intend", full)
+        await ticks(loop, 4)
+        assert "refused" in outcomes(loop)
+        assert set(outcomes(loop)[1:]) <= {"refused", "in-flight"}
+        assert all(record.rule == "adoc.memory" for record in loop.decisions)
+        assert write_buffer_size(database) == str(128 * MIB), "nothing went back because of it"
 
     with_agent(database, tmp_path, body)
 

@@ -233,14 +233,15 @@ def test_what_is_left_out_as_rejected_is_left_out_before_the_guards() -> None:
     assert [refusal.guard for refusal in step.refusals] == ["order"]
 
 
-def test_what_could_not_be_sent_may_be_wanted_again_at_once() -> None:
+def test_what_could_not_be_sent_leaves_what_was_wanted_before() -> None:
     wheel = Wheel()
-    jobs = database(max_background_jobs=8)
-    wheel.want(jobs)
-    wheel.steering.forget(jobs)
+    four, eight = database(max_background_jobs=4), database(max_background_jobs=8)
+    nothing = wheel.steering.take(Wishes((), four, ()))
+    before = wheel.steering.take(Wishes((), eight, ()))
+    wheel.steering.take_back(before)
+    assert wheel.next().plan.sent == four
+    wheel.steering.take_back(nothing)
     assert wheel.steering.wanted == {}
-    wheel.want(jobs)
-    assert wheel.next().plan.sent == jobs
 
 
 # -- restores alone
