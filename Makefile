@@ -77,7 +77,7 @@ fuzz: .venv/.ready ## two million inputs on the native agent's request handling,
 	@ADOCD_FUZZ=long $(BIN)/python -m pytest -q -s tests/native/test_fuzz.py
 
 .PHONY: chaos
-chaos: fixtures ## 200 kills, 50 restarts and more against real databases, with figures (make test: a few); half an hour
+chaos: fixtures ## 200 kills, 50 restarts and more against real databases, with figures (make test: a few); 20 minutes
 	@ADOCD_CHAOS=full $(BIN)/python -m pytest -q -s tests -m chaos
 
 .PHONY: properties
