@@ -48,6 +48,10 @@ def test_a_hardened_service_is_attached_to_and_steered(systemd: Systemd, native_
     systemd.run("systemctl restart adocd").ok()
     again = eventually(lambda: listed(systemd), within_s=30, what="a new daemon finds the running database")
     assert again[0]["process"]["pid"] == target["process"]["pid"]
+    assert again[0]["policy"]["controller"] == "adoc", "it remembers"
+    assert systemd.run("stat --format='%U %a' /var/lib/adocd /var/lib/adocd/journal.sqlite").ok() == (
+        "adocd 700\nadocd 600\n"
+    )
     systemd.run("systemctl stop mydb").ok()
     eventually(lambda: listed(systemd)[0]["state"] == "closed", what="its end is noticed")
     systemd.run("systemctl stop adocd").ok()

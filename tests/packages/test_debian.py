@@ -32,6 +32,7 @@ from tests.support.programs import Program, environment
 
 PACKAGE = "adocd-agent-native"
 RUN = Path("/run/adocd")
+STATE = Path("/var/lib/adocd")
 as_root = pytest.mark.skipif(
     os.geteuid() != 0, reason="what the package's scripts do to a machine needs root to be seen"
 )
@@ -114,6 +115,9 @@ def installed(deb: Deb) -> Iterator[None]:
     """Install the package while the block runs, and put this machine back as it was."""
     status = subprocess.run(["dpkg-query", "--show", PACKAGE], capture_output=True, text=True, check=False)
     assert status.returncode != 0, f"{PACKAGE} is installed on this machine, and this test would purge it: do so first"
+    assert not STATE.exists(), (
+        f"there is a daemon's journal in {STATE}, and this test would purge it: move it away first"
+    )
     before = RUN.stat() if RUN.exists() else None
     try:
         pages.run(pages.line("upgrade.md", "apt-get install ./dist/adocd-agent-native_*.deb"), deb.file.parent)
@@ -219,7 +223,11 @@ def test_it_makes_the_account_and_the_run_directory(place: Place) -> None:
 
 @as_root
 def test_purging_it_leaves_nothing(deb: Deb, place: Place) -> None:
-    """The last one, for it takes the package from the others."""
+    """The last one, for it takes the package from the others. Removing it leaves what a daemon has to remember."""
+    STATE.mkdir()
+    (STATE / "journal.sqlite").touch()
+    said_by("dpkg", "--remove", PACKAGE)
+    assert (STATE / "journal.sqlite").exists()
     pages.run(pages.line("uninstall.md", "apt-get purge"), deb.file.parent)
     assert [path for path in deb.files if os.path.lexists(path)] == []
-    assert (has_account(), RUN.exists()) == (place.had_account, place.had_run)
+    assert (has_account(), RUN.exists(), STATE.exists()) == (place.had_account, place.had_run, False)

@@ -1,0 +1,319 @@
+"""What operators do by REST: overrides, pauses, policies and restores, of one target and of all."""
+
+from __future__ import annotations
+
+import getpass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from adocd.model.knob import MIB
+from tests.api.harness import Service, with_service
+from tests.daemon.harness import overflowing, until
+from tests.support.fake_database import FakeDatabase
+
+SLOWDOWN = "level0_slowdown_writes_trigger"
+ADOC = {"controller": "adoc"}
+
+
+def options(service: Service) -> dict[str, str]:
+    return service.database.options.column_families["default"]
+
+
+def journal(tmp_path: Path) -> Path:
+    return tmp_path / "state" / "journal.sqlite"
+
+
+async def listed(service: Service, place: str | None = None) -> list[Any]:
+    status, answer = await service.call("GET", f"{place or service.target}/overrides")
+    assert status == 200
+    overrides: list[Any] = answer["overrides"]
+    return overrides
+
+
+async def refused(service: Service, method: str, path: str, body: object, status: int) -> str:
+    """Ask for what must be refused; the one sentence that says why."""
+    got, problem = await service.call(method, path, body)
+    assert (got, problem["status"]) == (status, status), problem
+    detail: str = problem["detail"]
+    assert "\n" not in detail
+    return detail
+
+
+# -- overrides
+
+
+def test_a_pin_says_who_why_and_how_long_and_whether_it_is_in_force(tmp_path: Path) -> None:
+    async def body(service: Service) -> None:
+        asked = {"value": "30", "for_s": 600, "reason": "a bulk load"}
+        status, pinned = await service.call("PUT", f"{service.target}/overrides/{SLOWDOWN}", asked)
+        assert status == 200
+        assert pinned["ineffective"] == f"not there yet: {SLOWDOWN} (default) is 20"
+        await until(lambda: options(service)[SLOWDOWN] == "30", "it is pinned")
+        await until(lambda: service.loop.sentence.startswith("fixed: "), "it was looked at again")
+        (shown,) = await listed(service)
+        assert shown.pop("remaining_s") == pytest.approx(600, abs=30)
+        assert shown.pop("unix_s") == pinned["unix_s"]
+        assert shown == {
+            "target": service.agent.id_of(service.database),
+            "option": SLOWDOWN,
+            "column_family": None,
+            "value": "30",
+            "reason": "a bulk load",
+            "who": getpass.getuser(),
+            "ineffective": None,
+        }
+        assert await listed(service, "/v1") == [], "it is not for all"
+
+    with_service(tmp_path, FakeDatabase(tmp_path / "db"), body)
+
+
+def test_a_removed_pin_leads_back(tmp_path: Path) -> None:
+    async def body(service: Service) -> None:
+        place = f"{service.target}/overrides/{SLOWDOWN}"
+        await service.call("PUT", place, {"value": "30"})
+        await until(lambda: options(service)[SLOWDOWN] == "30", "it is pinned")
+        assert await service.call("DELETE", place) == (200, {"removed": True})
+        await until(lambda: options(service)[SLOWDOWN] == "20", "it is back")
+        assert "is not pinned there; GET the overrides" in await refused(service, "DELETE", place, None, 404)
+
+    with_service(tmp_path, FakeDatabase(tmp_path / "db"), body)
+
+
+def test_a_pin_that_was_not_given_an_end_has_one_and_null_has_none(tmp_path: Path) -> None:
+    async def body(service: Service) -> None:
+        await service.call("PUT", f"{service.target}/overrides/{SLOWDOWN}", {"value": "30"})
+        await service.call("PUT", f"{service.target}/overrides/max_background_jobs", {"value": "4", "for_s": None})
+        remaining = {shown["option"]: shown["remaining_s"] for shown in await listed(service)}
+        assert remaining == {SLOWDOWN: pytest.approx(3600, abs=30), "max_background_jobs": None}
+
+    with_service(tmp_path, FakeDatabase(tmp_path / "db"), body)
+
+
+def test_an_expired_pin_goes_by_itself(tmp_path: Path) -> None:
+    async def body(service: Service) -> None:
+        await service.call("PUT", f"{service.target}/overrides/{SLOWDOWN}", {"value": "30", "for_s": 0.8})
+        await until(lambda: options(service)[SLOWDOWN] == "30", "it is pinned")
+        await until(lambda: options(service)[SLOWDOWN] == "20", "its time has come")
+        assert await listed(service) == []
+
+    with_service(tmp_path, FakeDatabase(tmp_path / "db"), body)
+
+
+def test_a_pin_for_all_targets_and_one_of_a_target_that_beats_it(tmp_path: Path) -> None:
+    async def body(service: Service) -> None:
+        status, pinned = await service.call("PUT", f"/v1/overrides/{SLOWDOWN}", {"value": "30"})
+        assert (status, pinned["target"], pinned["ineffective"]) == (200, None, None)
+        await until(lambda: options(service)[SLOWDOWN] == "30", "it is pinned")
+        await service.call("PUT", f"{service.target}/overrides/{SLOWDOWN}", {"value": "25"})
+        await until(lambda: options(service)[SLOWDOWN] == "25", "the target's own beats it")
+        assert [shown["target"] for shown in await listed(service)] == [None, service.agent.id_of(service.database)]
+        assert [shown["value"] for shown in await listed(service, "/v1")] == ["30"]
+        await service.call("DELETE", f"{service.target}/overrides/{SLOWDOWN}")
+        await until(lambda: options(service)[SLOWDOWN] == "30", "the one for all counts again")
+        assert await service.call("DELETE", f"/v1/overrides/{SLOWDOWN}") == (200, {"removed": True})
+        await until(lambda: options(service)[SLOWDOWN] == "20", "it is back")
+
+    with_service(tmp_path, FakeDatabase(tmp_path / "db"), body)
+
+
+def test_a_pin_of_one_column_family_leaves_the_others_alone(tmp_path: Path) -> None:
+    database = FakeDatabase(tmp_path / "db", column_families=("default", "index"))
+
+    async def body(service: Service) -> None:
+        place = f"{service.target}/overrides/{SLOWDOWN}"
+        status, pinned = await service.call("PUT", place, {"value": "30", "column_family": "index"})
+        assert (status, pinned["column_family"]) == (200, "index")
+        families = service.database.options.column_families
+        await until(lambda: families["index"][SLOWDOWN] == "30", "it is pinned")
+        assert families["default"][SLOWDOWN] == "20"
+        assert "is not pinned there" in await refused(service, "DELETE", place, None, 404)
+        assert await service.call("DELETE", f"{place}?column_family=index") == (200, {"removed": True})
+
+    with_service(tmp_path, database, body)
+
+
+@pytest.mark.parametrize(
+    ("option", "asked", "status", "words"),
+    [
+        ("no_such_option", {"value": "1"}, 422, "adocd cannot pin 'no_such_option': it does not know its bounds"),
+        ("compaction_style", {"value": "1"}, 409, "this agent cannot change compaction_style"),
+        (SLOWDOWN, {"value": "30", "column_family": "no"}, 422, "there is no column family 'no' here; there are defau"),
+        ("max_background_jobs", {"value": "4", "column_family": "default"}, 422, "belongs to the whole database"),
+        ("write_buffer_size", {"value": "64 MB"}, 409, "bounds: write_buffer_size (default) takes a whole number of"),
+        ("write_buffer_size", {"value": "-1"}, 409, "bounds: "),
+        ("write_buffer_size", {"value": "1024"}, 409, "is outside of 1048576 to 4294967296 bytes"),
+        ("write_buffer_size", {"value": str(1024 * MIB)}, 409, "memory budget: 1024 MiB x 2 for default would take"),
+        (SLOWDOWN, {"value": "50"}, 409, "order: in column family default it must be that"),
+        ("disable_auto_compactions", {"value": "1"}, 409, "is a switch: true or false, not '1'"),
+        ("delayed_write_rate", {"value": "0"}, 409, "delayed_write_rate 0 is outside of 1048576 to"),
+        ("rate_limiter_bytes_per_s", {"value": "0"}, 409, "rate_limiter_bytes_per_s"),
+        (SLOWDOWN, {"value": "30", "for_s": 0}, 422, "for_s: Input should be greater than 0"),
+        (SLOWDOWN, {"value": "30", "for_s": 1e9}, 422, "for_s: Input should be less than or equal to"),
+        (SLOWDOWN, {"value": 30}, 422, "value: Input should be a valid string"),
+        (SLOWDOWN, {"value": "3" * 65}, 422, "value: String should have at most 64 characters"),
+        (SLOWDOWN, {"vaule": "30"}, 422, "value: Field required"),
+    ],
+)
+def test_what_cannot_be_pinned_is_refused_with_the_reason(
+    tmp_path: Path, option: str, asked: dict[str, object], status: int, words: str
+) -> None:
+    async def body(service: Service) -> None:
+        before = dict(options(service))
+        assert words in await refused(service, "PUT", f"{service.target}/overrides/{option}", asked, status)
+        assert await listed(service) == []
+        assert options(service) == before
+
+    with_service(tmp_path, FakeDatabase(tmp_path / "db"), body)
+
+
+def test_a_pin_for_all_is_refused_where_a_guard_of_one_target_would(tmp_path: Path) -> None:
+    async def body(service: Service) -> None:
+        assert "order: " in await refused(service, "PUT", f"/v1/overrides/{SLOWDOWN}", {"value": "50"}, 409)
+        assert "cannot pin 'x'" in await refused(service, "PUT", "/v1/overrides/x", {"value": "50"}, 422)
+        assert await listed(service, "/v1") == []
+
+    with_service(tmp_path, FakeDatabase(tmp_path / "db"), body)
+
+
+def test_a_dry_run_takes_no_pin_and_leaves_those_that_are_there_without_effect(tmp_path: Path) -> None:
+    async def body(service: Service) -> None:
+        place = f"{service.target}/overrides/{SLOWDOWN}"
+        await service.call("PUT", place, {"value": "30"})
+        await until(lambda: options(service)[SLOWDOWN] == "30", "it is pinned")
+        await service.call("PUT", f"{service.target}/policy", {"controller": "adoc", "dry_run": True})
+        await until(lambda: options(service)[SLOWDOWN] == "20", "a dry run changes nothing")
+        assert (await listed(service))[0]["ineffective"] == "the policy is a dry run"
+        assert "is a dry run, so nothing is applied" in await refused(service, "PUT", place, {"value": "25"}, 409)
+
+    with_service(tmp_path, FakeDatabase(tmp_path / "db"), body)
+
+
+# -- pauses
+
+
+def test_a_pause_keeps_what_is_set_and_resume_lets_the_law_go_on(tmp_path: Path) -> None:
+    async def body(service: Service) -> None:
+        await service.call("PUT", f"{service.target}/policy", ADOC)
+        await until(lambda: options(service)["write_buffer_size"] == str(128 * MIB), "it is tuned")
+        words = f"{getpass.getuser()} paused it: looking"
+        answer = await service.call("POST", f"{service.target}/pause", {"reason": "looking"})
+        assert answer == (200, {"paused": words, "was_paused": False})
+        count = service.loop.decisions.count
+        await until(lambda: service.loop.sentence == f"paused: {words}", "it is paused")
+        assert options(service)["write_buffer_size"] == str(128 * MIB)
+        assert service.loop.decisions.count == count
+        _, detail = await service.call("GET", service.target)
+        assert detail["paused"] == words
+        assert await service.call("POST", f"{service.target}/resume") == (200, {"paused": None, "was_paused": True})
+        await until(lambda: service.loop.decisions.count > count, "it decides again")
+        assert await service.call("POST", f"{service.target}/resume") == (200, {"paused": None, "was_paused": False})
+
+    with_service(tmp_path, overflowing(tmp_path / "db"), body)
+
+
+def test_a_pin_acts_during_a_pause(tmp_path: Path) -> None:
+    async def body(service: Service) -> None:
+        await service.call("POST", f"{service.target}/pause", {})
+        await service.call("PUT", f"{service.target}/overrides/{SLOWDOWN}", {"value": "30"})
+        await until(lambda: options(service)[SLOWDOWN] == "30", "the operator's pin acts")
+
+    with_service(tmp_path, FakeDatabase(tmp_path / "db"), body)
+
+
+def test_a_pause_of_all_exempts_whom_an_operator_lets_go_on(tmp_path: Path) -> None:
+    async def body(service: Service) -> None:
+        status, answer = await service.call("POST", "/v1/pause", {"reason": "an incident"})
+        assert (status, answer["paused"]) == (200, f"{getpass.getuser()} paused it: an incident")
+        await service.call("PUT", f"{service.target}/policy", {"controller": "adoc", "dry_run": True})
+        _, detail = await service.call("GET", service.target)
+        assert detail["paused"] is None, "setting a policy ends the pause there"
+        await service.call("POST", "/v1/pause", {})
+        _, detail = await service.call("GET", service.target)
+        assert detail["paused"] == f"{getpass.getuser()} paused it", "a pause of all is of all, once more"
+        assert (await service.call("POST", f"{service.target}/resume"))[1] == {"paused": None, "was_paused": True}
+        assert service.loop.paused is None
+        assert await service.call("POST", "/v1/resume") == (200, {"paused": None, "was_paused": True})
+        assert await service.call("POST", "/v1/resume") == (200, {"paused": None, "was_paused": False})
+
+    with_service(tmp_path, overflowing(tmp_path / "db"), body)
+
+
+# -- policies and restores
+
+
+def test_resetting_a_policy_leaves_it_to_the_daemon_again(tmp_path: Path) -> None:
+    async def body(service: Service) -> None:
+        await service.call("PUT", f"{service.target}/policy", ADOC)
+        await until(lambda: options(service)["write_buffer_size"] == str(128 * MIB), "it is tuned")
+        status, policy = await service.call("DELETE", f"{service.target}/policy")
+        assert (status, policy["controller"]) == (200, "fixed")
+        await until(lambda: options(service)["write_buffer_size"] == str(64 * MIB), "the originals are back")
+
+    with_service(tmp_path, overflowing(tmp_path / "db"), body)
+
+
+def test_a_restore_holds_until_it_is_resumed_pins_included(tmp_path: Path) -> None:
+    async def body(service: Service) -> None:
+        await service.call("PUT", f"{service.target}/policy", ADOC)
+        await service.call("PUT", f"{service.target}/overrides/{SLOWDOWN}", {"value": "30"})
+        await until(lambda: options(service)["write_buffer_size"] == str(128 * MIB), "it is tuned")
+        await until(lambda: options(service)[SLOWDOWN] == "30", "it is pinned")
+        status, answer = await service.call("POST", f"{service.target}/restore")
+        assert (status, answer["failed"]) == (200, {})
+        await until(lambda: options(service)["write_buffer_size"] == str(64 * MIB), "the originals are back")
+        await until(lambda: options(service)[SLOWDOWN] == "20", "that of the pinned option, too")
+        (shown,) = await listed(service)
+        assert "restored the originals; resume" in shown["ineffective"]
+        await until(lambda: service.loop.sentence.startswith("paused: "), "it is left alone")
+        await service.call("POST", f"{service.target}/resume")
+        await until(lambda: options(service)["write_buffer_size"] == str(128 * MIB), "it goes on")
+        await until(lambda: options(service)[SLOWDOWN] == "30", "so does the pin")
+
+    with_service(tmp_path, overflowing(tmp_path / "db"), body)
+
+
+# -- the journal
+
+
+def test_what_would_not_outlive_the_daemon_is_refused_and_nothing_is_lost(tmp_path: Path) -> None:
+    async def body(service: Service) -> None:
+        place = f"{service.target}/overrides/{SLOWDOWN}"
+        await service.call("PUT", place, {"value": "30"})
+        away = journal(tmp_path).rename(tmp_path / "away")
+        sentence = await refused(service, "PUT", place, {"value": "25"}, 409)
+        assert sentence.startswith("nothing is pinned: the journal ")
+        assert [shown["value"] for shown in await listed(service)] == ["30"], "the pin from before"
+        sentence = await refused(service, "PUT", f"{service.target}/policy", ADOC, 409)
+        assert sentence.startswith("the policy would not outlive the daemon: the journal ")
+        await refused(service, "DELETE", f"{service.target}/policy", None, 409)
+        _, policy = await service.call("GET", f"{service.target}/policy")
+        assert policy["controller"] == "fixed"
+        assert (await service.call("POST", f"{service.target}/pause", {}))[0] == 200, "stopping always works"
+
+        away.rename(journal(tmp_path))
+        assert (await service.call("PUT", place, {"value": "25"}))[0] == 200
+        await until(lambda: options(service)[SLOWDOWN] == "25", "there is room again")
+
+    with_service(tmp_path, FakeDatabase(tmp_path / "db"), body)
+
+
+def test_operators_see_how_the_journal_is(tmp_path: Path) -> None:
+    async def body(service: Service) -> None:
+        good = {"path": str(journal(tmp_path)), "problem": None, "rescued": None, "lost_decisions": 0}
+        for place in ("/healthz", "/v1/targets"):
+            assert (await service.call("GET", place))[1]["journal"] == good
+        _, shown = await service.tcp("GET", "/metrics")
+        assert "adocd_journal_writable 1.0" in shown
+        assert "adocd_journal_lost_decisions_total 0.0" in shown
+
+        journal(tmp_path).rename(tmp_path / "away")
+        await service.call("PUT", f"{service.target}/policy", ADOC)
+        _, health = await service.call("GET", "/healthz")
+        assert health["status"] == "ok", "it restores, so it is alive"
+        assert "was removed or replaced under us: restart adocd" in health["journal"]["problem"]
+        _, shown = await service.tcp("GET", "/metrics")
+        assert "adocd_journal_writable 0.0" in shown
+
+    with_service(tmp_path, FakeDatabase(tmp_path / "db"), body)
