@@ -17,6 +17,7 @@ Find = Callable[[str], TargetLoop]
 Responses = dict[int | str, dict[str, Any]]
 
 _FOREVER_S = 366 * 86400.0
+_WARNING = "why a restart of the daemon would not know of it yet"
 
 
 Family = Annotated[str | None, Query(description="one column family's pin; without it the pin of all of them")]
@@ -82,12 +83,14 @@ class PausedView(BaseModel):
 
     paused: str | None
     was_paused: bool
+    warning: str | None = Field(default=None, description=_WARNING)
 
 
 class RemovedView(BaseModel):
     """What was removed."""
 
     removed: bool
+    warning: str | None = Field(default=None, description=_WARNING)
 
 
 def install(app: FastAPI, find: Find, operators: Operators, responses: Responses) -> None:
@@ -138,7 +141,7 @@ def _overrides(app: FastAPI, find: Find, operators: Operators, responses: Respon
         if not operators.unpin(loop, option, column_family):
             of = "" if column_family is None else f" of column family {column_family}"
             raise ProblemError(404, f"{option}{of} is not pinned there; GET the overrides for what is")
-        return RemovedView(removed=True)
+        return RemovedView(removed=True, warning=operators.not_durable)
 
     def listed(loop: TargetLoop | None) -> OverridesView:
         return OverridesView(overrides=[OverrideView.of(state) for state in operators.overrides_of(loop)])
@@ -173,7 +176,7 @@ def _pauses(app: FastAPI, find: Find, operators: Operators, responses: Responses
         was_paused = loop is not None and loop.paused is not None
         words = f"{who} paused it" + (f": {reason}" if reason else "")
         operators.pause(loop, words, who)
-        return PausedView(paused=words, was_paused=was_paused)
+        return PausedView(paused=words, was_paused=was_paused, warning=operators.not_durable)
 
     @app.post(
         "/v1/targets/{target}/pause", summary="Let its law decide nothing; what is set stays", responses=responses
@@ -189,20 +192,21 @@ def _pauses(app: FastAPI, find: Find, operators: Operators, responses: Responses
     async def resume_one(target: str, who: Caller) -> PausedView:
         loop = find(target)
         was_paused = operators.resume(loop, who)
-        return PausedView(paused=loop.paused, was_paused=was_paused)
+        return PausedView(paused=loop.paused, was_paused=was_paused, warning=operators.not_durable)
 
     @app.post("/v1/resume", summary="Let all laws go on")
     async def resume_all(who: Caller) -> PausedView:
-        return PausedView(paused=None, was_paused=operators.resume(None, who))
+        was_paused = operators.resume(None, who)
+        return PausedView(paused=None, was_paused=was_paused, warning=operators.not_durable)
 
 
 def _restore(app: FastAPI, find: Find, operators: Operators, responses: Responses) -> None:
     @app.post("/v1/targets/{target}/restore", summary="Restore its originals and pause", responses=responses)
     async def restore(target: str, who: Caller) -> RestoredView:
         restored, failed = await operators.restore(find(target), who)
-        return RestoredView(restored=dict(restored), failed=dict(failed))
+        return RestoredView(restored=dict(restored), failed=dict(failed), warning=operators.not_durable)
 
     @app.post("/v1/restore", summary="Restore the originals of all targets, and pause what is and what comes")
     async def restore_all(who: Caller) -> RestoredView:
         restored, failed = await operators.restore(None, who)
-        return RestoredView(restored=dict(restored), failed=dict(failed))
+        return RestoredView(restored=dict(restored), failed=dict(failed), warning=operators.not_durable)

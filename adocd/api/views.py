@@ -156,6 +156,7 @@ class RestoredView(BaseModel):
 
     restored: dict[str, Restore]
     failed: dict[str, str]
+    warning: str | None = Field(default=None, description="why a restart of the daemon would not know of it yet")
 
 
 class HealthView(BaseModel):

@@ -120,7 +120,7 @@ def pause(
     """Let a law decide nothing until `resume`: what is set stays, and so do overrides."""
     client = daemon()
     answer = client.post(f"{place(client, target, everything)}/pause", {"reason": reason})
-    show.json_or(as_json, answer, lambda a: typer.echo(f"paused: {a['paused']}"))
+    show.json_or(as_json, answer, show.paused)
 
 
 @app.command(epilog=EPILOG)
@@ -128,7 +128,7 @@ def resume(target: TargetName = None, everything: All = False, as_json: Json = F
     """Let a law go on after `pause` or `restore`."""
     client = daemon()
     answer = client.post(f"{place(client, target, everything)}/resume")
-    show.json_or(as_json, answer, lambda a: typer.echo("resumed" if a["was_paused"] else "it was not paused"))
+    show.json_or(as_json, answer, show.resumed)
 
 
 @app.command(epilog=EPILOG)

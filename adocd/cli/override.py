@@ -59,3 +59,5 @@ def remove(
     query = {} if column_family is None else {"column_family": column_family}
     answer = client.delete(f"{place(client, target, everything)}/overrides/{option}", **query)
     show.json_or(as_json, answer, lambda _: typer.echo(f"{option} is not pinned any more"))
+    if not as_json:
+        show.warning(answer)

@@ -151,8 +151,27 @@ def policy(content: dict[str, Any]) -> None:
     console.print(f"The policy is now {_policy({'policy': content, 'paused': None})}")
 
 
+def paused(answer: dict[str, Any]) -> None:
+    """Show a pause."""
+    typer.echo(f"paused: {answer['paused']}")
+    warning(answer)
+
+
+def resumed(answer: dict[str, Any]) -> None:
+    """Show that a law goes on."""
+    typer.echo("resumed" if answer["was_paused"] else "it was not paused")
+    warning(answer)
+
+
+def warning(answer: dict[str, Any]) -> None:
+    """Say on stderr what else there is to know."""
+    if answer.get("warning"):
+        typer.echo(f"warning: {answer['warning']}", err=True)
+
+
 def restored(answer: dict[str, Any]) -> None:
     """Show how far restores are."""
+    warning(answer)
     for target, restore in answer["restored"].items():
         words = {
             "none": "nothing was changed, nothing to restore",

@@ -5,13 +5,14 @@ it may lie on the very disk whose stalls they are there for.
 """
 
 import asyncio
+import functools
 import logging
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from adocd.daemon.journal.errors import JournalError, JournalUnopenable
+from adocd.daemon.journal.errors import JournalError, JournalUnopenable, JournalUnwritable
 from adocd.daemon.journal.journal import Journal, read_only
 from adocd.daemon.journal.records import Intent, JournaledDecision, JournaledPolicy, Override, Pause, Tuned
 from adocd.daemon.journal.rescue import Contents
@@ -21,6 +22,7 @@ from adocd.model.values import OptionName, Values
 
 _log = logging.getLogger(__name__)
 _Key = tuple[str | None, str, str | None]
+_Write = Callable[[Journal], Coroutine[Any, Any, object]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +52,9 @@ class Book:
         self._journal = journal
         self._why_none = why_none
         self._clocks = clocks
-        self._tasks: set[asyncio.Task[None]] = set()
+        #: What is not in the journal yet, by what it is about, the newest word on each.
+        self._unsaved: dict[tuple[object, ...], _Write] = {}
+        self._saving: asyncio.Task[None] | None = None
         self._tuned: dict[str, dict[OptionName, Tuned]] = {}
         for tuned in contents.tuned:
             self._tuned.setdefault(tuned.target, {})[tuned.option_name] = tuned
@@ -107,10 +111,21 @@ class Book:
 
     async def close(self) -> None:
         """Write what waits, and close."""
-        if self._tasks:
-            await asyncio.wait(self._tasks)
         if self._journal is not None:
+            self.save()
+            if self._saving is not None:
+                await asyncio.wait({self._saving})
             await self._journal.close()
+
+    @property
+    def unsaved(self) -> int:
+        """How many words of operators and restores a restart would not know of yet."""
+        return len(self._unsaved)
+
+    def save(self) -> None:
+        """Try again to write what could not be written."""
+        if self._unsaved and self._saving is None and self._journal is not None:
+            self._saving = asyncio.get_running_loop().create_task(self._save_all(self._journal), name="journal")
 
     # -- options that are tuned
 
@@ -133,16 +148,16 @@ class Book:
         ]
         if not intents:
             return
-        journal = self._writable()
+        journal = await self._writable()
         await journal.intend(target, intents, path=path, session=session, unix_s=self._clocks.wall())
         self._tuned[target] = {tuned.option_name: tuned for tuned in await journal.tuned(target)}
 
     def forget(self, target: str, options: Iterable[OptionName]) -> None:
         """Forget options that are as they were, or somebody else's now; written in the background."""
         known = self._tuned.get(target, {})
-        gone = [option for option in options if known.pop(option, None) is not None]
-        if gone and self._journal is not None:
-            self._later(self._journal.restored(target, gone))
+        for option in options:
+            if known.pop(option, None) is not None:
+                self._later(("tuned", target, option), functools.partial(_restored, target, option))
 
     # -- what operators set
 
@@ -157,12 +172,12 @@ class Book:
     async def set_policy(self, target: str, path: str, policy: Policy, who: str) -> None:
         """Let a policy beat the configuration; raises JournalError."""
         journaled = JournaledPolicy.of(policy, target=target, path=path, who=who, unix_s=self._clocks.wall())
-        await self._writable().set_policy(journaled)
+        await (await self._writable()).set_policy(journaled)
         self._policies[target] = journaled
 
     async def reset_policy(self, target: str) -> bool:
         """Leave it to the configuration again; whether there was a policy. Raises JournalError."""
-        await self._writable().reset_policy(target)
+        await (await self._writable()).reset_policy(target)
         return self._policies.pop(target, None) is not None
 
     def overrides_of(self, target: str | None) -> tuple[Pinned, ...]:
@@ -172,7 +187,7 @@ class Book:
 
     async def pin(self, override: Override) -> Pinned:
         """Pin an option; raises JournalError."""
-        await self._writable().add_override(override)
+        await (await self._writable()).add_override(override)
         pinned = Pinned(override, self._ends(override))
         self._overrides[_key(override)] = pinned
         return pinned
@@ -180,8 +195,11 @@ class Book:
     def unpin(self, target: str | None, option: str, column_family: str | None) -> bool:
         """Remove an override; whether there was one. Written in the background: going back never waits."""
         found = self._overrides.pop((target, option, column_family), None)
-        if found is not None and self._journal is not None:
-            self._later(self._journal.remove_override(target, option, column_family))
+        if found is not None:
+            self._later(
+                ("override", target, option, column_family),
+                lambda journal: journal.remove_override(target, option, column_family),
+            )
         return found is not None
 
     def expire(self) -> tuple[Override, ...]:
@@ -211,8 +229,7 @@ class Book:
         if pause.target is None:
             self._clear_pauses()
         self._pauses[pause.target] = pause
-        if self._journal is not None:
-            self._later(self._journal.pause(pause))
+        self._later(("pause", pause.target), lambda journal: journal.pause(pause))
 
     def resume(self, target: str | None, path: str | None, who: str) -> bool:
         """Let a target, or all, be changed again; whether it was paused."""
@@ -222,8 +239,8 @@ class Book:
             self._clear_pauses()
         elif None in self._pauses:
             self.pause(Pause(target, path, "resumed", "resumed", who, self._clocks.wall()))
-        elif self._pauses.pop(target, None) is not None and self._journal is not None:
-            self._later(self._journal.resume(target))
+        elif self._pauses.pop(target, None) is not None:
+            self._later(("pause", target), functools.partial(_resume, target))
         return was_paused
 
     # -- decisions
@@ -239,9 +256,15 @@ class Book:
 
     # -- in here
 
-    def _writable(self) -> Journal:
+    async def _writable(self) -> Journal:
+        """Give the journal once all that was said before is in it; raises JournalError."""
         if self._journal is None:
             raise JournalUnopenable(self._why_none)
+        self.save()
+        if self._saving is not None:
+            await asyncio.wait({self._saving})
+        if self._unsaved:
+            raise JournalUnwritable(self._journal.problem or f"the journal {self._journal.path} cannot be written")
         return self._journal
 
     def _ends(self, override: Override) -> float | None:
@@ -253,21 +276,34 @@ class Book:
     def _clear_pauses(self) -> None:
         for target in list(self._pauses):
             del self._pauses[target]
-            if self._journal is not None:
-                self._later(self._journal.resume(target))
+            self._later(("pause", target), functools.partial(_resume, target))
 
-    def _later(self, write: Coroutine[Any, Any, object]) -> None:
-        """Write in the background; what fails is said once by the journal, and done again at the next start."""
+    def _later(self, about: tuple[object, ...], write: _Write) -> None:
+        """Write in the background, and again until it has succeeded: the word holds at once."""
+        if self._journal is not None:
+            self._unsaved.pop(about, None)
+            self._unsaved[about] = write
+            self.save()
 
-        async def quietly() -> None:
-            try:
-                await write
-            except JournalError as error:
-                _log.warning("%s", error)
+    async def _save_all(self, journal: Journal) -> None:
+        try:
+            while self._unsaved:
+                about, write = next(iter(self._unsaved.items()))
+                await write(journal)
+                if self._unsaved.get(about) is write:
+                    del self._unsaved[about]
+        except JournalError as error:
+            _log.debug("%s", error)  # the journal says it once
+        finally:
+            self._saving = None
 
-        task = asyncio.get_running_loop().create_task(quietly(), name="journal")
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+
+def _restored(target: str, option: OptionName, journal: Journal) -> Coroutine[Any, Any, object]:
+    return journal.restored(target, [option])
+
+
+def _resume(target: str | None, journal: Journal) -> Coroutine[Any, Any, object]:
+    return journal.resume(target)
 
 
 def _key(override: Override) -> _Key:

@@ -15,7 +15,7 @@ from adocd.daemon.decision_log import DecisionLog, settings_in_words
 from adocd.daemon.journal.errors import JournalError
 from adocd.daemon.journal.records import Pause
 from adocd.daemon.law import Law
-from adocd.daemon.records import OptionChange, Outcome
+from adocd.daemon.records import DecisionRecord, OptionChange, Outcome
 from adocd.daemon.session import Session
 from adocd.daemon.steering import Step
 from adocd.model.decision import Decision
@@ -107,7 +107,11 @@ class Control:
         said = None
         if asks_law and not stands_back and self._book.problem is None:
             said = self._ask_law(session, view, pins)
-        return said or self._go_on(session, view, pins, stands_back=stands_back)
+        if session.actuator.in_flight_s is not None:
+            return said
+        # What the law may not do keeps nobody else waiting: pins, and what has to go back.
+        went_on = self._go_on(session, view, pins, stands_back=stands_back)
+        return went_on if session.actuator.in_flight_s is not None else said or went_on
 
     def pins(self, session: Session, sample: Sample) -> dict[OptionName, str]:
         """Say what operators have pinned here."""
@@ -278,7 +282,20 @@ class Control:
     def _record(
         self, session: Session, decision: Decision, view: View, notes: tuple[str, ...], outcome: Outcome
     ) -> None:  # fmt: skip
-        self._decisions.add(session.law.controller.name, decision, view.sample.monotonic_s, notes, outcome)
+        """Keep a decision that nothing was sent for; the same one again and again only once."""
+        last, law = self._decisions.last, session.law.controller.name
+        if outcome != "dry-run" and last is not None and _is_like(last, decision, notes, outcome):
+            return
+        self._decisions.add(law, decision, view.sample.monotonic_s, notes, outcome)
+
+
+def _is_like(record: DecisionRecord, decision: Decision, notes: tuple[str, ...], outcome: Outcome) -> bool:
+    return (record.rule, record.settings, record.guards, record.outcome) == (
+        decision.rule,
+        decision.settings,
+        notes,
+        outcome,
+    )
 
 
 def _unasked(step: Step, controller: str) -> Decision:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+from adocd.controllers import registry
 from adocd.daemon.book import Book
 from adocd.daemon.change import safety
 from adocd.daemon.config import Config
@@ -27,6 +28,8 @@ _log = logging.getLogger(__name__)
 _DISCOVERY_PERIOD_S = 0.5
 #: A target that was closed for so long is forgotten, with its policy and decisions.
 _FORGET_AFTER_S = 3600.0
+#: Who pauses a target whose journaled policy this version does not know.
+NOT_UNDERSTOOD = "adocd"
 
 
 class Fleet:
@@ -78,6 +81,7 @@ class Fleet:
     async def run(self) -> None:
         """Look for agents and databases until cancelled."""
         while True:
+            self._book.save()
             for override in self._book.expire():
                 _log.info("the override of %s, which %s set, has expired", override.option, override.who)
             try:
@@ -102,9 +106,12 @@ class Fleet:
         """Choose a target's policy: what an operator has set beats what `serve` says, and that the configuration."""
         try:
             policy = self._book.policy_of(target_id)
-        except PolicyNotUnderstood as error:
-            _log.error("%s: %s; nothing is changed until then", path, error)
-            pause = Pause(target_id, path, "paused", str(error), "adocd", self._settings.wall_clock())
+            if policy is not None:
+                registry.create(policy)
+        except (PolicyNotUnderstood, registry.PolicyError) as error:
+            _log.error("%s: %s; nothing is changed until it is set or reset", path, error)
+            reason = f"{error}; set or reset the policy"
+            pause = Pause(target_id, path, "paused", reason, NOT_UNDERSTOOD, self._settings.wall_clock())
             self._book.pause(pause)
             policy = None
         if policy is not None:

@@ -3,12 +3,13 @@
 import asyncio
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from adocd.controllers import registry
 from adocd.daemon import overrides
 from adocd.daemon.book import Book, Pinned
-from adocd.daemon.fleet import Fleet
+from adocd.daemon.change import safety
+from adocd.daemon.fleet import NOT_UNDERSTOOD, Fleet
 from adocd.daemon.journal.errors import JournalError
 from adocd.daemon.journal.records import Override, Pause
 from adocd.daemon.target_loop import TargetLoop
@@ -62,6 +63,12 @@ class Operators:
         """What outlives the daemon; for the daemon's surfaces to read."""
         return self._book
 
+    @property
+    def not_durable(self) -> str | None:
+        """Why what was just said would not outlive the daemon yet, in one sentence; None when it does."""
+        problem = self._book.problem
+        return None if problem is None else f"it holds now, and a restart would not know of it yet: {problem}"
+
     # -- policies
 
     async def set_policy(self, loop: TargetLoop, policy: Policy, who: str) -> None:
@@ -90,6 +97,9 @@ class Operators:
         except JournalError as error:
             raise CannotDo(str(error)) from None
         await loop.set_policy(self._fleet.policy_for(loop.id, loop.path))
+        pause = self._book.pause_of(loop.id)
+        if pause is not None and pause.who == NOT_UNDERSTOOD:
+            self._book.resume(loop.id, loop.path, NOT_UNDERSTOOD)
         return was_set
 
     # -- overrides
@@ -105,9 +115,10 @@ class Operators:
         Raises NotUnderstood when there is no such option, value or column family, and CannotDo, with the guard's
         reason, when a safety guard refuses it now.
         """
-        for one in self._meant(loop):
-            self._check(one, asked)
-        self._check_name(asked)
+        asked = replace(asked, value=overrides.as_rocksdb_writes(asked.option, asked.value))
+        self._check_words(asked)
+        if loop is not None:
+            self._check(loop, asked)
         now_s = self._fleet.wall_clock()
         override = Override(
             target=None if loop is None else loop.id,
@@ -170,16 +181,20 @@ class Operators:
         now_s = self._fleet.wall_clock()
         self._book.pause(Pause(target, path, "paused" if state == "paused" else "restored", reason, who, now_s))
 
-    def _check_name(self, asked: Asked) -> None:
+    def _check_words(self, asked: Asked) -> None:
+        """Check what can be checked without a database: a pin for all targets holds for those that open later, too."""
+        family = asked.column_family or "default"
         try:
-            overrides.options_meant(asked.option, asked.column_family, [asked.column_family or "default"])
+            (option,) = overrides.options_meant(asked.option, asked.column_family, [family])
         except overrides.NoSuchOption as error:
             raise NotUnderstood(str(error)) from None
+        if (why := safety.out_of_bounds(option, asked.value)) is not None:
+            raise NotUnderstood(f"bounds: {why}")
 
     def _check(self, loop: TargetLoop, asked: Asked) -> None:
         session, sample = loop.session, loop.sample
         if session is None or sample is None:
-            return self._check_name(asked)
+            return
         if loop.policy.dry_run:
             raise CannotDo(f"the policy of {loop.path} is a dry run, so nothing is applied there: set one that is not")
         current = sample.values
@@ -193,7 +208,6 @@ class Operators:
                 )
             ) is not None:
                 raise CannotDo(refusal)
-        return None
 
     def _options(self, loop: TargetLoop, option: str, column_family: str | None) -> tuple[OptionName, ...]:
         families = () if loop.sample is None else tuple(cf.name for cf in loop.sample.column_families)
@@ -223,12 +237,11 @@ class Operators:
             return "the database is closed, or not measured yet"
         meant = self._options(loop, override.option, override.column_family)
         current, pins = sample.values, loop.control.pins(session, sample)
-        value = overrides.as_rocksdb_writes(override.option, override.value)
         for option in meant:
             why = overrides.unreachable(option, current, session.detail.capabilities)
-            why = why or session.steering.refusal_of(option, value, pins, sample)
+            why = why or session.steering.refusal_of(option, override.value, pins, sample)
             if why is not None:
                 return why
-            if current.get(option) != value:
+            if current.get(option) != override.value:
                 return f"not there yet: {option} is {current.get(option)}"
         return None

@@ -16,6 +16,9 @@ from adocd.model.values import (
     of_pool,
 )
 
+#: RocksDB's thread pools (env.h, Env::Priority), as agents name them.
+_POOLS = ("low", "high", "bottom")
+
 
 class NoSuchOption(ValueError):
     """An operator named an option or a column family that cannot be pinned here; one sentence."""
@@ -35,7 +38,7 @@ def options_meant(option: str, column_family: str | None, families: Iterable[str
         raise NoSuchOption(f"{option} belongs to the whole database: leave the column family out")
     if option == RATE_LIMITER_WORD:
         return (RATE_LIMITER,)
-    if option.startswith(THREAD_POOL_PREFIX):
+    if option.removeprefix(THREAD_POOL_PREFIX) in _POOLS and option not in _POOLS:
         return (of_pool(option.removeprefix(THREAD_POOL_PREFIX)),)
     if facts is None:
         raise NoSuchOption(
@@ -71,17 +74,18 @@ def pins(
             meant = options_meant(override.option, override.column_family, families)
         except NoSuchOption:
             continue
-        value = as_rocksdb_writes(override.option, override.value)
-        values |= {o: value for o in meant if unreachable(o, current, capabilities) is None}
+        values |= {o: override.value for o in meant if unreachable(o, current, capabilities) is None}
     return values
 
 
 def as_rocksdb_writes(option: str, value: str) -> str:
-    """Write a number as RocksDB does in an OPTIONS file, so that it compares: 10 is 10.000000 where it is a double."""
+    """Write a value as RocksDB does in an OPTIONS file, so that it compares: 10 is 10.000000 where it is a double."""
     facts = OPTIONS.get(option)
-    if facts is None or facts.kind != "double":
-        return value
-    try:
-        return f"{float(value):.6f}"
-    except ValueError:
-        return value
+    if facts is not None and facts.kind == "double":
+        try:
+            return f"{float(value):.6f}"
+        except ValueError:
+            return value
+    if facts is not None and facts.kind == "bool":
+        return value.lower()
+    return (value.lstrip("0") or "0") if value.isascii() and value.isdecimal() else value

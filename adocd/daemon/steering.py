@@ -62,16 +62,23 @@ class Steering:
         self._compaction.observe(sample)
 
     def weigh(self, decision: Decision, pins: Values, sample: Sample) -> Wishes:
-        """Say what of a decision may be done; changes nothing."""
+        """Say what of a decision may be done; changes nothing.
+
+        A pin takes a whole knob from the law: the other options that carry it have no meaning alone.
+        """
         groups = [options_of(setting, sample) for setting in decision.settings]
         wishes = {option: value for group in groups for option, value in group.items()}
         goal = self._goal({**self.wanted, **wishes}, pins)
         verdict = safety.check(self._guards, goal, sample, groups, self._originals())
         refusals = [refusal for refusal in verdict.refusals if refusal.options & wishes.keys()]
         refused = {option for refusal in refusals for option in refusal.options}
+        refused |= pins.keys()
         kept = [(s, g) for s, g in zip(decision.settings, groups, strict=True) if g and not refused & g.keys()]
         options = {option: value for _, group in kept for option, value in group.items()}
-        return Wishes(tuple(setting for setting, _ in kept), options, tuple(str(refusal) for refusal in refusals))
+        pinned = sorted({f"override: {o} is pinned to {pins[o]}" for o in wishes if o in pins})
+        return Wishes(
+            tuple(setting for setting, _ in kept), options, (*pinned, *(str(refusal) for refusal in refusals))
+        )
 
     def take(self, wishes: Wishes) -> dict[OptionName, str | None]:
         """Want what is left of a decision from now on; returns what was wanted of these options before."""

@@ -74,7 +74,7 @@ def test_a_removed_pin_leads_back(tmp_path: Path) -> None:
         place = f"{service.target}/overrides/{SLOWDOWN}"
         await service.call("PUT", place, {"value": "30"})
         await until(lambda: options(service)[SLOWDOWN] == "30", "it is pinned")
-        assert await service.call("DELETE", place) == (200, {"removed": True})
+        assert await service.call("DELETE", place) == (200, {"removed": True, "warning": None})
         await until(lambda: options(service)[SLOWDOWN] == "20", "it is back")
         assert "is not pinned there; GET the overrides" in await refused(service, "DELETE", place, None, 404)
 
@@ -112,7 +112,7 @@ def test_a_pin_for_all_targets_and_one_of_a_target_that_beats_it(tmp_path: Path)
         assert [shown["value"] for shown in await listed(service, "/v1")] == ["30"]
         await service.call("DELETE", f"{service.target}/overrides/{SLOWDOWN}")
         await until(lambda: options(service)[SLOWDOWN] == "30", "the one for all counts again")
-        assert await service.call("DELETE", f"/v1/overrides/{SLOWDOWN}") == (200, {"removed": True})
+        assert await service.call("DELETE", f"/v1/overrides/{SLOWDOWN}") == (200, {"removed": True, "warning": None})
         await until(lambda: options(service)[SLOWDOWN] == "20", "it is back")
 
     with_service(tmp_path, FakeDatabase(tmp_path / "db"), body)
@@ -129,7 +129,7 @@ def test_a_pin_of_one_column_family_leaves_the_others_alone(tmp_path: Path) -> N
         await until(lambda: families["index"][SLOWDOWN] == "30", "it is pinned")
         assert families["default"][SLOWDOWN] == "20"
         assert "is not pinned there" in await refused(service, "DELETE", place, None, 404)
-        assert await service.call("DELETE", f"{place}?column_family=index") == (200, {"removed": True})
+        assert await service.call("DELETE", f"{place}?column_family=index") == (200, {"removed": True, "warning": None})
 
     with_service(tmp_path, database, body)
 
@@ -138,17 +138,22 @@ def test_a_pin_of_one_column_family_leaves_the_others_alone(tmp_path: Path) -> N
     ("option", "asked", "status", "words"),
     [
         ("no_such_option", {"value": "1"}, 422, "adocd cannot pin 'no_such_option': it does not know its bounds"),
-        ("compaction_style", {"value": "1"}, 409, "this agent cannot change compaction_style"),
+        (
+            "compaction_style",
+            {"value": "1"},
+            422,
+            "compaction_style (default) cannot be changed while the database is open",
+        ),
         (SLOWDOWN, {"value": "30", "column_family": "no"}, 422, "there is no column family 'no' here; there are defau"),
         ("max_background_jobs", {"value": "4", "column_family": "default"}, 422, "belongs to the whole database"),
-        ("write_buffer_size", {"value": "64 MB"}, 409, "bounds: write_buffer_size (default) takes a whole number of"),
-        ("write_buffer_size", {"value": "-1"}, 409, "bounds: "),
-        ("write_buffer_size", {"value": "1024"}, 409, "is outside of 1048576 to 4294967296 bytes"),
+        ("write_buffer_size", {"value": "64 MB"}, 422, "bounds: write_buffer_size (default) takes a whole number of"),
+        ("write_buffer_size", {"value": "-1"}, 422, "bounds: "),
+        ("write_buffer_size", {"value": "1024"}, 422, "is outside of 1048576 to 4294967296 bytes"),
         ("write_buffer_size", {"value": str(1024 * MIB)}, 409, "memory budget: 1024 MiB x 2 for default would take"),
         (SLOWDOWN, {"value": "50"}, 409, "order: in column family default it must be that"),
-        ("disable_auto_compactions", {"value": "1"}, 409, "is a switch: true or false, not '1'"),
-        ("delayed_write_rate", {"value": "0"}, 409, "delayed_write_rate 0 is outside of 1048576 to"),
-        ("rate_limiter_bytes_per_s", {"value": "0"}, 409, "rate_limiter_bytes_per_s"),
+        ("disable_auto_compactions", {"value": "1"}, 422, "is a switch: true or false, not '1'"),
+        ("delayed_write_rate", {"value": "0"}, 422, "delayed_write_rate 0 is outside of 1048576 to"),
+        ("rate_limiter_bytes_per_s", {"value": "0"}, 422, "rate_limiter_bytes_per_s"),
         (SLOWDOWN, {"value": "30", "for_s": 0}, 422, "for_s: Input should be greater than 0"),
         (SLOWDOWN, {"value": "30", "for_s": 1e9}, 422, "for_s: Input should be less than or equal to"),
         (SLOWDOWN, {"value": 30}, 422, "value: Input should be a valid string"),
@@ -168,10 +173,15 @@ def test_what_cannot_be_pinned_is_refused_with_the_reason(
     with_service(tmp_path, FakeDatabase(tmp_path / "db"), body)
 
 
-def test_a_pin_for_all_is_refused_where_a_guard_of_one_target_would(tmp_path: Path) -> None:
+def test_a_pin_for_all_holds_where_no_guard_refuses_it_and_says_where_one_does(tmp_path: Path) -> None:
     async def body(service: Service) -> None:
-        assert "order: " in await refused(service, "PUT", f"/v1/overrides/{SLOWDOWN}", {"value": "50"}, 409)
+        assert (await service.call("PUT", f"/v1/overrides/{SLOWDOWN}", {"value": "50"}))[0] == 200
+        assert "order: " in (await listed(service))[0]["ineffective"]
+        assert options(service)[SLOWDOWN] == "20"
+        assert (await service.call("DELETE", f"/v1/overrides/{SLOWDOWN}"))[0] == 200
         assert "cannot pin 'x'" in await refused(service, "PUT", "/v1/overrides/x", {"value": "50"}, 422)
+        for option, value in ((SLOWDOWN, "abc"), ("thread_pool_nonsense", "4"), ("num_levels", "4")):
+            await refused(service, "PUT", f"/v1/overrides/{option}", {"value": value}, 422)
         assert await listed(service, "/v1") == []
 
     with_service(tmp_path, FakeDatabase(tmp_path / "db"), body)
@@ -199,16 +209,22 @@ def test_a_pause_keeps_what_is_set_and_resume_lets_the_law_go_on(tmp_path: Path)
         await until(lambda: options(service)["write_buffer_size"] == str(128 * MIB), "it is tuned")
         words = f"{getpass.getuser()} paused it: looking"
         answer = await service.call("POST", f"{service.target}/pause", {"reason": "looking"})
-        assert answer == (200, {"paused": words, "was_paused": False})
+        assert answer == (200, {"paused": words, "was_paused": False, "warning": None})
         count = service.loop.decisions.count
         await until(lambda: service.loop.sentence == f"paused: {words}", "it is paused")
         assert options(service)["write_buffer_size"] == str(128 * MIB)
         assert service.loop.decisions.count == count
         _, detail = await service.call("GET", service.target)
         assert detail["paused"] == words
-        assert await service.call("POST", f"{service.target}/resume") == (200, {"paused": None, "was_paused": True})
+        assert await service.call("POST", f"{service.target}/resume") == (
+            200,
+            {"paused": None, "was_paused": True, "warning": None},
+        )
         await until(lambda: service.loop.decisions.count > count, "it decides again")
-        assert await service.call("POST", f"{service.target}/resume") == (200, {"paused": None, "was_paused": False})
+        assert await service.call("POST", f"{service.target}/resume") == (
+            200,
+            {"paused": None, "was_paused": False, "warning": None},
+        )
 
     with_service(tmp_path, overflowing(tmp_path / "db"), body)
 
@@ -232,10 +248,14 @@ def test_a_pause_of_all_exempts_whom_an_operator_lets_go_on(tmp_path: Path) -> N
         await service.call("POST", "/v1/pause", {})
         _, detail = await service.call("GET", service.target)
         assert detail["paused"] == f"{getpass.getuser()} paused it", "a pause of all is of all, once more"
-        assert (await service.call("POST", f"{service.target}/resume"))[1] == {"paused": None, "was_paused": True}
+        assert (await service.call("POST", f"{service.target}/resume"))[1] == {
+            "paused": None,
+            "was_paused": True,
+            "warning": None,
+        }
         assert service.loop.paused is None
-        assert await service.call("POST", "/v1/resume") == (200, {"paused": None, "was_paused": True})
-        assert await service.call("POST", "/v1/resume") == (200, {"paused": None, "was_paused": False})
+        assert await service.call("POST", "/v1/resume") == (200, {"paused": None, "was_paused": True, "warning": None})
+        assert await service.call("POST", "/v1/resume") == (200, {"paused": None, "was_paused": False, "warning": None})
 
     with_service(tmp_path, overflowing(tmp_path / "db"), body)
 

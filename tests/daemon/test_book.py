@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from adocd.daemon.book import Book, Clocks
+from adocd.daemon.journal import content
 from adocd.daemon.journal.errors import JournalError, JournalForeign, JournalLocked
 from adocd.daemon.journal.records import Override, Pause
 from adocd.model.knob import MIB
@@ -212,6 +213,44 @@ def test_a_pause_of_all_and_one_that_goes_on(path: Path, time: Time) -> None:
 
     in_two_runs(path, time, first, second)
     in_two_runs(path, time, third, third)
+
+
+# -- a journal that cannot be written for a while
+
+
+def test_what_could_not_be_written_is_written_as_soon_as_it_can(
+    path: Path, time: Time, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A restore during an incident must hold after a restart, though the disk was full when it was said."""
+
+    async def first(book: Book) -> None:
+        pinned = override(time, None)
+        await book.pin(pinned)
+        put = content.put
+
+        def full(*_: object) -> None:
+            error = sqlite3.OperationalError("database or disk is full")
+            error.sqlite_errorcode = sqlite3.SQLITE_FULL
+            raise error
+
+        monkeypatch.setattr(content, "put", full)
+        book.pause(pause(A))
+        assert book.unpin(A, pinned.option, None)
+        await asyncio.sleep(0.1)
+        assert book.problem is not None
+        assert book.unsaved == 2
+        with pytest.raises(JournalError):
+            await book.intend(A, "/db", "s1", {JOBS: "4"}.items(), {JOBS: "2"})
+        monkeypatch.setattr(content, "put", put)
+        book.save()
+        await asyncio.sleep(0.1)
+        assert book.unsaved == 0
+
+    async def second(book: Book) -> None:
+        assert book.pause_of(A) is not None
+        assert book.overrides_of(A) == ()
+
+    in_two_runs(path, time, first, second)
 
 
 # -- a journal that cannot be opened

@@ -324,7 +324,10 @@ def test_a_pin_beats_the_law_and_goes_when_its_time_has_come(tmp_path: Path) -> 
         await pin(scene, "write_buffer_size", str(32 * MIB), for_s=0.4)
         await ticks(loop, 2)
         await until(lambda: write_buffer_size(database) == str(32 * MIB), "it is pinned")
-        assert options(database)["target_file_size_base"] == str(128 * MIB), "the law has the rest"
+        await ticks(loop, 5)
+        assert options(database)["target_file_size_base"] == str(64 * MIB), "a pin takes the whole knob from the law"
+        assert outcomes(loop) == ["refused", "applied", "refused"], "and the law's word is kept once"
+        assert next(iter(loop.decisions)).guards == ("override: write_buffer_size (default) is pinned to 33554432",)
         await asyncio.sleep(0.4)
         assert [override.option for override in scene.book.expire()] == ["write_buffer_size"]
         await ticks(loop, 1)

@@ -8,6 +8,7 @@ import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+from adocd.daemon.book import Book
 from adocd.daemon.change import safety
 from adocd.daemon.config import Config
 from adocd.daemon.fleet import Fleet
@@ -20,6 +21,7 @@ from tests.support.fake_database import FakeDatabase
 
 #: What operators use, by the fleet of the test that runs.
 operators: dict[Fleet, Operators] = {}
+books: dict[Fleet, Book] = {}
 
 
 def with_fleet(run_dir: Path, body: Callable[[Fleet], Awaitable[None]], policy: str = "fixed") -> None:
@@ -28,7 +30,7 @@ def with_fleet(run_dir: Path, body: Callable[[Fleet], Awaitable[None]], policy: 
     async def run() -> None:
         book = await open_book(run_dir)
         fleet = Fleet(Config(), loop_settings(), run_dir, book, policy=Policy(policy), memory_budget_bytes=GIB)
-        operators[fleet] = Operators(fleet, book)
+        operators[fleet], books[fleet] = Operators(fleet, book), book
         discovery = asyncio.create_task(fleet.run())
         try:
             await body(fleet)
@@ -189,5 +191,24 @@ def test_a_container_with_less_memory_than_the_budget_binds(tmp_path: Path) -> N
             await until(lambda: loop.decisions.last is not None, "a decision")
             assert loop.decisions.last is not None
             assert "its process can have 800 MiB" in str(loop.decisions.last.guards)
+
+    with_fleet(tmp_path, body)
+
+
+def test_a_policy_that_this_version_does_not_know_pauses_its_target_until_it_is_reset(tmp_path: Path) -> None:
+    """Another version of adocd has set it; the database is followed all the same, and what was left goes back."""
+
+    async def body(fleet: Fleet) -> None:
+        with FakeAgent(tmp_path, [overflowing(tmp_path / "db")]) as agent:
+            target = agent.id_of(agent.databases[0])
+            book = books[fleet]
+            await book.set_policy(target, "/db", Policy("law-of-the-future", {"x": 1}), "ann")
+            await until(lambda: states(fleet) == {"db": "attached"}, "attached")
+            (loop,) = fleet.loops.values()
+            await until(
+                lambda: loop.sentence.startswith("paused: there is no controller 'law-of-the-future'"), "paused"
+            )
+            assert await operators[fleet].reset_policy(loop)
+            await until(lambda: loop.sentence.startswith("fixed"), "it goes on")
 
     with_fleet(tmp_path, body)
