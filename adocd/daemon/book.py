@@ -4,7 +4,6 @@ The journal has one writer, this process, so the memory is always what the file 
 it may lie on the very disk whose stalls they are there for.
 """
 
-import asyncio
 import functools
 import logging
 from collections.abc import Callable, Coroutine, Iterable, Mapping
@@ -12,8 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from adocd.daemon.journal.errors import JournalError, JournalUnopenable, JournalUnwritable
+from adocd.daemon.journal.errors import JournalUnopenable
 from adocd.daemon.journal.journal import Journal, read_only
+from adocd.daemon.journal.late import LateWrites, Write
 from adocd.daemon.journal.records import Intent, JournaledDecision, JournaledPolicy, Override, Pause, Tuned
 from adocd.daemon.journal.rescue import Contents
 from adocd.daemon.records import DecisionRecord
@@ -22,7 +22,6 @@ from adocd.model.values import OptionName, Values
 
 _log = logging.getLogger(__name__)
 _Key = tuple[str | None, str, str | None]
-_Write = Callable[[Journal], Coroutine[Any, Any, object]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +51,7 @@ class Book:
         self._journal = journal
         self._why_none = why_none
         self._clocks = clocks
-        #: What is not in the journal yet, by what it is about, the newest word on each.
-        self._unsaved: dict[tuple[object, ...], _Write] = {}
-        self._saving: asyncio.Task[None] | None = None
+        self._late = None if journal is None else LateWrites(journal)
         self._tuned: dict[str, dict[OptionName, Tuned]] = {}
         for tuned in contents.tuned:
             self._tuned.setdefault(tuned.target, {})[tuned.option_name] = tuned
@@ -112,20 +109,19 @@ class Book:
     async def close(self) -> None:
         """Write what waits, and close."""
         if self._journal is not None:
-            self.save()
-            if self._saving is not None:
-                await asyncio.wait({self._saving})
+            if self._late is not None:
+                await self._late.attempt()
             await self._journal.close()
 
     @property
     def unsaved(self) -> int:
         """How many words of operators and restores a restart would not know of yet."""
-        return len(self._unsaved)
+        return 0 if self._late is None else len(self._late)
 
     def save(self) -> None:
         """Try again to write what could not be written."""
-        if self._unsaved and self._saving is None and self._journal is not None:
-            self._saving = asyncio.get_running_loop().create_task(self._save_all(self._journal), name="journal")
+        if self._late is not None:
+            self._late.begin()
 
     # -- options that are tuned
 
@@ -258,13 +254,9 @@ class Book:
 
     async def _writable(self) -> Journal:
         """Give the journal once all that was said before is in it; raises JournalError."""
-        if self._journal is None:
+        if self._journal is None or self._late is None:
             raise JournalUnopenable(self._why_none)
-        self.save()
-        if self._saving is not None:
-            await asyncio.wait({self._saving})
-        if self._unsaved:
-            raise JournalUnwritable(self._journal.problem or f"the journal {self._journal.path} cannot be written")
+        await self._late.settle()
         return self._journal
 
     def _ends(self, override: Override) -> float | None:
@@ -278,24 +270,9 @@ class Book:
             del self._pauses[target]
             self._later(("pause", target), functools.partial(_resume, target))
 
-    def _later(self, about: tuple[object, ...], write: _Write) -> None:
-        """Write in the background, and again until it has succeeded: the word holds at once."""
-        if self._journal is not None:
-            self._unsaved.pop(about, None)
-            self._unsaved[about] = write
-            self.save()
-
-    async def _save_all(self, journal: Journal) -> None:
-        try:
-            while self._unsaved:
-                about, write = next(iter(self._unsaved.items()))
-                await write(journal)
-                if self._unsaved.get(about) is write:
-                    del self._unsaved[about]
-        except JournalError as error:
-            _log.debug("%s", error)  # the journal says it once
-        finally:
-            self._saving = None
+    def _later(self, about: tuple[object, ...], write: Write) -> None:
+        if self._late is not None:
+            self._late.add(about, write)
 
 
 def _restored(target: str, option: OptionName, journal: Journal) -> Coroutine[Any, Any, object]:

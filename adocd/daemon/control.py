@@ -1,21 +1,19 @@
 """One cycle of control over one session: what is wanted, what may be, what is sent, and what became of it."""
 
 import logging
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 
 from adocd.daemon import overrides
 from adocd.daemon.book import Book
 from adocd.daemon.change import planner
-from adocd.daemon.change.actuator import Result
 from adocd.daemon.change.compaction import SWITCH
 from adocd.daemon.change.ledger import settled
 from adocd.daemon.change.reach import out_of_reach
 from adocd.daemon.decision_log import DecisionLog, settings_in_words
-from adocd.daemon.journal.errors import JournalError
+from adocd.daemon.dispatch import Dispatch, View, unasked
 from adocd.daemon.journal.records import Pause
 from adocd.daemon.law import Law
-from adocd.daemon.records import DecisionRecord, OptionChange, Outcome
 from adocd.daemon.session import Session
 from adocd.daemon.steering import Step
 from adocd.model.decision import Decision
@@ -34,15 +32,6 @@ _REPEAT = Decision(
     "actuator.repeat",
     "RocksDB before 9.11 may have taken the change back without showing it (facebook/rocksdb#13294)",
 )
-
-
-@dataclass(frozen=True, slots=True)
-class View:
-    """What one cycle sees: `asked_s` is when the snapshot was asked for, by the loop's clock."""
-
-    sample: Sample
-    snapshot: Snapshot
-    asked_s: float
 
 
 class Control:
@@ -66,6 +55,7 @@ class Control:
         self._holder = holder
         self._lease_ttl_s = lease_ttl_s
         self._clock = clock
+        self._dispatch = Dispatch(target_id, path, book, decisions, clock)
         #: Set when the daemon stops: nothing new is wanted, and what is ours goes back.
         self.ends = False
 
@@ -171,16 +161,16 @@ class Control:
         wishes = session.steering.weigh(decision, pins, sample)
         notes += wishes.notes
         if not wishes.settings:
-            self._record(session, decision, view, notes, "refused")
+            self._dispatch.note(session, decision, view, notes, "refused")
             return f"{decision.rule}: {'; '.join(notes) or 'nothing of it exists here any more'}"
         decision = replace(decision, settings=wishes.settings)
         law.shaper.carried_out(decision.settings, window)
         before = session.steering.take(wishes)
         step = session.steering.next_step(pins, sample, self._clock())
         if not step.plan.changes:
-            self._record(session, decision, view, (*notes, *step.plan.held), "unchanged")
+            self._dispatch.note(session, decision, view, (*notes, *step.plan.held), "unchanged")
             return f"{decision.rule}: {'; '.join(step.plan.held) or 'the values are there already'}"
-        self._send(session, view, step, decision, notes, before)
+        self._dispatch.send(session, view, step, decision, notes, before)
         return f"{decision.rule}: setting {settings_in_words(decision.settings)}: {decision.signal}"
 
     def _go_on(self, session: Session, view: View, pins: dict[OptionName, str], *, stands_back: bool) -> str | None:
@@ -192,8 +182,8 @@ class Control:
         elif problem is not None:
             step = session.steering.only_back(step, view.sample)
         if step.plan.changes:
-            decision = _unasked(step, session.law.controller.name)
-            self._send(session, view, step, decision, tuple(str(refusal) for refusal in step.refusals))
+            decision = unasked(step, session.law.controller.name)
+            self._dispatch.send(session, view, step, decision, tuple(str(refusal) for refusal in step.refusals))
             return f"{decision.rule}: {decision.signal}"
         if not stands_back and self._repeat(session, view):
             return f"{_REPEAT.rule}: {_REPEAT.signal}"
@@ -215,7 +205,7 @@ class Control:
             return False
         session.unsettled.repeated(due)
         if plan.changes:
-            self._send(session, view, Step(plan, {}, ()), _REPEAT, ())
+            self._dispatch.send(session, view, Step(plan, {}, ()), _REPEAT, ())
         return bool(plan.changes)
 
     def _shadow(self, session: Session, view: View) -> str | None:
@@ -228,94 +218,8 @@ class Control:
         wishes = session.steering.weigh(replace(decision, settings=settings), {}, view.sample)
         law.shaper.carried_out(wishes.settings, window)
         decision = replace(decision, settings=wishes.settings)
-        self._record(session, decision, view, notes + wishes.notes, "dry-run")
+        self._dispatch.note(session, decision, view, notes + wishes.notes, "dry-run")
         return f"dry run: {decision.rule} would set {settings_in_words(decision.settings)}: {decision.signal}"
-
-    def _send(
-        self,
-        session: Session,
-        view: View,
-        step: Step,
-        decision: Decision,
-        notes: tuple[str, ...],
-        before: Mapping[OptionName, str | None] | None = None,
-    ) -> None:
-        """Send a step; `before` is what the law wanted before this decision, and wants again when nothing is sent."""
-        if session.lease is None:
-            raise RuntimeError("nothing is sent without a lease")  # a mistake of the loop's
-        plan, ledger, current = step.plan, session.ledger, view.sample.values
-        changes = tuple(OptionChange(option, current[option], value) for option, value in plan.sent.items())
-        record = self._decisions.add(
-            session.law.controller.name, decision, view.sample.monotonic_s, (*notes, *plan.held), "in-flight", changes
-        )
-        # The way back has values of its own, a stop trigger out of the way, and the host may come up with those, too.
-        values = [
-            pair for change in (*plan.changes, *(s.change for s in plan.restore)) for pair in change.sets().items()
-        ]
-        baseline = {o: planner.restorable(o, ledger.baseline.get(o, value)) for o, value in values}
-        if not plan.repeat:
-            ledger.sending(plan.sent, current)
-            if session.unsettled is not None:
-                session.unsettled.sending(o.name or "" for o in plan.sent if o.scope == "column_family")
-
-        async def announce() -> None:
-            try:
-                await self._book.intend(self._id, self._path, session.detail.session, values, baseline)
-            except JournalError:
-                if not step.leads_back:
-                    raise
-
-        def done(result: Result) -> None:
-            self._decisions.finish(record, result)
-            ledger.seen(result.there)
-            tried = {option: value for option, value in plan.sent.items() if option not in result.untried}
-            missing = {option: value for option, value in tried.items() if option not in result.there}
-            if result.outcome == "rejected":
-                session.steering.rejected(missing, self._clock())
-            elif result.outcome in ("refused", "failed"):
-                session.steering.take_back(before or {})
-            else:
-                session.has_way_back = True
-
-        session.actuator.start(session.target, session.lease, plan, announce, done)
-
-    def _record(
-        self, session: Session, decision: Decision, view: View, notes: tuple[str, ...], outcome: Outcome
-    ) -> None:  # fmt: skip
-        """Keep a decision that nothing was sent for; the same one again and again only once."""
-        last, law = self._decisions.last, session.law.controller.name
-        if outcome != "dry-run" and last is not None and _is_like(last, decision, notes, outcome):
-            return
-        self._decisions.add(law, decision, view.sample.monotonic_s, notes, outcome)
-
-
-def _is_like(record: DecisionRecord, decision: Decision, notes: tuple[str, ...], outcome: Outcome) -> bool:
-    return (record.rule, record.settings, record.guards, record.outcome) == (
-        decision.rule,
-        decision.settings,
-        notes,
-        outcome,
-    )
-
-
-def _unasked(step: Step, controller: str) -> Decision:
-    """Put into words why something is sent that the law has not just asked for."""
-    sent, origins = step.plan.sent, step.origins
-    for refusal in step.refusals:
-        if set(refusal.instead) & sent.keys():
-            return Decision((), refusal.reason, f"safety.{refusal.guard}", "a safety guard beats law and operator")
-    by = {origin: [str(option) for option in sent if origins[option] == origin] for origin in origins.values()}
-    if pinned := by.get("override"):
-        words = ", ".join(pinned)
-        return Decision((), f"pinned: {words}", "operator.override", "an operator's pin beats the law")
-    if wanted := by.get("law"):
-        words = ", ".join(wanted)
-        return Decision((), f"not there yet, or not any more: {words}", f"{controller}.again", "the law still wants it")
-    if sent.keys() == {planner.DELAYED_WRITE_RATE}:
-        reason = "a change made during the delay carried the rate then in force"
-        return Decision((), "the write delay is over", "actuator.delayed_write_rate", reason)
-    words = ", ".join(str(option) for option in sent)
-    return Decision((), f"nobody wants it otherwise any more: {words}", "actuator.put_back", "back to the originals")
 
 
 def _idle(law: Law, pause: Pause | None, unreachable: str | None) -> str | None:

@@ -15,8 +15,9 @@ from adocd.daemon.change.compaction import CompactionLimits
 from adocd.daemon.change.reach import out_of_reach
 from adocd.daemon.change.safety import Guard
 from adocd.daemon.change.unsettled import is_needed
-from adocd.daemon.control import Control, View
+from adocd.daemon.control import Control
 from adocd.daemon.decision_log import DecisionLog
+from adocd.daemon.dispatch import View
 from adocd.daemon.journal.records import Pause
 from adocd.daemon.session import Session
 from adocd.model.policy import Policy
