@@ -2,6 +2,9 @@
 
 from pathlib import Path
 
+from adocd.probes.cgroup import groups_of
+from adocd.probes.files import natural, text_or
+
 #: /proc/meminfo counts in these.
 _KIB = 1024
 
@@ -29,60 +32,39 @@ def available_bytes(pid: int, root: Path = Path("/")) -> int | None:
     What a group uses without the file cache that it could drop counts as taken (memory.stat, inactive_file).
     """
     free = [_machine(root, "MemAvailable")]
-    for directory in _directories(pid, root):
-        limit = _limit(directory / "memory.max")
-        used = _limit(directory / "memory.current")
-        if limit is not None and used is not None:
-            free.append(max(0, limit - max(0, used - _droppable(directory))))
+    for group in groups_of(pid, "memory", root):
+        if group.unified:
+            free += [_free_in(directory) for directory in group.directories]
     return min((found for found in free if found is not None), default=None)
 
 
-def _droppable(directory: Path) -> int:
-    for line in _read(directory / "memory.stat").split("\n"):
+def _free_in(group: Path) -> int | None:
+    limit, used = (natural(text_or(group / name)) for name in ("memory.max", "memory.current"))
+    if limit is None or used is None:
+        return None
+    return max(0, limit - max(0, used - _droppable(group)))
+
+
+def _droppable(group: Path) -> int:
+    for line in text_or(group / "memory.stat").split("\n"):
         name, _, value = line.partition(" ")
-        if name == "inactive_file" and value.isdecimal():
-            return int(value)
+        if name == "inactive_file":
+            return natural(value) or 0
     return 0
 
 
 def _machine(root: Path, member: str = "MemTotal") -> int | None:
-    for line in _read(root / "proc/meminfo").split("\n"):
+    for line in text_or(root / "proc/meminfo").split("\n"):
         name, _, value = line.partition(":")
-        if name == member and value.split()[:1] and value.split()[0].isdecimal():
-            return int(value.split()[0]) * _KIB
+        kib = natural(value.removesuffix("kB").strip())
+        if name == member and kib is not None:
+            return kib * _KIB
     return None
 
 
 def _groups(pid: int, root: Path) -> list[int | None]:
     return [
-        _limit(directory / name)
-        for directory in _directories(pid, root)
-        for name in ("memory.max", "memory.limit_in_bytes")
+        natural(text_or(directory / ("memory.max" if group.unified else "memory.limit_in_bytes")))
+        for group in groups_of(pid, "memory", root)
+        for directory in group.directories  # a parent's limit binds as well
     ]
-
-
-def _directories(pid: int, root: Path) -> list[Path]:
-    """List the process's memory cgroups and their parents, whose limits bind as well."""
-    found: list[Path] = []
-    for line in _read(root / f"proc/{pid}/cgroup").split("\n"):
-        _, _, rest = line.partition(":")
-        controllers, _, group = rest.partition(":")
-        # ".." leads to a group outside of this process's own cgroup namespace, which cannot be read from here.
-        if controllers not in ("", "memory") or not group or ".." in group.split("/"):
-            continue
-        mount = root / "sys/fs/cgroup" / controllers
-        below = mount / group.lstrip("/")
-        found += [directory for directory in (below, *below.parents) if directory.is_relative_to(mount)]
-    return found
-
-
-def _limit(path: Path) -> int | None:
-    text = _read(path).strip()
-    return int(text) if text.isascii() and text.isdecimal() and len(text) <= 20 else None
-
-
-def _read(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return ""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from adocd.probes.memory_limit import cgroup_limit_bytes, memory_limit_bytes
+from adocd.probes.memory_limit import available_bytes, cgroup_limit_bytes, memory_limit_bytes
 
 MIB = 1 << 20
 
@@ -48,3 +48,34 @@ def test_the_least_binds(tmp_path: Path, files: dict[str, str], limit: int | Non
 def test_this_machine_has_one() -> None:
     limit = memory_limit_bytes(1)
     assert limit is None or limit > MIB
+
+
+FREE = {"proc/meminfo": "MemTotal:        4096 kB\nMemAvailable:  3072 kB\n"}
+GROUP = "sys/fs/cgroup/system.slice/db.service/"
+
+
+@pytest.mark.parametrize(
+    ("files", "available"),
+    [
+        ({}, None),
+        (FREE, 3 * MIB),
+        (FREE | V2 | {f"{GROUP}memory.max": "2097152", f"{GROUP}memory.current": "1048576"}, MIB),
+        (
+            FREE
+            | V2
+            | {
+                f"{GROUP}memory.max": "2097152",
+                f"{GROUP}memory.current": "2097152",
+                f"{GROUP}memory.stat": "anon 1\ninactive_file 524288\n",
+            },
+            MIB // 2,
+        ),
+        (FREE | V2 | {f"{GROUP}memory.max": "max", f"{GROUP}memory.current": "1048576"}, 3 * MIB),
+        (FREE | V2 | {f"{GROUP}memory.max": "1048576", f"{GROUP}memory.current": "4194304"}, 0),
+    ],
+)
+def test_what_is_free_is_the_least_of_machine_and_groups(
+    tmp_path: Path, files: dict[str, str], available: int | None
+) -> None:
+    """File cache that the group could drop is not taken."""
+    assert available_bytes(7, tree(tmp_path, files)) == available

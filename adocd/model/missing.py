@@ -1,0 +1,10 @@
+"""What could not be measured, and why."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """Stands where a measurement would be; `why` is one sentence for the operator, without a full stop."""
+
+    why: str
