@@ -14,6 +14,8 @@ UV := UV_PYTHON_DOWNLOADS=never UV_PYTHON=$(CURDIR)/.venv/bin/python VIRTUAL_ENV
 AGENT_PACKAGES := g++ cmake make binutils librocksdb-dev nlohmann-json3-dev 'libboost1.81-dev|libboost-dev'
 DB_BENCH_PACKAGES := rocksdb-tools
 FUZZ_PACKAGES := clang libclang-rt-dev
+# A server with another RocksDB, whose LOG the tests read; they start it on their own.
+MYROCKS_PACKAGES := mariadb-server mariadb-client mariadb-plugin-rocksdb
 # The tests boot it in namespaces of its own, for the examples' units.
 SYSTEMD_PACKAGES := systemd
 AGENT_BUILD := .cache/agent
@@ -45,7 +47,7 @@ demo: .venv/.ready ## a real RocksDB on this machine, without and with control, 
 	@$(BIN)/adocd demo
 
 fixtures: agent
-	@./.ci/install-packages $(DB_BENCH_PACKAGES) $(SYSTEMD_PACKAGES)
+	@./.ci/install-packages $(DB_BENCH_PACKAGES) $(SYSTEMD_PACKAGES) $(MYROCKS_PACKAGES)
 	@cmake -S tests/native_programs -B $(FIXTURES) -DCMAKE_BUILD_TYPE=Release \
 		-DADOCD_AGENT_LIBRARY="$$($(BIN)/adocd agent path)" >/dev/null
 	@cmake --build $(FIXTURES) --parallel 2 >/dev/null
@@ -73,8 +75,8 @@ fuzz-targets:
 	@cmake -S agents/native/tests/fuzz -B $(FUZZ_BUILD) >/dev/null
 	@cmake --build $(FUZZ_BUILD) --parallel 2 >/dev/null
 
-fuzz: .venv/.ready ## two million inputs on the native agent's request handling, under sanitizers (make test: 20 seconds)
-	@ADOCD_FUZZ=long $(BIN)/python -m pytest -q -s tests/native/test_fuzz.py
+fuzz: .venv/.ready ## two million inputs on the native agent, under sanitizers, and one on the LOG parser (make test: 30 seconds)
+	@ADOCD_FUZZ=long $(BIN)/python -m pytest -q -s tests/native/test_fuzz.py tests/probes/log/test_fuzz.py
 
 .PHONY: chaos
 chaos: fixtures ## 200 kills, 50 restarts and more against real databases, with figures (make test: a few); 20 minutes

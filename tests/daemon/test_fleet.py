@@ -199,10 +199,10 @@ def test_a_policy_that_this_version_does_not_know_pauses_its_target_until_it_is_
     """Another version of adocd has set it; the database is followed all the same, and what was left goes back."""
 
     async def body(fleet: Fleet) -> None:
-        with FakeAgent(tmp_path, [overflowing(tmp_path / "db")]) as agent:
-            target = agent.id_of(agent.databases[0])
-            book = books[fleet]
-            await book.set_policy(target, "/db", Policy("law-of-the-future", {"x": 1}), "ann")
+        database = overflowing(tmp_path / "db")
+        agent = FakeAgent(tmp_path, [database])
+        await books[fleet].set_policy(agent.id_of(database), "/db", Policy("law-of-the-future", {"x": 1}), "ann")
+        with agent:
             await until(lambda: states(fleet) == {"db": "attached"}, "attached")
             (loop,) = fleet.loops.values()
             await until(

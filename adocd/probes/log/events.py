@@ -1,0 +1,249 @@
+"""What is read from a RocksDB LOG, as values: what happened, and what RocksDB said of itself at its open.
+
+`time_s` is unix seconds with microseconds kept. Sizes are bytes and times seconds unless the name says otherwise;
+None stands for what a line of this version, or a damaged one, does not say. The figures of the periodic dump are in
+adocd.probes.log.dump_events.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal
+
+Condition = Literal["delayed", "stopped"]
+#: What a column family's writes are held for; the words of `stall_counts` in agents/admin-api.yaml.
+Cause = Literal["memtable", "l0", "pending_bytes", "other"]
+Outcome = Literal["succeeded", "failed", "not persisted", "unchanged", "unknown"]
+
+
+@dataclass(frozen=True, slots=True)
+class LogEvent:
+    """Something that a LOG tells, and when."""
+
+    #: What this is, for counting by kind.
+    kind: ClassVar[str] = "event"
+    time_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Header(LogEvent):
+    """A line of the beginning: `name` is rocksdb_version (which begins a session), git_sha, compile_date, ..."""
+
+    kind: ClassVar[str] = "header"
+    name: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class OptionsListed(LogEvent):
+    """The options in force, as RocksDB writes them: the database's, or those of `column_family`.
+
+    Listed at the open; the database's again after SetDBOptions. Options of the table factory are under
+    `table_factory.`. A listing that other lines break into comes as several.
+    """
+
+    kind: ClassVar[str] = "options"
+    column_family: str | None
+    values: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class OptionsChanged(LogEvent):
+    """SetOptions() on a column family, or SetDBOptions() where `column_family` is None.
+
+    `not persisted` means: in force, but the OPTIONS file could not be written. `unchanged`: the values were in force
+    already, or there were none. `unknown`: the LOG does not tell how it ended.
+    """
+
+    kind: ClassVar[str] = "options_changed"
+    column_family: str | None
+    values: Mapping[str, str]
+    outcome: Outcome
+    detail: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class JobEvent(LogEvent):
+    """An EVENT_LOG_v1 line; `fields` is its JSON as it stands there, `time_s` the time inside."""
+
+    kind: ClassVar[str] = "event_log"
+    job: int | None
+    #: As the line says, else from the lines that the job wrote before.
+    column_family: str | None
+    #: The line was damaged: `fields` has what could be saved.
+    damaged: bool
+    fields: Mapping[str, object] = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class FlushStarted(JobEvent):
+    """A flush begins; `data_bytes` is what was put into the memtables (total_data_size, since 6.9)."""
+
+    kind: ClassVar[str] = "flush_started"
+    reason: str | None
+    memtables: int | None
+    entries: int | None
+    deletes: int | None
+    data_bytes: int | None
+    memory_bytes: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class FlushFinished(JobEvent):
+    """A flush is done; `written_bytes` is the sum of the tables (and blob files) that its job made.
+
+    The ticker rocksdb.flush.write.bytes is their sum and what the flushes wrote to the MANIFEST, some 150 bytes each
+    (FlushJob::RecordFlushIOStats comes after the edit is written). `elapsed_s` runs from its flush_started line. Both
+    are None when the LOG begins in the middle of the job.
+    """
+
+    kind: ClassVar[str] = "flush_finished"
+    level_files: tuple[int, ...]
+    immutable_memtables: int | None
+    written_bytes: int | None
+    elapsed_s: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class CompactionStarted(JobEvent):
+    """A compaction begins: its input files by level, and their bytes (input_data_size)."""
+
+    kind: ClassVar[str] = "compaction_started"
+    reason: str | None
+    score: float | None
+    input_files: Mapping[int, int]
+    input_bytes: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class CompactionFinished(JobEvent):
+    """A compaction is done; `written_bytes` (total_output_size) sums up to rocksdb.compact.write.bytes.
+
+    `input_bytes` is what its start announced, the inputs' size on the device. The ticker rocksdb.compact.read.bytes
+    differs a little: it lacks what was in memory already (index and properties of open tables) and has what was read
+    twice.
+    """
+
+    kind: ClassVar[str] = "compaction_finished"
+    output_level: int | None
+    output_files: int | None
+    written_bytes: int | None
+    input_bytes: int | None
+    input_records: int | None
+    output_records: int | None
+    elapsed_s: float | None
+    cpu_s: float | None
+    level_files: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TableFileCreated(JobEvent):
+    """A table file was written, by a flush, a compaction or a recovery: whichever `job` is."""
+
+    kind: ClassVar[str] = "table_file_creation"
+    file_number: int | None
+    size_bytes: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class TableFileDeleted(JobEvent):
+    """A table file was removed."""
+
+    kind: ClassVar[str] = "table_file_deletion"
+    file_number: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class TrivialMove(JobEvent):
+    """A compaction that only moved files to another level: it reads and writes nothing."""
+
+    kind: ClassVar[str] = "trivial_move"
+    output_level: int | None
+    files: int | None
+    size_bytes: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class OtherJobEvent(JobEvent):
+    """Every other EVENT_LOG_v1 line, by RocksDB's own name (recovery_started, blob_file_creation, ...)."""
+
+    kind: ClassVar[str] = "other_event"
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Stall(LogEvent):
+    """RocksDB found that writes must be delayed or stopped (db/column_family.cc, RecalculateWriteStallConditions).
+
+    It writes this line each time it installs a new superversion (a memtable full, a flush or compaction done, options
+    set) and finds the condition, and counts the same in its cfstats: a stall that lasts has many. No line says that
+    it is over. `figure` is immutable memtables, level-0 files or estimated pending compaction bytes, by `cause`;
+    `limit` max_write_buffer_number; `rate_bytes_per_s` what a delay lets through.
+    """
+
+    kind: ClassVar[str] = "stall"
+    column_family: str
+    condition: Condition
+    cause: Cause
+    figure: int | None
+    limit: int | None
+    rate_bytes_per_s: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class CompactionPressure(LogEvent):
+    """Not a stall yet: RocksDB lets more compactions run; `figure` as for a stall."""
+
+    kind: ClassVar[str] = "compaction_pressure"
+    column_family: str
+    cause: Cause
+    figure: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class MemtableSwitched(LogEvent):
+    """A new memtable takes the writes; `immutable_memtables` had been waiting before (unflushed or being flushed)."""
+
+    kind: ClassVar[str] = "memtable_switched"
+    column_family: str
+    wal_number: int
+    immutable_memtables: int
+
+
+@dataclass(frozen=True, slots=True)
+class LevelSummary(LogEvent):
+    """The tree after a flush or compaction; the pending bytes are there since RocksDB 9."""
+
+    kind: ClassVar[str] = "level_summary"
+    column_family: str
+    level_files: tuple[int, ...]
+    max_score: float | None
+    pending_compaction_bytes: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Manual(LogEvent):
+    """A flush or compaction that somebody asked for: what RocksDB says of its beginning and end."""
+
+    kind: ClassVar[str] = "manual"
+    column_family: str | None
+    what: Literal["flush", "compaction"]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Shutdown(LogEvent):
+    """The database is being closed."""
+
+    kind: ClassVar[str] = "shutdown"
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Problem(LogEvent):
+    """A warning or error that is not a stall; `background` when it concerns RocksDB's background error handling."""
+
+    kind: ClassVar[str] = "problem"
+    level: Literal["warning", "error", "fatal"]
+    column_family: str | None
+    text: str
+    background: bool

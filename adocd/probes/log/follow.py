@@ -1,0 +1,169 @@
+"""A LOG that is being written: read what is new at each poll, through rotation, truncation and absence.
+
+RocksDB renames `LOG` to `LOG.old.<micros>` and begins a new one: at every open, and where max_log_file_size or
+log_file_time_to_roll say so (logging/auto_roll_logger.cc). Nothing is held open between polls, so that a deleted
+file's space is freed. RocksDB itself is late: its logger holds back up to 64 KiB for up to 5 s (logging/env_logger.h),
+and writes that out wherever a line is, so what ends in the middle of one waits for the next poll.
+"""
+
+from collections import deque
+from dataclasses import dataclass
+from datetime import UTC, tzinfo
+from io import FileIO
+from os import SEEK_SET, fstat, pread
+from pathlib import Path
+
+from adocd.probes.log.clock import offset_in
+from adocd.probes.log.events import LogEvent
+from adocd.probes.log.parser import LogParser
+from adocd.probes.log.read import PIECE_BYTES, rotated_logs
+
+#: Most that one poll reads: so much is what a caller may have to hold as events.
+POLL_BYTES_MOST = 8 << 20
+#: What stands before the place that was read to tells one file from another under the same name and inode.
+_MARK_BYTES = 64
+
+
+@dataclass(slots=True)
+class _Place:
+    """A file, and how far it was read."""
+
+    device: int
+    inode: int
+    offset: int = 0
+    mark: bytes = b""
+
+    def is_in(self, file: FileIO) -> bool:
+        status = fstat(file.fileno())
+        return (
+            (status.st_dev, status.st_ino) == (self.device, self.inode)
+            and status.st_size >= self.offset
+            and pread(file.fileno(), len(self.mark), self.offset - len(self.mark)) == self.mark
+        )
+
+
+class LogFollower:
+    """Follows the LOG at `path` from its beginning; `poll` as often as news are wanted.
+
+    `zone` is as for LogParser, which counts what could not be read: `parser`. `error` says why the last poll could
+    not read the file; a file that is not there (yet) is no error.
+    """
+
+    def __init__(self, path: Path, *, zone: tzinfo = UTC, poll_bytes_most: int = POLL_BYTES_MOST) -> None:
+        self.parser = LogParser(zone=zone)
+        self.error: OSError | None = None
+        #: Whether the last poll came to the end of what is written.
+        self.caught_up = False
+        self._path = path
+        self._most = max(1, poll_bytes_most)
+        self._place: _Place | None = None
+        #: Rotated files still to be read, before the current one.
+        self._backlog: deque[Path] = deque()
+        #: Rotated files that are known: None before the first poll, for what was rotated before is not followed.
+        self._known: set[str] | None = None
+
+    def poll(self) -> list[LogEvent]:
+        """Read what is new, `poll_bytes_most` at once; `caught_up` says whether there is more."""
+        events: list[LogEvent] = []
+        self.error = None
+        self.caught_up = False
+        left = self._most
+        try:
+            if self._known is None:
+                self._known = {old.name for old in rotated_logs(self._path)}
+            while left > 0 and not self.caught_up:
+                left -= self._step(events, left)
+        except OSError as error:
+            self.error = error
+        return events
+
+    def _step(self, events: list[LogEvent], most: int) -> int:
+        """Read from the file whose turn it is; return how many bytes."""
+        path = self._backlog[0] if self._backlog else self._path
+        try:
+            with path.open("rb", buffering=0) as file:
+                if self._place is not None and not self._place.is_in(file):
+                    self._leave(events)
+                    return 0
+                if self._place is None:
+                    self._arrive(file)
+                    if not self._backlog and self._rotated_meanwhile():
+                        self._place = None
+                        return 0
+                count = self._read(file, events, most)
+        except OSError as error:
+            if self._backlog:  # RocksDB keeps no more than keep_log_file_num; or one was never ours to read
+                self._backlog.popleft()
+                self._end(events)
+            elif not isinstance(error, FileNotFoundError):
+                raise
+            elif not self._leave(events):
+                self.caught_up = True
+            return 0
+        if count == 0:
+            if self._backlog:
+                self._backlog.popleft()
+                self._end(events)
+            else:
+                self.caught_up = True
+                if not self.parser.in_line:
+                    events.extend(self.parser.settle())
+        return count
+
+    def _arrive(self, file: FileIO) -> None:
+        status = fstat(file.fileno())
+        self._place = _Place(status.st_dev, status.st_ino)
+
+    def _read(self, file: FileIO, events: list[LogEvent], most: int) -> int:
+        place = self._place
+        if place is None:
+            return 0
+        file.seek(place.offset, SEEK_SET)
+        data = file.read(min(most, PIECE_BYTES))
+        if not data:
+            return 0
+        if self.parser.utc_offset_s is None and (offset_s := offset_in(data)) is not None:
+            self.parser.told_offset(offset_s)
+        place.offset += len(data)
+        place.mark = (place.mark + data)[-_MARK_BYTES:]
+        events.extend(self.parser.feed(data))
+        return len(data)
+
+    def _leave(self, events: list[LogEvent]) -> bool:
+        """Go on with the file where it is now, for it is no longer at the path; False if there is nothing to read.
+
+        Every file rotated since is put into the backlog, whichever of them was being read.
+        """
+        if self._backlog:  # one of them was replaced: nothing RocksDB does
+            self._backlog.popleft()
+            self._end(events)
+            return True
+        if self._place is None:
+            return self._rotated_meanwhile()
+        self._rotated_meanwhile()
+        for at, old in enumerate(self._backlog):
+            try:
+                with old.open("rb", buffering=0) as file:
+                    if self._place.is_in(file):
+                        # What was rotated before it, and is news all the same, has no place in this order any more.
+                        for _ in range(at):
+                            self._backlog.popleft()
+                        return True
+            except OSError:
+                continue
+        self._end(events)
+        return True
+
+    def _rotated_meanwhile(self) -> bool:
+        """Put what was rotated since the last look into the backlog; False if there is nothing."""
+        known = self._known if self._known is not None else set()
+        now = rotated_logs(self._path)
+        new = [old for old in now if old.name not in known]
+        self._known = {old.name for old in now}
+        self._backlog.extend(new)
+        return bool(new)
+
+    def _end(self, events: list[LogEvent]) -> None:
+        """Close the file read last: it is at its end for good."""
+        events.extend(self.parser.finish())
+        self._place = None

@@ -1,0 +1,60 @@
+"""A LOG that is not being followed: the whole file, and the rotated ones before it, in order."""
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, tzinfo
+from pathlib import Path
+
+from adocd.probes.log.clock import offset_in
+from adocd.probes.log.events import LogEvent
+from adocd.probes.log.parser import LogParser
+
+#: Read at once.
+PIECE_BYTES = 1 << 19
+#: Where the first EVENT_LOG_v1 line is looked for: behind some 250 lines of options for each column family.
+_BEGINNING_BYTES = 4 << 20
+_OLD = re.compile(r"\.old\.(\d{1,20})$")
+
+
+def rotated_logs(path: Path) -> list[Path]:
+    """Return `LOG.old.<micros>` beside `LOG`, oldest first; nothing where the directory cannot be read."""
+    try:
+        found = [(int(m[1]), each) for each in path.parent.iterdir() if (m := _is_rotated(path, each))]
+    except OSError:
+        return []
+    return [each for _, each in sorted(found)]
+
+
+def read_log(
+    path: Path, *, rotated: bool = True, zone: tzinfo = UTC, parser: LogParser | None = None
+) -> Iterator[LogEvent]:
+    """Yield the events of the LOG at `path`, of the rotated ones before it unless `rotated` is false.
+
+    `parser` is one to read with, for its count of unread lines; `zone` is the zone of the machine that wrote the
+    lines, which counts only where no EVENT_LOG_v1 line tells. Raises OSError if `path` itself cannot be read; a
+    rotated one that RocksDB deletes meanwhile is left out.
+    """
+    if parser is None:
+        parser = LogParser(zone=zone)
+    if rotated:
+        for old in rotated_logs(path):
+            try:
+                yield from _events(old, parser)
+            except FileNotFoundError:
+                continue
+    yield from _events(path, parser)
+
+
+def _events(path: Path, parser: LogParser) -> Iterator[LogEvent]:
+    with path.open("rb", buffering=0) as file:
+        offset_s = offset_in(file.read(_BEGINNING_BYTES))
+        if offset_s is not None:
+            parser.told_offset(offset_s)
+        file.seek(0)
+        while piece := file.read(PIECE_BYTES):
+            yield from parser.feed(piece)
+    yield from parser.finish()
+
+
+def _is_rotated(path: Path, other: Path) -> re.Match[str] | None:
+    return _OLD.fullmatch(other.name.removeprefix(path.name)) if other.name.startswith(path.name) else None
