@@ -5,11 +5,11 @@ from dataclasses import asdict
 from pydantic import BaseModel, ConfigDict, Field
 
 from adocd.daemon.book import Book
-from adocd.daemon.config import ParameterValue, ShapingConfig
+from adocd.daemon.config import ShapingConfig
 from adocd.daemon.records import DecisionRecord
 from adocd.daemon.target_loop import State, TargetLoop
 from adocd.model.capabilities import Capabilities
-from adocd.model.policy import Policy, Shaping
+from adocd.model.policy import ParameterValue, Policy, Shaping
 from adocd.model.sample import Sample
 from adocd.model.snapshot import Lease, OptionValues, Restore
 from adocd.model.values import nested

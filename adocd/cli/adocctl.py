@@ -10,7 +10,6 @@ from adocd import __version__
 from adocd.api.client import NoDaemon, RestError
 from adocd.cli import exits, override, show, show_lint
 from adocd.cli.exits import EPILOG, Exit, fail
-from adocd.cli.panic import restore_without_daemon
 from adocd.cli.parameters import parse_parameters
 from adocd.cli.target import All, Json, TargetName, daemon, place, target_id
 from adocd.targets import run_dir
@@ -173,6 +172,9 @@ def restore(
 
 
 def _restore_directly(target: str | None) -> dict[str, Any]:
+    # Only here: it brings the protocol's types along, which double the time that every other command takes to start.
+    from adocd.cli.panic import restore_without_daemon  # noqa: PLC0415
+
     result = asyncio.run(restore_without_daemon(run_dir.run_dir(), target))
     if not result.restored and not result.failed:
         what = "no database" if target is None else f"no database that {target!r} names"

@@ -3,7 +3,7 @@
 import json
 
 from adocd.cli.exits import Exit, fail
-from adocd.daemon.config import ParameterValue
+from adocd.model.policy import ParameterValue
 
 
 def parse_parameters(given: list[str], option: str = "--set") -> dict[str, ParameterValue]:

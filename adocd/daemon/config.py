@@ -8,9 +8,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from adocd.controllers import registry
-from adocd.model.policy import Policy, Shaping
-
-ParameterValue = bool | int | float | str
+from adocd.model.policy import ParameterValue, Policy, Shaping
 
 
 class ConfigError(ValueError):

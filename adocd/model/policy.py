@@ -3,6 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+#: What a law's parameter can be.
+ParameterValue = bool | int | float | str
+
 
 @dataclass(frozen=True, slots=True)
 class Shaping:
@@ -22,6 +25,6 @@ class Policy:
     """A controller's name, its parameters and its shaping; with `dry_run` it decides, and nothing is applied."""
 
     controller: str
-    parameters: Mapping[str, int | float | bool | str] = field(default_factory=dict)
+    parameters: Mapping[str, ParameterValue] = field(default_factory=dict)
     dry_run: bool = False
     shaping: Shaping = field(default_factory=Shaping)
