@@ -6,7 +6,7 @@ it may lie on the very disk whose stalls they are there for.
 
 import functools
 import logging
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -119,8 +119,10 @@ class Book:
         return 0 if self._late is None else len(self._late)
 
     def save(self) -> None:
-        """Try again to write what could not be written."""
-        if self._late is not None:
+        """Try again to write what could not be written; and where nothing waits, whether anything can be."""
+        if self._late is not None and self.problem is not None and not self._late:
+            self._late.add(("probe",), Journal.try_writing)
+        elif self._late is not None:
             self._late.begin()
 
     # -- options that are tuned
@@ -177,14 +179,18 @@ class Book:
         return self._policies.pop(target, None) is not None
 
     def overrides_of(self, target: str | None) -> tuple[Pinned, ...]:
-        """List the overrides of a target, those for all first, or with None those for all alone."""
+        """List the overrides of a target, or with None those for all alone.
+
+        Later ones beat earlier ones: of all targets, then this one's; of all column families, then of one.
+        """
         found = [p for p in self._overrides.values() if p.override.target in (None, target)]
-        return tuple(sorted(found, key=lambda pinned: pinned.override.target or ""))
+        return tuple(sorted(found, key=_rank))
 
     async def pin(self, override: Override) -> Pinned:
         """Pin an option; raises JournalError."""
         await (await self._writable()).add_override(override)
         pinned = Pinned(override, self._ends(override))
+        self._overrides.pop(_key(override), None)  # the last word counts
         self._overrides[_key(override)] = pinned
         return pinned
 
@@ -221,9 +227,15 @@ class Book:
         return None if found is None or found.state == "resumed" else found
 
     def pause(self, pause: Pause) -> None:
-        """Pause a target, or all whatever was said of each before; at once, and durable as soon as that is possible."""
+        """Pause a target, or all whatever was said of each before; at once, and durable as soon as that is possible.
+
+        What an operator has restored stays so: a mere pause, which lets pins act, takes nothing of that back.
+        """
+        restored = {target for target, known in self._pauses.items() if known.state == "restored"}
+        if pause.state == "paused" and restored & {pause.target, None}:
+            return
         if pause.target is None:
-            self._clear_pauses()
+            self._clear_pauses(but=restored if pause.state == "paused" else set())
         self._pauses[pause.target] = pause
         self._later(("pause", pause.target), lambda journal: journal.pause(pause))
 
@@ -265,8 +277,8 @@ class Book:
         # From here on the wall clock has no say: an operator's hour is an hour when somebody sets the clock.
         return self._clocks.monotonic() + override.expires_unix_s - self._clocks.wall()
 
-    def _clear_pauses(self) -> None:
-        for target in list(self._pauses):
+    def _clear_pauses(self, but: Set[str | None] = frozenset()) -> None:
+        for target in self._pauses.keys() - but:
             del self._pauses[target]
             self._later(("pause", target), functools.partial(_resume, target))
 
@@ -281,6 +293,10 @@ def _restored(target: str, option: OptionName, journal: Journal) -> Coroutine[An
 
 def _resume(target: str | None, journal: Journal) -> Coroutine[Any, Any, object]:
     return journal.resume(target)
+
+
+def _rank(pinned: Pinned) -> tuple[bool, bool]:
+    return pinned.override.target is not None, pinned.override.column_family is not None
 
 
 def _key(override: Override) -> _Key:

@@ -33,6 +33,13 @@ _REPEAT = Decision(
     "RocksDB before 9.11 may have taken the change back without showing it (facebook/rocksdb#13294)",
 )
 
+_REARM = Decision(
+    (),
+    "somebody has changed an option again that adocd had left to him",
+    "actuator.rearm",
+    "the way back leads to the value its owner wants now",
+)
+
 
 class Control:
     """Keeps one target's options where law and operators want them."""
@@ -78,7 +85,11 @@ class Control:
             session.steering.forget_wishes()
         idle = _idle(law, pause, unreachable) or _seen(law.controller.name, sample)
         if acts or keeps or pins or self.is_left_over(session, view.snapshot, view.sample):
+            if self._restores_what_nobody_knows(session, view):
+                return "the agent is restoring what an earlier lease has changed, of which the journal knows nothing"
             refused = await session.hold_lease(self._holder, self._lease_ttl_s, view.snapshot)
+            if self._book.pause_of(self._id) is not pause:
+                return "paused or resumed just now"
             return refused or self._drive(session, view, pins, asks_law=acts) or idle
         await self.release_quietly(session)
         return self._shadow(session, view) or idle
@@ -123,9 +134,15 @@ class Control:
             return
         current, left = view.sample.values, self._book.left(self._id)
         restoring = view.snapshot.restore.state in _RESTORING
-        session.ledger.unheld(current, left, restoring=restoring)
+        session.ledger.unheld(current, left)
         if left and not restoring and not view.snapshot.change_in_flight:
             self._book.forget(self._id, settled(left, current, set(session.detail.unseen_column_families)))
+
+    def _restores_what_nobody_knows(self, session: Session, view: View) -> bool:
+        """Whether the agent must be left to finish: its journal lost, nobody else could tell what is whose."""
+        restoring = session.lease is None and view.snapshot.restore.state in _RESTORING
+        known = self._book.left(self._id) or not session.ledger.knows_nothing
+        return restoring and not known and session.ledger.differs(view.sample.values)
 
     def is_left_over(self, session: Session, snapshot: Snapshot, sample: Sample) -> bool:
         """Whether something of ours is to be put back that the agent has no plan for: from an earlier open, say."""
@@ -187,6 +204,10 @@ class Control:
             return f"{decision.rule}: {decision.signal}"
         if not stands_back and self._repeat(session, view):
             return f"{_REPEAT.rule}: {_REPEAT.signal}"
+        if (plan := session.steering.rearmed(view.sample)) is not None:
+            self._dispatch.send(session, view, Step(plan, {}, (), leads_back=True), _REARM, ())
+            if not stands_back:
+                return f"{_REARM.rule}: {_REARM.signal}"
         if stands_back:
             return f"standing back for {session.stands_back_until_s - self._clock():.0f} s: {session.why_back}"
         if problem is not None:

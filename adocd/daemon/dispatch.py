@@ -64,6 +64,7 @@ class Dispatch:
             ledger.sending(plan.sent, current)
             if session.unsettled is not None:
                 session.unsettled.sending(o.name or "" for o in plan.sent if o.scope == "column_family")
+        ledger.arming(frozenset(option for way in plan.restore for option in way.change.sets()))
 
         async def announce() -> None:
             try:
@@ -77,7 +78,10 @@ class Dispatch:
             ledger.seen(result.there)
             tried = {option: value for option, value in plan.sent.items() if option not in result.untried}
             missing = {option: value for option, value in tried.items() if option not in result.there}
-            if result.outcome == "rejected":
+            if result.code == "plan_incomplete":
+                ledger.names_all = True
+                session.steering.take_back(before or {})
+            elif result.outcome == "rejected":
                 session.steering.rejected(missing, self._clock())
             elif result.outcome in ("refused", "failed"):
                 session.steering.take_back(before or {})

@@ -111,8 +111,9 @@ class Fleet:
         except (PolicyNotUnderstood, registry.PolicyError) as error:
             _log.error("%s: %s; nothing is changed until it is set or reset", path, error)
             reason = f"{error}; set or reset the policy"
-            pause = Pause(target_id, path, "paused", reason, NOT_UNDERSTOOD, self._settings.wall_clock())
-            self._book.pause(pause)
+            if self._book.pause_of(target_id) is None:
+                now_s = self._settings.wall_clock()
+                self._book.pause(Pause(target_id, path, "paused", reason, NOT_UNDERSTOOD, now_s))
             policy = None
         if policy is not None:
             _log.info("%s: the policy is %s, as an operator has set it", path, policy.controller)
@@ -167,6 +168,7 @@ class Fleet:
                     functools.partial(self._process_limit_bytes, target_id),
                 ),
                 safety.memory_shortage(functools.partial(self._memory_now, target_id)),
+                safety.shared(functools.partial(self._owner_of_process, target_id)),
             )
             policy = self.policy_for(target_id, path)
             loop = TargetLoop(target_id, path, policy, self._settings, guards, self._book)
@@ -181,10 +183,21 @@ class Fleet:
     def _memtables_beside(self, target_id: str) -> int:
         """Sum the worst case of all other targets' memtables, in bytes; growth on its way counts."""
         return sum(
-            safety.worst_case_bytes(loop.sample, None if loop.session is None else loop.session.steering.wanted)
+            safety.worst_case_bytes(loop.sample, None if loop.session is None else loop.session.ledger.sent)
             for loop in self.loops.values()
             if loop.id != target_id and loop.sample is not None
         )
+
+    def _owner_of_process(self, target_id: str) -> str | None:
+        """Name the other database of this target's process whose law or operator turns what they share."""
+        info = self.loops[target_id].info
+        for loop in self.loops.values():
+            if loop.id == target_id or loop.session is None or loop.info is None or info is None:
+                continue
+            is_beside = (loop.info.host, loop.info.pid) == (info.host, info.pid)
+            if is_beside and any(o.scope in ("thread_pool", "rate_limiter") for o in loop.session.ledger.sent):
+                return loop.path
+        return None
 
     def _memory_now(self, target_id: str) -> safety.Memory:
         """Read what is free for a target's process."""

@@ -1,7 +1,7 @@
 """What the options are to be: the law's wishes, then the operator's pins, then the safety guards, then a plan. Pure."""
 
 from collections.abc import Iterable, Mapping, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from adocd.daemon.change import planner, safety
@@ -104,7 +104,7 @@ class Steering:
                 self.wanted.pop(option, None)
         values = self._not_rejected(verdict.values, now_s)  # what a guard has put in a place, too
         ledger = self.ledger
-        plan = planner.plan(values, sample, ledger.baseline, ledger.ours | ledger.differing(current))
+        plan = planner.plan(values, sample, ledger.baseline, ledger.to_name(current))
         origins: dict[OptionName, Origin] = {
             option: "override" if option in pins else "law" if option in self.wanted else "baseline"
             for option in plan.sent
@@ -136,15 +136,25 @@ class Steering:
 
     def repeated(self, families: Iterable[str], sample: Sample) -> Plan:
         """Plan to send once more what we have set of these column families."""
-        values = {o: v for family in families for o, v in self.ledger.set_of(family).items()}
+        values = {o: v for family in families for o, v in self.ledger.set_of(family, sample.values).items()}
         ledger = self.ledger
-        return planner.again(values, sample, ledger.baseline, ledger.ours | ledger.differing(sample.values))
+        return planner.again(values, sample, ledger.baseline, ledger.to_name(sample.values))
+
+    def rearmed(self, sample: Sample) -> Plan | None:
+        """Plan to tell the agent what the host now wants of options that are not ours any more; None when it knows."""
+        outdated = self.ledger.outdated(sample.values)
+        if not outdated:
+            return None
+        ledger = self.ledger
+        # What it sets is there already: nothing is executed, and the way back is taken over.
+        named = ledger.to_name(sample.values) | outdated.keys()
+        return replace(planner.again(outdated, sample, ledger.baseline, named), repeat=False, sent={})
 
     def _only(self, options: Set[OptionName], step: Step, sample: Sample) -> Step:
         goal = {option: value for option, value in step.plan.sent.items() if option in options}
         verdict = safety.check(self._guards, goal, sample, exempt=self._originals())
         ledger = self.ledger
-        ours = ledger.ours | ledger.differing(sample.values)
+        ours = ledger.to_name(sample.values)
         plan = planner.plan(verdict.values, sample, ledger.baseline, ours)
         origins: dict[OptionName, Origin] = dict.fromkeys(plan.sent, "baseline")
         return Step(plan, origins, (*step.refusals, *verdict.refusals), leads_back=True)

@@ -98,6 +98,8 @@ class TargetLoop:
         )
         self._target: Target | None = None
         self._silent_since_s: float | None = None
+        #: When a cycle was last done to its end; a loop that sees nothing, or fails each time, loses its lease.
+        self._acted_s = settings.clock()
         self._attached = asyncio.Event()
         #: A cycle, and what an operator asks for, never overlap.
         self._turn = asyncio.Lock()
@@ -109,6 +111,7 @@ class TargetLoop:
         """Begin to follow a database that has just been found."""
         self._target, self.info, self.state = target, info, "attached"
         self.session, self._silent_since_s = None, None
+        self._acted_s = self._settings.clock()
         self._attached.set()
 
     def out_of_reach(self, controller: Controller) -> str | None:
@@ -186,6 +189,9 @@ class TargetLoop:
             return str(error)
         except Exception:
             failed = self.policy.controller
+            if failed == registry.DEFAULT:
+                _log.exception("%s: the cycle failed", self.path)
+                return "the cycle failed, see the daemon's log; a lease that is held expires"
             _log.exception("%s: %s failed; the policy falls back to %s", self.path, failed, registry.DEFAULT)
             self._take_policy(Policy(registry.DEFAULT))
             return f"{failed} failed, see the daemon's log; the policy is now {registry.DEFAULT}"
@@ -198,9 +204,9 @@ class TargetLoop:
         self.policy = policy
 
     async def _cycle(self, target: Target) -> str:
-        if self.session is not None:
-            await self.session.renew_lease(self._settings.holder, self._settings.lease_ttl_s)
         asked_s = self._settings.clock()
+        if self.session is not None and asked_s - self._acted_s <= self._settings.lease_ttl_s:
+            await self.session.renew_lease(self._settings.holder, self._settings.lease_ttl_s)
         snapshot = await target.snapshot(None if self.session is None else self.session.last_event)
         self.state, self._silent_since_s = "attached", None
         session = await self._session_of(target, snapshot)
@@ -211,10 +217,19 @@ class TargetLoop:
             _log.warning("%s: %s", self.path, _REVOKED)
         sample = session.probe.sample(snapshot)
         if sample is None:
-            return "measuring"
+            return self._measuring(session)
         self.sample = sample
         self.samples.append(replace(sample, options=OptionValues(), events=()))
-        return await self.control.act(session, View(sample, snapshot, asked_s))
+        sentence = await self.control.act(session, View(sample, snapshot, asked_s))
+        self._acted_s = self._settings.clock()
+        return sentence
+
+    def _measuring(self, session: Session) -> str:
+        """Say that nothing new could be measured; a lease that nobody acts under is not renewed for ever."""
+        blind_s = self._settings.clock() - self._acted_s
+        if session.lease is None or blind_s <= self._settings.lease_ttl_s:
+            return "measuring"
+        return f"no new measurement for {blind_s:.0f} s: the lease is left to expire"
 
     # -- sessions and leases
 
@@ -248,6 +263,9 @@ class TargetLoop:
             except TargetError as error:
                 _log.warning("%s: what is ours may still be there, the lease expires: %s", self.path, error)
                 return
+            except Exception:
+                _log.exception("%s: what is ours may still be there, the lease expires", self.path)
+                return
             if self._is_put_back():
                 return
             await asyncio.sleep(_LOOK_AGAIN_S)
@@ -267,6 +285,7 @@ class TargetLoop:
         if self._silent_since_s is None:
             self._silent_since_s = now_s
         self.state = "silent"
+        self._acted_s = now_s  # renewals wait in its socket meanwhile, and it serves them first
         stall = "" if self.info is None or self.info.capabilities.responds_during_stall else ", possibly stalled"
         return f"the agent has been silent for {now_s - self._silent_since_s:.0f} s{stall}"
 

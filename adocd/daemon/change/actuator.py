@@ -23,6 +23,8 @@ class Result:
     detail: str | None
     #: What was sent and read back as it was sent.
     there: Values = field(default_factory=dict)
+    #: The agent's word for why it refused.
+    code: str | None = None
     #: What was not tried, because a step before it failed.
     untried: frozenset[OptionName] = frozenset()
 
@@ -74,7 +76,7 @@ class Actuator:
         if self._task is not None:
             self._task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
-                await self._task
+                await asyncio.wait({self._task})
 
     async def _send(
         self,
@@ -88,6 +90,7 @@ class Actuator:
         detail: str | None = "the database was closed, or the daemon stopped, before the answer came"
         there: Values = {}
         untried: frozenset[OptionName] = frozenset()
+        code: str | None = None
         try:
             await announce()
             steps = await target.change(lease.holder, lease.epoch, plan.changes, plan.restore, repeat=plan.repeat)
@@ -96,11 +99,13 @@ class Actuator:
         except JournalError as error:
             outcome, detail = "refused", f"nothing was sent: {error}"
         except TargetError as error:
-            refused = isinstance(error, Refused) and not isinstance(error, Closed)
-            outcome, detail = ("rejected" if refused else "failed"), str(error)
+            code = error.code if isinstance(error, Refused) and not isinstance(error, Closed) else None
+            # Of the values nothing is said where the lease was gone.
+            outcome = "failed" if code is None or code.startswith("lease_") else "rejected"
+            detail = str(error)
         finally:
             self._ended_s = self._clock()
-            done(Result(outcome, self._clock() - self._since_s, detail, there, untried))
+            done(Result(outcome, self._clock() - self._since_s, detail, there, code, untried))
 
 
 def judge(changes: tuple[Change, ...], steps: tuple[StepResult, ...]) -> tuple[Outcome, str | None]:

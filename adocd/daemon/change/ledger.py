@@ -4,7 +4,8 @@ from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from adocd.model.values import OptionName, Values, of_database
+from adocd.daemon.change.planner import restorable
+from adocd.model.values import OptionName, Values
 
 #: RocksDB takes a value back: this often it is sent again, before somebody else is taken for the cause.
 _REVERTS_MAX = 3
@@ -39,7 +40,8 @@ class Ledger:
     """One session's account.
 
     `baseline` is where the way back leads: the value an option had before we touched it, which the host may change
-    for as long as we have not. `ours` are the options that we have changed, or that an earlier lease has left changed.
+    for as long as we have not. `ours` are the options that we have changed, or that an earlier lease has left changed,
+    until they are seen back. `sent` are the values of ours that were sent and not put back, in flight or there.
     """
 
     def __init__(self, opened_with: Values) -> None:
@@ -47,45 +49,63 @@ class Ledger:
         self._opened_with = dict(opened_with)
         self.baseline: dict[OptionName, str] = dict(opened_with)
         self.ours: set[OptionName] = set()
+        self.sent: dict[OptionName, str] = {}
+        #: Whether the agent has asked for more names than we know of: an earlier daemon's journal is lost.
+        self.names_all = False
+        #: Whatever this session's leases have changed: the agent wants it named as long as it is not as it was opened.
+        self._touched: set[OptionName] = set()
+        #: What the agent's plan says of options that are not ours any more.
+        self._armed: dict[OptionName, str] = {}
         self._confirmed: dict[OptionName, str] = {}
+        self._last_seen: dict[OptionName, str] = {}
         self._before: dict[OptionName, str] = {}
         self._reverts: dict[OptionName, int] = {}
 
-    def unheld(self, current: Values, left: Mapping[OptionName, Left], *, restoring: bool) -> None:
+    @property
+    def knows_nothing(self) -> bool:
+        """Whether nothing was changed by us in this session."""
+        return not self._touched
+
+    def unheld(self, current: Values, left: Mapping[OptionName, Left]) -> None:
         """Take stock while nobody holds the lease.
 
-        An option is ours when the journal says that its value is, or when the agent is still restoring and it differs
-        from what this session was opened with; everything else is as its owner wants it, and that may change.
+        An option is ours when the journal says that its value is; everything else is as its owner wants it, and that
+        may change.
         """
-        self.ours.clear()
-        self._confirmed.clear()
+        self.released()
         self.baseline = dict(current)
         for option, value in current.items():
             known = left.get(option)
             if known is not None and known.is_ours(value):
                 self.baseline[option] = known.original
                 self.ours.add(option)
-            elif restoring and self._is_left_over(option, value):
-                self.baseline[option] = self._opened_with[option]
-                self.ours.add(option)
+        self._touched |= self.ours
 
-    def _is_left_over(self, option: OptionName, value: str) -> bool:
-        """Whether a value can only come from an earlier lease of this session.
+    def differs(self, current: Values) -> bool:
+        """Whether anything is not as this session was opened with."""
+        return any(self._differs(option, value) for option, value in current.items())
 
-        Pools may have grown by themselves. An original bytes_per_sync of 0 is no way back: any effective SetDBOptions
-        makes it 1 MiB, and setting 0 live makes 1 MiB of it again (7.8, db_impl.cc, DBImpl::SetDBOptions).
+    def to_name(self, current: Values) -> set[OptionName]:
+        """Name what a restore plan must speak of.
+
+        That is what is ours, and what this session's leases have changed and somebody else has taken over. More would
+        hold the host to values that it may change at any time.
         """
-        opened_with = self._opened_with.get(option, value)
-        no_way_back = option == of_database("bytes_per_sync") and opened_with == "0"
-        return value != opened_with and option.scope != "thread_pool" and not no_way_back
+        taken_over = {o for o in self._touched & current.keys() if current[o] != self._opened_with.get(o, current[o])}
+        unknown = {o for o, value in current.items() if self._differs(o, value)} if self.names_all else set()
+        return self.ours | taken_over | unknown
 
-    def differing(self, current: Values) -> set[OptionName]:
-        """Name what is not as this session was opened with: a restore plan that names all of it is always complete."""
-        return {
-            option
-            for option, value in current.items()
-            if self._opened_with.get(option, value) != value and option.scope in ("column_family", "database")
-        }
+    def arming(self, named: Set[OptionName]) -> None:
+        """Remember what a plan that is sent says of options that are not ours."""
+        self._armed = {option: self.baseline[option] for option in named - self.ours if option in self.baseline}
+
+    def outdated(self, current: Values) -> dict[OptionName, str]:
+        """Give the options that are not ours, and of which the armed plan says what their owner wants no more."""
+        return {o: current[o] for o, value in self._armed.items() if o in current and current[o] != value}
+
+    def _differs(self, option: OptionName, value: str) -> bool:
+        # Pools may have grown by themselves, and the limiter may be another database's.
+        return self._opened_with.get(option, value) != value and option.scope in ("column_family", "database")
 
     def watch(self, current: Values) -> None:
         """Follow the host's own changes of what is not ours, while we hold the lease."""
@@ -95,18 +115,29 @@ class Ledger:
 
     def sending(self, sent: Values, current: Values) -> None:
         """Take over what is about to be sent, before it is known what becomes of it."""
+        self.ours |= sent.keys()
+        self._touched |= sent.keys()
+        self.sent.update(sent)
         for option in sent:
-            self.ours.add(option)
             self._before[option] = current[option]
             self._confirmed.pop(option, None)
 
-    def set_of(self, family: str) -> dict[OptionName, str]:
-        """Give what we have set of a column family and seen there."""
-        return {o: v for o, v in self._confirmed.items() if o.scope == "column_family" and o.name == family}
+    def set_of(self, family: str, current: Values) -> dict[OptionName, str]:
+        """Give what we have set of a column family, put back included, and what is still there."""
+        return {
+            o: v
+            for o, v in self._last_seen.items()
+            if o.scope == "column_family" and o.name == family and current.get(o) == v
+        }
 
     def seen(self, values: Values) -> None:
-        """Remember what was read back after a change."""
-        self._confirmed.update(values)
+        """Remember what was read back after a change; what is at its baseline again is its owner's."""
+        self._last_seen.update(values)
+        for option, value in values.items():
+            if option in self.baseline and value == restorable(option, self.baseline[option]):
+                self._leave(option)
+            else:
+                self._confirmed[option] = value
 
     def deviations(self, current: Values) -> tuple[Deviation, ...]:
         """Find what is not as we left it.
@@ -133,24 +164,38 @@ class Ledger:
 
     def give_up(self, option: OptionName, value: str) -> None:
         """Leave an option to whoever changed it: its value now is where the way back leads."""
-        self.baseline[option] = value
-        self._confirmed.pop(option, None)
+        self._leave(option)
         self._reverts.pop(option, None)
+        self.baseline[option] = value
 
     def reopened_with(self, opened_with: Values) -> None:
         """Go on with column families that came, and without those that went."""
         self._opened_with = dict(opened_with)
-        gone = {option for option in self.ours if option.scope == "column_family" and option not in opened_with}
-        self.ours -= gone
+        gone = {o for o in self.ours | self._touched if o.scope == "column_family" and o not in opened_with}
+        self._touched -= gone
         for option in gone:
-            self._confirmed.pop(option, None)
+            self._leave(option)
         self.baseline = {**opened_with, **{o: v for o, v in self.baseline.items() if o not in gone}}
 
     def released(self) -> None:
         """Forget what is ours: the agent leads it back."""
-        self.ours.clear()
-        self._confirmed.clear()
-        self._reverts.clear()
+        for account in (
+            self.ours,
+            self.sent,
+            self._armed,
+            self._confirmed,
+            self._last_seen,
+            self._before,
+            self._reverts,
+        ):
+            account.clear()
+
+    def _leave(self, option: OptionName) -> None:
+        if option in self.ours and option in self.baseline:
+            self._armed[option] = restorable(option, self.baseline[option])
+        self.ours.discard(option)
+        for account in (self.sent, self._confirmed, self._before):
+            account.pop(option, None)
 
 
 def settled(left: Mapping[OptionName, Left], current: Values, unseen: Set[str]) -> list[OptionName]:

@@ -35,6 +35,7 @@ BYTES_PER_SYNC = of_database("bytes_per_sync")
 SLOWDOWN, STOP = "level0_slowdown_writes_trigger", "level0_stop_writes_trigger"
 SOFT, HARD = "soft_pending_compaction_bytes_limit", "hard_pending_compaction_bytes_limit"
 _L0_FILES = "rocksdb.num-files-at-level0"
+_MEMTABLES = "max_write_buffer_number"
 _PENDING_BYTES = "rocksdb.estimate-pending-compaction-bytes"
 _OFF = "0"
 
@@ -69,7 +70,8 @@ def plan(goal: Values, sample: Sample, baseline: Values, ours: Set[OptionName]) 
         held += _stage(cf, wanted, current)
     held += _hold_brake(wanted, goal, sample, baseline)
     if any(option.scope == "database" for option in wanted):
-        wanted = _with_brake(wanted, current, sample)
+        is_pinned = goal.get(DELAYED_WRITE_RATE, "") not in ("", _original_rate(baseline))
+        wanted = dict(wanted) if is_pinned else _with_brake(wanted, current, sample)
     return Plan(
         changes=_calls(wanted),
         sent=wanted,
@@ -138,6 +140,13 @@ def _stage(cf: ColumnFamilySample, wanted: dict[OptionName, str], current: Value
                 f"{STOP} of {cf.name} goes to {stop_after} when level 0, now {cf.l0_files} files, has less than {below}"
             )
 
+    number = of_family(cf.name, _MEMTABLES)
+    if number in wanted and cf.immutable_memtables >= int(wanted[number]):
+        held.append(
+            f"{_MEMTABLES} of {cf.name} goes to {wanted.pop(number)} when fewer memtables than that, now "
+            f"{cf.immutable_memtables}, wait for their flush"
+        )
+
     hard_after = wanted.get(hard, current.get(hard, _OFF))
     if hard_after != _OFF and cf.pending_compaction_bytes >= int(hard_after):
         lower = current[hard] == _OFF or int(hard_after) < int(current[hard])
@@ -156,10 +165,14 @@ def _hold_brake(wanted: dict[OptionName, str], goal: Values, sample: Sample, bas
     """Leave the delayed rate that a change had to carry until the delay is over, unless somebody wants another one."""
     if DELAYED_WRITE_RATE not in wanted or not is_delayed(sample):
         return []
-    if goal[DELAYED_WRITE_RATE] != restorable(DELAYED_WRITE_RATE, baseline.get(DELAYED_WRITE_RATE, "")):
+    if goal[DELAYED_WRITE_RATE] != _original_rate(baseline):
         return []
     del wanted[DELAYED_WRITE_RATE]
     return [f"delayed_write_rate goes back to {goal[DELAYED_WRITE_RATE]} when the delay is over"]
+
+
+def _original_rate(baseline: Values) -> str:
+    return restorable(DELAYED_WRITE_RATE, baseline.get(DELAYED_WRITE_RATE, ""))
 
 
 def is_delayed(sample: Sample) -> bool:

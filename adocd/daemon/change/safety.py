@@ -240,6 +240,24 @@ def memory_shortage(memory: Callable[[], Memory]) -> Guard:
     return guard
 
 
+def shared(owner: Callable[[], str | None]) -> Guard:
+    """Let one database of a process alone turn what belongs to the process: thread pools and the rate limiter.
+
+    `owner` is the path of another one that adocd turns them for, None where there is none. Two laws would undo each
+    other's turns for ever, and the second would take the first one's values for originals.
+    """
+
+    def guard(wanted: Values, sample: Sample) -> tuple[Refusal, ...]:
+        options = frozenset(o for o in wanted if o.scope in ("thread_pool", "rate_limiter"))
+        path = owner() if options else None
+        if path is None or all(sample.values.get(option) == wanted[option] for option in options):
+            return ()
+        words = " and ".join(sorted(map(str, options)))
+        return (Refusal("shared", options, f"{words} belong to the process, and are turned for {path} already"),)
+
+    return guard
+
+
 @dataclass(frozen=True, slots=True)
 class _Growth:
     column_family: str

@@ -70,6 +70,12 @@ def forget(connection: sqlite3.Connection, target: str) -> int:
     return count
 
 
+def probe(connection: sqlite3.Connection) -> None:
+    """Write a row and delete it."""
+    connection.execute("INSERT INTO documents (kind, key, content, checksum) VALUES ('probe', '', '', 0)")
+    connection.execute("DELETE FROM documents WHERE kind = 'probe'")
+
+
 def expire(connection: sqlite3.Connection, now_unix_s: float) -> tuple[Override, ...]:
     """Remove overrides whose time has come and return them."""
     due = tuple(

@@ -77,6 +77,10 @@ class Journal:
             await self._decisions.close()
             await self._worker.close()
 
+    async def try_writing(self) -> None:
+        """Write something and take it back, to see whether that works again; raises JournalError."""
+        await self._worker.write(content.probe)
+
     # -- tuned options
 
     async def intend(

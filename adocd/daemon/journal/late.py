@@ -47,6 +47,7 @@ class LateWrites:
             await asyncio.wait({self._task})
 
     async def _write_all(self) -> None:
+        about: tuple[object, ...] = ()
         try:
             while self._waiting:
                 about, write = next(iter(self._waiting.items()))
@@ -55,5 +56,8 @@ class LateWrites:
                     del self._waiting[about]
         except JournalError as error:
             _log.debug("%s", error)  # the journal says it once
+        except Exception:
+            _log.exception("%s cannot be written and is dropped", about)
+            self._waiting.pop(about, None)  # or nothing after it would ever be
         finally:
             self._task = None

@@ -33,7 +33,7 @@ class Journaled:
 
 def test_the_baseline_follows_the_host_while_nothing_is_ours() -> None:
     ledger = Ledger(OPENED_WITH)
-    ledger.unheld(OPENED_WITH | {SIZE: "7"}, {}, restoring=False)
+    ledger.unheld(OPENED_WITH | {SIZE: "7"}, {})
     assert ledger.baseline[SIZE] == "7"
     assert ledger.ours == set()
 
@@ -42,7 +42,7 @@ def test_what_the_journal_says_is_ours_goes_back_to_what_the_journal_says() -> N
     """Found at an open: SetOptions persists, so what was tuned looks like an original (HAZARDS 17)."""
     tuned = OPENED_WITH | {SIZE: str(256 * MIB)}
     ledger = Ledger(tuned)
-    ledger.unheld(tuned, {SIZE: Journaled(str(64 * MIB), (str(128 * MIB), str(256 * MIB)))}, restoring=False)
+    ledger.unheld(tuned, {SIZE: Journaled(str(64 * MIB), (str(128 * MIB), str(256 * MIB)))})
     assert ledger.ours == {SIZE}
     assert ledger.baseline[SIZE] == str(64 * MIB)
 
@@ -50,41 +50,52 @@ def test_what_the_journal_says_is_ours_goes_back_to_what_the_journal_says() -> N
 def test_what_the_journal_does_not_know_is_somebody_elses() -> None:
     tuned = OPENED_WITH | {SIZE: str(96 * MIB)}
     ledger = Ledger(tuned)
-    ledger.unheld(tuned, {SIZE: Journaled(str(64 * MIB), (str(128 * MIB),))}, restoring=False)
+    ledger.unheld(tuned, {SIZE: Journaled(str(64 * MIB), (str(128 * MIB),))})
     assert ledger.ours == set()
     assert ledger.baseline[SIZE] == str(96 * MIB)
 
 
-def test_what_the_agent_is_still_restoring_is_left_over() -> None:
+def test_what_the_host_has_changed_is_never_in_a_plan() -> None:
+    """It would hold the host to a value that it may change at any time."""
     ledger = Ledger(OPENED_WITH)
-    left = OPENED_WITH | {SIZE: str(256 * MIB), JOBS: "8"}
-    ledger.unheld(left, {}, restoring=True)
-    assert ledger.ours == {SIZE, JOBS}
-    assert ledger.baseline == OPENED_WITH
-    ledger.unheld(left, {}, restoring=False)
-    assert ledger.ours == set(), "when the agent is done, what is still different is the host's"
+    current = OPENED_WITH | {SIZE: "7", of_pool("low"): "6", RATE_LIMITER: "5"}
+    ledger.watch(current)
+    assert ledger.to_name(current) == set()
+    ledger.sending({JOBS: "8"}, current)
+    assert ledger.to_name(current | {JOBS: "8"}) == {JOBS}
 
 
-def test_pools_that_grew_by_themselves_are_not_left_over() -> None:
-    ledger = Ledger(OPENED_WITH)
-    ledger.unheld(OPENED_WITH | {of_pool("low"): "6"}, {}, restoring=True)
+def test_what_somebody_has_taken_over_from_us_is_named_with_what_he_wants() -> None:
+    """The agent refuses a plan that is silent on what this session's leases have changed."""
+    ledger = holding(write_buffer_size=5)
+    current = OPENED_WITH | {SIZE: "6"}
+    (deviation,) = ledger.deviations(current)
+    ledger.give_up(deviation.option, deviation.found)
     assert ledger.ours == set()
-    assert ledger.baseline[of_pool("low")] == "6"
+    assert ledger.to_name(current) == {SIZE}
+    ledger.arming({SIZE})
+    assert ledger.outdated(current) == {}
+    ledger.watch(OPENED_WITH | {SIZE: "7"})
+    assert ledger.outdated(OPENED_WITH | {SIZE: "7"}) == {SIZE: "7"}
 
 
-@pytest.mark.parametrize(("original", "ours"), [("0", False), (str(2 * MIB), True)])
-def test_bytes_per_sync_that_rocksdb_raised_by_itself_is_no_change_of_ours(original: str, ours: bool) -> None:
-    """Any effective SetDBOptions makes 1 MiB of 0, and 0 cannot be set back live."""
-    option = of_database("bytes_per_sync")
-    ledger = Ledger(OPENED_WITH | {option: original})
-    ledger.unheld(OPENED_WITH | {option: str(MIB)}, {}, restoring=True)
-    assert (option in ledger.ours) is ours
-
-
-def test_what_differs_from_the_open_is_named_for_the_way_back() -> None:
+def test_where_the_agent_asks_for_more_names_it_gets_them_all() -> None:
+    """Another daemon has left something changed, and its journal is lost. Pools may have grown by themselves."""
     ledger = Ledger(OPENED_WITH)
+    ledger.names_all = True
     current = OPENED_WITH | {SIZE: "7", of_pool("low"): "6", RATE_LIMITER: "5"} | family(of="new", write_buffer_size=1)
-    assert ledger.differing(current) == {SIZE}
+    assert ledger.to_name(current) == {SIZE}
+
+
+def test_what_is_seen_back_is_its_owners_again() -> None:
+    ledger = holding(write_buffer_size=5)
+    ledger.sending({SIZE: OPENED_WITH[SIZE]}, OPENED_WITH | {SIZE: "5"})
+    ledger.seen({SIZE: OPENED_WITH[SIZE]})
+    assert ledger.ours == set()
+    assert ledger.sent == {}
+    assert ledger.deviations(OPENED_WITH | {SIZE: "9"}) == ()
+    ledger.watch(OPENED_WITH | {SIZE: "9"})
+    assert ledger.baseline[SIZE] == "9"
 
 
 # -- while we hold it

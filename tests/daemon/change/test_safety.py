@@ -290,3 +290,13 @@ def test_a_size_goes_back_only_with_the_number_that_fits_it() -> None:
     assert safety.check([budget], size(64) | more, pinned.sample(), exempt=opened().values).values == {}
     back = size(64) | family(max_write_buffer_number=2)
     assert safety.check([budget], back, pinned.sample(), exempt=opened().values).values == back
+
+
+def test_one_database_of_a_process_alone_turns_what_they_share() -> None:
+    """Two laws would undo each other's turns for ever, and one would take the other's values for originals."""
+    wanted = {of_pool("low"): "6", of_family("default", "write_buffer_size"): str(96 * MIB)}
+    verdict = safety.check((safety.shared(lambda: "/data/a"),), wanted, sample())
+    assert verdict.values == {of_family("default", "write_buffer_size"): str(96 * MIB)}
+    (refusal,) = verdict.refusals
+    assert str(refusal) == "shared: thread_pool_low belong to the process, and are turned for /data/a already"
+    assert safety.check((safety.shared(lambda: None),), wanted, sample()).refusals == ()
