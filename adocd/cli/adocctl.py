@@ -10,6 +10,7 @@ from adocd import __version__
 from adocd.api.client import NoDaemon, RestError
 from adocd.cli import exits, override, show, show_lint
 from adocd.cli.exits import EPILOG, Exit, fail
+from adocd.cli.explain import explain
 from adocd.cli.parameters import parse_parameters
 from adocd.cli.target import All, Json, TargetName, daemon, place, target_id
 from adocd.targets import run_dir
@@ -22,6 +23,7 @@ app = typer.Typer(
 )
 
 app.add_typer(override.app, name="override")
+app.command(epilog=EPILOG)(explain)
 
 
 def main() -> NoReturn:

@@ -1,0 +1,122 @@
+"""What RocksDB's background jobs did in the last minute, and how its trees look: what led to a stall."""
+
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from adocd.probes.log.events import CompactionFinished, CompactionStarted, FlushFinished, LevelSummary
+
+BEFORE_S = 60
+_JOBS_MOST = 1024
+_FAMILIES_MOST = 4096
+
+
+@dataclass(slots=True)
+class _Second:
+    at: int
+    flushes: int = 0
+    flushed_bytes: int = 0
+    compactions: int = 0
+    compacted_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Led:
+    """What came in the `seconds` before a stall began, and what was there at its beginning.
+
+    Flushes are those that ended in that time, compactions too, with the bytes that they wrote, of all column families;
+    `l0_files` and `pending_compaction_bytes` are the stalled column family's, as last told; None where nothing did.
+    `options` are the values in force that matter for the cause.
+    """
+
+    seconds: int
+    flushes: int
+    flushed_bytes: int
+    compactions: int
+    compacted_bytes: int
+    compactions_running: int
+    l0_files: int | None
+    pending_compaction_bytes: int | None
+    options: Mapping[str, str] = field(default_factory=dict)
+
+
+class Background:
+    """Remembers the last minute by seconds, the compactions under way, and each tree's figures."""
+
+    def __init__(self) -> None:
+        self._seconds: deque[_Second] = deque(maxlen=BEFORE_S)
+        self._running: dict[int | None, None] = {}
+        self._l0_files: dict[str, int] = {}
+        self._pending_bytes: dict[str, int] = {}
+
+    def flushed(self, event: FlushFinished) -> None:
+        """Take a flush's end."""
+        second = self._second(event.time_s)
+        second.flushes += 1
+        second.flushed_bytes += event.written_bytes or 0
+        self._tree(event.column_family, event.level_files)
+
+    def compacting(self, event: CompactionStarted) -> None:
+        """Take a compaction's beginning."""
+        if len(self._running) >= _JOBS_MOST:
+            del self._running[next(iter(self._running))]
+        self._running[event.job] = None
+
+    def compacted(self, event: CompactionFinished) -> None:
+        """Take a compaction's end."""
+        self._running.pop(event.job, None)
+        second = self._second(event.time_s)
+        second.compactions += 1
+        second.compacted_bytes += event.written_bytes or 0
+        self._tree(event.column_family, event.level_files)
+
+    def summary(self, event: LevelSummary) -> None:
+        """Take what a tree looks like."""
+        self._tree(event.column_family, event.level_files)
+        self.pending(event.column_family, event.pending_compaction_bytes)
+
+    def pending(self, column_family: str, pending_bytes: int | None) -> None:
+        """Take what a column family has to compact."""
+        if pending_bytes is not None and (column_family in self._pending_bytes or self._room(self._pending_bytes)):
+            self._pending_bytes[column_family] = pending_bytes
+
+    def l0(self, column_family: str, files: int) -> None:
+        """Take the level-0 files that a line about a stall names."""
+        self._tree(column_family, (files,))
+
+    def opened(self) -> None:
+        """Forget what ran: a new session begins."""
+        self._running.clear()
+
+    def led(self, column_family: str, time_s: float, options: Mapping[str, str]) -> Led:
+        """Say what led to what begins now."""
+        before = [second for second in self._seconds if 0 <= time_s - second.at <= BEFORE_S]
+        return Led(
+            BEFORE_S,
+            sum(second.flushes for second in before),
+            sum(second.flushed_bytes for second in before),
+            sum(second.compactions for second in before),
+            sum(second.compacted_bytes for second in before),
+            len(self._running),
+            self._l0_files.get(column_family),
+            self._pending_bytes.get(column_family),
+            options,
+        )
+
+    def _second(self, time_s: float) -> _Second:
+        at = int(time_s)
+        if not self._seconds or self._seconds[-1].at != at:
+            self._seconds.append(_Second(at))
+        return self._seconds[-1]
+
+    def _tree(self, column_family: str | None, level_files: tuple[int, ...]) -> None:
+        if (
+            column_family is not None
+            and level_files
+            and (column_family in self._l0_files or self._room(self._l0_files))
+        ):
+            self._l0_files[column_family] = level_files[0]
+
+    @staticmethod
+    def _room(of: Mapping[str, int]) -> bool:
+        return len(of) < _FAMILIES_MOST

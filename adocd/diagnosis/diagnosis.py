@@ -1,0 +1,196 @@
+"""The whole diagnosis: takes a LOG's events as they come and keeps none; memory is bounded."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import Any
+
+from adocd.diagnosis.advice import advise
+from adocd.diagnosis.background import Background, Led
+from adocd.diagnosis.knobs import Knobs
+from adocd.diagnosis.stalls import SET_BACK_S, StallFound, Stalls
+from adocd.diagnosis.timeline import Timeline
+from adocd.probes.log.dump_events import ColumnFamilyStats, DbStats
+from adocd.probes.log.events import (
+    Cause,
+    CompactionFinished,
+    CompactionPressure,
+    CompactionStarted,
+    FlushFinished,
+    Header,
+    LevelSummary,
+    LogEvent,
+    MemtableSwitched,
+    OptionsChanged,
+    OptionsListed,
+    Shutdown,
+    Stall,
+)
+
+CAUSES: tuple[Cause, ...] = ("memtable", "l0", "pending_bytes", "other")
+_LONGEST = 3
+_BY_ROCKSDB = "by_rocksdb"
+_ANY = "any"
+
+
+class Diagnosis:
+    """Takes events in the order of the LOG; `end` it, then ask for the `summary`."""
+
+    def __init__(self) -> None:
+        self.events: Counter[str] = Counter()
+        self.begin_s: float | None = None
+        self.end_s: float | None = None
+        self.rocksdb_version: str | None = None
+        self._knobs = Knobs()
+        self._background = Background()
+        self._held = Timeline()
+        self._stalls = Stalls(self._led, self._hold)
+        #: RocksDB's own stall seconds: of the sessions before, and of this one so far.
+        self._sessions_s = 0.0
+        self._session_s: float | None = None
+        self._dumped = False
+        self._sides: dict[type[LogEvent], Callable[[Any], None]] = {
+            Stall: self._stall,
+            FlushFinished: self._flushed,
+            CompactionFinished: self._compacted,
+            CompactionStarted: self._background.compacting,
+            MemtableSwitched: self._stalls.memtable,
+            LevelSummary: self._background.summary,
+            CompactionPressure: self._pressure,
+            ColumnFamilyStats: lambda e: self._background.pending(e.column_family, e.pending_compaction_bytes),
+            DbStats: self._dump,
+            OptionsListed: self._knobs.listed,
+            OptionsChanged: self._knobs.changed,
+            Header: self._header,
+            Shutdown: lambda e: self._stalls.close(e.time_s, ended=True),
+        }
+
+    def add(self, event: LogEvent) -> None:
+        """Take the next event."""
+        self.events[event.kind] += 1
+        if self.begin_s is None:
+            self.begin_s = event.time_s
+            self._held.begin(event.time_s)
+        elif 0 < self.begin_s - event.time_s < SET_BACK_S:
+            self.begin_s = event.time_s
+        side = self._sides.get(type(event))
+        if side is not None:
+            side(event)
+        # Lines are out of order by moments; what is far ahead was damaged, or the clock has been set back since.
+        if self.end_s is None or event.time_s > self.end_s or self.end_s - event.time_s > SET_BACK_S:
+            self.end_s = event.time_s
+
+    def end(self) -> None:
+        """Say that there are no more events."""
+        self._stalls.close(self.end_s or 0.0)
+
+    def summary(self, *, lines: int = 0, unread: Mapping[str, int] | None = None) -> dict[str, Any]:
+        """Put it all together as JSON has it; every field is described in docs/guide.md or by its name's unit."""
+        found = sorted(self._stalls.found, key=lambda stall: (stall.begin_s, stall.end_s))
+        longest = sorted(found, key=lambda stall: -stall.stalled_s)[:_LONGEST]
+        unread = unread or {}
+        end_s = None if self.end_s is None or self.begin_s is None else max(self.begin_s, self.end_s)
+        return {
+            "rocksdb_version": self.rocksdb_version,
+            "begin": self.begin_s,
+            "begin_iso": _iso(self.begin_s),
+            "end": end_s,
+            "end_iso": _iso(end_s),
+            "lines": lines,
+            "unread_lines": sum(unread.values()),
+            "unread_lines_by_kind": dict(unread),
+            "events": dict(sorted(self.events.items())),
+            "stall_s": {cause: round(self._held.total_s[cause], 6) for cause in CAUSES},
+            "stalled_s": round(self._held.total_s[_ANY], 6),
+            "stall_s_by_rocksdb": round(self._sessions_s + (self._session_s or 0.0), 3) if self._dumped else None,
+            "stalls": [_stall(stall) for stall in found],
+            "stalls_merged_within_s": self._stalls.merged_within_s,
+            "longest": [_stall(stall) | {"led": asdict(stall.led)} for stall in longest],
+            "over_time": self._over_time(),
+            "advice": [asdict(each) for each in advise(found)],
+        }
+
+    def _over_time(self) -> list[dict[str, Any]]:
+        return [
+            {"begin": begin_s, "end": end_s}
+            | {cause: round(seconds.get(cause, 0.0), 6) for cause in (*CAUSES, _ANY)}
+            | {_BY_ROCKSDB: round(seconds.get(_BY_ROCKSDB, 0.0), 3) if self._dumped else None}
+            for begin_s, end_s, seconds in self._held.buckets(self.end_s or 0.0)
+        ]
+
+    def _led(self, event: Stall) -> Led:
+        options = self._knobs.of(event.column_family, event.cause)
+        return self._background.led(event.column_family, event.time_s, options)
+
+    def _hold(self, begin_s: float, end_s: float, causes: frozenset[Cause]) -> None:
+        self._held.add(begin_s, end_s, (*causes, _ANY))
+
+    def _stall(self, event: Stall) -> None:
+        self._figure(event)
+        self._stalls.line(event)
+
+    def _pressure(self, event: CompactionPressure) -> None:
+        self._figure(event)
+
+    def _figure(self, event: Stall | CompactionPressure) -> None:
+        if event.figure is not None and event.cause == "l0":
+            self._background.l0(event.column_family, event.figure)
+        elif event.figure is not None and event.cause == "pending_bytes":
+            self._background.pending(event.column_family, event.figure)
+
+    def _flushed(self, event: FlushFinished) -> None:
+        self._background.flushed(event)
+        self._stalls.job(event)
+
+    def _compacted(self, event: CompactionFinished) -> None:
+        self._background.compacted(event)
+        self._stalls.job(event)
+
+    def _header(self, event: Header) -> None:
+        if event.name != "rocksdb_version":
+            return
+        self._stalls.close(self.end_s or event.time_s)
+        self._background.opened()
+        self._end_session()
+        self.rocksdb_version = event.value
+
+    def _dump(self, event: DbStats) -> None:
+        total_s = event.cumulative.get("stall_s")
+        if total_s is None:
+            return
+        self._dumped = True
+        if self._session_s is not None and total_s < self._session_s:
+            self._end_session()  # another open, whose beginning the LOG does not have
+        self._session_s = total_s
+        waited_s, uptime_s = event.interval.get("stall_s"), event.interval.get("uptime_s")
+        if waited_s and uptime_s:
+            begin_s = max(event.time_s - uptime_s, self.begin_s or 0.0)
+            self._held.add(begin_s, event.time_s, (_BY_ROCKSDB,), waited_s)
+
+    def _end_session(self) -> None:
+        self._sessions_s += self._session_s or 0.0
+        self._session_s = None
+
+
+def _stall(stall: StallFound) -> dict[str, Any]:
+    return {
+        "begin": stall.begin_s,
+        "begin_iso": _iso(stall.begin_s),
+        "end": stall.end_s,
+        "end_iso": _iso(stall.end_s),
+        "stalled_s": round(stall.stalled_s, 6),
+        "ended": stall.ended,
+        "cause": stall.cause,
+        "kind": stall.condition,
+        "column_family": stall.column_family,
+        "lines": stall.lines,
+        "said": {"figure": stall.figure, "limit": stall.limit, "rate_bytes_per_s": stall.rate_bytes_per_s},
+    }
+
+
+def _iso(time_s: float | None) -> str | None:
+    try:
+        return None if time_s is None else datetime.fromtimestamp(time_s, UTC).isoformat(timespec="milliseconds")
+    except (ValueError, OverflowError, OSError):
+        return None

@@ -1,0 +1,75 @@
+"""What is said to help, and what led to a stall."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from .logs import compacted, diagnosed, flushed, opened, stall
+
+STOP = "we have 2 immutable memtables (waiting for flush), max_write_buffer_number is set to 2"
+L0 = "we have 20 level-0 files rate 8388608"
+PENDING = "of estimated pending compaction bytes 21450221 rate 8388608"
+RULES: list[tuple[str, dict[str, Any], list[str]]] = [
+    (STOP, {"max_write_buffer_number": 2}, ["raise max_write_buffer_number from 2 to 4"]),
+    (STOP, {"write_buffer_size": 1 << 20}, ["raise write_buffer_size from 1 MiB to 64 MiB"]),
+    (STOP, {"write_buffer_size": 64 << 20, "max_write_buffer_number": 6, "max_background_jobs": 8}, []),
+    (L0, {"max_background_jobs": 2}, ["raise max_background_jobs from 2 to the number of CPUs"]),
+    (L0, {"max_background_jobs": 16}, []),
+    (L0, {"disable_auto_compactions": 1}, ["set disable_auto_compactions to false"]),
+    (L0, {"level0_slowdown_writes_trigger": 6}, ["raise level0_slowdown_writes_trigger to 20"]),
+    (L0, {"delayed_write_rate": 1 << 20}, ["raise delayed_write_rate from 1 MiB/s to 16 MiB/s or more"]),
+    (
+        PENDING,
+        {"soft_pending_compaction_bytes_limit": 20 << 20},
+        [
+            "raise soft_pending_compaction_bytes_limit from 20 MiB (RocksDB's default is 64 GiB), and the hard limit "
+            "with it"
+        ],
+    ),
+    (PENDING, {"soft_pending_compaction_bytes_limit": 64 << 30}, []),
+    ("the moon is full", {"max_background_jobs": 2}, []),
+]
+
+
+@pytest.mark.parametrize(("because", "options", "advice"), RULES, ids=lambda value: str(value)[:40])
+def test_a_rule(because: str, options: dict[str, Any], advice: list[str]) -> None:
+    line = stall(10, because, stopped=because == STOP)
+    found = diagnosed(opened(**options), line, flushed(20))
+    assert [each["do"] for each in found["advice"]] == advice
+    assert all(each["why"] and each["source"] and each["column_family"] == "default" for each in found["advice"])
+
+
+def test_what_made_next_to_nothing_of_it_gets_no_advice() -> None:
+    found = diagnosed(
+        opened(max_write_buffer_number=2, max_background_jobs=2),
+        stall(10, STOP, stopped=True),
+        flushed(10.1),
+        stall(20, L0),
+        flushed(80),
+    )
+    assert {each["cause"] for each in found["advice"]} == {"l0"}
+
+
+def test_what_led_to_the_longest() -> None:
+    jobs = [flushed(t, t % 5, job=t) for t in range(1, 101)]
+    found = diagnosed(
+        opened(max_background_jobs=2),
+        *jobs,
+        compacted(100.5, 3, job=500),
+        stall(101, L0),
+        flushed(105),
+        stall(200, L0),
+        flushed(220),
+        stall(300, STOP, stopped=True),
+        flushed(301),
+        stall(400, STOP, stopped=True),
+        flushed(403),
+    )
+    assert [round(s["stalled_s"]) for s in found["longest"]] == [20, 4, 3]
+    led = found["longest"][1]["led"]
+    assert (led["seconds"], led["compactions"], led["l0_files"]) == (60, 1, 20)
+    assert led["flushes"] in (59, 60)
+    assert led["options"] == {"max_background_jobs": "2"}
+    assert found["longest"][0]["led"]["flushes"] == 0
