@@ -10,6 +10,7 @@ from pathlib import Path
 from adocd.daemon.book import Book, Clocks
 from adocd.daemon.change import safety
 from adocd.daemon.change.compaction import CompactionLimits
+from adocd.daemon.journal.records import Override
 from adocd.daemon.target_loop import LoopSettings, TargetLoop
 from adocd.model.policy import Policy
 from adocd.targets.agent import Agent
@@ -20,6 +21,7 @@ from tests.support.fake_database import FakeDatabase
 SAFETY = (safety.bounds, safety.order, safety.memory_budget(GIB))
 CLOCKS = Clocks(time.monotonic, time.time)
 ADOC = Policy("adoc")
+FIXED = Policy("fixed")
 #: The agent renews its cached snapshot only when it is older than 50 ms.
 FRESH_S = 0.06
 
@@ -113,3 +115,20 @@ def write_buffer_size(database: FakeDatabase) -> str:
 
 def outcomes(loop: TargetLoop) -> list[str]:
     return [record.outcome for record in loop.decisions]
+
+
+async def pin(scene: Scene, option: str, value: str, *, family: str | None = None, for_s: float | None = None) -> None:
+    """Pin an option on all targets, as an operator does."""
+    now_s = CLOCKS.wall()
+    ends_s = None if for_s is None else now_s + for_s
+    await scene.book.pin(Override(None, None, option, family, value, ends_s, "a test", "alice", now_s))
+
+
+def options(database: FakeDatabase) -> dict[str, str]:
+    """Return the live options of the default column family."""
+    return database.options.column_families["default"]
+
+
+def rules(loop: object) -> list[str]:
+    """Name the rules of all decisions so far, in order."""
+    return [record.rule for record in loop.decisions]  # type: ignore[attr-defined]

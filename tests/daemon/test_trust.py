@@ -10,16 +10,18 @@ import pytest
 
 from adocd.daemon import control
 from adocd.daemon.change.compaction import CompactionLimits
-from adocd.daemon.journal.records import Override, Pause
+from adocd.daemon.journal.records import Pause
 from adocd.daemon.steering import Steering
 from adocd.model.knob import MIB
 from adocd.model.policy import Policy
 from tests.daemon.harness import (
-    CLOCKS,
+    FIXED,
     Scene,
     loop_settings,
+    options,
     outcomes,
     overflowing,
+    pin,
     ticks,
     until,
     with_agent,
@@ -27,22 +29,13 @@ from tests.daemon.harness import (
 )
 from tests.support.fake_database import FakeDatabase
 
-FIXED = Policy("fixed")
 ONE_STEP = Policy("adoc", {"batch_max_bytes": 128 * MIB})
 SWITCH = "disable_auto_compactions"
 SLOWDOWN = "level0_slowdown_writes_trigger"
 
 
-def options(database: FakeDatabase) -> dict[str, str]:
-    return database.options.column_families["default"]
-
-
 def host_sets(database: FakeDatabase, option: str, value: str) -> None:
     database.set_option(option, value, "default")
-
-
-async def pin(scene: Scene, option: str, value: str, family: str | None = None) -> None:
-    await scene.book.pin(Override(None, None, option, family, value, None, "a test", "alice", CLOCKS.wall()))
 
 
 def test_a_dead_daemon_does_not_bring_a_bulk_load_of_the_hosts_back(tmp_path: Path) -> None:
@@ -220,9 +213,9 @@ def test_the_last_pin_counts_and_one_of_a_family_beats_one_of_all(tmp_path: Path
     async def body(scene: Scene) -> None:
         loop = await scene.attach(FIXED)
         await ticks(loop, 2)
-        await pin(scene, "write_buffer_size", str(32 * MIB), "default")
+        await pin(scene, "write_buffer_size", str(32 * MIB), family="default")
         await pin(scene, "write_buffer_size", str(48 * MIB))
-        await pin(scene, "write_buffer_size", str(40 * MIB), "default")
+        await pin(scene, "write_buffer_size", str(40 * MIB), family="default")
         await ticks(loop, 4)
         assert write_buffer_size(database) == str(40 * MIB)
 

@@ -1,12 +1,10 @@
 """From the knobs of a law to the options that carry them. Pure."""
 
-from collections.abc import Iterable
-
 from adocd.model.decision import Setting
 from adocd.model.knob import Knob
 from adocd.model.sample import ColumnFamilySample, Sample
 from adocd.model.threads import ThreadsBy, pool_sizes
-from adocd.model.values import OptionName, Values, of_database, of_family, of_pool
+from adocd.model.values import OptionName, of_database, of_family, of_pool
 
 #: What carries the batch, of each column family.
 BATCH_OPTIONS = ("write_buffer_size", "target_file_size_base", "max_bytes_for_level_base")
@@ -20,11 +18,6 @@ def options_of(setting: Setting, sample: Sample) -> dict[OptionName, str]:
         return {of_database("max_background_jobs"): str(setting.value)}
     family = next((cf for cf in sample.column_families if cf.name == setting.column_family), None)
     return {} if family is None else _batch(setting.value, family)
-
-
-def groups(settings: Iterable[Setting], sample: Sample) -> tuple[Values, ...]:
-    """Translate settings one by one: the options of one stand or fall together before the guards."""
-    return tuple(options_of(setting, sample) for setting in settings)
 
 
 def _batch(batch_bytes: int, cf: ColumnFamilySample) -> dict[OptionName, str]:

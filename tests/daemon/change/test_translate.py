@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from adocd.daemon.change.translate import groups, options_of
+from adocd.daemon.change.translate import options_of
 from adocd.model.decision import Setting
 from adocd.model.knob import MIB, Knob
 from adocd.model.threads import ThreadsBy
@@ -36,8 +36,3 @@ def test_where_max_background_jobs_cannot_be_changed_the_pools_are_divided_as_ro
     jobs = {wanted: options_of(Setting(Knob.BACKGROUND_JOBS, wanted), by_pools) for wanted in (8, 2, 1)}
     assert jobs[8] == {of_pool("high"): "2", of_pool("low"): "6"}
     assert jobs[2] == jobs[1] == {of_pool("high"): "1", of_pool("low"): "1"}, "neither pool is ever empty"
-
-
-def test_each_setting_is_a_group_of_its_own() -> None:
-    settings = [Setting(Knob.BACKGROUND_JOBS, 4), Setting(Knob.BATCH_SIZE, 64 * MIB, "default")]
-    assert [len(group) for group in groups(settings, sample())] == [1, 3]
