@@ -20,6 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from adocd.bench.errors import BadOption, CapUnavailable
+from adocd.model.missing import Missing
+from adocd.probes.mounts import Mount, read_mounts
 
 MB = 1_000_000
 DEFAULT_PROFILE = "cap-210"
@@ -87,16 +89,6 @@ class BlockDevice:
     number: str
 
 
-@dataclass(frozen=True)
-class Mount:
-    """One line of mountinfo, as far as it is needed here."""
-
-    number: str
-    point: Path
-    filesystem: str
-    source: str
-
-
 def block_device_of(directory: Path, roots: Roots = REAL_ROOTS) -> BlockDevice:
     """Find the device whose bandwidth a file in `directory` uses; the directory need not exist yet.
 
@@ -142,28 +134,9 @@ def _node_of(mount: Mount, roots: Roots) -> Path | None:
 def _mount_of(directory: Path, roots: Roots) -> Mount:
     """Find the mount that holds the directory: the longest mount point above it, the latest if several."""
     path = Path(os.path.realpath(directory))
-    holders = [mount for mount in read_mounts(roots.proc) if path.is_relative_to(mount.point)]
+    mounts = read_mounts(roots.proc)
+    holders = [] if isinstance(mounts, Missing) else [m for m in mounts if path.is_relative_to(m.point)]
     if not holders:
         raise CapUnavailable(f"{roots.proc}/self/mountinfo does not say what {directory} is on: {_WAY_OUT}")
     longest = max(len(mount.point.parts) for mount in holders)
     return [mount for mount in holders if len(mount.point.parts) == longest][-1]
-
-
-def read_mounts(proc: Path) -> list[Mount]:
-    """Read `self/mountinfo` (proc(5)); an unreadable file is an empty list."""
-    try:
-        text = (proc / "self" / "mountinfo").read_text(encoding="utf-8", errors="surrogateescape")
-    except OSError:
-        return []
-    mounts = []
-    for line in text.splitlines():
-        before, separator, after = line.partition(" - ")
-        fields, origin = before.split(), after.split()
-        if separator and len(fields) >= 5 and len(origin) >= 2:
-            mounts.append(Mount(fields[2], Path(_unescape(fields[4])), origin[0], _unescape(origin[1])))
-    return mounts
-
-
-def _unescape(text: str) -> str:
-    r"""Undo mountinfo's octal escapes, such as `\040` for a space."""
-    return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), text)

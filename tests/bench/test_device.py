@@ -6,8 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adocd.bench.device import MB, UNCAPPED, BlockDevice, block_device_of, parse_profile, read_mounts
+from adocd.bench.device import MB, UNCAPPED, BlockDevice, block_device_of, parse_profile
 from adocd.bench.errors import BadOption, CapUnavailable
+from adocd.model.missing import Missing
+from adocd.probes.mounts import read_mounts
 from tests.bench.roots import tree
 
 
@@ -76,4 +78,6 @@ def test_a_directory_without_a_disk_is_refused_with_the_ways_out(kernel: str, di
 
 
 def test_mount_points_are_unescaped() -> None:
-    assert Path("/srv/my disk") in [mount.point for mount in read_mounts(tree("server").proc)]
+    mounts = read_mounts(tree("server").proc)
+    assert not isinstance(mounts, Missing)
+    assert Path("/srv/my disk") in [mount.point for mount in mounts]
