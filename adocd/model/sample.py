@@ -1,5 +1,6 @@
 """Everything measured about a target in one tick."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -41,6 +42,24 @@ class ColumnFamilySample:
     stall_counts: dict[str, int]
     options: ColumnFamilyOptions
     overflow: tuple[Overflow, ...]
+    #: Size of each level in bytes; None where the agent does not report it.
+    level_bytes: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HistogramIncrease:
+    """What came into one of RocksDB's histograms within the window: how many values, and their sum in its own unit.
+
+    RocksDB keeps no window, so percentiles of one cannot be had: those it reports are of all time since the open.
+    """
+
+    count: int
+    sum: int
+
+    @property
+    def mean(self) -> float | None:
+        """The mean of the values; None where there were none."""
+        return self.sum / self.count if self.count else None
 
 
 @dataclass(frozen=True)
@@ -82,8 +101,21 @@ class Sample:
     column_families: tuple[ColumnFamilySample, ...]
     events: tuple[Event, ...]
     overflow: tuple[Overflow, ...]
+    wal_bytes_per_s: float | None = None
+    flush_written_bytes_per_s: float | None = None
+    compaction_read_bytes_per_s: float | None = None
+    compaction_written_bytes_per_s: float | None = None
+    #: How much each ticker grew within the window; None where there is no Statistics object.
+    ticker_increases: Mapping[str, int] | None = None
+    #: The same of histograms; None where Statistics has none, which its level says.
+    histogram_increases: Mapping[str, HistogramIncrease] | None = None
 
     @cached_property
     def values(self) -> Values:
         """Give the options in one map, made once: a cycle asks for it many times."""
         return flat(self.options)
+
+    def ticker_per_s(self, ticker: str) -> float | None:
+        """Say how fast a ticker grew, by RocksDB's name such as `rocksdb.bytes.read`; None where it cannot be read."""
+        increase = None if self.ticker_increases is None else self.ticker_increases.get(ticker)
+        return None if increase is None else increase / self.interval_s

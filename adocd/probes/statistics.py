@@ -16,7 +16,8 @@ class StatisticsProbe:
     """Keeps the snapshot before, and turns each new one into a sample.
 
     The first snapshot of a session gives no sample, for there is no interval to measure over. A counter that went
-    down (a session that was missed) gives a rate of 0, never a negative one.
+    down was set back to 0 within the window (Statistics::Reset, DB::ResetStats), so it grew by what it shows at least:
+    that is its increase, as Prometheus has it.
     """
 
     def __init__(self, capabilities: Capabilities) -> None:
@@ -65,6 +66,13 @@ class StatisticsProbe:
             column_families=families,
             events=snapshot.events,
             overflow=tuple(o for o in PRECEDENCE if o in overflow),
+            wal_bytes_per_s=_rate(now.wal_bytes, then.wal_bytes, interval_s),
+            flush_written_bytes_per_s=_rate(now.flush_written_bytes, then.flush_written_bytes, interval_s),
+            compaction_read_bytes_per_s=_rate(now.compaction_read_bytes, then.compaction_read_bytes, interval_s),
+            compaction_written_bytes_per_s=_rate(
+                now.compaction_written_bytes, then.compaction_written_bytes, interval_s
+            ),
+            ticker_increases=_ticker_increases(snapshot.tickers, before.tickers),
         )
 
 
@@ -82,7 +90,18 @@ def _condition(snapshot: Snapshot) -> Condition:
 
 
 def _increase(now: int | None, then: int | None) -> int | None:
-    return None if now is None or then is None else max(0, now - then)
+    return None if now is None or then is None else _grown(now, then)
+
+
+def _grown(now: int, then: int) -> int:
+    return now - then if now >= then else now
+
+
+def _ticker_increases(now: Mapping[str, int] | None, then: Mapping[str, int] | None) -> dict[str, int] | None:
+    """Say how much each ticker grew; one that is new within a session has no increase yet."""
+    if now is None or then is None:
+        return None
+    return {name: _grown(value, then[name]) for name, value in now.items() if name in then}
 
 
 def _rate(now: int | None, then: int | None, interval_s: float) -> float | None:
@@ -130,7 +149,7 @@ def _new_stalls(now: ColumnFamilySnapshot, before: ColumnFamilySnapshot | None) 
     if now.stall_counts is None:
         return {}
     then = before.stall_counts if before is not None and before.stall_counts is not None else {}
-    return {cause: max(0, count - then.get(cause, 0)) for cause, count in now.stall_counts.items()}
+    return {cause: _grown(count, then.get(cause, 0)) for cause, count in now.stall_counts.items()}
 
 
 def _options(values: Mapping[str, str]) -> ColumnFamilyOptions:

@@ -48,14 +48,26 @@ def test_a_stall_in_progress_shows_in_the_condition_before_its_micros_are_posted
     assert sample.condition == "stopped"
 
 
-def test_a_counter_that_went_back_gives_no_negative_rate() -> None:
+def test_a_counter_that_was_set_back_grew_by_what_it_shows() -> None:
     probe = StatisticsProbe(CAPABILITIES)
     first = snapshot(counters=Counters(writes=500))
     probe.sample(first)
     sample = probe.sample(later(first, 1.0, counters=Counters(writes=3)))
     assert sample is not None
-    assert sample.writes_per_s == 0
+    assert sample.writes_per_s == 3
     assert sample.stalled_fraction is None
+
+
+def test_tickers_grow_and_one_that_was_set_back_grew_by_what_it_shows() -> None:
+    probe = StatisticsProbe(CAPABILITIES)
+    first = snapshot(tickers={"rocksdb.bytes.read": 100, "rocksdb.stall.micros": 900})
+    probe.sample(first)
+    now = {"rocksdb.bytes.read": 600, "rocksdb.stall.micros": 40, "rocksdb.new": 7}
+    sample = probe.sample(later(first, 2.0, tickers=now))
+    assert sample is not None
+    assert sample.ticker_increases == {"rocksdb.bytes.read": 500, "rocksdb.stall.micros": 40}
+    assert sample.ticker_per_s("rocksdb.bytes.read") == 250
+    assert sample.ticker_per_s("rocksdb.new") is None
 
 
 def test_another_session_begins_anew() -> None:
