@@ -219,7 +219,7 @@ class TargetLoop:
         if sample is None:
             return self._measuring(session)
         self.sample = sample
-        self.samples.append(replace(sample, options=OptionValues(), events=()))
+        self.samples.append(replace(sample, options=OptionValues(), events=(), ticker_increases=None))
         sentence = await self.control.act(session, View(sample, snapshot, asked_s))
         self._acted_s = self._settings.clock()
         return sentence
