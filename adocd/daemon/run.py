@@ -42,6 +42,7 @@ def make_fleet(
     holder: str,
     dry_run: bool,
     sockets: tuple[Path, ...] = (),
+    directories: tuple[Path, ...] = (),
 ) -> Fleet:
     """Make the fleet of this process; see Fleet for the parameters."""
     daemon, safety = config.daemon, config.safety
@@ -64,6 +65,7 @@ def make_fleet(
         policy=policy,
         dry_run=dry_run,
         sockets=sockets,
+        directories=tuple(dict.fromkeys((*map(Path, daemon.directories), *directories))),
         memory_budget_bytes=daemon.memory_budget_bytes or _memory_bytes() // MEMORY_SHARE,
     )
 

@@ -46,7 +46,7 @@ def test_the_first_target_that_matches_counts(tmp_path: Path) -> None:
     [
         (
             "[daemon]\ntick = 1",
-            "daemon.tick: there is no such key; there are history_s, lease_ttl_s, memory_budget",
+            "daemon.tick: there is no such key; there are directories, history_s, lease_ttl_s, memory_budget",
         ),
         ("[demon]\n", "demon: there is no such key; there are daemon, policy, safety, targets"),
         ("[daemon]\ntick_s = 0", "daemon.tick_s: Input should be greater than or equal to 0.05 (it is 0)"),

@@ -2,7 +2,7 @@
 
 from adocd.controllers.base import Controller
 from adocd.daemon.change.translate import BATCH_OPTIONS
-from adocd.model.capabilities import Capabilities
+from adocd.model.capabilities import ONLY_OBSERVED, Capabilities
 from adocd.model.knob import Knob
 from adocd.model.sample import Sample
 from adocd.model.snapshot import OptionValues
@@ -11,6 +11,8 @@ from adocd.model.threads import has_old_options, jobs_allowed
 
 def out_of_reach(controller: Controller, sample: Sample, capabilities: Capabilities) -> str | None:
     """Say in one sentence which knob of the law cannot be turned here, why, and the way out; None when all can."""
+    if controller.knobs and not capabilities.can_change:
+        return ONLY_OBSERVED
     for knob in sorted(controller.knobs):
         why = _why_not(knob, sample, capabilities)
         if why is not None:
