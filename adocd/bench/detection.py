@@ -21,8 +21,8 @@ from adocd.bench.detection_table import as_json, tables
 from adocd.bench.errors import BenchError, RunFailed
 from adocd.bench.process import child
 from adocd.bench.workspace import choose_parent, run_directory, workspace
-from adocd.diagnosis.stall_log import StallLog
 from adocd.diagnosis.stalls import StallFound
+from adocd.diagnosis.watch.log import StallLog
 from adocd.probes.log import read_log
 
 #: How often a database is looked at; 1 Hz is the daemon's default.

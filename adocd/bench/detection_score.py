@@ -5,9 +5,9 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from adocd.bench.detection_record import Ended, Entry, Quiet, Read, Record, Taken
-from adocd.diagnosis.seen import Kind, StallSeen
 from adocd.diagnosis.stalls import StallFound
 from adocd.diagnosis.watch import StallWatch
+from adocd.diagnosis.watch.seen import Kind, StallSeen
 from adocd.model.snapshot import Snapshot, Stall
 from adocd.probes.statistics import StatisticsProbe
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from adocd.daemon.target_loop import TargetLoop
 from adocd.targets.base import Info, Target
-from adocd.targets.directory import Directory, DirectoryTarget
-from adocd.targets.directory_place import Place
+from adocd.targets.directory.place import Place
+from adocd.targets.directory.target import Directory, DirectoryTarget
 from adocd.targets.errors import Closed, TargetError
 
 _log = logging.getLogger(__name__)

@@ -10,9 +10,9 @@ from adocd.diagnosis.advice import advise
 from adocd.diagnosis.around import Around, Surrounded
 from adocd.diagnosis.background import Background, Led
 from adocd.diagnosis.knobs import Knobs
-from adocd.diagnosis.seen import StallSeen
 from adocd.diagnosis.stalls import SET_BACK_S, StallFound, Stalls
 from adocd.diagnosis.timeline import Timeline
+from adocd.diagnosis.watch.seen import StallSeen
 from adocd.probes.log.dump_events import ColumnFamilyStats, DbStats
 from adocd.probes.log.events import (
     Cause,

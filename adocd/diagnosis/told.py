@@ -9,9 +9,9 @@ from typing import Any
 
 from adocd.diagnosis.around import Surrounded
 from adocd.diagnosis.diagnosis import Diagnosis
-from adocd.diagnosis.seen import FOUND_MOST, StallSeen
 from adocd.diagnosis.stalls import StallFound
 from adocd.diagnosis.timeline import Timeline
+from adocd.diagnosis.watch.seen import FOUND_MOST, StallSeen
 from adocd.model.sample import Sample
 from adocd.model.snapshot import Event
 from adocd.model.values import Values

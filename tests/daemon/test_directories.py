@@ -16,7 +16,7 @@ from adocd.daemon.operators import CannotDo, Operators
 from adocd.daemon.target_loop import TargetLoop
 from adocd.model.policy import Policy
 from adocd.model.values import of_pool
-from adocd.targets.directory_place import DirectoryPlace
+from adocd.targets.directory.place import DirectoryPlace
 from tests.builders import GIB
 from tests.daemon.harness import loop_settings, open_book, until
 from tests.support.observed import TALKATIVE, db_bench, rocksdict_program

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adocd.diagnosis.seen import FOUND_MOST, Named, StallSeen
 from adocd.diagnosis.watch import StallWatch
+from adocd.diagnosis.watch.seen import FOUND_MOST, Named, StallSeen
 from adocd.model.sample import ColumnFamilySample
 from adocd.model.snapshot import Condition, Event
 from adocd.model.stall import COUNTS

@@ -14,8 +14,8 @@ from adocd_agent.identity import database_id as agents_id
 from adocd.model.sample import Sample
 from adocd.model.snapshot import Snapshot
 from adocd.probes.statistics import StatisticsProbe
-from adocd.targets.directory import Directory, DirectoryTarget
-from adocd.targets.directory_place import DirectoryPlace, NoDatabase, Place, database_id
+from adocd.targets.directory.place import DirectoryPlace, NoDatabase, Place, database_id
+from adocd.targets.directory.target import Directory, DirectoryTarget
 from adocd.targets.errors import Closed, OnlyObserved, TargetError
 from tests.probes.log.lines import SAMPLES
 from tests.support.observed import TALKATIVE, db_bench, rocksdict_program

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from adocd.model.snapshot import ColumnFamilySnapshot, PeriodicDump
 from adocd.probes.log.state import DumpRates
 from adocd.probes.log.tree import Tree
-from adocd.targets.directory_reading import DirectoryReading
+from adocd.targets.directory.reading import DirectoryReading
 
 
 def properties(reading: DirectoryReading) -> dict[str, int]:

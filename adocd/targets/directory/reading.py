@@ -20,7 +20,7 @@ from adocd.probes.log.events import (
     Stall,
 )
 from adocd.probes.log.state import LogState
-from adocd.targets.directory_events import DirectoryEvents
+from adocd.targets.directory.events import DirectoryEvents
 from adocd.targets.errors import TargetError
 
 #: Read at once: some 10 ms of one CPU, after which others have their turn.

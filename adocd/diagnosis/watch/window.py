@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from adocd.diagnosis.seen import Book, Evidence, Kind, Seen
-from adocd.diagnosis.stall_events import Span, StallEvents
-from adocd.diagnosis.stall_figures import figures
+from adocd.diagnosis.watch.events import Span, StallEvents
+from adocd.diagnosis.watch.figures import figures
+from adocd.diagnosis.watch.seen import Book, Evidence, Kind, Seen
 from adocd.model.sample import ColumnFamilySample, Sample
 from adocd.model.stall import COUNTS, Cause, Held
 

@@ -24,11 +24,11 @@ from adocd.model.snapshot import (
 from adocd.probes.lock_holder import still_holds
 from adocd.probes.log.tree import Tree
 from adocd.targets.base import AgentKind, Change, DatabaseDetail, Info, RestoreStep, StepResult
-from adocd.targets.directory_events import DirectoryEvents
-from adocd.targets.directory_figures import column_family, dump, properties
-from adocd.targets.directory_options import DirectoryOptions, opened_with
-from adocd.targets.directory_place import QUIET_S, DirectoryPlace, Place
-from adocd.targets.directory_reading import DirectoryReading
+from adocd.targets.directory.events import DirectoryEvents
+from adocd.targets.directory.figures import column_family, dump, properties
+from adocd.targets.directory.options import DirectoryOptions, opened_with
+from adocd.targets.directory.place import QUIET_S, DirectoryPlace, Place
+from adocd.targets.directory.reading import DirectoryReading
 from adocd.targets.errors import Closed, OnlyObserved
 
 #: What stands in an agent's place, by its kind.

@@ -9,17 +9,15 @@ from collections import deque
 from collections.abc import Iterable
 from math import inf
 
-from adocd.diagnosis.seen import Book, Evidence, Kind, Named, Seen, StallNow, StallSeen
-from adocd.diagnosis.stall_events import RANK, StallEvents
-from adocd.diagnosis.stall_figures import figures_of_log, verdict
-from adocd.diagnosis.stall_log import StallLog
-from adocd.diagnosis.stall_window import FamilyWindow, Silence, Window, cause_now, counts_of
+from adocd.diagnosis.watch.events import RANK, StallEvents
+from adocd.diagnosis.watch.figures import figures_of_log, verdict
+from adocd.diagnosis.watch.log import StallLog
+from adocd.diagnosis.watch.seen import Book, Kind, Named, Seen, StallNow, StallSeen
+from adocd.diagnosis.watch.window import FamilyWindow, Silence, Window, cause_now, counts_of
 from adocd.model.sample import ColumnFamilySample, Sample
 from adocd.model.snapshot import Event
 from adocd.model.stall import Held
 from adocd.probes.log.events import LogEvent
-
-__all__ = ["Evidence", "Named", "StallNow", "StallSeen", "StallWatch"]
 
 #: A sample is some moments old when it comes; the least of so many is taken for the distance of its clock.
 _OFFSETS = 32
