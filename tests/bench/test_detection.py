@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from adocd.bench.detection import PERIODS_S, measure
-from adocd.bench.detection_record import Ended, Entry, Quiet, Record, Taken
-from adocd.bench.detection_score import DETECTORS, Class, Tally, confirmed, score, told
-from adocd.bench.detection_settings import SETTINGS
-from adocd.bench.detection_table import added_up, as_json, tables
+from adocd.bench.detection.measure import PERIODS_S, measure
+from adocd.bench.detection.record import Ended, Entry, Quiet, Record, Taken
+from adocd.bench.detection.score import DETECTORS, Class, Tally, confirmed, score, told
+from adocd.bench.detection.settings import SETTINGS
+from adocd.bench.detection.table import added_up, as_json, tables
 from adocd.diagnosis.background import Led
 from adocd.diagnosis.stalls import StallFound
 from adocd.model.capabilities import Capabilities

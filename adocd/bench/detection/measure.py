@@ -1,24 +1,15 @@
-"""What of RocksDB's stalls is seen, and how soon: `python -m adocd.bench.detection [--seconds N] [--json FILE]`.
+"""Make RocksDB's stalls occur, write down what a daemon would be told of them, and hold that against the truth."""
 
-Each of RocksDB's causes of stalls is made to occur (adocd.bench.detection_settings): with stock db_bench under the
-native agent, and with rocksdict under the Python agent. While it runs, what a daemon would be told is written down,
-once a second and ten times a second (detection_record); afterwards that is told to the watch (adocd.diagnosis.watch)
-with the eyes of four detectors, and held against RocksDB's own words in the whole LOG (detection_score).
-"""
-
-import argparse
 import asyncio
-import json
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from adocd.bench.detection_record import Record, Taken, record
-from adocd.bench.detection_score import DETECTORS, Outcome, confirmed, score
-from adocd.bench.detection_settings import SETTINGS, Setting
-from adocd.bench.detection_table import as_json, tables
-from adocd.bench.errors import BenchError, RunFailed
+from adocd.bench.detection.record import Record, Taken, record
+from adocd.bench.detection.score import DETECTORS, Outcome, confirmed, score
+from adocd.bench.detection.settings import Setting
+from adocd.bench.errors import RunFailed
 from adocd.bench.process import child
 from adocd.bench.workspace import choose_parent, run_directory, workspace
 from adocd.diagnosis.stalls import StallFound
@@ -75,28 +66,3 @@ def run(settings: Sequence[Setting], seconds: int) -> list[Measured]:
             sys.stderr.write(f"{setting.name}, {seconds} s\n")
             measured.append(measure(setting, seconds, room))
         return measured
-
-
-def main() -> None:
-    """Measure, and print the tables."""
-    parser = argparse.ArgumentParser(description="What of RocksDB's stalls is seen, and how soon.")
-    parser.add_argument("--seconds", type=int, default=20, help="of each of the settings")
-    parser.add_argument("--json", type=Path, help="write every figure to this file")
-    asked = parser.parse_args()
-    try:
-        measured = run(SETTINGS, asked.seconds)
-    except BenchError as error:
-        raise SystemExit(str(error)) from None
-    for agent in ("native", "python"):
-        of_it = [each for each in measured if each.setting.agent == agent]
-        outcomes = [outcome for each in of_it for outcome in each.outcomes]
-        sys.stdout.write(f"The {agent} agent: {sum(each.true for each in of_it)} stalls")
-        if agent == "native":  # the Python agent has no stall events
-            sys.stdout.write(f", of which its events confirm {sum(each.confirmed for each in of_it)}")
-        sys.stdout.write(f"\n\n{tables(outcomes)}\n")
-    if asked.json is not None:
-        asked.json.write_text(json.dumps([as_json(o) for each in measured for o in each.outcomes], indent=1) + "\n")
-
-
-if __name__ == "__main__":
-    main()

@@ -3,7 +3,7 @@
 import statistics
 from collections.abc import Iterable, Sequence
 
-from adocd.bench.detection_score import DETECTORS, Class, Outcome, Tally
+from adocd.bench.detection.score import DETECTORS, Class, Outcome, Tally
 
 _HEAD = "| cause | condition | lasting | of them |"
 

@@ -1,6 +1,7 @@
 """What a daemon would be told of a database, with the time at which it came: written down, to be told again.
 
-Every detector is shown the same run: what it does not have is left out when the record is told (detection_score).
+Every detector is shown the same run: what it does not have is left out when the record is told
+(adocd.bench.detection.score).
 """
 
 import asyncio

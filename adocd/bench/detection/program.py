@@ -1,6 +1,6 @@
 """The program whose stalls the Python agent is to see: it writes through rocksdict until its time is up.
 
-    python -m adocd.bench.detection_program DIRECTORY SECONDS RATE_BYTES_PER_S OPTIONS
+    python -m adocd.bench.detection.program DIRECTORY SECONDS RATE_BYTES_PER_S OPTIONS
 
 A put keeps the interpreter lock while its write is stalled, so the agent stands still with everything else. OPTIONS is
 a JSON object of rocksdict's setters without their `set_`; the rate is that of flushes and compactions.

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from adocd.bench.detection_record import Ended, Entry, Quiet, Read, Record, Taken
+from adocd.bench.detection.record import Ended, Entry, Quiet, Read, Record, Taken
 from adocd.diagnosis.stalls import StallFound
 from adocd.diagnosis.watch import StallWatch
 from adocd.diagnosis.watch.seen import Kind, StallSeen

@@ -45,7 +45,7 @@ class Setting:
     def command(self, directory: Path, seconds: int) -> list[str]:
         """Build the command line that writes for so long."""
         if self.agent == "python":
-            program = [sys.executable, "-m", "adocd.bench.detection_program", str(directory), str(seconds)]
+            program = [sys.executable, "-m", "adocd.bench.detection.program", str(directory), str(seconds)]
             return [*program, str(self.rate_bytes_per_s), json.dumps(self._setters())]
         return [
             find_db_bench().path,
