@@ -55,6 +55,8 @@ class ColumnFamilySnapshot:
 
     properties: Mapping[str, int]
     stall_counts: Mapping[str, int] | None = None
+    #: Size of each level in bytes; None where the agent does not report it.
+    level_bytes: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

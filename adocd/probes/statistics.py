@@ -142,6 +142,7 @@ def _column_family(
             immutable_memtables=immutable,
             memtable_stalls=counts.get("memtable_stops", 0) + counts.get("memtable_slowdowns", 0),
         ),
+        level_bytes=now.level_bytes,
     )
 
 
