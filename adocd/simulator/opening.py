@@ -11,8 +11,8 @@ from adocd.simulator.device import BadProfile, device
 from adocd.simulator.options import BadOption, DatabaseOptions, FamilyOptions
 from adocd.simulator.workload import BadWorkload, workload
 
-#: An hour is written in seconds, a month would be written in minutes.
-MAX_SECONDS = 31 * 86400.0
+#: All samples of a run are kept, about 1 KiB each.
+MAX_TICKS = 200_000
 _MIN_TICK_S, _MAX_TICK_S = 0.05, 60.0
 _FAMILY = FamilyOptions().written()
 
@@ -40,10 +40,13 @@ class Asked:
 
 def opened(asked: Asked) -> Setup:
     """Open the database that is asked for; raises BadSimulation."""
-    if not 1.0 <= asked.seconds <= MAX_SECONDS:
-        raise BadSimulation(f"a simulation takes 1 to {MAX_SECONDS:.0f} simulated seconds, not {asked.seconds:g}")
     if not _MIN_TICK_S <= asked.tick_s <= _MAX_TICK_S:
         raise BadSimulation(f"a tick takes {_MIN_TICK_S:g} to {_MAX_TICK_S:g} seconds, not {asked.tick_s:g}")
+    if not 1.0 <= asked.seconds <= MAX_TICKS * asked.tick_s:
+        most_s = MAX_TICKS * asked.tick_s
+        raise BadSimulation(
+            f"with a tick of {asked.tick_s:g} s a simulation takes 1 to {most_s:g} seconds, not {asked.seconds:g}"
+        )
     limiter = asked.rate_limiter_bytes_per_s
     if limiter is not None and limiter < MIB:
         raise BadSimulation(f"a rate limiter lets at least 1 MiB/s through, not {limiter} bytes/s")
