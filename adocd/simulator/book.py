@@ -14,7 +14,10 @@ _NOTHING = Contents(tuned=(), policies=(), overrides=(), pauses=(), unreadable=0
 
 
 class MemoryBook(Book):
-    """Remembers what is tuned for as long as it lives."""
+    """Remembers what is tuned, and pauses, for as long as it lives.
+
+    What operators say for good, pins and policies, needs a file, and raises JournalUnopenable here.
+    """
 
     def __init__(self, clock: Clock) -> None:
         super().__init__(Path("/simulated/journal"), None, "there is no journal", _NOTHING, Clocks(clock, clock))

@@ -40,7 +40,8 @@ class Simulation:
         delayed_s: how long writes were delayed.
         stopped_s: how long they were stopped.
         samples: what the daemon saw, one a tick.
-        decisions: what it decided.
+        decisions: what it decided, as far as the daemon keeps decisions.
+        decision_count: how many there were.
         written_bytes: what clients have written.
         device_bytes: what went to the device for it.
 
