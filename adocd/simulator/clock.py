@@ -6,10 +6,15 @@ so the daemon's code runs as it is, and an hour of it takes as long as what is c
 
 import asyncio
 import selectors
-from collections.abc import Callable, Coroutine, Mapping
+import threading
+import time
+from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
 _T = TypeVar("_T")
+#: A thread that takes longer, in real seconds, is left to itself; and how often a thread's end is looked for.
+_PATIENCE_S = 3.0
+_LOOK_S = 0.01
 
 
 class Clock:
@@ -31,33 +36,46 @@ class NothingHappens(RuntimeError):
     """Everything waits for something that no timer will bring: it would wait for ever."""
 
 
-class _Leap(selectors.BaseSelector):
-    """Waits by moving the clock. Nothing outside of the loop's own timers can wake it, so there is nothing to poll."""
+class _Leap(selectors.DefaultSelector):
+    """Waits by moving the clock: nothing but the loop's own timers wakes it.
+
+    Where code runs in a thread of its own, the loop waits for it in real time, as long as it would anyway, and no
+    virtual time passes until it is done. A thread that keeps it waiting for too long is waited for no more.
+    """
 
     def __init__(self, clock: Clock) -> None:
+        super().__init__()
         self._clock = clock
-        self._keys: dict[int, selectors.SelectorKey] = {}
+        self._others = set(threading.enumerate())
+        self._waited_s: dict[threading.Thread, float] = {}
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         """Let the time pass that the loop wants to wait."""
+        while True:
+            # Asked first: a thread that has ended by now has told the loop, and that is ready below.
+            threads = [] if timeout == 0 else self._busy()
+            keep_waiting = bool(threads) and (timeout is None or self._waited_s[threads[0]] < timeout)
+            began_s = time.monotonic()
+            if (ready := super().select(_LOOK_S if keep_waiting else 0)) or timeout == 0:
+                return ready
+            if not keep_waiting:
+                break
+            for thread in threads:
+                self._waited_s[thread] += time.monotonic() - began_s
         if timeout is None:
             raise NothingHappens("everything in the simulation waits, and no timer is set")
         self._clock.advance(timeout)
         return []
 
-    def register(self, fileobj: Any, events: int, data: Any = None) -> selectors.SelectorKey:
-        """Remember a file; only the loop's own wake-up pipe is ever registered."""
-        key = selectors.SelectorKey(fileobj, fileobj if isinstance(fileobj, int) else fileobj.fileno(), events, data)
-        self._keys[key.fd] = key
-        return key
-
-    def unregister(self, fileobj: Any) -> selectors.SelectorKey:
-        """Forget a file."""
-        return self._keys.pop(fileobj if isinstance(fileobj, int) else fileobj.fileno())
-
-    def get_map(self) -> Mapping[Any, selectors.SelectorKey]:
-        """Give what is registered."""
-        return self._keys
+    def _busy(self) -> list[threading.Thread]:
+        """List the threads that may have something to say, those that were waited for longest first."""
+        if threading.active_count() <= len(self._others):
+            return []
+        threads = [thread for thread in threading.enumerate() if thread not in self._others]
+        for thread in threads:
+            self._waited_s.setdefault(thread, 0.0)
+        patient = [thread for thread in threads if self._waited_s[thread] < _PATIENCE_S]
+        return sorted(patient, key=lambda thread: -self._waited_s[thread])
 
 
 class _VirtualLoop(asyncio.SelectorEventLoop):
