@@ -12,6 +12,7 @@ from adocd.cli import exits, override, show, show_lint
 from adocd.cli.exits import EPILOG, Exit, fail
 from adocd.cli.explain import explain
 from adocd.cli.parameters import parse_parameters
+from adocd.cli.simulate import simulate
 from adocd.cli.target import All, Json, TargetName, daemon, place, target_id
 from adocd.targets import run_dir
 
@@ -24,6 +25,7 @@ app = typer.Typer(
 
 app.add_typer(override.app, name="override")
 app.command(epilog=EPILOG)(explain)
+app.command(epilog=EPILOG)(simulate)
 
 
 def main() -> NoReturn:

@@ -15,6 +15,7 @@ from adocd.bench.errors import BadOption, BenchError
 from adocd.cli import exits, native, program, serve
 from adocd.cli.exits import EPILOG, Exit, fail
 from adocd.cli.parameters import parse_parameters
+from adocd.cli.simulate import simulate
 from adocd.controllers import registry
 from adocd.daemon import config as configuration
 from adocd.daemon.config import Config
@@ -30,6 +31,7 @@ app = typer.Typer(
 )
 agent_app = typer.Typer(help="The native agent for this machine's librocksdb.", no_args_is_help=True)
 app.add_typer(agent_app, name="agent")
+app.command(epilog=EPILOG)(simulate)
 
 _SYSTEM_CONFIG = Path("/etc/adocd/adocd.toml")
 Json = Annotated[bool, typer.Option("--json", help="Machine-readable output.")]

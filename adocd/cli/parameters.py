@@ -17,11 +17,11 @@ def parse_parameters(given: list[str], option: str = "--set") -> dict[str, Param
     return parsed
 
 
-def parse_pin(given: str) -> tuple[str, str]:
+def parse_pin(given: str, what: str = "an override") -> tuple[str, str]:
     """Parse `option=value`; a size may have a unit, `64MiB`."""
     option, equals, value = given.partition("=")
     if not equals or not option or not value or not option.replace("_", "").isalnum():
-        fail(f"an override is OPTION=VALUE, such as write_buffer_size=128MiB, not {given!r}", Exit.USAGE)
+        fail(f"{what} is OPTION=VALUE, such as write_buffer_size=128MiB, not {given!r}", Exit.USAGE)
     for unit, factor in _UNITS.items():
         number = value.removesuffix(unit).strip()
         if value.endswith(unit) and _is_number(number):

@@ -10,7 +10,12 @@ from markdown_it import MarkdownIt
 from tests.conftest import REPOSITORY
 
 #: What a reader is told to type there, the tests of this directory type.
-GUIDES = (REPOSITORY / "README.md", REPOSITORY / "docs" / "guide.md", REPOSITORY / "examples" / "README.md")
+GUIDES = (
+    REPOSITORY / "README.md",
+    REPOSITORY / "docs" / "guide.md",
+    REPOSITORY / "docs" / "simulator.md",
+    REPOSITORY / "examples" / "README.md",
+)
 #: These install and remove packages, which tests/packages does in environments of their own. What root does of them
 #: test_commands.py types where root may, upgrading first.
 PAGES = (REPOSITORY / "docs" / "upgrade.md", REPOSITORY / "docs" / "uninstall.md")

@@ -294,3 +294,11 @@ def test_what_is_ours_is_in_the_way_back_whatever_is_sent() -> None:
 
 def test_a_family_that_has_gone_needs_no_way_back() -> None:
     assert planner.way_back(defaults(), family({STOP: 0}, of="gone").keys(), flat(opened().sample().options), {}) == ()
+
+
+def test_what_is_sent_again_is_in_the_way_back_though_it_is_the_original() -> None:
+    """An agent takes no change without a way back from it (agents/admin-api.yaml, `plan_incomplete`)."""
+    now = opened().sample()
+    repeated = planner.again(family(level0_stop_writes_trigger=36), now, defaults(), frozenset())
+    assert repeated.repeat
+    assert {option for step in repeated.restore for option in step.change.sets()} == repeated.sent.keys()

@@ -1,0 +1,69 @@
+"""`simulate`: a policy on a simulated database, hours in seconds, without daemon, agent or RocksDB."""
+
+import logging
+from typing import Annotated, Any
+
+import typer
+
+from adocd.cli import show, show_simulate
+from adocd.cli.exits import Exit, fail
+from adocd.cli.parameters import parse_parameters, parse_pin
+from adocd.cli.target import Json
+
+
+def simulate(
+    policy: Annotated[str, typer.Option(help="The control law; `adocctl controllers` lists them.")] = "fixed",
+    parameter: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A parameter of the law; repeatable.")
+    ] = None,
+    profile: Annotated[str, typer.Option(help="cap-N (N in MB/s, such as cap-210) or uncapped.")] = "cap-210",
+    workload: Annotated[
+        str, typer.Option(help="Who writes: closed-loop, constant, sine, burst or peaks.")
+    ] = "closed-loop",
+    seconds: Annotated[float, typer.Option(help="How long, in simulated seconds.")] = 3600.0,
+    tick: Annotated[float, typer.Option(help="Simulated seconds between two samples.")] = 1.0,
+    rate: Annotated[
+        float | None, typer.Option(help="The workload's mean in MB/s; of the closed loop what clients manage at most.")
+    ] = None,
+    option: Annotated[
+        list[str] | None,
+        typer.Option("--option", metavar="OPTION=VALUE", help="What the database is opened with; repeatable."),
+    ] = None,
+    rate_limiter: Annotated[
+        int | None, typer.Option("--rate-limiter", metavar="BYTES_PER_S", help="Open it with a rate limiter.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Run a policy on a simulated RocksDB, and draw what came of it.
+
+    It is there to see how a law behaves, not to predict a machine: CPU, seeks and reads are left out
+    (docs/simulator.md). The same arguments always give the same result.
+    """
+    # Only here: it would be a part of the time that every other command takes to start.
+    from adocd.controllers import registry  # noqa: PLC0415
+    from adocd.model.policy import Policy  # noqa: PLC0415
+    from adocd.simulator.device import MB  # noqa: PLC0415
+    from adocd.simulator.opening import Asked, BadSimulation, opened  # noqa: PLC0415
+    from adocd.simulator.run import SimulationFailed, run  # noqa: PLC0415
+    from adocd.simulator.summary import summary  # noqa: PLC0415
+
+    asked = Asked(
+        profile=profile,
+        workload=workload,
+        seconds=seconds,
+        tick_s=tick,
+        options=dict(parse_pin(given, "--option") for given in option or []),
+        rate_bytes_per_s=None if rate is None else rate * MB,
+        rate_limiter_bytes_per_s=rate_limiter,
+    )
+    chosen = Policy(policy, parse_parameters(parameter or []))
+    # What the daemon would log is in the decisions; of a run of hours it would be a flood.
+    logging.getLogger("adocd.daemon").setLevel(logging.CRITICAL)
+    try:
+        simulation = run(opened(asked), chosen, seconds=asked.seconds, tick_s=asked.tick_s)
+    except (BadSimulation, registry.PolicyError) as error:
+        fail(str(error), Exit.USAGE)
+    except SimulationFailed as error:
+        fail(str(error), Exit.FAILED)
+    found: dict[str, Any] = summary(asked, chosen, simulation)
+    show.json_or(as_json, found, show_simulate.simulation)

@@ -1,0 +1,42 @@
+"""The daemon's book without a file: a simulation has nothing that must outlive it, and a disk knows no virtual time."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+
+from adocd.daemon.book import Book, Clocks
+from adocd.daemon.journal.records import Tuned
+from adocd.daemon.journal.rescue import Contents
+from adocd.model.values import OptionName, Values
+from adocd.simulator.clock import Clock
+
+_NOTHING = Contents(tuned=(), policies=(), overrides=(), pauses=(), unreadable=0)
+
+
+class MemoryBook(Book):
+    """Remembers what is tuned, and pauses, for as long as it lives.
+
+    What operators say for good, pins and policies, needs a file, and raises JournalUnopenable here.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        super().__init__(Path("/simulated/journal"), None, "there is no journal", _NOTHING, Clocks(clock, clock))
+
+    @property
+    def problem(self) -> str | None:
+        """See Book: memory can always be written."""
+        return None
+
+    async def intend(
+        self, target: str, path: str, session: str, sent: Iterable[tuple[OptionName, str]], baseline: Values
+    ) -> None:
+        """See Book."""
+        now_s = self._clocks.wall()
+        known = self._tuned.setdefault(target, {})
+        for option, value in sent:
+            old = known.get(option)
+            if old is None and value != baseline[option]:
+                names = (option.scope, option.name, option.option, baseline[option], (value,))
+                known[option] = Tuned(target, path, *names, session, now_s, now_s)
+            elif old is not None and value not in (old.original, *old.sent):
+                known[option] = replace(old, sent=(*old.sent, value), sent_unix_s=now_s)

@@ -1,0 +1,78 @@
+"""From what a user asks for to a database that is open: refuses, in one sentence, what makes no sense."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from adocd.daemon.change import safety
+from adocd.model.knob import MIB
+from adocd.model.values import of_database, of_family
+from adocd.simulator.database import FAMILY, Setup
+from adocd.simulator.device import BadProfile, device
+from adocd.simulator.options import BadOption, DatabaseOptions, FamilyOptions
+from adocd.simulator.workload import BadWorkload, workload
+
+#: All samples of a run are kept, about 1 KiB each.
+MAX_TICKS = 200_000
+_MIN_TICK_S, _MAX_TICK_S = 0.05, 60.0
+_FAMILY = FamilyOptions().written()
+
+
+class BadSimulation(ValueError):
+    """What is to be simulated makes no sense; one sentence with the way out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is to be simulated, in a user's words.
+
+    `options` are RocksDB's, by name, as it writes them; `rate_bytes_per_s` is the workload's mean, None for its own;
+    `rate_limiter_bytes_per_s` opens the database with a rate limiter.
+    """
+
+    profile: str = "cap-210"
+    workload: str = "closed-loop"
+    seconds: float = 3600.0
+    tick_s: float = 1.0
+    options: Mapping[str, str] = field(default_factory=dict)
+    rate_bytes_per_s: float | None = None
+    rate_limiter_bytes_per_s: int | None = None
+
+
+def opened(asked: Asked) -> Setup:
+    """Open the database that is asked for; raises BadSimulation."""
+    if not _MIN_TICK_S <= asked.tick_s <= _MAX_TICK_S:
+        raise BadSimulation(f"a tick takes {_MIN_TICK_S:g} to {_MAX_TICK_S:g} seconds, not {asked.tick_s:g}")
+    if not 1.0 <= asked.seconds <= MAX_TICKS * asked.tick_s:
+        most_s = MAX_TICKS * asked.tick_s
+        raise BadSimulation(
+            f"with a tick of {asked.tick_s:g} s a simulation takes 1 to {most_s:g} seconds, not {asked.seconds:g}"
+        )
+    limiter = asked.rate_limiter_bytes_per_s
+    if limiter is not None and limiter < MIB:
+        raise BadSimulation(f"a rate limiter lets at least 1 MiB/s through, not {limiter} bytes/s")
+    try:
+        family, database = _options(asked.options)
+        load = workload(asked.workload, asked.rate_bytes_per_s)
+        return Setup(device(asked.profile), load, family, database, limiter)
+    except (BadProfile, BadWorkload, BadOption) as error:
+        raise BadSimulation(str(error)) from None
+
+
+def _options(given: Mapping[str, str]) -> tuple[FamilyOptions, DatabaseOptions]:
+    of_the_family = {name: value for name, value in given.items() if name in _FAMILY}
+    of_the_database = {name: value for name, value in given.items() if name not in _FAMILY}
+    family, database = FamilyOptions.parse(of_the_family), DatabaseOptions.parse(of_the_database)
+    names = {name: of_family(FAMILY, name) for name in of_the_family}
+    names |= {name: of_database(name) for name in of_the_database}
+    for name, option in names.items():
+        if (why := safety.out_of_bounds(option, given[name])) is not None:
+            raise BadSimulation(why)
+    triggers = (
+        family.level0_file_num_compaction_trigger,
+        family.level0_slowdown_writes_trigger,
+        family.level0_stop_writes_trigger,
+    )
+    if list(triggers) != sorted(triggers):
+        words = " <= ".join(map(str, triggers))
+        raise BadSimulation(f"level0 triggers must be compaction <= slowdown <= stop, and it is not so that {words}")
+    return family, database

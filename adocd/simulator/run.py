@@ -1,0 +1,132 @@
+"""A policy on a simulated database: the daemon's own loop, in virtual time."""
+
+import asyncio
+import contextlib
+import time
+from dataclasses import dataclass
+
+from adocd.controllers import registry
+from adocd.daemon.change import safety
+from adocd.daemon.change.compaction import CompactionLimits
+from adocd.daemon.records import DecisionRecord
+from adocd.daemon.target_loop import LoopSettings, TargetLoop
+from adocd.model.policy import Policy
+from adocd.model.sample import Sample
+from adocd.simulator import clock as virtual
+from adocd.simulator.book import MemoryBook
+from adocd.simulator.clock import Clock
+from adocd.simulator.database import Setup, SimulatedDatabase
+from adocd.simulator.target import ID, PATH, SimulatedTarget
+from adocd.simulator.write_controller import Cause
+
+#: What all memtables may take, in bytes, whatever memory this machine has.
+MEMORY_BUDGET_BYTES = 16 << 30
+_LEASE_TTL_S = 10.0
+
+
+class SimulationFailed(Exception):
+    """The law cannot work on this database, or failed while it did; one sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Simulation:
+    """What came of a run.
+
+    Attributes:
+        simulated_s: how long it was.
+        elapsed_s: how long that took, in real seconds.
+        writes: how many keys were written.
+        stalled_s: how long clients waited because writes were delayed or stopped, by cause.
+        delayed_s: how long writes were delayed.
+        stopped_s: how long they were stopped.
+        samples: what the daemon saw, one a tick.
+        decisions: what it decided, as far as the daemon keeps decisions.
+        decision_count: how many there were.
+        written_bytes: what clients have written.
+        device_bytes: what went to the device for it.
+
+    """
+
+    simulated_s: float
+    elapsed_s: float
+    writes: int
+    stalled_s: dict[Cause, float]
+    delayed_s: float
+    stopped_s: float
+    samples: tuple[Sample, ...]
+    decisions: tuple[DecisionRecord, ...]
+    decision_count: int
+    written_bytes: int
+    device_bytes: float
+
+
+class Scene:
+    """A simulated database under the daemon's loop; for use inside of `adocd.simulator.clock.run`."""
+
+    def __init__(self, clock: Clock, setup: Setup, policy: Policy, *, tick_s: float = 1.0, history: int = 1000) -> None:
+        """Open the database; raises registry.PolicyError when the policy makes no sense."""
+        self.database = SimulatedDatabase(setup)
+        self.target = SimulatedTarget(self.database, clock)
+        self.policy = policy
+        self.book = MemoryBook(clock)
+        settings = LoopSettings(
+            holder="adocd@simulated",
+            tick_s=tick_s,
+            lease_ttl_s=max(_LEASE_TTL_S, 3 * tick_s),
+            history=history,
+            compaction=CompactionLimits(),
+            clock=clock,
+            wall_clock=clock,
+        )
+        guards = (safety.bounds, safety.order, safety.memory_budget(MEMORY_BUDGET_BYTES))
+        self.loop = TargetLoop(ID, PATH, policy, settings, guards, self.book)
+        self.loop.attach(self.target, self.target.info())
+
+
+def run(setup: Setup, policy: Policy, *, seconds: float, tick_s: float = 1.0) -> Simulation:
+    """Run a policy for so many simulated seconds.
+
+    Raises registry.PolicyError when the policy makes no sense, SimulationFailed when its law cannot work here.
+    """
+    began_s = time.perf_counter()
+
+    async def follow(clock: Clock) -> Simulation:
+        scene = Scene(clock, setup, policy, tick_s=tick_s, history=int(seconds / tick_s) + 2)
+        ticking = asyncio.create_task(scene.loop.run())
+        await asyncio.sleep(seconds)
+        found = _found(scene, seconds, began_s)
+        ticking.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await ticking
+        await scene.loop.stop()
+        scene.target.close_database()
+        return found
+
+    return virtual.run(follow)
+
+
+def _found(scene: Scene, seconds: float, began_s: float) -> Simulation:
+    loop, database = scene.loop, scene.database
+    database.advance(seconds)
+    _see_that_it_worked(loop, scene.policy)
+    return Simulation(
+        simulated_s=seconds,
+        elapsed_s=time.perf_counter() - began_s,
+        writes=database.written_bytes // database.setup.entry_bytes,
+        stalled_s=dict(database.account.waited_s),
+        delayed_s=database.account.condition_s["delayed"],
+        stopped_s=database.account.condition_s["stopped"],
+        samples=tuple(loop.samples),
+        decisions=tuple(loop.decisions),
+        decision_count=loop.decisions.count,
+        written_bytes=database.written_bytes,
+        device_bytes=database.account.device_bytes,
+    )
+
+
+def _see_that_it_worked(loop: TargetLoop, policy: Policy) -> None:
+    if loop.policy.controller != policy.controller:
+        raise SimulationFailed(f"{policy.controller} failed on a sample, and the policy fell back to fixed")
+    why = loop.out_of_reach(registry.create(policy))
+    if why is not None:
+        raise SimulationFailed(f"{policy.controller} cannot work here: {why}")

@@ -1,0 +1,164 @@
+"""Who writes how much when: constant, closed loop, sine, burst, peaks and valleys."""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from adocd.simulator.device import MB
+
+#: What one writing thread of db_bench managed in a good second, with 1000-byte values (docs/simulator.md).
+CLIENT_BYTES_PER_S = 100 * MB
+#: A sine is a staircase of so many steps a period.
+_SINE_STEPS = 60
+
+
+class BadWorkload(ValueError):
+    """There is no such workload, or its figures make no sense; one sentence."""
+
+
+class Workload(Protocol):
+    """Bytes per second that clients want to write: constant between its changes."""
+
+    @property
+    def closed(self) -> bool:
+        """Whether clients wait for a write before they begin the next, so that none ever queue."""
+
+    def rate(self, time_s: float) -> float:
+        """Say how many bytes arrive each second from this moment until the next change."""
+
+    def next_change_s(self, time_s: float) -> float:
+        """Say when that will be another; always later, infinity for never."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClosedLoop:
+    """Clients that write as fast as they can: what db_bench does."""
+
+    bytes_per_s: float = CLIENT_BYTES_PER_S
+    closed: bool = True
+
+    def rate(self, time_s: float) -> float:
+        """See Workload."""
+        del time_s
+        return self.bytes_per_s
+
+    def next_change_s(self, time_s: float) -> float:
+        """See Workload."""
+        del time_s
+        return math.inf
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """Writes arrive at one rate, whether or not the ones before are done."""
+
+    bytes_per_s: float
+    closed: bool = False
+
+    def rate(self, time_s: float) -> float:
+        """See Workload."""
+        del time_s
+        return self.bytes_per_s
+
+    def next_change_s(self, time_s: float) -> float:
+        """See Workload."""
+        del time_s
+        return math.inf
+
+
+@dataclass(frozen=True, slots=True)
+class Sine:
+    """Writes arrive at a rate that swings around its mean, down to nothing and up to twice the mean."""
+
+    bytes_per_s: float
+    period_s: float = 600.0
+    closed: bool = False
+
+    def rate(self, time_s: float) -> float:
+        """See Workload."""
+        middle = (self._step(time_s) + 0.5) / _SINE_STEPS
+        return self.bytes_per_s * (1 - math.cos(2 * math.pi * middle))
+
+    def next_change_s(self, time_s: float) -> float:
+        """See Workload."""
+        return (self._step(time_s) + 1) * self.period_s / _SINE_STEPS
+
+    def _step(self, time_s: float) -> int:
+        return _steps(time_s, self.period_s / _SINE_STEPS)
+
+
+@dataclass(frozen=True, slots=True)
+class Alternating:
+    """Writes arrive at two rates in turn: `low` first, then `high` for a share of the period.
+
+    With a small share and nothing between it is a burst, with equal ones peaks and valleys (warlo-auto-tuning, 4.2).
+    """
+
+    low_bytes_per_s: float
+    high_bytes_per_s: float
+    period_s: float
+    high_share: float
+    closed: bool = False
+
+    def rate(self, time_s: float) -> float:
+        """See Workload."""
+        return self.high_bytes_per_s if self._is_high(time_s) else self.low_bytes_per_s
+
+    def next_change_s(self, time_s: float) -> float:
+        """See Workload."""
+        period = _steps(time_s, self.period_s)
+        ends = period + 1 if self._is_high(time_s) else period + 1 - self.high_share
+        return ends * self.period_s
+
+    def _is_high(self, time_s: float) -> bool:
+        # The same product as in next_change_s, so that both agree on the edge to the last bit.
+        period = _steps(time_s, self.period_s)
+        return time_s >= (period + 1 - self.high_share) * self.period_s
+
+
+def workload(name: str, bytes_per_s: float | None = None) -> Workload:
+    """Make a workload by its name. `bytes_per_s` is its mean; for the closed loop what clients manage at most.
+
+    Raises BadWorkload.
+    """
+    make = _WORKLOADS.get(name)
+    if make is None:
+        raise BadWorkload(f"there is no workload {name!r}; there are {', '.join(_WORKLOADS)}")
+    mean = (
+        bytes_per_s if bytes_per_s is not None else CLIENT_BYTES_PER_S if name == "closed-loop" else _MEAN_BYTES_PER_S
+    )
+    if not 0 < mean < math.inf:
+        raise BadWorkload(f"a workload's rate is more than 0 bytes/s, not {mean:g}")
+    return make(mean)
+
+
+def _burst(mean: float) -> Workload:
+    low = mean / 2
+    return Alternating(low, low + (mean - low) / _BURST_SHARE, _BURST_PERIOD_S, _BURST_SHARE)
+
+
+def _peaks(mean: float) -> Workload:
+    return Alternating(mean / 4, mean * 7 / 4, _PEAKS_PERIOD_S, 0.5)
+
+
+def _steps(time_s: float, length_s: float) -> int:
+    """Count whole steps by their edges as they are computed elsewhere: n * length, never n times added up."""
+    count = int(time_s / length_s)
+    if (count + 1) * length_s <= time_s:
+        return count + 1
+    return count - 1 if count * length_s > time_s else count
+
+
+_MEAN_BYTES_PER_S = 30 * MB
+_BURST_PERIOD_S, _BURST_SHARE = 300.0, 0.1
+_PEAKS_PERIOD_S = 600.0
+_WORKLOADS: Mapping[str, Callable[[float], Workload]] = {
+    "closed-loop": ClosedLoop,
+    "constant": Constant,
+    "sine": Sine,
+    "burst": _burst,
+    "peaks": _peaks,
+}
+#: All that there are, by name.
+WORKLOADS = tuple(_WORKLOADS)

@@ -1,0 +1,78 @@
+"""`simulate`, as a user runs it: without daemon, agent or RocksDB."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from .harness import command
+
+
+def simulate(run_dir: Path, *arguments: str, program: str = "adocctl") -> dict[str, Any]:
+    """Run it for JSON, which is the last line."""
+    out = command(program, "simulate", *arguments, "--json", run_dir=run_dir).ok()
+    found: dict[str, Any] = json.loads(out.splitlines()[-1])
+    return found
+
+
+@pytest.mark.parametrize("program", ["adocctl", "adocd"])
+def test_the_figures(program: str, tmp_path: Path) -> None:
+    found = simulate(tmp_path, "--policy", "adoc", "--profile", "cap-210", "--seconds", "600", program=program)
+    assert found["simulated_s"] == 600
+    assert found["writes_per_s"] > 0
+    assert found["decisions"] > 0
+    assert 0 < found["stalled_fraction"] < 1
+    assert set(found["stall_s"]) == {"memtable", "l0", "pending_bytes"}
+    assert sum(found["stall_s"].values()) == pytest.approx(found["stalled_fraction"] * 600)
+    assert 0 < found["elapsed_s"] < 50
+
+
+def test_the_same_arguments_give_the_same_output(tmp_path: Path) -> None:
+    arguments = ("--policy", "adoc", "--workload", "sine", "--seconds", "900")
+    first, second = (simulate(tmp_path, *arguments) for _ in range(2))
+    assert first.pop("elapsed_s") != second.pop("elapsed_s")
+    assert first == second
+
+
+def test_parameters_options_and_limiter_arrive(tmp_path: Path) -> None:
+    found = simulate(
+        tmp_path,
+        *("--policy", "adoc", "--seconds", "600"),
+        *("--set", "tune_batch=false", "--set", "threads_min=4", "--set", "threads_max=6"),
+        *("--option", "write_buffer_size=32MiB", "--option", "max_background_jobs=4", "--tick", "2"),
+        *("--rate-limiter", "50000000", "--workload", "constant", "--rate", "50"),
+    )
+    assert found["parameters"] == {"tune_batch": False, "threads_min": 4, "threads_max": 6}
+    assert {part["batch_bytes"] for part in found["over_time"]} == {32 << 20}
+    assert {part["background_jobs"] for part in found["over_time"]} == {4, 6}
+    assert found["write_amplification"] > 1
+
+
+def test_the_drawing(tmp_path: Path) -> None:
+    shown = command("adocctl", "simulate", "--seconds", "300", run_dir=tmp_path).ok()
+    lines = shown.splitlines()
+    assert lines[0] == "fixed on cap-210, closed-loop, 5.0 min simulated"
+    for signal in ("writes/s", "writers waited", "level-0 files", "pending", "background jobs", "batch"):
+        (line,) = [line for line in lines if line.startswith(f"{signal} ") and "|" in line]
+        assert len(line.split("|")[1]) == 72
+    assert "background jobs |" + "█" * 72 + "| 2" in lines
+    assert "docs/simulator.md" in lines[-1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        (("--policy", "nobody"), "there is no controller 'nobody'"),
+        (("--policy", "adoc", "--set", "thread_max=4"), "thread_max"),
+        (("--profile", "floppy"), "cap-210"),
+        (("--workload", "storm"), "closed-loop, constant, sine, burst, peaks"),
+        (("--seconds", "-5"), "-5"),
+        (("--option", "write_buffer_size"), "OPTION=VALUE"),
+        (("--option", "no_such_option=1"), "no_such_option"),
+    ],
+)
+def test_a_mistake_is_one_sentence(arguments: tuple[str, ...], word: str, tmp_path: Path) -> None:
+    command("adocctl", "simulate", *arguments, run_dir=tmp_path).failed(2, word)

@@ -1,0 +1,51 @@
+"""Simulated databases with a few words, and the daemon on them."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from adocd.model.policy import Policy
+from adocd.simulator import clock as virtual
+from adocd.simulator.clock import Clock
+from adocd.simulator.database import Setup, SimulatedDatabase
+from adocd.simulator.opening import Asked, opened
+from adocd.simulator.run import Scene
+
+MIB = 1 << 20
+GIB = 1 << 30
+
+
+def setup(
+    profile: str = "cap-210",
+    workload: str = "closed-loop",
+    *,
+    rate: float | None = None,
+    limiter: int | None = None,
+    **options: object,
+) -> Setup:
+    """Open as `adocd simulate` does; options are RocksDB's, `True` is written `true`."""
+    written = {name: str(value).lower() for name, value in options.items()}
+    return opened(
+        Asked(
+            profile=profile,
+            workload=workload,
+            options=written,
+            rate_bytes_per_s=rate,
+            rate_limiter_bytes_per_s=limiter,
+        )
+    )
+
+
+def database(profile: str = "cap-210", workload: str = "closed-loop", **rest: object) -> SimulatedDatabase:
+    return SimulatedDatabase(setup(profile, workload, **rest))  # type: ignore[arg-type]
+
+
+def with_scene(opened_as: Setup, policy: Policy, body: Callable[[Scene, Clock], Awaitable[None]]) -> None:
+    """Run the body in virtual time, with a daemon's loop that the body ticks."""
+
+    async def run(clock: Clock) -> None:
+        scene = Scene(clock, opened_as, policy)
+        await body(scene, clock)
+        scene.target.close_database()
+
+    virtual.run(run)

@@ -1,0 +1,170 @@
+"""The unchanged daemon on a simulated database."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import dataclasses
+import time
+
+import pytest
+
+from adocd.controllers.registry import PolicyError
+from adocd.model.policy import Policy
+from adocd.simulator.clock import Clock
+from adocd.simulator.opening import Asked, BadSimulation, opened
+from adocd.simulator.run import Scene, Simulation, run
+from adocd.simulator.summary import summary
+
+from .scenes import MIB, setup, with_scene
+
+ADOC, FIXED = Policy("adoc"), Policy("fixed")
+PROFILES = ("cap-100", "cap-210", "cap-490")
+
+
+def waited_s(simulation: Simulation) -> float:
+    return sum(simulation.stalled_s.values())
+
+
+def test_an_hour_of_the_daemon_takes_seconds() -> None:
+    """5 s are promised, on one core; ten times that never fails for noise."""
+    began_s = time.process_time()
+    found = run(setup(), FIXED, seconds=3600.0)
+    assert time.process_time() - began_s < 50
+    assert len(found.samples) == 3599
+    assert found.decision_count == 0
+
+
+@pytest.mark.parametrize("policy", [FIXED, ADOC], ids=["fixed", "adoc"])
+@pytest.mark.parametrize("workload", ["closed-loop", "burst"])
+def test_the_same_run_is_the_same_run(policy: Policy, workload: str) -> None:
+    asked = Asked(workload=workload, seconds=600.0)
+
+    def once() -> dict[str, object]:
+        found = summary(asked, policy, run(opened(asked), policy, seconds=asked.seconds))
+        return {name: value for name, value in found.items() if name != "elapsed_s"}
+
+    assert once() == once()
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_adoc_writes_more_and_waits_less_than_left_alone(profile: str) -> None:
+    """What the paper reports of every device (adoc-fast23, 6.2), in direction, not in size."""
+    fixed, adoc = (run(setup(profile), policy, seconds=3600.0) for policy in (FIXED, ADOC))
+    assert adoc.writes > 1.2 * fixed.writes
+    assert waited_s(adoc) < 0.95 * waited_s(fixed)
+    assert {"adoc.level0", "adoc.memory"} <= {record.rule for record in adoc.decisions}
+
+
+@pytest.mark.parametrize(
+    ("switch", "moves", "stays"), [("tune_batch", "jobs", "batch"), ("tune_threads", "batch", "jobs")]
+)
+def test_the_reduced_forms_turn_one_knob_alone(switch: str, moves: str, stays: str) -> None:
+    found = run(setup(), Policy("adoc", {switch: False}), seconds=1200.0)
+    seen: dict[str, set[int | None]] = {
+        "jobs": {sample.background_jobs for sample in found.samples},
+        "batch": {sample.column_families[0].options.write_buffer_size_bytes for sample in found.samples},
+    }
+    assert len(seen[moves]) > 1
+    assert len(seen[stays]) == 1
+
+
+def test_the_daemon_sees_what_the_database_does() -> None:
+    """Rates over all samples add up to what was written; waits, posted when they end, to what was waited."""
+    found = run(setup(), FIXED, seconds=1800.0)
+    written = sum((sample.written_bytes_per_s or 0) * sample.interval_s for sample in found.samples)
+    assert written == pytest.approx(found.written_bytes, rel=0.01)
+    waited = sum((sample.stalled_fraction or 0) * sample.interval_s for sample in found.samples)
+    assert waited == pytest.approx(waited_s(found), rel=0.01)
+    assert found.delayed_s + found.stopped_s >= waited_s(found)
+
+
+def test_changes_are_applied_read_back_and_go_back_at_a_clean_stop() -> None:
+    async def body(scene: Scene, clock: Clock) -> None:
+        ticking = asyncio.create_task(scene.loop.run())
+        await asyncio.sleep(600.0)
+        assert scene.database.options.max_background_jobs > 2
+        applied = [record for record in scene.loop.decisions if record.outcome == "applied"]
+        assert applied
+        assert all(record.elapsed_s is not None and record.elapsed_s >= 0.017 for record in applied)
+        sample = scene.loop.sample
+        assert sample is not None
+        assert sample.background_jobs == scene.database.options.max_background_jobs
+        await end(ticking)
+        await scene.loop.stop()
+        assert scene.database.options == dataclasses.replace(setup().database, bytes_per_sync=MIB)
+        assert scene.database.shown == setup().family
+        assert clock() < 620
+
+    with_scene(setup(), ADOC, body)
+
+
+def test_a_daemon_that_dies_loses_its_lease_and_the_originals_come_back() -> None:
+    async def body(scene: Scene, clock: Clock) -> None:
+        ticking = asyncio.create_task(scene.loop.run())
+        await asyncio.sleep(300.0)
+        assert scene.database.options.max_background_jobs > 2
+        await end(ticking)
+        await asyncio.sleep(60.0)
+        snapshot = await scene.target.snapshot(0)
+        assert (snapshot.lease, snapshot.restore.state) == (None, "done")
+        assert "lease_expired" in {event.kind for event in snapshot.events}
+        assert scene.database.options.max_background_jobs == 2
+        assert scene.database.shown == setup().family
+        assert clock() == 360.0
+
+    with_scene(setup(), ADOC, body)
+
+
+async def end(task: asyncio.Task[None]) -> None:
+    task.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await task
+
+
+def test_a_delay_keeps_its_brake_when_adoc_steps_threads() -> None:
+    """HAZARDS 6: the same call carries the rate in force, and gives it back when the delay is over."""
+    found = run(setup(), ADOC, seconds=1200.0)
+    carried = [
+        change
+        for record in found.decisions
+        if record.rule == "adoc.level0"
+        for change in record.changes
+        if change.option.option == "delayed_write_rate"
+    ]
+    assert carried
+    assert all(int(change.value) < 16 * MIB for change in carried)
+    assert "actuator.delayed_write_rate" in {record.rule for record in found.decisions}
+
+
+def test_a_dry_run_decides_and_changes_nothing() -> None:
+    found = run(setup(), Policy("adoc", dry_run=True), seconds=300.0)
+    assert {record.outcome for record in found.decisions} == {"dry-run"}
+    left_alone = run(setup(), FIXED, seconds=300.0)
+    assert (found.writes, found.stalled_s) == (left_alone.writes, left_alone.stalled_s)
+
+
+def test_a_law_that_does_not_exist_is_refused() -> None:
+    with pytest.raises(PolicyError, match="there is no controller 'nobody'"):
+        run(setup(), Policy("nobody"), seconds=10.0)
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        (Asked(profile="hdd"), "no device profile 'hdd'"),
+        (Asked(workload="storm"), "no workload 'storm'"),
+        (Asked(rate_bytes_per_s=-1.0), "more than 0 bytes/s"),
+        (Asked(seconds=0.0), "not 0"),
+        (Asked(seconds=float("nan")), "not nan"),
+        (Asked(tick_s=0.0), "a tick takes"),
+        (Asked(options={"compression": "x"}), "no option compression"),
+        (Asked(options={"write_buffer_size": "12"}), "outside of"),
+        (Asked(options={"max_background_jobs": "many"}), "does not take 'many'"),
+        (Asked(options={"level0_stop_writes_trigger": "3"}), "compaction <= slowdown <= stop"),
+        (Asked(rate_limiter_bytes_per_s=1), "at least 1 MiB/s"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_in_one_sentence(asked: Asked, words: str) -> None:
+    with pytest.raises(BadSimulation, match=words):
+        opened(asked)
