@@ -82,7 +82,7 @@ def plan(goal: Values, sample: Sample, baseline: Values, ours: Set[OptionName]) 
 
 def again(values: Values, sample: Sample, baseline: Values, ours: Set[OptionName]) -> Plan:
     """Send once more what is there already, for it may not be in force (adocd.daemon.change.unsettled)."""
-    restore = way_back(baseline, ours, sample.values, values)
+    restore = way_back(baseline, ours | values.keys(), sample.values, values)
     return Plan(_calls(values), values, restore, held=(), repeat=True)
 
 
