@@ -110,6 +110,9 @@ class Sample:
     #: The same of histograms; None where Statistics has none, which its level says.
     histogram_increases: Mapping[str, HistogramIncrease] | None = None
 
+    #: What the options were before adocd changed any: the owner's values, which a law is given; None elsewhere.
+    originals: OptionValues | None = None
+
     @cached_property
     def values(self) -> Values:
         """Give the options in one map, made once: a cycle asks for it many times."""

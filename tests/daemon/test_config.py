@@ -57,7 +57,7 @@ def test_the_first_target_that_matches_counts(tmp_path: Path) -> None:
         ("[daemon]\ntick_s = 'fast'", "daemon.tick_s: Input should be a valid number"),
         (
             "[policy]\ncontroller = 'adco'",
-            "policy.controller: there is no controller 'adco'; there are adoc, fixed",
+            "policy.controller: there is no controller 'adco'; there are adoc, adoc-released, fixed",
         ),
         (
             "[policy]\ncontroller = 'adoc'\nparameters = { threads = 3 }",
