@@ -12,6 +12,8 @@ from adocd.model.knob import Knob
 from adocd.model.policy import ParameterValue
 
 GROUP = "adocd.controllers"
+#: So much of another's error is told.
+_WORDS_MAX = 300
 #: A law's name is part of policies, parameters and rules: `adoc+mimd`, `mimd.max_bytes_per_s`.
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
@@ -111,7 +113,7 @@ def wrong_knobs(knobs: object) -> str | None:
 def in_words(error: BaseException) -> str:
     """Put another's exception into words, which may fail itself."""
     try:
-        words = str(error)
+        words = " ".join(str(error).split())[:_WORDS_MAX]
     except Exception:
         words = ""
     return f"{type(error).__name__}: {words}" if words else type(error).__name__

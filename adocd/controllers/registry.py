@@ -43,6 +43,11 @@ def problems() -> Mapping[str, str]:
     return _plugins().problems
 
 
+def forget() -> None:
+    """Look for laws of other packages anew, when one is asked for next."""
+    _plugins.cache_clear()
+
+
 def create(policy: Policy) -> Controller:
     """Make a controller with fresh state for a policy; of several laws at once where it names them.
 

@@ -19,7 +19,7 @@ from adocd.daemon.steering import Step
 from adocd.model.decision import Decision
 from adocd.model.sample import Sample
 from adocd.model.snapshot import Restore, Snapshot
-from adocd.model.values import OptionName, nested
+from adocd.model.values import RATE_LIMITER, OptionName, nested
 from adocd.targets.errors import TargetError
 
 _log = logging.getLogger(__name__)
@@ -162,7 +162,10 @@ class Control:
                 ledger.give_up(deviation.option, deviation.found)
                 session.steering.wanted.pop(deviation.option, None)
                 self._book.forget(self._id, [deviation.option])
-                foreign.append(str(deviation))
+                if deviation.option == RATE_LIMITER:
+                    session.law.stop_limiting(str(deviation))
+                else:
+                    foreign.append(str(deviation))
         if foreign:
             session.take_policy(session.law.policy)
             session.stands_back_until_s = self._clock() + STAND_BACK_S

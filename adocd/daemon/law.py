@@ -21,8 +21,9 @@ from adocd.model.snapshot import Event, OptionValues, Snapshot
 from adocd.probes.statistics import StatisticsProbe
 
 _log = logging.getLogger(__name__)
-#: A law is called when this share of its period has passed, so that a tick's jitter does not skip one.
-_PERIOD_TOLERANCE = 0.9
+#: A law is called so much before its period has passed, that a tick's jitter does not skip one: a tenth of the period,
+#: and of long ones, which many ticks make, no more than this.
+_EARLY_SHARE, _EARLY_S = 0.1, 0.1
 #: A law decides in microseconds. One that takes so long never comes back, or harms every target by its load.
 STEP_LIMIT_S = 2.0
 _EVENTS_KEPT = 2000
@@ -65,7 +66,7 @@ class Law:
         """
         decisions, last = [], None
         for part in self._parts:
-            sample = part.measure(snapshot)
+            sample = None if part.is_stopped else part.measure(snapshot)
             if sample is None:
                 continue
             decision = await part.step(replace(sample, originals=originals))
@@ -74,6 +75,18 @@ class Law:
                 last = sample
         decision = joined(decisions)
         return None if decision is None or last is None else (decision, last)
+
+    def stop_limiting(self, why: str) -> None:
+        """Let those of its laws decide nothing from now on that turn the limiter, for it was moved without us.
+
+        RocksDB has no getter for auto_tuned. Where it is on, law and RocksDB would undo each other's turns for ever.
+        """
+        for part in self._parts:
+            if Knob.RATE_LIMIT in part.controller.knobs:
+                part.is_stopped = True
+                part.declined = (
+                    f"{why}, or the limiter's auto_tuned is on; open the database without it, and set the policy again"
+                )
 
     def measure(self, snapshot: Snapshot) -> None:
         """Begin the windows here, unless they have begun."""
@@ -88,6 +101,7 @@ class _Part:
         self.controller = controller
         #: As text, for another's law may leave anything there.
         self.declined: str | None = None
+        self.is_stopped = False
         self._capabilities = capabilities
         self._window = StatisticsProbe(capabilities)
         self._window_began_s: float | None = None
@@ -98,8 +112,8 @@ class _Part:
 
     def measure(self, snapshot: Snapshot) -> Sample | None:
         """Measure the window, once it is over; the first call begins it."""
-        began_s = self._window_began_s
-        if began_s is not None and snapshot.monotonic_s - began_s < self.controller.period_s * _PERIOD_TOLERANCE:
+        began_s, period_s = self._window_began_s, self.controller.period_s
+        if began_s is not None and snapshot.monotonic_s - began_s < period_s - min(_EARLY_SHARE * period_s, _EARLY_S):
             return None
         self._window_began_s = snapshot.monotonic_s
         sample, events = self._window.sample(snapshot), tuple(self._events)

@@ -1,5 +1,6 @@
 """Puts a daemon together: settings from the configuration, and what is shared by all loops."""
 
+import logging
 import os
 import platform
 import secrets
@@ -8,6 +9,7 @@ from pathlib import Path
 
 import psutil
 
+from adocd.controllers import registry
 from adocd.daemon.book import Book, Clocks
 from adocd.daemon.change.compaction import CompactionLimits
 from adocd.daemon.change.safety import MEMORY_SHARE
@@ -17,6 +19,7 @@ from adocd.daemon.target_loop import LoopSettings
 from adocd.model.policy import Policy
 from adocd.probes.memory_limit import memory_limit_bytes
 
+_log = logging.getLogger(__name__)
 #: However long history_s and short tick_s are: about 1 KiB each.
 _SAMPLES_MAX = 10_000
 
@@ -44,6 +47,8 @@ def make_fleet(
     sockets: tuple[Path, ...] = (),
 ) -> Fleet:
     """Make the fleet of this process; see Fleet for the parameters."""
+    for problem in registry.problems().values():
+        _log.warning("%s", problem)
     daemon, safety = config.daemon, config.safety
     settings = LoopSettings(
         holder=holder,

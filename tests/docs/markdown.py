@@ -15,7 +15,9 @@ GUIDES = (REPOSITORY / "README.md", REPOSITORY / "docs" / "guide.md", REPOSITORY
 #: test_commands.py types where root may, upgrading first.
 PAGES = (REPOSITORY / "docs" / "upgrade.md", REPOSITORY / "docs" / "uninstall.md")
 #: Nothing in these is to be typed.
-REFERENCES = (REPOSITORY / "docs" / "lint.md", REPOSITORY / "docs" / "safety.md")
+REFERENCES = tuple(
+    REPOSITORY / "docs" / name for name in ("controllers.md", "lint.md", "safety.md", "writing-a-controller.md")
+)
 ALL = GUIDES + PAGES + REFERENCES
 
 

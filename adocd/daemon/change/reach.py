@@ -48,17 +48,21 @@ def why_not(knob: Knob, sample: Sample, capabilities: Capabilities) -> str | Non
 
 
 def _why_no_limiter(sample: Sample, capabilities: Capabilities) -> str | None:
-    if not capabilities.rate_limiter:
-        return "this agent cannot change the rate limiter"
-    if sample.options.rate_limiter_bytes_per_s is None:
-        return "the database was opened without a rate limiter, and one cannot be added later: open it with one"
-    return None
+    if capabilities.rate_limiter and sample.options.rate_limiter_bytes_per_s is not None:
+        return None
+    return (
+        "there is no rate limiter here that this agent can change, and none can be added later: open the database "
+        "with one, or start its program by `adocd exec --rate-limiter BYTES_PER_S`"
+    )
 
 
 def _unmet(needs: Needs, sample: Sample, capabilities: Capabilities) -> Iterator[str]:
     for ticker in needs.tickers:
         if sample.ticker_increases is None:
-            yield f"the ticker {ticker} is needed, and the database was opened without Statistics: open it with them"
+            yield (
+                f"the ticker {ticker} is needed, and the database was opened without Statistics: open it with them, or "
+                "start its program by `adocd exec --statistics tickers`"
+            )
         elif ticker not in sample.ticker_increases:
             yield f"the ticker {ticker} is needed, and this database's Statistics do not have it"
     for event in needs.events:
