@@ -24,8 +24,10 @@ calls SILK-D, -P and -O (its table 3) are option values and not this law; SILK's
 128 MiB (6.1), for the owner to set.
 
 Period: SILK looks every 10 ms. From outside 50 ms is the limit (an agent's snapshot is cached so long), and a decision
-is carried out once a daemon's tick; 0.2 s is asked for, so with the default tick of 1 s the law is asked once a second.
-`[daemon] tick_s` makes it faster. Peaks shorter than a tick are not seen.
+is carried out once a daemon's tick, with a write to the journal. Measured on stock db_bench (fillrandom, 20 s): asked
+each second the law moves the limiter 16 times and sees a C of at most 78 MB/s, asked every 0.2 s 44 times and 132 MB/s,
+and the daemon takes 1 % of a core; a tick of 50 ms takes 4 %. So 0.2 s is asked for; with the daemon's default tick of
+1 s it is asked once a second, and `[daemon] tick_s` makes it faster. Peaks shorter than a tick are not seen.
 
 Assumes level compaction and a load with valleys. Does harm where there are none (debt up to its bound, then a merge of
 everything at once), and where T is wrong. Not reachable: preemption, pausing a running compaction, a thread of its own

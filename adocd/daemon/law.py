@@ -24,7 +24,8 @@ _log = logging.getLogger(__name__)
 #: A law is called so much before its period has passed, that a tick's jitter does not skip one: a tenth of the period,
 #: and of long ones, which many ticks make, no more than this.
 _EARLY_SHARE, _EARLY_S = 0.1, 0.1
-#: A law decides in microseconds. One that takes so long never comes back, or harms every target by its load.
+#: What the daemon allows. A law decides in microseconds; one that takes so long never comes back, or harms every target
+#: by its load.
 STEP_LIMIT_S = 2.0
 _EVENTS_KEPT = 2000
 
@@ -34,13 +35,16 @@ class LawFailed(Exception):
 
 
 class Law:
-    """Controllers with fresh state; raises registry.PolicyError when the policy makes no sense."""
+    """Controllers with fresh state; raises registry.PolicyError when the policy makes no sense.
 
-    def __init__(self, policy: Policy, capabilities: Capabilities) -> None:
+    `step_limit_s` is how long each may take to decide; None sets no limit (adocd.daemon.bounded).
+    """
+
+    def __init__(self, policy: Policy, capabilities: Capabilities, step_limit_s: float | None = None) -> None:
         self.policy = policy
         self.controller = registry.create(policy)
         self.shaper = Shaper(policy.shaping)
-        self._parts = tuple(_Part(controller, capabilities) for controller in parts_of(self.controller))
+        self._parts = tuple(_Part(part, capabilities, step_limit_s) for part in parts_of(self.controller))
 
     @property
     def declined(self) -> str | None:
@@ -97,12 +101,13 @@ class Law:
 class _Part:
     """One law and its window."""
 
-    def __init__(self, controller: Controller, capabilities: Capabilities) -> None:
+    def __init__(self, controller: Controller, capabilities: Capabilities, step_limit_s: float | None) -> None:
         self.controller = controller
         #: As text, for another's law may leave anything there.
         self.declined: str | None = None
         self.is_stopped = False
         self._capabilities = capabilities
+        self._step_limit_s = step_limit_s
         self._window = StatisticsProbe(capabilities)
         self._window_began_s: float | None = None
         self._events: deque[Event] = deque(maxlen=_EVENTS_KEPT)
@@ -123,7 +128,7 @@ class _Part:
     async def step(self, sample: Sample) -> Decision | None:
         name = self.controller.name
         try:
-            decided, wrong, self.declined = await bounded.call(lambda: self._ask(sample), STEP_LIMIT_S)
+            decided, wrong, self.declined = await bounded.call(lambda: self._ask(sample), self._step_limit_s)
         except bounded.TookTooLong as error:
             raise LawFailed(f"{name} failed: {error} to decide") from None
         except bounded.Raised as raised:

@@ -15,6 +15,7 @@ from adocd.daemon.change.compaction import CompactionLimits
 from adocd.daemon.change.safety import MEMORY_SHARE
 from adocd.daemon.config import Config
 from adocd.daemon.fleet import Fleet
+from adocd.daemon.law import STEP_LIMIT_S
 from adocd.daemon.target_loop import LoopSettings
 from adocd.model.policy import Policy
 from adocd.probes.memory_limit import memory_limit_bytes
@@ -60,6 +61,7 @@ def make_fleet(
         ),
         clock=CLOCKS.monotonic,
         wall_clock=CLOCKS.wall,
+        step_limit_s=STEP_LIMIT_S,
     )
     return Fleet(
         config,

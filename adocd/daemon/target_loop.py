@@ -50,6 +50,8 @@ class LoopSettings:
     compaction: CompactionLimits
     clock: Callable[[], float]
     wall_clock: Callable[[], float]
+    #: How long a law may take to decide; None: no limit, and it is asked in the loop itself, where time is virtual.
+    step_limit_s: float | None = None
 
 
 class TargetLoop:
@@ -261,7 +263,14 @@ class TargetLoop:
             actuator = Actuator(self._settings.clock)
             repeats = self.info is not None and is_needed(self.info.rocksdb_version, self.info.protocol)
             session = Session(
-                target, detail, self.policy, actuator, self._safety, self._settings.compaction, repeats=repeats
+                target,
+                detail,
+                self.policy,
+                actuator,
+                self._safety,
+                self._settings.compaction,
+                repeats=repeats,
+                step_limit_s=self._settings.step_limit_s,
             )
             session.law.measure(snapshot)  # its window begins here
         self.session = session
