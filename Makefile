@@ -69,6 +69,11 @@ format: .venv/.ready ## format and fix what can be fixed
 test: check agent-tests fixtures ## everything CI runs
 	@$(BIN)/python -m pytest
 
+.PHONY: detection
+detection: agent ## what of RocksDB's stalls is seen, and how soon, with figures; 5 minutes
+	@./.ci/install-packages $(DB_BENCH_PACKAGES)
+	@$(BIN)/python -m adocd.bench.detection
+
 .PHONY: fuzz fuzz-targets
 fuzz-targets:
 	@./.ci/install-packages $(AGENT_PACKAGES) $(FUZZ_PACKAGES)

@@ -1,5 +1,6 @@
 """Samples and snapshots with sensible values, so that a test names only what it is about."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -8,6 +9,7 @@ from adocd.model.knob import MIB
 from adocd.model.overflow import PRECEDENCE, detect
 from adocd.model.sample import ColumnFamilyOptions, ColumnFamilySample, Sample
 from adocd.model.snapshot import ColumnFamilySnapshot, Counters, OptionValues, Restore, Snapshot, Stall
+from adocd.model.stall import counted
 from adocd.model.threads import ThreadsBy
 
 GIB = 1 << 30
@@ -57,10 +59,12 @@ def column_family(
     immutable_memtables: int = 0,
     pending_compaction_bytes: int = 0,
     memtable_stops: int = 0,
+    stalls: Mapping[str, int] | None = None,
     memtables_bytes: int = 32 * MIB,
     **options: int,
 ) -> ColumnFamilySample:
-    """A column family with RocksDB's default options, except for `options`."""
+    """A column family with RocksDB's default options, except for `options`; `stalls` are counted in the window."""
+    counts = {"memtable_stops": memtable_stops} | dict(stalls or {})
     live = replace(
         ColumnFamilyOptions(
             write_buffer_size_bytes=64 * MIB,
@@ -85,15 +89,17 @@ def column_family(
         memtables_bytes=memtables_bytes,
         pending_compaction_bytes=pending_compaction_bytes,
         level_files=(l0_files,),
-        stall_counts={"memtable_stops": memtable_stops},
+        stall_counts=counts,
         options=live,
         overflow=detect(
             l0_files=l0_files,
             level0_slowdown_writes_trigger=live.level0_slowdown_writes_trigger,
+            l0_stalls=counted(counts, "l0"),
             pending_compaction_bytes=pending_compaction_bytes,
             soft_pending_compaction_bytes_limit=live.soft_pending_compaction_bytes_limit,
+            pending_bytes_stalls=counted(counts, "pending_bytes"),
             immutable_memtables=immutable_memtables,
-            memtable_stalls=memtable_stops,
+            memtable_stalls=counted(counts, "memtable"),
         ),
     )
 

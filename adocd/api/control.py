@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from fastapi import FastAPI, Query
 
 from adocd import __version__
-from adocd.api import lint, operate, problems, views
+from adocd.api import diagnosis, lint, operate, problems, views
 from adocd.api.problems import Problem, ProblemError
 from adocd.controllers import registry
 from adocd.controllers.plugins import defaults_of
@@ -36,6 +36,7 @@ def make_app(fleet: Fleet, operators: Operators) -> FastAPI:
     find = functools.partial(_loop, fleet)
     operate.install(app, find, operators, _ERRORS)
     lint.install(app, find, fleet.memory_of, _ERRORS)
+    diagnosis.install(app, find, _ERRORS)
     return app
 
 
@@ -84,7 +85,7 @@ def _targets(app: FastAPI, fleet: Fleet, book: Book) -> None:
     async def targets() -> views.TargetsView:
         return views.TargetsView(
             targets=[views.target(loop) for loop in fleet.loops.values()],
-            problems=fleet.problems,
+            problems=fleet.problems | fleet.directories.problems,
             journal=views.JournalView.of(book),
         )
 

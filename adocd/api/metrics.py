@@ -52,7 +52,9 @@ class _Targets(Collector):
         """Make the metrics."""
         yield GaugeMetricFamily("adocd_targets", "Targets known", value=len(self._details))
         yield GaugeMetricFamily(
-            "adocd_socket_problems", "Sockets in the run directory that cannot be used", self._problems
+            "adocd_socket_problems",
+            "Sockets and observed directories that cannot be used",
+            self._problems,
         )
         yield GaugeMetricFamily(
             "adocd_journal_writable",
@@ -63,6 +65,7 @@ class _Targets(Collector):
             "adocd_journal_lost_decisions", "Decisions that the journal never got", self._journal["lost_decisions"]
         )
         yield from self._of_targets()
+        yield from self._of_stalls()
         yield from self._of_samples()
         yield from self._of_column_families()
 
@@ -81,6 +84,27 @@ class _Targets(Collector):
             chosen = detail["policy"]
             policy.add_metric([*labels, chosen["controller"], str(chosen["dry_run"]).lower()], 1)
         yield from (up, decisions, paused, policy)
+
+    def _of_stalls(self) -> Iterator[Metric]:
+        """Tell what is held now, and what holds it; what is over is in the counters."""
+        stall = GaugeMetricFamily(
+            "adocd_stall_in_progress",
+            "1 for each cause of a stall in progress; condition possibly: the agent is silent",
+            labels=(*_TARGET, "condition", "cause"),
+        )
+        limit = GaugeMetricFamily(
+            "adocd_device_at_limit", "1 while a device gives no more", labels=(*_TARGET, "device")
+        )
+        for detail in self._details:
+            if (now := detail["stall"]) is not None:
+                for cause in dict.fromkeys(each["cause"] for each in now["causes"]) or {"unknown": None}:
+                    stall.add_metric([*_labels(detail), now["condition"], cause], 1)
+        for detail, sample in self._sampled():
+            around = sample["surroundings"] or {"devices": [], "limits": []}
+            limited = {each["device"] for each in around["limits"]}
+            for device in around["devices"]:
+                limit.add_metric([*_labels(detail), device["device"]], float(device["device"] in limited))
+        yield from (stall, limit)
 
     def _of_samples(self) -> Iterator[Metric]:
         for name, text, counter in _COUNTERS:
@@ -109,7 +133,8 @@ class _Targets(Collector):
             family = GaugeMetricFamily(f"adocd_{name}", text, labels=_FAMILY)
             for detail, sample in self._sampled():
                 for cf in sample["column_families"]:
-                    family.add_metric([*_labels(detail), cf["name"]], cf[member])
+                    if cf[member] is not None:
+                        family.add_metric([*_labels(detail), cf["name"]], cf[member])
             yield family
         batch = GaugeMetricFamily("adocd_write_buffer_size_bytes", "write_buffer_size in force", labels=_FAMILY)
         for detail, sample in self._sampled():

@@ -1,13 +1,15 @@
 """What REST shows of the daemon's state."""
 
 from dataclasses import asdict
+from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, WrapSerializer
 
 from adocd.daemon.book import Book
 from adocd.daemon.config import ShapingConfig
 from adocd.daemon.records import DecisionRecord
 from adocd.daemon.target_loop import State, TargetLoop
+from adocd.diagnosis.watch import StallNow
 from adocd.model.capabilities import Capabilities
 from adocd.model.policy import ParameterValue, Policy, Shaping
 from adocd.model.sample import Sample
@@ -41,11 +43,24 @@ class PolicyView(BaseModel):
         return Policy(self.controller, self.parameters, self.dry_run, Shaping(**self.shaping.model_dump()))
 
 
+# Without a type of what it returns, for the schema is to stay the sample's.
+def _without_unknown(sample: Sample, show: SerializerFunctionWrapHandler):  # type: ignore[no-untyped-def]
+    """Show null for what nobody reports: a sample has 0 there, and says so in `unknown`."""
+    shown = show(sample)
+    for cf in shown["column_families"]:
+        cf.update(dict.fromkeys(cf["unknown"]))
+    return shown
+
+
+#: A sample as REST shows it.
+ShownSample = Annotated[Sample, WrapSerializer(_without_unknown)]
+
+
 class ProcessView(BaseModel):
     """The process a target lives in."""
 
     host: str
-    pid: int
+    pid: int | None = Field(description="null where it cannot be seen who has the database open")
     program: str
     user: str
     rocksdb_version: str
@@ -57,7 +72,7 @@ class ProcessView(BaseModel):
         """Show a process."""
         return cls(
             host=info.host,
-            pid=info.pid,
+            pid=info.pid or None,
             program=info.program,
             user=info.user,
             rocksdb_version=info.rocksdb_version,
@@ -78,6 +93,7 @@ class TargetView(BaseModel):
     sentence: str = Field(description="what the last cycle saw and did")
     writes_per_s: float | None
     condition: str | None
+    stall: StallNow | None = Field(description="the stall in progress, also while its agent is silent")
     decisions: int = Field(description="how many were taken since the daemon began")
 
 
@@ -89,7 +105,8 @@ class TargetDetailView(TargetView):
     unseen_column_families: list[str] = Field(description="those that its agent neither measures nor changes")
     capabilities: Capabilities | None
     added_options: dict[str, str] = Field(description="what the agent added to the host's options at open")
-    sample: Sample | None
+    sample: ShownSample | None
+    around: str | None = Field(description="its disks and process now, in one sentence; figures are in the sample")
     options: OptionValues | None
     originals: OptionValues | None
     lease: Lease | None
@@ -124,7 +141,7 @@ class TargetsView(BaseModel):
 class SamplesView(BaseModel):
     """Samples, oldest first."""
 
-    samples: list[Sample]
+    samples: list[ShownSample]
 
 
 class DecisionsView(BaseModel):
@@ -186,6 +203,7 @@ def target(loop: TargetLoop) -> TargetView:
         sentence=loop.sentence,
         writes_per_s=None if last is None else last.writes_per_s,
         condition=None if last is None else last.condition,
+        stall=loop.observation.watch.now,
         decisions=loop.decisions.count,
     )
 
@@ -202,6 +220,7 @@ def target_detail(loop: TargetLoop) -> TargetDetailView:
         unseen_column_families=[] if detail is None else list(detail.unseen_column_families),
         added_options={} if detail is None else dict(detail.added_options),
         sample=loop.sample,
+        around=loop.observation.in_words,
         options=None if snapshot is None else snapshot.options,
         originals=None if session is None else nested(session.ledger.baseline),
         lease=None if snapshot is None else snapshot.lease,

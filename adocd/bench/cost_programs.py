@@ -30,7 +30,7 @@ _ENOUGH = ("--num=1000000000", f"--duration={_LONG_S}")
 def _db_bench_in_memory(directory: str, writes: int, *, attached: bool) -> tuple[list[str], dict[str, str]]:
     """Name db_bench's command line, and what its environment needs."""
     command = [find_db_bench().path, *_IN_MEMORY, f"--num={writes}", f"--db={directory}/db", "--seed=1"]
-    return command, {"LD_PRELOAD": _agent_library()} if attached else {}
+    return command, {"LD_PRELOAD": agent_library()} if attached else {}
 
 
 def _embedded_in_memory(directory: str, writes: int, *, attached: bool) -> tuple[list[str], dict[str, str]]:
@@ -44,7 +44,7 @@ def _db_bench(*flags: str) -> Start:
 
     def start(directory: str) -> tuple[list[str], dict[str, str]]:
         command = [find_db_bench().path, *flags, *_ENOUGH, f"--db={directory}/db"]
-        return command, {"LD_PRELOAD": _agent_library()}
+        return command, {"LD_PRELOAD": agent_library()}
 
     return start
 
@@ -62,7 +62,8 @@ def _embedded_writing(directory: str) -> tuple[list[str], dict[str, str]]:
     return embedded.command(fill), dict(embedded.environment())
 
 
-def _agent_library() -> str:
+def agent_library() -> str:
+    """Find the native agent as `adocd agent path` does, which builds it if need be. Raises RunFailed."""
     shown = subprocess.run(
         [sys.executable, "-m", "adocd", "agent", "path"], capture_output=True, text=True, check=False
     )

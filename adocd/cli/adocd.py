@@ -67,6 +67,13 @@ def serve_command(
     agent: Annotated[
         list[Path] | None, typer.Option(help="Attach to the agent at this socket only; repeatable.")
     ] = None,
+    directory: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="PATH",
+            help="Observe the database in this directory, by its LOG, where it has no agent; repeatable.",
+        ),
+    ] = None,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log what every cycle sees.")] = False,
 ) -> None:
     """Attach to every database whose agent is in the run directory, and apply the policy.
@@ -77,9 +84,9 @@ def serve_command(
     _log_to_stderr(verbose)
     settings = _load(config or (_SYSTEM_CONFIG if os.path.exists(_SYSTEM_CONFIG) else None))  # never raises
     chosen = _chosen_policy(policy, parameter or [])
-    directory = run_dir.run_dir()
+    observed = tuple(path.absolute() for path in directory or ())
     try:
-        serve.run(serve.Serve(settings, directory, chosen, dry_run, tuple(agent or ()), port))
+        serve.run(serve.Serve(settings, run_dir.run_dir(), chosen, dry_run, tuple(agent or ()), port, observed))
     except serve.CannotServe as error:
         fail(str(error), Exit.FAILED)
 

@@ -1,27 +1,50 @@
-"""`adocctl explain`: a diagnosis from a LOG alone, without daemon or agent."""
+"""`adocctl explain`: a diagnosis from a LOG alone, without daemon or agent, or of a target from all the daemon saw."""
 
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from adocd.api.client import NoDaemon
 from adocd.cli import show, show_explain
 from adocd.cli.exits import Exit, fail
-from adocd.cli.target import Json
+from adocd.cli.target import Json, daemon, target_id
 
 
 def explain(
-    log: Annotated[
-        Path,
-        typer.Argument(metavar="LOG_FILE", help="A RocksDB LOG, or a database's directory: its LOG and rotated ones."),
-    ],
+    what: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[TARGET | LOG_FILE]",
+            help="A RocksDB LOG, or a database's directory: its LOG and rotated ones. Else a target, as for status.",
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
-    """Say from a RocksDB LOG what stalled, for how long, when, why, and what would likely help.
+    """Say what stalled, for how long, when, why, and what would likely help.
 
-    Needs no daemon and no agent, and changes nothing.
+    Of a LOG file or a directory it needs no daemon and no agent. Of a target it shows what the daemon has seen since it
+    found it: device and CPU at the time of a stall, too. Changes nothing.
     """
-    show.json_or(as_json, diagnosis(log), show_explain.diagnosis)
+    found = _of_target(what) if what is None or not _is_there(what) else diagnosis(Path(what))
+    show.json_or(as_json, found, show_explain.diagnosis)
+
+
+def _is_there(name: str) -> bool:
+    try:
+        return Path(name).exists()
+    except (OSError, ValueError):
+        return False
+
+
+def _of_target(name: str | None) -> dict[str, Any]:
+    client = daemon()
+    try:
+        return dict(client.get(f"/v1/targets/{target_id(client, name)}/diagnosis"))
+    except NoDaemon as error:
+        if name is None:
+            raise
+        fail(f"there is no file {name}, and whether it is a target cannot be asked: {error}", Exit.NO_TARGET)
 
 
 def diagnosis(path: Path) -> dict[str, Any]:

@@ -43,6 +43,7 @@ class Serve:
     dry_run: bool
     sockets: tuple[Path, ...]
     port: int | None
+    directories: tuple[Path, ...] = ()
 
 
 def run(asked: Serve) -> None:
@@ -72,7 +73,14 @@ async def _serve(asked: Serve, daemon_listener: socket.socket, web_listener: soc
     holder = new_holder()
     book = await _open_book(journal_path(asked.directory), holder)
     fleet = make_fleet(
-        asked.config, asked.directory, asked.policy, book, holder=holder, dry_run=asked.dry_run, sockets=asked.sockets
+        asked.config,
+        asked.directory,
+        asked.policy,
+        book,
+        holder=holder,
+        dry_run=asked.dry_run,
+        sockets=asked.sockets,
+        directories=asked.directories,
     )
     operators = Operators(fleet, book)
     discovery = asyncio.create_task(fleet.run(), name="discovery")

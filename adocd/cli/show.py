@@ -30,11 +30,11 @@ def targets(listed: dict[str, Any]) -> None:
             rows.add_row(
                 t["id"],
                 t["path"],
-                f"{process['program']} ({process['pid']})" if process else "-",
+                _program(process) if process else "-",
                 t["state"],
                 _policy(t),
                 _number(t["writes_per_s"]),
-                t["condition"] or "-",
+                _writes_are(t),
                 str(t["decisions"]),
             )
         console.print(rows)
@@ -57,21 +57,25 @@ def _journal(journal: dict[str, Any]) -> None:
 def status(t: dict[str, Any]) -> None:
     """Show one target."""
     process, sample = t["process"], t["sample"]
+    is_directory = process is not None and process["agent"].startswith("directory ")
     facts = _facts()
     facts.add_row("target", f"{t['id']}  {t['path']}")
     if process:
-        facts.add_row("process", f"{process['program']} {process['pid']}, RocksDB {process['rocksdb_version']}")
+        facts.add_row("process", f"{_program(process)}, RocksDB {process['rocksdb_version']}")
+        facts.add_row("seen by", "its directory alone" if is_directory else process["agent"])
     facts.add_row("state", t["state"])
     facts.add_row("policy", _policy(t))
     if t["paused"]:
         facts.add_row("paused", t["paused"])
     facts.add_row("last cycle", t["sentence"])
+    if t["stall"]:
+        facts.add_row("stall", _stall(t["stall"]))
     if t["lease"]:
         facts.add_row("lease", f"{t['lease']['holder']}, expires in {t['lease']['expires_in_s']:.1f} s")
     if t["restore"] and t["restore"]["state"] in ("running", "waiting"):
         facts.add_row("restore", f"{t['restore']['state']}, {t['restore']['steps_left']} steps left")
     if sample:
-        _sample_facts(facts, sample)
+        _sample_facts(facts, sample, is_directory=is_directory)
     if t["unseen_column_families"]:
         facts.add_row("left alone", ", ".join(t["unseen_column_families"]) + ": the program gave the agent no handle")
     for override in t["overrides"]:
@@ -86,11 +90,34 @@ def status(t: dict[str, Any]) -> None:
         decisions([t["last_decision"]])
 
 
-def _sample_facts(facts: Table, sample: dict[str, Any]) -> None:
+def _writes_are(t: dict[str, Any]) -> str:
+    stall = t["stall"]
+    if stall is None:
+        return t["condition"] or "-"
+    causes = ", ".join(dict.fromkeys(cause["cause"] for cause in stall["causes"]))
+    words = f"{stall['condition']} stalled" if stall["condition"] == "possibly" else stall["condition"]
+    return f"{words} ({causes})" if causes else str(words)
+
+
+def _stall(stall: dict[str, Any]) -> str:
+    since = datetime.fromtimestamp(stall["since_unix_s"]).astimezone()
+    return f"{stall['condition']} since {since:%H:%M:%S}, by {stall['evidence']}: {stall['why']}"
+
+
+def _waited(sample: dict[str, Any], *, is_directory: bool) -> str:
+    waited = f"writers waited {_percent(sample['stalled_fraction'])} of"
+    if not is_directory:
+        return f"{waited} the last {sample['interval_s']:.1f} s"
+    if sample["stalled_fraction"] is None:
+        return "how long writers waited is known when RocksDB dumps its statistics"
+    return f"{waited} the time between RocksDB's last two statistics dumps"
+
+
+def _sample_facts(facts: Table, sample: dict[str, Any], *, is_directory: bool) -> None:
     facts.add_row("writes", f"{_number(sample['writes_per_s'])}/s, {_mib(sample['written_bytes_per_s'])}/s")
     facts.add_row(
         "stalls",
-        f"writers waited {_percent(sample['stalled_fraction'])} of the last {sample['interval_s']:.1f} s; "
+        f"{_waited(sample, is_directory=is_directory)}; "
         f"stopped {_percent(sample['stopped_fraction'])}, delayed {_percent(sample['delayed_fraction'])}; "
         f"now {sample['condition']}",
     )
@@ -98,12 +125,17 @@ def _sample_facts(facts: Table, sample: dict[str, Any]) -> None:
     facts.add_row("background jobs", _jobs(sample))
     for cf in sample["column_families"]:
         options = cf["options"]
+        batch = _mib(options["write_buffer_size_bytes"])
         facts.add_row(
             cf["name"],
-            f"{cf['l0_files']} L0 files (slowdown at {options['level0_slowdown_writes_trigger']}), "
-            f"{cf['immutable_memtables']} immutable memtables, batch {_mib(options['write_buffer_size_bytes'])}, "
-            f"pending compaction {_mib(cf['pending_compaction_bytes'])}",
+            f"{_count(cf['l0_files'])} L0 files (slowdown at {options['level0_slowdown_writes_trigger']}), "
+            f"{_count(cf['immutable_memtables'])} immutable memtables, batch {batch}, "
+            f"pending compaction {_or_unknown(_mib, cf['pending_compaction_bytes'])}",
         )
+
+
+def _program(process: dict[str, Any]) -> str:
+    return "unknown" if process["pid"] is None else f"{process['program']} ({process['pid']})"
 
 
 def _jobs(sample: dict[str, Any]) -> str:
@@ -225,6 +257,15 @@ def _setting(setting: dict[str, Any]) -> str:
 
 def _number(value: float | None) -> str:
     return "-" if value is None else f"{value:,.0f}"
+
+
+def _count(value: int | None) -> str:
+    return _or_unknown(str, value)
+
+
+def _or_unknown(show: Callable[[int], str], value: int | None) -> str:
+    """Show a figure of a column family, which is null where nobody reports it."""
+    return "unknown" if value is None else show(value)
 
 
 def _mib(value: float | None) -> str:

@@ -15,6 +15,7 @@ _COLOURS = {"memtable": "magenta", "l0": "yellow", "pending_bytes": "cyan", "oth
 _KINDS = {"stopped": "stopped", "delayed": "slowed"}
 #: By the dumps of statistics, spread evenly over the time between two.
 _WAITED = "writers waited"
+_DISKS, _CPUS = "disks", "CPUs"
 _EIGHTHS = "▁▂▃▄▅▆▇█"
 _BAR = 20
 _UNITS = ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
@@ -23,17 +24,33 @@ _UNITS = ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")
 def diagnosis(d: dict[str, Any], console: Console | None = None) -> None:
     """Show all of it."""
     console = console or Console(highlight=False, soft_wrap=True)
+    if d["begin"] is None:
+        console.print(Text(f"{d['path']}: nothing has been seen of it yet; try again in two seconds"))
+        return
     version = f"RocksDB {d['rocksdb_version']}" if d["rocksdb_version"] else "RocksDB of a version that it does not say"
     console.print(Text(f"{d['path']}: {version}, {_clock(d['begin'], date=True)} to {_clock(d['end'], date=True)} UTC"))
+    if d.get("source") == "agent":
+        _print(console, "", f"From what its agent tells, for {d['no_log'] or 'nothing is in its LOG yet'}.")
     if d["unread_lines"]:
         kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(d["unread_lines_by_kind"].items()))
         console.print(Text(f"{d['unread_lines']} of {d['lines']} lines could not be read ({kinds})."))
     console.print(Text(_verdict(d), style="bold"))
+    _now(d, console)
     if d["stalls"]:
         _causes(d, console)
         _over_time(d, console)
         _longest(d, console)
         _advice(d, console)
+
+
+def _now(d: dict[str, Any], console: Console) -> None:
+    """Show what a daemon adds: what is now."""
+    if now := d.get("now"):
+        _print(
+            console, "", f"Now: {now['condition']} since {_clock(now['since_unix_s'])}: {now['why']}.", style="bold red"
+        )
+    if d.get("around"):
+        _print(console, "", f"Around it: {d['around']}.")
 
 
 def _verdict(d: dict[str, Any]) -> str:
@@ -77,8 +94,45 @@ def _over_time(d: dict[str, Any], console: Console) -> None:
     if d["stall_s_by_rocksdb"]:
         chart = "".join(_column(bucket["by_rocksdb"], bucket["end"] - bucket["begin"]) for bucket in buckets)
         console.print(Text(f"{_WAITED:<{label}} |{chart}|"))
+    _around_over_time([bucket["around"] for bucket in buckets], label, console)
     begin, end = _clock(d["begin"]), _clock(d["end"])
     console.print(Text(f"{'':<{label}}  {begin}{end:>{max(len(end) + 1, len(buckets) - len(begin))}}"))
+
+
+def _around_over_time(arounds: list[dict[str, Any] | None], label: int, console: Console) -> None:
+    """Draw what disks and process did in the same columns; an empty column was not measured, or nothing happened."""
+    disks = [_disk_bytes_per_s(around) for around in arounds]
+    most = max((each for each in disks if each is not None), default=0.0)
+    if most > 0:
+        chart = "".join(_column(each or 0.0, most) for each in disks)
+        console.print(Text.assemble(f"{_DISKS:<{label}} |", (chart, "blue"), f"|  most: {_bytes(most)}/s"))
+    cpus = [None if around is None else around["cpu_cores"] for around in arounds]
+    limit = max((around["cpu_limit_cores"] or 0.0 for around in arounds if around is not None), default=0.0)
+    if limit > 0 and any(cpus):
+        chart = "".join(_column(each or 0.0, limit) for each in cpus)
+        console.print(Text.assemble(f"{_CPUS:<{label}} |", (chart, "green"), f"|  of {limit:.3g}"))
+
+
+def _disk_bytes_per_s(around: dict[str, Any] | None) -> float | None:
+    if around is None or around["write_bytes_per_s"] is None:
+        return None
+    return float(around["write_bytes_per_s"] + (around["read_bytes_per_s"] or 0.0))
+
+
+def _around(around: dict[str, Any]) -> str:
+    """Say in a line what disks and process did at the time of a stall."""
+    parts = []
+    if around["write_bytes_per_s"] is not None:
+        disks = f"disks wrote {_bytes(around['write_bytes_per_s'])}/s and read {_bytes(around['read_bytes_per_s'])}/s"
+        queue = f", {around['busy_fraction']:.0%} busy, queue {around['mean_queue']:.1f}"
+        limit = f", at their limit {around['at_limit_fraction']:.0%} of it" if around["at_limit_fraction"] else ""
+        parts.append(disks + queue + limit)
+    if around["cpu_cores"] is not None:
+        of = "" if around["cpu_limit_cores"] is None else f" of {around['cpu_limit_cores']:.3g}"
+        parts.append(f"the process used {around['cpu_cores']:.2g}{of} CPUs")
+    if around["io_pressure_some_fraction"] is not None:
+        parts.append(f"some task waited for I/O {around['io_pressure_some_fraction']:.0%} of it")
+    return "then " + "; ".join(parts) if parts else "nothing was measured of disks and process then"
 
 
 def _column(stalled_s: float, of_s: float) -> str:
@@ -91,7 +145,7 @@ def _longest(d: dict[str, Any], console: Console) -> None:
     console.print()
     console.print(Text("The longest:" if len(d["longest"]) > 1 else "The only one:"))
     for stall in d["longest"]:
-        open_end = "" if stall["ended"] else ", and the LOG does not tell that it ended"
+        open_end = "" if stall["ended"] else ", and its end is not told"
         _print(
             console,
             "  ",
@@ -109,8 +163,11 @@ def _longest(d: dict[str, Any], console: Console) -> None:
             f"{'unknown' if led['pending_compaction_bytes'] is None else _bytes(led['pending_compaction_bytes'])} "
             "pending",
         )
-        if led["options"]:
-            _print(console, "    ", "with " + ", ".join(f"{name}={value}" for name, value in led["options"].items()))
+        if stall["around"] is not None:
+            _print(console, "    ", _around(stall["around"]))
+        values = {name: value for name, value in led["options"].items() if name != "rate_limiter"}  # a pointer
+        if values:
+            _print(console, "    ", "with " + ", ".join(f"{name}={value}" for name, value in values.items()))
 
 
 def _said(stall: dict[str, Any]) -> str:

@@ -94,7 +94,19 @@ class DaemonConfig(_Section):
         int,
         Field(ge=0, description="most that all memtables together may take; 0: a quarter of the memory there is"),
     ] = 0
+    directories: Annotated[
+        tuple[Annotated[str, Field(max_length=4096)], ...],
+        Field(max_length=1000, description="databases that are only observed, where no agent is: their directories"),
+    ] = ()
     history_s: Annotated[float, Field(ge=10, le=86400, description="how long samples are kept in memory")] = 900.0
+
+    @field_validator("directories")
+    @classmethod
+    def _are_absolute(cls, directories: tuple[str, ...]) -> tuple[str, ...]:
+        for directory in directories:
+            if not Path(directory).is_absolute():
+                raise ValueError(f"a directory is named by its whole path, and {directory!r} does not begin with /")
+        return directories
 
     @model_validator(mode="after")
     def _lease_outlives_ticks(self) -> "DaemonConfig":

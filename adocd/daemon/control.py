@@ -131,6 +131,8 @@ class Control:
 
     def _take_stock(self, session: Session, view: View) -> None:
         """Find what is ours while nobody holds the lease, and let the journal forget what is not."""
+        if not session.detail.capabilities.can_change:
+            return  # a directory does not tell of pools and the limiter: the journal keeps them for an agent
         if session.lease is not None or view.snapshot.lease is not None:
             return
         current, left = view.sample.values, self._book.left(self._id)

@@ -14,12 +14,14 @@ from adocd.controllers import registry
 from adocd.daemon.book import Book
 from adocd.daemon.change import safety
 from adocd.daemon.config import Config
+from adocd.daemon.directories import Directories
 from adocd.daemon.journal.errors import PolicyNotUnderstood
 from adocd.daemon.journal.records import Pause
 from adocd.daemon.target_loop import LoopSettings, TargetLoop
 from adocd.model.policy import Policy
 from adocd.probes.memory_limit import available_bytes, cgroup_limit_bytes, memory_limit_bytes
 from adocd.targets.agent import Agent
+from adocd.targets.base import Info, Target
 from adocd.targets.errors import Dead, TargetError, Unreachable
 from adocd.targets.run_dir import agent_sockets
 
@@ -45,9 +47,10 @@ class Fleet:
         policy: Policy | None = None,
         dry_run: bool = False,
         sockets: tuple[Path, ...] = (),
+        directories: tuple[Path, ...] = (),
         memory_budget_bytes: int,
     ) -> None:
-        """Follow all agents in the run directory, or only those at `sockets`.
+        """Follow all agents in the run directory, or only those at `sockets`; and what is in `directories`.
 
         `policy` replaces the configuration's choice for every target, `dry_run` makes every choice a dry run: what
         `serve` says. What the book says of a target's policy beats both. `memory_budget_bytes` is for the memtables of
@@ -65,6 +68,9 @@ class Fleet:
         self._book = book
         self._memory_budget_bytes = memory_budget_bytes
         self._agents: dict[Path, Agent] = {}
+        #: The databases of each agent, as it last said.
+        self._listed: dict[Path, frozenset[str]] = {}
+        self.directories = Directories(directories, self._loop, self._has_agent, self._attach)
         self._looks: dict[Path, asyncio.Task[None]] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
 
@@ -100,6 +106,7 @@ class Fleet:
         for socket in (self._agents.keys() | self._looks.keys()) - set(sockets):
             self._looks.pop(socket, None)
             await self._drop(socket)
+        self.directories.discover()
         self._forget_closed()
 
     def policy_for(self, target_id: str, path: str) -> Policy:
@@ -127,6 +134,7 @@ class Fleet:
         for error in ended:
             if isinstance(error, BaseException):
                 _log.error("a target could not be stopped cleanly, its lease will expire: %s", error)
+        await self.directories.stop()
         tasks = [*self._tasks.values(), *self._looks.values()]
         for task in tasks:
             task.cancel()
@@ -138,13 +146,13 @@ class Fleet:
         agent = self._agents.setdefault(socket, Agent(socket))
         try:
             info = await agent.info()  # each time: another process may have come under the same name
-            for database in await agent.databases():
+            databases = await agent.databases()
+            self._listed[socket] = frozenset(database.id for database in databases)
+            for database in databases:
                 loop = self._loop(database.id, database.path)
+                self.directories.give_way(loop)
                 if loop.state == "closed":
-                    # Another host's process, in a container with a name of its own, cannot be looked up here.
-                    loop.memory_limit_bytes = cgroup_limit_bytes(info.pid) if info.host == platform.node() else None
-                    _log.info("%s: attached (%s, pid %d)", database.path, info.program, info.pid)
-                    loop.attach(agent.target(database), info)
+                    self._attach(loop, agent.target(database), info)
             self.problems.pop(str(socket), None)
         except Dead:
             await self._drop(socket)
@@ -155,6 +163,16 @@ class Fleet:
             if self.problems.get(str(socket)) != str(error):
                 _log.warning("%s", error)
             self.problems[str(socket)] = str(error)
+
+    def _has_agent(self, target_id: str) -> bool:
+        return any(target_id in listed for listed in self._listed.values())
+
+    def _attach(self, loop: TargetLoop, target: Target, info: Info) -> None:
+        # Another host's process, in a container with a name of its own, cannot be looked up here.
+        loop.memory_limit_bytes = cgroup_limit_bytes(info.pid) if info.host == platform.node() else None
+        by = info.agent.kind
+        _log.info("%s: attached (%s, pid %d, by %s)", loop.path, info.program, info.pid, by)
+        loop.attach(target, info)
 
     def _loop(self, target_id: str, path: str) -> TargetLoop:
         loop = self.loops.get(target_id)
@@ -211,11 +229,13 @@ class Fleet:
     def _forget_closed(self) -> None:
         long_ago_s = self._settings.clock() - _FORGET_AFTER_S
         for target_id, loop in list(self.loops.items()):
-            if loop.state == "closed" and loop.closed_since_s < long_ago_s:
+            is_gone = loop.state == "closed" and target_id not in self.directories.ids
+            if is_gone and loop.closed_since_s < long_ago_s:
                 self._tasks.pop(target_id).cancel()
                 del self.loops[target_id]
 
     async def _drop(self, socket: Path) -> None:
+        self._listed.pop(socket, None)
         if (known := self._agents.pop(socket, None)) is not None:
             await known.close()
 

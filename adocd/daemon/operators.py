@@ -16,7 +16,7 @@ from adocd.daemon.target_loop import TargetLoop
 from adocd.model.policy import Policy
 from adocd.model.snapshot import Restore
 from adocd.model.values import OptionName
-from adocd.targets.errors import TargetError
+from adocd.targets.errors import OnlyObserved, TargetError
 
 _log = logging.getLogger(__name__)
 
@@ -164,6 +164,9 @@ class Operators:
         async def revoke(one: TargetLoop) -> None:
             try:
                 restored[one.id] = await one.revoke()
+            except OnlyObserved as error:
+                if loop is not None:  # else nothing of ours can be there
+                    failed[one.id] = str(error)
             except TargetError as error:
                 if loop is not None or one.state != "closed":
                     failed[one.id] = str(error)

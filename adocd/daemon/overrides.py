@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from adocd.daemon.journal.records import Override
-from adocd.model.capabilities import Capabilities
+from adocd.model.capabilities import ONLY_OBSERVED, Capabilities
 from adocd.model.options import OPTIONS
 from adocd.model.values import (
     RATE_LIMITER,
@@ -49,6 +49,8 @@ def options_meant(option: str, column_family: str | None, families: Iterable[str
 
 def unreachable(option: OptionName, current: Values, capabilities: Capabilities) -> str | None:
     """Say why this agent cannot change an option; None when it can."""
+    if not capabilities.can_change:
+        return f"{option} cannot be changed: {ONLY_OBSERVED}"
     can = {
         "column_family": option.option in capabilities.column_family_options,
         "database": option.option in capabilities.database_options,

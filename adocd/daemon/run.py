@@ -46,6 +46,7 @@ def make_fleet(
     holder: str,
     dry_run: bool,
     sockets: tuple[Path, ...] = (),
+    directories: tuple[Path, ...] = (),
 ) -> Fleet:
     """Make the fleet of this process; see Fleet for the parameters."""
     for problem in registry.problems().values():
@@ -71,6 +72,7 @@ def make_fleet(
         policy=policy,
         dry_run=dry_run,
         sockets=sockets,
+        directories=tuple(dict.fromkeys((*map(Path, daemon.directories), *directories))),
         memory_budget_bytes=daemon.memory_budget_bytes or _memory_bytes() // MEMORY_SHARE,
     )
 

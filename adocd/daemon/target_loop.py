@@ -20,6 +20,7 @@ from adocd.daemon.decision_log import DecisionLog
 from adocd.daemon.dispatch import View
 from adocd.daemon.journal.records import Pause
 from adocd.daemon.law import LawFailed
+from adocd.daemon.observation import Observation
 from adocd.daemon.session import Session
 from adocd.model.decision import Decision
 from adocd.model.policy import Policy
@@ -33,6 +34,8 @@ State = Literal["attached", "silent", "closed"]
 _log = logging.getLogger(__name__)
 #: How long a clean stop waits for a change in flight, and then for the agent's restore, each.
 _STOP_PATIENCE_S = 5.0
+#: An agent that answers takes milliseconds.
+_SILENT_AFTER_S = 0.5
 #: The agent takes a new snapshot when the one it has is older than 50 ms.
 _LOOK_AGAIN_S = 0.06
 _REVOKED = "an operator revoked the lease and restored the originals; resume or set a policy to go on"
@@ -88,6 +91,8 @@ class TargetLoop:
             path, settings.wall_clock, lambda record: book.decided(target_id, record, path=path)
         )
         self.closed_since_s = settings.clock()
+        #: What can be seen without the agent.
+        self.observation = Observation(path, settings.clock, settings.wall_clock)
         self._settings = settings
         self._safety = safety
         self._book = book
@@ -102,6 +107,8 @@ class TargetLoop:
         )
         self._target: Target | None = None
         self._silent_since_s: float | None = None
+        #: Since when the agent has been asked for something; None while it owes no answer.
+        self._asked_s: float | None = None
         #: When a cycle was last done to its end; a loop that sees nothing, or fails each time, loses its lease.
         self._acted_s = settings.clock()
         self._attached = asyncio.Event()
@@ -161,6 +168,13 @@ class TargetLoop:
 
     async def run(self) -> None:
         """Tick for as long as the daemon runs; while the database is closed, wait to be attached."""
+        observing = asyncio.create_task(self._observe(), name=f"observe {self.id}")
+        try:
+            await self._control()
+        finally:
+            observing.cancel()
+
+    async def _control(self) -> None:
         while not self._stopped:
             await self._attached.wait()
             began_s = self._settings.clock()
@@ -169,6 +183,23 @@ class TargetLoop:
             self.sentence = sentence
             await asyncio.sleep(max(0.0, began_s + self._settings.tick_s - self._settings.clock()))
 
+    async def _observe(self) -> None:
+        """Look at LOG, device and process, which needs no answer of the agent's, and so goes on without one."""
+        while not self._stopped:
+            await self._attached.wait()
+            began_s = self._settings.clock()
+            await self.observation.look()
+            self._notice_silence()
+            await asyncio.sleep(max(0.0, began_s + self._settings.tick_s - self._settings.clock()))
+
+    def _notice_silence(self) -> None:
+        since_s = self._asked_s if self._silent_since_s is None else self._silent_since_s
+        if since_s is None or self.info is None:
+            return
+        if (silent_s := self._settings.clock() - since_s) > _SILENT_AFTER_S:
+            may_be_stalled = not self.info.capabilities.responds_during_stall
+            self.observation.silent(silent_s, may_be_stalled=may_be_stalled)
+
     # -- one cycle
 
     async def tick(self) -> str:
@@ -176,6 +207,7 @@ class TargetLoop:
         async with self._turn:
             if self._target is None or self._stopped:
                 return "the database is closed"
+            self._asked_s = self._settings.clock()
             try:
                 return await self._cycle(self._target)
             except Silent:
@@ -184,6 +216,8 @@ class TargetLoop:
                 _log.info("%s: the database was closed", self.path)
                 await self._let_go(self._target)
                 return "the database was closed"
+            finally:
+                self._asked_s = None
 
     async def _tick_and_survive(self) -> str:
         """Whatever a law or an agent does wrong harms its own target only, and the loop goes on."""
@@ -224,7 +258,7 @@ class TargetLoop:
         if self.session is not None and asked_s - self._acted_s <= self._settings.lease_ttl_s:
             await self.session.renew_lease(self._settings.holder, self._settings.lease_ttl_s)
         snapshot = await target.snapshot(None if self.session is None else self.session.last_event)
-        self.state, self._silent_since_s = "attached", None
+        self.state, self._silent_since_s, self._asked_s = "attached", None, None
         session = await self._session_of(target, snapshot)
         session.last_event = snapshot.last_event
         self.snapshot = snapshot
@@ -234,8 +268,10 @@ class TargetLoop:
         sample = session.probe.sample(snapshot)
         if sample is None:
             return self._measuring(session)
+        sample = replace(sample, surroundings=self.observation.surroundings)
+        self.observation.sampled(sample)
         self.sample = sample
-        self.samples.append(replace(sample, options=OptionValues(), events=(), ticker_increases=None))
+        self.samples.append(_for_history(sample))
         sentence = await self.control.act(session, View(sample, snapshot, asked_s))
         self._acted_s = self._settings.clock()
         return sentence
@@ -273,6 +309,8 @@ class TargetLoop:
                 step_limit_s=self._settings.step_limit_s,
             )
             session.law.measure(snapshot)  # its window begins here
+            if self.info is not None:
+                self.observation.opened(self.info, detail)
         self.session = session
         return session
 
@@ -306,7 +344,7 @@ class TargetLoop:
     def _now_silent(self) -> str:
         now_s = self._settings.clock()
         if self._silent_since_s is None:
-            self._silent_since_s = now_s
+            self._silent_since_s = now_s if self._asked_s is None else self._asked_s
         self.state = "silent"
         self._acted_s = now_s  # renewals wait in its socket meanwhile, and it serves them first
         stall = "" if self.info is None or self.info.capabilities.responds_during_stall else ", possibly stalled"
@@ -318,6 +356,13 @@ class TargetLoop:
             await self.session.actuator.abandon()
         self._target, self.session, self.state = None, None, "closed"
         self.snapshot, self.sample = None, None
+        self.observation.closed()
         self.samples.clear()
         self.closed_since_s = self._settings.clock()
         self._attached.clear()
+
+
+def _for_history(sample: Sample) -> Sample:
+    return replace(
+        sample, options=OptionValues(), events=(), ticker_increases=None, histogram_increases=None, surroundings=None
+    )

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from adocd.diagnosis.around import FULL_FRACTION, Around
 from adocd.diagnosis.stalls import StallFound
 from adocd.probes.log.events import Cause
 
@@ -19,9 +20,14 @@ _DELAYED_BYTES_PER_S = 16 * MIB
 _MEMTABLES_FEW = 3
 #: max_background_jobs is 2 by default: one flush and one compaction (DBImpl::GetBGJobLimits).
 _JOBS_FEW = 3
+#: A rate limiter counts as what holds jobs back when the disks got this share of its rate, the WAL's bytes included.
+_LIMITED_SHARE = 0.8
+#: A device counts as full when it was at its limit for this share of the longest stall.
+_AT_LIMIT_SHARE = 0.3
 
 WRITE_STALLS = "RocksDB wiki, Write-Stalls"
 _TUNING = "RocksDB wiki, RocksDB-Tuning-Guide"
+_LIMITER = "RocksDB rate_limiter.h; ADOC, FAST'23, section 4.2"
 _JUDGE = "RocksDB db/column_family.cc, ColumnFamilyData::GetWriteStallConditionAndCause"
 
 
@@ -39,8 +45,10 @@ class Advice:
 _Found = Iterator[tuple[str, str, str]]
 
 
-def advise(stalls: Iterable[StallFound]) -> list[Advice]:
-    """Say what would likely help, the worst cause first."""
+def advise(
+    stalls: Iterable[StallFound], around: Callable[[StallFound], Around | None] = lambda _: None
+) -> list[Advice]:
+    """Say what would likely help, the worst cause first; `around` tells what disks and process did in a stall."""
     by_cause: dict[tuple[Cause, str], list[StallFound]] = {}
     for stall in stalls:
         by_cause.setdefault((stall.cause, stall.column_family), []).append(stall)
@@ -53,15 +61,16 @@ def advise(stalls: Iterable[StallFound]) -> list[Advice]:
         rule = _RULES.get(cause)
         if rule is None or lasted_s[key] <= 0 or lasted_s[key] < least_s:
             continue
-        for do, why, source in rule(by_cause[key]):
+        for do, why, source in rule(_Seen(by_cause[key], around)):
             if (cause, do) not in said:
                 said.add((cause, do))
                 advice.append(Advice(cause, family, do, why, source))
     return advice
 
 
-def _memtable(stalls: Sequence[StallFound]) -> _Found:
-    seen = _Seen(stalls)
+def _memtable(seen: "_Seen") -> _Found:
+    yield from _full(seen)
+    yield from _limiter(seen)
     count, size = seen.figure("max_write_buffer_number"), seen.figure("write_buffer_size")
     if count is not None and count <= _MEMTABLES_FEW:
         yield (
@@ -78,7 +87,7 @@ def _memtable(stalls: Sequence[StallFound]) -> _Found:
             "RocksDB options.h, write_buffer_size; ADOC, FAST'23, section 4",
         )
     jobs = seen.figure("max_background_jobs")
-    if jobs is not None and jobs <= _JOBS_FEW and seen.figure("max_background_flushes") in (None, -1):
+    if jobs is not None and jobs <= _JOBS_FEW and seen.has_room and seen.figure("max_background_flushes") in (None, -1):
         yield (
             f"raise max_background_jobs from {jobs} to the number of CPUs",
             "a quarter of the jobs may flush, at least one: one flush at a time is all there was",
@@ -86,11 +95,12 @@ def _memtable(stalls: Sequence[StallFound]) -> _Found:
         )
 
 
-def _l0(stalls: Sequence[StallFound]) -> _Found:
-    seen = _Seen(stalls)
+def _l0(seen: "_Seen") -> _Found:
+    yield from _full(seen)
+    yield from _limiter(seen)
     yield from _compactions_off(seen)
     yield from _more_compactions(seen)
-    if seen.figure("max_subcompactions") == 1:
+    if seen.figure("max_subcompactions") == 1 and seen.has_room:
         yield (
             "raise max_subcompactions from 1 to 2 or 4, where there are CPUs to spare",
             "a compaction from level 0 runs alone, as one thread, whatever max_background_jobs says",
@@ -117,8 +127,9 @@ def _l0(stalls: Sequence[StallFound]) -> _Found:
     yield from _delay(seen)
 
 
-def _pending(stalls: Sequence[StallFound]) -> _Found:
-    seen = _Seen(stalls)
+def _pending(seen: "_Seen") -> _Found:
+    yield from _full(seen)
+    yield from _limiter(seen)
     yield from _compactions_off(seen)
     yield from _more_compactions(seen)
     soft = seen.figure("soft_pending_compaction_bytes_limit")
@@ -133,6 +144,44 @@ def _pending(stalls: Sequence[StallFound]) -> _Found:
     yield from _delay(seen)
 
 
+def _full(seen: "_Seen") -> _Found:
+    """Say what more jobs cannot help: they would only divide what there is."""
+    around = seen.around
+    if around is not None and seen.is_device_full:
+        yield (
+            "give the database a faster device or a larger quota, or make it write less to this one: larger memtables, "
+            "stronger compression of the deepest level",
+            f"the device was at its limit for {around.at_limit_fraction:.0%} of the longest of these stalls, with "
+            f"{_bytes(around.write_bytes_per_s or 0)}/s written and {_bytes(around.read_bytes_per_s or 0)}/s read: "
+            "flushes and compactions had no more to get, and more of them at once would only divide it",
+            "ADOC, FAST'23, section 4.2",
+        )
+    if around is not None and seen.is_cpu_full:
+        yield (
+            "give the database more CPU, or make flushes and compactions cheaper: a lighter compression",
+            f"its process used {around.cpu_cores or 0:.1f} of the {around.cpu_limit_cores or 0:.3g} CPUs that it may "
+            "use in the longest of these stalls",
+            f"{_TUNING}; RocksDB options.h, compression",
+        )
+
+
+def _limiter(seen: "_Seen") -> _Found:
+    """Say that a rate limiter is there, which holds back flushes and compactions and nothing else."""
+    if seen.is_limited and seen.around is not None:
+        yield (
+            f"raise the rate limiter from {_bytes(seen.limiter_bytes_per_s or 0)}/s",
+            f"the disks got {_bytes(seen.around.write_bytes_per_s or 0)}/s in the longest of these stalls: flushes and "
+            "compactions had what it lets them have and no more, however many there are",
+            _LIMITER,
+        )
+    elif seen.limiter_bytes_per_s is None and seen.has_limiter:
+        yield (
+            "see whether the rate limiter is too low",
+            "there is one, a LOG does not tell its rate, and flushes and compactions write no faster than it lets them",
+            _LIMITER,
+        )
+
+
 def _compactions_off(seen: "_Seen") -> _Found:
     if seen.value("disable_auto_compactions") in ("1", "true"):
         yield (
@@ -144,11 +193,13 @@ def _compactions_off(seen: "_Seen") -> _Found:
 
 def _more_compactions(seen: "_Seen") -> _Found:
     jobs = seen.figure("max_background_jobs")
-    if jobs is not None and jobs <= _JOBS_FEW and seen.figure("max_background_compactions") in (None, -1):
+    old = seen.figure("max_background_compactions")
+    if jobs is not None and jobs <= _JOBS_FEW and seen.has_room and old in (None, -1):
+        room = "and they were not" if seen.around is not None else "which a LOG does not tell"
         yield (
             f"raise max_background_jobs from {jobs} to the number of CPUs",
             f"with {jobs} jobs {'one compaction' if jobs < 3 else 'two compactions'} may run at a time; more help as "
-            "long as CPU and device are not full, which a LOG does not tell",
+            f"long as CPU and device are not full, {room}",
             f"{WRITE_STALLS}; RocksDB db/db_impl, DBImpl::GetBGJobLimits",
         )
 
@@ -166,8 +217,20 @@ def _delay(seen: "_Seen") -> _Found:
 class _Seen:
     """What held in the longest of some stalls of one kind."""
 
-    def __init__(self, stalls: Sequence[StallFound]) -> None:
-        self._options: Mapping[str, str] = max(stalls, key=lambda stall: stall.stalled_s).led.options
+    def __init__(self, stalls: Sequence[StallFound], around: Callable[[StallFound], Around | None]) -> None:
+        longest = max(stalls, key=lambda stall: stall.stalled_s)
+        self._options: Mapping[str, str] = longest.led.options
+        self.around = around(longest)
+        self.is_device_full = self.around is not None and self.around.at_limit_fraction >= _AT_LIMIT_SHARE
+        cpu = None if self.around is None else self.around.cpu_fraction
+        self.is_cpu_full = cpu is not None and cpu >= FULL_FRACTION
+        self.limiter_bytes_per_s = self.figure("rate_limiter_bytes_per_s")
+        self.has_limiter = self.value("rate_limiter") not in (None, "0", "0x0", "(nil)")
+        written = None if self.around is None else self.around.write_bytes_per_s
+        limit = self.limiter_bytes_per_s or 0
+        self.is_limited = limit > 0 and (written or 0) >= _LIMITED_SHARE * limit
+        #: As far as is known.
+        self.has_room = not (self.is_device_full or self.is_cpu_full or self.is_limited)
         delayed_s = sum(stall.stalled_s for stall in stalls if stall.condition == "delayed")
         self.mostly_delayed = delayed_s > sum(stall.stalled_s for stall in stalls) / 2
 
@@ -179,15 +242,15 @@ class _Seen:
         return int(value) if value.removeprefix("-").isdecimal() and len(value) < 25 else None
 
 
-_RULES: Mapping[Cause, Callable[[Sequence[StallFound]], _Found]] = {
+_RULES: Mapping[Cause, Callable[[_Seen], _Found]] = {
     "memtable": _memtable,
     "l0": _l0,
     "pending_bytes": _pending,
 }
 
 
-def _bytes(value: int) -> str:
+def _bytes(value: float) -> str:
     for unit, name in ((GIB, "GiB"), (MIB, "MiB"), (1 << 10, "KiB")):
         if value >= unit:
             return f"{value / unit:.3g} {name}"
-    return f"{value} bytes"
+    return f"{value:.0f} bytes"

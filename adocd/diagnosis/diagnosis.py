@@ -7,10 +7,12 @@ from datetime import UTC, datetime
 from typing import Any
 
 from adocd.diagnosis.advice import advise
+from adocd.diagnosis.around import Around, Surrounded
 from adocd.diagnosis.background import Background, Led
 from adocd.diagnosis.knobs import Knobs
 from adocd.diagnosis.stalls import SET_BACK_S, StallFound, Stalls
 from adocd.diagnosis.timeline import Timeline
+from adocd.diagnosis.watch.seen import StallSeen
 from adocd.probes.log.dump_events import ColumnFamilyStats, DbStats
 from adocd.probes.log.events import (
     Cause,
@@ -32,6 +34,8 @@ CAUSES: tuple[Cause, ...] = ("memtable", "l0", "pending_bytes", "other")
 _LONGEST = 3
 _BY_ROCKSDB = "by_rocksdb"
 _ANY = "any"
+#: Disks and process are measured about once a second, so what they did in a shorter stall is what they did around it.
+_AROUND_LEAST_S = 2.0
 
 
 class Diagnosis:
@@ -66,6 +70,24 @@ class Diagnosis:
             Shutdown: lambda e: self._stalls.close(e.time_s, ended=True),
         }
 
+    def covers(self, begin_s: float, end_s: float) -> None:
+        """Say that this time was looked at, whether anything happened in it or not."""
+        self.begin_s = begin_s if self.begin_s is None else min(begin_s, self.begin_s)
+        self.end_s = end_s if self.end_s is None else max(end_s, self.end_s)
+
+    def learn(self, event: LogEvent) -> None:
+        """Take what is known, though no LOG has it."""
+        side = self._sides.get(type(event))
+        if side is not None:
+            side(event)
+
+    def found(self, seen: StallSeen) -> StallFound:
+        """Tell of a stall that was seen otherwise, with what led to it."""
+        family = seen.column_family or ""
+        led = self._background.led(family, seen.begin_unix_s, self._knobs.of(family, seen.cause))
+        lasted_s = seen.end_unix_s - seen.begin_unix_s
+        return StallFound(seen.begin_unix_s, seen.end_unix_s, seen.cause, seen.condition, family, led, lasted_s)
+
     def add(self, event: LogEvent) -> None:
         """Take the next event."""
         self.events[event.kind] += 1
@@ -74,9 +96,7 @@ class Diagnosis:
             self._held.begin(event.time_s)
         elif 0 < self.begin_s - event.time_s < SET_BACK_S:
             self.begin_s = event.time_s
-        side = self._sides.get(type(event))
-        if side is not None:
-            side(event)
+        self.learn(event)
         # Lines are out of order by moments; what is far ahead was damaged, or the clock has been set back since.
         if self.end_s is None or event.time_s > self.end_s or self.end_s - event.time_s > SET_BACK_S:
             self.end_s = event.time_s
@@ -85,9 +105,31 @@ class Diagnosis:
         """Say that there are no more events."""
         self._stalls.close(self.end_s or 0.0)
 
-    def summary(self, *, lines: int = 0, unread: Mapping[str, int] | None = None) -> dict[str, Any]:
-        """Put it all together as JSON has it; every field is described in docs/guide.md or by its name's unit."""
-        found = sorted(self._stalls.found, key=lambda stall: (stall.begin_s, stall.end_s))
+    def so_far(self) -> None:
+        """Count what is not over yet until the last event, for a summary while the LOG goes on."""
+        if self.end_s is not None:
+            self._stalls.so_far(self.end_s)
+
+    def summary(
+        self,
+        *,
+        lines: int = 0,
+        unread: Mapping[str, int] | None = None,
+        stalls: tuple[list[StallFound], Timeline] | None = None,
+        surrounded: Surrounded | None = None,
+    ) -> dict[str, Any]:
+        """Put it all together as JSON has it; every field is described in docs/guide.md or by its name's unit.
+
+        `stalls` and how long they held stand in for those of the LOG, where there is none; `surrounded` is what was
+        measured of disks and process meanwhile.
+        """
+        stalls_found, held = stalls or (self._stalls.found, self._held)
+
+        def around(stall: StallFound) -> Around | None:
+            more_s = max(0.0, _AROUND_LEAST_S - (stall.end_s - stall.begin_s)) / 2
+            return _around(surrounded, stall.begin_s - more_s, stall.end_s + more_s)
+
+        found = sorted(stalls_found, key=lambda stall: (stall.begin_s, stall.end_s))
         longest = sorted(found, key=lambda stall: -stall.stalled_s)[:_LONGEST]
         unread = unread or {}
         end_s = None if self.end_s is None or self.begin_s is None else max(self.begin_s, self.end_s)
@@ -101,22 +143,25 @@ class Diagnosis:
             "unread_lines": sum(unread.values()),
             "unread_lines_by_kind": dict(unread),
             "events": dict(sorted(self.events.items())),
-            "stall_s": {cause: round(self._held.total_s[cause], 6) for cause in CAUSES},
-            "stalled_s": round(self._held.total_s[_ANY], 6),
+            "stall_s": {cause: round(held.total_s[cause], 6) for cause in CAUSES},
+            "stalled_s": round(held.total_s[_ANY], 6),
             "stall_s_by_rocksdb": round(self._sessions_s + (self._session_s or 0.0), 3) if self._dumped else None,
             "stalls": [_stall(stall) for stall in found],
             "stalls_merged_within_s": self._stalls.merged_within_s,
-            "longest": [_stall(stall) | {"led": asdict(stall.led)} for stall in longest],
-            "over_time": self._over_time(),
-            "advice": [asdict(each) for each in advise(found)],
+            "longest": [
+                _stall(stall) | {"led": asdict(stall.led), "around": _as_json(around(stall))} for stall in longest
+            ],
+            "over_time": self._over_time(held, surrounded),
+            "advice": [asdict(each) for each in advise(found, around)],
         }
 
-    def _over_time(self) -> list[dict[str, Any]]:
+    def _over_time(self, held: Timeline, surrounded: Surrounded | None) -> list[dict[str, Any]]:
         return [
             {"begin": begin_s, "end": end_s}
             | {cause: round(seconds.get(cause, 0.0), 6) for cause in (*CAUSES, _ANY)}
             | {_BY_ROCKSDB: round(seconds.get(_BY_ROCKSDB, 0.0), 3) if self._dumped else None}
-            for begin_s, end_s, seconds in self._held.buckets(self.end_s or 0.0)
+            | {"around": _as_json(_around(surrounded, begin_s, end_s))}
+            for begin_s, end_s, seconds in held.buckets(self.end_s or 0.0)
         ]
 
     def _led(self, event: Stall) -> Led:
@@ -187,6 +232,14 @@ def _stall(stall: StallFound) -> dict[str, Any]:
         "lines": stall.lines,
         "said": {"figure": stall.figure, "limit": stall.limit, "rate_bytes_per_s": stall.rate_bytes_per_s},
     }
+
+
+def _around(surrounded: Surrounded | None, begin_s: float, end_s: float) -> Around | None:
+    return None if surrounded is None else surrounded.between(begin_s, end_s)
+
+
+def _as_json(around: Around | None) -> dict[str, Any] | None:
+    return None if around is None else asdict(around)
 
 
 def _iso(time_s: float | None) -> str | None:

@@ -4,9 +4,18 @@ from collections.abc import Mapping
 
 from adocd.probes.log.events import Cause, OptionsChanged, OptionsListed
 
+#: A pointer in the LOG, and the rate that an agent knows.
+_LIMITER = ("rate_limiter", "rate_limiter_bytes_per_s")
+
 #: By what writes are held for, the options that decide when and for how long.
 BY_CAUSE: Mapping[Cause, tuple[str, ...]] = {
-    "memtable": ("write_buffer_size", "max_write_buffer_number", "max_background_jobs", "max_background_flushes"),
+    "memtable": (
+        "write_buffer_size",
+        "max_write_buffer_number",
+        "max_background_jobs",
+        "max_background_flushes",
+        *_LIMITER,
+    ),
     "l0": (
         "level0_file_num_compaction_trigger",
         "level0_slowdown_writes_trigger",
@@ -17,6 +26,7 @@ BY_CAUSE: Mapping[Cause, tuple[str, ...]] = {
         "max_subcompactions",
         "delayed_write_rate",
         "disable_auto_compactions",
+        *_LIMITER,
     ),
     "pending_bytes": (
         "soft_pending_compaction_bytes_limit",
@@ -26,6 +36,7 @@ BY_CAUSE: Mapping[Cause, tuple[str, ...]] = {
         "max_bytes_for_level_base",
         "delayed_write_rate",
         "disable_auto_compactions",
+        *_LIMITER,
     ),
     "other": ("db_write_buffer_size", "delayed_write_rate"),
 }

@@ -15,7 +15,7 @@ What is found is how long the condition held. RocksDB's own stall time (the peri
 for it: less, where writes were delayed and not stopped, or where nobody wrote.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from adocd.diagnosis.background import Led
@@ -78,8 +78,21 @@ class _Open:
     stall: StallFound
     since_s: float
     last_line_s: float
+    #: Until when it is in the stall's seconds.
+    counted_s: float
     #: A memtable was switched since the last line.
     switched_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OpenStall:
+    """What a column family's writes are held for, as far as the LOG tells; since when in unix seconds."""
+
+    cause: Cause
+    condition: Condition
+    since_s: float
+    figure: int | None
+    limit: int | None
 
 
 class Stalls:
@@ -97,6 +110,22 @@ class Stalls:
         self.found: list[StallFound] = []
         self.merged_within_s = MERGED_WITHIN_S
 
+    @property
+    def open(self) -> Mapping[str, OpenStall]:
+        """The stalls that are not over yet, by column family; one each at most."""
+        return {
+            family: OpenStall(now.stall.cause, now.stall.condition, now.since_s, now.stall.figure, now.stall.limit)
+            for family, now in self._open.items()
+        }
+
+    def take_ended(self) -> list[StallFound]:
+        """Return the stalls found that are over, and forget them: for who follows a LOG that has no end."""
+        still = {id(now.stall) for now in self._open.values()}
+        ended = [stall for stall in self.found if id(stall) not in still]
+        self.found = [stall for stall in self.found if id(stall) in still]
+        self._last = {kind: stall for kind, stall in self._last.items() if id(stall) in still}
+        return ended
+
     def line(self, event: Stall) -> None:
         """Take a line about a stall."""
         self._look_back(event.time_s)
@@ -113,7 +142,7 @@ class Stalls:
         stall = self._stall(event)
         stall.say(event)
         stall.ended = True
-        self._open[event.column_family] = _Open(stall, self._now_s, event.time_s)
+        self._open[event.column_family] = _Open(stall, self._now_s, event.time_s, self._now_s)
 
     def job(self, event: FlushFinished | CompactionFinished) -> None:
         """Take the end of a flush or compaction, which may be the end of a stall."""
@@ -141,8 +170,15 @@ class Stalls:
         """End what is left; `ended` says whether the LOG tells that it is over."""
         self._pass(time_s)
         for family in list(self._open):
-            self._open[family].stall.ended = ended
-            self._end(family)
+            self._end(family, ended=ended)
+
+    def so_far(self, time_s: float) -> None:
+        """Let what is found say how long what is not over yet has lasted; the LOG may go on."""
+        self._pass(time_s)
+        for now in self._open.values():
+            now.stall.stalled_s += self._now_s - now.counted_s
+            now.stall.end_s, now.stall.ended = self._now_s, False
+            now.counted_s = self._now_s
 
     def _stall(self, event: Stall) -> StallFound:
         kind = event.column_family, event.cause, event.condition
@@ -160,10 +196,10 @@ class Stalls:
         self.found.append(stall)
         return stall
 
-    def _end(self, family: str) -> None:
+    def _end(self, family: str, *, ended: bool = True) -> None:
         now = self._open.pop(family)
-        now.stall.stalled_s += self._now_s - now.since_s
-        now.stall.end_s = self._now_s
+        now.stall.stalled_s += self._now_s - now.counted_s
+        now.stall.end_s, now.stall.ended = self._now_s, ended
 
     def _pass(self, time_s: float) -> None:
         """Let time pass; lines are out of order by moments, so it never goes back."""

@@ -6,6 +6,7 @@ from functools import cached_property
 
 from adocd.model.overflow import Overflow
 from adocd.model.snapshot import Condition, Counters, Event, OptionValues
+from adocd.model.surroundings import Surroundings
 from adocd.model.threads import ThreadsBy
 from adocd.model.values import Values, flat
 
@@ -44,6 +45,8 @@ class ColumnFamilySample:
     overflow: tuple[Overflow, ...]
     #: Size of each level in bytes; None where the agent does not report it.
     level_bytes: tuple[int, ...] | None = None
+    #: Names of the figures above that nobody reports: they are 0 here, or empty, and mean nothing.
+    unknown: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +112,8 @@ class Sample:
     ticker_increases: Mapping[str, int] | None = None
     #: The same of histograms; None where Statistics has none, which its level says.
     histogram_increases: Mapping[str, HistogramIncrease] | None = None
+    #: Disks, process and pressure, measured over an interval of their own; None where they cannot be seen.
+    surroundings: Surroundings | None = None
 
     #: What the options were before adocd changed any: the owner's values, which a law is given; None elsewhere.
     originals: OptionValues | None = None

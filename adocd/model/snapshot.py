@@ -51,10 +51,22 @@ class OptionValues:
 
 @dataclass(frozen=True, slots=True)
 class ColumnFamilySnapshot:
-    """One column family: integer properties by RocksDB's names, and how often what stalled its writes."""
+    """One column family: integer properties by RocksDB's names, how often what stalled its writes, and its levels.
+
+    `level_bytes` is the size of each level's table files; None where it cannot be read, and before protocol 1.2.
+    """
 
     properties: Mapping[str, int]
     stall_counts: Mapping[str, int] | None = None
+    level_bytes: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HistogramTotals:
+    """How many values came into one of RocksDB's histograms since the open, and their sum in its own unit."""
+
+    count: int
+    sum: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +111,21 @@ class Event:
 
 
 @dataclass(frozen=True, slots=True)
+class PeriodicDump:
+    """RocksDB's last statistics dump in its LOG: rates over the time since the dump before, which it measured itself.
+
+    `monotonic_s` is when it came. RocksDB rounds what it counts in thousands and millions.
+    """
+
+    monotonic_s: float
+    interval_s: float
+    writes_per_s: float | None = None
+    written_bytes_per_s: float | None = None
+    wal_bytes_per_s: float | None = None
+    stalled_fraction: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Snapshot:
     """The agent's cached view of one database; `monotonic_s` is the host's CLOCK_MONOTONIC."""
 
@@ -120,3 +147,7 @@ class Snapshot:
     events: tuple[Event, ...]
     last_event: int
     lost_events: int
+    #: Those that have values; None where Statistics keeps none, and before protocol 1.2.
+    histograms: Mapping[str, HistogramTotals] | None = None
+    #: What stands in for rates of writes where nobody but a dump counts them; None where an agent does.
+    dump: PeriodicDump | None = None

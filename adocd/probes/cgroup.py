@@ -25,7 +25,7 @@ def groups_of(pid: int, controller: str, root: Path = Path("/")) -> tuple[Group,
     `pid` must be as this process numbers it. A group that lies outside of this process's own cgroup namespace
     (`/../`) cannot be read from here, and is left out.
     """
-    mounts = read_mounts(root / "proc")
+    mounts = read_mounts(root / "proc", kind="cgroup")
     known = [] if isinstance(mounts, Missing) else mounts
     found = []
     for line in text_or(root / f"proc/{pid}/cgroup").split("\n"):

@@ -34,14 +34,19 @@ class Mount:
         return None
 
 
-def read_mounts(proc: Path, pid: int | None = None) -> list[Mount] | Missing:
-    """Read all mounts that the process (this one, if None) sees; lines that are none are left out."""
+def read_mounts(proc: Path, pid: int | None = None, kind: str = "") -> list[Mount] | Missing:
+    """Read all mounts that the process (this one, if None) sees; lines that are none are left out.
+
+    With `kind` only those of file systems whose type begins so: a host of containers has hundreds of others.
+    """
     text = read_text(proc / (str(pid) if pid is not None else "self") / "mountinfo")
     if isinstance(text, Missing):
         return text
     mounts = []
     for line in text.split("\n"):
         before, separator, after = line.partition(" - ")
+        if not after.startswith(kind):
+            continue
         fields, origin = before.split(" "), after.split(" ")
         if separator and len(fields) >= 6 and len(origin) >= 2:
             mounts.append(
@@ -112,4 +117,6 @@ def without_links(path: Path, base: Path) -> Path:
 
 def _unescape(text: str) -> str:
     r"""Undo mountinfo's octal escapes, such as `\040` for a space."""
+    if "\\" not in text:
+        return text
     return re.sub(r"\\([0-3][0-7]{2})", lambda match: chr(int(match[1], 8)), text)

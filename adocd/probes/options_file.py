@@ -44,8 +44,11 @@ def newest(directory: Path, db_identity: str) -> OptionsFile | Unreadable:
     In a container the same path may be another database, or none: one whose IDENTITY is not `db_identity` is not read.
     """
     other = _another_database(directory, db_identity)
-    if other is not None:
-        return other
+    return newest_of(directory) if other is None else other
+
+
+def newest_of(directory: Path) -> OptionsFile | Unreadable:
+    """Read the newest OPTIONS file there, whichever database it is of; blocks on I/O."""
     nothing = failure = Unreadable(str(directory), "there is no OPTIONS file")
     for _ in range(_TRIES):
         path = directory

@@ -39,13 +39,15 @@ _THROTTLE: Final = {
 }
 
 
-def read_pressure(pid: int, monotonic_s: float, root: Path = Path("/")) -> PressureReading:
+def read_pressure(pid: int | None, monotonic_s: float, root: Path = Path("/")) -> PressureReading:
     """Read the pressure of the machine and of the process's cgroup at a time of the caller's monotonic clock.
 
-    Never raises: what the kernel does not have is a sentence in `missing`.
+    Never raises: what the kernel does not have is a sentence in `missing`. Without a process it is the machine's alone.
     """
     missing: list[str] = []
     machine = _all(root / "proc/pressure", "", missing, "this kernel measures no pressure, or not all of it")
+    if pid is None:
+        return PressureReading(monotonic_s, machine, {}, None, tuple(missing))
     own = next((group.directories[0] for group in groups_of(pid, "", root) if group.unified), None)
     group: dict[Resource, Pressure] = {}
     if own is None:

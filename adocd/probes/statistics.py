@@ -4,12 +4,22 @@ from collections.abc import Mapping
 
 from adocd.model.capabilities import Capabilities
 from adocd.model.overflow import PRECEDENCE, detect
-from adocd.model.sample import ColumnFamilyOptions, ColumnFamilySample, Sample
-from adocd.model.snapshot import ColumnFamilySnapshot, Condition, Snapshot
+from adocd.model.sample import ColumnFamilyOptions, ColumnFamilySample, HistogramIncrease, Sample
+from adocd.model.snapshot import ColumnFamilySnapshot, Condition, HistogramTotals, PeriodicDump, Snapshot
+from adocd.model.stall import counted
 from adocd.model.threads import ThreadsBy, jobs_allowed, threads_by, threads_now
 
+#: What a figure of a column family is read from; a figure whose property is not reported is unknown.
+_FIGURES = {
+    "l0_files": "rocksdb.num-files-at-level0",
+    "immutable_memtables": "rocksdb.num-immutable-mem-table",
+    "active_memtable_bytes": "rocksdb.cur-size-active-mem-table",
+    "memtables_bytes": "rocksdb.cur-size-all-mem-tables",
+    "pending_compaction_bytes": "rocksdb.estimate-pending-compaction-bytes",
+}
 #: Stands in where an agent does not report a limit; 0 switches the detection that uses it off.
 _NO_LIMIT = 0
+_EMPTY = HistogramTotals(0, 0)
 
 
 class StatisticsProbe:
@@ -38,7 +48,7 @@ class StatisticsProbe:
             for name, cf in snapshot.column_families.items()
         )
         now, then = snapshot.counters, before.counters
-        stalled_micros = _increase(now.stall_micros, then.stall_micros)
+        wrote = _writes(snapshot, before, interval_s)
         overflow = {o for cf in families for o in cf.overflow}
         by = threads_by(snapshot.options, self._capabilities)
         return Sample(
@@ -47,9 +57,9 @@ class StatisticsProbe:
             sequence=snapshot.sequence,
             monotonic_s=snapshot.monotonic_s,
             interval_s=interval_s,
-            writes_per_s=_rate(now.writes, then.writes, interval_s),
-            written_bytes_per_s=_rate(now.written_bytes, then.written_bytes, interval_s),
-            stalled_fraction=None if stalled_micros is None else stalled_micros / 1e6 / interval_s,
+            writes_per_s=wrote.writes_per_s,
+            written_bytes_per_s=wrote.written_bytes_per_s,
+            stalled_fraction=wrote.stalled_fraction,
             stopped_fraction=_share(snapshot.stall.stopped_s - before.stall.stopped_s, interval_s),
             delayed_fraction=_share(snapshot.stall.delayed_s - before.stall.delayed_s, interval_s),
             condition=_condition(snapshot),
@@ -66,14 +76,36 @@ class StatisticsProbe:
             column_families=families,
             events=snapshot.events,
             overflow=tuple(o for o in PRECEDENCE if o in overflow),
-            wal_bytes_per_s=_rate(now.wal_bytes, then.wal_bytes, interval_s),
+            wal_bytes_per_s=wrote.wal_bytes_per_s,
             flush_written_bytes_per_s=_rate(now.flush_written_bytes, then.flush_written_bytes, interval_s),
             compaction_read_bytes_per_s=_rate(now.compaction_read_bytes, then.compaction_read_bytes, interval_s),
             compaction_written_bytes_per_s=_rate(
                 now.compaction_written_bytes, then.compaction_written_bytes, interval_s
             ),
             ticker_increases=_ticker_increases(snapshot.tickers, before.tickers),
+            histogram_increases=_histogram_increases(snapshot.histograms, before.histograms),
         )
+
+
+def _writes(snapshot: Snapshot, before: Snapshot, interval_s: float) -> PeriodicDump:
+    """Give the rates of writes over the window, or, where only a dump counts them, over its own interval.
+
+    A dump speaks for the one window in which it came; in all others nothing is known.
+    """
+    nothing = PeriodicDump(snapshot.monotonic_s, interval_s)
+    if snapshot.dump is not None:
+        is_old = before.dump is not None and before.dump.monotonic_s >= snapshot.dump.monotonic_s
+        return nothing if is_old else snapshot.dump
+    now, then = snapshot.counters, before.counters
+    stalled_micros = _increase(now.stall_micros, then.stall_micros)
+    return PeriodicDump(
+        snapshot.monotonic_s,
+        interval_s,
+        writes_per_s=_rate(now.writes, then.writes, interval_s),
+        written_bytes_per_s=_rate(now.written_bytes, then.written_bytes, interval_s),
+        wal_bytes_per_s=_rate(now.wal_bytes, then.wal_bytes, interval_s),
+        stalled_fraction=None if stalled_micros is None else stalled_micros / 1e6 / interval_s,
+    )
 
 
 def _condition(snapshot: Snapshot) -> Condition:
@@ -104,6 +136,21 @@ def _ticker_increases(now: Mapping[str, int] | None, then: Mapping[str, int] | N
     return {name: _grown(value, then[name]) for name, value in now.items() if name in then}
 
 
+def _histogram_increases(
+    now: Mapping[str, HistogramTotals] | None, then: Mapping[str, HistogramTotals] | None
+) -> dict[str, HistogramIncrease] | None:
+    """Say what came into each histogram; one that is new had no values before, for agents leave empty ones out."""
+    if now is None or then is None:
+        return None
+    return {name: _came(totals, then.get(name, _EMPTY)) for name, totals in now.items()}
+
+
+def _came(now: HistogramTotals, then: HistogramTotals) -> HistogramIncrease:
+    was_set_back = now.count < then.count or now.sum < then.sum
+    since = _EMPTY if was_set_back else then
+    return HistogramIncrease(now.count - since.count, now.sum - since.sum)
+
+
 def _rate(now: int | None, then: int | None, interval_s: float) -> float | None:
     increase = _increase(now, then)
     return None if increase is None else increase / interval_s
@@ -121,26 +168,30 @@ def _column_family(
     while (files := now.properties.get(f"rocksdb.num-files-at-level{len(levels)}")) is not None:
         levels.append(files)
     counts = _new_stalls(now, before)
-    l0_files = levels[0] if levels else 0
-    pending = now.properties.get("rocksdb.estimate-pending-compaction-bytes", 0)
-    immutable = now.properties.get("rocksdb.num-immutable-mem-table", 0)
+    figures = {figure: now.properties.get(name, 0) for figure, name in _FIGURES.items()}
+    l0_files, immutable = figures["l0_files"], figures["immutable_memtables"]
+    pending = figures["pending_compaction_bytes"]
     return ColumnFamilySample(
         name=name,
         l0_files=l0_files,
         immutable_memtables=immutable,
-        active_memtable_bytes=now.properties.get("rocksdb.cur-size-active-mem-table", 0),
-        memtables_bytes=now.properties.get("rocksdb.cur-size-all-mem-tables", 0),
+        active_memtable_bytes=figures["active_memtable_bytes"],
+        memtables_bytes=figures["memtables_bytes"],
         pending_compaction_bytes=pending,
         level_files=tuple(levels),
+        level_bytes=now.level_bytes,
         stall_counts=counts,
         options=options,
+        unknown=tuple(figure for figure, name in _FIGURES.items() if name not in now.properties),
         overflow=detect(
             l0_files=l0_files,
             level0_slowdown_writes_trigger=options.level0_slowdown_writes_trigger,
+            l0_stalls=counted(counts, "l0"),
             pending_compaction_bytes=pending,
             soft_pending_compaction_bytes_limit=options.soft_pending_compaction_bytes_limit,
+            pending_bytes_stalls=counted(counts, "pending_bytes"),
             immutable_memtables=immutable,
-            memtable_stalls=counts.get("memtable_stops", 0) + counts.get("memtable_slowdowns", 0),
+            memtable_stalls=counted(counts, "memtable"),
         ),
     )
 

@@ -1,5 +1,7 @@
 """What can go wrong between the daemon and a target. Every message is one sentence that names the way out."""
 
+from adocd.model.capabilities import ONLY_OBSERVED
+
 
 class TargetError(Exception):
     """The root of all of them."""
@@ -37,6 +39,13 @@ class Refused(TargetError):
         self.status = status
         self.code = code
         self.holder = holder
+
+
+class OnlyObserved(Refused):
+    """Nothing can be changed there, so there is nothing to restore either."""
+
+    def __init__(self) -> None:
+        super().__init__(409, "only_observed", ONLY_OBSERVED)
 
 
 class Closed(Refused):

@@ -69,6 +69,19 @@ def test_metrics_can_be_parsed_and_agree_with_the_sample(tmp_path: Path) -> None
     with_service(tmp_path, database, body)
 
 
+def test_a_stall_in_progress_is_a_metric_with_its_cause(tmp_path: Path) -> None:
+    database = overflowing(tmp_path / "db")
+    database.measurements.properties["rocksdb.is-write-stopped"] = 1
+
+    async def body(service: Service) -> None:
+        _, content = await service.tcp("GET", "/metrics")
+        families = {f.name: f for f in text_string_to_metric_families(content.partition("\r\n\r\n")[2])}
+        (stall,) = families["adocd_stall_in_progress"].samples
+        assert (stall.value, stall.labels["condition"], stall.labels["cause"]) == (1, "stopped", "memtable")
+
+    with_service(tmp_path, database, body)
+
+
 def test_head_and_strange_paths(tmp_path: Path) -> None:
     async def body(service: Service) -> None:
         assert (await service.tcp("HEAD", "/healthz"))[0] == 200

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
+from pathlib import Path
+
 import pytest
+from adocd_agent.service import PROTOCOL
 from jsonschema import Draft202012Validator
 
-from tests.support.contract import CODES, ContractViolation, check_answer, document, schema_errors
+from tests.support.contract import CODES, CONTRACT, ContractViolation, check_answer, document, schema_errors
+from tests.support.fake_agent import FakeAgent
 
 PROBLEM = {"type": "about:blank", "title": "Not Found", "status": 404, "detail": "No.", "code": "not_found"}
 
@@ -14,6 +19,23 @@ def test_schemas_are_valid_json_schema() -> None:
     for name, schema in document()["components"]["schemas"].items():
         Draft202012Validator.check_schema(schema)
         assert schema_errors(name, object()) is not None
+
+
+def test_whatever_names_the_version_names_this_one() -> None:
+    version = document()["info"]["version"]
+    root = CONTRACT.parent.parent
+    assert version == PROTOCOL
+    assert f'kProtocolVersion = "{version}"' in Path(root, "agents/native/src/version.h").read_text(encoding="utf-8")
+    assert f"The protocol is at {version}," in Path(root, "docs/upgrade.md").read_text(encoding="utf-8")
+    assert inspect.signature(FakeAgent).parameters["protocol"].default == version
+
+
+def test_what_1_2_added_may_be_missing_from_an_older_agents_snapshot() -> None:
+    family: dict[str, object] = {"properties": {}, "stall_counts": None}
+    assert schema_errors("ColumnFamily", family) is None
+    assert schema_errors("ColumnFamily", family | {"level_bytes": [1, 0]}) is None
+    assert "is not of type 'array', 'null'" in str(schema_errors("ColumnFamily", family | {"level_bytes": 1}))
+    assert not {"histograms"} & set(document()["components"]["schemas"]["Snapshot"]["required"])
 
 
 def test_every_problem_code_is_in_the_prose_and_the_other_way_round() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 
-from tests.conformance.hosts import KNOWN_FAMILY, Host
+from tests.conformance.hosts import KNOWN_FAMILY, Host, Launch
 from tests.support.agent_client import AgentClient, Json
 from tests.support.changes import back, family
 from tests.support.waiting import eventually
@@ -27,6 +27,8 @@ FAMILY_PROPERTIES = {
     "rocksdb.base-level",
     "rocksdb.live-sst-files-size",
 } | {f"rocksdb.num-files-at-level{level}" for level in range(7)}
+
+FLUSH = "rocksdb.db.flush.micros"
 
 
 def wait_for_events(client: AgentClient, db: str, cursor: int) -> Json:
@@ -149,6 +151,43 @@ def test_a_flush_is_counted_and_reported(host: Host, client: AgentClient, db: st
     assert 0 <= flushed[1]["elapsed_s"] < 10
 
 
+def test_a_flush_is_one_value_in_its_histogram(host: Host, client: AgentClient, db: str) -> None:
+    kept = client.only_database()["capabilities"]["statistics"] == "all"
+    assert FLUSH not in (client.snapshot(db)["histograms"] or {}), "one without values is left out"
+    host.write(200)
+    host.flush()
+    if not kept:
+        assert client.fresh_snapshot(db)["histograms"] is None
+        return
+
+    def recorded() -> Json:
+        histograms = client.snapshot(db)["histograms"]
+        return histograms if FLUSH in histograms else None
+
+    found = eventually(recorded, what="the flush")
+    assert found[FLUSH]["count"] == 1
+    assert 0 < found[FLUSH]["sum"] < 60e6, "it is in microseconds"
+    assert all(totals["count"] > 0 for totals in found.values())
+
+
+def test_levels_have_the_size_of_their_files(launch: Launch) -> None:
+    host = launch(families=["second"])
+    with AgentClient(host.socket_path) as client:
+        db = client.only_database()["id"]
+        host.write(200, "second")
+        host.flush("second")
+
+        def levels() -> Json:
+            families = client.snapshot(db)["column_families"]
+            live = families["second"]["properties"]["rocksdb.live-sst-files-size"]
+            found = {name: family["level_bytes"] for name, family in families.items()}
+            return found if 0 < live == sum(found["second"]) else None
+
+        found = eventually(levels, what="the file in its level")
+        assert found["default"] == [0] * 7
+        assert found["second"][1:] == [0] * 6
+
+
 def test_counters_only_grow_under_load(host: Host, client: AgentClient, db: str) -> None:
     host.start_load()
     try:
@@ -160,6 +199,9 @@ def test_counters_only_grow_under_load(host: Host, client: AgentClient, db: str)
                 assert value is None or value >= previous["counters"][name], name
             for name, value in (snapshot["tickers"] or {}).items():
                 assert value >= previous["tickers"][name], name
+            for name, totals in (previous["histograms"] or {}).items():
+                assert snapshot["histograms"][name]["count"] >= totals["count"], name
+                assert snapshot["histograms"][name]["sum"] >= totals["sum"], name
             previous = snapshot
         eventually(lambda: client.snapshot(db)["counters"]["writes"] != 0, what="writes of the load")
     finally:

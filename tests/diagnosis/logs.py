@@ -14,7 +14,11 @@ BEGIN_S = float(int(AT_S))
 
 def opened(version: str = "7.8.3", at_s: float = 0.0, **options: object) -> bytes:
     """Begin a session; options are the column family's, but for those that are the database's."""
-    of_database = {name: options.pop(name) for name in ("max_background_jobs", "delayed_write_rate") if name in options}
+    of_database = {
+        name: options.pop(name)
+        for name in ("max_background_jobs", "delayed_write_rate", "rate_limiter")
+        if name in options
+    }
     written = [line(f"RocksDB version: {version}", BEGIN_S + at_s)]
     written += [line(f"Options.{name}: {value}", BEGIN_S + at_s) for name, value in of_database.items()]
     written.append(line("--------------- Options for column family [default]:", BEGIN_S + at_s))

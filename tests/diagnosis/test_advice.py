@@ -29,6 +29,8 @@ RULES: list[tuple[str, dict[str, Any], list[str]]] = [
         ],
     ),
     (PENDING, {"soft_pending_compaction_bytes_limit": 64 << 30}, []),
+    (L0, {"rate_limiter": "0x555a4b2755b0"}, ["see whether the rate limiter is too low"]),
+    (L0, {"rate_limiter": "(nil)"}, []),
     ("the moon is full", {"max_background_jobs": 2}, []),
 ]
 

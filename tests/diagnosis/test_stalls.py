@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from adocd.diagnosis import Diagnosis
+from adocd.probes.log import LogParser
 from tests.probes.log.lines import SAMPLES, line
 
 from .logs import BEGIN_S, compacted, diagnosed, dumped, flushed, opened, stall, switched
@@ -44,6 +46,28 @@ def test_another_cause_begins_another_stall() -> None:
     found = diagnosed(opened(), stall(10, STOP, stopped=True), stall(12, L0), flushed(11.99), compacted(13))
     assert spans(found) == [(10, 12, "memtable", "stopped"), (12, 13, "l0", "delayed")]
     assert found["stalled_s"] == pytest.approx(3)
+
+
+def test_a_summary_while_the_log_goes_on_counts_what_is_not_over() -> None:
+    parser, found = LogParser(), Diagnosis()
+
+    def read(*written: bytes) -> dict[str, Any]:
+        for event in parser.feed(b"".join(written)):
+            found.add(event)
+        for event in parser.settle():
+            found.add(event)
+        found.so_far()
+        return found.summary()
+
+    going_on = read(opened(), stall(10, L0), switched(12))
+    assert spans(going_on) == [(10, 12, "l0", "delayed")]
+    assert (going_on["stalls"][0]["stalled_s"], going_on["stalls"][0]["ended"]) == (2, False)
+    later = read(stall(15.001, L0), flushed(15.0, 5))
+    assert later["stalls"][0]["stalled_s"] == pytest.approx(5.001)
+    over = read(compacted(22, 1))
+    assert spans(over) == [(10, 22, "l0", "delayed")]
+    assert (over["stalls"][0]["stalled_s"], over["stalls"][0]["ended"]) == (pytest.approx(12), True)
+    assert over["stall_s"]["l0"] == pytest.approx(12)
 
 
 def test_a_job_of_another_column_family_ends_nothing() -> None:

@@ -16,7 +16,8 @@ GUIDES = (REPOSITORY / "README.md", REPOSITORY / "docs" / "guide.md", REPOSITORY
 PAGES = (REPOSITORY / "docs" / "upgrade.md", REPOSITORY / "docs" / "uninstall.md")
 #: Nothing in these is to be typed.
 REFERENCES = tuple(
-    REPOSITORY / "docs" / name for name in ("controllers.md", "lint.md", "safety.md", "writing-a-controller.md")
+    REPOSITORY / "docs" / name
+    for name in ("controllers.md", "detection.md", "lint.md", "safety.md", "writing-a-controller.md")
 )
 ALL = GUIDES + PAGES + REFERENCES
 

@@ -68,8 +68,11 @@ def test_a_process_that_stands_still_is_silent_and_keeps_its_lease(run_dir: Path
         before = status(run_dir)["lease"]["epoch"]
         stand_still(process, 3 * LEASE_TTL_S)
         eventually(lambda: state(run_dir) == "silent", within_s=10, what="it is silent")
-        assert "possibly stalled" in status(run_dir)["sentence"]
+        seen = status(run_dir)
+        assert "possibly stalled" in seen["sentence"]
+        assert (seen["stall"]["condition"], seen["stall"]["evidence"]) == ("possibly", "silence")
         eventually(lambda: state(run_dir) == "attached", within_s=30, what="it answers again")
+        assert status(run_dir)["stall"] is None
         lease = status(run_dir)["lease"]
         assert lease is not None
         assert lease["epoch"] == before, "time in which nobody could renew does not count"

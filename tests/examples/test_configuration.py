@@ -21,7 +21,7 @@ def test_the_configuration_is_good() -> None:
 def test_the_configuration_has_every_key_with_its_default() -> None:
     content = tomllib.loads(CONFIGURATION.read_text())
     defaults = config.Config()
-    assert content["daemon"] == defaults.daemon.model_dump()
+    assert content["daemon"] == defaults.daemon.model_dump(mode="json")
     assert content["safety"] == defaults.safety.model_dump()
     assert content["policy"] == defaults.policy.model_dump()
     assert set(content) == set(config.Config.model_fields)

@@ -40,6 +40,7 @@ def test_nothing_is_added_unasked(start: Start, connect: Connect, directory: Pat
     assert database["capabilities"]["rate_limiter"] is False
     assert database["capabilities"]["statistics"] == "none"
     assert client.snapshot(database["id"])["tickers"] is None
+    assert client.snapshot(database["id"])["histograms"] is None
     assert client.snapshot(database["id"])["options"]["rate_limiter_bytes_per_s"] is None
 
 
@@ -94,6 +95,15 @@ def test_statistics(start: Start, connect: Connect, directory: Path, level: str)
         what="the tickers",
     )
     assert snapshot["counters"]["writes"] == 100
+    if level == "tickers":
+        assert snapshot["histograms"] is None
+        return
+    found = eventually(
+        lambda: (totals := client.snapshot(database["id"])["histograms"].get("rocksdb.bytes.per.write")) and totals,
+        what="the histograms",
+    )
+    assert found["count"] == 100
+    assert found["sum"] == snapshot["tickers"]["rocksdb.bytes.written"]
 
 
 def test_counters_without_statistics(start: Start, connect: Connect, directory: Path) -> None:

@@ -3,9 +3,12 @@
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from adocd.model.overflow import Overflow
-from adocd.model.snapshot import ColumnFamilySnapshot, Counters, OptionValues, Snapshot, Stall
+from adocd.model.sample import HistogramIncrease
+from adocd.model.snapshot import ColumnFamilySnapshot, Counters, HistogramTotals, OptionValues, Snapshot, Stall
 from adocd.model.threads import ThreadsBy
 from adocd.probes.statistics import StatisticsProbe
 from tests.builders import CAPABILITIES, DATABASE_OPTIONS, POOLS_ONLY, option_values, snapshot
@@ -70,6 +73,69 @@ def test_tickers_grow_and_one_that_was_set_back_grew_by_what_it_shows() -> None:
     assert sample.ticker_per_s("rocksdb.new") is None
 
 
+def test_what_came_into_a_histogram_within_the_window() -> None:
+    probe = StatisticsProbe(CAPABILITIES)
+    first = snapshot(histograms={"read": HistogramTotals(10, 900), "flush": HistogramTotals(2, 60)})
+    probe.sample(first)
+    now = {"read": HistogramTotals(14, 1100), "flush": HistogramTotals(2, 60), "new": HistogramTotals(3, 30)}
+    sample = probe.sample(later(first, 2.0, histograms=now))
+    assert sample is not None
+    assert sample.histogram_increases == {
+        "read": HistogramIncrease(4, 200),
+        "flush": HistogramIncrease(0, 0),
+        "new": HistogramIncrease(3, 30),
+    }
+    assert sample.histogram_increases["read"].mean == 50
+    assert sample.histogram_increases["flush"].mean is None
+
+
+@pytest.mark.parametrize("now", [HistogramTotals(3, 40), HistogramTotals(10, 899), HistogramTotals(12, 70)])
+def test_a_histogram_that_was_set_back_took_what_it_shows(now: HistogramTotals) -> None:
+    probe = StatisticsProbe(CAPABILITIES)
+    first = snapshot(histograms={"read": HistogramTotals(10, 900)})
+    probe.sample(first)
+    sample = probe.sample(later(first, 1.0, histograms={"read": now}))
+    assert sample is not None
+    assert sample.histogram_increases == {"read": HistogramIncrease(now.count, now.sum)}
+
+
+@pytest.mark.parametrize(("then", "now"), [(None, {}), ({}, None), (None, None)])
+def test_where_no_histograms_are_kept_nothing_is_said_of_them(
+    then: dict[str, HistogramTotals] | None, now: dict[str, HistogramTotals] | None
+) -> None:
+    probe = StatisticsProbe(CAPABILITIES)
+    first = snapshot(histograms=then)
+    probe.sample(first)
+    sample = probe.sample(later(first, 1.0, histograms=now))
+    assert sample is not None
+    assert sample.histogram_increases is None
+
+
+@given(st.lists(st.tuples(st.integers(0, 50), st.booleans()), min_size=1, max_size=30), st.integers(0, 50))
+def test_increases_add_up_to_all_that_came_as_long_as_nothing_is_lost(
+    windows: list[tuple[int, bool]], at_first: int
+) -> None:
+    """Each window brings values of 10 and may begin with a reset, which the probe sees where the count went down."""
+    probe = StatisticsProbe(CAPABILITIES)
+    taken = snapshot(histograms=totals(at_first))
+    probe.sample(taken)
+    shown = at_first
+    for came, is_reset in windows:
+        seen_reset = is_reset and came < shown
+        shown = came if seen_reset else shown + came
+        taken = later(taken, 1.0, histograms=totals(shown))
+        sample = probe.sample(taken)
+        assert sample is not None
+        assert sample.histogram_increases is not None
+        found = sample.histogram_increases.get("read", HistogramIncrease(0, 0))
+        assert (found.count, found.sum) == (came, came * 10)
+
+
+def totals(count: int) -> dict[str, HistogramTotals]:
+    """What an agent reports: a histogram without values is left out."""
+    return {"read": HistogramTotals(count, count * 10)} if count else {}
+
+
 def test_another_session_begins_anew() -> None:
     probe = StatisticsProbe(CAPABILITIES)
     first = snapshot()
@@ -128,13 +194,15 @@ def test_stall_counts_are_those_of_the_window_and_name_the_overflow() -> None:
 
 
 def test_levels_are_read_as_far_as_there_are_any() -> None:
-    family = ColumnFamilySnapshot({f"rocksdb.num-files-at-level{n}": n * 2 for n in range(7)})
+    properties = {f"rocksdb.num-files-at-level{n}": n * 2 for n in range(7)}
+    family = ColumnFamilySnapshot(properties, level_bytes=(0, 5, 9, 0, 0, 0, 1 << 40))
     probe = StatisticsProbe(CAPABILITIES)
     first = snapshot(column_families={"default": family})
     probe.sample(first)
     sample = probe.sample(later(first, 1.0))
     assert sample is not None
     assert sample.column_families[0].level_files == (0, 2, 4, 6, 8, 10, 12)
+    assert sample.column_families[0].level_bytes == (0, 5, 9, 0, 0, 0, 1 << 40)
 
 
 @pytest.mark.parametrize(

@@ -135,6 +135,7 @@ def test_without_statistics_writes_are_counted_and_the_rest_is_null(scene: Scene
         assert described["capabilities"]["statistics"] == "none"
         snapshot = client.fresh_snapshot(described["id"])
         assert snapshot["tickers"] is None
+        assert snapshot["histograms"] is None
         known = {name: value for name, value in snapshot["counters"].items() if value is not None}
         assert known == {"writes": 50, "stall_micros": 0}
 

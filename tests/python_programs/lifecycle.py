@@ -4,7 +4,7 @@ Answers are "ok", "ok VALUE" or "error: REASON". PATH names a database everywher
 first. Attaches the agent to every database it opens, unless told otherwise.
 
     open PATH [CF ...] [NAME=VALUE ...]  opens (creates) with these column families beside "default", and these options
-    open_plain PATH                      opens without the agent and without options
+    open_plain PATH [NAME=VALUE ...]     opens without the agent, and without options unless there are any
     open_read_only PATH                  opens for reading, attached
     attach PATH                          attaches the agent to an open database once more
     attach_alone PATH                    the same without its other column families
@@ -49,6 +49,9 @@ SETTERS = {
     "level0_stop_writes_trigger": "set_level_zero_stop_writes_trigger",
     "disable_auto_compactions": "set_disable_auto_compactions",
     "max_background_jobs": "set_max_background_jobs",
+    "max_log_file_size": "set_max_log_file_size",
+    "stats_dump_period_sec": "set_stats_dump_period_sec",
+    "db_log_dir": "set_db_log_dir",
 }
 WITHOUT_SETTER = {"delayed_write_rate": "16777216"}
 """Options that rocksdict cannot set, with the value they have."""
@@ -85,7 +88,9 @@ def _options(pairs: dict[str, str]) -> Any:
             if value != WITHOUT_SETTER[name]:
                 raise ValueError(f"rocksdict cannot set {name}")
         else:
-            getattr(options, SETTERS[name])(value == "true" if value in ("true", "false") else int(value))
+            getattr(options, SETTERS[name])(
+                value == "true" if value in ("true", "false") else int(value) if value.isdecimal() else value
+            )
     return options
 
 
@@ -100,8 +105,9 @@ def open_database(path: str, *words: str) -> str:
     return attachment.error or ""
 
 
-def open_plain(path: str) -> None:
-    OPEN[path] = Database(rocksdict.Rdict(path))
+def open_plain(path: str, *words: str) -> None:
+    options = _options(dict(word.split("=", 1) for word in words)) if words else None
+    OPEN[path] = Database(rocksdict.Rdict(path, options))
 
 
 def open_read_only(path: str) -> str:

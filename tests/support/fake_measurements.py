@@ -48,7 +48,8 @@ def _family_properties() -> dict[str, int]:
 class Measurements:
     """The measured state of one session. The dictionaries are public: a test assigns what it needs.
 
-    `counters` values may be None (a counter this agent cannot read), `tickers` may be None (no Statistics).
+    `counters` values may be None (a counter this agent cannot read), so may `tickers` and `histograms` (no Statistics)
+    and a family's `level_bytes`.
     """
 
     def __init__(self, events: EventRing, column_families: Iterable[str]) -> None:
@@ -56,6 +57,7 @@ class Measurements:
         self._lock = threading.RLock()
         self.counters: dict[str, int | None] = dict.fromkeys(COUNTERS, 0)
         self.tickers: dict[str, int] | None = {"rocksdb.number.keys.written": 0, "rocksdb.bytes.written": 0}
+        self.histograms: dict[str, dict[str, int]] | None = {}
         self.properties: dict[str, int] = {
             "rocksdb.is-write-stopped": 0,
             "rocksdb.actual-delayed-write-rate": 0,
@@ -65,6 +67,7 @@ class Measurements:
         }
         self.column_families: dict[str, dict[str, int]] = {}
         self.stall_counts: dict[str, dict[str, int] | None] = {}
+        self.level_bytes: dict[str, list[int] | None] = {}
         for name in column_families:
             self.add_column_family(name)
         self._condition = "normal"
@@ -75,11 +78,13 @@ class Measurements:
         """Begin a column family with nothing in it."""
         self.column_families[name] = _family_properties()
         self.stall_counts[name] = dict.fromkeys(STALL_COUNTS, 0)
+        self.level_bytes[name] = [0] * 7
 
     def drop_column_family(self, name: str) -> None:
         """Forget a column family."""
         self.column_families.pop(name, None)
         self.stall_counts.pop(name, None)
+        self.level_bytes.pop(name, None)
 
     def add(self, counter: str, amount: int) -> None:
         """Advance a counter, unless this agent cannot read it."""
@@ -113,6 +118,9 @@ class Measurements:
             properties["rocksdb.live-sst-files-size"] += size
             self.add("flushes", 1)
             self.add("flush_written_bytes", size)
+            if (levels := self.level_bytes[column_family]) is not None:
+                self.level_bytes[column_family] = [levels[0] + size, *levels[1:]]
+            self._record("rocksdb.db.flush.micros", int(elapsed_s * 1e6))
             self._events.emit("flush_begin", column_family=column_family, job=1)
             self._events.emit("flush_end", column_family=column_family, job=1, bytes=size, elapsed_s=elapsed_s)
 
@@ -123,6 +131,9 @@ class Measurements:
             size = properties["rocksdb.live-sst-files-size"]
             properties["rocksdb.num-files-at-level0"] = 0
             properties["rocksdb.num-files-at-level6"] = 1
+            if self.level_bytes[column_family] is not None:
+                self.level_bytes[column_family] = [0] * 6 + [size]
+            self._record("rocksdb.compaction.times.micros", int(elapsed_s * 1e6))
             self.add("compactions", 1)
             self.add("compaction_read_bytes", size)
             self.add("compaction_written_bytes", size)
@@ -130,6 +141,11 @@ class Measurements:
             self._events.emit("compaction_begin", column_family=column_family, job=2, **levels)
             volumes = {"read_bytes": size, "written_bytes": size, "elapsed_s": elapsed_s}
             self._events.emit("compaction_end", column_family=column_family, job=2, **levels, **volumes)
+
+    def _record(self, histogram: str, value: int) -> None:
+        if self.histograms is not None:
+            before = self.histograms.get(histogram, {"count": 0, "sum": 0})
+            self.histograms[histogram] = {"count": before["count"] + 1, "sum": before["sum"] + value}
 
     def stall(self, condition: str, column_family: str = "default", delayed_rate_bytes_per_s: int = 0) -> None:
         """Writers are now subject to `condition` (normal, delayed, stopped)."""
@@ -163,6 +179,7 @@ class Measurements:
                 families[name] = {
                     "properties": dict(values),
                     "stall_counts": None if counts is None else dict(counts),
+                    "level_bytes": self.level_bytes.get(name),
                 }
             return families
 
@@ -173,5 +190,6 @@ class Measurements:
             "counters": dict(self.counters),
             "properties": dict(self.properties),
             "tickers": None if self.tickers is None else dict(self.tickers),
+            "histograms": None if self.histograms is None else dict(self.histograms),
             "column_families": self.families_json(),
         }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import socket
 import threading
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from adocd.model.snapshot import HistogramTotals, Snapshot
 from adocd.targets.agent import Agent
 from adocd.targets.base import ColumnFamilyChange, RestoreStep
 from adocd.targets.errors import Closed, Dead, NotAnAgent, Refused, Silent, TargetError, Unreachable, WrongVersion
@@ -75,6 +77,36 @@ def test_an_agent_of_another_major_version(tmp_path: Path) -> None:
 def test_a_newer_minor_version_is_welcome(tmp_path: Path) -> None:
     with FakeAgent(tmp_path, protocol="1.9") as agent:
         ask(agent.socket_path)
+
+
+def test_a_snapshot_of_an_older_minor_version_lacks_what_came_later(tmp_path: Path) -> None:
+    """1.2 added histograms and level_bytes; what an agent of 1.1 answers is otherwise the same."""
+
+    async def run() -> tuple[Snapshot, Snapshot]:
+        database = FakeDatabase(tmp_path / "db")
+        database.measurements.flush()
+        with FakeAgent(tmp_path, [database], protocol="1.1") as fake:
+            agent = Agent(fake.socket_path)
+            [described] = await agent.databases()
+            target = agent.target(described)
+            new = await target.snapshot(None)
+            connection = UnixHttpConnection(fake.socket_path)
+            _, body = await connection.request("GET", f"/v1/databases/{described.id}/snapshot", timeout_s=5)
+            content = json.loads(body)
+            del content["histograms"]
+            del content["column_families"]["default"]["level_bytes"]
+            fake.intercept = lambda *_: (200, content)
+            old = await target.snapshot(None)
+            for closed in (connection, target, agent):
+                await closed.close()
+        return new, old
+
+    new, old = asyncio.run(run())
+    assert new.histograms == {"rocksdb.db.flush.micros": HistogramTotals(1, 10_000)}
+    assert new.column_families["default"].level_bytes == (2048, 0, 0, 0, 0, 0, 0)
+    assert old.histograms is None
+    assert old.column_families["default"].level_bytes is None
+    assert old.counters == new.counters
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from adocd.controllers.base import Controller, Needs
-from adocd.model.capabilities import Capabilities
+from adocd.model.capabilities import ONLY_OBSERVED, Capabilities
 from adocd.model.knob import KNOBS, Knob
 from adocd.model.sample import Sample
 from adocd.model.snapshot import OptionValues
@@ -17,6 +17,8 @@ _POOLS = {Knob.FLUSH_THREADS: FLUSH_POOL, Knob.COMPACTION_THREADS: COMPACTION_PO
 
 def out_of_reach(controller: Controller, sample: Sample, capabilities: Capabilities) -> str | None:
     """Say in one sentence what the law needs and cannot have here, why, and the way out; None when it has all."""
+    if controller.knobs and not capabilities.can_change:
+        return ONLY_OBSERVED
     for knob in sorted(controller.knobs - controller.optional_knobs):
         why = why_not(knob, sample, capabilities)
         if why is not None:

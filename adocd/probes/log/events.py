@@ -9,9 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
-Condition = Literal["delayed", "stopped"]
-#: What a column family's writes are held for; the words of `stall_counts` in agents/admin-api.yaml.
-Cause = Literal["memtable", "l0", "pending_bytes", "other"]
+from adocd.model import stall
+
+Cause = stall.Cause
+Condition = stall.Held
 Outcome = Literal["succeeded", "failed", "not persisted", "unchanged", "unknown"]
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from adocd.probes.log.clock import offset_in
 from adocd.probes.log.events import LogEvent
 from adocd.probes.log.parser import LogParser
-from adocd.probes.log.read import PIECE_BYTES, rotated_logs
+from adocd.probes.log.read import PIECE_BYTES, logs_of_session, rotated_logs
 
 #: Most that one poll reads: so much is what a caller may have to hold as events.
 POLL_BYTES_MOST = 8 << 20
@@ -45,17 +45,21 @@ class _Place:
 class LogFollower:
     """Follows the LOG at `path` from its beginning; `poll` as often as news are wanted.
 
+    With `whole_session` it begins with the files of the same open that were rotated by their size before.
     `zone` is as for LogParser, which counts what could not be read: `parser`. `error` says why the last poll could
     not read the file; a file that is not there (yet) is no error.
     """
 
-    def __init__(self, path: Path, *, zone: tzinfo = UTC, poll_bytes_most: int = POLL_BYTES_MOST) -> None:
+    def __init__(
+        self, path: Path, *, zone: tzinfo = UTC, poll_bytes_most: int = POLL_BYTES_MOST, whole_session: bool = False
+    ) -> None:
         self.parser = LogParser(zone=zone)
         self.error: OSError | None = None
         #: Whether the last poll came to the end of what is written.
         self.caught_up = False
         self._path = path
         self._most = max(1, poll_bytes_most)
+        self._whole_session = whole_session
         self._place: _Place | None = None
         #: Rotated files still to be read, before the current one.
         self._backlog: deque[Path] = deque()
@@ -70,7 +74,10 @@ class LogFollower:
         left = self._most
         try:
             if self._known is None:
-                self._known = {old.name for old in rotated_logs(self._path)}
+                rotated = rotated_logs(self._path)
+                self._known = {old.name for old in rotated}
+                if self._whole_session:
+                    self._backlog.extend(logs_of_session(self._path, rotated))
             while left > 0 and not self.caught_up:
                 left -= self._step(events, left)
         except OSError as error:

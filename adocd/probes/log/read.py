@@ -13,6 +13,11 @@ from adocd.probes.log.parser import LogParser
 PIECE_BYTES = 1 << 19
 #: Where the first EVENT_LOG_v1 line is looked for: behind some 250 lines of options for each column family.
 _BEGINNING_BYTES = 4 << 20
+#: Some seconds of one CPU.
+_SESSION_BYTES_MOST = 256 << 20
+#: The lines of the open begin every file.
+_HEADER_BYTES = 64 << 10
+_SESSION = re.compile(rb"DB Session ID: +(\S+)")
 _OLD = re.compile(r"\.old\.(\d{1,20})$")
 
 
@@ -23,6 +28,27 @@ def rotated_logs(path: Path) -> list[Path]:
     except OSError:
         return []
     return [each for _, each in sorted(found)]
+
+
+def logs_of_session(path: Path, rotated: list[Path]) -> list[Path]:
+    """Return those of the rotated files that the open wrote whose newest file is `path`, oldest first.
+
+    They are the last ones with its session id; RocksDB before 6.13 writes none. Beyond 256 MiB the older ones are left
+    out.
+    """
+    session, left = _session_in(path), _SESSION_BYTES_MOST
+    found: list[Path] = []
+    for old in reversed(rotated):
+        if session is None or _session_in(old) != session:
+            break
+        try:
+            left -= old.stat().st_size
+        except OSError:
+            break
+        if left < 0:
+            break
+        found.insert(0, old)
+    return found
 
 
 def read_log(
@@ -43,6 +69,15 @@ def read_log(
             except FileNotFoundError:
                 continue
     yield from _events(path, parser)
+
+
+def _session_in(path: Path) -> bytes | None:
+    try:
+        with path.open("rb", buffering=0) as file:
+            found = _SESSION.search(file.read(_HEADER_BYTES))
+    except OSError:
+        return None
+    return None if found is None else found[1]
 
 
 def _events(path: Path, parser: LogParser) -> Iterator[LogEvent]:

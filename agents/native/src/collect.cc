@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 
+#include "cf_stats.h"
 #include "clock.h"
 #include "json_text.h"
 #include "option_text.h"
@@ -47,32 +48,21 @@ std::optional<uint64_t> Unsigned(const TextMap& map, const char* key) {
   return std::strtoull(found->second.c_str(), nullptr, 10);
 }
 
-std::optional<StallCounts> ReadStallCounts(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* handle) {
-  TextMap map;
-  if (!db->GetMapProperty(handle, "rocksdb.cfstats", &map)) return std::nullopt;
-  StallCounts counts;
-  counts.memtable_stops = Unsigned(map, "io_stalls.memtable_compaction").value_or(0);
-  counts.memtable_slowdowns = Unsigned(map, "io_stalls.memtable_slowdown").value_or(0);
-  counts.l0_stops = Unsigned(map, "io_stalls.level0_numfiles").value_or(0);
-  counts.l0_slowdowns = Unsigned(map, "io_stalls.level0_slowdown").value_or(0);
-  counts.pending_bytes_stops = Unsigned(map, "io_stalls.stop_for_pending_compaction_bytes").value_or(0);
-  counts.pending_bytes_slowdowns = Unsigned(map, "io_stalls.slowdown_for_pending_compaction_bytes").value_or(0);
-  return counts;
-}
-
 // rocksdb.cfstats costs more than everything else together (RocksDB builds some two hundred strings), so it is read
 // only when something happened that may have moved it, and once a second because the counts move a moment after
 // RocksDB tells its listeners.
-const std::optional<StallCounts>& StallCountsOf(rocksdb::DB* db, ColumnFamily& family) {
+const std::optional<CfStats>& CurrentCfStats(rocksdb::DB* db, ColumnFamily& family, size_t levels) {
   constexpr double kMaxAgeSeconds = 1;
   const double now_s = MonotonicSeconds();
   const uint64_t activity = family.activity.load();
-  if (activity != family.stall_counts_activity || now_s - family.stall_counts_read_s >= kMaxAgeSeconds) {
-    family.stall_counts = ReadStallCounts(db, family.handle);
-    family.stall_counts_activity = activity;
-    family.stall_counts_read_s = now_s;
+  if (activity != family.cf_stats_activity || now_s - family.cf_stats_read_s >= kMaxAgeSeconds) {
+    TextMap map;
+    family.cf_stats.reset();
+    if (db->GetMapProperty(family.handle, "rocksdb.cfstats", &map)) family.cf_stats = CfStatsOf(map, levels);
+    family.cf_stats_activity = activity;
+    family.cf_stats_read_s = now_s;
   }
-  return family.stall_counts;
+  return family.cf_stats;
 }
 
 ColumnFamilySample ReadColumnFamily(Session& session, ColumnFamily& family) {
@@ -90,7 +80,7 @@ ColumnFamilySample ReadColumnFamily(Session& session, ColumnFamily& family) {
     if (!db->GetProperty(family.handle, kLevelFiles[level], &text)) break;
     sample.properties.emplace_back(kLevelFiles[level], std::strtoull(text.c_str(), nullptr, 10));
   }
-  sample.stall_counts = StallCountsOf(db, family);
+  sample.cf_stats = CurrentCfStats(db, family, levels);
   // Options change only through SetOptions, which we see whoever calls it: no need to read them every time.
   const uint64_t version = family.options_version.load();
   if (!family.options_json || family.options_json_version != version || session.option_calls_in_flight > 0) {
@@ -147,6 +137,7 @@ std::shared_ptr<const Sample> Collect(Session& session) {
   session.events->StallSampled(ReadDatabaseProperties(db, sample.get()), begun_s);
   sample->writes = ReadWriteCounters(db);
   if (session.statistics) sample->tickers = ReadTickers(*session.statistics);
+  sample->histograms = session.histograms.At(session.statistics.get(), begun_s);
 
   const uint64_t version = session.database_options_version.load();
   if (!session.database_options_json || session.database_options_json_version != version ||

@@ -23,14 +23,14 @@ struct ColumnFamily {
   rocksdb::ColumnFamilyHandle* handle = nullptr;
   // Grows with every SetOptions by anybody; readers of options cache by it.
   std::atomic<uint64_t> options_version{1};
-  // Grows with every flush, compaction, memtable switch and stall: only these move the stall counts.
+  // Grows with every flush, compaction, memtable switch and stall: only these move stall counts and levels.
   std::atomic<uint64_t> activity{1};
   // Caches of whoever collects samples (one thread at a time).
   std::shared_ptr<const std::string> options_json;
   uint64_t options_json_version = 0;
-  std::optional<StallCounts> stall_counts;
-  uint64_t stall_counts_activity = 0;
-  double stall_counts_read_s = 0;
+  std::optional<CfStats> cf_stats;
+  uint64_t cf_stats_activity = 0;
+  double cf_stats_read_s = 0;
 
  private:
   friend class ColumnFamilies;

@@ -19,10 +19,23 @@ struct StallCounts {
   uint64_t pending_bytes_stops = 0, pending_bytes_slowdowns = 0;
 };
 
+// Of one column family: how often what stalled its writes, and the size of its tables by level.
+struct CfStats {
+  StallCounts stall_counts;
+  std::vector<uint64_t> level_bytes;
+};
+
+// How many values came into one of RocksDB's histograms, and their sum in its own unit.
+struct HistogramTotals {
+  const char* name = nullptr;
+  uint64_t count = 0, sum = 0;
+};
+using Histograms = std::vector<HistogramTotals>;
+
 struct ColumnFamilySample {
   std::string name;
   IntProperties properties;
-  std::optional<StallCounts> stall_counts;
+  std::optional<CfStats> cf_stats;
   std::shared_ptr<const std::string> options_json;
 };
 
@@ -40,6 +53,7 @@ struct Sample {
   JobCounters jobs;
   IntProperties properties;
   std::optional<IntProperties> tickers;
+  std::shared_ptr<const Histograms> histograms;  // null where none are kept
   std::shared_ptr<const std::string> database_options_json;
   std::optional<int64_t> limiter_bytes_per_s;
   int threads_low = 0, threads_high = 0, threads_bottom = 0;

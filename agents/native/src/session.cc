@@ -82,9 +82,8 @@ std::string DatabaseId(const std::string& host, const std::string& path, const s
 
 const char* StatisticsLevelName(const rocksdb::Statistics* statistics) {
   if (!statistics) return "none";
-  const auto level = statistics->get_stats_level();
-  if (level <= rocksdb::StatsLevel::kExceptTickers) return "none";
-  return level == rocksdb::StatsLevel::kExceptHistogramOrTimers ? "tickers" : "all";
+  if (statistics->get_stats_level() <= rocksdb::StatsLevel::kExceptTickers) return "none";
+  return KeepsHistograms(statistics) ? "all" : "tickers";
 }
 
 rocksdb::Env::Priority PoolPriority(const std::string& pool) {

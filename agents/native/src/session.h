@@ -15,6 +15,7 @@
 #include "control.h"
 #include "events.h"
 #include "gate.h"
+#include "histograms.h"
 #include "sample.h"
 
 namespace adocd {
@@ -63,7 +64,8 @@ class Session {
   std::atomic<int> option_calls_in_flight{0};
   Control control;
 
-  // Cache of whoever collects samples (one thread at a time).
+  // Caches of whoever collects samples (one thread at a time).
+  HistogramCache histograms;
   std::shared_ptr<const std::string> database_options_json;
   uint64_t database_options_json_version = 0;
 

@@ -54,17 +54,40 @@ void AppendOptions(std::string* out, const Sample& sample) {
   pools.Integer("bottom", sample.threads_bottom);
 }
 
+void AppendStallCounts(std::string* out, const StallCounts& stalls) {
+  JsonObjectWriter counts(out);
+  counts.Unsigned("memtable_stops", stalls.memtable_stops);
+  counts.Unsigned("memtable_slowdowns", stalls.memtable_slowdowns);
+  counts.Unsigned("l0_stops", stalls.l0_stops);
+  counts.Unsigned("l0_slowdowns", stalls.l0_slowdowns);
+  counts.Unsigned("pending_bytes_stops", stalls.pending_bytes_stops);
+  counts.Unsigned("pending_bytes_slowdowns", stalls.pending_bytes_slowdowns);
+}
+
 void AppendColumnFamily(std::string* out, const ColumnFamilySample& family) {
   JsonObjectWriter writer(out);
   AppendProperties(writer.Key("properties"), family.properties);
-  if (!family.stall_counts) return writer.Null("stall_counts");
-  JsonObjectWriter counts(writer.Key("stall_counts"));
-  counts.Unsigned("memtable_stops", family.stall_counts->memtable_stops);
-  counts.Unsigned("memtable_slowdowns", family.stall_counts->memtable_slowdowns);
-  counts.Unsigned("l0_stops", family.stall_counts->l0_stops);
-  counts.Unsigned("l0_slowdowns", family.stall_counts->l0_slowdowns);
-  counts.Unsigned("pending_bytes_stops", family.stall_counts->pending_bytes_stops);
-  counts.Unsigned("pending_bytes_slowdowns", family.stall_counts->pending_bytes_slowdowns);
+  if (!family.cf_stats) {
+    writer.Null("stall_counts");
+    return writer.Null("level_bytes");
+  }
+  AppendStallCounts(writer.Key("stall_counts"), family.cf_stats->stall_counts);
+  std::string* levels = writer.Key("level_bytes");
+  *levels += '[';
+  for (const uint64_t bytes : family.cf_stats->level_bytes) {
+    if (levels->back() != '[') *levels += ',';
+    *levels += std::to_string(bytes);
+  }
+  *levels += ']';
+}
+
+void AppendHistograms(std::string* out, const Histograms& histograms) {
+  JsonObjectWriter writer(out);
+  for (const auto& histogram : histograms) {
+    JsonObjectWriter totals(writer.Key(histogram.name));
+    totals.Unsigned("count", histogram.count);
+    totals.Unsigned("sum", histogram.sum);
+  }
 }
 
 void AppendEvent(std::string* out, const Event& event) {
@@ -175,6 +198,11 @@ std::string SnapshotJson(const Session& session, const Sample& sample, const std
       AppendProperties(writer.Key("tickers"), *sample.tickers);
     } else {
       writer.Null("tickers");
+    }
+    if (sample.histograms) {
+      AppendHistograms(writer.Key("histograms"), *sample.histograms);
+    } else {
+      writer.Null("histograms");
     }
     AppendOptions(writer.Key("options"), sample);
     {

@@ -1,7 +1,11 @@
-// Lease, restore plan, originals, stall condition, query, request bodies and option values: values in, values out,
-// time as an argument. Exit status 1 and a line for each expectation that failed.
+// Lease, restore plan, originals, stall condition, query, request bodies, option values, column family statistics and
+// histograms: values in, values out, time as an argument. Exit status 1 and a line for each expectation that failed.
 #include <cstdio>
 
+#include <rocksdb/statistics.h>
+
+#include "cf_stats.h"
+#include "histograms.h"
 #include "host_safety.h"
 #include "lease.h"
 #include "option_catalogue.h"
@@ -239,6 +243,48 @@ void TestHostSafety() {
   EXPECT(!TriggersOutOfOrder(by_the_host, FamilyChange("write_buffer_size", "1")));
 }
 
+void TestCfStats() {
+  const std::map<std::string, std::string> map{{"compaction.L0.SizeBytes", "843480.000000"},
+                                               {"compaction.L0.NumFiles", "5.000000"},
+                                               {"compaction.L6.SizeBytes", "9007199254740991.000000"},
+                                               {"compaction.Sum.SizeBytes", "7.000000"},
+                                               {"io_stalls.memtable_compaction", "3"},
+                                               {"io_stalls.slowdown_for_pending_compaction_bytes", "4"}};
+  const CfStats stats = CfStatsOf(map, 7);
+  EXPECT(stats.level_bytes == (std::vector<uint64_t>{843480, 0, 0, 0, 0, 0, 9007199254740991}));
+  EXPECT(stats.stall_counts.memtable_stops == 3 && stats.stall_counts.pending_bytes_slowdowns == 4);
+  EXPECT(stats.stall_counts.l0_stops == 0);
+  EXPECT(CfStatsOf(map, 1).level_bytes == std::vector<uint64_t>{843480});
+}
+
+void TestHistograms() {
+  using rocksdb::StatsLevel;
+  EXPECT(!KeepsHistograms(nullptr));
+  const auto statistics = rocksdb::CreateDBStatistics();
+  for (const auto level : {StatsLevel::kDisableAll, StatsLevel::kExceptHistogramOrTimers}) {
+    statistics->set_stats_level(level);
+    EXPECT(!KeepsHistograms(statistics.get()) && !HistogramCache().At(statistics.get(), 9));
+  }
+  for (const auto level : {StatsLevel::kExceptTimers, StatsLevel::kExceptDetailedTimers, StatsLevel::kAll}) {
+    statistics->set_stats_level(level);
+    EXPECT(KeepsHistograms(statistics.get()));
+  }
+  HistogramCache cache;
+  EXPECT(!cache.At(nullptr, 0.1));
+  EXPECT(cache.At(statistics.get(), 0.1)->empty());  // read at once, though the machine has just started
+  statistics->recordInHistogram(rocksdb::DB_WRITE, 7);
+  statistics->recordInHistogram(rocksdb::DB_WRITE, 1000000);
+  EXPECT(cache.At(statistics.get(), 0.59)->empty());
+  const auto read = cache.At(statistics.get(), 0.61);
+  EXPECT(read->size() == 1 && read->front().name == std::string("rocksdb.db.write.micros"));
+  EXPECT(read->front().count == 2 && read->front().sum == 1000007);
+  statistics->set_stats_level(StatsLevel::kExceptHistogramOrTimers);
+  EXPECT(!cache.At(statistics.get(), 0.62));
+  statistics->set_stats_level(StatsLevel::kAll);
+  EXPECT(cache.At(statistics.get(), 0.63)->size() == 1);
+  EXPECT(statistics->Reset().ok() && cache.At(statistics.get(), 2)->empty());
+}
+
 }  // namespace
 
 int main() {
@@ -254,6 +300,8 @@ int main() {
   TestBodies();
   TestOptionValues();
   TestHostSafety();
+  TestCfStats();
+  TestHistograms();
   std::printf("%d expectations failed\n", g_failures);
   return g_failures ? 1 : 0;
 }

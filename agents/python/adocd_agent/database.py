@@ -32,7 +32,7 @@ class Database(Protocol):
         """Return the current values, as a copy; `fresh`: a cached one will not do."""
 
     def measure(self) -> dict[str, Json]:
-        """Return stall, counters, properties, tickers and column_families of a snapshot; on the sampling thread."""
+        """Return what a snapshot has of the database itself, from stall to column_families; on the sampling thread."""
 
     def look(self) -> None:
         """Look at what has to be polled between snapshots; on the sampling thread, ten times a second."""

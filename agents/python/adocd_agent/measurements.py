@@ -6,8 +6,9 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
+from adocd_agent.level_sizes import LevelSizes
 from adocd_agent.stall_watch import StallWatch, Waited
-from adocd_agent.statistics_text import COUNTERS, HISTOGRAMS, counters, cumulative_stall_micros, stall_counts, tickers
+from adocd_agent.statistics_text import COUNTERS, counters, cumulative_stall_micros, stall_counts, statistics, totals
 
 Json = Any
 DEFAULT = "default"
@@ -19,6 +20,7 @@ DATABASE_PROPERTIES = (
     "rocksdb.num-running-compactions",
     "rocksdb.background-errors",
 )
+LEVEL_FILES = tuple(f"rocksdb.num-files-at-level{level}" for level in range(7))
 FAMILY_PROPERTIES = (
     "rocksdb.num-immutable-mem-table",
     "rocksdb.mem-table-flush-pending",
@@ -28,7 +30,7 @@ FAMILY_PROPERTIES = (
     "rocksdb.estimate-pending-compaction-bytes",
     "rocksdb.base-level",
     "rocksdb.live-sst-files-size",
-    *(f"rocksdb.num-files-at-level{level}" for level in range(7)),
+    *LEVEL_FILES,
 )
 
 
@@ -40,7 +42,8 @@ class Measurements:
         text = self._statistics_text()
         self.statistics = "none" if text is None else "all"
         # A Statistics object can be older than this open; counters start at 0 when the database is opened.
-        self._at_open = {} if text is None else tickers(text)
+        self._at_open = {} if text is None else totals(statistics(text))
+        self._levels: dict[str, LevelSizes] = {}
         self._sequence_at_open: int = db.latest_sequence_number()
         self._watch = StallWatch(time.monotonic(), self._waited(db))
 
@@ -52,22 +55,23 @@ class Measurements:
         self._watch.look(now_s, stopped=stopped, delayed=delayed, waited=lambda: self._waited(db))
 
     def measure(self, db: Any, families: Mapping[str, Any]) -> dict[str, Json]:
-        """Return stall, counters, properties, tickers and column_families of a snapshot."""
+        """Return stall, counters, properties, tickers, histograms and column_families of a snapshot."""
         self.look(db)
         text = self._statistics_text()
-        if text is None:
-            counted = self._counters_without_statistics(db)
-            found = None
-        else:
-            found = tickers(text)
-            counted = counters(found, self._at_open)
+        found = None if text is None else statistics(text)
+        self._levels = {name: self._levels.get(name) or LevelSizes() for name in families}
         return {
             "stall": self._watch.as_json(),
-            "counters": counted,
+            "counters": (
+                self._counters_without_statistics(db) if found is None else counters(totals(found), self._at_open)
+            ),
             "properties": _properties(db, DATABASE_PROPERTIES),
-            "tickers": None if found is None else {name: found[name] for name in found if name not in HISTOGRAMS},
+            "tickers": None if found is None else found.tickers,
+            "histograms": None if found is None else _with_values(found.histograms),
             "column_families": {
-                name: family for name, handle in families.items() if (family := _family(handle)) is not None
+                name: family
+                for name, handle in families.items()
+                if (family := _family(handle, self._levels[name])) is not None
             },
         }
 
@@ -92,7 +96,7 @@ class Measurements:
         if text is None:
             micros = cumulative_stall_micros(db.property_value("rocksdb.dbstats"))
         else:
-            micros = tickers(text).get(COUNTERS["stall_micros"])
+            micros = statistics(text).cumulative(COUNTERS["stall_micros"])
         counts = stall_counts(db.property_value("rocksdb.cf-write-stall-stats")) or {}
         return Waited(micros, sum(count for name, count in counts.items() if name.endswith("_stops")))
 
@@ -111,10 +115,18 @@ def _properties(handle: Any, names: tuple[str, ...]) -> dict[str, int]:
     return {name: value for name, value in values if value is not None}
 
 
-def _family(handle: Any) -> dict[str, Json] | None:
+def _with_values(histograms: Mapping[str, tuple[int, int]]) -> dict[str, Json]:
+    return {name: {"count": count, "sum": total} for name, (count, total) in histograms.items() if count}
+
+
+def _family(handle: Any, levels: LevelSizes) -> dict[str, Json] | None:
     """Return a snapshot's ColumnFamily; None where the host has closed this handle."""
     try:
-        counts = stall_counts(handle.property_value("rocksdb.cf-write-stall-stats"))
-        return {"properties": _properties(handle, FAMILY_PROPERTIES), "stall_counts": counts}
+        properties = _properties(handle, FAMILY_PROPERTIES)
+        return {
+            "properties": properties,
+            "stall_counts": stall_counts(handle.property_value("rocksdb.cf-write-stall-stats")),
+            "level_bytes": levels.read(handle, sum(properties.get(name, 0) for name in LEVEL_FILES)),
+        }
     except Exception:  # rocksdict raises Exception itself
         return None

@@ -14,7 +14,7 @@ from adocd_agent.session import Session
 
 Json = Any
 Answer = tuple[int, Json]
-PROTOCOL = "1.1"
+PROTOCOL = "1.2"
 _EPOCH_DIGITS = 19
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import NamedTuple
 
 _CUMULATIVE_STALL = re.compile(r"^Cumulative stall: (\d+):(\d+):(\d+)\.(\d+) H:M:S", re.MULTILINE | re.ASCII)
+_LEVEL, _OTHER_HEADING = "--- level ", "---"
 
 FLUSHES, COMPACTIONS = "rocksdb.db.flush.micros", "rocksdb.compaction.times.micros"
-HISTOGRAMS = (FLUSHES, COMPACTIONS)
 """Histograms of finished jobs; how many there were is their COUNT. A trivial move runs no job and is not counted."""
 
 COUNTERS = {
@@ -34,30 +35,49 @@ _STALL_COUNTS = {
 }
 
 
-def tickers(text: str) -> dict[str, int]:
-    """Return every ticker of a Statistics text, and of the two histograms above how many jobs they have.
+class Statistics(NamedTuple):
+    """What a Statistics object has counted, by RocksDB's names.
+
+    Of a histogram, how many values came and their sum in its own unit; empty ones too.
+    """
+
+    tickers: dict[str, int]
+    histograms: dict[str, tuple[int, int]]
+
+    def cumulative(self, name: str) -> int | None:
+        """Return a ticker, or how many values a histogram has; None where there is no such name."""
+        histogram = self.histograms.get(name)
+        return self.tickers.get(name) if histogram is None else histogram[0]
+
+
+def statistics(text: str) -> Statistics:
+    """Read a Statistics text.
 
     A ticker's line is "NAME COUNT : N", a histogram's "NAME P50 : ... COUNT : N SUM : S". By hand, for regular
     expressions take twice as long, and the host's threads wait meanwhile.
     """
-    found: dict[str, int] = {}
+    read = Statistics({}, {})
     for line in text.split("\n"):
         name, separator, count = line.partition(" COUNT : ")
         if not separator:
             continue
-        if " " not in name:
-            found[name] = int(count)
-        elif name.startswith(HISTOGRAMS):
-            found[name.partition(" ")[0]] = int(count.partition(" ")[0])
-    return found
+        name, _, percentiles = name.partition(" ")
+        if percentiles:
+            count, _, total = count.partition(" SUM : ")
+            read.histograms[name] = (int(count), int(total))
+        else:
+            read.tickers[name] = int(count)
+    return read
 
 
-def counters(now: Mapping[str, int], at_open: Mapping[str, int]) -> dict[str, int | None]:
-    """Return the contract's counters: what has come since the baseline."""
-    return {
-        name: max(0, now[source] - at_open.get(source, 0)) if source in now else None
-        for name, source in COUNTERS.items()
-    }
+def totals(read: Statistics) -> dict[str, int | None]:
+    """Return what the contract's counters come from, counted since the Statistics object was made."""
+    return {name: read.cumulative(source) for name, source in COUNTERS.items()}
+
+
+def counters(now: Mapping[str, int | None], at_open: Mapping[str, int | None]) -> dict[str, int | None]:
+    """Return the contract's counters: what has come since the baseline, of which both are totals."""
+    return {name: None if total is None else max(0, total - (at_open.get(name) or 0)) for name, total in now.items()}
 
 
 def stall_counts(text: str | None) -> dict[str, int] | None:
@@ -66,6 +86,27 @@ def stall_counts(text: str | None) -> dict[str, int] | None:
     if not all(source in pairs for source in _STALL_COUNTS.values()):
         return None
     return {name: int(pairs[source]) for name, source in _STALL_COUNTS.items()}
+
+
+def level_bytes(text: str | None) -> list[int] | None:
+    """Add up the sizes of each level's table files in `rocksdb.sstables`, which are exact there alone.
+
+    A level's line is "--- level N --- version# V ---", a file's " NUMBER:SIZE[...", its keys in hexadecimal
+    (db/version_set.cc, Version::DebugString). Blob files may follow under a heading of their own. None for anything
+    else, so that a RocksDB with another format costs the sizes and not the column family.
+    """
+    sizes: list[int] = []
+    try:
+        for line in (text or "").split("\n"):
+            if line.startswith(_LEVEL):
+                sizes.append(0)
+            elif line.startswith(_OTHER_HEADING):
+                break
+            elif line:
+                sizes[-1] += int(line[line.index(":") + 1 : line.index("[")])
+    except (IndexError, ValueError):
+        return None
+    return sizes or None
 
 
 def cumulative_stall_micros(text: str | None) -> int | None:

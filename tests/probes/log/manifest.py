@@ -33,6 +33,16 @@ def records_of_jobs(directory: Path, flushes: int) -> tuple[list[int], list[int]
     return of_flushes, of_compactions
 
 
+def is_of_jobs(directory: Path, flushes: int, beside: int) -> bool:
+    """Tell whether so many bytes beside their tables are what the flushes wrote to the MANIFEST.
+
+    Of two threads that meet there one writes both records (VersionSet::LogAndApply).
+    """
+    by_flushes, by_compactions = records_of_jobs(directory, flushes)
+    over, met = beside - sum(by_flushes), [*by_compactions, *(-each for each in by_flushes)]
+    return over == 0 or over in met or any(over - each in met for each in met)
+
+
 def _records(data: bytes) -> Iterator[tuple[bytes, int]]:
     at, record, size = 0, b"", 0
     while at + _HEADER.size <= len(data):

@@ -1,0 +1,18 @@
+"""What REST says of a target's stalls: how long, when, why, and what would likely help."""
+
+from collections.abc import Callable
+from typing import Any
+
+from fastapi import FastAPI
+
+from adocd.daemon.target_loop import TargetLoop
+
+
+def install(app: FastAPI, find: Callable[[str], TargetLoop], responses: dict[int | str, dict[str, Any]]) -> None:
+    """Add the route."""
+
+    @app.get("/v1/targets/{target}/diagnosis", summary="What stalled, and why", responses=responses)
+    async def diagnosis(target: str) -> dict[str, Any]:
+        """Say the same as `adocctl explain --json`, of what was seen since the daemon found the target."""
+        loop = find(target)
+        return {"target": loop.id, "path": loop.path} | await loop.observation.diagnosis()

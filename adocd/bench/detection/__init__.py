@@ -1,0 +1,1 @@
+"""What of RocksDB's stalls is seen, and how soon, with figures."""

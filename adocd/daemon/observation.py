@@ -1,0 +1,156 @@
+"""What is seen of a target without its agent: its LOG, its devices, its process, and the stalls that follow.
+
+A look runs on a thread of its own, for a file can be on a device that hangs: such a look is left alone, and control
+goes on without it. Only one runs at a time.
+"""
+
+import asyncio
+import logging
+import platform
+import threading
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from adocd.diagnosis import Diagnosis
+from adocd.diagnosis.around import Surrounded
+from adocd.diagnosis.told import Told, limiter_of
+from adocd.diagnosis.watch import StallWatch
+from adocd.model.sample import Sample
+from adocd.model.surroundings import Surroundings
+from adocd.probes.log import LogFollower
+from adocd.probes.surroundings import SurroundingsProbe
+from adocd.targets.base import Database, Info
+
+_log = logging.getLogger(__name__)
+#: Most of a LOG that one look reads: about 70 ms of one CPU. A large LOG is caught up with over several looks.
+_LOG_BYTES_A_LOOK = 4 << 20
+#: What else is waiting for the lock, the control loop above all, has its turn after so many: a millisecond.
+_EVENTS_AT_ONCE = 128
+
+
+class Observation:
+    """One target's LOG and surroundings, through all its sessions. `clock` and `wall_clock` as in LoopSettings."""
+
+    def __init__(self, path: str, clock: Callable[[], float], wall_clock: Callable[[], float]) -> None:
+        self.watch = StallWatch()
+        #: Of the last look; None where there is nothing to see, or not yet.
+        self.surroundings: Surroundings | None = None
+        #: Why there is no LOG to read, in one sentence; None where there is one.
+        self.no_log: str | None = "the database has not been seen open yet"
+        self._path = path
+        self._clock = clock
+        self._wall_clock = wall_clock
+        self._probe: SurroundingsProbe | None = None
+        self._log_path: Path | None = None
+        self._follower: LogFollower | None = None
+        self._diagnosis = Diagnosis()
+        #: The same without a LOG.
+        self._told = Told()
+        self._rocksdb_version: str | None = None
+        self._surrounded = Surrounded()
+        self._looked_s = 0.0
+        self._looking: asyncio.Future[None] | None = None
+        #: The diagnosis is fed by looks and read by whoever asks for it.
+        self._lock = threading.Lock()
+
+    def opened(self, info: Info, database: Database) -> None:
+        """Look at this process and this LOG from now on; the LOG goes on where it was read to."""
+        self._rocksdb_version = info.rocksdb_version
+        if info.host != platform.node():
+            self._probe, self.no_log = None, f"the database's process is on another host, {info.host}"
+            return
+        wal_dir = None if database.wal_dir is None else Path(database.wal_dir)
+        self._probe = SurroundingsProbe(info.pid or None, Path(database.path), wal_dir)
+        log_path = Path(database.log_path or Path(database.path) / "LOG")
+        if log_path != self._log_path:
+            self._log_path = log_path
+            self._follower = LogFollower(log_path, poll_bytes_most=_LOG_BYTES_A_LOOK)
+        self.no_log = None
+
+    @property
+    def in_words(self) -> str | None:
+        """What disks and process do now, in one sentence; None where that cannot be seen."""
+        return None if self.surroundings is None else self.surroundings.in_words()
+
+    async def look(self) -> None:
+        """Look at everything once; returns at once where the look before still hangs."""
+        if self._looking is not None and not self._looking.done():
+            return
+        if self._probe is None:
+            return
+        self._looking = asyncio.ensure_future(asyncio.to_thread(self._look, self._probe, self._follower))
+        await asyncio.wait({self._looking}, timeout=1.0)
+
+    def sampled(self, sample: Sample) -> None:
+        """Take in what the agent has told."""
+        now_s = self._wall_clock()
+        with self._lock:
+            self.watch.sampled(sample, now_s)
+            self._diagnosis.learn(limiter_of(sample, now_s))
+            self._told.sampled(sample, now_s, self.watch.found, self._rocksdb_version)
+
+    def silent(self, silent_s: float, *, may_be_stalled: bool) -> None:
+        """Take in that the agent has not answered for so long."""
+        words = self.in_words
+        with self._lock:
+            self.watch.silent(silent_s, self._wall_clock(), may_be_stalled, words)
+
+    def closed(self) -> None:
+        """Take in that the database was closed."""
+        self._probe, self.surroundings = None, None
+        with self._lock:
+            self.watch.closed(self._wall_clock())
+
+    async def diagnosis(self) -> dict[str, Any]:
+        """Say what stalled and why, as `adocctl explain` has it."""
+        return await asyncio.to_thread(self._summary)
+
+    def _look(self, probe: SurroundingsProbe, follower: LogFollower | None) -> None:
+        try:
+            looked_s = self._clock()
+            surroundings = probe.read(looked_s)
+            now_s = self._wall_clock()
+            with self._lock:
+                self.surroundings = surroundings
+                if surroundings is not None:
+                    interval_s = surroundings.monotonic_s - self._looked_s
+                    self._surrounded.add(now_s, interval_s, surroundings.point())
+            self._looked_s = looked_s
+            if follower is not None:
+                self._read_log(follower, now_s)
+        except Exception:
+            _log.exception("%s: looking at its LOG and device failed; going on", self._path)
+
+    def _read_log(self, follower: LogFollower, now_s: float) -> None:
+        events = follower.poll()
+        error = follower.error
+        self.no_log = None if error is None else f"{self._log_path} cannot be read: {error.strerror}"
+        for at in range(0, max(1, len(events)), _EVENTS_AT_ONCE):
+            with self._lock:
+                some = events[at : at + _EVENTS_AT_ONCE]
+                for event in some:
+                    self._diagnosis.add(event)
+                self.watch.logged(some, now_s)
+
+    def _summary(self) -> dict[str, Any]:
+        with self._lock:
+            facts = {
+                "log": None if self._log_path is None else str(self._log_path),
+                "no_log": self.no_log,
+                "source": "LOG" if self._has_log else "agent",
+                "now": None if (now := self.watch.now) is None else asdict(now),
+                "around": self.in_words,
+            }
+            if self._follower is None or not self._has_log:
+                return facts | self._told.summary(self._surrounded)
+            parser = self._follower.parser
+            self._diagnosis.so_far()
+            return facts | self._diagnosis.summary(
+                lines=parser.lines, unread=parser.unread, surrounded=self._surrounded
+            )
+
+    @property
+    def _has_log(self) -> bool:
+        return self.no_log is None and bool(self._diagnosis.events)

@@ -1,0 +1,127 @@
+"""A diagnosis where no LOG can be read: from what an agent tells, sample by sample, and the stalls seen in it.
+
+The same figures as from a LOG, less what only a LOG has: its lines, and RocksDB's dumps.
+"""
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from adocd.diagnosis.around import Surrounded
+from adocd.diagnosis.diagnosis import Diagnosis
+from adocd.diagnosis.stalls import StallFound
+from adocd.diagnosis.timeline import Timeline
+from adocd.diagnosis.watch.seen import FOUND_MOST, StallSeen
+from adocd.model.sample import Sample
+from adocd.model.snapshot import Event
+from adocd.model.values import Values
+from adocd.probes.log.events import (
+    CompactionFinished,
+    CompactionStarted,
+    FlushFinished,
+    LevelSummary,
+    LogEvent,
+    OptionsListed,
+)
+
+
+class Told:
+    """Takes samples; `rocksdb_version` is the agent's word."""
+
+    def __init__(self) -> None:
+        self._diagnosis = Diagnosis()
+        self._stalls: deque[tuple[StallSeen, StallFound]] = deque(maxlen=FOUND_MOST)
+        self._values: Values | None = None
+
+    def sampled(
+        self, sample: Sample, now_unix_s: float, found: Iterable[StallSeen], rocksdb_version: str | None
+    ) -> None:
+        """Take a sample that came now, and all stalls found so far, oldest first."""
+        diagnosis, to_unix_s = self._diagnosis, now_unix_s - sample.monotonic_s
+        diagnosis.rocksdb_version = rocksdb_version
+        diagnosis.covers(now_unix_s - sample.interval_s, now_unix_s)
+        if sample.values != self._values:
+            self._values = sample.values
+            diagnosis.learn(OptionsListed(now_unix_s, None, sample.options.database))
+            diagnosis.learn(limiter_of(sample, now_unix_s))
+            for family, values in sample.options.column_families.items():
+                diagnosis.learn(OptionsListed(now_unix_s, family, values))
+        for cf in sample.column_families:
+            pending_bytes = None if "pending_compaction_bytes" in cf.unknown else cf.pending_compaction_bytes
+            diagnosis.learn(LevelSummary(now_unix_s, cf.name, cf.level_files, None, pending_bytes))
+        for event in sample.events:
+            if (told := _as_log_event(event, to_unix_s)) is not None:
+                diagnosis.add(told)
+        for seen in _new(found, self._stalls[-1][0] if self._stalls else None):
+            self._stalls.append((seen, diagnosis.found(seen)))
+
+    def summary(self, surrounded: Surrounded | None) -> dict[str, Any]:
+        """Put it together, as Diagnosis.summary does; of the last 1000 stalls."""
+        stalls = [found for _, found in self._stalls]
+        held = Timeline()
+        if self._diagnosis.begin_s is not None:
+            held.begin(self._diagnosis.begin_s)
+        _add_up(stalls, held)
+        return self._diagnosis.summary(stalls=(stalls, held), surrounded=surrounded)
+
+
+def limiter_of(sample: Sample, now_unix_s: float) -> OptionsListed:
+    """Say the rate limiter's rate, which no LOG tells."""
+    rate = sample.options.rate_limiter_bytes_per_s
+    return OptionsListed(now_unix_s, None, {} if rate is None else {"rate_limiter_bytes_per_s": str(rate)})
+
+
+def _new(found: Iterable[StallSeen], known: StallSeen | None) -> list[StallSeen]:
+    """Give those that came after the last that is known; all where it is no longer remembered."""
+    new: list[StallSeen] = []
+    for seen in reversed(list(found)):
+        if seen is known:
+            break
+        new.append(seen)
+    return new[::-1]
+
+
+def _add_up(stalls: Iterable[StallFound], held: Timeline) -> None:
+    """Add up how long each cause held, several column families at once counting once, and how long any did."""
+    for name, spans in _spans(stalls).items():
+        for begin_s, end_s in _merged(spans):
+            held.add(begin_s, end_s, (name,))
+
+
+def _spans(stalls: Iterable[StallFound]) -> Mapping[str, list[tuple[float, float]]]:
+    spans: dict[str, list[tuple[float, float]]] = {}
+    for stall in stalls:
+        for name in (stall.cause, "any"):
+            spans.setdefault(name, []).append((stall.begin_s, stall.end_s))
+    return spans
+
+
+def _merged(spans: list[tuple[float, float]]) -> Iterator[tuple[float, float]]:
+    until_s = float("-inf")
+    for begin_s, end_s in sorted(spans):
+        if end_s > until_s:
+            yield max(begin_s, until_s), end_s
+            until_s = end_s
+
+
+def _as_log_event(event: Event, to_unix_s: float) -> LogEvent | None:
+    """Say the same as the LOG would; None for what a diagnosis has no use for."""
+    time_s, job, family = event.monotonic_s + to_unix_s, event.job, event.column_family
+    fields: Mapping[str, object] = {}
+    if event.kind == "flush_end":
+        return FlushFinished(
+            time_s, job, family, damaged=False, fields=fields, level_files=(), immutable_memtables=None,
+            written_bytes=event.bytes, elapsed_s=event.elapsed_s,
+        )  # fmt: skip
+    if event.kind == "compaction_begin":
+        return CompactionStarted(
+            time_s, job, family, damaged=False, fields=fields, reason=event.reason, score=None, input_files={},
+            input_bytes=None,
+        )  # fmt: skip
+    if event.kind == "compaction_end":
+        return CompactionFinished(
+            time_s, job, family, damaged=False, fields=fields, output_level=event.output_level, output_files=None,
+            written_bytes=event.written_bytes, input_bytes=event.read_bytes, input_records=None, output_records=None,
+            elapsed_s=event.elapsed_s, cpu_s=None, level_files=(),
+        )  # fmt: skip
+    return None

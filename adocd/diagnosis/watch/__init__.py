@@ -1,0 +1,6 @@
+"""One target's stalls as they happen: the one in progress, and those that are over."""
+
+from adocd.diagnosis.watch.seen import StallNow, StallSeen
+from adocd.diagnosis.watch.watch import StallWatch
+
+__all__ = ["StallNow", "StallSeen", "StallWatch"]

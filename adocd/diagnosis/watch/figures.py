@@ -1,0 +1,59 @@
+"""RocksDB's rule on what a sample has of a column family, and the same in words."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from adocd.diagnosis.stalls import OpenStall
+from adocd.model.sample import ColumnFamilySample
+from adocd.model.stall import Cause, Held, Verdict, judge
+
+#: In the place of a limit that the agent does not report: never reached.
+_NEVER = 1 << 62
+
+
+def verdict(cf: ColumnFamilySample, reported: Mapping[str, str]) -> Verdict:
+    """Judge a column family; limits that are not among the options `reported` hold nothing."""
+    options = cf.options
+    if "max_write_buffer_number" not in reported:
+        options = replace(options, max_write_buffer_number=_NEVER)
+    if "level0_stop_writes_trigger" not in reported:
+        options = replace(options, level0_stop_writes_trigger=_NEVER)
+    if "level0_slowdown_writes_trigger" not in reported:
+        options = replace(options, level0_slowdown_writes_trigger=-1)
+    return judge(
+        immutable_memtables=cf.immutable_memtables,
+        l0_files=cf.l0_files,
+        pending_compaction_bytes=cf.pending_compaction_bytes,
+        options=options,
+    )
+
+
+def figures(cf: ColumnFamilySample, cause: Cause, held: Held) -> str:
+    """Put the figure behind a cause, and its limit, into words."""
+    stopped, options = held == "stopped", cf.options
+    if cause == "memtable":
+        return (
+            f"{cf.immutable_memtables} immutable memtables, max_write_buffer_number {options.max_write_buffer_number}"
+        )
+    if cause == "l0":
+        name = "stop" if stopped else "slowdown"
+        trigger = options.level0_stop_writes_trigger if stopped else options.level0_slowdown_writes_trigger
+        return f"{cf.l0_files} level-0 files, {name} trigger {trigger}"
+    if cause == "pending_bytes":
+        name = "hard" if stopped else "soft"
+        limit = options.hard_pending_compaction_bytes_limit if stopped else options.soft_pending_compaction_bytes_limit
+        return f"{cf.pending_compaction_bytes} bytes of pending compaction, {name} limit {limit}"
+    return "no figure that is reported says why"
+
+
+def figures_of_log(stall: OpenStall) -> str:
+    """Put what the LOG says of an open stall into words."""
+    if stall.cause == "memtable":
+        said = f"{stall.figure} immutable memtables, max_write_buffer_number {stall.limit}"
+    elif stall.cause == "l0":
+        said = f"{stall.figure} level-0 files"
+    elif stall.cause == "pending_bytes":
+        said = f"{stall.figure} bytes of pending compaction"
+    else:
+        said = "a reason that this version does not know"
+    return f"{said} by its LOG, whose lines can be some seconds late"

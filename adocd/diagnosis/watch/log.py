@@ -1,0 +1,58 @@
+"""A LOG that has no end, as far as stalls go: those open now, and each that is over, once."""
+
+from collections.abc import Iterable, Mapping
+
+from adocd.diagnosis.background import Led
+from adocd.diagnosis.stalls import OpenStall, StallFound, Stalls
+from adocd.probes.log.events import (
+    CompactionFinished,
+    FlushFinished,
+    Header,
+    LogEvent,
+    MemtableSwitched,
+    Shutdown,
+    Stall,
+)
+
+#: Stalls are told one by one here.
+_MERGED_WITHIN_S = 1e-9
+_NOTHING_LED = Led(0, 0, 0, 0, 0, 0, None, None)
+
+
+class StallLog:
+    """Takes a LOG's events as they come."""
+
+    def __init__(self) -> None:
+        self._stalls = Stalls(lambda _: _NOTHING_LED, lambda *_: None)
+        #: The time of the newest line, in unix seconds.
+        self.newest_s = 0.0
+
+    @property
+    def open(self) -> Mapping[str, OpenStall]:
+        """The stalls open now, by column family."""
+        return self._stalls.open
+
+    def take(self, events: Iterable[LogEvent]) -> list[StallFound]:
+        """Take what came; return the stalls that are over by it."""
+        self._stalls.merged_within_s = _MERGED_WITHIN_S
+        for event in events:
+            self._take(event)
+            self.newest_s = max(self.newest_s, event.time_s)
+        return self._stalls.take_ended()
+
+    def close(self) -> list[StallFound]:
+        """End what is open, where the LOG stands: nobody writes it any more."""
+        self._stalls.close(self.newest_s)
+        return self._stalls.take_ended()
+
+    def _take(self, event: LogEvent) -> None:
+        if isinstance(event, Stall):
+            self._stalls.line(event)
+        elif isinstance(event, FlushFinished | CompactionFinished):
+            self._stalls.job(event)
+        elif isinstance(event, MemtableSwitched):
+            self._stalls.memtable(event)
+        elif isinstance(event, Shutdown):
+            self._stalls.close(event.time_s, ended=True)
+        elif isinstance(event, Header) and event.name == "rocksdb_version":
+            self._stalls.close(self.newest_s)

@@ -1,0 +1,244 @@
+"""What one tick of a target sees around its database: its disks, its process, and what both must do without."""
+
+from dataclasses import dataclass
+
+from adocd.model.device import DeviceLimit, DiskActivity, Storage
+from adocd.model.process import RESOURCES, GroupLimits, IoLimit, PressureActivity, ProcessActivity, Stalled
+
+#: Of a RAID with more members a sentence names the busiest.
+_DISKS_IN_WORDS = 3
+#: Less of the time, or of a CPU, is not worth a word.
+_TELLING = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class SurroundingsPoint:
+    """The figures of one tick that a chart needs, few enough to keep hundreds; None is what was not measured.
+
+    Attributes:
+        monotonic_s: when the interval ended, by the caller's clock.
+        write_bytes_per_s: of all disks concerned, the WAL's too; each disk of a mirror counts.
+        read_bytes_per_s: likewise.
+        busy_fraction: the largest share of the interval for which one of them was busy, 0 to 1.
+        mean_queue: the longest mean queue of one of them, in requests.
+        at_limit: whether a device concerned is at its limit.
+        cpu_cores: CPU seconds that the process used in each second.
+        cpu_limit_cores: how many it could use: its CPUs, or its cgroup's quota where that is less.
+        rss_bytes: its memory in RAM.
+        io_pressure_some_fraction: share of the interval, 0 to 1, in which some task waited for I/O: of the process's
+            cgroup, or of the machine where that cannot be told.
+
+    """
+
+    monotonic_s: float
+    write_bytes_per_s: float | None
+    read_bytes_per_s: float | None
+    busy_fraction: float | None
+    mean_queue: float | None
+    at_limit: bool
+    cpu_cores: float | None
+    cpu_limit_cores: float | None
+    rss_bytes: int | None
+    io_pressure_some_fraction: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What was around a database between two readings.
+
+    Attributes:
+        monotonic_s: when the interval ended, by the caller's clock; each activity has its own measured interval.
+        data: what the database's path is kept on.
+        wal: what its WAL directory is kept on; None where that is the same.
+        devices: what the devices concerned did, those of the data first, each once: the devices that hold the file
+            systems and the disks at the bottom (see `concerned`), as far as they could be measured.
+        limits: those that are at their limit. A partition has none of its own: its disk's is told.
+        process: None where it has ended, or cannot be read.
+        pressure: of the machine alone where there is no process.
+        group: what the process's cgroups allow it; None where that is unknown.
+        cpus: how many CPUs are online and allowed to the process, its cgroup's quota aside; None where unknown.
+        missing: what could not be measured, a sentence each.
+
+    """
+
+    monotonic_s: float
+    data: Storage
+    wal: Storage | None
+    devices: tuple[DiskActivity, ...]
+    limits: tuple[DeviceLimit, ...]
+    process: ProcessActivity | None
+    pressure: PressureActivity | None
+    group: GroupLimits | None
+    cpus: int | None
+    missing: tuple[str, ...]
+
+    @property
+    def storages(self) -> tuple[Storage, ...]:
+        """The data's storage, and the WAL's where that is another."""
+        return (self.data,) if self.wal is None else (self.data, self.wal)
+
+    @property
+    def data_devices(self) -> tuple[DiskActivity, ...]:
+        """What the devices did that hold the data."""
+        return self._among(concerned(self.data))
+
+    @property
+    def wal_devices(self) -> tuple[DiskActivity, ...]:
+        """What the devices did that hold the WAL; a device can hold both."""
+        return self._among(concerned(self.wal or self.data))
+
+    @property
+    def disks(self) -> tuple[DiskActivity, ...]:
+        """What the devices at the bottom did: bytes of a mapped volume and of its disk count once."""
+        return self._among(tuple(name for storage in self.storages for name in storage.disks))
+
+    @property
+    def cpu_cores(self) -> float | None:
+        """CPU seconds that the process used in each second."""
+        return None if self.process is None else self.process.user_cores + self.process.system_cores
+
+    @property
+    def cpu_limit_cores(self) -> float | None:
+        """CPU seconds that it could use in each second: by its CPUs, or its cgroup's quota where that is less."""
+        quota = None if self.group is None else self.group.cpu_cores
+        return min((float(limit) for limit in (quota, self.cpus) if limit is not None), default=None)
+
+    @property
+    def io_pressure(self) -> Stalled | None:
+        """How long tasks waited for I/O: those of the process's cgroup, or the machine's where it cannot be told."""
+        if self.pressure is None:
+            return None
+        return self.pressure.group.get("io", self.pressure.machine.get("io"))
+
+    def device_limit(self, device: str) -> DeviceLimit | None:
+        """Find the limit that a device is at."""
+        return next((limit for limit in self.limits if limit.device == device), None)
+
+    def io_allowed(self, device: str) -> IoLimit | None:
+        """Find what the process's cgroups allow on a device by its name; None where they set no limit."""
+        walk = (below for storage in self.storages for top in storage.devices for below in top.walk())
+        number = next((found.number for found in walk if found.name == device), None)
+        return None if self.group is None or number is None else self.group.io.get(number)
+
+    def in_words(self) -> str:
+        """Say it all in one sentence, without a full stop; what is missing is left out."""
+        clauses = [*_disks_in_words(self), *_limits_in_words(self), *_process_in_words(self), *_waits_in_words(self)]
+        return "; ".join(clauses) or "nothing around the database could be measured"
+
+    def point(self) -> SurroundingsPoint:
+        """Make the record to keep."""
+        disks, pressure = self.disks, self.io_pressure
+        return SurroundingsPoint(
+            monotonic_s=self.monotonic_s,
+            write_bytes_per_s=sum(disk.writes.bytes_per_s for disk in disks) if disks else None,
+            read_bytes_per_s=sum(disk.reads.bytes_per_s for disk in disks) if disks else None,
+            busy_fraction=max((disk.busy_fraction for disk in disks), default=None),
+            mean_queue=max((disk.mean_queue for disk in disks), default=None),
+            at_limit=bool(self.limits),
+            cpu_cores=self.cpu_cores,
+            cpu_limit_cores=self.cpu_limit_cores,
+            rss_bytes=None if self.process is None else self.process.rss_bytes,
+            io_pressure_some_fraction=None if pressure is None else pressure.some_fraction,
+        )
+
+    def _among(self, names: tuple[str, ...]) -> tuple[DiskActivity, ...]:
+        return tuple(device for device in self.devices if device.device in names)
+
+
+def concerned(storage: Storage) -> tuple[str, ...]:
+    """Name the devices whose figures say most: those that hold the file system, and the disks at the bottom."""
+    return tuple(dict.fromkeys((*(device.name for device in storage.devices), *storage.disks)))
+
+
+def _disks_in_words(around: Surroundings) -> list[str]:
+    busiest = sorted(around.disks, key=lambda disk: (disk.busy_fraction, disk.mean_queue), reverse=True)
+    told = [disk for disk in around.disks if disk in busiest[:_DISKS_IN_WORDS]]
+    clauses = [_disk_in_words(around, disk) for disk in told]
+    more = len(busiest) - len(told)
+    return [*clauses, f"{more} more {'disk is' if more == 1 else 'disks are'} no busier"] if more else clauses
+
+
+def _disk_in_words(around: Surroundings, disk: DiskActivity) -> str:
+    name = f"{disk.device}{_role(around, disk)}"
+    if not disk.operations_per_s:
+        return f"{name} ended none of its {disk.in_flight} requests" if disk.in_flight else f"{name} is idle"
+    kinds = [
+        f"{verb} {_figure(io.bytes_per_s / 1e6)} MB/s in {_figure(io.operations_per_s)} operations/s"
+        for verb, io in (("writes", disk.writes), ("reads", disk.reads))
+        if io.operations_per_s
+    ]
+    limit = ", at its limit" if around.device_limit(disk.device) else ""
+    return f"{name} {', '.join(kinds)}, busy {_percent(disk.busy_fraction)}, queue {_figure(disk.mean_queue)}{limit}"
+
+
+def _role(around: Surroundings, disk: DiskActivity) -> str:
+    if around.wal is None:
+        return ""
+    if disk.device not in around.wal.disks:
+        return " (data)"
+    return " (data and WAL)" if disk.device in around.data.disks else " (WAL)"
+
+
+def _limits_in_words(around: Surroundings) -> list[str]:
+    """Tell the limits of what is above the disks, and those that a cgroup sets."""
+    told = {disk.device for disk in around.disks}
+    clauses = [f"{limit.device} is at its limit" for limit in around.limits if limit.device not in told]
+    for device in around.devices:
+        if (allowed := around.io_allowed(device.device)) is not None:
+            clauses.append(f"the cgroup allows {_allowed(allowed)} on {device.device}")
+    return clauses
+
+
+def _allowed(limit: IoLimit) -> str:
+    amounts = (
+        (limit.write_bytes_per_s, 1e6, "MB/s of writes"),
+        (limit.read_bytes_per_s, 1e6, "MB/s of reads"),
+        (limit.writes_per_s, 1, "writes/s"),
+        (limit.reads_per_s, 1, "reads/s"),
+    )
+    return " and ".join(f"{_figure(amount / by)} {unit}" for amount, by, unit in amounts if amount is not None)
+
+
+def _process_in_words(around: Surroundings) -> list[str]:
+    process, used, limit = around.process, around.cpu_cores, around.cpu_limit_cores
+    if process is None or used is None:
+        return []
+    of = _figure(used) if limit is None else f"{_figure(used)} of {_figure(limit)}"
+    words = [f"the process uses {of} {'CPU' if of.endswith(' 1') else 'CPUs'}"]
+    words += [
+        f"rocksdb:{name} {_figure(pool.cpu_cores)}"
+        for name, pool in sorted(process.pools.items())
+        if pool.cpu_cores >= _TELLING
+    ]
+    waiting = sum(group.waiting_for_disk for group in (*process.pools.values(), process.others))
+    if waiting:
+        words.append(f"{waiting} {'thread waits' if waiting == 1 else 'threads wait'} for a disk")
+    if process.rss_bytes is not None:
+        words.append(f"{_figure(process.rss_bytes / 1e6)} MB in RAM")
+    return [", ".join(words)]
+
+
+def _waits_in_words(around: Surroundings) -> list[str]:
+    pressure = around.pressure
+    if pressure is None:
+        return []
+    stalled, whose = (pressure.group, "of its cgroup") if pressure.group else (pressure.machine, "on the machine")
+    waits = [
+        f"for {'I/O' if resource == 'io' else 'a CPU' if resource == 'cpu' else 'memory'} "
+        f"{_percent(stalled[resource].some_fraction)}"
+        for resource in RESOURCES
+        if resource in stalled and stalled[resource].some_fraction >= _TELLING
+    ]
+    clauses = [f"tasks {whose} waited {', '.join(waits)} of the time"] if waits else []
+    if pressure.throttled_cores is not None and pressure.throttled_cores >= _TELLING:
+        clauses.append(f"the cgroup's quota held back {_figure(pressure.throttled_cores)} CPUs")
+    return clauses
+
+
+def _figure(value: float) -> str:
+    """Write a number with one decimal, where that is not beyond two digits."""
+    return f"{value:.0f}" if value >= 9.95 else f"{value:.1f}".removesuffix(".0")
+
+
+def _percent(fraction: float) -> str:
+    return f"{100 * fraction:.0f} %"

@@ -1,0 +1,92 @@
+"""One column family as the LOG has it: the newest figure of each kind, or None while no line has told it."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from adocd.probes.log.dump_events import CompactionStats
+from adocd.probes.log.events import (
+    CompactionFinished,
+    CompactionPressure,
+    FlushFinished,
+    LevelSummary,
+    MemtableSwitched,
+    Stall,
+)
+
+_COUNTED = {"delayed": "slowdowns", "stopped": "stops"}
+
+
+@dataclass(slots=True)
+class Tree:
+    """Momentary figures of one column family, and how often which stall was found since the open.
+
+    Lines are out of order by moments, so a figure is only replaced by one as young as it.
+    """
+
+    #: Files by level.
+    level_files: tuple[int, ...] | None = None
+    #: Not flushed yet, those being flushed included.
+    immutable_memtables: int | None = None
+    pending_compaction_bytes: int | None = None
+    #: What the last line about a delay lets through.
+    delayed_rate_bytes_per_s: int | None = None
+    #: By the names of `stall_counts` in agents/admin-api.yaml.
+    stall_counts: Counter[str] = field(default_factory=Counter)
+    _levels_s: float = 0.0
+    _memtables_s: float = 0.0
+    _pending_s: float = 0.0
+    #: The pending bytes are of a line that only comes while they are large.
+    _pending_by_line: bool = False
+
+    def switched(self, event: MemtableSwitched) -> None:
+        """Take a new memtable: what had been waiting, and the one that was full."""
+        self._memtables(event.immutable_memtables + 1, event.time_s)
+
+    def finished(self, event: FlushFinished | CompactionFinished) -> None:
+        """Take the end of a flush or compaction; what a line said of pending bytes before is no longer so."""
+        self._levels(event.level_files, event.time_s)
+        if isinstance(event, FlushFinished):
+            self._memtables(event.immutable_memtables, event.time_s)
+        if self._pending_by_line and self._pending_s < event.time_s:
+            self.pending_compaction_bytes = None
+
+    def summary(self, event: LevelSummary) -> None:
+        """Take what the tree looks like after a job."""
+        self._levels(event.level_files, event.time_s)
+        self.pending(event.pending_compaction_bytes, event.time_s)
+
+    def told(self, event: Stall | CompactionPressure) -> None:
+        """Take the figure that a line about a stall, or about one that threatens, gives for its cause."""
+        if isinstance(event, Stall):
+            self.stall_counts[f"{event.cause}_{_COUNTED[event.condition]}"] += 1
+            self.delayed_rate_bytes_per_s = event.rate_bytes_per_s
+        if event.figure is None:
+            return
+        if event.cause == "memtable":
+            self._memtables(event.figure, event.time_s)
+        elif event.cause == "l0":
+            self._levels((event.figure, *(self.level_files or ())[1:]), event.time_s)
+        elif event.cause == "pending_bytes":
+            self.pending(event.figure, event.time_s, by_line=True)
+
+    def dumped(self, event: CompactionStats) -> None:
+        """Take the compaction table of a dump; it leaves out levels that are empty and always were."""
+        names = [row.name for row in event.rows]
+        if event.by != "level" or "Sum" not in names:  # other lines broke into it
+            return
+        files = {int(row.name[1:]): row.files for row in event.rows if row.name[1:].isdecimal() and row.name[0] == "L"}
+        levels = max(max(files, default=0) + 1, len(self.level_files or ()))
+        self._levels(tuple(files.get(level, 0) for level in range(levels)), event.time_s)
+
+    def pending(self, pending_bytes: int | None, time_s: float, *, by_line: bool = False) -> None:
+        """Take estimated pending compaction bytes."""
+        if pending_bytes is not None and time_s >= self._pending_s:
+            self.pending_compaction_bytes, self._pending_s, self._pending_by_line = pending_bytes, time_s, by_line
+
+    def _memtables(self, immutable: int | None, time_s: float) -> None:
+        if immutable is not None and time_s >= self._memtables_s:
+            self.immutable_memtables, self._memtables_s = immutable, time_s
+
+    def _levels(self, level_files: tuple[int, ...], time_s: float) -> None:
+        if level_files and time_s >= self._levels_s:
+            self.level_files, self._levels_s = level_files, time_s

@@ -1,0 +1,264 @@
+"""A database that only its directory is seen of: observed by its LOG and its OPTIONS file, and never changed.
+
+Nobody is asked for anything, so the database's process needs no agent, and cannot be slowed down by this one.
+"""
+
+import asyncio
+import platform
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Never
+
+from adocd import __version__
+from adocd.model.capabilities import Capabilities
+from adocd.model.snapshot import (
+    Condition,
+    Lease,
+    OptionValues,
+    Restore,
+    Snapshot,
+    Stall,
+)
+from adocd.probes.lock_holder import still_holds
+from adocd.probes.log.tree import Tree
+from adocd.targets.base import AgentKind, Change, DatabaseDetail, Info, RestoreStep, StepResult
+from adocd.targets.directory.events import DirectoryEvents
+from adocd.targets.directory.figures import column_family, dump, properties
+from adocd.targets.directory.options import DirectoryOptions, opened_with
+from adocd.targets.directory.place import QUIET_S, DirectoryPlace, Place
+from adocd.targets.directory.reading import DirectoryReading
+from adocd.targets.errors import Closed, OnlyObserved
+
+#: What stands in an agent's place, by its kind.
+KIND = "directory"
+_NOTHING = Capabilities()
+
+
+class Directory:
+    """One directory, and the database in it: whichever it is, and whenever it is open."""
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        proc: Path = Path("/proc"),
+        clock: Callable[[], float] = time.monotonic,
+        wall_clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.path = path
+        self._place = DirectoryPlace(path, proc=proc, clock=clock)
+        self._proc, self._clock, self._wall_clock = proc, clock, wall_clock
+
+    async def look(self) -> Place:
+        """See which database is there, and whether it is open. Raises NoDatabase where there is none."""
+        return await asyncio.to_thread(self._place.look)
+
+    async def open(self, place: Place) -> "DirectoryTarget":
+        """Read the LOG to its end, which may take seconds where it is large. Raises TargetError."""
+        target = DirectoryTarget(place, self._place.closed, self._proc, self._clock, self._wall_clock)
+        await target.catch_up()
+        return target
+
+
+class DirectoryTarget:
+    """One open of a database. `info` is of its process, as far as that can be seen.
+
+    It ends, by Closed, when the process gives up its lock, when the LOG says so or tells of another open, and where
+    nobody is seen to hold the lock, when the LOG has not been written for a minute.
+    """
+
+    def __init__(
+        self,
+        place: Place,
+        closed: Callable[[], None],
+        proc: Path,
+        clock: Callable[[], float],
+        wall_clock: Callable[[], float],
+    ) -> None:
+        self.place = place
+        self._tell_closed = closed
+        self._proc, self._clock, self._wall_clock = proc, clock, wall_clock
+        # One offset for the whole session: a time of the LOG is always the same time of ours.
+        self._ahead_s = clock() - wall_clock()
+        self._options = DirectoryOptions(place.path, place.db_identity, clock)
+        self._reading = DirectoryReading(place.log_path, DirectoryEvents(self._monotonic_s))
+        self._session: str | None = None
+        self._sequence = 0
+        self._condition: Condition = "normal"
+        self._since_s = clock()
+        self._why_closed: str | None = None
+        #: A thread of a call that was cancelled reads on.
+        self._lock = threading.Lock()
+
+    @property
+    def info(self) -> Info:
+        """Say who has it open; pid 0 where that cannot be seen."""
+        holder = self.place.holder
+        return Info(
+            protocol="none",
+            agent=AgentKind(KIND, __version__),
+            rocksdb_version=self._reading.state.rocksdb_version or "unknown",
+            host=platform.node(),
+            pid=0 if holder is None else holder.pid,
+            program="unknown" if holder is None else holder.program,
+            user="unknown" if holder is None else holder.user,
+            capabilities=_NOTHING,
+        )
+
+    @property
+    def is_followed(self) -> bool:
+        """Whether it has not ended yet."""
+        return self._why_closed is None
+
+    async def catch_up(self) -> None:
+        """Read the LOG to its end, piece by piece. Raises Closed, and TargetError where it cannot be read."""
+        while not await asyncio.to_thread(self._look):
+            pass
+
+    def step_back(self, why: str) -> None:
+        """End it, for an agent has come, say."""
+        self._why_closed = why
+
+    async def detail(self) -> DatabaseDetail:
+        """Read identity and the options that it was opened with; nothing can be changed."""
+        return await asyncio.to_thread(self._detail)
+
+    async def snapshot(self, events_after: int | None) -> Snapshot:
+        """Read what came into the LOG, and say what it has told; the first time that is all of the session."""
+        began_s = self._clock()
+        await self.catch_up()
+        return await asyncio.to_thread(self._snapshot, events_after, began_s)
+
+    async def hold_lease(self, holder: str, ttl_s: float, epoch: int | None) -> Lease:  # noqa: ARG002
+        """Raise OnlyObserved."""
+        _refuse()
+
+    async def release_lease(self, holder: str, epoch: int) -> Restore:  # noqa: ARG002
+        """Raise OnlyObserved."""
+        _refuse()
+
+    async def revoke_lease(self) -> Restore:
+        """Raise OnlyObserved."""
+        _refuse()
+
+    async def change(
+        self,
+        holder: str,  # noqa: ARG002
+        epoch: int,  # noqa: ARG002
+        changes: tuple[Change, ...],  # noqa: ARG002
+        restore_plan: tuple[RestoreStep, ...],  # noqa: ARG002
+        *,
+        repeat: bool = False,  # noqa: ARG002
+    ) -> tuple[StepResult, ...]:
+        """Raise OnlyObserved."""
+        _refuse()
+
+    async def close(self) -> None:
+        """Read no more."""
+        self._why_closed = self._why_closed or "it is not followed any more"
+
+    # -- on a thread
+
+    def _look(self) -> bool:
+        with self._lock:
+            if self._why_closed is None and not self._is_held():
+                self._end("nobody has it open any more")
+            self._raise_closed()
+            caught_up = self._reading.read()
+            if caught_up:
+                self._check_session()
+                self._raise_closed()
+            return caught_up
+
+    def _raise_closed(self) -> None:
+        if self._why_closed is not None:
+            raise Closed(404, "database_closed", f"{self.place.path}: {self._why_closed}")
+
+    def _is_held(self) -> bool:
+        if self.place.holder is not None:
+            return still_holds(self.place.holder, self.place.lock_path, self._proc)
+        try:
+            return self._wall_clock() - self.place.log_path.stat().st_mtime <= QUIET_S
+        except OSError:
+            return False
+
+    def _check_session(self) -> None:
+        state = self._reading.state
+        if state.is_closed:
+            self._end("its LOG says that it was closed")
+        session = state.session or "unknown"
+        if self._session is not None and session != self._session:
+            self._end("it was opened anew")
+        self._session = session
+
+    def _end(self, why: str) -> None:
+        self._why_closed = why
+        self._tell_closed()
+
+    def _detail(self) -> DatabaseDetail:
+        with self._lock:
+            place, state = self.place, self._reading.state
+            values = self._values()
+            return DatabaseDetail(
+                id=place.id,
+                path=str(place.path),
+                db_identity=place.db_identity,
+                session=self._session or "unknown",
+                opened_monotonic_s=self._since_s if state.opened_s is None else self._monotonic_s(state.opened_s),
+                column_families=self._families(values),
+                capabilities=_NOTHING,
+                log_path=str(place.log_path),
+                wal_dir=str(place.wal_dir),
+                originals=opened_with(state.options, values),
+            )
+
+    def _snapshot(self, events_after: int | None, began_s: float) -> Snapshot:
+        with self._lock:
+            state = self._reading.state
+            values, now_s = self._values(), self._clock()
+            events, lost = self._reading.events.after(events_after)
+            self._sequence += 1
+            return Snapshot(
+                database=self.place.id,
+                session=self._session or "unknown",
+                sequence=self._sequence,
+                monotonic_s=now_s,
+                age_s=0.0,
+                collect_s=now_s - began_s,
+                stall=self._stall(now_s),
+                counters=state.counters,
+                properties=properties(self._reading),
+                tickers=None,
+                options=values,
+                column_families={name: column_family(state.trees.get(name, Tree())) for name in self._families(values)},
+                lease=None,
+                restore=Restore("none"),
+                change_in_flight=False,
+                events=events,
+                last_event=self._reading.events.last,
+                lost_events=lost,
+                dump=dump(state.dump, self._monotonic_s),
+            )
+
+    def _values(self) -> OptionValues:
+        has_changed, self._reading.options_changed = self._reading.options_changed, False
+        return self._options.read(self._reading.state.options, has_changed=has_changed)
+
+    def _families(self, values: OptionValues) -> tuple[str, ...]:
+        return tuple(values.column_families or self._reading.state.trees)
+
+    def _stall(self, now_s: float) -> Stall:
+        reading = self._reading
+        if reading.condition != self._condition:
+            began = [stall.since_s for stall in reading.stalls.values() if stall.condition == reading.condition]
+            self._condition, self._since_s = reading.condition, self._monotonic_s(min(began)) if began else now_s
+        return Stall(self._condition, self._since_s, reading.stopped_s, reading.delayed_s)
+
+    def _monotonic_s(self, unix_s: float) -> float:
+        return unix_s + self._ahead_s
+
+
+def _refuse() -> Never:
+    raise OnlyObserved

@@ -1,0 +1,33 @@
+#include "cf_stats.h"
+
+#include <cstdlib>
+
+namespace adocd {
+namespace {
+
+// 0 where the map does not name it: RocksDB leaves out levels that never had a file. Sizes are written as doubles,
+// which are exact up to 2^53 bytes; their decimals are all 0.
+uint64_t Number(const std::map<std::string, std::string>& map, const std::string& key) {
+  const auto found = map.find(key);
+  return found == map.end() ? 0 : std::strtoull(found->second.c_str(), nullptr, 10);
+}
+
+}  // namespace
+
+CfStats CfStatsOf(const std::map<std::string, std::string>& map, size_t levels) {
+  CfStats stats;
+  StallCounts& counts = stats.stall_counts;
+  counts.memtable_stops = Number(map, "io_stalls.memtable_compaction");
+  counts.memtable_slowdowns = Number(map, "io_stalls.memtable_slowdown");
+  counts.l0_stops = Number(map, "io_stalls.level0_numfiles");
+  counts.l0_slowdowns = Number(map, "io_stalls.level0_slowdown");
+  counts.pending_bytes_stops = Number(map, "io_stalls.stop_for_pending_compaction_bytes");
+  counts.pending_bytes_slowdowns = Number(map, "io_stalls.slowdown_for_pending_compaction_bytes");
+  stats.level_bytes.reserve(levels);
+  for (size_t level = 0; level < levels; ++level) {
+    stats.level_bytes.push_back(Number(map, "compaction.L" + std::to_string(level) + ".SizeBytes"));
+  }
+  return stats;
+}
+
+}  // namespace adocd

@@ -1,0 +1,127 @@
+"""What disks and process did at the time of a stall, and what that changes in the advice."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from adocd.diagnosis import Diagnosis
+from adocd.diagnosis.around import SPELLS_MOST, Surrounded
+from adocd.model.surroundings import SurroundingsPoint
+from adocd.probes.log import LogParser
+from adocd.probes.log.events import OptionsListed
+
+from .logs import BEGIN_S, flushed, opened, stall
+
+MIB = 1 << 20
+L0 = "we have 20 level-0 files rate 8388608"
+
+
+def point(**members: Any) -> SurroundingsPoint:
+    values: dict[str, Any] = {
+        "monotonic_s": 0.0,
+        "write_bytes_per_s": 100.0 * MIB,
+        "read_bytes_per_s": 0.0,
+        "busy_fraction": 0.5,
+        "mean_queue": 1.0,
+        "at_limit": False,
+        "cpu_cores": 1.0,
+        "cpu_limit_cores": 4.0,
+        "rss_bytes": 1 << 30,
+        "io_pressure_some_fraction": 0.1,
+    }
+    return SurroundingsPoint(**(values | members))
+
+
+def explained(surrounded: Surrounded | None, found: Diagnosis | None = None) -> dict[str, Any]:
+    parser, found = LogParser(), found or Diagnosis()
+    for event in parser.feed(opened(max_background_jobs=2, max_subcompactions=1) + stall(10, L0) + flushed(20)):
+        found.add(event)
+    for event in parser.finish():
+        found.add(event)
+    found.end()
+    return found.summary(surrounded=surrounded)
+
+
+def surrounded(**members: Any) -> Surrounded:
+    around = Surrounded()
+    for at_s in range(1, 31):
+        during = 10 < at_s <= 20
+        around.add(BEGIN_S + at_s, 1.0, point(**members) if during else point())
+    return around
+
+
+def test_a_stall_is_shown_with_what_disks_and_process_did_then() -> None:
+    found = explained(surrounded(write_bytes_per_s=220.0 * MIB, cpu_cores=2.0))
+    around = found["longest"][0]["around"]
+    assert around["write_bytes_per_s"] == pytest.approx(220 * MIB)
+    assert around["cpu_cores"] == pytest.approx(2.0)
+    assert len(found["over_time"]) == 20
+    by_second = [bucket["around"]["write_bytes_per_s"] / MIB for bucket in found["over_time"]]
+    assert by_second == [pytest.approx(100)] * 10 + [pytest.approx(220)] * 10
+
+
+def test_a_log_alone_tells_nothing_of_it() -> None:
+    found = explained(None)
+    assert found["longest"][0]["around"] is None
+    assert found["over_time"][0]["around"] is None
+
+
+@pytest.mark.parametrize(
+    ("members", "first", "more_jobs"),
+    [
+        ({}, "raise max_background_jobs", True),
+        ({"at_limit": True}, "give the database a faster device", False),
+        ({"cpu_cores": 3.9}, "give the database more CPU", False),
+        ({"cpu_cores": 3.9, "cpu_limit_cores": None}, "raise max_background_jobs", True),
+    ],
+)
+def test_nobody_is_told_to_run_more_jobs_where_device_or_cpu_is_full(
+    members: dict[str, Any], first: str, more_jobs: bool
+) -> None:
+    advice = [each["do"] for each in explained(surrounded(**members))["advice"]]
+    assert advice[0].startswith(first)
+    assert any("max_background_jobs" in do for do in advice) is more_jobs
+    assert any("max_subcompactions" in do for do in advice) is more_jobs
+
+
+def test_a_rate_limiter_that_is_used_up_is_named_first() -> None:
+    found = Diagnosis()
+    found.learn(OptionsListed(BEGIN_S, None, {"rate_limiter_bytes_per_s": str(100 * MIB)}))
+    advice = [each["do"] for each in explained(surrounded(write_bytes_per_s=95.0 * MIB), found)["advice"]]
+    assert advice[0] == "raise the rate limiter from 100 MiB/s"
+    assert not any("max_background_jobs" in do for do in advice)
+
+
+def test_a_rate_limiter_that_is_not_used_up_is_no_matter() -> None:
+    found = Diagnosis()
+    found.learn(OptionsListed(BEGIN_S, None, {"rate_limiter_bytes_per_s": str(100 * MIB)}))
+    advice = [each["do"] for each in explained(surrounded(write_bytes_per_s=40.0 * MIB), found)["advice"]]
+    assert advice[0].startswith("raise max_background_jobs")
+    assert not any("rate limiter" in do for do in advice)
+
+
+def test_what_was_not_measured_is_unknown_and_not_zero() -> None:
+    around = Surrounded()
+    around.add(10.0, 1.0, point(cpu_cores=None, write_bytes_per_s=None))
+    around.add(11.0, 1.0, point(cpu_cores=2.0, write_bytes_per_s=None))
+    found = around.between(9.0, 11.0)
+    assert found is not None
+    assert found.cpu_cores == 2.0
+    assert found.write_bytes_per_s is None
+    assert around.between(20.0, 30.0) is None
+
+
+@pytest.mark.parametrize("count", [SPELLS_MOST + 1, 2 * SPELLS_MOST + 7, 9 * SPELLS_MOST])
+def test_all_of_the_past_is_kept_in_bounded_memory(count: int) -> None:
+    around = Surrounded()
+    for at_s in range(count):
+        around.add(at_s + 1.0, 1.0, point(write_bytes_per_s=float(at_s)))
+    everything = around.between(0.0, float(count))
+    assert everything is not None
+    assert (everything.begin_s, everything.end_s) == (0.0, float(count))
+    assert everything.write_bytes_per_s == pytest.approx((count - 1) / 2)
+    newest = around.between(count - 1.0, float(count))
+    assert newest is not None
+    assert newest.write_bytes_per_s == count - 1

@@ -1,0 +1,103 @@
+"""A diagnosis without a LOG: from samples, events and the stalls seen in them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from adocd.diagnosis.told import Told
+from adocd.diagnosis.watch.seen import StallSeen
+from adocd.model.snapshot import Event
+from adocd.model.stall import Cause, Held
+from tests.builders import column_family, sample
+
+NOW_S = 1_700_000_000.0
+MIB = 1 << 20
+
+
+def seen(
+    begin_s: float, end_s: float, cause: Cause = "l0", held: Held = "delayed", family: str = "default"
+) -> StallSeen:
+    return StallSeen(NOW_S + begin_s, NOW_S + end_s, NOW_S + end_s, cause, held, family, "stall events")
+
+
+def told(seconds: int, *stalls: StallSeen, **members: object) -> Told:
+    """Sample once a second; a stall is found in the sample after its end."""
+    found = Told()
+    for at_s in range(1, seconds + 1):
+        now_s = NOW_S + at_s
+        known = [stall for stall in stalls if stall.end_unix_s <= now_s]
+        found.sampled(sample(column_family(l0_files=7), monotonic_s=100.0 + at_s, **members), now_s, known, "9.8.4")
+    return found
+
+
+def test_stalls_by_cause_and_over_time() -> None:
+    found = told(20, seen(2, 5), seen(10, 12, "memtable", "stopped")).summary(None)
+    assert found["rocksdb_version"] == "9.8.4"
+    assert (found["begin"], found["end"]) == (NOW_S, NOW_S + 20)
+    assert found["stall_s"] == {"memtable": 2.0, "l0": 3.0, "pending_bytes": 0.0, "other": 0.0}
+    assert found["stalled_s"] == 5.0
+    assert [(stall["cause"], stall["kind"]) for stall in found["stalls"]] == [
+        ("l0", "delayed"),
+        ("memtable", "stopped"),
+    ]
+    assert [bucket["l0"] for bucket in found["over_time"]] == [0.0] * 2 + [1.0] * 3 + [0.0] * 15
+    assert found["stall_s_by_rocksdb"] is None
+    assert found["unread_lines"] == 0
+
+
+def test_column_families_that_stall_at_once_count_once() -> None:
+    """In whatever order they end."""
+    found = told(20, seen(5, 8), seen(2, 10, family="other"), seen(6, 12, "memtable", "stopped")).summary(None)
+    assert found["stall_s"]["l0"] == 8.0
+    assert found["stalled_s"] == 10.0
+
+
+def test_a_stall_is_taken_once_also_where_only_the_last_are_remembered() -> None:
+    found = Told()
+    stalls = [seen(at_s, at_s + 0.5) for at_s in range(10)]
+    for at_s in range(1, 13):
+        known = [stall for stall in stalls if stall.end_unix_s <= NOW_S + at_s][-3:]
+        found.sampled(sample(monotonic_s=100.0 + at_s), NOW_S + at_s, known, None)
+    assert len(found.summary(None)["stalls"]) == 10
+
+
+def test_what_led_to_a_stall_comes_from_events_and_samples() -> None:
+    flush = Event(1, 100.0, "flush_end", column_family="default", job=3, bytes=8 * MIB)
+    begun = Event(2, 100.2, "compaction_begin", column_family="default", job=4)
+    found = Told()
+    first = sample(
+        column_family(l0_files=7, pending_compaction_bytes=5 * MIB), monotonic_s=101.0, events=(flush, begun)
+    )
+    found.sampled(first, NOW_S + 1, [], None)
+    found.sampled(sample(column_family(l0_files=8), monotonic_s=102.0), NOW_S + 2, [seen(1.2, 1.9)], None)
+    summary = found.summary(None)
+    led = summary["longest"][0]["led"]
+    assert (led["flushes"], led["flushed_bytes"], led["compactions_running"]) == (1, 8 * MIB, 1)
+    assert led["l0_files"] == 8
+    assert led["options"]["level0_slowdown_writes_trigger"] == "20"
+    assert summary["events"] == {"compaction_started": 1, "flush_finished": 1}
+
+
+def test_options_are_those_in_force_when_it_came() -> None:
+    limited = replace(sample().options, rate_limiter_bytes_per_s=10 * MIB)
+    found = told(20, seen(2, 8), options=limited).summary(None)
+    assert found["longest"][0]["led"]["options"]["rate_limiter_bytes_per_s"] == str(10 * MIB)
+
+
+def test_nothing_was_sampled_yet() -> None:
+    found = Told().summary(None)
+    assert found["begin"] is None
+    assert found["stalls"] == []
+    assert found["over_time"] == []
+
+
+@pytest.mark.parametrize("unknown", [(), ("pending_compaction_bytes",)])
+def test_what_nobody_reports_is_unknown(unknown: tuple[str, ...]) -> None:
+    found = Told()
+    cf = replace(column_family(), unknown=unknown)
+    found.sampled(sample(cf, monotonic_s=101.0), NOW_S + 1, [], None)
+    found.sampled(sample(cf, monotonic_s=102.0), NOW_S + 2, [seen(1.1, 1.9)], None)
+    pending_bytes = found.summary(None)["longest"][0]["led"]["pending_compaction_bytes"]
+    assert pending_bytes == (None if unknown else 0)
