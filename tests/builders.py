@@ -167,6 +167,14 @@ def snapshot(**members: Any) -> Snapshot:
 def _written(options: ColumnFamilyOptions) -> dict[str, str]:
     return FAMILY_OPTIONS | {
         "write_buffer_size": str(options.write_buffer_size_bytes),
+        "max_write_buffer_number": str(options.max_write_buffer_number),
+        "min_write_buffer_number_to_merge": str(options.min_write_buffer_number_to_merge),
+        "level0_file_num_compaction_trigger": str(options.level0_file_num_compaction_trigger),
+        "level0_slowdown_writes_trigger": str(options.level0_slowdown_writes_trigger),
+        "level0_stop_writes_trigger": str(options.level0_stop_writes_trigger),
+        "soft_pending_compaction_bytes_limit": str(options.soft_pending_compaction_bytes_limit),
+        "hard_pending_compaction_bytes_limit": str(options.hard_pending_compaction_bytes_limit),
         "target_file_size_base": str(options.target_file_size_base_bytes),
         "max_bytes_for_level_base": str(options.max_bytes_for_level_base_bytes),
+        "disable_auto_compactions": "true" if options.disable_auto_compactions else "false",
     }

@@ -11,6 +11,7 @@ from adocd import __version__
 from adocd.api import diagnosis, lint, operate, problems, views
 from adocd.api.problems import Problem, ProblemError
 from adocd.controllers import registry
+from adocd.controllers.plugins import defaults_of
 from adocd.daemon.book import Book
 from adocd.daemon.fleet import Fleet
 from adocd.daemon.operators import Operators
@@ -69,11 +70,13 @@ def _health(app: FastAPI, fleet: Fleet, book: Book) -> None:
                     source=law.source,
                     period_s=law.period_s,
                     knobs=sorted(law.knobs),
-                    parameters={name: field.default for name, field in law.parameters_model.model_fields.items()},
+                    needs=str(law.needs),
+                    parameters=defaults_of(law),
                     default=law.name == registry.DEFAULT,
                 )
-                for law in registry.LAWS.values()
-            ]
+                for law in registry.laws().values()
+            ],
+            problems=dict(registry.problems()),
         )
 
 

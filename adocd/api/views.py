@@ -158,14 +158,18 @@ class ControllerView(BaseModel):
     source: str
     period_s: float
     knobs: list[str]
-    parameters: dict[str, ParameterValue] = Field(description="every parameter with its default")
+    needs: str = Field(description="what must be measured beyond that, in words")
+    parameters: dict[str, ParameterValue | None] = Field(
+        description="every parameter with its default; null: it has none"
+    )
     default: bool
 
 
 class ControllersView(BaseModel):
-    """All laws."""
+    """All laws, and what is wrong with those of other packages that cannot be used."""
 
     controllers: list[ControllerView]
+    problems: dict[str, str]
 
 
 class RestoredView(BaseModel):

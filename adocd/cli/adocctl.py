@@ -75,13 +75,17 @@ def lint(target: TargetName = None, as_json: Json = False) -> None:
 @app.command(epilog=EPILOG)
 def controllers(as_json: Json = False) -> None:
     """List the control laws that a policy can name."""
-    listed = daemon().get("/v1/controllers")["controllers"]
-    show.json_or(as_json, listed, show.controllers)
+    answer = daemon().get("/v1/controllers")
+    show.json_or(as_json, answer["controllers"], show.controllers)
+    for problem in answer.get("problems", {}).values():  # an older daemon has none
+        typer.echo(f"warning: {problem}", err=True)
 
 
 @app.command(name="set-policy", epilog=EPILOG)
 def set_policy(
-    controller: Annotated[str, typer.Argument(help="A control law; `adocctl controllers` lists them.")],
+    controller: Annotated[
+        str, typer.Argument(help="A control law, or several as `adoc+mimd`; `adocctl controllers` lists them.")
+    ],
     target: TargetName = None,
     parameter: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A parameter of the law; repeatable.")

@@ -165,7 +165,7 @@ def decisions(records: list[dict[str, Any]]) -> None:
 
 
 def controllers(laws: list[dict[str, Any]]) -> None:
-    """Show the control laws and their parameters."""
+    """Show the control laws and their parameters; one that must be given has no value."""
     rows = table("law", "what it does", "source", "turns", "parameters")
     for law in laws:
         rows.add_row(
@@ -173,7 +173,7 @@ def controllers(laws: list[dict[str, Any]]) -> None:
             law["summary"],
             law["source"],
             ", ".join(law["knobs"]) or "nothing",
-            "\n".join(f"{name}={value}" for name, value in law["parameters"].items()) or "-",
+            "\n".join(f"{name}={'' if value is None else value}" for name, value in law["parameters"].items()) or "-",
         )
     console.print(rows)
 

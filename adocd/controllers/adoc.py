@@ -30,6 +30,7 @@ from typing import ClassVar
 from pydantic import Field, model_validator
 
 from adocd.controllers.base import Controller, Parameters
+from adocd.controllers.settings import halved, raised
 from adocd.model.decision import Decision, Setting
 from adocd.model.knob import MIB, Knob
 from adocd.model.overflow import PRECEDENCE, Overflow
@@ -43,8 +44,8 @@ _REASONS = {
 }
 
 
-class AdocParameters(Parameters):
-    """Bounds and steps of the two knobs, and the paper's two reduced forms."""
+class AdocBounds(Parameters):
+    """Bounds of the two knobs, and the paper's two reduced forms."""
 
     tune_threads: bool = Field(default=True, description="false is the paper's ADOC-B: batch only")
     tune_batch: bool = Field(default=True, description="false is the paper's ADOC-T: threads only")
@@ -53,10 +54,9 @@ class AdocParameters(Parameters):
     threads_step: int = Field(default=2, ge=1, le=64)
     batch_min_bytes: int = Field(default=64 * MIB, ge=MIB)
     batch_max_bytes: int = Field(default=512 * MIB, ge=MIB, le=4096 * MIB)
-    batch_step_bytes: int = Field(default=64 * MIB, ge=MIB)
 
     @model_validator(mode="after")
-    def _ordered(self) -> "AdocParameters":
+    def _ordered(self) -> "AdocBounds":
         if self.threads_min > self.threads_max:
             raise ValueError(f"threads_min ({self.threads_min}) is above threads_max ({self.threads_max})")
         if self.batch_min_bytes > self.batch_max_bytes:
@@ -66,6 +66,17 @@ class AdocParameters(Parameters):
         if not (self.tune_threads or self.tune_batch):
             raise ValueError("tune_threads and tune_batch are both false, which leaves nothing to tune")
         return self
+
+    def turned(self) -> frozenset[Knob]:
+        """Name the knobs that are left to the law."""
+        turned = {Knob.BACKGROUND_JOBS: self.tune_threads, Knob.BATCH_SIZE: self.tune_batch}
+        return frozenset(knob for knob, tuned in turned.items() if tuned)
+
+
+class AdocParameters(AdocBounds):
+    """The bounds, and the paper's step of the batch."""
+
+    batch_step_bytes: int = Field(default=64 * MIB, ge=MIB)
 
 
 class Adoc(Controller):
@@ -84,8 +95,7 @@ class Adoc(Controller):
 
     def __init__(self, parameters: AdocParameters) -> None:
         self._parameters = parameters
-        turned = {Knob.BACKGROUND_JOBS: parameters.tune_threads, Knob.BATCH_SIZE: parameters.tune_batch}
-        self.knobs = frozenset(knob for knob, tuned in turned.items() if tuned)
+        self.knobs = parameters.turned()
 
     def step(self, sample: Sample) -> Decision | None:
         """Apply the row of the first overflow that holds."""
@@ -109,10 +119,10 @@ class Adoc(Controller):
         if not p.tune_threads or now is None:
             return []
         if overflow is Overflow.MEMORY:
-            wanted = min(now, max(p.threads_min, now // 2))
+            wanted = halved(now, p.threads_min)
         else:
             most = min(p.threads_max, sample.background_jobs_max or p.threads_max)
-            wanted = max(now, min(most, now + p.threads_step))
+            wanted = raised(now, p.threads_step, most)
         return [] if wanted == now else [Setting(Knob.BACKGROUND_JOBS, wanted)]
 
     def _batches(self, sample: Sample, overflows: dict[str, Overflow]) -> list[Setting]:
@@ -130,9 +140,9 @@ class Adoc(Controller):
         """Step the batch. A bound never turns a step round: a batch outside of it stays or moves inwards."""
         p = self._parameters
         if overflow is Overflow.MEMORY:
-            return max(now, min(p.batch_max_bytes, now + p.batch_step_bytes))
+            return raised(now, p.batch_step_bytes, p.batch_max_bytes)
         if overflow is Overflow.REDUNDANCY:
-            return min(now, max(p.batch_min_bytes, now // 2))
+            return halved(now, p.batch_min_bytes)
         return now
 
 

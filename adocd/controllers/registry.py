@@ -1,15 +1,29 @@
-"""The laws that come with adocd, by name."""
+"""The laws that there are, by name: those that come with adocd, and those of other packages."""
 
+import functools
 from collections.abc import Mapping
+from importlib import metadata
 
 from pydantic import ValidationError
 
+from adocd.controllers import plugins
 from adocd.controllers.adoc import Adoc
+from adocd.controllers.adoc_released import AdocReleased
 from adocd.controllers.base import Controller
+from adocd.controllers.composite import PLUS, Composite, conflict
 from adocd.controllers.fixed import Fixed
-from adocd.model.policy import Policy
+from adocd.controllers.manual import Manual
+from adocd.controllers.mimd import Mimd
+from adocd.controllers.silk import Silk
+from adocd.controllers.spring_and_gear import SpringAndGear
+from adocd.controllers.stability import Stability
+from adocd.controllers.toggle import Toggle
+from adocd.model.policy import ParameterValue, Policy
 
-LAWS: Mapping[str, type[Controller]] = {law.name: law for law in (Fixed, Adoc)}
+#: Those that come with adocd.
+LAWS: Mapping[str, type[Controller]] = {
+    law.name: law for law in (Fixed, Manual, Adoc, AdocReleased, Mimd, Toggle, Silk, Stability, SpringAndGear)
+}
 
 #: What `adocd serve` runs when no policy is named: it watches and changes nothing.
 DEFAULT = Fixed.name
@@ -19,19 +33,81 @@ class PolicyError(ValueError):
     """A policy names a law that does not exist, or parameters that it does not take; one sentence."""
 
 
-def create(policy: Policy) -> Controller:
-    """Make a controller with fresh state for a policy.
+def laws() -> Mapping[str, type[Controller]]:
+    """Name all laws, those of other packages after ours."""
+    return {**LAWS, **_plugins().laws}
 
-    Raises PolicyError with one sentence that names the law or the parameter and what is possible instead.
+
+def problems() -> Mapping[str, str]:
+    """Say what is wrong with laws of other packages, by entry point, each in one sentence."""
+    return _plugins().problems
+
+
+def forget() -> None:
+    """Look for laws of other packages anew, when one is asked for next."""
+    _plugins.cache_clear()
+
+
+def create(policy: Policy) -> Controller:
+    """Make a controller with fresh state for a policy; of several laws at once where it names them.
+
+    Raises PolicyError with one sentence that names the law, the parameter or the knob and what is possible instead.
     """
-    law = LAWS.get(policy.controller)
-    if law is None:
-        raise PolicyError(f"there is no controller {policy.controller!r}; there are {', '.join(sorted(LAWS))}")
+    parts = [_create(*part) for part in parts_of(policy)]
+    if len(parts) == 1:
+        return parts[0]
+    if (why := conflict(parts)) is not None:
+        raise PolicyError(why)
+    return Composite(parts)
+
+
+def parts_of(policy: Policy) -> tuple[tuple[str, Mapping[str, ParameterValue]], ...]:
+    """Say which laws a policy names, each with its parameters; raises PolicyError.
+
+    `adoc+mimd` names two, and then each parameter names its law: `mimd.max_bytes_per_s`.
+    """
+    names = policy.controller.split(PLUS)
+    check_names(policy.controller)
+    if len(names) == 1:
+        return ((policy.controller, policy.parameters),)
+    parameters: dict[str, dict[str, ParameterValue]] = {name: {} for name in names}
+    for key, value in policy.parameters.items():
+        law, dot, parameter = key.partition(".")
+        if not dot or law not in parameters:
+            raise PolicyError(
+                f"there are several laws, so {key!r} must begin with the one it is for: "
+                f"{' or '.join(f'{name}.' for name in names)}"
+            )
+        parameters[law][parameter] = value
+    return tuple(parameters.items())
+
+
+def check_names(controller: str) -> None:
+    """Raise PolicyError unless all laws that a policy names exist, each named once."""
+    names = controller.split(PLUS)
+    for name in names:
+        if name not in LAWS and name not in _plugins().laws:
+            raise PolicyError(_unknown(name))
+    if len(set(names)) < len(names):
+        raise PolicyError(f"{controller!r} names a law twice: each can work once on a database")
+
+
+def _unknown(name: str) -> str:
+    whys = [why for where, why in problems().items() if where.partition(" ")[0] == name]
+    return "; ".join([f"there is no controller {name!r}", *whys]) + f"; there are {', '.join(sorted(laws()))}"
+
+
+def _create(name: str, given: Mapping[str, ParameterValue]) -> Controller:
+    law = laws()[name] if name not in LAWS else LAWS[name]
     try:
-        parameters = law.parameters_model.model_validate(dict(policy.parameters))
+        controller = law(law.parameters_model.model_validate(dict(given)))  # type: ignore[call-arg]  # each takes its own
     except ValidationError as error:
         raise PolicyError(_sentence(law, error)) from None
-    return law(parameters)  # type: ignore[call-arg]  # each law takes its own parameters, made just above
+    except Exception as error:
+        raise PolicyError(f"{name} cannot be made: {plugins.in_words(error)}") from error
+    if (why := plugins.wrong_knobs(controller.knobs)) is not None:
+        raise PolicyError(f"{name} cannot be used: its knobs {why}")
+    return controller
 
 
 def _sentence(law: type[Controller], error: ValidationError) -> str:
@@ -40,5 +116,15 @@ def _sentence(law: type[Controller], error: ValidationError) -> str:
     if first["type"] == "extra_forbidden":
         known = ", ".join(law.parameters_model.model_fields) or "none"
         return f"{law.name} has no parameter {name!r}; it has {known}"
+    if first["type"] == "missing":
+        description = law.parameters_model.model_fields[name].description
+        what = f" ({description})" if description else ""
+        return f"{law.name} needs the parameter {name}{what}, which has no default"
     message = first["msg"].removeprefix("Value error, ")
     return f"{law.name}: {name}: {message}" if name else f"{law.name}: {message}"
+
+
+@functools.cache
+def _plugins() -> plugins.Found:
+    """Look for laws of other packages once a process, and only when one of ours is not meant: it takes a while."""
+    return plugins.load(metadata.entry_points(group=plugins.GROUP), LAWS.keys())

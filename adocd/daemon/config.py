@@ -39,8 +39,13 @@ class ShapingConfig(_Section):
 class PolicyConfig(_Section):
     """What to do with a database: `[policy]` for all, `[[targets]]` for some."""
 
-    controller: str = Field(default=registry.DEFAULT, description="the control law; `adocctl controllers` lists them")
-    parameters: dict[str, ParameterValue] = Field(default_factory=dict, description="the law's own parameters")
+    controller: str = Field(
+        default=registry.DEFAULT,
+        description="the control law; `adocctl controllers` lists them, and `adoc+mimd` names two at once",
+    )
+    parameters: dict[str, ParameterValue] = Field(
+        default_factory=dict, description="the law's own parameters; of several laws each in a table by its law's name"
+    )
     dry_run: bool = Field(default=False, description="decide and log, but change nothing")
     shaping: ShapingConfig = ShapingConfig()
 
@@ -54,9 +59,21 @@ class PolicyConfig(_Section):
     @field_validator("controller")
     @classmethod
     def _exists(cls, controller: str) -> str:
-        if controller not in registry.LAWS:
-            raise ValueError(f"there is no controller {controller!r}; there are {', '.join(sorted(registry.LAWS))}")
+        registry.check_names(controller)  # its PolicyError is a ValueError
         return controller
+
+    @field_validator("parameters", mode="before")
+    @classmethod
+    def _flattened(cls, given: object) -> object:
+        """Take `[policy.parameters.mimd]` as `mimd.` before each of its keys."""
+        if not isinstance(given, dict):
+            return given
+        flat: dict[object, object] = {}
+        for key, value in given.items():
+            flat |= (
+                {f"{key}.{name}": inner for name, inner in value.items()} if isinstance(value, dict) else {key: value}
+            )
+        return flat
 
 
 class TargetConfig(PolicyConfig):

@@ -19,7 +19,7 @@ from adocd.daemon.steering import Step
 from adocd.model.decision import Decision
 from adocd.model.sample import Sample
 from adocd.model.snapshot import Restore, Snapshot
-from adocd.model.values import OptionName
+from adocd.model.values import RATE_LIMITER, OptionName, nested
 from adocd.targets.errors import TargetError
 
 _log = logging.getLogger(__name__)
@@ -70,6 +70,7 @@ class Control:
         """Do what one cycle is there for; the sentence says what that was."""
         sample, law = view.sample, session.law
         session.steering.observe(sample)
+        law.observe(view.snapshot)
         if session.unsettled is not None:
             session.unsettled.observe(view.snapshot.events)
         self._take_stock(session, view)
@@ -90,11 +91,11 @@ class Control:
             refused = await session.hold_lease(self._holder, self._lease_ttl_s, view.snapshot)
             if self._book.pause_of(self._id) is not pause:
                 return "paused or resumed just now"
-            return refused or self._drive(session, view, pins, asks_law=acts) or idle
+            return refused or await self._drive(session, view, pins, asks_law=acts) or law.declined or idle
         await self.release_quietly(session)
-        return self._shadow(session, view) or idle
+        return await self._shadow(session, view) or law.declined or idle
 
-    def _drive(self, session: Session, view: View, pins: dict[OptionName, str], *, asks_law: bool) -> str | None:
+    async def _drive(self, session: Session, view: View, pins: dict[OptionName, str], *, asks_law: bool) -> str | None:
         """Do what is to be done under the lease; None when there is nothing."""
         if (in_flight_s := session.actuator.in_flight_s) is not None:
             return f"a change has been in flight for {in_flight_s:.1f} s"
@@ -107,7 +108,7 @@ class Control:
         stands_back = not self.ends and self._clock() < session.stands_back_until_s
         said = None
         if asks_law and not stands_back and self._book.problem is None:
-            said = self._ask_law(session, view, pins)
+            said = await self._ask_law(session, view, pins)
         if session.actuator.in_flight_s is not None:
             return said
         # What the law may not do keeps nobody else waiting: pins, and what has to go back.
@@ -163,17 +164,23 @@ class Control:
                 ledger.give_up(deviation.option, deviation.found)
                 session.steering.wanted.pop(deviation.option, None)
                 self._book.forget(self._id, [deviation.option])
-                foreign.append(str(deviation))
+                if deviation.option == RATE_LIMITER:
+                    session.law.stop_limiting(str(deviation))
+                else:
+                    foreign.append(str(deviation))
         if foreign:
             session.take_policy(session.law.policy)
             session.stands_back_until_s = self._clock() + STAND_BACK_S
             session.why_back = "; ".join(foreign)
 
-    def _ask_law(self, session: Session, view: View, pins: dict[OptionName, str]) -> str | None:
+    async def _ask_law(self, session: Session, view: View, pins: dict[OptionName, str]) -> str | None:
         law, sample = session.law, view.sample
-        asked = law.step(view.snapshot)
+        asked = await law.step(view.snapshot, nested(session.ledger.baseline))
+        session.steering.release(law.given_up, sample)
         if asked is None:
             return None
+        if self._book.pause_of(self._id) is not None:
+            return "paused just now"
         decision, window = asked
         settings, notes = law.shaper.shape(decision.settings, window)
         decision = replace(decision, settings=settings)
@@ -231,10 +238,13 @@ class Control:
             self._dispatch.send(session, view, Step(plan, {}, ()), _REPEAT, ())
         return bool(plan.changes)
 
-    def _shadow(self, session: Session, view: View) -> str | None:
+    async def _shadow(self, session: Session, view: View) -> str | None:
         """Ask the law what it would do, where it may not act."""
         law = session.law
-        if not law.policy.dry_run or (asked := law.step(view.snapshot)) is None:
+        if not law.policy.dry_run:
+            return None
+        asked = await law.step(view.snapshot, nested(session.ledger.baseline))
+        if asked is None:
             return None
         decision, window = asked
         settings, notes = law.shaper.shape(decision.settings, window)

@@ -9,7 +9,8 @@ from adocd.daemon.change.actuator import Result
 from adocd.daemon.change.ledger import Deviation
 from adocd.daemon.records import DecisionRecord, OptionChange, Outcome
 from adocd.model.decision import Decision, Setting
-from adocd.model.knob import MIB, Knob
+from adocd.model.knob import KNOBS, MIB
+from adocd.model.options import OUT_OF_THE_WAY
 
 _log = logging.getLogger(__name__)
 _KEPT = 1000
@@ -113,6 +114,16 @@ def settings_in_words(settings: tuple[Setting, ...]) -> str:
 
 
 def _in_words(setting: Setting) -> str:
-    value = f"{setting.value / MIB:g} MiB" if setting.knob is Knob.BATCH_SIZE else str(setting.value)
     family = f" ({setting.column_family})" if setting.column_family else ""
-    return f"{setting.knob} {value}{family}"
+    return f"{setting.knob} {_value(setting)}{family}"
+
+
+def _value(setting: Setting) -> str:
+    facts, value = KNOBS[setting.knob], setting.value
+    if facts.unit == "switch":
+        return "on" if value else "off"
+    if value == 0 and facts.zero_is_off:
+        return "off"
+    if facts.unit in ("bytes", "bytes/s"):
+        return f"{value / MIB:g} MiB" + ("/s" if facts.unit == "bytes/s" else "")
+    return "out of the way" if value == OUT_OF_THE_WAY else str(value)

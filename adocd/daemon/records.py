@@ -36,13 +36,13 @@ class OptionChange:
 class DecisionRecord:
     """One decision, why it was taken, what the guards said and what became of it.
 
-    `outcome`: in-flight while RocksDB works on it; applied; applied-unpersisted when RocksDB reported an error but
-    the new values read back (it could not write its OPTIONS file); unchanged when all values were there already;
-    rejected when RocksDB refused and the old values read back; reverted-by-engine when the values were there, and later
-    the ones from before; changed-by-someone-else when they were there, and later other ones; refused when the guards
-    left nothing, or the journal could not be written; failed when the target could not be reached; dry-run when nothing
-    was sent on purpose. `detail` says more in words. `controller` is the law at the time, also where an operator or a
-    guard decided; `rule` tells who did.
+    `outcome`: in-flight while RocksDB works on it; applied; applied-unpersisted when RocksDB reported an error but the
+    new values read back (it could not write its OPTIONS file); unchanged when all values were there already; rejected
+    when RocksDB refused and the old values read back; reverted-by-engine when the values were there, and later the ones
+    from before; changed-by-someone-else when they were there, and later other ones; refused when the guards left
+    nothing, or the journal could not be written; failed when the target could not be reached, or the law itself failed;
+    dry-run when nothing was sent on purpose. `detail` says more in words. `controller` is the law at the time, also
+    where an operator or a guard decided; `rule` tells who did.
     """
 
     sequence: int

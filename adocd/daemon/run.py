@@ -1,5 +1,6 @@
 """Puts a daemon together: settings from the configuration, and what is shared by all loops."""
 
+import logging
 import os
 import platform
 import secrets
@@ -8,15 +9,18 @@ from pathlib import Path
 
 import psutil
 
+from adocd.controllers import registry
 from adocd.daemon.book import Book, Clocks
 from adocd.daemon.change.compaction import CompactionLimits
 from adocd.daemon.change.safety import MEMORY_SHARE
 from adocd.daemon.config import Config
 from adocd.daemon.fleet import Fleet
+from adocd.daemon.law import STEP_LIMIT_S
 from adocd.daemon.target_loop import LoopSettings
 from adocd.model.policy import Policy
 from adocd.probes.memory_limit import memory_limit_bytes
 
+_log = logging.getLogger(__name__)
 #: However long history_s and short tick_s are: about 1 KiB each.
 _SAMPLES_MAX = 10_000
 
@@ -45,6 +49,8 @@ def make_fleet(
     directories: tuple[Path, ...] = (),
 ) -> Fleet:
     """Make the fleet of this process; see Fleet for the parameters."""
+    for problem in registry.problems().values():
+        _log.warning("%s", problem)
     daemon, safety = config.daemon, config.safety
     settings = LoopSettings(
         holder=holder,
@@ -56,6 +62,7 @@ def make_fleet(
         ),
         clock=CLOCKS.monotonic,
         wall_clock=CLOCKS.wall,
+        step_limit_s=STEP_LIMIT_S,
     )
     return Fleet(
         config,

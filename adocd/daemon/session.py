@@ -28,16 +28,19 @@ class Session:
         limits: CompactionLimits,
         *,
         repeats: bool = False,
+        step_limit_s: float | None = None,
     ) -> None:
         """Begin; raises registry.PolicyError when the policy makes no sense.
 
-        `repeats` says whether changes have to be looked after (adocd.daemon.change.unsettled).
+        `repeats` says whether changes have to be looked after (adocd.daemon.change.unsettled), `step_limit_s` how long
+        a law may take to decide (adocd.daemon.bounded).
         """
         self.target = target
         self.detail = detail
         self.probe = StatisticsProbe(detail.capabilities)
         self.actuator = actuator
-        self.law = Law(policy, detail.capabilities)
+        self._step_limit_s = step_limit_s
+        self.law = Law(policy, detail.capabilities, step_limit_s)
         self.ledger = Ledger(flat(detail.originals))
         self.steering = Steering(self.ledger, guards, limits)
         self.unsettled = Unsettled() if repeats else None
@@ -55,7 +58,7 @@ class Session:
 
         Another law begins from the originals, the same with other parameters from where it is.
         """
-        law = Law(policy, self.detail.capabilities)
+        law = Law(policy, self.detail.capabilities, self._step_limit_s)
         if law.controller.name != self.law.controller.name:
             self.steering.forget_wishes()
         self.law = law

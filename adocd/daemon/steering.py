@@ -11,6 +11,7 @@ from adocd.daemon.change.planner import Plan
 from adocd.daemon.change.safety import Guard, Refusal
 from adocd.daemon.change.translate import options_of
 from adocd.model.decision import Decision, Setting
+from adocd.model.knob import KNOBS, Knob
 from adocd.model.sample import Sample
 from adocd.model.values import OptionName, Values
 
@@ -162,6 +163,14 @@ class Steering:
     def forget_wishes(self) -> None:
         """Want nothing any more, so that what is ours goes back."""
         self.wanted.clear()
+
+    def release(self, knobs: Set[Knob], sample: Sample) -> None:
+        """Want nothing of these knobs any more, so that what is ours of them goes back."""
+        families = [cf.name for cf in sample.column_families]
+        for knob in knobs:
+            for family in families if KNOBS[knob].scope == "column_family" else [None]:
+                for option in options_of(Setting(knob, 0, family), sample):
+                    self.wanted.pop(option, None)
 
     def _back(self) -> dict[OptionName, str]:
         """Name what is ours with the values that lead back."""

@@ -12,15 +12,17 @@ from adocd.controllers.base import Controller
 from adocd.daemon.book import Book
 from adocd.daemon.change.actuator import Actuator
 from adocd.daemon.change.compaction import CompactionLimits
-from adocd.daemon.change.reach import out_of_reach
+from adocd.daemon.change.reach import out_of_reach, without_ours
 from adocd.daemon.change.safety import Guard
 from adocd.daemon.change.unsettled import is_needed
 from adocd.daemon.control import Control
 from adocd.daemon.decision_log import DecisionLog
 from adocd.daemon.dispatch import View
 from adocd.daemon.journal.records import Pause
+from adocd.daemon.law import LawFailed
 from adocd.daemon.observation import Observation
 from adocd.daemon.session import Session
+from adocd.model.decision import Decision
 from adocd.model.policy import Policy
 from adocd.model.sample import Sample
 from adocd.model.snapshot import OptionValues, Restore, Snapshot
@@ -51,6 +53,8 @@ class LoopSettings:
     compaction: CompactionLimits
     clock: Callable[[], float]
     wall_clock: Callable[[], float]
+    #: How long a law may take to decide; None: no limit, and it is asked in the loop itself, where time is virtual.
+    step_limit_s: float | None = None
 
 
 class TargetLoop:
@@ -125,7 +129,9 @@ class TargetLoop:
         """Say why this law cannot work here; None when it can, or while that is not known."""
         if self.session is None or self.sample is None:
             return None
-        return out_of_reach(controller, self.sample, self.session.detail.capabilities)
+        capabilities = self.session.detail.capabilities
+        before_us = without_ours(self.sample, self.session.ledger.baseline, capabilities)
+        return out_of_reach(controller, before_us, capabilities)
 
     async def set_policy(self, policy: Policy) -> None:
         """Take a new policy from the next tick on; raises registry.PolicyError when it makes no sense."""
@@ -221,14 +227,24 @@ class TargetLoop:
             if self.sentence != str(error):
                 _log.warning("%s: %s", self.path, error)
             return str(error)
+        except LawFailed as error:
+            return self._fall_back(str(error))
         except Exception:
             failed = self.policy.controller
             if failed == registry.DEFAULT:
                 _log.exception("%s: the cycle failed", self.path)
                 return "the cycle failed, see the daemon's log; a lease that is held expires"
-            _log.exception("%s: %s failed; the policy falls back to %s", self.path, failed, registry.DEFAULT)
-            self._take_policy(Policy(registry.DEFAULT))
-            return f"{failed} failed, see the daemon's log; the policy is now {registry.DEFAULT}"
+            _log.exception("%s: the cycle failed under %s", self.path, failed)
+            return self._fall_back(f"{failed} failed, see the daemon's log")
+
+    def _fall_back(self, why: str) -> str:
+        """Go on without the law, and say so where operators look for what was decided."""
+        _log.error("%s: %s; the policy falls back to %s", self.path, why, registry.DEFAULT)
+        decision = Decision((), why, "daemon.fall_back", f"a law that fails is not asked again: {registry.DEFAULT} is")
+        monotonic_s = 0.0 if self.sample is None else self.sample.monotonic_s
+        self.decisions.add(self.policy.controller, decision, monotonic_s, (), "failed")
+        self._take_policy(Policy(registry.DEFAULT))
+        return f"{why}; the policy is now {registry.DEFAULT}"
 
     def _take_policy(self, policy: Policy) -> None:
         if self.session is not None:
@@ -283,7 +299,14 @@ class TargetLoop:
             actuator = Actuator(self._settings.clock)
             repeats = self.info is not None and is_needed(self.info.rocksdb_version, self.info.protocol)
             session = Session(
-                target, detail, self.policy, actuator, self._safety, self._settings.compaction, repeats=repeats
+                target,
+                detail,
+                self.policy,
+                actuator,
+                self._safety,
+                self._settings.compaction,
+                repeats=repeats,
+                step_limit_s=self._settings.step_limit_s,
             )
             session.law.measure(snapshot)  # its window begins here
             if self.info is not None:

@@ -115,6 +115,9 @@ class Sample:
     #: Disks, process and pressure, measured over an interval of their own; None where they cannot be seen.
     surroundings: Surroundings | None = None
 
+    #: What the options were before adocd changed any: the owner's values, which a law is given; None elsewhere.
+    originals: OptionValues | None = None
+
     @cached_property
     def values(self) -> Values:
         """Give the options in one map, made once: a cycle asks for it many times."""

@@ -82,7 +82,13 @@ def test_restore_gives_everything_back_and_pauses(tmp_path: Path) -> None:
     ("method", "path", "body", "status", "sentence"),
     [
         ("GET", "/v1/targets/ffff", None, 404, "no target has an id that begins with 'ffff'; GET /v1/targets lists"),
-        ("PUT", "/policy", {"controller": "adco"}, 422, "there is no controller 'adco'; there are adoc, fixed"),
+        (
+            "PUT",
+            "/policy",
+            {"controller": "adco"},
+            422,
+            "there is no controller 'adco'; there are adoc, adoc-rel",
+        ),
         ("PUT", "/policy", {"controller": "adoc", "parameters": {"threads_max": "x"}}, 422, "adoc: threads_max: Input"),
         ("PUT", "/policy", {"controler": "adoc"}, 422, "controller: Field required"),
         ("PUT", "/policy", [], 422, "the body: "),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -95,7 +96,29 @@ def test_controllers(run_dir: Path) -> None:
     with serving(run_dir):
         laws = adocctl_json(run_dir, "controllers")
         assert [law["name"] for law in laws if law["default"]] == ["fixed"]
-        assert "ADOC, FAST'23, section 5" in command("adocctl", "controllers", run_dir=run_dir).ok()
+        assert {"name", "knobs", "source", "needs", "parameters"} <= laws[0].keys()
+        assert next(law for law in laws if law["name"] == "mimd")["parameters"] == {
+            "max_bytes_per_s": None,
+            "refill_period_ms": 100,
+        }
+        shown = command("adocctl", "controllers", run_dir=run_dir)
+        assert "ADOC, FAST'23, section 5" in shown.ok()
+        assert shown.err == ""
+
+
+def test_a_law_of_another_package_that_cannot_be_used_is_told(run_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    site = run_dir / "site"
+    (site / "theirs-1.0.dist-info").mkdir(parents=True)
+    (site / "theirs-1.0.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: theirs\nVersion: 1.0\n")
+    entry_points = "[adocd.controllers]\nadoc = theirs:Law\n"
+    (site / "theirs-1.0.dist-info" / "entry_points.txt").write_text(entry_points)
+    monkeypatch.setenv("PYTHONPATH", str(site), prepend=os.pathsep)
+    with serving(run_dir):
+        sentence = "adoc of theirs 1.0: the name 'adoc' is one of adocd's own laws: choose another"
+        shown = command("adocctl", "controllers", "--json", run_dir=run_dir)
+        assert isinstance(json.loads(shown.ok()), list)
+        assert shown.err == f"warning: {sentence}\n"
+        assert sentence in log_of(run_dir)
 
 
 def test_what_cannot_be_done_is_one_sentence_and_an_exit_code(run_dir: Path) -> None:
@@ -105,7 +128,11 @@ def test_what_cannot_be_done_is_one_sentence_and_an_exit_code(run_dir: Path) -> 
         for arguments, status, words in [
             (("status",), 2, ("say which target is meant", "/one", "/two")),
             (("status", "three"), 4, ("there is no target 'three'; there are",)),
-            (("set-policy", "adco", "one"), 5, ("there is no controller 'adco'; there are adoc, fixed",)),
+            (
+                ("set-policy", "adco", "one"),
+                5,
+                ("there is no controller 'adco'; there are adoc, adoc-released, fixed",),
+            ),
             (("set-policy", "adoc", "one", "--set", "threads"), 2, ("--set takes KEY=VALUE",)),
             (("set-policy", "adoc", "one", "--set", "threads=3"), 5, ("adoc has no parameter 'threads'; it has",)),
             (("restore",), 2, ("say which target to restore, or --all",)),

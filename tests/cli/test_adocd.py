@@ -58,7 +58,7 @@ def test_serve_refuses_a_run_directory_it_cannot_make(run_dir: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("--policy", "adco"), "there is no controller 'adco'; there are adoc, fixed"),
+        (("--policy", "adco"), "there is no controller 'adco'; there are adoc, adoc-released, fixed"),
         (("--policy", "adoc", "--set", "threads=2"), "adoc has no parameter 'threads'; it has tune_threads"),
         (("--set", "threads_max=2"), "--set needs --policy"),
         (("--config", "/nonexistent.toml"), "/nonexistent.toml cannot be read: No such file or directory"),

@@ -154,7 +154,9 @@ def test_bad_parameters_are_named(parameters: dict[str, int | bool | str], sente
 
 
 def test_an_unknown_law_is_answered_by_the_ones_there_are() -> None:
-    with pytest.raises(registry.PolicyError, match="there is no controller 'adco'; there are adoc, fixed"):
+    with pytest.raises(
+        registry.PolicyError, match="there is no controller 'adco'; there are adoc, adoc-released, fixed"
+    ):
         registry.create(Policy("adco"))
 
 

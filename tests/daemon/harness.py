@@ -11,6 +11,7 @@ from adocd.daemon.book import Book, Clocks
 from adocd.daemon.change import safety
 from adocd.daemon.change.compaction import CompactionLimits
 from adocd.daemon.journal.records import Override
+from adocd.daemon.law import STEP_LIMIT_S
 from adocd.daemon.target_loop import LoopSettings, TargetLoop
 from adocd.model.policy import Policy
 from adocd.targets.agent import Agent
@@ -35,6 +36,7 @@ def loop_settings(**members: object) -> LoopSettings:
         "compaction": CompactionLimits(),
         "clock": time.monotonic,
         "wall_clock": time.time,
+        "step_limit_s": STEP_LIMIT_S,
     }
     return LoopSettings(**(values | members))  # type: ignore[arg-type]
 

@@ -41,6 +41,26 @@ def test_the_first_target_that_matches_counts(tmp_path: Path) -> None:
     assert loaded.policy_for("/var/lib/kvrocks") == Policy("adoc", {}, dry_run=True)
 
 
+def test_several_laws_have_a_table_each(tmp_path: Path) -> None:
+    """Or the law's name before each of their parameters, as on the command line."""
+    expected = Policy("adoc+mimd", {"adoc.threads_max": 8, "mimd.max_bytes_per_s": 400_000_000})
+    tables = """
+        [policy]
+        controller = "adoc+mimd"
+        [policy.parameters.adoc]
+        threads_max = 8
+        [policy.parameters.mimd]
+        max_bytes_per_s = 400_000_000
+    """
+    names = """
+        [policy]
+        controller = "adoc+mimd"
+        parameters = { "adoc.threads_max" = 8, "mimd.max_bytes_per_s" = 400_000_000 }
+    """
+    for text in (tables, names):
+        assert config.load(write(tmp_path, text)).policy_for("/data/db") == expected
+
+
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
@@ -56,8 +76,13 @@ def test_the_first_target_that_matches_counts(tmp_path: Path) -> None:
         ),
         ("[daemon]\ntick_s = 'fast'", "daemon.tick_s: Input should be a valid number"),
         (
+            "[policy]\ncontroller = 'adoc+adoc-released'",
+            "policy.parameters: adoc and adoc-released cannot work together: both turn background_jobs",
+        ),
+        ("[policy]\ncontroller = 'mimd'", "policy.parameters: mimd needs the parameter max_bytes_per_s"),
+        (
             "[policy]\ncontroller = 'adco'",
-            "policy.controller: there is no controller 'adco'; there are adoc, fixed",
+            "policy.controller: there is no controller 'adco'; there are adoc, adoc-released, fixed",
         ),
         (
             "[policy]\ncontroller = 'adoc'\nparameters = { threads = 3 }",

@@ -253,7 +253,7 @@ def test_a_law_that_fails_harms_its_own_target_only(
         await loop.stop()
 
     with_agent(database, tmp_path, body)
-    assert "adoc failed; the policy falls back to fixed" in caplog.text
+    assert "adoc failed: it raised ZeroDivisionError; the policy falls back to fixed" in caplog.text
 
 
 def test_an_agent_that_hangs_is_silent_and_not_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,7 +20,10 @@ GUIDES = (
 #: test_commands.py types where root may, upgrading first.
 PAGES = (REPOSITORY / "docs" / "upgrade.md", REPOSITORY / "docs" / "uninstall.md")
 #: Nothing in these is to be typed.
-REFERENCES = tuple(REPOSITORY / "docs" / name for name in ("detection.md", "lint.md", "safety.md"))
+REFERENCES = tuple(
+    REPOSITORY / "docs" / name
+    for name in ("controllers.md", "detection.md", "lint.md", "safety.md", "writing-a-controller.md")
+)
 ALL = GUIDES + PAGES + REFERENCES
 
 

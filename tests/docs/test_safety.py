@@ -11,10 +11,10 @@ from adocd.daemon.change.translate import options_of
 from adocd.daemon.config import SafetyConfig, ShapingConfig
 from adocd.daemon.records import Outcome
 from adocd.model.decision import Setting
-from adocd.model.knob import Knob
+from adocd.model.knob import KNOBS, Knob
 from adocd.model.options import OPTIONS
 from adocd.model.threads import pool_sizes
-from adocd.model.values import of_pool
+from adocd.model.values import RATE_LIMITER, RATE_LIMITER_WORD, of_pool
 from tests import builders
 from tests.conftest import REPOSITORY
 from tests.docs.safety import option_rows
@@ -58,13 +58,14 @@ def test_every_guard_is_explained() -> None:
 
 def test_what_laws_turn_is_named() -> None:
     """And nothing else: no law begins a new write-ahead log, say."""
-    settings = [Setting(Knob.BATCH_SIZE, 1 << 27, "default"), Setting(Knob.BACKGROUND_JOBS, 4)]
-    assert {setting.knob for setting in settings} == set(Knob)
-    turned = {str(o.option) for setting in settings for o in options_of(setting, builders.sample())}
-    turned |= {str(of_pool(pool)) for pool in pool_sizes(4)}
+    families = {knob: "default" if KNOBS[knob].scope == "column_family" else None for knob in Knob}
+    settings = [Setting(knob, 4, family) for knob, family in families.items()]
+    options = {o for setting in settings for o in options_of(setting, builders.sample())}
+    turned = {str(o.option) for o in options - {RATE_LIMITER}} | {str(of_pool(pool)) for pool in pool_sizes(4)}
+    turned.add(RATE_LIMITER_WORD)
     sentence = section("What can be pinned").partition("Laws turn ")[2].partition(" and nothing else.")[0]
     assert set(re.findall(r"`(\w+)`", sentence)) == turned
-    assert {name for name in turned if not name.startswith("thread_pool_")} <= set(OPTIONS)
+    assert {o.option for o in options - {RATE_LIMITER}} <= set(OPTIONS)
 
 
 def test_every_test_that_is_named_exists() -> None:

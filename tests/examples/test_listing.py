@@ -17,6 +17,8 @@ FILES = sorted(
 #: What starts each.
 STARTED_BY = {
     "adocd.toml": "test_configuration.py",
+    "controller/pyproject.toml": "test_controller.py",
+    "controller/steady_batch.py": "test_controller.py",
     "cpp/CMakeLists.txt": "test_cpp.py",
     "cpp/ingest.cc": "test_cpp.py",
     "db_bench/fill.sh": "test_db_bench.py",

@@ -143,17 +143,19 @@ class Ledger:
         """Find what is not as we left it.
 
         A value that is back to what it was before our change was taken back by RocksDB; any other is somebody else's.
-        Pools and limiters belong to the process: another database's law may turn them, too, so nobody is blamed.
+        Pools grow by themselves and belong to the process, so nobody is blamed. The limiter does, too, but one database
+        at a time turns it (safety.shared): when it moves, RocksDB's auto_tuned or somebody else has moved it.
         """
         found = []
         for option, expected in list(self._confirmed.items()):
             value = current.get(option, expected)
             if value == expected:
                 continue
-            if option.scope in ("thread_pool", "rate_limiter"):
+            if option.scope == "thread_pool":
                 del self._confirmed[option]
                 continue
-            reverted = value == self._before.get(option) and self._reverts.get(option, 0) < _REVERTS_MAX
+            reverted = option.scope != "rate_limiter" and value == self._before.get(option)
+            reverted = reverted and self._reverts.get(option, 0) < _REVERTS_MAX
             if reverted:
                 self._reverts[option] = self._reverts.get(option, 0) + 1
                 del self._confirmed[option]

@@ -1,31 +1,83 @@
-"""Whether a law's knobs can be turned on a target at all; pure, and asked before a policy is taken and every tick."""
+"""Whether a law can work on a target at all; pure, and asked before a policy is taken and every tick."""
 
-from adocd.controllers.base import Controller
-from adocd.daemon.change.translate import BATCH_OPTIONS
+from collections.abc import Iterator
+from dataclasses import replace
+
+from adocd.controllers.base import Controller, Needs
 from adocd.model.capabilities import ONLY_OBSERVED, Capabilities
-from adocd.model.knob import Knob
+from adocd.model.knob import KNOBS, Knob
 from adocd.model.sample import Sample
 from adocd.model.snapshot import OptionValues
-from adocd.model.threads import has_old_options, jobs_allowed
+from adocd.model.threads import COMPACTION_POOL, FLUSH_POOL, has_old_options, jobs_allowed, threads_by
+from adocd.model.values import Values, nested
+
+_LEVEL = "kCompactionStyleLevel"
+_POOLS = {Knob.FLUSH_THREADS: FLUSH_POOL, Knob.COMPACTION_THREADS: COMPACTION_POOL}
 
 
 def out_of_reach(controller: Controller, sample: Sample, capabilities: Capabilities) -> str | None:
-    """Say in one sentence which knob of the law cannot be turned here, why, and the way out; None when all can."""
+    """Say in one sentence what the law needs and cannot have here, why, and the way out; None when it has all."""
     if controller.knobs and not capabilities.can_change:
         return ONLY_OBSERVED
-    for knob in sorted(controller.knobs):
-        why = _why_not(knob, sample, capabilities)
+    for knob in sorted(controller.knobs - controller.optional_knobs):
+        why = why_not(knob, sample, capabilities)
         if why is not None:
             switch = controller.switches.get(knob)
             return why if switch is None else f"{why}; or leave {knob} alone with {switch}"
+    return next(_unmet(controller.needs, sample, capabilities), None)
+
+
+def without_ours(sample: Sample, baseline: Values, capabilities: Capabilities) -> Sample:
+    """Show a target as it was before a law changed anything: another law begins from there."""
+    options = nested({**sample.values, **{o: v for o, v in baseline.items() if o in sample.values}})
+    return replace(sample, options=options, threads_by=threads_by(options, capabilities))
+
+
+def why_not(knob: Knob, sample: Sample, capabilities: Capabilities) -> str | None:
+    """Say why a knob cannot be turned here, in one sentence; None when it can."""
+    if knob is Knob.BACKGROUND_JOBS:
+        return None if sample.threads_by is not None else _why_no_threads(sample.options, capabilities)
+    if knob is Knob.RATE_LIMIT:
+        return _why_no_limiter(sample, capabilities)
+    facts = KNOBS[knob]
+    if knob in _POOLS and not capabilities.database_options and _POOLS[knob] in capabilities.thread_pools:
+        return None
+    can = capabilities.column_family_options if facts.scope == "column_family" else capabilities.database_options
+    missing = [option for option in facts.options if option not in can]
+    if missing:
+        return f"this agent cannot change {', '.join(missing)}, which {knob} needs"
     return None
 
 
-def _why_not(knob: Knob, sample: Sample, capabilities: Capabilities) -> str | None:
-    if knob is Knob.BATCH_SIZE:
-        missing = [option for option in BATCH_OPTIONS if option not in capabilities.column_family_options]
-        return f"this agent cannot change {', '.join(missing)}, which {knob} needs" if missing else None
-    return None if sample.threads_by is not None else _why_no_threads(sample.options, capabilities)
+def _why_no_limiter(sample: Sample, capabilities: Capabilities) -> str | None:
+    if capabilities.rate_limiter and sample.options.rate_limiter_bytes_per_s is not None:
+        return None
+    return (
+        "there is no rate limiter here that this agent can change, and none can be added later: open the database "
+        "with one, or start its program by `adocd exec --rate-limiter BYTES_PER_S`"
+    )
+
+
+def _unmet(needs: Needs, sample: Sample, capabilities: Capabilities) -> Iterator[str]:
+    for ticker in needs.tickers:
+        if sample.ticker_increases is None:
+            yield (
+                f"the ticker {ticker} is needed, and the database was opened without Statistics: open it with them, or "
+                "start its program by `adocd exec --statistics tickers`"
+            )
+        elif ticker not in sample.ticker_increases:
+            yield f"the ticker {ticker} is needed, and this database's Statistics do not have it"
+    for event in needs.events:
+        if event not in capabilities.events:
+            yield f"this agent does not report {event} events, which the law needs"
+    if needs.level_bytes and any(cf.level_bytes is None for cf in sample.column_families):
+        yield "this agent does not report the bytes of each level, which the law needs"
+    rates = (sample.flush_written_bytes_per_s, sample.compaction_written_bytes_per_s)
+    if needs.background_rates and None in rates:
+        yield "this agent does not report what flushes and compactions write, which the law needs"
+    for family, options in sample.options.column_families.items() if needs.level_compaction else ():
+        if options.get("compaction_style", _LEVEL) != _LEVEL:
+            yield f"column family {family} has {options['compaction_style']}, and the law is for level compaction alone"
 
 
 def _why_no_threads(options: OptionValues, capabilities: Capabilities) -> str:

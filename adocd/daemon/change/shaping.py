@@ -1,11 +1,14 @@
 """Shaping guards: how fast a law may move, as part of a policy. Off unless the policy says so; operators beat them."""
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from adocd.model.decision import Setting
-from adocd.model.knob import Knob
+from adocd.model.knob import KNOBS, Knob
+from adocd.model.options import OUT_OF_THE_WAY
 from adocd.model.policy import Shaping
+from adocd.model.reading import value_now
 from adocd.model.sample import Sample
 
 _Key = tuple[Knob, str | None]
@@ -32,35 +35,33 @@ class Shaper:
         kept: list[Setting] = []
         notes: list[str] = []
         for setting in settings:
-            value_now = _value_now(setting, sample)
-            if value_now is None:
+            now = value_now(setting.knob, sample, setting.column_family)
+            if now is None:
                 kept.append(setting)
                 continue
-            if (note := self._turns_round(setting, value_now, now_s)) is not None:
+            if (note := self._turns_round(setting, now, now_s)) is not None:
                 notes.append(note)
                 continue
-            stepped = _stepped(setting, value_now, limits.step_factor)
+            stepped = _stepped(setting, now, limits.step_factor)
             if stepped != setting:
-                notes.append(
-                    f"step: {setting.knob} {setting.value} is more than {limits.step_factor:g} times {value_now}"
-                )
+                notes.append(f"step: {setting.knob} {setting.value} is more than {limits.step_factor:g} times {now}")
             kept.append(stepped)
         return tuple(kept), tuple(notes)
 
     def carried_out(self, settings: Iterable[Setting], sample: Sample) -> None:
         """Remember what became a decision."""
         for setting in settings:
-            value_now = _value_now(setting, sample)
-            if value_now is not None and value_now != setting.value:
+            now = value_now(setting.knob, sample, setting.column_family)
+            if now is not None and now != setting.value:
                 self._last_s = sample.monotonic_s
-                self._moved[_key(setting)] = (sample.monotonic_s, setting.value > value_now)
+                self._moved[_key(setting)] = (sample.monotonic_s, _goes_up(setting, now))
 
-    def _turns_round(self, setting: Setting, value_now: int, now_s: float) -> str | None:
+    def _turns_round(self, setting: Setting, now: int, now_s: float) -> str | None:
         moved = self._moved.get(_key(setting))
-        if moved is None or setting.value == value_now:
+        if moved is None or setting.value == now:
             return None
         since_s, up = now_s - moved[0], moved[1]
-        if since_s >= self.shaping.refractory_s or (setting.value > value_now) == up:
+        if since_s >= self.shaping.refractory_s or _goes_up(setting, now) == up:
             return None
         return (
             f"refractory: {setting.knob} went {'up' if up else 'down'} {since_s:.1f} s ago, and may not turn round yet"
@@ -71,16 +72,18 @@ def _key(setting: Setting) -> _Key:
     return setting.knob, setting.column_family
 
 
-def _value_now(setting: Setting, sample: Sample) -> int | None:
-    if setting.knob is Knob.BACKGROUND_JOBS:
-        return sample.background_jobs
-    family = next((cf for cf in sample.column_families if cf.name == setting.column_family), None)
-    return None if family is None else family.options.write_buffer_size_bytes
+def _goes_up(setting: Setting, now: int) -> bool:
+    return _height(setting.knob, setting.value) > _height(setting.knob, now)
 
 
-def _stepped(setting: Setting, value_now: int, factor: float) -> Setting:
-    if factor <= 1 or value_now <= 0:
+def _height(knob: Knob, value: int) -> float:
+    return math.inf if value == 0 and KNOBS[knob].zero_is_off else value
+
+
+def _stepped(setting: Setting, now: int, factor: float) -> Setting:
+    # Off, and out of the way, are no sizes that could be gone to in steps.
+    if factor <= 1 or now <= 0 or {now, setting.value} & {0, OUT_OF_THE_WAY}:
         return setting
-    most = max(value_now + 1, int(value_now * factor))
-    least = min(value_now - 1, -int(-value_now // factor))
+    most = max(now + 1, int(now * factor))
+    least = min(now - 1, -int(-now // factor))
     return replace(setting, value=max(least, min(most, setting.value)))

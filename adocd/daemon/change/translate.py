@@ -1,23 +1,39 @@
 """From the knobs of a law to the options that carry them. Pure."""
 
 from adocd.model.decision import Setting
-from adocd.model.knob import Knob
+from adocd.model.knob import KNOBS, Knob
 from adocd.model.sample import ColumnFamilySample, Sample
-from adocd.model.threads import ThreadsBy, pool_sizes
-from adocd.model.values import OptionName, of_database, of_family, of_pool
+from adocd.model.threads import COMPACTION_POOL, FLUSH_POOL, ThreadsBy, pool_sizes
+from adocd.model.values import RATE_LIMITER, OptionName, of_database, of_family, of_pool
 
 #: What carries the batch, of each column family.
-BATCH_OPTIONS = ("write_buffer_size", "target_file_size_base", "max_bytes_for_level_base")
+BATCH_OPTIONS = KNOBS[Knob.BATCH_SIZE].options
+_POOLS = {Knob.FLUSH_THREADS: FLUSH_POOL, Knob.COMPACTION_THREADS: COMPACTION_POOL}
 
 
 def options_of(setting: Setting, sample: Sample) -> dict[OptionName, str]:
     """Say which options carry a setting, with their values; none for a column family that has gone."""
-    if setting.knob is Knob.BACKGROUND_JOBS:
-        if sample.threads_by is ThreadsBy.POOLS:
+    facts, knob = KNOBS[setting.knob], setting.knob
+    if facts.scope == "column_family":
+        family = next((cf for cf in sample.column_families if cf.name == setting.column_family), None)
+        return {} if family is None else _of_family(setting, family)
+    if knob is Knob.RATE_LIMIT:
+        return {RATE_LIMITER: str(setting.value)}
+    if sample.threads_by is ThreadsBy.POOLS:
+        if knob is Knob.BACKGROUND_JOBS:
             return {of_pool(pool): str(threads) for pool, threads in pool_sizes(setting.value).items()}
-        return {of_database("max_background_jobs"): str(setting.value)}
-    family = next((cf for cf in sample.column_families if cf.name == setting.column_family), None)
-    return {} if family is None else _batch(setting.value, family)
+        if knob in _POOLS:
+            return {of_pool(_POOLS[knob]): str(setting.value)}
+    return {of_database(facts.options[0]): str(setting.value)}
+
+
+def _of_family(setting: Setting, cf: ColumnFamilySample) -> dict[OptionName, str]:
+    if setting.knob is Knob.BATCH_SIZE:
+        return _batch(setting.value, cf)
+    facts = KNOBS[setting.knob]
+    # RocksDB's switch is the other way round: disable_auto_compactions.
+    value = ("false" if setting.value else "true") if facts.unit == "switch" else str(setting.value)
+    return {of_family(cf.name, facts.options[0]): value}
 
 
 def _batch(batch_bytes: int, cf: ColumnFamilySample) -> dict[OptionName, str]:

@@ -5,7 +5,9 @@ import platform
 from pathlib import Path
 from typing import Protocol
 
-from adocd.controllers.adoc import Adoc, AdocParameters
+from adocd.controllers import registry
+from adocd.controllers.adoc import Adoc, AdocBounds
+from adocd.controllers.adoc_released import AdocReleased
 from adocd.daemon.lint.facts import Bounds, Facts, Memory
 from adocd.model.policy import Policy
 from adocd.model.snapshot import Snapshot
@@ -27,8 +29,10 @@ class Observed(Protocol):
 
 def bounds_of(policy: Policy) -> Bounds:
     """Read how far the policy's law goes; ADOC's defaults where it is another law, or none that tunes."""
-    own = dict(policy.parameters) if policy.controller == Adoc.name else {}
-    parameters = AdocParameters.model_validate(own)
+    parts = dict(registry.parts_of(policy))
+    own = next((parts[name] for name in (Adoc.name, AdocReleased.name) if name in parts), {})
+    bounds = {name: own[name] for name in AdocBounds.model_fields if name in own}
+    parameters = AdocBounds.model_validate(bounds)
     return Bounds(parameters.batch_max_bytes, parameters.threads_max)
 
 

@@ -5,6 +5,7 @@ import pytest
 from adocd.daemon.change.shaping import Shaper
 from adocd.model.decision import Setting
 from adocd.model.knob import MIB, Knob
+from adocd.model.options import OUT_OF_THE_WAY
 from adocd.model.policy import Shaping
 from adocd.model.sample import Sample
 from tests.builders import column_family, sample
@@ -76,3 +77,24 @@ def test_each_family_turns_by_itself() -> None:
     kept, notes = shaper.shape(smaller, two)
     assert kept == smaller[1:], "what has gone is not this guard's business"
     assert len(notes) == 1
+
+
+def test_what_goes_off_or_out_of_the_way_is_not_gone_to_in_steps() -> None:
+    """Half of a soft limit is the opposite of none."""
+    shaper = Shaper(Shaping(step_factor=2.0))
+    settings = (
+        Setting(Knob.SOFT_PENDING_LIMIT, 0, "default"),
+        Setting(Knob.LEVEL0_STOP, OUT_OF_THE_WAY, "default"),
+        Setting(Knob.AUTO_COMPACTION, 0, "default"),
+    )
+    assert shaper.shape(settings, sample()) == (settings, ())
+
+
+def test_a_limit_that_is_taken_away_has_gone_up() -> None:
+    shaper = Shaper(Shaping(refractory_s=10.0))
+    off = (Setting(Knob.SOFT_PENDING_LIMIT, 0, "default"),)
+    shaper.carried_out(off, at(100.0))
+    later = sample(column_family(soft_pending_compaction_bytes_limit=0), monotonic_s=104.0)
+    kept, notes = shaper.shape((Setting(Knob.SOFT_PENDING_LIMIT, MIB, "default"),), later)
+    assert kept == ()
+    assert notes == ("refractory: soft_pending_limit went up 4.0 s ago, and may not turn round yet",)

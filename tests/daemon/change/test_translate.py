@@ -2,11 +2,14 @@
 
 from dataclasses import replace
 
+import pytest
+
 from adocd.daemon.change.translate import options_of
 from adocd.model.decision import Setting
-from adocd.model.knob import MIB, Knob
+from adocd.model.knob import KNOBS, MIB, Knob
+from adocd.model.reading import value_now
 from adocd.model.threads import ThreadsBy
-from adocd.model.values import of_pool
+from adocd.model.values import nested, of_pool
 from tests.builders import column_family, sample
 from tests.daemon.change.rocksdb_model import database, family
 
@@ -29,6 +32,31 @@ def test_a_column_family_that_has_gone_has_no_options() -> None:
 
 def test_background_jobs_are_one_option_of_the_database() -> None:
     assert options_of(Setting(Knob.BACKGROUND_JOBS, 8), sample()) == database(max_background_jobs=8)
+
+
+@pytest.mark.parametrize("knob", sorted(set(Knob) - {Knob.BATCH_SIZE}))
+def test_every_other_knob_is_one_value_and_reads_back_as_it_was_set(knob: Knob) -> None:
+    """What is read of a knob is what was set; the switch is RocksDB's the other way round."""
+    name = "default" if KNOBS[knob].scope == "column_family" else None
+    value = 0 if KNOBS[knob].unit == "switch" else 7
+    found = options_of(Setting(knob, value, name), sample())
+    assert len(found) == 1
+    assert value_now(knob, replace(sample(), options=nested(found), background_jobs=7), name) == value
+
+
+def test_the_switch_is_rocksdbs_the_other_way_round() -> None:
+    assert options_of(Setting(Knob.AUTO_COMPACTION, 0, "default"), sample()) == family(disable_auto_compactions="true")
+    assert options_of(Setting(Knob.AUTO_COMPACTION, 1, "default"), sample()) == family(disable_auto_compactions="false")
+
+
+def test_threads_of_their_own_are_old_style_options_or_pools() -> None:
+    by_pools = replace(sample(), threads_by=ThreadsBy.POOLS)
+    for knob, option, pool in (
+        (Knob.FLUSH_THREADS, "max_background_flushes", "high"),
+        (Knob.COMPACTION_THREADS, "max_background_compactions", "low"),
+    ):
+        assert options_of(Setting(knob, 3), sample()) == database(**{option: 3})
+        assert options_of(Setting(knob, 3), by_pools) == {of_pool(pool): "3"}
 
 
 def test_where_max_background_jobs_cannot_be_changed_the_pools_are_divided_as_rocksdb_would() -> None:

@@ -1,0 +1,67 @@
+"""Several laws at once, on knobs that have nothing to do with each other."""
+
+from collections.abc import Iterable
+from itertools import combinations, product
+
+from adocd.controllers.base import Controller
+from adocd.model.decision import Decision
+from adocd.model.knob import contend
+from adocd.model.sample import Sample
+
+#: Between the names of laws in a policy's `controller`.
+PLUS = "+"
+
+
+class Composite(Controller):
+    """Laws beside each other, each with its own knobs, parameters and period.
+
+    The daemon gives each part a window of its own (adocd.daemon.law). Who has one sample for all of them, at the pace
+    of the slowest, may ask here.
+    """
+
+    summary = "several laws at once"
+    source = "those of its laws"
+
+    def __init__(self, parts: Iterable[Controller]) -> None:
+        self.parts = tuple(parts)
+        self.name = PLUS.join(part.name for part in self.parts)
+        self.period_s = max(part.period_s for part in self.parts)
+        self.knobs = frozenset[str]().union(*(part.knobs for part in self.parts))  # type: ignore[assignment]
+
+    def step(self, sample: Sample) -> Decision | None:
+        """Ask every part, and put together what they decide."""
+        return joined(decision for part in self.parts if (decision := part.step(sample)) is not None)
+
+
+def parts_of(controller: Controller) -> tuple[Controller, ...]:
+    """Name the laws that a controller is made of: itself, unless it is made of several."""
+    return controller.parts if isinstance(controller, Composite) else (controller,)
+
+
+def joined(decisions: Iterable[Decision]) -> Decision | None:
+    """Make one decision of several, so that they travel in one plan; None of none."""
+    several = tuple(decisions)
+    if len(several) <= 1:
+        return several[0] if several else None
+    return Decision(
+        settings=tuple(setting for decision in several for setting in decision.settings),
+        signal="; ".join(decision.signal for decision in several),
+        rule=PLUS.join(decision.rule for decision in several),
+        reason="; ".join(decision.reason for decision in several),
+    )
+
+
+def conflict(laws: Iterable[Controller]) -> str | None:
+    """Say which two laws turn the same thing, and the way out; None when none do."""
+    for one, other in combinations(laws, 2):
+        for mine, others in product(sorted(one.knobs), sorted(other.knobs)):
+            if not contend(mine, others):
+                continue
+            what = f"both turn {mine}" if mine is others else f"{mine} and {others} exclude each other"
+            ways = [
+                f"{law.name}.{switch}" for law, knob in ((one, mine), (other, others))
+                if (switch := law.switches.get(knob)) is not None
+            ]  # fmt: skip
+            way_out = f", or set {' or '.join(ways)}" if ways else ""
+            return f"{one.name} and {other.name} cannot work together: {what}; leave one law out{way_out}"
+    return None

@@ -1,0 +1,84 @@
+"""Hold what the operator has set: every knob that is given as a parameter is kept at its value, nothing is measured.
+
+For comparing a setting with a law under the same guards, journal and way back, and for scripts that tune by themselves.
+A knob is held in every column family; for one of them, or for a while, pin the option instead (`adocctl override`),
+which beats this law as it beats every other. Units are the knob's own: bytes, bytes/s, threads, files, memtables;
+`auto_compaction` is a switch. Bounds are those of the options (docs/safety.md). Without parameters it holds nothing.
+
+Does harm exactly where the values do: it never looks at the database. Source: none, it is the operator's word.
+"""
+
+from collections.abc import Iterator
+from itertools import combinations
+from typing import Any, ClassVar
+
+from pydantic import Field, create_model, model_validator
+
+from adocd.controllers.base import Controller, Parameters
+from adocd.controllers.settings import not_there_yet
+from adocd.model.decision import Decision, Setting
+from adocd.model.knob import KNOBS, MIB, Knob, contend
+from adocd.model.options import OPTIONS
+from adocd.model.sample import Sample
+
+#: The same floor as the safety guards': less would starve flushes.
+_RATE_LIMIT_FLOOR = 1 * MIB
+_MOST = (1 << 63) - 1
+
+
+class _Held(Parameters):
+    @model_validator(mode="after")
+    def _not_twice(self) -> "_Held":
+        for one, other in combinations(sorted(self.held()), 2):
+            if contend(one, other):
+                raise ValueError(f"{one} and {other} turn the same options: give one of them")
+        return self
+
+    def held(self) -> dict[Knob, int]:
+        """Name the knobs that are given, with their values; a switch as 1 or 0."""
+        given = {knob: getattr(self, knob.value) for knob in Knob}
+        return {knob: int(value) for knob, value in given.items() if value is not None}
+
+
+def _field(knob: Knob) -> tuple[Any, Any]:
+    facts = KNOBS[knob]
+    if facts.unit == "switch":
+        return (bool | None, None)
+    least, most = _RATE_LIMIT_FLOOR, _MOST
+    if facts.options:
+        option = OPTIONS[facts.options[0]]
+        least, most = 0 if facts.zero_is_off else max(1, option.minimum), option.maximum
+    return (int | None, Field(default=None, ge=least, le=most, description=facts.unit))
+
+
+_FIELDS: dict[str, Any] = {knob.value: _field(knob) for knob in Knob}
+ManualParameters = create_model("ManualParameters", __base__=_Held, __module__=__name__, **_FIELDS)
+
+
+class Manual(Controller):
+    """Keep knobs at given values."""
+
+    name = "manual"
+    summary = "holds the knobs that are given as parameters at their values"
+    source = "none"
+    period_s = 1.0
+    knobs = frozenset(Knob)
+    parameters_model: ClassVar[type[Parameters]] = ManualParameters
+
+    def __init__(self, parameters: _Held) -> None:
+        self._held = parameters.held()
+        self.knobs = frozenset(self._held)
+
+    def step(self, sample: Sample) -> Decision | None:
+        """Set what is not as it is to be."""
+        settings = not_there_yet(self._wanted(sample), sample)
+        if not settings:
+            return None
+        return Decision(settings, f"{len(settings)} knobs are not as given", "manual.hold", "the operator has set it")
+
+    def _wanted(self, sample: Sample) -> Iterator[Setting]:
+        for knob, value in self._held.items():
+            if KNOBS[knob].scope != "column_family":
+                yield Setting(knob, value)
+            else:
+                yield from (Setting(knob, value, cf.name) for cf in sample.column_families)

@@ -1,0 +1,117 @@
+"""RocksDB's auto-tuned rate limiter, from outside (RocksDB rate_limiter.cc, GenericRateLimiter::Tune; warlo 3.3.5).
+
+The scheme that papers call RocksDB-AT: multiplicative increase, multiplicative decrease of the limiter's rate by how
+often its bucket ran dry. Every 100 refill periods (10 s, for a period is 100 ms by default), in integers as the source:
+
+    d = 100 x drains / ceil(elapsed / refill period)          percent of the periods
+
+| d            | rate               |
+|--------------|--------------------|
+| 0            | max / 20           |
+| 1..49        | x 100 / 105        |
+| 50..90       | as it is           |
+| over 90      | x 105 / 100        |
+
+clamped to max / 20 .. max, and begun at max / 2. `max_bytes_per_s` comes from the operator: RocksDB's advice is what
+the device can write. Drains are the ticker rocksdb.number.rate_limiter.drains.
+
+Assumes that flushes and compactions are all that the limiter limits. Does harm where a burst comes after quiet: an
+idle database is at a twentieth of the maximum, climbs by 5 % each 10 s, and flushes are held to that rate meanwhile
+(from max / 20 to max / 2 takes 8 minutes). That is the source's behaviour, and one reason for write stalls under it.
+
+Departures: RocksDB counts drains in the limiter, for all databases that share it; a target's Statistics have only its
+own, so with a shared limiter d is too low. Newer RocksDB looks at each refill whether it is time to tune; here the law
+is asked in its own period. Not reachable: the limiter itself (it must be there at the open, and its refill period has
+no getter), and auto_tuned, which has no getter either. When the rate moves though the law has not moved it, auto_tuned
+is on or somebody else turns it: the law then stops, says so, and is begun anew by setting the policy again.
+"""
+
+from typing import ClassVar
+
+from pydantic import Field
+
+from adocd.controllers.base import Controller, Needs, Parameters
+from adocd.model.decision import Decision, Setting
+from adocd.model.knob import MIB, Knob
+from adocd.model.sample import Sample
+
+DRAINS = "rocksdb.number.rate_limiter.drains"
+_REFILLS_PER_TUNE = 100
+_LOW_WATERMARK_PCT = 50
+_HIGH_WATERMARK_PCT = 90
+_ADJUST_PCT = 5
+_ALLOWED_RANGE = 20
+_MICROS = 1_000_000
+
+
+class MimdParameters(Parameters):
+    """What the device can write, and the limiter's refill period."""
+
+    max_bytes_per_s: int = Field(ge=_ALLOWED_RANGE * MIB, le=1 << 50, description="what the device can write")
+    refill_period_ms: int = Field(default=100, ge=1, le=10_000, description="as the limiter was made with")
+
+
+class Mimd(Controller):
+    """Rate limit by how often the limiter's bucket ran dry."""
+
+    name = "mimd"
+    summary = "RocksDB's auto-tuned rate limiter, from outside: rate limit by how often it was drained"
+    source = "RocksDB rate_limiter.cc, Tune; Warlo 2018, 3.3.5"
+    period_s = 10.0
+    knobs = frozenset({Knob.RATE_LIMIT})
+    needs = Needs(tickers=(DRAINS,))
+    parameters_model: ClassVar[type[Parameters]] = MimdParameters
+
+    def __init__(self, parameters: MimdParameters) -> None:
+        self._max = parameters.max_bytes_per_s
+        self._refill_micros = parameters.refill_period_ms * 1000
+        self.period_s = _REFILLS_PER_TUNE * parameters.refill_period_ms / 1000
+        #: Between what the rate must be now: a guard may have held the last step back.
+        self._expected: tuple[int, int] | None = None
+
+    def step(self, sample: Sample) -> Decision | None:
+        """Tune once."""
+        now = sample.options.rate_limiter_bytes_per_s
+        return None if now is None or self.declined is not None else self._step(now, sample)
+
+    def _step(self, now: int, sample: Sample) -> Decision | None:
+        if self._expected is not None and not self._expected[0] <= now <= self._expected[1] and _is_owners(now, sample):
+            self._expected = None  # it was given back, by a pause or a restore
+        if self._expected is None:
+            return self._set(now, self._max // 2, "begin", "the first step", "RocksDB begins at half of the maximum")
+        if not self._expected[0] <= now <= self._expected[1]:
+            self.declined = (
+                f"the limiter's rate is {now} bytes/s, and nothing of ours set it: its auto_tuned is on, or somebody "
+                "else turns it; open the database without auto_tuned, and set the policy again"
+            )
+            return None
+        drains = (sample.ticker_increases or {}).get(DRAINS)
+        return None if drains is None else self._tune(now, drains, sample.interval_s)
+
+    def _tune(self, now: int, drains: int, elapsed_s: float) -> Decision | None:
+        intervals = -(-max(1, round(elapsed_s * _MICROS)) // self._refill_micros)
+        drained_pct = drains * 100 // intervals
+        signal = f"drained in {drained_pct} % of {intervals} refill periods"
+        if drained_pct == 0:
+            return self._set(now, self._least, "idle", signal, "nothing wants more, so the floor will do")
+        if drained_pct < _LOW_WATERMARK_PCT:
+            lower = max(self._least, now * 100 // (100 + _ADJUST_PCT))
+            return self._set(now, lower, "lower", signal, "little I/O is smoothed out")
+        if drained_pct > _HIGH_WATERMARK_PCT:
+            higher = min(self._max, now * (100 + _ADJUST_PCT) // 100)
+            return self._set(now, higher, "raise", signal, "flushes and compactions wait for the limiter")
+        return None
+
+    @property
+    def _least(self) -> int:
+        return self._max // _ALLOWED_RANGE
+
+    def _set(self, now: int, wanted: int, rule: str, signal: str, reason: str) -> Decision | None:
+        self._expected = (min(now, wanted), max(now, wanted))
+        if wanted == now:
+            return None
+        return Decision((Setting(Knob.RATE_LIMIT, wanted),), signal, f"mimd.{rule}", reason)
+
+
+def _is_owners(now: int, sample: Sample) -> bool:
+    return sample.originals is not None and sample.originals.rate_limiter_bytes_per_s == now

@@ -1,0 +1,191 @@
+"""SILK's bandwidth allocation, and deeper compactions held in peaks (silk-atc19, section 5; released code).
+
+    I = max(T - C - e, floor)                                 bytes/s for flushes and compactions
+
+T is what the device gives the store, C what clients use, e a margin for what fluctuates. The rate limiter gets I when
+it is at least 10 MB/s (10^6 bytes) from what is set (5.2.1). C is read and written bytes/s of clients:
+Sample.written_bytes_per_s and the tickers rocksdb.bytes.read, rocksdb.number.multiget.bytes.read and
+rocksdb.db.iter.bytes.read, of which only the first is needed. Reads that a cache answers count, too: the C is then too
+high, and compaction gets less than it could have.
+
+A peak is C > 0.75 T (released code). In a peak compactions below level 1 are held: max_bytes_for_level_base goes up so
+far that no level counts as full, which leaves flushes, L0-L0 and L0-L1 alone (L0 goes by its files), and comes back in
+the valley. RocksDB's pending bytes go blind meanwhile and jump on release, so both pending limits are off until the
+debt is paid, and the debt is reckoned from the levels' sizes against the owner's base: `debt_bytes_max` of it ends the
+hold whatever the load. L1 grows in a hold, so L0-L1 merges get dearer: long peaks cost more than they save.
+
+Both L0 limits are out of the way, as in 6.1; ours, `l0_files_max`, takes their place, with writes stopped and not
+slowed down there. `floor_bytes_per_s` is the operator's: the paper gives flushes and L0-L1 50 of 200 MB/s while deeper
+work is paused (the default here is that quarter), the released code 10. `margin_bytes_per_s`: the paper names no value;
+ours is its threshold, 10 MB/s. Ours, too: `hold_dwell_s`, the least time held or not, for each turn costs a SetOptions.
+
+Switches, as in figure 8C: `hold=false` is bandwidth only, `bandwidth=false` hold only. Presets that the ADOC paper
+calls SILK-D, -P and -O (its table 3) are option values and not this law; SILK's own are 4 threads and two memtables of
+128 MiB (6.1), for the owner to set.
+
+Period: SILK looks every 10 ms. From outside 50 ms is the limit (an agent's snapshot is cached so long), and a decision
+is carried out once a daemon's tick, with a write to the journal. Measured on stock db_bench (fillrandom, 20 s): asked
+each second the law moves the limiter 16 times and sees a C of at most 78 MB/s, asked every 0.2 s 44 times and 132 MB/s,
+and the daemon takes 1 % of a core; a tick of 50 ms takes 4 %. So 0.2 s is asked for; with the daemon's default tick of
+1 s it is asked once a second, and `[daemon] tick_s` makes it faster. Peaks shorter than a tick are not seen.
+
+Assumes level compaction and a load with valleys. Does harm where there are none (debt up to its bound, then a merge of
+everything at once), and where T is wrong. Not reachable: preemption, pausing a running compaction, a thread of its own
+for L0-L1, bandwidth for single jobs. A running deep compaction goes on, at the limiter's rate.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import ClassVar
+
+from pydantic import Field, model_validator
+
+from adocd.controllers.base import Controller, Needs, Parameters
+from adocd.controllers.levels import debt_bytes
+from adocd.controllers.settings import not_there_yet
+from adocd.model.decision import Decision, Setting
+from adocd.model.knob import MIB, Knob
+from adocd.model.reading import owners_value, value_now
+from adocd.model.sample import ColumnFamilySample, Sample
+
+READ_TICKERS = ("rocksdb.bytes.read", "rocksdb.number.multiget.bytes.read", "rocksdb.db.iter.bytes.read")
+#: No level counts as full against this.
+HELD_LEVEL_BASE_BYTES = 1 << 44
+_MB = 1_000_000
+_PEAK_PCT = 75
+_HELD = frozenset(
+    {
+        Knob.LEVEL_BASE_SIZE,
+        Knob.SOFT_PENDING_LIMIT,
+        Knob.HARD_PENDING_LIMIT,
+        Knob.LEVEL0_SLOWDOWN,
+        Knob.LEVEL0_STOP,
+    }
+)
+
+
+class SilkParameters(Parameters):
+    """The device's bandwidth, its floor, and the switches of figure 8C."""
+
+    bandwidth_bytes_per_s: int = Field(ge=4 * MIB, le=1 << 50, description="T: what the device gives the store")
+    floor_bytes_per_s: int | None = Field(default=None, ge=MIB, description="null: a quarter of T, as in the paper")
+    margin_bytes_per_s: int = Field(default=10 * _MB, ge=0, description="e")
+    step_bytes_per_s: int = Field(default=10 * _MB, ge=1, description="the limiter is not moved by less")
+    bandwidth: bool = Field(default=True, description="false: hold only")
+    hold: bool = Field(default=True, description="false: bandwidth only")
+    hold_dwell_s: float = Field(default=10.0, ge=0, le=3600)
+    debt_bytes_max: int = Field(default=64 << 30, ge=MIB)
+    l0_files_max: int = Field(default=128, ge=4, le=10_000)
+
+    @model_validator(mode="after")
+    def _makes_sense(self) -> "SilkParameters":
+        if not (self.bandwidth or self.hold):
+            raise ValueError("bandwidth and hold are both false, which leaves nothing to do")
+        if self.floor_bytes_per_s is not None and self.floor_bytes_per_s > self.bandwidth_bytes_per_s:
+            raise ValueError(
+                f"floor_bytes_per_s ({self.floor_bytes_per_s}) is above bandwidth_bytes_per_s "
+                f"({self.bandwidth_bytes_per_s})"
+            )
+        return self
+
+
+class Silk(Controller):
+    """Give internal work what clients leave, and hold deeper compactions while they take most."""
+
+    name = "silk"
+    summary = "SILK: internal work gets the bandwidth that clients leave, deeper compactions wait in peaks"
+    source = "SILK, ATC'19, section 5, and its released code"
+    period_s = 0.2
+    knobs = _HELD | {Knob.RATE_LIMIT}
+    switches: ClassVar[Mapping[Knob, str]] = {Knob.RATE_LIMIT: "bandwidth=false", **dict.fromkeys(_HELD, "hold=false")}
+    needs = Needs(tickers=READ_TICKERS[:1], level_bytes=True, level_compaction=True)
+    parameters_model: ClassVar[type[Parameters]] = SilkParameters
+
+    def __init__(self, parameters: SilkParameters) -> None:
+        self._parameters = parameters
+        limited = {Knob.RATE_LIMIT} if parameters.bandwidth else set()
+        self.knobs = frozenset(limited | _HELD if parameters.hold else limited)
+        if not parameters.hold:
+            self.needs = Needs(tickers=READ_TICKERS[:1])
+        self._is_held = False
+        self._since_s: float | None = None
+
+    def step(self, sample: Sample) -> Decision | None:
+        """Set the limiter to what clients leave, and hold or release."""
+        clients = _client_bytes_per_s(sample)
+        if clients is None:
+            return None
+        p = self._parameters
+        settings = list(self._limiter(sample, clients)) if p.bandwidth else []
+        if p.hold:
+            self._hold_or_release(sample, clients)
+            settings += not_there_yet(self._held(sample), sample)
+        if not settings:
+            return None
+        share = clients * 100 // p.bandwidth_bytes_per_s
+        return Decision(
+            tuple(settings),
+            signal=f"clients use {clients // _MB} MB/s, {share} % of the bandwidth",
+            rule="silk.peak" if self._is_held else "silk.valley",
+            reason="internal work gets what clients leave, and its deeper part waits for the valley",
+        )
+
+    def _limiter(self, sample: Sample, clients: int) -> Iterator[Setting]:
+        p, now = self._parameters, value_now(Knob.RATE_LIMIT, sample)
+        floor = p.floor_bytes_per_s or p.bandwidth_bytes_per_s // 4
+        left = p.bandwidth_bytes_per_s - clients - p.margin_bytes_per_s
+        wanted = max(left // _MB * _MB, floor)
+        if now is not None and abs(wanted - now) >= p.step_bytes_per_s:
+            yield Setting(Knob.RATE_LIMIT, wanted)
+
+    def _hold_or_release(self, sample: Sample, clients: int) -> None:
+        p = self._parameters
+        if self._since_s is None:
+            self._since_s = sample.monotonic_s - p.hold_dwell_s
+        peak = clients * 100 > p.bandwidth_bytes_per_s * _PEAK_PCT
+        within = _debt_bytes(sample) < p.debt_bytes_max
+        may_turn = sample.monotonic_s - self._since_s >= p.hold_dwell_s
+        held = self._is_held
+        if held and (not within or (not peak and may_turn)):
+            self._is_held = False
+        elif not held and peak and within and may_turn:
+            self._is_held = True
+        if self._is_held is not held:
+            self._since_s = sample.monotonic_s
+
+    def _held(self, sample: Sample) -> Iterator[Setting]:
+        for cf in sample.column_families:
+            yield Setting(Knob.LEVEL0_SLOWDOWN, self._parameters.l0_files_max, cf.name)
+            yield Setting(Knob.LEVEL0_STOP, self._parameters.l0_files_max, cf.name)
+            base = owners_value(Knob.LEVEL_BASE_SIZE, sample, cf.name)
+            if base is None or base >= HELD_LEVEL_BASE_BYTES:
+                continue
+            yield Setting(Knob.LEVEL_BASE_SIZE, HELD_LEVEL_BASE_BYTES if self._is_held else base, cf.name)
+            yield from self._limits(cf, sample)
+
+    def _limits(self, cf: ColumnFamilySample, sample: Sample) -> Iterator[Setting]:
+        """Keep the pending limits off in a hold, and after it until RocksDB's estimate has jumped and come down."""
+        owners = {
+            knob: owners_value(knob, sample, cf.name) for knob in (Knob.SOFT_PENDING_LIMIT, Knob.HARD_PENDING_LIMIT)
+        }
+        base_is_back = cf.options.max_bytes_for_level_base_bytes < HELD_LEVEL_BASE_BYTES
+        waiting = max(debt_bytes(cf, sample), cf.pending_compaction_bytes)
+        too_much = any(limit and waiting >= limit for limit in owners.values())
+        lifted = self._is_held or not base_is_back or (_are_off(cf) and too_much)
+        for knob, limit in owners.items():
+            if limit is not None:
+                yield Setting(knob, 0 if lifted else limit, cf.name)
+
+
+def _client_bytes_per_s(sample: Sample) -> int | None:
+    written, read = sample.written_bytes_per_s, sample.ticker_per_s(READ_TICKERS[0])
+    if written is None or read is None:
+        return None
+    return int(written + read + sum(sample.ticker_per_s(ticker) or 0.0 for ticker in READ_TICKERS[1:]))
+
+
+def _debt_bytes(sample: Sample) -> int:
+    return sum(debt_bytes(cf, sample) for cf in sample.column_families)
+
+
+def _are_off(cf: ColumnFamilySample) -> bool:
+    return cf.options.soft_pending_compaction_bytes_limit == 0 and cf.options.hard_pending_compaction_bytes_limit == 0

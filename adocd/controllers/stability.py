@@ -1,0 +1,112 @@
+"""Performance stability: process writes as quickly as possible, and only stop (performance-stability-vldb19).
+
+Theorem 1 (5.1.2): processing writes as quickly as possible minimises the latency of each. A graceful slowdown lengthens
+the queue of those that wait, so there is none here, only a stop at a bound. RocksDB is a partitioned tree, so section 6
+applies, with LevelDB's figures (6.1: a trigger of 4, a stop at 12):
+
+| option                                   | is held at                                              |
+|------------------------------------------|---------------------------------------------------------|
+| level0_slowdown and level0_stop          | both 3 x level0_file_num_compaction_trigger             |
+| soft_pending_compaction_bytes_limit      | the hard limit, which is the owner's                    |
+| max_write_buffer_number                  | at most 3: with more RocksDB delays writes by number    |
+| bytes_per_sync                           | 16 MiB: no long queue of dirty pages behind one fsync   |
+| target_file_size_base                    | at most 64 MiB (6.1, figure 18: small files, short merges) |
+
+Files, bytes and memtables; the law is static and steps by nothing. Section 5.1.1's global constraint, twice the
+expected number of components, is for full merges: with universal compaction give `components`, 2 x T x L for a size
+ratio of T and L levels; RocksDB's stop trigger counts sorted runs there.
+
+Assumes that what matters is the time until a write is done, its queueing included, in an open system. Does harm where
+clients take a short stop worse than a long delay, for every stop is a full one; and where the load is above what merges
+sustain, which no scheduler cures. The measured maximum of a closed loop is not sustainable (6.2: 30 % too high).
+
+Not reachable from outside: the greedy choice of the smallest merge (5.1.4), merging exactly T0 files out of level 0
+(6.2), and shares of bandwidth for single merges. RocksDB picks by score, and merges as many L0 files as there are.
+"""
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+from pydantic import Field
+
+from adocd.controllers.base import Controller, Parameters
+from adocd.controllers.settings import not_there_yet
+from adocd.model.decision import Decision, Setting
+from adocd.model.knob import MIB, Knob
+from adocd.model.reading import owners_value
+from adocd.model.sample import ColumnFamilySample, Sample
+
+_UNIVERSAL = "kCompactionStyleUniversal"
+
+
+class StabilityParameters(Parameters):
+    """The component constraint and sizes; each default is the paper's or, where named so, RocksDB's."""
+
+    stop_factor: int = Field(default=3, ge=2, le=64, description="times the L0 trigger")
+    components: int | None = Field(default=None, ge=2, le=10_000, description="instead of stop_factor: 2 x T x L")
+    memtables_max: int = Field(default=3, ge=2, le=64)
+    bytes_per_sync: int = Field(default=16 * MIB, ge=MIB)
+    file_size_max_bytes: int = Field(default=64 * MIB, ge=MIB, le=4096 * MIB)
+
+
+class Stability(Controller):
+    """No slowdowns, one stop at three times the trigger, small files."""
+
+    name = "stability"
+    summary = "performance stability: writes as quickly as possible up to a stop, no graceful slowdown"
+    source = "Luo and Carey, VLDB'19, sections 5.1 and 6"
+    period_s = 1.0
+    knobs = frozenset(
+        {
+            Knob.LEVEL0_SLOWDOWN,
+            Knob.LEVEL0_STOP,
+            Knob.SOFT_PENDING_LIMIT,
+            Knob.MEMTABLE_NUMBER,
+            Knob.BYTES_PER_SYNC,
+            Knob.FILE_SIZE,
+        }
+    )
+    optional_knobs = frozenset({Knob.BYTES_PER_SYNC, Knob.FILE_SIZE})
+    parameters_model: ClassVar[type[Parameters]] = StabilityParameters
+
+    def __init__(self, parameters: StabilityParameters) -> None:
+        self._parameters = parameters
+
+    def step(self, sample: Sample) -> Decision | None:
+        """Hold the table's values."""
+        universal = next((cf.name for cf in sample.column_families if _is_universal(cf, sample)), None)
+        self.declined = None
+        if universal is not None and self._parameters.components is None:
+            self.declined = (
+                f"column family {universal} has universal compaction, which merges whole runs: give components, twice "
+                "its size ratio times its levels"
+            )
+            return None
+        settings = not_there_yet(self._wanted(sample), sample)
+        if not settings:
+            return None
+        return Decision(
+            settings,
+            signal=f"{len(settings)} options are not as the law holds them",
+            rule="stability.hold",
+            reason="a delay of writes does not make merges faster, and lengthens the queue",
+        )
+
+    def _wanted(self, sample: Sample) -> Iterator[Setting]:
+        p = self._parameters
+        yield Setting(Knob.BYTES_PER_SYNC, p.bytes_per_sync)
+        for cf in sample.column_families:
+            trigger = max(1, cf.options.level0_file_num_compaction_trigger)
+            stop = p.components or p.stop_factor * trigger
+            if stop >= trigger:
+                yield Setting(Knob.LEVEL0_SLOWDOWN, stop, cf.name)
+                yield Setting(Knob.LEVEL0_STOP, stop, cf.name)
+            yield Setting(Knob.SOFT_PENDING_LIMIT, cf.options.hard_pending_compaction_bytes_limit, cf.name)
+            for knob, most in ((Knob.MEMTABLE_NUMBER, p.memtables_max), (Knob.FILE_SIZE, p.file_size_max_bytes)):
+                owners = owners_value(knob, sample, cf.name)
+                if owners is not None:
+                    yield Setting(knob, min(owners, most), cf.name)
+
+
+def _is_universal(cf: ColumnFamilySample, sample: Sample) -> bool:
+    return sample.options.column_families.get(cf.name, {}).get("compaction_style") == _UNIVERSAL

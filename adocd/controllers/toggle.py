@@ -1,0 +1,213 @@
+"""Automatic compaction off while flushes fill the device (warlo 3.3 to 3.5), and back on in stages.
+
+Every 10 s, in whole percent of `cap_bytes_per_s`: flush % = bytes/s that flushes write, total % = those of flushes
+and compactions. The cap is what flushing alone reaches on the device (the thesis: 190 MB/s; its limiter was set to 380
+because RocksDB halves it inside), and comes from the operator.
+
+| when                           | compaction                                                        |
+|--------------------------------|-------------------------------------------------------------------|
+| total >= 90 and flush >= 50    | off; once that is seen, the L0 trigger out of the way (2^30)      |
+| total <= 90 and flush < 50     | on, and the L0 trigger back                                       |
+| nothing at all                 | on (the thesis holds)                                             |
+| else                           | as it is                                                          |
+
+While the law acts (3.5): L0 slowdown and stop out of the way while compaction is off, pending limits off, 4 flush and 2
+compaction threads, at least 6 memtables, 2 subcompactions where they are live, and delayed_write_rate at least the cap,
+for with more than 3 memtables RocksDB delays writes by their number alone, whatever the triggers say. The old-style
+thread options make max_background_jobs dead, so the law cannot share threads with ADOC; `tune_threads=false` leaves
+them. With one flush thread flushes never fill half of the device, and nothing is ever switched off (3.5.3).
+
+Ours, for the thesis has none: `hysteresis_pct` between off and on, against hovering at 50 % (3.3.7 names that as open);
+`dwell_s`, the least time in either state; bounds on L0 files, on what level 0 holds and on the time off, each of which
+switches compaction on whatever the load; and a staged return: with compaction on the slowdown and stop triggers are
+both at the bound of L0 files, doubled until level 0 fits in half of it, and come down step by step as it drains. The
+daemon's own guard bounds the same again (docs/safety.md).
+
+`residual` is the thesis's idea of section 5.2 in the one form that an outside limiter allows: the limiter at the cap,
+and RocksDB's priority of flushes leaves compactions the rest. Never cap minus flush: one limiter serves both. In this
+mode the law turns nothing else.
+
+Assumes level compaction, one device for the database, and peaks that end: it defers work. Does harm where reads matter
+(every L0 file is looked into), where the load has no valleys (the bounds then force a merge of all of level 0 at the
+worst time), and where memory is short. Departures: the thesis counts drains of the limiter by priority, which stock
+RocksDB does not split; rates of bytes stand for them. All column families are switched together.
+Not reachable: cancelling a running compaction, which the thesis leaves open as well.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import ClassVar
+
+from pydantic import Field
+
+from adocd.controllers.base import Controller, Needs, Parameters
+from adocd.controllers.settings import not_there_yet
+from adocd.model.decision import Decision, Setting
+from adocd.model.knob import MIB, Knob
+from adocd.model.options import OUT_OF_THE_WAY
+from adocd.model.reading import owners_value, value_now
+from adocd.model.sample import ColumnFamilySample, Sample
+
+_TOTAL_PCT = 90
+_FLUSH_PCT = 50
+_THREADS = (Knob.FLUSH_THREADS, Knob.COMPACTION_THREADS)
+_KNOBS = frozenset(
+    {
+        Knob.AUTO_COMPACTION,
+        Knob.LEVEL0_TRIGGER,
+        Knob.LEVEL0_SLOWDOWN,
+        Knob.LEVEL0_STOP,
+        Knob.SOFT_PENDING_LIMIT,
+        Knob.HARD_PENDING_LIMIT,
+        Knob.MEMTABLE_NUMBER,
+        Knob.DELAYED_WRITE_RATE,
+        Knob.SUBCOMPACTIONS,
+        *_THREADS,
+    }
+)
+
+
+class ToggleParameters(Parameters):
+    """What flushing alone reaches, the thesis's preparation, and our bounds."""
+
+    cap_bytes_per_s: int = Field(ge=MIB, le=1 << 50, description="what flushing alone reaches")
+    residual: bool = Field(default=False, description="only hold the limiter at the cap, and switch nothing")
+    tune_threads: bool = Field(default=True, description="false leaves the threads alone, for ADOC, say")
+    flush_threads: int = Field(default=4, ge=1, le=64)
+    compaction_threads: int = Field(default=2, ge=1, le=64)
+    memtables: int = Field(default=6, ge=2, le=64)
+    subcompactions: int = Field(default=2, ge=1, le=64)
+    hysteresis_pct: int = Field(default=10, ge=0, le=_FLUSH_PCT, description="on again so far below 50; 0: the thesis")
+    dwell_s: float = Field(default=30.0, ge=0, le=3600, description="the least time off, or on")
+    off_max_s: float = Field(default=300.0, ge=1, le=86400)
+    l0_files_max: int = Field(default=128, ge=4, le=10_000)
+    l0_bytes_max: int = Field(default=16 << 30, ge=MIB, description="what level 0 may hold while compaction is off")
+
+
+class Toggle(Controller):
+    """Automatic compaction by how much of the device flushes take."""
+
+    name = "toggle"
+    summary = "compaction off in write peaks, with bounds and a staged return"
+    source = "Warlo 2018, 3.3 to 3.5; residual: 5.2"
+    period_s = 10.0
+    knobs = _KNOBS | {Knob.RATE_LIMIT}
+    optional_knobs = frozenset({Knob.SUBCOMPACTIONS})
+    switches: ClassVar[Mapping[Knob, str]] = dict.fromkeys(_THREADS, "tune_threads=false")
+    needs = Needs(background_rates=True, level_compaction=True)
+    parameters_model: ClassVar[type[Parameters]] = ToggleParameters
+
+    def __init__(self, parameters: ToggleParameters) -> None:
+        self._parameters = parameters
+        self._is_off = False
+        self._since_s: float | None = None
+        #: Both L0 limits of each column family since compaction was last switched on.
+        self._stage: dict[str, int] = {}
+        if parameters.residual:
+            self.knobs, self.needs = frozenset({Knob.RATE_LIMIT}), Needs()
+        else:
+            self.knobs = _KNOBS if parameters.tune_threads else _KNOBS - set(_THREADS)
+
+    def step(self, sample: Sample) -> Decision | None:
+        """Switch, and hold what the state asks for."""
+        if self._parameters.residual:
+            wanted = Setting(Knob.RATE_LIMIT, self._parameters.cap_bytes_per_s)
+            reason = "flushes go first at the limiter, and compactions get the rest"
+            return _decision(not_there_yet([wanted], sample), "the cap", "toggle.residual", reason)
+        shares = self._shares(sample)
+        if shares is None:
+            return None
+        flush_pct, total_pct = shares
+        rule, reason = self._switch(sample, flush_pct, total_pct)
+        signal = f"flushes take {flush_pct} % of the cap, with compactions {total_pct} %"
+        return _decision(not_there_yet(self._wanted(sample), sample), signal, rule, reason)
+
+    def _shares(self, sample: Sample) -> tuple[int, int] | None:
+        flush, compaction = sample.flush_written_bytes_per_s, sample.compaction_written_bytes_per_s
+        if flush is None or compaction is None:
+            return None
+        cap = self._parameters.cap_bytes_per_s
+        return int(flush * 100 // cap), int((flush + compaction) * 100 // cap)
+
+    def _switch(self, sample: Sample, flush_pct: int, total_pct: int) -> tuple[str, str]:
+        """Choose the state; the rule and its reason."""
+        p = self._parameters
+        if self._since_s is None:
+            self._since_s = sample.monotonic_s - p.dwell_s
+        for_s = sample.monotonic_s - self._since_s
+        if self._is_off:
+            if (why := self._must_go_on(sample, for_s)) is not None:
+                self._turn(sample, off=False)
+                return "toggle.bound", why
+            idle = total_pct == 0
+            calm = total_pct <= _TOTAL_PCT and flush_pct < _FLUSH_PCT - p.hysteresis_pct
+            if (idle or calm) and for_s >= p.dwell_s:
+                self._turn(sample, off=False)
+                return "toggle.on", "the peak is over, and compaction can have the device"
+            return "toggle.off", "compaction stays off in the peak"
+        peak = total_pct >= _TOTAL_PCT and flush_pct >= _FLUSH_PCT
+        if peak and for_s >= p.dwell_s and self._must_go_on(sample, 0.0) is None:
+            self._turn(sample, off=True)
+            return "toggle.off", "flushes fill half of the device, and compaction would take it from them"
+        return "toggle.prepared", "threads, memtables and limits that the switch needs"
+
+    def _turn(self, sample: Sample, *, off: bool) -> None:
+        self._is_off, self._since_s = off, sample.monotonic_s
+        self._stage.clear()
+
+    def _must_go_on(self, sample: Sample, off_s: float) -> str | None:
+        p = self._parameters
+        if off_s >= p.off_max_s:
+            return f"compaction was off for {off_s:.0f} s, and the limit is {p.off_max_s:g} s"
+        for cf in sample.column_families:
+            if cf.l0_files >= p.l0_files_max:
+                return f"level 0 of {cf.name} has {cf.l0_files} files, and the limit is {p.l0_files_max}"
+            if _l0_bytes(cf) >= p.l0_bytes_max:
+                return f"level 0 of {cf.name} holds {_l0_bytes(cf)} bytes, and the limit is {p.l0_bytes_max}"
+            if off_s > 0 and value_now(Knob.AUTO_COMPACTION, sample, cf.name) == 1:
+                return f"somebody else, or a guard, has switched compaction of {cf.name} on"
+        return None
+
+    def _wanted(self, sample: Sample) -> Iterator[Setting]:
+        p = self._parameters
+        if p.tune_threads:
+            yield Setting(Knob.FLUSH_THREADS, p.flush_threads)
+            yield Setting(Knob.COMPACTION_THREADS, p.compaction_threads)
+        yield Setting(Knob.SUBCOMPACTIONS, p.subcompactions)
+        rate = owners_value(Knob.DELAYED_WRITE_RATE, sample) or 0
+        yield Setting(Knob.DELAYED_WRITE_RATE, max(rate, p.cap_bytes_per_s))
+        for cf in sample.column_families:
+            # Only once the switch is seen off: where a guard or a pin keeps compaction on, level 0 needs its limits.
+            out = self._is_off and value_now(Knob.AUTO_COMPACTION, sample, cf.name) == 0
+            limit = OUT_OF_THE_WAY if out else self._limit(cf)
+            trigger = OUT_OF_THE_WAY if out else owners_value(Knob.LEVEL0_TRIGGER, sample, cf.name)
+            memtables = max(p.memtables, owners_value(Knob.MEMTABLE_NUMBER, sample, cf.name) or 0)
+            values = {
+                Knob.AUTO_COMPACTION: int(not self._is_off),
+                Knob.LEVEL0_SLOWDOWN: limit,
+                Knob.LEVEL0_STOP: limit,
+                Knob.SOFT_PENDING_LIMIT: 0,
+                Knob.HARD_PENDING_LIMIT: 0,
+                Knob.MEMTABLE_NUMBER: memtables,
+            }
+            if trigger is not None:
+                values[Knob.LEVEL0_TRIGGER] = trigger
+            yield from (Setting(knob, value, cf.name) for knob, value in values.items())
+
+    def _limit(self, cf: ColumnFamilySample) -> int:
+        """Double the bound until level 0 fits into half of it; with compaction on it only comes down."""
+        limit = self._parameters.l0_files_max
+        while limit < 2 * cf.l0_files and limit < OUT_OF_THE_WAY:
+            limit *= 2
+        self._stage[cf.name] = min(limit, self._stage.get(cf.name, OUT_OF_THE_WAY), OUT_OF_THE_WAY)
+        return self._stage[cf.name]
+
+
+def _l0_bytes(cf: ColumnFamilySample) -> int:
+    """Read level 0's size; where it is not reported, files of a memtable each are the most that it can be."""
+    if cf.level_bytes:
+        return cf.level_bytes[0]
+    return cf.l0_files * cf.options.write_buffer_size_bytes
+
+
+def _decision(settings: tuple[Setting, ...], signal: str, rule: str, reason: str) -> Decision | None:
+    return Decision(settings, signal, rule, reason) if settings else None

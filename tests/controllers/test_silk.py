@@ -1,0 +1,134 @@
+"""SILK: bandwidth and holds by the paper's figures, 200 MB/s of which 50 are the floor."""
+
+from __future__ import annotations
+
+import pytest
+
+from adocd.controllers import registry
+from adocd.controllers.base import Controller
+from adocd.controllers.silk import HELD_LEVEL_BASE_BYTES, READ_TICKERS
+from adocd.model.knob import MIB, Knob
+from adocd.model.policy import Policy
+from adocd.model.values import RATE_LIMITER
+from tests.builders import GIB
+from tests.controllers.laws import MB, Plant, make, settings
+
+
+def asked(law: Controller, plant: Plant, written_mb: int, read_mb: int = 0, interval_s: float = 1.0) -> dict[Knob, int]:
+    plant.members["written_bytes_per_s"] = float(written_mb * MB)
+    plant.tickers = {READ_TICKERS[0]: read_mb * MB}
+    return settings(plant.step(law, interval_s))
+
+
+def bandwidth_only(**parameters: int) -> Controller:
+    return make("silk", hold=False, **parameters)
+
+
+def hold_only(**parameters: float) -> Controller:
+    return make("silk", bandwidth=False, **parameters)
+
+
+@pytest.mark.parametrize(
+    ("written", "read", "left"),
+    [(0, 0, 190), (20, 0, 170), (20, 50, 120), (130, 0, 60), (139, 0, 51), (145, 0, 50), (150, 100, 50)],
+)
+def test_internal_work_gets_what_clients_leave(written: int, read: int, left: int) -> None:
+    """I = max(200 - C - 10, 50); the limiter stands at 150 before."""
+    assert asked(bandwidth_only(), Plant(), written, read) == {Knob.RATE_LIMIT: left * MB}
+
+
+def test_the_limiter_is_moved_by_ten_mb_or_not_at_all() -> None:
+    law, plant = bandwidth_only(), Plant()
+    assert asked(law, plant, 49) == {}  # 141, and 150 is set
+    assert asked(law, plant, 50) == {Knob.RATE_LIMIT: 140 * MB}
+    assert asked(law, plant, 59) == {}
+    assert asked(law, plant, 41) == {}
+    assert asked(law, plant, 40) == {Knob.RATE_LIMIT: 150 * MB}
+
+
+def test_the_floor_is_the_operators() -> None:
+    assert asked(bandwidth_only(floor_bytes_per_s=10 * MB), Plant(), 300) == {Knob.RATE_LIMIT: 10_000_000 * 10 // 10}
+    with pytest.raises(registry.PolicyError, match=r"floor_bytes_per_s \(9000000\) is above bandwidth_bytes_per_s"):
+        make("silk", bandwidth_bytes_per_s=5 * MB, floor_bytes_per_s=9 * MB)
+
+
+def test_all_reads_of_clients_count() -> None:
+    law, plant = bandwidth_only(), Plant()
+    plant.members["written_bytes_per_s"] = 10.0 * MB
+    plant.tickers = dict.fromkeys(READ_TICKERS, 20 * MB)
+    assert settings(plant.step(law, 1.0)) == {Knob.RATE_LIMIT: 120 * MB}
+
+
+def test_a_peak_is_more_than_three_quarters_and_holds_deeper_compactions() -> None:
+    law, plant = hold_only(), Plant()
+    assert asked(law, plant, 150) == {Knob.LEVEL0_SLOWDOWN: 128, Knob.LEVEL0_STOP: 128}
+    assert asked(law, plant, 151) == {
+        Knob.LEVEL_BASE_SIZE: HELD_LEVEL_BASE_BYTES,
+        Knob.SOFT_PENDING_LIMIT: 0,
+        Knob.HARD_PENDING_LIMIT: 0,
+    }
+
+
+def test_the_valley_releases_them_and_the_limits_come_back_when_the_debt_is_paid() -> None:
+    law, plant = hold_only(), Plant()
+    asked(law, plant, 160)
+    plant.level_bytes = (0, 256 * MIB + 70 * GIB, 0, 0, 0, 0, 0)
+    assert asked(law, plant, 160, interval_s=5.0) == {Knob.LEVEL_BASE_SIZE: 256 * MIB}, "debt beyond its bound"
+    plant.level_bytes = (0, 256 * MIB + 63 * GIB, 0, 0, 0, 0, 0)
+    assert asked(law, plant, 10) == {Knob.SOFT_PENDING_LIMIT: 64 * GIB, Knob.HARD_PENDING_LIMIT: 256 * GIB}
+
+
+def test_pending_bytes_that_jump_on_release_do_not_trip_the_limits() -> None:
+    law, plant = hold_only(hold_dwell_s=0.0), Plant()
+    asked(law, plant, 160)
+    plant.pending_bytes = 300 * GIB
+    assert asked(law, plant, 10) == {Knob.LEVEL_BASE_SIZE: 256 * MIB}
+    plant.pending_bytes = 0
+    assert asked(law, plant, 10).keys() == {Knob.SOFT_PENDING_LIMIT, Knob.HARD_PENDING_LIMIT}
+
+
+def test_debt_is_what_levels_hold_beyond_their_targets_by_the_owners_base() -> None:
+    """256 MiB, 2.5 GiB, 25 GiB: 1 GiB over in level 2 is seen though RocksDB's own estimate is blind."""
+    law, plant = hold_only(debt_bytes_max=GIB, hold_dwell_s=0.0), Plant()
+    plant.level_bytes = (5 * GIB, 256 * MIB, 2560 * MIB + GIB - 1, 25 * GIB, 0, 0, 900 * GIB)
+    assert Knob.LEVEL_BASE_SIZE in asked(law, plant, 160)
+    plant.level_bytes = (5 * GIB, 256 * MIB, 2560 * MIB + GIB, 25 * GIB, 0, 0, 900 * GIB)
+    assert asked(law, plant, 160) == {Knob.LEVEL_BASE_SIZE: 256 * MIB}
+
+
+def test_with_dynamic_level_bytes_targets_begin_at_the_first_level_that_holds_anything() -> None:
+    law = hold_only(debt_bytes_max=GIB)
+    plant = Plant(level_compaction_dynamic_level_bytes="true")
+    plant.level_bytes = (0, 0, 0, 0, 256 * MIB + GIB, 0, GIB)
+    assert Knob.LEVEL_BASE_SIZE not in asked(law, plant, 160)
+
+
+def test_it_dwells_between_turns() -> None:
+    law, plant = hold_only(hold_dwell_s=10.0), Plant()
+    held = []
+    for written in (160, 10, 160, 10, 10, 10, 10, 10, 10, 10, 10, 160):
+        asked(law, plant, written)
+        held.append(plant.now("max_bytes_for_level_base") != str(256 * MIB))
+    assert held == [True] * 10 + [False] * 2
+
+
+def test_a_fresh_law_that_finds_levels_held_knows_the_owners_base() -> None:
+    """Parameters are set anew in a peak: what is there is not the owner's."""
+    plant = Plant()
+    asked(hold_only(), plant, 160)
+    assert asked(hold_only(), plant, 10)[Knob.LEVEL_BASE_SIZE] == 256 * MIB
+
+
+@pytest.mark.parametrize("written", range(0, 250, 25))
+def test_more_clients_never_mean_more_for_internal_work(written: int) -> None:
+    def rate(mb: int) -> int:
+        law, plant = bandwidth_only(step_bytes_per_s=1), Plant()
+        asked(law, plant, mb)
+        return int(plant.values[RATE_LIMITER])
+
+    assert rate(written) >= rate(written + 25)
+
+
+def test_something_must_be_left_to_do() -> None:
+    with pytest.raises(registry.PolicyError, match="bandwidth and hold are both false"):
+        registry.create(Policy("silk", {"bandwidth_bytes_per_s": 200 * MB, "bandwidth": False, "hold": False}))

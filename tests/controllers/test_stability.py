@@ -1,0 +1,47 @@
+"""Performance stability: the figures of the paper's section 6.1."""
+
+from __future__ import annotations
+
+from adocd.model.knob import MIB, Knob
+from tests.builders import GIB
+from tests.controllers.laws import Plant, make, settings
+
+
+def test_what_it_holds() -> None:
+    """A trigger of 4 and a stop at 12, the stop alone; soft = hard; 16 MiB between syncs."""
+    law, plant = make("stability"), Plant(max_write_buffer_number="6", target_file_size_base=str(256 * MIB))
+    assert settings(plant.step(law)) == {
+        Knob.LEVEL0_SLOWDOWN: 12,
+        Knob.LEVEL0_STOP: 12,
+        Knob.SOFT_PENDING_LIMIT: 256 * GIB,
+        Knob.MEMTABLE_NUMBER: 3,
+        Knob.FILE_SIZE: 64 * MIB,
+        Knob.BYTES_PER_SYNC: 16 * MIB,
+    }
+    assert plant.step(law) is None
+
+
+def test_what_is_small_enough_already_stays() -> None:
+    law, plant = make("stability"), Plant(max_write_buffer_number="2", target_file_size_base=str(8 * MIB))
+    assert not settings(plant.step(law)).keys() & {Knob.MEMTABLE_NUMBER, Knob.FILE_SIZE}
+
+
+def test_the_constraint_follows_the_trigger() -> None:
+    plant = Plant(level0_file_num_compaction_trigger="8")
+    assert settings(plant.step(make("stability")))[Knob.LEVEL0_STOP] == 24
+    assert settings(plant.step(make("stability", stop_factor=2)))[Knob.LEVEL0_STOP] == 16
+
+
+def test_hard_limits_that_are_off_take_the_soft_ones_along() -> None:
+    plant = Plant(hard_pending_compaction_bytes_limit="0")
+    assert settings(plant.step(make("stability")))[Knob.SOFT_PENDING_LIMIT] == 0
+
+
+def test_universal_compaction_needs_the_global_constraint() -> None:
+    """Twice a size ratio of 4 times 5 levels are 40 components."""
+    plant = Plant(compaction_style="kCompactionStyleUniversal")
+    law = make("stability")
+    assert plant.step(law) is None
+    assert law.declined is not None
+    assert "give components, twice its size ratio times its levels" in law.declined
+    assert settings(plant.step(make("stability", components=40)))[Knob.LEVEL0_STOP] == 40

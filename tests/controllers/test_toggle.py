@@ -1,0 +1,172 @@
+"""The compaction toggle: the thesis's conditions, our bounds, and the staged return."""
+
+from __future__ import annotations
+
+import pytest
+
+from adocd.model.knob import Knob
+from adocd.model.options import OUT_OF_THE_WAY
+from tests.builders import GIB
+from tests.controllers.laws import MB, Plant, make, settings
+
+CAP = 190 * MB
+
+
+class Scene:
+    """A database with the law at work, and a load in percent of the cap."""
+
+    def __init__(self, **parameters: float) -> None:
+        self.law = make("toggle", **parameters)
+        self.plant = Plant()
+
+    def load(self, flush_pct: float, compaction_pct: float, steps: int = 1) -> dict[Knob, int]:
+        """Live through so many periods; what the last one decided."""
+        self.plant.members["flush_written_bytes_per_s"] = CAP * flush_pct / 100
+        self.plant.members["compaction_written_bytes_per_s"] = CAP * compaction_pct / 100
+        found: dict[Knob, int] = {}
+        for _ in range(steps):
+            found = settings(self.plant.step(self.law))
+        return found
+
+    def is_on(self) -> bool:
+        """Whether compaction is on."""
+        return self.plant.now("disable_auto_compactions") == "false"
+
+
+@pytest.mark.parametrize(
+    ("flush", "compaction", "is_on"),
+    [(50, 40, False), (49, 60, True), (50, 39, True), (90, 0, False), (0, 100, True), (0, 0, True)],
+)
+def test_off_needs_half_of_the_cap_by_flushes_and_nine_tenths_in_all(flush: int, compaction: int, is_on: bool) -> None:
+    scene = Scene()
+    scene.load(flush, compaction)
+    assert scene.is_on() is is_on
+
+
+def test_what_is_prepared() -> None:
+    """3.5: four flush threads, two for compaction, six memtables, two subcompactions, no pending limits."""
+    scene = Scene()
+    assert scene.load(10, 10) == {
+        Knob.FLUSH_THREADS: 4,
+        Knob.COMPACTION_THREADS: 2,
+        Knob.SUBCOMPACTIONS: 2,
+        Knob.DELAYED_WRITE_RATE: CAP,
+        Knob.LEVEL0_SLOWDOWN: 128,
+        Knob.LEVEL0_STOP: 128,
+        Knob.SOFT_PENDING_LIMIT: 0,
+        Knob.HARD_PENDING_LIMIT: 0,
+        Knob.MEMTABLE_NUMBER: 6,
+    }
+    assert scene.load(10, 10) == {}
+
+
+def test_triggers_go_out_of_the_way_once_the_switch_is_seen_off_and_come_back() -> None:
+    scene = Scene(dwell_s=0.0)
+    scene.load(60, 40)
+    assert not scene.is_on()
+    assert scene.plant.now("level0_file_num_compaction_trigger") == "4"
+    assert scene.load(60, 40) == dict.fromkeys(
+        (Knob.LEVEL0_TRIGGER, Knob.LEVEL0_SLOWDOWN, Knob.LEVEL0_STOP), OUT_OF_THE_WAY
+    )
+    scene.load(20, 10)
+    assert scene.is_on()
+    assert scene.plant.now("level0_file_num_compaction_trigger") == "4"
+
+
+def test_where_compaction_is_kept_on_level_0_keeps_its_limits() -> None:
+    """A pin or a guard holds the switch, and nothing else of the decision."""
+    scene = Scene()
+    scene.load(60, 40)
+    for option in scene.plant.values:
+        if option.option == "disable_auto_compactions":
+            scene.plant.values[option] = "false"
+    scene.load(60, 40)
+    assert scene.plant.now("level0_file_num_compaction_trigger") == "4"
+    assert scene.plant.now("level0_stop_writes_trigger") == "128"
+
+
+def test_hysteresis_keeps_it_from_hovering() -> None:
+    thesis, ours = Scene(hysteresis_pct=0, dwell_s=0.0), Scene(dwell_s=0.0)
+    for scene in (thesis, ours):
+        scene.load(60, 40)
+        scene.load(49, 10)
+    assert thesis.is_on()
+    assert not ours.is_on()
+    ours.load(39, 10)
+    assert ours.is_on()
+
+
+def test_between_the_conditions_it_holds() -> None:
+    scene = Scene(dwell_s=0.0)
+    scene.load(60, 40)
+    scene.load(60, 10, steps=5)
+    assert not scene.is_on(), "the thesis's open end: just above half, nothing switches it on"
+    scene.load(45, 60, steps=5)
+    assert not scene.is_on()
+
+
+def test_it_dwells_in_either_state() -> None:
+    scene = Scene(dwell_s=30.0)
+    scene.load(60, 40)
+    for expected in (False, False, True):
+        scene.load(0, 0)
+        assert scene.is_on() is expected
+    for expected in (True, True, False):
+        scene.load(60, 40)
+        assert scene.is_on() is expected
+
+
+def test_the_time_off_is_bounded() -> None:
+    scene = Scene(off_max_s=60.0)
+    scene.load(60, 40)
+    scene.load(60, 40, steps=5)
+    assert not scene.is_on()
+    scene.load(60, 40)
+    assert scene.is_on()
+
+
+@pytest.mark.parametrize(("l0_files", "l0_bytes"), [(128, 0), (10, 16 * GIB)])
+def test_files_and_bytes_in_level_0_are_bounded(l0_files: int, l0_bytes: int) -> None:
+    scene = Scene()
+    scene.load(60, 40, steps=2)
+    scene.plant.l0_files, scene.plant.level_bytes = l0_files, (l0_bytes, *[0] * 6)
+    scene.load(60, 40)
+    assert scene.is_on()
+    scene.load(60, 40, steps=10)
+    assert scene.is_on(), "nor is it switched off before level 0 has drained"
+
+
+def test_the_return_is_staged() -> None:
+    """Both L0 limits are at twice what level 0 holds or more, and come down as it drains, never up again."""
+    scene = Scene(dwell_s=0.0, l0_files_max=50)
+    scene.load(60, 40, steps=2)
+    scene.plant.l0_files = 130
+    stops = []
+    for files in (130, 130, 70, 90, 26, 25, 40):
+        scene.plant.l0_files = files
+        scene.load(10, 80)
+        stops.append(int(scene.plant.now("level0_stop_writes_trigger")))
+        assert scene.plant.now("level0_slowdown_writes_trigger") == scene.plant.now("level0_stop_writes_trigger")
+    assert stops == [400, 400, 200, 200, 100, 50, 50]
+    assert scene.is_on()
+
+
+def test_residual_holds_the_limiter_at_the_cap_and_nothing_else() -> None:
+    scene = Scene(residual=True)
+    assert scene.law.knobs == {Knob.RATE_LIMIT}
+    assert scene.load(60, 40) == {Knob.RATE_LIMIT: CAP}
+    assert scene.load(90, 10) == {}, "never the cap minus flushes: one limiter serves both"
+
+
+def test_threads_can_be_left_to_another_law() -> None:
+    scene = Scene(tune_threads=False)
+    assert not scene.load(10, 10).keys() & {Knob.FLUSH_THREADS, Knob.COMPACTION_THREADS}
+
+
+def test_more_memtables_and_a_higher_rate_of_the_owners_stay() -> None:
+    scene = Scene()
+    for option in scene.plant.values:
+        if option.option in ("max_write_buffer_number", "delayed_write_rate"):
+            value = "8" if option.option == "max_write_buffer_number" else str(2 * CAP)
+            scene.plant.values[option] = scene.plant.originals[option] = value  # type: ignore[index]
+    assert not scene.load(10, 10).keys() & {Knob.MEMTABLE_NUMBER, Knob.DELAYED_WRITE_RATE}
