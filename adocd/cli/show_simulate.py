@@ -23,6 +23,8 @@ def simulation(s: dict[str, Any], console: Console | None = None) -> None:
     console.print(
         Text(f"{policy} on {s['profile']}, {s['workload']}, {_time(s['simulated_s'])} simulated", style="bold")
     )
+    if (limiter := s["rate_limiter_bytes_per_s"]) is not None:
+        console.print(Text(f"with a rate limiter that begins at {limiter / 1e6:,.0f} MB/s"))
     console.print()
     if parts:
         _draw(console, parts)

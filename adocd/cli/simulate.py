@@ -36,6 +36,9 @@ def simulate(
 ) -> None:
     """Run a policy on a simulated RocksDB, and draw what came of it.
 
+    A law that must be told what the device can write is told the profile's cap, and one that turns a rate limiter finds
+    one of that rate, unless you say otherwise.
+
     It is there to see how a law behaves, not to predict a machine: CPU, seeks and reads are left out
     (docs/simulator.md). The same arguments always give the same result.
     """
@@ -43,7 +46,7 @@ def simulate(
     from adocd.controllers import registry  # noqa: PLC0415
     from adocd.model.policy import Policy  # noqa: PLC0415
     from adocd.simulator.device import MB  # noqa: PLC0415
-    from adocd.simulator.opening import Asked, BadSimulation, opened  # noqa: PLC0415
+    from adocd.simulator.opening import Asked, BadSimulation, opened, suited  # noqa: PLC0415
     from adocd.simulator.run import SimulationFailed, run  # noqa: PLC0415
     from adocd.simulator.summary import summary  # noqa: PLC0415
 
@@ -56,10 +59,10 @@ def simulate(
         rate_bytes_per_s=None if rate is None else rate * MB,
         rate_limiter_bytes_per_s=rate_limiter,
     )
-    chosen = Policy(policy, parse_parameters(parameter or []))
     # What the daemon would log is in the decisions; of a run of hours it would be a flood.
     logging.getLogger("adocd.daemon").setLevel(logging.CRITICAL)
     try:
+        asked, chosen = suited(asked, Policy(policy, parse_parameters(parameter or [])))
         simulation = run(opened(asked), chosen, seconds=asked.seconds, tick_s=asked.tick_s)
     except (BadSimulation, registry.PolicyError) as error:
         fail(str(error), Exit.USAGE)

@@ -62,6 +62,8 @@ class Controller(ABC):
     #: What it must be able to measure with its parameters, and of the class with its defaults.
     needs: Needs = Needs()
     parameters_model: ClassVar[type[Parameters]] = Parameters
+    #: The parameter that says what the device can write, in bytes/s. An operator must name it; a simulation knows it.
+    device_rate: ClassVar[str | None] = None
     #: Why the last step decided nothing on purpose, and what to do about it, in one sentence; what the law has set is
     #: then given back. None while nothing is in its way.
     declined: str | None = None

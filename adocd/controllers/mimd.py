@@ -61,6 +61,7 @@ class Mimd(Controller):
     knobs = frozenset({Knob.RATE_LIMIT})
     needs = Needs(tickers=(DRAINS,))
     parameters_model: ClassVar[type[Parameters]] = MimdParameters
+    device_rate = "max_bytes_per_s"
 
     def __init__(self, parameters: MimdParameters) -> None:
         self._max = parameters.max_bytes_per_s

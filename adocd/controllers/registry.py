@@ -2,6 +2,7 @@
 
 import functools
 from collections.abc import Mapping
+from dataclasses import replace
 from importlib import metadata
 
 from pydantic import ValidationError
@@ -27,6 +28,10 @@ LAWS: Mapping[str, type[Controller]] = {
 
 #: What `adocd serve` runs when no policy is named: it watches and changes nothing.
 DEFAULT = Fixed.name
+
+
+#: Between a law and its parameter, where a policy names several.
+_DOT = "."
 
 
 class PolicyError(ValueError):
@@ -72,14 +77,26 @@ def parts_of(policy: Policy) -> tuple[tuple[str, Mapping[str, ParameterValue]], 
         return ((policy.controller, policy.parameters),)
     parameters: dict[str, dict[str, ParameterValue]] = {name: {} for name in names}
     for key, value in policy.parameters.items():
-        law, dot, parameter = key.partition(".")
+        law, dot, parameter = key.partition(_DOT)
         if not dot or law not in parameters:
             raise PolicyError(
                 f"there are several laws, so {key!r} must begin with the one it is for: "
-                f"{' or '.join(f'{name}.' for name in names)}"
+                f"{' or '.join(f'{name}{_DOT}' for name in names)}"
             )
         parameters[law][parameter] = value
     return tuple(parameters.items())
+
+
+def on_device(policy: Policy, bytes_per_s: int) -> Policy:
+    """Fill in what the device can write where a law must be told and the policy does not say it; raises PolicyError."""
+    parts, known = parts_of(policy), laws()
+    prefix = {name: f"{name}{_DOT}" if len(parts) > 1 else "" for name, _ in parts}
+    filled = {
+        f"{prefix[name]}{parameter}": bytes_per_s
+        for name, given in parts
+        if (parameter := known[name].device_rate) is not None and parameter not in given
+    }
+    return replace(policy, parameters={**policy.parameters, **filled})
 
 
 def check_names(controller: str) -> None:

@@ -99,6 +99,7 @@ class Silk(Controller):
     switches: ClassVar[Mapping[Knob, str]] = {Knob.RATE_LIMIT: "bandwidth=false", **dict.fromkeys(_HELD, "hold=false")}
     needs = Needs(tickers=READ_TICKERS[:1], level_bytes=True, level_compaction=True)
     parameters_model: ClassVar[type[Parameters]] = SilkParameters
+    device_rate = "bandwidth_bytes_per_s"
 
     def __init__(self, parameters: SilkParameters) -> None:
         self._parameters = parameters

@@ -95,6 +95,7 @@ class Toggle(Controller):
     switches: ClassVar[Mapping[Knob, str]] = dict.fromkeys(_THREADS, "tune_threads=false")
     needs = Needs(background_rates=True, level_compaction=True)
     parameters_model: ClassVar[type[Parameters]] = ToggleParameters
+    device_rate = "cap_bytes_per_s"
 
     def __init__(self, parameters: ToggleParameters) -> None:
         self._parameters = parameters

@@ -1,10 +1,12 @@
 """From what a user asks for to a database that is open: refuses, in one sentence, what makes no sense."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from adocd.controllers import registry
 from adocd.daemon.change import safety
-from adocd.model.knob import MIB
+from adocd.model.knob import MIB, Knob
+from adocd.model.policy import Policy
 from adocd.model.values import of_database, of_family
 from adocd.simulator.database import FAMILY, Setup
 from adocd.simulator.device import BadProfile, device
@@ -56,6 +58,25 @@ def opened(asked: Asked) -> Setup:
         return Setup(device(asked.profile), load, family, database, limiter)
     except (BadProfile, BadWorkload, BadOption) as error:
         raise BadSimulation(str(error)) from None
+
+
+def suited(asked: Asked, policy: Policy) -> tuple[Asked, Policy]:
+    """Give a law what an operator would have to: what the device can write, and a rate limiter where it turns one.
+
+    What is asked for is left as it is, and so is all of it on a device without a cap, of which nobody knows what it can
+    write. Raises BadSimulation, and registry.PolicyError for a policy that makes no sense.
+    """
+    try:
+        cap = device(asked.profile).bytes_per_s
+    except BadProfile as error:
+        raise BadSimulation(str(error)) from None
+    if cap is None:
+        return asked, policy
+    policy = registry.on_device(policy, int(cap))
+    law = registry.create(policy)
+    if Knob.RATE_LIMIT in law.knobs - law.optional_knobs and asked.rate_limiter_bytes_per_s is None:
+        asked = replace(asked, rate_limiter_bytes_per_s=int(cap))
+    return asked, policy
 
 
 def _options(given: Mapping[str, str]) -> tuple[FamilyOptions, DatabaseOptions]:

@@ -21,6 +21,7 @@ def summary(asked: Asked, policy: Policy, simulation: Simulation) -> Json:
         "parameters": dict(policy.parameters),
         "profile": asked.profile,
         "workload": asked.workload,
+        "rate_limiter_bytes_per_s": asked.rate_limiter_bytes_per_s,
         "simulated_s": seconds,
         "elapsed_s": simulation.elapsed_s,
         "writes_per_s": simulation.writes / seconds,
@@ -47,6 +48,12 @@ def over_time(samples: Sequence[Sample], seconds: float, columns: int = COLUMNS)
     return [_part(part) for part in parts if part]
 
 
+def _waited(sample: Sample) -> float:
+    """Say which share of a sample's time writers waited; RocksDB posts a long wait only when it is over."""
+    going_on = 1.0 if sample.condition == "stopped" and not sample.writes_per_s else 0.0
+    return max(sample.stalled_fraction or 0.0, sample.stopped_fraction, going_on)
+
+
 def _part(samples: Sequence[Sample]) -> Json:
     families = [sample.column_families[0] for sample in samples]
     first, last = samples[0], samples[-1]
@@ -54,7 +61,7 @@ def _part(samples: Sequence[Sample]) -> Json:
         "begin_s": first.monotonic_s - first.interval_s,
         "end_s": last.monotonic_s,
         "writes_per_s": _mean([sample.writes_per_s or 0.0 for sample in samples]),
-        "stalled_fraction": min(1.0, _mean([sample.stalled_fraction or 0.0 for sample in samples])),
+        "stalled_fraction": min(1.0, _mean([_waited(sample) for sample in samples])),
         "l0_files": _mean([family.l0_files for family in families]),
         "pending_bytes": _mean([family.pending_compaction_bytes for family in families]),
         "background_jobs": last.background_jobs,

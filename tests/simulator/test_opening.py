@@ -1,0 +1,57 @@
+"""What a law must be told and must find, and what a user has said already."""
+
+from __future__ import annotations
+
+import pytest
+
+from adocd.controllers import registry
+from adocd.model.policy import ParameterValue, Policy
+from adocd.simulator.opening import Asked, BadSimulation, opened, suited
+from adocd.simulator.run import run
+
+CAP = 100_000_000
+
+
+@pytest.mark.parametrize(
+    ("controller", "parameters", "limiter"),
+    [
+        ("adoc", {}, None),
+        ("mimd", {"max_bytes_per_s": CAP}, CAP),
+        ("toggle", {"cap_bytes_per_s": CAP}, None),
+        ("silk", {"bandwidth_bytes_per_s": CAP}, CAP),
+        ("adoc+mimd", {"mimd.max_bytes_per_s": CAP}, CAP),
+    ],
+)
+def test_a_profile_says_what_the_device_can_write(
+    controller: str, parameters: dict[str, ParameterValue], limiter: int | None
+) -> None:
+    asked, policy = suited(Asked(profile="cap-100"), Policy(controller))
+    assert policy.parameters == parameters
+    assert asked.rate_limiter_bytes_per_s == limiter
+
+
+def test_what_is_said_stays() -> None:
+    asked, policy = suited(Asked(rate_limiter_bytes_per_s=CAP), Policy("mimd", {"max_bytes_per_s": 2 * CAP}))
+    assert (asked.rate_limiter_bytes_per_s, policy.parameters) == (CAP, {"max_bytes_per_s": 2 * CAP})
+    asked, bandwidth_off = suited(Asked(), Policy("silk", {"bandwidth": False}))
+    assert asked.rate_limiter_bytes_per_s is None
+    assert bandwidth_off.parameters["bandwidth"] is False
+
+
+def test_without_a_cap_nobody_knows() -> None:
+    asked, policy = suited(Asked(profile="uncapped"), Policy("mimd"))
+    with pytest.raises(registry.PolicyError, match="needs the parameter max_bytes_per_s"):
+        run(opened(asked), policy, seconds=10, tick_s=1)
+
+
+def test_mistakes() -> None:
+    with pytest.raises(BadSimulation, match="no device profile"):
+        suited(Asked(profile="fast"), Policy("mimd"))
+    with pytest.raises(registry.PolicyError, match="there is no controller"):
+        suited(Asked(), Policy("magic"))
+
+
+@pytest.mark.parametrize("law", sorted(registry.LAWS))
+def test_every_law_works_on_a_capped_profile_as_it_is(law: str) -> None:
+    asked, policy = suited(Asked(profile="cap-210", seconds=120), Policy(law))
+    assert run(opened(asked), policy, seconds=120, tick_s=1).writes > 0
