@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from adocd.controllers import registry
@@ -19,7 +19,7 @@ from adocd.daemon.control import Control
 from adocd.daemon.decision_log import DecisionLog
 from adocd.daemon.dispatch import View
 from adocd.daemon.journal.records import Pause
-from adocd.daemon.observation import Observation
+from adocd.daemon.observation import LOOKS_AT_ONCE, Observation
 from adocd.daemon.session import Session
 from adocd.model.policy import Policy
 from adocd.model.sample import Sample
@@ -51,6 +51,8 @@ class LoopSettings:
     compaction: CompactionLimits
     clock: Callable[[], float]
     wall_clock: Callable[[], float]
+    #: Whose turn it is to look at LOG, device and process.
+    looks: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(LOOKS_AT_ONCE))
 
 
 class TargetLoop:
@@ -88,7 +90,7 @@ class TargetLoop:
         )
         self.closed_since_s = settings.clock()
         #: What can be seen without the agent.
-        self.observation = Observation(path, settings.clock, settings.wall_clock)
+        self.observation = Observation(path, settings.clock, settings.wall_clock, settings.looks)
         self._settings = settings
         self._safety = safety
         self._book = book
