@@ -94,10 +94,8 @@ def column_family(
         overflow=detect(
             l0_files=l0_files,
             level0_slowdown_writes_trigger=live.level0_slowdown_writes_trigger,
-            l0_stalls=counted(counts, "l0"),
             pending_compaction_bytes=pending_compaction_bytes,
             soft_pending_compaction_bytes_limit=live.soft_pending_compaction_bytes_limit,
-            pending_bytes_stalls=counted(counts, "pending_bytes"),
             immutable_memtables=immutable_memtables,
             memtable_stalls=counted(counts, "memtable"),
         ),

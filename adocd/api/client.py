@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from adocd.targets.errors import TargetError
+from adocd.targets.errors import NotAllowed, TargetError
 from adocd.targets.http import UnixHttpConnection
 
 _TIMEOUT_S = 15.0
@@ -55,6 +55,10 @@ class RestClient:
 
         try:
             status, body = asyncio.run(exchange())
+        except NotAllowed as error:
+            raise NoDaemon(
+                f"{error}; ask as root, as the daemon's user, or as a member of the group that the socket belongs to"
+            ) from None
         except TargetError as error:
             raise NoDaemon(
                 f"no daemon answers at {self._socket} ({error}); start one by `adocd serve`, "

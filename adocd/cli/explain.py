@@ -7,7 +7,7 @@ import typer
 
 from adocd.api.client import NoDaemon
 from adocd.cli import show, show_explain
-from adocd.cli.exits import Exit, fail
+from adocd.cli.exits import Exit, Failure, fail
 from adocd.cli.target import Json, daemon, target_id
 
 
@@ -26,25 +26,31 @@ def explain(
     Of a LOG file or a directory it needs no daemon and no agent. Of a target it shows what the daemon has seen since it
     found it: device and CPU at the time of a stall, too. Changes nothing.
     """
-    found = _of_target(what) if what is None or not _is_there(what) else diagnosis(Path(what))
+    missing = None if what is None else no_file(what)
+    found = diagnosis(Path(what)) if what is not None and missing is None else _of_target(what, missing or "")
     show.json_or(as_json, found, show_explain.diagnosis)
 
 
-def _is_there(name: str) -> bool:
+def no_file(name: str) -> str | None:
+    """Say why there is nothing to read under this name; None where there is."""
     try:
-        return Path(name).exists()
-    except (OSError, ValueError):
-        return False
+        return None if name and Path(name).exists() else f"there is no file {name!r}"
+    except (OSError, ValueError) as error:
+        return f"{name} cannot be read: {getattr(error, 'strerror', None) or error}"
 
 
-def _of_target(name: str | None) -> dict[str, Any]:
+def _of_target(name: str | None, missing: str) -> dict[str, Any]:
     client = daemon()
     try:
         return dict(client.get(f"/v1/targets/{target_id(client, name)}/diagnosis"))
     except NoDaemon as error:
         if name is None:
             raise
-        fail(f"there is no file {name}, and whether it is a target cannot be asked: {error}", Exit.NO_TARGET)
+        fail(f"{missing}, and whether it is a target cannot be asked: {error}", Exit.NO_TARGET)
+    except Failure as error:
+        if name is None or error.code is not Exit.NO_TARGET:
+            raise
+        fail(f"{missing}, and {error}", Exit.NO_TARGET)
 
 
 def diagnosis(path: Path) -> dict[str, Any]:
@@ -59,7 +65,7 @@ def diagnosis(path: Path) -> dict[str, Any]:
         for event in read_log(log, rotated=path.is_dir(), parser=parser):
             found.add(event)
     except OSError as error:
-        fail(f"{log} cannot be read: {error.strerror}", Exit.FAILED)
+        fail(_unreadable(log, error), Exit.FAILED)
     found.end()
     if not parser.lines:
         fail(f"{log} is empty", Exit.FAILED)
@@ -73,12 +79,21 @@ def _log(path: Path) -> Path:
         if path.is_dir():
             log = path / "LOG"
             if not log.exists():
-                fail(f"{path} is not a database's directory: there is no LOG in it", Exit.NO_TARGET)
+                fail(
+                    f"{path} is not a database's directory: there is no LOG in it; name the LOG itself where the "
+                    "database has another db_log_dir",
+                    Exit.NO_TARGET,
+                )
             return log
         if not path.exists():
             fail(f"there is no file {path}", Exit.NO_TARGET)
         if not path.is_file():
             fail(f"{path} is neither a file nor a directory", Exit.FAILED)
     except OSError as error:
-        fail(f"{path} cannot be read: {error.strerror}", Exit.FAILED)
+        fail(_unreadable(path, error), Exit.FAILED)
     return path
+
+
+def _unreadable(path: Path, error: OSError) -> str:
+    way_out = "; ask as root or as the database's user" if isinstance(error, PermissionError) else ""
+    return f"{path} cannot be read: {error.strerror}{way_out}"

@@ -1,6 +1,8 @@
 """How adocctl shows things to a person."""
 
 import json
+import os
+import sys
 from collections.abc import Callable
 from datetime import datetime
 from typing import Any
@@ -10,7 +12,17 @@ from rich.console import Console
 from rich.table import Table
 
 MIB = 1 << 20
-console = Console(highlight=False, soft_wrap=True)
+#: What reads us in a pipe gets a line for each row, as long as it is.
+_PIPE_COLUMNS = 10_000
+
+
+def columns() -> int | None:
+    """Say how wide tables may be: as wide as the terminal, or $COLUMNS, where there is one of these."""
+    return None if sys.stdout.isatty() or "COLUMNS" in os.environ else _PIPE_COLUMNS
+
+
+#: What it shows is named by others: a path with brackets is no markup.
+console = Console(highlight=False, markup=False, soft_wrap=True, width=columns())
 
 
 def json_or(as_json: bool, content: Any, for_a_person: Callable[[Any], None]) -> None:
@@ -24,25 +36,36 @@ def json_or(as_json: bool, content: Any, for_a_person: Callable[[Any], None]) ->
 def targets(listed: dict[str, Any]) -> None:
     """Show the list of targets and the sockets that are none."""
     if listed["targets"]:
-        rows = table("target", "path", "program", "state", "policy", "writes/s", "writes are", "decisions")
-        for t in listed["targets"]:
-            process = t["process"]
-            rows.add_row(
-                t["id"],
-                t["path"],
-                _program(process) if process else "-",
-                t["state"],
-                _policy(t),
-                _number(t["writes_per_s"]),
-                _writes_are(t),
-                str(t["decisions"]),
-            )
-        console.print(rows)
+        _rows(listed["targets"])
     else:
-        console.print("No target: no database with an agent is open. Start a program by: adocd exec -- PROGRAM")
-    for socket, problem in listed["problems"].items():
-        console.print(f"{socket}: {problem}")
+        console.print(
+            "No target: no database with an agent is open. Start a program by: adocd exec -- PROGRAM; or observe a "
+            "database by its directory: adocd serve --directory PATH"
+        )
+    for place, problem in listed["problems"].items():
+        console.print(problem if problem.startswith(place) else f"{place}: {problem}")
     _journal(listed["journal"])
+
+
+def _rows(listed: list[dict[str, Any]]) -> None:
+    """Show a row for each, or, where they are too long for the terminal, lines."""
+    columns = ("path", "program", "state", "policy", "writes/s", "writes are", "decisions")
+    rows = table("target", *columns)
+    cells = [(t["id"], t["path"], *_cells(t)) for t in listed]
+    for each in cells:
+        rows.add_row(*each)
+    if console.measure(rows, options=console.options.update_width(_PIPE_COLUMNS)).maximum <= console.width:
+        console.print(rows)
+        return
+    for target, path, program, state, policy, rate, writes_are, taken in cells:
+        console.print(f"{target}  {path}", style="bold")
+        console.print(f"  {program}: {state}, {policy}, decisions: {taken}")
+        console.print(f"  writes/s: {rate}, writes are: {writes_are}")
+
+
+def _cells(t: dict[str, Any]) -> tuple[str, ...]:
+    program = _program(t["process"]) if t["process"] else "-"
+    return program, t["state"], _policy(t), _number(t["writes_per_s"]), _writes_are(t), str(t["decisions"])
 
 
 def _journal(journal: dict[str, Any]) -> None:
@@ -105,7 +128,10 @@ def _stall(stall: dict[str, Any]) -> str:
 
 
 def _waited(sample: dict[str, Any], *, is_directory: bool) -> str:
-    waited = f"writers waited {_percent(sample['stalled_fraction'])} of"
+    fraction = sample["stalled_fraction"]
+    # Several writers wait at once, and RocksDB counts a wait when it is over.
+    many = fraction is not None and fraction > 1
+    waited = f"writers waited, added up, {fraction:.1f} times" if many else f"writers waited {_percent(fraction)} of"
     if not is_directory:
         return f"{waited} the last {sample['interval_s']:.1f} s"
     if sample["stalled_fraction"] is None:

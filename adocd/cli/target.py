@@ -1,6 +1,6 @@
 """What all of adocctl's commands share: the daemon, and which target is meant."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -39,10 +39,14 @@ def target_id(client: RestClient, name: str | None) -> str:
         return str(found[0]["id"])
     if not known:
         fail(
-            "there is no target: no database with an agent is open (adocd exec -- PROGRAM starts one)",
+            "there is no target: no database with an agent is open (adocd exec -- PROGRAM starts one), and none is "
+            "observed by its directory (adocd serve --directory PATH)",
             Exit.NO_TARGET,
         )
-    listed = ", ".join(f"{t['id']} ({t['path']})" for t in known)
     if not found:
-        fail(f"there is no target {name!r}; there are {listed}", Exit.NO_TARGET)
-    fail(f"say which target is meant: {listed}", Exit.USAGE)
+        fail(f"there is no target {name!r}; there are {_listed(known)}", Exit.NO_TARGET)
+    fail(f"say which target is meant: {_listed(found)}", Exit.USAGE)
+
+
+def _listed(targets: list[dict[str, Any]]) -> str:
+    return ", ".join(f"{t['id']} ({t['path']})" for t in targets)

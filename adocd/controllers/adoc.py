@@ -35,7 +35,6 @@ from adocd.model.decision import Decision, Setting
 from adocd.model.knob import MIB, Knob
 from adocd.model.overflow import PRECEDENCE, Overflow
 from adocd.model.sample import ColumnFamilySample, Sample
-from adocd.model.stall import counted
 
 _REASONS = {
     Overflow.LEVEL0: "more threads give the L0-L1 compaction a chance and slow the flushes that feed level 0",
@@ -152,17 +151,10 @@ def _signal(sample: Sample, by_family: dict[str, Overflow], leading: Overflow) -
 
 
 def _evidence(cf: ColumnFamilySample, overflow: Overflow) -> str:
-    """Name the figures at the window's end, and RocksDB's own counts within it, for what has ended before."""
     if overflow is Overflow.LEVEL0:
-        figures = f"{cf.l0_files} L0 files, slowdown trigger {cf.options.level0_slowdown_writes_trigger}"
-        return figures + _stalls(counted(cf.stall_counts, "l0"), "L0")
+        return f"{cf.l0_files} L0 files, slowdown trigger {cf.options.level0_slowdown_writes_trigger}"
     if overflow is Overflow.REDUNDANCY:
         limit = cf.options.soft_pending_compaction_bytes_limit
-        figures = f"{cf.pending_compaction_bytes} pending compaction bytes, soft limit {limit}"
-        return figures + _stalls(counted(cf.stall_counts, "pending_bytes"), "pending bytes")
-    stalls = counted(cf.stall_counts, "memtable")
+        return f"{cf.pending_compaction_bytes} pending compaction bytes, soft limit {limit}"
+    stalls = cf.stall_counts.get("memtable_stops", 0) + cf.stall_counts.get("memtable_slowdowns", 0)
     return f"{cf.immutable_memtables} immutable memtables, {stalls} memtable stalls in the window"
-
-
-def _stalls(stalls: int, cause: str) -> str:
-    return f", {stalls} {cause} stalls in the window" if stalls else ""

@@ -1,14 +1,15 @@
 """What is seen of a target without its agent: its LOG, its devices, its process, and the stalls that follow.
 
 A look runs on a thread of its own, for a file can be on a device that hangs: such a look is left alone, and control
-goes on without it. Only one runs at a time.
+goes on without it. Only one runs at a time. Nothing that goes wrong here is the control loop's concern.
 """
 
 import asyncio
+import contextlib
 import logging
 import platform
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,8 @@ from adocd.diagnosis.watch import StallWatch
 from adocd.model.sample import Sample
 from adocd.model.surroundings import Surroundings
 from adocd.probes.log import LogFollower
+from adocd.probes.log.clock import zone_here
+from adocd.probes.own_thread import OwnThread
 from adocd.probes.surroundings import SurroundingsProbe
 from adocd.targets.base import Database, Info
 
@@ -28,12 +31,18 @@ _log = logging.getLogger(__name__)
 _LOG_BYTES_A_LOOK = 4 << 20
 #: What else is waiting for the lock, the control loop above all, has its turn after so many: a millisecond.
 _EVENTS_AT_ONCE = 128
+#: So long a look is waited for, its turn included. What takes longer has measured over a time that nobody knows.
+_PATIENCE_S = 1.0
+#: Looks of all targets that run at once: each takes its share of the interpreter from the control loops.
+LOOKS_AT_ONCE = 4
 
 
 class Observation:
-    """One target's LOG and surroundings, through all its sessions. `clock` and `wall_clock` as in LoopSettings."""
+    """One target's LOG and surroundings, through all its sessions. The parameters are as in LoopSettings."""
 
-    def __init__(self, path: str, clock: Callable[[], float], wall_clock: Callable[[], float]) -> None:
+    def __init__(
+        self, path: str, clock: Callable[[], float], wall_clock: Callable[[], float], looks: asyncio.Semaphore
+    ) -> None:
         self.watch = StallWatch()
         #: Of the last look; None where there is nothing to see, or not yet.
         self.surroundings: Surroundings | None = None
@@ -51,7 +60,9 @@ class Observation:
         self._rocksdb_version: str | None = None
         self._surrounded = Surrounded()
         self._looked_s = 0.0
-        self._looking: asyncio.Future[None] | None = None
+        self._looked_in_time = True
+        self._thread = OwnThread(f"look around {path}")
+        self._looks = looks
         #: The diagnosis is fed by looks and read by whoever asks for it.
         self._lock = threading.Lock()
 
@@ -62,11 +73,13 @@ class Observation:
             self._probe, self.no_log = None, f"the database's process is on another host, {info.host}"
             return
         wal_dir = None if database.wal_dir is None else Path(database.wal_dir)
-        self._probe = SurroundingsProbe(info.pid or None, Path(database.path), wal_dir)
+        with self._lock:
+            self._probe = SurroundingsProbe(info.pid or None, Path(database.path), wal_dir)
+            self.surroundings = None
         log_path = Path(database.log_path or Path(database.path) / "LOG")
         if log_path != self._log_path:
             self._log_path = log_path
-            self._follower = LogFollower(log_path, poll_bytes_most=_LOG_BYTES_A_LOOK)
+            self._follower = LogFollower(log_path, zone=zone_here(), poll_bytes_most=_LOG_BYTES_A_LOOK)
         self.no_log = None
 
     @property
@@ -76,31 +89,30 @@ class Observation:
 
     async def look(self) -> None:
         """Look at everything once; returns at once where the look before still hangs."""
-        if self._looking is not None and not self._looking.done():
+        if self._thread.is_busy or self._probe is None:
             return
-        if self._probe is None:
-            return
-        self._looking = asyncio.ensure_future(asyncio.to_thread(self._look, self._probe, self._follower))
-        await asyncio.wait({self._looking}, timeout=1.0)
+        probe, follower = self._probe, self._follower
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_PATIENCE_S), self._looks:
+                await self._thread.run(lambda: self._look(probe, follower), _PATIENCE_S)
 
     def sampled(self, sample: Sample) -> None:
         """Take in what the agent has told."""
         now_s = self._wall_clock()
-        with self._lock:
+        with self._going_on("taking a sample in"), self._lock:
             self.watch.sampled(sample, now_s)
             self._diagnosis.learn(limiter_of(sample, now_s))
             self._told.sampled(sample, now_s, self.watch.found, self._rocksdb_version)
 
     def silent(self, silent_s: float, *, may_be_stalled: bool) -> None:
         """Take in that the agent has not answered for so long."""
-        words = self.in_words
-        with self._lock:
-            self.watch.silent(silent_s, self._wall_clock(), may_be_stalled, words)
+        with self._going_on("taking silence in"), self._lock:
+            self.watch.silent(silent_s, self._wall_clock(), may_be_stalled, self.in_words)
 
     def closed(self) -> None:
         """Take in that the database was closed."""
-        self._probe, self.surroundings = None, None
-        with self._lock:
+        with self._going_on("taking the close in"), self._lock:
+            self._probe, self.surroundings = None, None
             self.watch.closed(self._wall_clock())
 
     async def diagnosis(self) -> dict[str, Any]:
@@ -108,24 +120,29 @@ class Observation:
         return await asyncio.to_thread(self._summary)
 
     def _look(self, probe: SurroundingsProbe, follower: LogFollower | None) -> None:
-        try:
-            looked_s = self._clock()
-            surroundings = probe.read(looked_s)
-            now_s = self._wall_clock()
-            with self._lock:
-                self.surroundings = surroundings
-                if surroundings is not None:
-                    interval_s = surroundings.monotonic_s - self._looked_s
-                    self._surrounded.add(now_s, interval_s, surroundings.point())
-            self._looked_s = looked_s
+        with self._going_on("looking at its LOG and device"):
+            self._look_around(probe)
             if follower is not None:
-                self._read_log(follower, now_s)
-        except Exception:
-            _log.exception("%s: looking at its LOG and device failed; going on", self._path)
+                self._read_log(follower)
 
-    def _read_log(self, follower: LogFollower, now_s: float) -> None:
-        events = follower.poll()
+    def _look_around(self, probe: SurroundingsProbe) -> None:
+        looked_s, now_s = self._clock(), self._wall_clock()
+        surroundings = probe.read(looked_s)
+        in_time = self._clock() - looked_s <= _PATIENCE_S
+        with self._lock:
+            if self._probe is not probe:  # closed, or opened anew, while it looked
+                return
+            is_measured = surroundings is not None and in_time and self._looked_in_time
+            self.surroundings = surroundings if is_measured else None
+            if surroundings is not None and is_measured:
+                self._surrounded.add(now_s, looked_s - self._looked_s, surroundings.point())
+            self._looked_s, self._looked_in_time = looked_s, in_time
+
+    def _read_log(self, follower: LogFollower) -> None:
+        events, now_s = follower.poll(), self._wall_clock()
         error = follower.error
+        if self._follower is not follower:  # it took so long that another LOG is followed now
+            return
         self.no_log = None if error is None else f"{self._log_path} cannot be read: {error.strerror}"
         for at in range(0, max(1, len(events)), _EVENTS_AT_ONCE):
             with self._lock:
@@ -133,6 +150,13 @@ class Observation:
                 for event in some:
                     self._diagnosis.add(event)
                 self.watch.logged(some, now_s)
+
+    @contextlib.contextmanager
+    def _going_on(self, what: str) -> Iterator[None]:
+        try:
+            yield
+        except Exception:
+            _log.exception("%s: %s failed; going on", self._path, what)
 
     def _summary(self) -> dict[str, Any]:
         with self._lock:

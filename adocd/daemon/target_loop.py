@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from adocd.controllers import registry
@@ -20,7 +20,7 @@ from adocd.daemon.decision_log import DecisionLog
 from adocd.daemon.dispatch import View
 from adocd.daemon.journal.records import Pause
 from adocd.daemon.law import LawFailed
-from adocd.daemon.observation import Observation
+from adocd.daemon.observation import LOOKS_AT_ONCE, Observation
 from adocd.daemon.session import Session
 from adocd.model.decision import Decision
 from adocd.model.policy import Policy
@@ -55,6 +55,8 @@ class LoopSettings:
     wall_clock: Callable[[], float]
     #: How long a law may take to decide; None: no limit, and it is asked in the loop itself, where time is virtual.
     step_limit_s: float | None = None
+    #: Whose turn it is to look at LOG, device and process.
+    looks: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(LOOKS_AT_ONCE))
 
 
 class TargetLoop:
@@ -92,7 +94,7 @@ class TargetLoop:
         )
         self.closed_since_s = settings.clock()
         #: What can be seen without the agent.
-        self.observation = Observation(path, settings.clock, settings.wall_clock)
+        self.observation = Observation(path, settings.clock, settings.wall_clock, settings.looks)
         self._settings = settings
         self._safety = safety
         self._book = book

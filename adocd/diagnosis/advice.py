@@ -89,8 +89,9 @@ def _memtable(seen: "_Seen") -> _Found:
     jobs = seen.figure("max_background_jobs")
     if jobs is not None and jobs <= _JOBS_FEW and seen.has_room and seen.figure("max_background_flushes") in (None, -1):
         yield (
-            f"raise max_background_jobs from {jobs} to the number of CPUs",
-            "a quarter of the jobs may flush, at least one: one flush at a time is all there was",
+            f"raise max_background_jobs from {jobs} to 8 or more",
+            "a quarter of the jobs may flush, at least one: one flush at a time is all there was, and two at a time "
+            "need 8 jobs",
             f"{WRITE_STALLS}; RocksDB db/db_impl, DBImpl::GetBGJobLimits",
         )
 
@@ -170,8 +171,8 @@ def _limiter(seen: "_Seen") -> _Found:
     if seen.is_limited and seen.around is not None:
         yield (
             f"raise the rate limiter from {_bytes(seen.limiter_bytes_per_s or 0)}/s",
-            f"the disks got {_bytes(seen.around.write_bytes_per_s or 0)}/s in the longest of these stalls: flushes and "
-            "compactions had what it lets them have and no more, however many there are",
+            "flushes and compactions write no faster than it lets them, however many there are; all that wrote to the "
+            f"disks in the longest of these stalls got {_bytes(seen.around.write_bytes_per_s or 0)}/s together",
             _LIMITER,
         )
     elif seen.limiter_bytes_per_s is None and seen.has_limiter:
@@ -195,13 +196,21 @@ def _more_compactions(seen: "_Seen") -> _Found:
     jobs = seen.figure("max_background_jobs")
     old = seen.figure("max_background_compactions")
     if jobs is not None and jobs <= _JOBS_FEW and seen.has_room and old in (None, -1):
-        room = "and they were not" if seen.around is not None else "which a LOG does not tell"
         yield (
-            f"raise max_background_jobs from {jobs} to the number of CPUs",
+            f"raise max_background_jobs from {jobs} to the number of CPUs, to 4 at least",
             f"with {jobs} jobs {'one compaction' if jobs < 3 else 'two compactions'} may run at a time; more help as "
-            f"long as CPU and device are not full, {room}",
+            f"long as CPU and device are not full{_room(seen.around)}",
             f"{WRITE_STALLS}; RocksDB db/db_impl, DBImpl::GetBGJobLimits",
         )
+
+
+def _room(around: Around | None) -> str:
+    if around is None:
+        return ", which a LOG does not tell"
+    cpus = "the process itself did not use all of its CPUs" if around.cpu_fraction is not None else ""
+    device = "the device was not at its limit" if around.busy_fraction is not None else ""
+    known = " and ".join(filter(None, (cpus, device)))
+    return f": in the longest of these stalls {known}" if known else ", which was not measured"
 
 
 def _delay(seen: "_Seen") -> _Found:

@@ -3,7 +3,6 @@
 The same figures as from a LOG, less what only a LOG has: its lines, and RocksDB's dumps.
 """
 
-from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -11,7 +10,7 @@ from adocd.diagnosis.around import Surrounded
 from adocd.diagnosis.diagnosis import Diagnosis
 from adocd.diagnosis.stalls import StallFound
 from adocd.diagnosis.timeline import Timeline
-from adocd.diagnosis.watch.seen import FOUND_MOST, StallSeen
+from adocd.diagnosis.watch.seen import StallSeen
 from adocd.model.sample import Sample
 from adocd.model.snapshot import Event
 from adocd.model.values import Values
@@ -30,7 +29,7 @@ class Told:
 
     def __init__(self) -> None:
         self._diagnosis = Diagnosis()
-        self._stalls: deque[tuple[StallSeen, StallFound]] = deque(maxlen=FOUND_MOST)
+        self._stalls: list[tuple[StallSeen, StallFound]] = []
         self._values: Values | None = None
 
     def sampled(
@@ -52,8 +51,14 @@ class Told:
         for event in sample.events:
             if (told := _as_log_event(event, to_unix_s)) is not None:
                 diagnosis.add(told)
-        for seen in _new(found, self._stalls[-1][0] if self._stalls else None):
-            self._stalls.append((seen, diagnosis.found(seen)))
+        self._take(list(found))
+
+    def _take(self, found: list[StallSeen]) -> None:
+        """Keep those that are found, and no others: a guess may have given way to what a LOG says."""
+        if len(found) == len(self._stalls) and (not found or found[-1] is self._stalls[-1][0]):
+            return
+        known = {id(seen): stall for seen, stall in self._stalls}
+        self._stalls = [(seen, known.get(id(seen)) or self._diagnosis.found(seen)) for seen in found]
 
     def summary(self, surrounded: Surrounded | None) -> dict[str, Any]:
         """Put it together, as Diagnosis.summary does; of the last 1000 stalls."""
@@ -69,16 +74,6 @@ def limiter_of(sample: Sample, now_unix_s: float) -> OptionsListed:
     """Say the rate limiter's rate, which no LOG tells."""
     rate = sample.options.rate_limiter_bytes_per_s
     return OptionsListed(now_unix_s, None, {} if rate is None else {"rate_limiter_bytes_per_s": str(rate)})
-
-
-def _new(found: Iterable[StallSeen], known: StallSeen | None) -> list[StallSeen]:
-    """Give those that came after the last that is known; all where it is no longer remembered."""
-    new: list[StallSeen] = []
-    for seen in reversed(list(found)):
-        if seen is known:
-            break
-        new.append(seen)
-    return new[::-1]
 
 
 def _add_up(stalls: Iterable[StallFound], held: Timeline) -> None:

@@ -14,7 +14,8 @@ def read_text(path: Path | str) -> str | Missing:
     """Read a file of /proc or /sys, 4 MiB of it at most; bytes that are no UTF-8 become U+FFFD."""
     try:
         # Half the time of open(): a process has hundreds of these files.
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        # A FIFO, which an agent may have named, is not waited for.
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
         try:
             return _read(descriptor).decode("utf-8", errors="replace")
         finally:

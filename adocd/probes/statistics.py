@@ -186,10 +186,8 @@ def _column_family(
         overflow=detect(
             l0_files=l0_files,
             level0_slowdown_writes_trigger=options.level0_slowdown_writes_trigger,
-            l0_stalls=counted(counts, "l0"),
             pending_compaction_bytes=pending,
             soft_pending_compaction_bytes_limit=options.soft_pending_compaction_bytes_limit,
-            pending_bytes_stalls=counted(counts, "pending_bytes"),
             immutable_memtables=immutable,
             memtable_stalls=counted(counts, "memtable"),
         ),

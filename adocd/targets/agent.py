@@ -5,7 +5,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 from pydantic_core import from_json
 
 from adocd.model.snapshot import Lease, Restore, Snapshot
@@ -21,10 +21,13 @@ READ_TIMEOUT_S = 2.0
 T = TypeVar("T")
 
 
+#: JSON has neither NaN nor infinity, and 1e999 is no figure: whatever is computed of one could not be shown any more.
+#: pydantic takes it for a tuple and all that is in it, and not for a dataclass.
+_FINITE = ConfigDict(allow_inf_nan=False)
 _INFO = TypeAdapter(Info)
-_DATABASES = TypeAdapter(tuple[Database, ...])
-_DETAIL = TypeAdapter(DatabaseDetail)
-_SNAPSHOT = TypeAdapter(Snapshot)
+_DATABASES = TypeAdapter(tuple[Database, ...], config=_FINITE)
+_DETAIL = TypeAdapter(tuple[DatabaseDetail], config=_FINITE)
+_SNAPSHOT = TypeAdapter(tuple[Snapshot], config=_FINITE)
 _LEASE = TypeAdapter(Lease)
 _RESTORE = TypeAdapter(Restore)
 _STEPS = TypeAdapter(tuple[StepResult, ...])
@@ -87,13 +90,13 @@ class AgentTarget:
     async def detail(self) -> DatabaseDetail:
         """Read identity, capabilities and original options."""
         content = await _call(self._observer, "GET", self._path, timeout_s=READ_TIMEOUT_S)
-        return _parse(_DETAIL, content, self._path)
+        return _parse(_DETAIL, (content,), self._path)[0]
 
     async def snapshot(self, events_after: int | None) -> Snapshot:
         """Read the newest snapshot, with the events after a cursor."""
         query = None if events_after is None else {"events_after": events_after}
         content = await _call(self._observer, "GET", f"{self._path}/snapshot", query=query, timeout_s=READ_TIMEOUT_S)
-        return _parse(_SNAPSHOT, content, f"{self._path}/snapshot")
+        return _parse(_SNAPSHOT, (content,), f"{self._path}/snapshot")[0]
 
     async def hold_lease(self, holder: str, ttl_s: float, epoch: int | None) -> Lease:
         """Acquire (epoch None) or renew the lease."""

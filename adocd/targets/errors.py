@@ -15,6 +15,10 @@ class Dead(Unreachable):
     """A socket that nobody listens on: its process has ended, for a socket gets its name only once it listens."""
 
 
+class NotAllowed(Unreachable):
+    """Something may answer there, but not to this user."""
+
+
 class Silent(TargetError):
     """The agent is there and does not answer in time: its database may be in a stall."""
 

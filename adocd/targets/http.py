@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 
 import h11
 
-from adocd.targets.errors import Dead, NotAnAgent, Silent, Unreachable
+from adocd.targets.errors import Dead, NotAllowed, NotAnAgent, Silent, Unreachable
 
 #: A snapshot of a thousand column families is a few MiB; anything beyond this is no agent.
 _MAX_BODY_BYTES = 64 << 20
@@ -88,6 +88,8 @@ class UnixHttpConnection:
             said = Silent(f"{self._socket} takes no more connections: its process is there and does not answer")
         elif isinstance(error, ConnectionRefusedError):
             said = Dead(f"nobody listens at {self._socket} any more: its process has ended")
+        elif isinstance(error, PermissionError):
+            said = NotAllowed(f"{self._socket} may not be used: {error.strerror}")
         elif isinstance(error, OSError):
             said = Unreachable(f"nothing answers at {self._socket}: {error.strerror or error}")
         return said

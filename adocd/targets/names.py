@@ -9,8 +9,10 @@ T = TypeVar("T")
 def named(name: str, targets: Iterable[T], identity: Callable[[T], tuple[str, str]]) -> list[T]:
     """Find the targets that `name` can mean; a whole id or path means that one alone.
 
-    `identity` gives a target's id and path.
+    `identity` gives a target's id and path. An empty name, as of a shell variable that is not set, means none.
     """
+    if not name:
+        return []
     known = [(target, *identity(target)) for target in targets]
     exact = [target for target, target_id, path in known if name in (target_id, path)]
     return exact or [

@@ -128,6 +128,8 @@ def test_what_cannot_be_done_is_one_sentence_and_an_exit_code(run_dir: Path) -> 
         for arguments, status, words in [
             (("status",), 2, ("say which target is meant", "/one", "/two")),
             (("status", "three"), 4, ("there is no target 'three'; there are",)),
+            (("explain", "three"), 4, ("there is no file 'three', and there is no target 'three'; there are", "/one")),
+            (("explain", ""), 4, ("there is no file '', and there is no target ''",)),
             (
                 ("set-policy", "adco", "one"),
                 5,

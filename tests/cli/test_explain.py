@@ -110,7 +110,7 @@ def test_what_is_no_log(tmp_path: Path) -> None:
 def test_a_name_does_not_paint_the_terminal(tmp_path: Path) -> None:
     """What a LOG says is shown as it stands there: no markup, and no control characters."""
     because = "we have 4 level-0 files rate 8388608"
-    log = tmp_path / "LOG"
+    log = tmp_path / "LOG\x1b[31m"
     log.write_bytes(
         opened() + stall(1, because, family="x\x1b[31m") + stall(1, because, family="bold") + flushed(3, family="bold")
     )

@@ -52,31 +52,6 @@ def test_a_memtable_stall_in_the_window_is_memory_overflow_too() -> None:
     assert settings(decision) == {(Knob.BATCH_SIZE, "default"): 128 * MIB}
 
 
-@pytest.mark.parametrize(
-    ("stalls", "signal"),
-    [
-        (
-            {"l0_slowdowns": 2, "l0_stops": 1},
-            "level0 overflow in column family default: 1 L0 files, slowdown trigger 20, 3 L0 stalls in the window",
-        ),
-        (
-            {"pending_bytes_slowdowns": 4},
-            "redundancy overflow in column family default: 0 pending compaction bytes, "
-            f"soft limit {64 * GIB}, 4 pending bytes stalls in the window",
-        ),
-        (
-            {"memtable_slowdowns": 1},
-            "memory overflow in column family default: 0 immutable memtables, 1 memtable stalls in the window",
-        ),
-    ],
-)
-def test_what_a_compaction_has_carried_away_is_said_to_have_been(stalls: dict[str, int], signal: str) -> None:
-    cf = column_family(l0_files=1 if "l0_stops" in stalls else 0, stalls=stalls)
-    decision = adoc().step(sample(cf))
-    assert decision is not None
-    assert decision.signal == signal
-
-
 def test_several_overflows_are_handled_in_the_papers_order() -> None:
     everything = column_family(l0_files=25, pending_compaction_bytes=70 * GIB, immutable_memtables=3)
     decision = adoc().step(sample(everything))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import threading
+import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -16,7 +18,9 @@ from adocd.daemon.operators import CannotDo, Operators
 from adocd.daemon.target_loop import TargetLoop
 from adocd.model.policy import Policy
 from adocd.model.values import of_pool
+from adocd.targets.directory import target as directory_target
 from adocd.targets.directory.place import DirectoryPlace
+from adocd.targets.directory.reading import DirectoryReading
 from tests.builders import GIB
 from tests.daemon.harness import loop_settings, open_book, until
 from tests.support.observed import TALKATIVE, db_bench, rocksdict_program
@@ -202,3 +206,25 @@ def test_what_an_agent_has_left_behind_stays_in_the_journal(tmp_path: Path, run_
             assert [(o, tuned.original) for o, tuned in operators.book.left(loop.id).items()] == [(pool, "1")]
 
     with_fleet(run_dir, (path,), body)
+
+
+def test_a_device_that_hangs_does_not_hold_up_the_end(
+    tmp_path: Path, run_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, release = tmp_path / "db", threading.Event()
+    monkeypatch.setattr(directory_target, "_PATIENCE_S", 0.3)
+    stopped_s = 0.0
+
+    async def body(fleet: Fleet, _: Operators) -> None:
+        nonlocal stopped_s
+        with rocksdict_program() as program:
+            program.ask("open_plain", path, *TALKATIVE)
+            loop = await sampled(fleet)
+            monkeypatch.setattr(DirectoryReading, "read", lambda _: release.wait(60))
+            await until(lambda: loop.state == "silent", "it is silent")
+            assert loop.sentence.startswith("the agent has been silent for")
+        stopped_s = time.monotonic()
+
+    with_fleet(run_dir, (path,), body)
+    release.set()
+    assert time.monotonic() - stopped_s < 20

@@ -54,13 +54,23 @@ def test_column_families_that_stall_at_once_count_once() -> None:
     assert found["stalled_s"] == 10.0
 
 
-def test_a_stall_is_taken_once_also_where_only_the_last_are_remembered() -> None:
+def test_a_stall_is_taken_once_and_told_as_long_as_the_watch_remembers_it() -> None:
     found = Told()
     stalls = [seen(at_s, at_s + 0.5) for at_s in range(10)]
     for at_s in range(1, 13):
         known = [stall for stall in stalls if stall.end_unix_s <= NOW_S + at_s][-3:]
         found.sampled(sample(monotonic_s=100.0 + at_s), NOW_S + at_s, known, None)
-    assert len(found.summary(None)["stalls"]) == 10
+    assert [stall["begin"] for stall in found.summary(None)["stalls"]] == [NOW_S + 7, NOW_S + 8, NOW_S + 9]
+
+
+def test_a_guess_that_gives_way_to_the_log_makes_no_other_stall_new() -> None:
+    found = Told()
+    stalls = [seen(at_s, at_s + 0.5) for at_s in range(10)]
+    found.sampled(sample(monotonic_s=120.0), NOW_S + 20, stalls, None)
+    by_log = replace(stalls[-1], begin_unix_s=NOW_S + 8.9, evidence="LOG")
+    found.sampled(sample(monotonic_s=121.0), NOW_S + 21, [*stalls[:-1], by_log], None)
+    told = [stall["begin"] for stall in found.summary(None)["stalls"]]
+    assert told == [*(NOW_S + at_s for at_s in range(9)), NOW_S + 8.9]
 
 
 def test_what_led_to_a_stall_comes_from_events_and_samples() -> None:

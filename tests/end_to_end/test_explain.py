@@ -42,7 +42,7 @@ def test_a_live_database(run_dir: Path, native_agent_library: Path) -> None:
         status = json.loads(command("adocctl", "status", "--json", run_dir=run_dir).ok())
         assert status["sample"]["surroundings"]["process"]["pools"]["low"]["threads"] >= 1
         assert status["around"]
-    command("adocctl", "explain", "nowhere", run_dir=run_dir).failed(4, "no file nowhere", "no daemon answers")
+    command("adocctl", "explain", "nowhere", run_dir=run_dir).failed(4, "no file 'nowhere'", "no daemon answers")
 
 
 def test_a_database_whose_log_is_gone(run_dir: Path, native_agent_library: Path) -> None:

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -107,6 +108,39 @@ def test_a_snapshot_of_an_older_minor_version_lacks_what_came_later(tmp_path: Pa
     assert old.histograms is None
     assert old.column_families["default"].level_bytes is None
     assert old.counters == new.counters
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-1e999"])
+@pytest.mark.parametrize("of", ["snapshot", "event", "databases"])
+def test_a_figure_that_is_no_number_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: str, of: str
+) -> None:
+    ask = UnixHttpConnection.request
+
+    async def answer(connection: UnixHttpConnection, method: str, path: str, **request: Any) -> tuple[int, bytes]:
+        _, body = await ask(connection, method, path, **request)
+        content = json.loads(body)
+        if of == "databases":
+            content["databases"][0]["opened_monotonic_s"] = "here"
+        elif of == "snapshot":
+            content["monotonic_s"] = "here"
+        else:
+            content["events"] = [{"sequence": 1, "monotonic_s": "here", "kind": "flush_end"}]
+        return 200, json.dumps(content).replace('"here"', number).encode()
+
+    async def run() -> None:
+        with FakeAgent(tmp_path, [FakeDatabase(tmp_path / "db")]) as fake:
+            agent = Agent(fake.socket_path)
+            target = agent.target((await agent.databases())[0])
+            monkeypatch.setattr(UnixHttpConnection, "request", answer)
+            try:
+                with pytest.raises(NotAnAgent, match="finite number"):
+                    await (agent.databases() if of == "databases" else target.snapshot(None))
+            finally:
+                await target.close()
+                await agent.close()
+
+    asyncio.run(run())
 
 
 @pytest.mark.parametrize(

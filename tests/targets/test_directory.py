@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
@@ -14,10 +15,12 @@ from adocd_agent.identity import database_id as agents_id
 from adocd.model.sample import Sample
 from adocd.model.snapshot import Snapshot
 from adocd.probes.statistics import StatisticsProbe
+from adocd.targets.directory import target as target_module
 from adocd.targets.directory.place import DirectoryPlace, NoDatabase, Place, database_id
+from adocd.targets.directory.reading import DirectoryReading
 from adocd.targets.directory.target import Directory, DirectoryTarget
-from adocd.targets.errors import Closed, OnlyObserved, TargetError
-from tests.probes.log.lines import SAMPLES
+from adocd.targets.errors import Closed, OnlyObserved, Silent, TargetError
+from tests.probes.log.lines import SAMPLES, line
 from tests.support.observed import TALKATIVE, db_bench, rocksdict_program
 from tests.support.programs import Program
 
@@ -397,5 +400,29 @@ def test_a_log_that_cannot_be_read_is_said(program: Program, database: Path) -> 
         (database / "LOG").mkdir()
         with pytest.raises(TargetError, match="LOG cannot be read: Is a directory; adocd's user needs leave"):
             await target.snapshot(None)
+
+    run(body())
+
+
+def test_a_device_that_hangs_makes_it_silent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who follows it, and who stops it, waits no longer than for an agent that does not answer."""
+    release = threading.Event()
+    monkeypatch.setattr(target_module, "_PATIENCE_S", 0.2)
+    (tmp_path / "LOG").write_bytes(line("RocksDB version: 9.8.4"))
+    (tmp_path / "IDENTITY").write_text("identity")
+
+    async def body() -> None:
+        directory = Directory(tmp_path)
+        target = await directory.open(await directory.look())
+        monkeypatch.setattr(DirectoryReading, "read", lambda _: release.wait(30))
+        monkeypatch.setattr(DirectoryPlace, "look", lambda _: release.wait(30))
+        threads = threading.active_count()
+        for _ in range(3):
+            with pytest.raises(Silent, match="could not be read within"):
+                await target.snapshot(None)
+            with pytest.raises(Silent, match="could not be read"):
+                await directory.look()
+        assert threading.active_count() <= threads + 2
+        release.set()
 
     run(body())

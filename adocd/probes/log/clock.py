@@ -25,6 +25,11 @@ _STAMPED_EVENT = re.compile(
 )
 
 
+def zone_here() -> tzinfo:
+    """Return the offset of local time on this machine now: what counts for a LOG written here until it tells."""
+    return datetime.now().astimezone().tzinfo or UTC
+
+
 def offset_in(beginning: bytes) -> int | None:
     """Return the offset that the first EVENT_LOG_v1 line in these bytes tells; None where there is none."""
     clock = LocalClock()

@@ -16,7 +16,7 @@ from pathlib import Path
 from adocd.probes.log.clock import offset_in
 from adocd.probes.log.events import LogEvent
 from adocd.probes.log.parser import LogParser
-from adocd.probes.log.read import PIECE_BYTES, logs_of_session, rotated_logs
+from adocd.probes.log.read import PIECE_BYTES, logs_of_session, open_log, rotated_logs
 
 #: Most that one poll reads: so much is what a caller may have to hold as events.
 POLL_BYTES_MOST = 8 << 20
@@ -88,7 +88,7 @@ class LogFollower:
         """Read from the file whose turn it is; return how many bytes."""
         path = self._backlog[0] if self._backlog else self._path
         try:
-            with path.open("rb", buffering=0) as file:
+            with open_log(path) as file:
                 if self._place is not None and not self._place.is_in(file):
                     self._leave(events)
                     return 0
@@ -126,7 +126,8 @@ class LogFollower:
         if place is None:
             return 0
         file.seek(place.offset, SEEK_SET)
-        data = file.read(min(most, PIECE_BYTES))
+        # No more than its size: a file of /proc says that it has none, and could be read for ever.
+        data = file.read(max(0, min(most, PIECE_BYTES, fstat(file.fileno()).st_size - place.offset)))
         if not data:
             return 0
         if self.parser.utc_offset_s is None and (offset_s := offset_in(data)) is not None:
@@ -150,7 +151,7 @@ class LogFollower:
         self._rotated_meanwhile()
         for at, old in enumerate(self._backlog):
             try:
-                with old.open("rb", buffering=0) as file:
+                with open_log(old) as file:
                     if self._place.is_in(file):
                         # What was rotated before it, and is news all the same, has no place in this order any more.
                         for _ in range(at):

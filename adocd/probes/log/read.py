@@ -1,8 +1,12 @@
 """A LOG that is not being followed: the whole file, and the rotated ones before it, in order."""
 
+import os
 import re
+import stat
 from collections.abc import Iterator
 from datetime import UTC, tzinfo
+from errno import EINVAL
+from io import FileIO
 from pathlib import Path
 
 from adocd.probes.log.clock import offset_in
@@ -19,6 +23,17 @@ _SESSION_BYTES_MOST = 256 << 20
 _HEADER_BYTES = 64 << 10
 _SESSION = re.compile(rb"DB Session ID: +(\S+)")
 _OLD = re.compile(r"\.old\.(\d{1,20})$")
+
+
+def open_log(path: Path) -> FileIO:
+    """Open a file that an agent may have named: raises OSError for a FIFO or a device, which might never answer."""
+    try:
+        mode = path.stat().st_mode
+        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):  # of a directory the system says so
+            raise OSError(EINVAL, "it is no regular file", str(path))
+        return FileIO(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK))
+    except ValueError:  # a zero byte
+        raise OSError(EINVAL, "it is no path") from None
 
 
 def rotated_logs(path: Path) -> list[Path]:
@@ -73,7 +88,7 @@ def read_log(
 
 def _session_in(path: Path) -> bytes | None:
     try:
-        with path.open("rb", buffering=0) as file:
+        with open_log(path) as file:
             found = _SESSION.search(file.read(_HEADER_BYTES))
     except OSError:
         return None
@@ -81,7 +96,7 @@ def _session_in(path: Path) -> bytes | None:
 
 
 def _events(path: Path, parser: LogParser) -> Iterator[LogEvent]:
-    with path.open("rb", buffering=0) as file:
+    with open_log(path) as file:
         offset_s = offset_in(file.read(_BEGINNING_BYTES))
         if offset_s is not None:
             parser.told_offset(offset_s)

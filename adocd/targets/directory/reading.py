@@ -1,12 +1,12 @@
 """A LOG that is being followed: what it says of the database now, and of the stalls; from any thread."""
 
-from datetime import datetime
 from pathlib import Path
 
 from adocd.diagnosis.background import Led
 from adocd.diagnosis.stalls import OpenStall, Stalls
 from adocd.model.snapshot import Condition
 from adocd.probes.log import LogFollower
+from adocd.probes.log.clock import zone_here
 from adocd.probes.log.events import (
     Cause,
     CompactionFinished,
@@ -37,16 +37,13 @@ class DirectoryReading:
     """
 
     def __init__(self, log_path: Path, events: DirectoryEvents) -> None:
-        zone = datetime.now().astimezone().tzinfo
         self.state = LogState()
         self.events = events
         self.stopped_s = self.delayed_s = 0.0
         #: Options were listed or changed since somebody has set this to False.
         self.options_changed = True
         self._path = log_path
-        self._follower = LogFollower(
-            log_path, poll_bytes_most=_PIECE_BYTES, whole_session=True, **({} if zone is None else {"zone": zone})
-        )
+        self._follower = LogFollower(log_path, zone=zone_here(), poll_bytes_most=_PIECE_BYTES, whole_session=True)
         self._stalls = Stalls(lambda _line: _NOTHING_LED, self._held)
 
     def read(self) -> bool:

@@ -3,13 +3,12 @@
 Nobody is asked for anything, so the database's process needs no agent, and cannot be slowed down by this one.
 """
 
-import asyncio
 import platform
 import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Never
+from typing import Never, TypeVar
 
 from adocd import __version__
 from adocd.model.capabilities import Capabilities
@@ -23,17 +22,21 @@ from adocd.model.snapshot import (
 )
 from adocd.probes.lock_holder import still_holds
 from adocd.probes.log.tree import Tree
+from adocd.probes.own_thread import OwnThread
 from adocd.targets.base import AgentKind, Change, DatabaseDetail, Info, RestoreStep, StepResult
 from adocd.targets.directory.events import DirectoryEvents
 from adocd.targets.directory.figures import column_family, dump, properties
 from adocd.targets.directory.options import DirectoryOptions, opened_with
 from adocd.targets.directory.place import QUIET_S, DirectoryPlace, Place
 from adocd.targets.directory.reading import DirectoryReading
-from adocd.targets.errors import Closed, OnlyObserved
+from adocd.targets.errors import Closed, OnlyObserved, Silent
 
 #: What stands in an agent's place, by its kind.
 KIND = "directory"
 _NOTHING = Capabilities()
+#: A device that hangs may do so for ever; a piece of a LOG, or a look at all processes, is read well within it.
+_PATIENCE_S = 5.0
+_T = TypeVar("_T")
 
 
 class Directory:
@@ -50,10 +53,11 @@ class Directory:
         self.path = path
         self._place = DirectoryPlace(path, proc=proc, clock=clock)
         self._proc, self._clock, self._wall_clock = proc, clock, wall_clock
+        self._thread = OwnThread(f"look at {path}")
 
     async def look(self) -> Place:
-        """See which database is there, and whether it is open. Raises NoDatabase where there is none."""
-        return await asyncio.to_thread(self._place.look)
+        """See which database is there, and whether it is open. Raises NoDatabase where there is none, and Silent."""
+        return await _patiently(self._thread, self._place.look, self.path)
 
     async def open(self, place: Place) -> "DirectoryTarget":
         """Read the LOG to its end, which may take seconds where it is large. Raises TargetError."""
@@ -91,6 +95,7 @@ class DirectoryTarget:
         self._why_closed: str | None = None
         #: A thread of a call that was cancelled reads on.
         self._lock = threading.Lock()
+        self._thread = OwnThread(f"read {place.log_path}")
 
     @property
     def info(self) -> Info:
@@ -113,8 +118,8 @@ class DirectoryTarget:
         return self._why_closed is None
 
     async def catch_up(self) -> None:
-        """Read the LOG to its end, piece by piece. Raises Closed, and TargetError where it cannot be read."""
-        while not await asyncio.to_thread(self._look):
+        """Read the LOG to its end, piece by piece. Raises Closed, Silent, and TargetError where it cannot be read."""
+        while not await self._on_thread(self._look):
             pass
 
     def step_back(self, why: str) -> None:
@@ -123,13 +128,13 @@ class DirectoryTarget:
 
     async def detail(self) -> DatabaseDetail:
         """Read identity and the options that it was opened with; nothing can be changed."""
-        return await asyncio.to_thread(self._detail)
+        return await self._on_thread(self._detail)
 
     async def snapshot(self, events_after: int | None) -> Snapshot:
         """Read what came into the LOG, and say what it has told; the first time that is all of the session."""
         began_s = self._clock()
         await self.catch_up()
-        return await asyncio.to_thread(self._snapshot, events_after, began_s)
+        return await self._on_thread(lambda: self._snapshot(events_after, began_s))
 
     async def hold_lease(self, holder: str, ttl_s: float, epoch: int | None) -> Lease:  # noqa: ARG002
         """Raise OnlyObserved."""
@@ -158,6 +163,9 @@ class DirectoryTarget:
     async def close(self) -> None:
         """Read no more."""
         self._why_closed = self._why_closed or "it is not followed any more"
+
+    async def _on_thread(self, work: Callable[[], _T]) -> _T:
+        return await _patiently(self._thread, work, self.place.path)
 
     # -- on a thread
 
@@ -258,6 +266,13 @@ class DirectoryTarget:
 
     def _monotonic_s(self, unix_s: float) -> float:
         return unix_s + self._ahead_s
+
+
+async def _patiently(thread: OwnThread, work: Callable[[], _T], path: Path) -> _T:
+    try:
+        return await thread.run(work, _PATIENCE_S)
+    except TimeoutError:
+        raise Silent(f"{path} could not be read within {_PATIENCE_S:g} s; see whether its device hangs") from None
 
 
 def _refuse() -> Never:

@@ -153,6 +153,30 @@ def test_what_cannot_be_read_is_said_and_tried_again(tmp_path: Path) -> None:
     assert follower.error is None
 
 
+def test_what_never_ends_is_not_begun(log: Path, follower: LogFollower) -> None:
+    """An agent names its LOG, so it can be anything: who opens a FIFO for reading waits for a writer."""
+    os.mkfifo(log)
+    assert follower.poll() == []
+    assert follower.error is not None
+    assert follower.error.strerror == "it is no regular file"
+    log.unlink()
+    append(log, version("1"))
+    assert names(follower.poll()) == ["1"]
+    os.mkfifo(log.with_name("LOG.old.1"))
+    append(log, version("2"))
+    rotate(log, 2)
+    append(log, version("3"))
+    assert names(follower.poll()) == ["2", "3"]
+
+
+@pytest.mark.parametrize("name", ["/dev/zero", "/proc/self/maps", "a\0b"])
+def test_what_is_no_file_with_a_size_is_not_read(name: str) -> None:
+    """A file of /proc is as long as one likes to read: it has no size, and can be read anew again and again."""
+    follower = LogFollower(Path(name))
+    assert follower.poll() == []
+    assert follower.parser.lines == 0
+
+
 def test_a_whole_log_with_its_rotated_ones(log: Path) -> None:
     for name, value in (
         ("LOG.old.1000", "3"),

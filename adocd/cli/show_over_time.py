@@ -1,0 +1,117 @@
+"""How `adocctl explain` draws what happened over time, in as many columns as the terminal has."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from math import ceil
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+NAMES = {"memtable": "memtables", "l0": "level-0 files", "pending_bytes": "pending compaction", "other": "other"}
+COLOURS = {"memtable": "magenta", "l0": "yellow", "pending_bytes": "cyan", "other": "white"}
+#: By the dumps of statistics, spread evenly over the time between two.
+_WAITED = "writers waited"
+_DISKS, _CPUS = "disks", "CPUs"
+_LABEL = max(map(len, (_WAITED, *NAMES.values())))
+_EIGHTHS = "▁▂▃▄▅▆▇█"
+_NOT_MEASURED = "?"
+#: What stands around a chart: its label and frame, and behind it the most of the disks.
+_BESIDE = _LABEL + len(" ||") + len("  most: 1000 MiB/s")
+_COLUMNS_LEAST = 10
+_UNITS = ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
+
+_Column = list[dict[str, Any]]
+
+
+def over_time(d: dict[str, Any], console: Console) -> None:
+    """Draw each cause, how long writers waited, and what disks and process did, in the same columns."""
+    buckets = d["over_time"]
+    if not buckets:
+        return
+    columns = _columns(buckets, console.width - _BESIDE)
+    lasted = [column[-1]["end"] - column[0]["begin"] for column in columns]
+    console.print()
+    unmeasured = f"; {_NOT_MEASURED} was not measured" if any(bucket["around"] for bucket in buckets) else ""
+    console.print(
+        Text(f"Over time: a column is {in_seconds(lasted[0])}, a full one is stalled throughout{unmeasured}.")
+    )
+    shown = {cause: (NAMES[cause], COLOURS[cause]) for cause, stall_s in d["stall_s"].items() if stall_s > 0}
+    if d["stall_s_by_rocksdb"]:
+        shown["by_rocksdb"] = _WAITED, ""
+    for member, (name, colour) in shown.items():
+        stalled = [sum(bucket[member] for bucket in column) for column in columns]
+        chart = "".join(map(_eighths, stalled, lasted))
+        console.print(Text.assemble(f"{name:<{_LABEL}} |", (chart, colour), "|"))
+    _around(columns, console)
+    begin, end = clock(d["begin"]), clock(d["end"])
+    console.print(Text(f"{'':<{_LABEL}}  {begin}{end:>{max(len(end) + 1, len(columns) - len(begin))}}"))
+
+
+def _columns(buckets: list[dict[str, Any]], most: int) -> list[_Column]:
+    """Put neighbours together, as many in each column, so that there are no more columns than fit."""
+    together = ceil(len(buckets) / max(_COLUMNS_LEAST, most))
+    return [buckets[at : at + together] for at in range(0, len(buckets), together)]
+
+
+def _around(columns: list[_Column], console: Console) -> None:
+    disks = [_mean(column, _disk_bytes_per_s) for column in columns]
+    most = max((each for each in disks if each is not None), default=0.0)
+    if most > 0:
+        chart = "".join(_measured(each, most) for each in disks)
+        console.print(Text.assemble(f"{_DISKS:<{_LABEL}} |", (chart, "blue"), f"|  most: {in_bytes(most)}/s"))
+    cpus = [_mean(column, lambda around: around["cpu_cores"]) for column in columns]
+    arounds = [bucket["around"] for column in columns for bucket in column]
+    limit = max((around["cpu_limit_cores"] or 0.0 for around in arounds if around is not None), default=0.0)
+    if limit > 0 and any(cpus):
+        chart = "".join(_measured(each, limit) for each in cpus)
+        console.print(Text.assemble(f"{_CPUS:<{_LABEL}} |", (chart, "green"), f"|  of {limit:.3g}"))
+
+
+def _mean(column: _Column, figure: Callable[[dict[str, Any]], float | None]) -> float | None:
+    """Give the mean over what was measured of it; None where nothing was."""
+    measured = [(bucket["end"] - bucket["begin"], bucket["around"]) for bucket in column if bucket["around"]]
+    known = [(weight_s, value) for weight_s, around in measured if (value := figure(around)) is not None]
+    weights_s = sum(weight_s for weight_s, _ in known)
+    return sum(weight_s * value for weight_s, value in known) / weights_s if weights_s > 0 else None
+
+
+def _disk_bytes_per_s(around: dict[str, Any]) -> float | None:
+    if around["write_bytes_per_s"] is None:
+        return None
+    return float(around["write_bytes_per_s"] + (around["read_bytes_per_s"] or 0.0))
+
+
+def _measured(value: float | None, most: float) -> str:
+    return _NOT_MEASURED if value is None else _eighths(value, most)
+
+
+def _eighths(part: float, of: float) -> str:
+    if part <= 0 or of <= 0:
+        return " "
+    return _EIGHTHS[min(7, int(8 * part / of))]
+
+
+def clock(time_s: float, *, date: bool = False) -> str:
+    """Show a time, in UTC; as a number where it is none that a calendar has."""
+    try:
+        return f"{datetime.fromtimestamp(time_s, UTC):{'%Y-%m-%d %H:%M:%S' if date else '%H:%M:%S'}}"
+    except (ValueError, OverflowError, OSError):
+        return f"{time_s:.0f}"
+
+
+def in_seconds(seconds: float) -> str:
+    """Show how long, in seconds, minutes or hours."""
+    if seconds >= 7200:
+        return f"{seconds / 3600:.1f} h"
+    if seconds >= 120:
+        return f"{seconds / 60:.1f} min"
+    return f"{seconds:.1f} s" if seconds >= 10 else f"{seconds:.3g} s"
+
+
+def in_bytes(value: float) -> str:
+    """Show how many bytes, by the unit that fits."""
+    for unit, name in _UNITS:
+        if value >= unit:
+            return f"{value / unit:.3g} {name}"
+    return f"{value:.0f} bytes"

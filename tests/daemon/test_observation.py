@@ -1,0 +1,148 @@
+"""What is seen without the agent, where something goes wrong: it hangs, it fails, it comes too late."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import platform
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from adocd.daemon.observation import Observation
+from adocd.diagnosis.watch import StallWatch
+from adocd.model.capabilities import Capabilities
+from adocd.model.surroundings import Surroundings
+from adocd.probes.surroundings import SurroundingsProbe
+from adocd.targets.base import AgentKind, Database, Info
+from tests.daemon.harness import ADOC, Scene, overflowing, ticks, with_agent
+from tests.probes.log.lines import line
+
+
+def info(pid: int) -> Info:
+    return Info("1.2", AgentKind("fake", "1"), "9.8.4", platform.node(), pid, "program", "user", Capabilities())
+
+
+def database(path: Path, log_path: Path | None = None) -> Database:
+    return Database(
+        "1", str(path), "identity", "session", 0.0, ("default",), Capabilities(),
+        log_path=None if log_path is None else str(log_path),
+    )  # fmt: skip
+
+
+def observation(path: Path) -> Observation:
+    return Observation(str(path), time.monotonic, time.time, asyncio.Semaphore(2))
+
+
+@pytest.fixture
+def hang(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
+    """Let looks hang as on a device that does not answer, until the event is set."""
+    release, read = threading.Event(), SurroundingsProbe.read
+
+    def hanging(probe: SurroundingsProbe, monotonic_s: float) -> Surroundings | None:
+        if not release.is_set():
+            release.wait(30)
+        return read(probe, monotonic_s)
+
+    monkeypatch.setattr(SurroundingsProbe, "read", hanging)
+    yield release
+    release.set()
+
+
+async def measured(seen: Observation) -> None:
+    deadline_s = time.monotonic() + 5
+    while seen.surroundings is None:
+        assert time.monotonic() < deadline_s, "nothing is measured"
+        await seen.look()
+        await asyncio.sleep(0.05)
+
+
+def test_looks_that_hang_hinder_nobody(tmp_path: Path, hang: threading.Event) -> None:
+    async def body() -> None:
+        seen = [observation(tmp_path) for _ in range(40)]
+        for each in seen:
+            each.opened(info(os.getpid()), database(tmp_path))
+        await asyncio.gather(*(each.look() for each in seen))
+        began_s = time.monotonic()
+        assert await asyncio.to_thread(lambda: "done") == "done"
+        assert (await seen[0].diagnosis())["around"] is None
+        assert time.monotonic() - began_s < 1.0
+
+    asyncio.run(body())
+
+
+def test_a_look_that_comes_back_after_the_close_is_forgotten(tmp_path: Path, hang: threading.Event) -> None:
+    async def body() -> None:
+        seen = observation(tmp_path)
+        hang.set()
+        seen.opened(info(os.getpid()), database(tmp_path))
+        await measured(seen)
+        hang.clear()
+        await seen.look()
+        seen.closed()
+        hang.set()
+        await asyncio.sleep(0.3)
+        assert seen.surroundings is None
+
+    asyncio.run(body())
+
+
+def test_what_took_too_long_is_no_rate(tmp_path: Path, hang: threading.Event) -> None:
+    """The disks' counters are read some time after the look began: what they did in between is no second's."""
+
+    async def body() -> None:
+        seen = observation(tmp_path)
+        hang.set()
+        seen.opened(info(os.getpid()), database(tmp_path))
+        await measured(seen)
+        hang.clear()
+        await seen.look()
+        await asyncio.sleep(0.2)
+        hang.set()
+        await asyncio.sleep(0.3)
+        assert seen.surroundings is None
+        await seen.look()
+        assert seen.surroundings is None
+        await measured(seen)
+
+    asyncio.run(body())
+
+
+def test_a_log_is_in_the_time_of_this_machine_until_it_tells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A database that is new has no line yet that tells; its first lines are hours away otherwise."""
+    monkeypatch.setenv("TZ", "XYZ-5")
+    time.tzset()
+    try:
+        (tmp_path / "LOG").write_bytes(line("RocksDB version: 9.8.4", time.time() + 5 * 3600))
+
+        async def body() -> None:
+            seen = observation(tmp_path)
+            seen.opened(info(os.getpid()), database(tmp_path))
+            await seen.look()
+            assert abs((await seen.diagnosis())["begin"] - time.time()) < 60
+
+        asyncio.run(body())
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+
+
+def test_a_watch_that_fails_costs_no_policy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise ArithmeticError("a test")
+
+    for name in ("sampled", "silent", "logged"):
+        monkeypatch.setattr(StallWatch, name, fail)
+
+    async def body(scene: Scene) -> None:
+        loop = await scene.attach(ADOC)
+        await ticks(loop, 3)
+        assert loop.policy.controller == "adoc"
+        assert loop.sample is not None
+        loop.observation.silent(1.0, may_be_stalled=True)
+        await loop.observation.look()
+
+    with_agent(overflowing(tmp_path / "db"), tmp_path, body)
