@@ -17,7 +17,8 @@ from adocd.daemon.config import Config
 from adocd.daemon.directories import Directories
 from adocd.daemon.journal.errors import PolicyNotUnderstood
 from adocd.daemon.journal.records import Pause
-from adocd.daemon.target_loop import LoopSettings, TargetLoop
+from adocd.daemon.settings import LoopSettings
+from adocd.daemon.target_loop import TargetLoop
 from adocd.model.policy import Policy
 from adocd.probes.memory_limit import available_bytes, cgroup_limit_bytes, memory_limit_bytes
 from adocd.targets.agent import Agent

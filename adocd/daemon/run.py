@@ -16,7 +16,7 @@ from adocd.daemon.change.safety import MEMORY_SHARE
 from adocd.daemon.config import Config
 from adocd.daemon.fleet import Fleet
 from adocd.daemon.law import STEP_LIMIT_S
-from adocd.daemon.target_loop import LoopSettings
+from adocd.daemon.settings import LoopSettings
 from adocd.model.policy import Policy
 from adocd.probes.memory_limit import memory_limit_bytes
 

@@ -3,15 +3,13 @@
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Literal
 
 from adocd.controllers import registry
 from adocd.controllers.base import Controller
 from adocd.daemon.book import Book
 from adocd.daemon.change.actuator import Actuator
-from adocd.daemon.change.compaction import CompactionLimits
 from adocd.daemon.change.reach import out_of_reach, without_ours
 from adocd.daemon.change.safety import Guard
 from adocd.daemon.change.unsettled import is_needed
@@ -20,8 +18,10 @@ from adocd.daemon.decision_log import DecisionLog
 from adocd.daemon.dispatch import View
 from adocd.daemon.journal.records import Pause
 from adocd.daemon.law import LawFailed
-from adocd.daemon.observation import LOOKS_AT_ONCE, Observation
+from adocd.daemon.observation import Observation
 from adocd.daemon.session import Session
+from adocd.daemon.settings import LoopSettings
+from adocd.daemon.silence import Silence, may_be_stalled
 from adocd.model.decision import Decision
 from adocd.model.policy import Policy
 from adocd.model.sample import Sample
@@ -34,29 +34,9 @@ State = Literal["attached", "silent", "closed"]
 _log = logging.getLogger(__name__)
 #: How long a clean stop waits for a change in flight, and then for the agent's restore, each.
 _STOP_PATIENCE_S = 5.0
-#: An agent that answers takes milliseconds.
-_SILENT_AFTER_S = 0.5
 #: The agent takes a new snapshot when the one it has is older than 50 ms.
 _LOOK_AGAIN_S = 0.06
 _REVOKED = "an operator revoked the lease and restored the originals; resume or set a policy to go on"
-
-
-@dataclass(frozen=True, slots=True)
-class LoopSettings:
-    """What all loops of a daemon share. `clock` is monotonic seconds, `wall_clock` seconds since the epoch."""
-
-    holder: str
-    tick_s: float
-    lease_ttl_s: float
-    #: How many samples are kept.
-    history: int
-    compaction: CompactionLimits
-    clock: Callable[[], float]
-    wall_clock: Callable[[], float]
-    #: How long a law may take to decide; None: no limit, and it is asked in the loop itself, where time is virtual.
-    step_limit_s: float | None = None
-    #: Whose turn it is to look at LOG, device and process.
-    looks: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(LOOKS_AT_ONCE))
 
 
 class TargetLoop:
@@ -108,9 +88,7 @@ class TargetLoop:
             clock=settings.clock,
         )
         self._target: Target | None = None
-        self._silent_since_s: float | None = None
-        #: Since when the agent has been asked for something; None while it owes no answer.
-        self._asked_s: float | None = None
+        self._silence = Silence(settings.clock)
         #: When a cycle was last done to its end; a loop that sees nothing, or fails each time, loses its lease.
         self._acted_s = settings.clock()
         self._attached = asyncio.Event()
@@ -123,7 +101,8 @@ class TargetLoop:
     def attach(self, target: Target, info: Info) -> None:
         """Begin to follow a database that has just been found."""
         self._target, self.info, self.state = target, info, "attached"
-        self.session, self._silent_since_s = None, None
+        self.session = None
+        self._silence.answered()
         self._acted_s = self._settings.clock()
         self._attached.set()
 
@@ -191,16 +170,9 @@ class TargetLoop:
             await self._attached.wait()
             began_s = self._settings.clock()
             await self.observation.look()
-            self._notice_silence()
+            if self.info is not None and (owed_s := self._silence.owed_s) is not None:
+                self.observation.silent(owed_s, may_be_stalled=may_be_stalled(self.info.capabilities))
             await asyncio.sleep(max(0.0, began_s + self._settings.tick_s - self._settings.clock()))
-
-    def _notice_silence(self) -> None:
-        since_s = self._asked_s if self._silent_since_s is None else self._silent_since_s
-        if since_s is None or self.info is None:
-            return
-        if (silent_s := self._settings.clock() - since_s) > _SILENT_AFTER_S:
-            may_be_stalled = not self.info.capabilities.responds_during_stall
-            self.observation.silent(silent_s, may_be_stalled=may_be_stalled)
 
     # -- one cycle
 
@@ -209,7 +181,7 @@ class TargetLoop:
         async with self._turn:
             if self._target is None or self._stopped:
                 return "the database is closed"
-            self._asked_s = self._settings.clock()
+            self._silence.asked()
             try:
                 return await self._cycle(self._target)
             except Silent:
@@ -219,7 +191,7 @@ class TargetLoop:
                 await self._let_go(self._target)
                 return "the database was closed"
             finally:
-                self._asked_s = None
+                self._silence.given_up()
 
     async def _tick_and_survive(self) -> str:
         """Whatever a law or an agent does wrong harms its own target only, and the loop goes on."""
@@ -260,7 +232,8 @@ class TargetLoop:
         if self.session is not None and asked_s - self._acted_s <= self._settings.lease_ttl_s:
             await self.session.renew_lease(self._settings.holder, self._settings.lease_ttl_s)
         snapshot = await target.snapshot(None if self.session is None else self.session.last_event)
-        self.state, self._silent_since_s, self._asked_s = "attached", None, None
+        self.state = "attached"
+        self._silence.answered()
         session = await self._session_of(target, snapshot)
         session.last_event = snapshot.last_event
         self.snapshot = snapshot
@@ -344,13 +317,10 @@ class TargetLoop:
         return ends and not self.control.is_left_over(session, snapshot, sample)
 
     def _now_silent(self) -> str:
-        now_s = self._settings.clock()
-        if self._silent_since_s is None:
-            self._silent_since_s = now_s if self._asked_s is None else self._asked_s
         self.state = "silent"
-        self._acted_s = now_s  # renewals wait in its socket meanwhile, and it serves them first
-        stall = "" if self.info is None or self.info.capabilities.responds_during_stall else ", possibly stalled"
-        return f"the agent has been silent for {now_s - self._silent_since_s:.0f} s{stall}"
+        self._acted_s = self._settings.clock()  # renewals wait in its socket meanwhile, and it serves them first
+        stall = ", possibly stalled" if self.info is not None and may_be_stalled(self.info.capabilities) else ""
+        return f"the agent has been silent for {self._silence.found():.0f} s{stall}"
 
     async def _let_go(self, target: Target) -> None:
         await target.close()

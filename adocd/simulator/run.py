@@ -9,7 +9,8 @@ from adocd.controllers import registry
 from adocd.daemon.change import safety
 from adocd.daemon.change.compaction import CompactionLimits
 from adocd.daemon.records import DecisionRecord
-from adocd.daemon.target_loop import LoopSettings, TargetLoop
+from adocd.daemon.settings import LoopSettings
+from adocd.daemon.target_loop import TargetLoop
 from adocd.model.policy import Policy
 from adocd.model.sample import Sample
 from adocd.simulator import clock as virtual

@@ -12,7 +12,8 @@ from adocd.daemon.change import safety
 from adocd.daemon.change.compaction import CompactionLimits
 from adocd.daemon.journal.records import Override
 from adocd.daemon.law import STEP_LIMIT_S
-from adocd.daemon.target_loop import LoopSettings, TargetLoop
+from adocd.daemon.settings import LoopSettings
+from adocd.daemon.target_loop import TargetLoop
 from adocd.model.policy import Policy
 from adocd.targets.agent import Agent
 from tests.builders import GIB

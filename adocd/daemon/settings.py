@@ -1,0 +1,26 @@
+"""What all loops of a daemon share."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from adocd.daemon.change.compaction import CompactionLimits
+from adocd.daemon.observation import LOOKS_AT_ONCE
+
+
+@dataclass(frozen=True, slots=True)
+class LoopSettings:
+    """What all loops of a daemon share. `clock` is monotonic seconds, `wall_clock` seconds since the epoch."""
+
+    holder: str
+    tick_s: float
+    lease_ttl_s: float
+    #: How many samples are kept.
+    history: int
+    compaction: CompactionLimits
+    clock: Callable[[], float]
+    wall_clock: Callable[[], float]
+    #: How long a law may take to decide; None: no limit, and it is asked in the loop itself, where time is virtual.
+    step_limit_s: float | None = None
+    #: Whose turn it is to look at LOG, device and process.
+    looks: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(LOOKS_AT_ONCE))

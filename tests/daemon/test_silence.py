@@ -1,0 +1,50 @@
+"""When an agent owes an answer, and for how long."""
+
+from __future__ import annotations
+
+from adocd.daemon.silence import Silence
+
+
+class Clock:
+    now_s = 100.0
+
+    def __call__(self) -> float:
+        return self.now_s
+
+
+def test_an_answer_is_owed_half_a_second_after_it_was_asked_for() -> None:
+    clock = Clock()
+    silence = Silence(clock)
+    assert silence.owed_s is None
+    silence.asked()
+    clock.now_s += 0.4
+    assert silence.owed_s is None
+    clock.now_s += 0.2
+    assert silence.owed_s is not None
+    silence.answered()
+    assert silence.owed_s is None
+
+
+def test_a_silence_lasts_through_further_questions_until_an_answer() -> None:
+    clock = Clock()
+    silence = Silence(clock)
+    for asked_s in range(3):
+        clock.now_s = 100.0 + 3 * asked_s
+        silence.asked()
+        clock.now_s += 2
+        assert silence.found() == 3 * asked_s + 2
+        silence.given_up()
+        clock.now_s += 1
+        assert silence.owed_s == 3 * asked_s + 3
+    silence.answered()
+    assert silence.owed_s is None
+
+
+def test_what_is_not_asked_any_more_owes_nothing() -> None:
+    """The database was closed, or what came was no answer."""
+    clock = Clock()
+    silence = Silence(clock)
+    silence.asked()
+    silence.given_up()
+    clock.now_s += 60
+    assert silence.owed_s is None
