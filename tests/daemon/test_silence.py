@@ -6,9 +6,12 @@ from adocd.daemon.silence import Silence
 
 
 class Clock:
+    """Stands where the test says."""
+
     now_s = 100.0
 
     def __call__(self) -> float:
+        """Read it."""
         return self.now_s
 
 
