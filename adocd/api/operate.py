@@ -203,7 +203,10 @@ def _pauses(app: FastAPI, find: Find, operators: Operators, responses: Responses
 def _restore(app: FastAPI, find: Find, operators: Operators, responses: Responses) -> None:
     @app.post("/v1/targets/{target}/restore", summary="Restore its originals and pause", responses=responses)
     async def restore(target: str, who: Caller) -> RestoredView:
-        restored, failed = await operators.restore(find(target), who)
+        try:
+            restored, failed = await operators.restore(find(target), who)
+        except CannotDo as error:
+            raise ProblemError(409, str(error)) from None
         return RestoredView(restored=dict(restored), failed=dict(failed), warning=operators.not_durable)
 
     @app.post("/v1/restore", summary="Restore the originals of all targets, and pause what is and what comes")

@@ -70,7 +70,7 @@ def serve_command(
         list[Path] | None, typer.Option(help="Attach to the agent at this socket only; repeatable.")
     ] = None,
     directory: Annotated[
-        list[Path] | None,
+        list[str] | None,
         typer.Option(
             metavar="PATH",
             help="Observe the database in this directory, by its LOG, where it has no agent; repeatable.",
@@ -86,7 +86,9 @@ def serve_command(
     _log_to_stderr(verbose)
     settings = _load(config or (_SYSTEM_CONFIG if os.path.exists(_SYSTEM_CONFIG) else None))  # never raises
     chosen = _chosen_policy(policy, parameter or [])
-    observed = tuple(path.absolute() for path in directory or ())
+    if "" in (directory or ()):
+        fail("--directory is empty; name the directory of a database, or . for this one", Exit.USAGE)
+    observed = tuple(Path(path).absolute() for path in directory or ())
     try:
         serve.run(serve.Serve(settings, run_dir.run_dir(), chosen, dry_run, tuple(agent or ()), port, observed))
     except serve.CannotServe as error:

@@ -26,6 +26,8 @@ def diagnosis(d: dict[str, Any], console: Console | None = None) -> None:
     _print(console, "", f"{d['path']}: {version}, {clock(d['begin'], date=True)} to {clock(d['end'], date=True)} UTC")
     if d.get("source") == "agent":
         _print(console, "", f"From what its agent tells, for {d['no_log'] or 'nothing is in its LOG yet'}.")
+    elif d.get("no_log"):
+        _print(console, "", f"Nothing newer is seen of it, for {d['no_log']}.")
     if d["unread_lines"]:
         kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(d["unread_lines_by_kind"].items()))
         console.print(Text(f"{d['unread_lines']} of {d['lines']} lines could not be read ({kinds})."))
@@ -54,7 +56,8 @@ def _verdict(d: dict[str, Any]) -> str:
     if waited_s is None:
         waited = "there is no dump of statistics that says how long writers waited"
     else:
-        waited = f"until RocksDB's last dump of statistics writers waited {in_seconds(waited_s)}"
+        until = clock(d["stall_s_by_rocksdb_until"])
+        waited = f"writers waited {in_seconds(waited_s)} by RocksDB's own count, last told at {until}"
     if not d["stalls"]:
         return f"No line tells of a stall in {in_seconds(length_s)}; {waited}."
     share = f", {d['stalled_s'] / length_s:.0%} of the time" if length_s > 0 else ""
@@ -89,6 +92,8 @@ def _around(around: dict[str, Any]) -> str:
         most = around["cpu_limit_cores"]
         of = " CPUs" if most is None else f" of {most:.3g} {'CPU' if most == 1 else 'CPUs'}"
         parts.append(f"the process used {around['cpu_cores']:.2g}{of}")
+    if around["cpu_pressure_some_fraction"] is not None:
+        parts.append(f"some task waited for a CPU {around['cpu_pressure_some_fraction']:.0%} of it")
     if around["io_pressure_some_fraction"] is not None:
         parts.append(f"some task waited for I/O {around['io_pressure_some_fraction']:.0%} of it")
     return "then " + "; ".join(parts) if parts else "nothing was measured of disks and process then"

@@ -10,7 +10,7 @@ from rich.text import Text
 
 NAMES = {"memtable": "memtables", "l0": "level-0 files", "pending_bytes": "pending compaction", "other": "other"}
 COLOURS = {"memtable": "magenta", "l0": "yellow", "pending_bytes": "cyan", "other": "white"}
-#: By the dumps of statistics, spread evenly over the time between two.
+#: By RocksDB's own count; where only dumps of statistics have it, spread evenly over the time between two.
 _WAITED = "writers waited"
 _DISKS, _CPUS = "disks", "CPUs"
 _LABEL = max(map(len, (_WAITED, *NAMES.values())))
@@ -32,7 +32,10 @@ def over_time(d: dict[str, Any], console: Console) -> None:
     columns = _columns(buckets, console.width - _BESIDE)
     lasted = [column[-1]["end"] - column[0]["begin"] for column in columns]
     console.print()
-    unmeasured = f"; {_NOT_MEASURED} was not measured" if any(bucket["around"] for bucket in buckets) else ""
+    partly = any(bucket["around"] for bucket in buckets) or (
+        d["stall_s_by_rocksdb"] and any(bucket["by_rocksdb"] is None for bucket in buckets)
+    )
+    unmeasured = f"; {_NOT_MEASURED} was not measured" if partly else ""
     console.print(
         Text(f"Over time: a column is {in_seconds(lasted[0])}, a full one is stalled throughout{unmeasured}.")
     )
@@ -40,8 +43,7 @@ def over_time(d: dict[str, Any], console: Console) -> None:
     if d["stall_s_by_rocksdb"]:
         shown["by_rocksdb"] = _WAITED, ""
     for member, (name, colour) in shown.items():
-        stalled = [sum(bucket[member] for bucket in column) for column in columns]
-        chart = "".join(map(_eighths, stalled, lasted))
+        chart = "".join(_measured(_share(column, member), 1.0) for column in columns)
         console.print(Text.assemble(f"{name:<{_LABEL}} |", (chart, colour), "|"))
     _around(columns, console)
     begin, end = clock(d["begin"]), clock(d["end"])
@@ -66,6 +68,13 @@ def _around(columns: list[_Column], console: Console) -> None:
     if limit > 0 and any(cpus):
         chart = "".join(_measured(each, limit) for each in cpus)
         console.print(Text.assemble(f"{_CPUS:<{_LABEL}} |", (chart, "green"), f"|  of {limit:.3g}"))
+
+
+def _share(column: _Column, member: str) -> float | None:
+    """Give how much of the time for which it is known; None where it is not known for any."""
+    known = [bucket for bucket in column if bucket[member] is not None]
+    known_s = sum(bucket["end"] - bucket["begin"] for bucket in known)
+    return sum(bucket[member] for bucket in known) / known_s if known_s > 0 else None
 
 
 def _mean(column: _Column, figure: Callable[[dict[str, Any]], float | None]) -> float | None:

@@ -104,6 +104,8 @@ class DaemonConfig(_Section):
     @classmethod
     def _are_absolute(cls, directories: tuple[str, ...]) -> tuple[str, ...]:
         for directory in directories:
+            if not directory:
+                raise ValueError("a directory is empty; name it by its whole path, such as /var/lib/db")
             if not Path(directory).is_absolute():
                 raise ValueError(f"a directory is named by its whole path, and {directory!r} does not begin with /")
         return directories

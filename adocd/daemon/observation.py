@@ -25,6 +25,7 @@ from adocd.probes.log.clock import zone_here
 from adocd.probes.own_thread import OwnThread
 from adocd.probes.surroundings import SurroundingsProbe
 from adocd.targets.base import Database, Info
+from adocd.targets.directory.target import KIND, gone
 
 _log = logging.getLogger(__name__)
 #: Most of a LOG that one look reads: about 70 ms of one CPU. A large LOG is caught up with over several looks.
@@ -58,6 +59,8 @@ class Observation:
         #: The same without a LOG.
         self._told = Told()
         self._rocksdb_version: str | None = None
+        #: Of a directory its LOG is all there is, and what it counts is as old as its last dump.
+        self._has_agent = True
         self._surrounded = Surrounded()
         self._looked_s = 0.0
         self._looked_in_time = True
@@ -68,7 +71,7 @@ class Observation:
 
     def opened(self, info: Info, database: Database) -> None:
         """Look at this process and this LOG from now on; the LOG goes on where it was read to."""
-        self._rocksdb_version = info.rocksdb_version
+        self._rocksdb_version, self._has_agent = info.rocksdb_version, info.agent.kind != KIND
         if info.host != platform.node():
             self._probe, self.no_log = None, f"the database's process is on another host, {info.host}"
             return
@@ -103,6 +106,9 @@ class Observation:
             self.watch.sampled(sample, now_s)
             self._diagnosis.learn(limiter_of(sample, now_s))
             self._told.sampled(sample, now_s, self.watch.found, self._rocksdb_version)
+            if self._has_agent and (micros := sample.counters.stall_micros) is not None:
+                self._diagnosis.counted(sample.session, now_s, micros / 1e6)
+                self._told.counted(sample.session, now_s, micros / 1e6)
 
     def silent(self, silent_s: float, *, may_be_stalled: bool) -> None:
         """Take in that the agent has not answered for so long."""
@@ -143,7 +149,10 @@ class Observation:
         error = follower.error
         if self._follower is not follower:  # it took so long that another LOG is followed now
             return
-        self.no_log = None if error is None else f"{self._log_path} cannot be read: {error.strerror}"
+        if error is not None:
+            self.no_log = f"{self._log_path} cannot be read: {error.strerror}"
+        elif follower.is_gone or not follower.missed:
+            self.no_log = gone(follower.path) if follower.is_gone else None
         for at in range(0, max(1, len(events)), _EVENTS_AT_ONCE):
             with self._lock:
                 some = events[at : at + _EVENTS_AT_ONCE]
@@ -177,4 +186,4 @@ class Observation:
 
     @property
     def _has_log(self) -> bool:
-        return self.no_log is None and bool(self._diagnosis.events)
+        return not self._has_agent or (self.no_log is None and bool(self._diagnosis.events))

@@ -13,6 +13,7 @@ from adocd.daemon.fleet import NOT_UNDERSTOOD, Fleet
 from adocd.daemon.journal.errors import JournalError
 from adocd.daemon.journal.records import Override, Pause
 from adocd.daemon.target_loop import TargetLoop
+from adocd.model.capabilities import ONLY_OBSERVED
 from adocd.model.policy import Policy
 from adocd.model.snapshot import Restore
 from adocd.model.values import OptionName
@@ -155,8 +156,11 @@ class Operators:
     async def restore(self, loop: TargetLoop | None, who: str) -> tuple[Mapping[str, Restore], Mapping[str, str]]:
         """Restore the originals now, whoever holds the lease, and keep them until it is resumed.
 
-        Returns how far each restore is by target id, and why others could not be asked for by id or socket.
+        Returns how far each restore is by target id, and why others could not be asked for by id or socket. Raises
+        CannotDo for one of which nothing can be changed; among all, nothing of ours can be there.
         """
+        if loop is not None and loop.is_only_observed:
+            raise CannotDo(f"{loop.path} has nothing to restore: {ONLY_OBSERVED}")
         self._pause(loop, "restored", f"{who} restored the originals; resume or set a policy to go on", who)
         restored: dict[str, Restore] = {}
         failed = dict(self._fleet.problems) if loop is None else {}
@@ -164,9 +168,8 @@ class Operators:
         async def revoke(one: TargetLoop) -> None:
             try:
                 restored[one.id] = await one.revoke()
-            except OnlyObserved as error:
-                if loop is not None:  # else nothing of ours can be there
-                    failed[one.id] = str(error)
+            except OnlyObserved:
+                pass
             except TargetError as error:
                 if loop is not None or one.state != "closed":
                     failed[one.id] = str(error)

@@ -27,7 +27,7 @@ from adocd.model.policy import Policy
 from adocd.model.sample import Sample
 from adocd.model.snapshot import OptionValues, Restore, Snapshot
 from adocd.targets.base import Info, Target
-from adocd.targets.errors import Closed, Silent, TargetError, Unreachable
+from adocd.targets.errors import Closed, OutOfSight, Silent, TargetError, Unreachable
 
 State = Literal["attached", "silent", "closed"]
 
@@ -105,6 +105,11 @@ class TargetLoop:
         self._silence.answered()
         self._acted_s = self._settings.clock()
         self._attached.set()
+
+    @property
+    def is_only_observed(self) -> bool:
+        """Whether it is open and nothing of it can be changed, as of a directory."""
+        return self._target is not None and self.info is not None and not self.info.capabilities.can_change
 
     def out_of_reach(self, controller: Controller) -> str | None:
         """Say why this law cannot work here; None when it can, or while that is not known."""
@@ -186,6 +191,11 @@ class TargetLoop:
                 return await self._cycle(self._target)
             except Silent:
                 return self._now_silent()
+            except OutOfSight as error:
+                _log.warning("%s: %s", self.path, error)
+                await self._let_go(self._target)
+                self.observation.no_log = str(error)
+                return str(error)
             except (Closed, Unreachable):
                 _log.info("%s: the database was closed", self.path)
                 await self._let_go(self._target)

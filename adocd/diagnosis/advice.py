@@ -24,6 +24,8 @@ _JOBS_FEW = 3
 _LIMITED_SHARE = 0.8
 #: A device counts as full when it was at its limit for this share of the longest stall.
 _AT_LIMIT_SHARE = 0.3
+#: CPUs count as taken when some task that could run had none for this share of the longest stall (PSI, `some`).
+_NO_CPU_SHARE = 0.5
 
 WRITE_STALLS = "RocksDB wiki, Write-Stalls"
 _TUNING = "RocksDB wiki, RocksDB-Tuning-Guide"
@@ -152,7 +154,7 @@ def _full(seen: "_Seen") -> _Found:
         yield (
             "give the database a faster device or a larger quota, or make it write less to this one: larger memtables, "
             "stronger compression of the deepest level",
-            f"the device was at its limit for {around.at_limit_fraction:.0%} of the longest of these stalls, with "
+            f"the device was at its limit for {around.at_limit_fraction or 0:.0%} of the longest of these stalls, with "
             f"{_bytes(around.write_bytes_per_s or 0)}/s written and {_bytes(around.read_bytes_per_s or 0)}/s read: "
             "flushes and compactions had no more to get, and more of them at once would only divide it",
             "ADOC, FAST'23, section 4.2",
@@ -163,6 +165,14 @@ def _full(seen: "_Seen") -> _Found:
             f"its process used {around.cpu_cores or 0:.1f} of the {around.cpu_limit_cores or 0:.3g} CPUs that it may "
             "use in the longest of these stalls",
             f"{_TUNING}; RocksDB options.h, compression",
+        )
+    elif around is not None and seen.waits_for_cpu:
+        yield (
+            "give the database more CPU, by moving other work away or giving it a larger share",
+            f"some of its tasks, or of the machine's where its own cannot be told, waited for a CPU for "
+            f"{around.cpu_pressure_some_fraction or 0:.0%} of the longest of these stalls: more jobs at once would "
+            "only wait with them",
+            "Linux Documentation/accounting/psi.rst",
         )
 
 
@@ -208,7 +218,7 @@ def _room(around: Around | None) -> str:
     if around is None:
         return ", which a LOG does not tell"
     cpus = "the process itself did not use all of its CPUs" if around.cpu_fraction is not None else ""
-    device = "the device was not at its limit" if around.busy_fraction is not None else ""
+    device = "the device was not at its limit" if around.at_limit_fraction is not None else ""
     known = " and ".join(filter(None, (cpus, device)))
     return f": in the longest of these stalls {known}" if known else ", which was not measured"
 
@@ -230,16 +240,18 @@ class _Seen:
         longest = max(stalls, key=lambda stall: stall.stalled_s)
         self._options: Mapping[str, str] = longest.led.options
         self.around = around(longest)
-        self.is_device_full = self.around is not None and self.around.at_limit_fraction >= _AT_LIMIT_SHARE
+        self.is_device_full = self.around is not None and (self.around.at_limit_fraction or 0) >= _AT_LIMIT_SHARE
         cpu = None if self.around is None else self.around.cpu_fraction
         self.is_cpu_full = cpu is not None and cpu >= FULL_FRACTION
+        waiting = None if self.around is None else self.around.cpu_pressure_some_fraction
+        self.waits_for_cpu = waiting is not None and waiting >= _NO_CPU_SHARE
         self.limiter_bytes_per_s = self.figure("rate_limiter_bytes_per_s")
         self.has_limiter = self.value("rate_limiter") not in (None, "0", "0x0", "(nil)")
         written = None if self.around is None else self.around.write_bytes_per_s
         limit = self.limiter_bytes_per_s or 0
         self.is_limited = limit > 0 and (written or 0) >= _LIMITED_SHARE * limit
         #: As far as is known.
-        self.has_room = not (self.is_device_full or self.is_cpu_full or self.is_limited)
+        self.has_room = not (self.is_device_full or self.is_cpu_full or self.waits_for_cpu or self.is_limited)
         delayed_s = sum(stall.stalled_s for stall in stalls if stall.condition == "delayed")
         self.mostly_delayed = delayed_s > sum(stall.stalled_s for stall in stalls) / 2
 

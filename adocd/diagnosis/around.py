@@ -22,6 +22,7 @@ class Around:
         at_limit_fraction: share of the time in which a disk was recognised as being at its limit.
         cpu_cores: CPU seconds that the process used in each second, of `cpu_limit_cores` that it could use.
         io_pressure_some_fraction: share of the time in which some task waited for I/O.
+        cpu_pressure_some_fraction: the same of those that waited for a CPU.
 
     """
 
@@ -31,11 +32,12 @@ class Around:
     read_bytes_per_s: float | None
     busy_fraction: float | None
     mean_queue: float | None
-    at_limit_fraction: float
+    at_limit_fraction: float | None
     cpu_cores: float | None
     cpu_limit_cores: float | None
     rss_bytes: float | None
     io_pressure_some_fraction: float | None
+    cpu_pressure_some_fraction: float | None
 
     @property
     def cpu_fraction(self) -> float | None:
@@ -61,11 +63,12 @@ class Surrounded:
                 read_bytes_per_s=point.read_bytes_per_s,
                 busy_fraction=point.busy_fraction,
                 mean_queue=point.mean_queue,
-                at_limit_fraction=float(point.at_limit),
+                at_limit_fraction=None if point.at_limit is None else float(point.at_limit),
                 cpu_cores=point.cpu_cores,
                 cpu_limit_cores=point.cpu_limit_cores,
                 rss_bytes=point.rss_bytes,
                 io_pressure_some_fraction=point.io_pressure_some_fraction,
+                cpu_pressure_some_fraction=point.cpu_pressure_some_fraction,
             )
         )
         if len(self._spells) > SPELLS_MOST:
@@ -109,9 +112,10 @@ def _mean(parts: list[tuple[Around, float]]) -> Around | None:
         read_bytes_per_s=mean("read_bytes_per_s"),
         busy_fraction=mean("busy_fraction"),
         mean_queue=mean("mean_queue"),
-        at_limit_fraction=mean("at_limit_fraction") or 0.0,
+        at_limit_fraction=mean("at_limit_fraction"),
         cpu_cores=mean("cpu_cores"),
         cpu_limit_cores=mean("cpu_limit_cores"),
         rss_bytes=mean("rss_bytes"),
         io_pressure_some_fraction=mean("io_pressure_some_fraction"),
+        cpu_pressure_some_fraction=mean("cpu_pressure_some_fraction"),
     )

@@ -12,6 +12,7 @@ from adocd.diagnosis.background import Background, Led
 from adocd.diagnosis.knobs import Knobs
 from adocd.diagnosis.stalls import SET_BACK_S, StallFound, Stalls
 from adocd.diagnosis.timeline import Timeline
+from adocd.diagnosis.waited import Waited
 from adocd.diagnosis.watch.seen import StallSeen
 from adocd.probes.log.dump_events import ColumnFamilyStats, DbStats
 from adocd.probes.log.events import (
@@ -50,10 +51,8 @@ class Diagnosis:
         self._background = Background()
         self._held = Timeline()
         self._stalls = Stalls(self._led, self._hold)
-        #: RocksDB's own stall seconds: of the sessions before, and of this one so far.
-        self._sessions_s = 0.0
-        self._session_s: float | None = None
-        self._dumped = False
+        #: RocksDB's own stall seconds.
+        self._waited = Waited()
         self._sides: dict[type[LogEvent], Callable[[Any], None]] = {
             Stall: self._stall,
             FlushFinished: self._flushed,
@@ -80,6 +79,10 @@ class Diagnosis:
         side = self._sides.get(type(event))
         if side is not None:
             side(event)
+
+    def counted(self, session: str, time_s: float, waited_s: float) -> None:
+        """Take what an agent's counter has of writers' waits at this time, in seconds since the session's open."""
+        self._waited.counted(session, time_s, waited_s)
 
     def found(self, seen: StallSeen) -> StallFound:
         """Tell of a stall that was seen otherwise, with what led to it."""
@@ -145,7 +148,8 @@ class Diagnosis:
             "events": dict(sorted(self.events.items())),
             "stall_s": {cause: round(held.total_s[cause], 6) for cause in CAUSES},
             "stalled_s": round(held.total_s[_ANY], 6),
-            "stall_s_by_rocksdb": round(self._sessions_s + (self._session_s or 0.0), 3) if self._dumped else None,
+            "stall_s_by_rocksdb": _rounded(self._waited.total_s),
+            "stall_s_by_rocksdb_until": self._waited.until_s,
             "stalls": [_stall(stall) for stall in found],
             "stalls_merged_within_s": self._stalls.merged_within_s,
             "longest": [
@@ -159,7 +163,7 @@ class Diagnosis:
         return [
             {"begin": begin_s, "end": end_s}
             | {cause: round(seconds.get(cause, 0.0), 6) for cause in (*CAUSES, _ANY)}
-            | {_BY_ROCKSDB: round(seconds.get(_BY_ROCKSDB, 0.0), 3) if self._dumped else None}
+            | {_BY_ROCKSDB: _rounded(self._waited.between(begin_s, end_s))}
             | {"around": _as_json(_around(surrounded, begin_s, end_s))}
             for begin_s, end_s, seconds in held.buckets(self.end_s or 0.0)
         ]
@@ -197,25 +201,16 @@ class Diagnosis:
             return
         self._stalls.close(self.end_s or event.time_s)
         self._background.opened()
-        self._end_session()
+        self._waited.opened(event.time_s)
         self.rocksdb_version = event.value
 
     def _dump(self, event: DbStats) -> None:
         total_s = event.cumulative.get("stall_s")
         if total_s is None:
             return
-        self._dumped = True
-        if self._session_s is not None and total_s < self._session_s:
-            self._end_session()  # another open, whose beginning the LOG does not have
-        self._session_s = total_s
-        waited_s, uptime_s = event.interval.get("stall_s"), event.interval.get("uptime_s")
-        if waited_s and uptime_s:
-            begin_s = max(event.time_s - uptime_s, self.begin_s or 0.0)
-            self._held.add(begin_s, event.time_s, (_BY_ROCKSDB,), waited_s)
-
-    def _end_session(self) -> None:
-        self._sessions_s += self._session_s or 0.0
-        self._session_s = None
+        uptime_s = event.interval.get("uptime_s")
+        since_s = None if uptime_s is None else max(event.time_s - uptime_s, self.begin_s or 0.0)
+        self._waited.dumped(event.time_s, total_s, event.interval.get("stall_s"), since_s)
 
 
 def _stall(stall: StallFound) -> dict[str, Any]:
@@ -236,6 +231,10 @@ def _stall(stall: StallFound) -> dict[str, Any]:
 
 def _around(surrounded: Surrounded | None, begin_s: float, end_s: float) -> Around | None:
     return None if surrounded is None else surrounded.between(begin_s, end_s)
+
+
+def _rounded(seconds: float | None) -> float | None:
+    return None if seconds is None else round(seconds, 3)
 
 
 def _as_json(around: Around | None) -> dict[str, Any] | None:

@@ -1,6 +1,6 @@
 """A diagnosis where no LOG can be read: from what an agent tells, sample by sample, and the stalls seen in it.
 
-The same figures as from a LOG, less what only a LOG has: its lines, and RocksDB's dumps.
+The same figures as from a LOG, less what only a LOG has: its lines.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -52,6 +52,10 @@ class Told:
             if (told := _as_log_event(event, to_unix_s)) is not None:
                 diagnosis.add(told)
         self._take(list(found))
+
+    def counted(self, session: str, time_s: float, waited_s: float) -> None:
+        """Take what the agent's counter has of writers' waits at this time, in seconds since the session's open."""
+        self._diagnosis.counted(session, time_s, waited_s)
 
     def _take(self, found: list[StallSeen]) -> None:
         """Keep those that are found, and no others: a guess may have given way to what a LOG says."""

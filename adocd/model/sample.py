@@ -114,6 +114,8 @@ class Sample:
     histogram_increases: Mapping[str, HistogramIncrease] | None = None
     #: Disks, process and pressure, measured over an interval of their own; None where they cannot be seen.
     surroundings: Surroundings | None = None
+    #: What stall events alone said when the interval began.
+    condition_told_before: Condition = "normal"
 
     #: What the options were before adocd changed any: the owner's values, which a law is given; None elsewhere.
     originals: OptionValues | None = None

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from adocd.model.device import DeviceLimit, DiskActivity, Storage
-from adocd.model.process import RESOURCES, GroupLimits, IoLimit, PressureActivity, ProcessActivity, Stalled
+from adocd.model.process import RESOURCES, GroupLimits, IoLimit, PressureActivity, ProcessActivity, Resource, Stalled
 
 #: Of a RAID with more members a sentence names the busiest.
 _DISKS_IN_WORDS = 3
@@ -21,12 +21,13 @@ class SurroundingsPoint:
         read_bytes_per_s: likewise.
         busy_fraction: the largest share of the interval for which one of them was busy, 0 to 1.
         mean_queue: the longest mean queue of one of them, in requests.
-        at_limit: whether a device concerned is at its limit.
+        at_limit: whether a device concerned is at its limit; None where none was measured.
         cpu_cores: CPU seconds that the process used in each second.
         cpu_limit_cores: how many it could use: its CPUs, or its cgroup's quota where that is less.
         rss_bytes: its memory in RAM.
         io_pressure_some_fraction: share of the interval, 0 to 1, in which some task waited for I/O: of the process's
             cgroup, or of the machine where that cannot be told.
+        cpu_pressure_some_fraction: the same of those that waited for a CPU.
 
     """
 
@@ -35,11 +36,12 @@ class SurroundingsPoint:
     read_bytes_per_s: float | None
     busy_fraction: float | None
     mean_queue: float | None
-    at_limit: bool
+    at_limit: bool | None
     cpu_cores: float | None
     cpu_limit_cores: float | None
     rss_bytes: int | None
     io_pressure_some_fraction: float | None
+    cpu_pressure_some_fraction: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,9 +108,12 @@ class Surroundings:
     @property
     def io_pressure(self) -> Stalled | None:
         """How long tasks waited for I/O: those of the process's cgroup, or the machine's where it cannot be told."""
-        if self.pressure is None:
-            return None
-        return self.pressure.group.get("io", self.pressure.machine.get("io"))
+        return self._pressure("io")
+
+    @property
+    def cpu_pressure(self) -> Stalled | None:
+        """How long tasks were ready to run and had no CPU: those of the process's cgroup, or the machine's."""
+        return self._pressure("cpu")
 
     def device_limit(self, device: str) -> DeviceLimit | None:
         """Find the limit that a device is at."""
@@ -127,19 +132,25 @@ class Surroundings:
 
     def point(self) -> SurroundingsPoint:
         """Make the record to keep."""
-        disks, pressure = self.disks, self.io_pressure
+        disks, io, cpu = self.disks, self.io_pressure, self.cpu_pressure
         return SurroundingsPoint(
             monotonic_s=self.monotonic_s,
             write_bytes_per_s=sum(disk.writes.bytes_per_s for disk in disks) if disks else None,
             read_bytes_per_s=sum(disk.reads.bytes_per_s for disk in disks) if disks else None,
             busy_fraction=max((disk.busy_fraction for disk in disks), default=None),
             mean_queue=max((disk.mean_queue for disk in disks), default=None),
-            at_limit=bool(self.limits),
+            at_limit=bool(self.limits) if self.devices else None,
             cpu_cores=self.cpu_cores,
             cpu_limit_cores=self.cpu_limit_cores,
             rss_bytes=None if self.process is None else self.process.rss_bytes,
-            io_pressure_some_fraction=None if pressure is None else pressure.some_fraction,
+            io_pressure_some_fraction=None if io is None else io.some_fraction,
+            cpu_pressure_some_fraction=None if cpu is None else cpu.some_fraction,
         )
+
+    def _pressure(self, resource: Resource) -> Stalled | None:
+        if self.pressure is None:
+            return None
+        return self.pressure.group.get(resource, self.pressure.machine.get(resource))
 
     def _among(self, names: tuple[str, ...]) -> tuple[DiskActivity, ...]:
         return tuple(device for device in self.devices if device.device in names)

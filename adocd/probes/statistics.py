@@ -84,6 +84,7 @@ class StatisticsProbe:
             ),
             ticker_increases=_ticker_increases(snapshot.tickers, before.tickers),
             histogram_increases=_histogram_increases(snapshot.histograms, before.histograms),
+            condition_told_before=before.stall.condition,
         )
 
 

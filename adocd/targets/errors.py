@@ -54,3 +54,7 @@ class OnlyObserved(Refused):
 
 class Closed(Refused):
     """The database was closed, or opened anew under another session."""
+
+
+class OutOfSight(Closed):
+    """The database may be open still, and nothing is seen of it any more."""

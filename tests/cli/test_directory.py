@@ -55,6 +55,8 @@ def test_an_operators_way_through(tmp_path: Path, run_dir: Path) -> None:
             command("adocctl", "set-policy", "fixed", run_dir=run_dir).ok()
             command("adocctl", "override", "set", "write_buffer_size=8MiB", str(path), run_dir=run_dir).failed(5, why)
             command("adocctl", "lint", run_dir=run_dir).ok()
+            assert "tune_threads" not in command("adocctl", "lint", run_dir=run_dir).ok()
+            command("adocctl", "restore", str(path), run_dir=run_dir).failed(5, "has nothing to restore", why)
             command("adocctl", "restore", "--all", run_dir=run_dir).ok()
             assert "adocd_l0_files{" in (metrics := _metrics(run_dir))
             assert "adocd_memtables_bytes{" not in metrics
@@ -84,6 +86,7 @@ def test_by_the_configuration(tmp_path: Path, run_dir: Path) -> None:
     ("directories", "words"),
     [
         ("['db']", "daemon.directories: a directory is named by its whole path, and 'db' does not begin with /"),
+        ("['']", "daemon.directories: a directory is empty; name it by its whole path"),
         ("'/db'", "daemon.directories: Input should be a valid tuple"),
         ("[1]", "daemon.directories.0: Input should be a valid string"),
     ],
@@ -92,6 +95,11 @@ def test_a_bad_configuration(tmp_path: Path, run_dir: Path, directories: str, wo
     file = tmp_path / "adocd.toml"
     file.write_text(f"[daemon]\ndirectories = {directories}\n")
     command("adocd", "check-config", str(file), run_dir=run_dir).failed(2, words)
+
+
+def test_an_empty_name_is_no_directory(run_dir: Path) -> None:
+    refused = "--directory is empty; name the directory of a database"
+    command("adocd", "serve", "--directory", "", run_dir=run_dir).failed(2, refused)
 
 
 def test_a_name_relative_to_where_the_daemon_was_started(run_dir: Path) -> None:

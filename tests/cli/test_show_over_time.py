@@ -22,13 +22,13 @@ def around(bytes_per_s: float) -> dict[str, Any]:
     }
 
 
-def buckets(count: int, measured_from: int) -> Buckets:
+def buckets(count: int, measured_from: int, dumped_until: int = 99) -> Buckets:
     return [
         {
             "begin": float(at),
             "end": at + 1.0,
             "l0": 1.0 if at % 2 else 0.0,
-            "by_rocksdb": 0.5,
+            "by_rocksdb": 0.5 if at < dumped_until else None,
             "around": around(10.0) if at >= measured_from else None,
         }
         for at in range(count)
@@ -76,3 +76,9 @@ def test_sixty_buckets_fit_any_terminal(width: int) -> None:
 
 def test_nothing_measured_is_not_explained() -> None:
     assert drawn(buckets(2, 9), 100)[1].endswith("stalled throughout.")
+
+
+def test_what_came_after_the_last_dump_is_not_told() -> None:
+    lines = drawn(buckets(4, 9, dumped_until=2), 100)
+    assert lines[1].endswith("stalled throughout; ? was not measured.")
+    assert lines[3] == "writers waited     |▅▅??|"

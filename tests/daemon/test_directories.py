@@ -170,6 +170,30 @@ def test_it_is_not_forgotten_while_its_directory_is_there(
     with_fleet(run_dir, (path,), body)
 
 
+def test_a_log_that_is_deleted_leaves_no_stall_behind(tmp_path: Path, run_dir: Path) -> None:
+    path = tmp_path / "db"
+
+    async def body(fleet: Fleet, _: Operators) -> None:
+        with db_bench(path):
+            loop = await sampled(fleet)
+            for _turn in range(150):
+                if (await loop.observation.diagnosis())["stalls"]:
+                    break
+                await asyncio.sleep(0.1)
+            await until(lambda: loop.observation.watch.now is not None, "writes are held up")
+            (path / "LOG").unlink()
+            gone = f"its LOG {path}/LOG is gone"
+            await until(lambda: loop.sentence.startswith(gone), "the target says so")
+            assert loop.observation.watch.now is None
+            assert loop.sample is None
+            found = await loop.observation.diagnosis()
+            assert found["no_log"].startswith(gone)
+            assert (found["source"], found["now"]) == ("LOG", None)
+            assert found["stalls"], "what was seen before is still told"
+
+    with_fleet(run_dir, (path,), body)
+
+
 def test_a_law_that_acts_is_refused_and_one_that_was_there_waits(tmp_path: Path, run_dir: Path) -> None:
     path = tmp_path / "db"
 
@@ -185,8 +209,10 @@ def test_a_law_that_acts_is_refused_and_one_that_was_there_waits(tmp_path: Path,
             assert loop.decisions.count == 0
             restored, failed = await operators.restore(None, "alice")
             assert (restored, failed) == ({}, {})
-            _, failed = await operators.restore(loop, "alice")
-            assert why in failed[loop.id]
+            operators.resume(None, "alice")
+            with pytest.raises(CannotDo, match=f"{path} has nothing to restore: {why}"):
+                await operators.restore(loop, "alice")
+            assert loop.paused is None
 
     with_fleet(run_dir, (path, tmp_path / "nowhere"), body, policy="adoc")
 

@@ -8,6 +8,7 @@ import platform
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,9 +16,11 @@ import pytest
 from adocd.daemon.observation import Observation
 from adocd.diagnosis.watch import StallWatch
 from adocd.model.capabilities import Capabilities
+from adocd.model.snapshot import Counters
 from adocd.model.surroundings import Surroundings
 from adocd.probes.surroundings import SurroundingsProbe
 from adocd.targets.base import AgentKind, Database, Info
+from tests.builders import column_family, sample
 from tests.daemon.harness import ADOC, Scene, overflowing, ticks, with_agent
 from tests.probes.log.lines import line
 
@@ -128,6 +131,48 @@ def test_a_log_is_in_the_time_of_this_machine_until_it_tells(tmp_path: Path, mon
     finally:
         monkeypatch.undo()
         time.tzset()
+
+
+@pytest.mark.parametrize(("kind", "counts"), [("native", True), ("directory", False)])
+def test_an_agents_counter_says_how_long_writers_waited_and_a_logs_is_of_its_last_dump(
+    tmp_path: Path, kind: str, counts: bool
+) -> None:
+    (tmp_path / "LOG").write_bytes(line("RocksDB version: 9.8.4", time.time() - 30))
+
+    async def body() -> None:
+        seen = observation(tmp_path)
+        seen.opened(replace(info(os.getpid()), agent=AgentKind(kind, "1")), database(tmp_path))
+        await measured(seen)
+        for waited_s in (2, 3):
+            seen.sampled(sample(column_family(), counters=Counters(stall_micros=waited_s * 1_000_000)))
+        found = await seen.diagnosis()
+        assert found["source"] == "LOG"
+        assert found["stall_s_by_rocksdb"] == (3.0 if counts else None)
+
+    asyncio.run(body())
+
+
+def test_with_an_agent_a_log_that_is_deleted_is_said_and_the_agent_goes_on(tmp_path: Path) -> None:
+    log = tmp_path / "LOG"
+    log.write_bytes(line("RocksDB version: 9.8.4", time.time() - 30))
+
+    async def body() -> None:
+        seen = observation(tmp_path)
+        seen.opened(info(os.getpid()), database(tmp_path))
+        await measured(seen)
+        content = log.read_bytes()
+        log.unlink()
+        for _ in range(2):
+            await seen.look()
+        seen.sampled(sample(column_family()))
+        found = await seen.diagnosis()
+        assert found["no_log"] == f"its LOG {log} is gone; RocksDB makes another when the database is opened anew"
+        assert found["source"] == "agent"
+        log.write_bytes(content)
+        await seen.look()
+        assert seen.no_log is None
+
+    asyncio.run(body())
 
 
 def test_a_watch_that_fails_costs_no_policy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

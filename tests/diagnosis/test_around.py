@@ -30,6 +30,7 @@ def point(**members: Any) -> SurroundingsPoint:
         "cpu_limit_cores": 4.0,
         "rss_bytes": 1 << 30,
         "io_pressure_some_fraction": 0.1,
+        "cpu_pressure_some_fraction": 0.1,
     }
     return SurroundingsPoint(**(values | members))
 
@@ -74,6 +75,10 @@ def test_a_log_alone_tells_nothing_of_it() -> None:
         ({}, "raise max_background_jobs", True),
         ({"at_limit": True}, "give the database a faster device", False),
         ({"cpu_cores": 3.9}, "give the database more CPU", False),
+        ({"cpu_cores": 3.9, "cpu_pressure_some_fraction": 0.9}, "give the database more CPU, or", False),
+        ({"cpu_pressure_some_fraction": 0.9}, "give the database more CPU, by moving other work away", False),
+        ({"cpu_pressure_some_fraction": 0.3}, "raise max_background_jobs", True),
+        ({"cpu_pressure_some_fraction": None, "at_limit": None}, "raise max_background_jobs", True),
         ({"cpu_cores": 3.9, "cpu_limit_cores": None}, "raise max_background_jobs", True),
     ],
 )
@@ -100,6 +105,16 @@ def test_a_rate_limiter_that_is_not_used_up_is_no_matter() -> None:
     advice = [each["do"] for each in explained(surrounded(write_bytes_per_s=40.0 * MIB), found)["advice"]]
     assert advice[0].startswith("raise max_background_jobs")
     assert not any("rate limiter" in do for do in advice)
+
+
+def test_without_a_device_nobody_says_whether_it_was_at_its_limit() -> None:
+    around = Surrounded()
+    around.add(10.0, 1.0, point(at_limit=None))
+    assert (found := around.between(9.0, 10.0)) is not None
+    assert found.at_limit_fraction is None
+    around.add(11.0, 1.0, point(at_limit=True))
+    assert (found := around.between(9.0, 11.0)) is not None
+    assert found.at_limit_fraction == 1.0
 
 
 def test_what_was_not_measured_is_unknown_and_not_zero() -> None:

@@ -128,8 +128,17 @@ def test_rocksdb_s_own_seconds() -> None:
         opened(), dumped(10, 4.0, 4.0, 10.0), dumped(20, 5.5, 1.5, 10.0), opened(at_s=30), dumped(40, 2.0, 2.0, 10.0)
     )
     assert found["stall_s_by_rocksdb"] == 7.5
-    assert sum(bucket["by_rocksdb"] for bucket in found["over_time"]) == pytest.approx(7.5, abs=0.05)
-    assert diagnosed(opened(), flushed(1))["stall_s_by_rocksdb"] is None
+    assert found["stall_s_by_rocksdb_until"] == BEGIN_S + 40
+    told = [bucket["by_rocksdb"] for bucket in found["over_time"]]
+    assert sum(seconds or 0.0 for seconds in told) == pytest.approx(7.5, abs=0.05)
+    without = diagnosed(opened(), flushed(1))
+    assert (without["stall_s_by_rocksdb"], without["stall_s_by_rocksdb_until"]) == (None, None)
+
+
+def test_after_the_last_dump_nothing_tells_how_long_writers_waited() -> None:
+    found = diagnosed(opened(), dumped(10, 4.0, 4.0, 10.0), stall(12, L0), flushed(20))
+    assert found["stall_s_by_rocksdb_until"] == BEGIN_S + 10
+    assert [bucket["by_rocksdb"] for bucket in found["over_time"]] == [0.4] * 10 + [None] * 10
 
 
 def test_over_time_has_at_most_60_buckets() -> None:

@@ -47,6 +47,16 @@ def test_stalls_by_cause_and_over_time() -> None:
     assert found["unread_lines"] == 0
 
 
+def test_the_agents_own_counter_says_how_long_writers_waited() -> None:
+    found = Told()
+    for at_s in range(1, 7):
+        found.sampled(sample(column_family(), monotonic_s=100.0 + at_s), NOW_S + at_s, (), "9.8.4")
+        found.counted("s1", NOW_S + at_s, 10.0 + at_s / 4)
+    summary = found.summary(None)
+    assert (summary["stall_s_by_rocksdb"], summary["stall_s_by_rocksdb_until"]) == (11.5, NOW_S + 6)
+    assert [bucket["by_rocksdb"] for bucket in summary["over_time"]] == [None] + [0.25] * 5
+
+
 def test_column_families_that_stall_at_once_count_once() -> None:
     """In whatever order they end."""
     found = told(20, seen(5, 8), seen(2, 10, family="other"), seen(6, 12, "memtable", "stopped")).summary(None)

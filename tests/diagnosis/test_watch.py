@@ -145,6 +145,37 @@ def test_a_stop_within_a_delay_is_one_of_each() -> None:
     assert [(c, h) for _, _, c, h, _ in spans(watch.found)] == [("memtable", "delayed"), ("memtable", "stopped")]
 
 
+def test_the_events_go_on_from_the_condition_at_attach() -> None:
+    """The daemon attaches in the middle of a delay, and no sample is ever normal."""
+    watch, held = StallWatch(), column_family(l0_files=20)
+    sampled(watch, 11, "delayed", held, condition_told_before="delayed")
+    between = [event(11.2, "delayed", "normal"), event(11.6, "normal", "delayed")]
+    sampled(watch, 12, "delayed", column_family(l0_files=20, stalls={"l0_slowdowns": 1}), events=between)
+    between = [event(12.3, "delayed", "stopped"), event(12.5, "stopped", "delayed")]
+    sampled(watch, 13, "delayed", column_family(l0_files=20, stalls={"l0_stops": 1}), events=between)
+    between = [event(13.1, "delayed", "normal"), event(13.4, "normal", "delayed")]
+    sampled(watch, 14, "delayed", column_family(l0_files=20, stalls={"l0_slowdowns": 1}), events=between)
+    assert [(end_s, held) for _, end_s, _, held, _ in spans(watch.found)] == [
+        (11.2, "delayed"),
+        (12.3, "delayed"),
+        (12.5, "stopped"),
+        (13.1, "delayed"),
+    ]
+    assert now(watch).evidence == "stall events"
+    assert now(watch).since_unix_s == pytest.approx(APART_S + 13.4)
+
+
+def test_at_attach_a_stop_that_is_told_late_is_still_told_late() -> None:
+    """The agent's events had told of nothing, though the property said `stopped`."""
+    watch = StallWatch()
+    sampled(watch, 11, "stopped", column_family(immutable_memtables=2), condition_told_before="normal")
+    late = [event(11.4, "stopped", "normal"), event(11.4, "normal", "stopped")]
+    sampled(watch, 12, "delayed", column_family(l0_files=20), events=[*late, event(11.7, "normal", "delayed")])
+    assert now(watch).condition == "delayed"
+    assert now(watch).since_unix_s == pytest.approx(APART_S + 11.7)
+    assert [(end_s, held) for _, end_s, _, held, _ in spans(watch.found)] == [(11.4, "stopped")]
+
+
 def test_counts_name_the_cause_before_the_figures_do() -> None:
     """RocksDB held writes for pending bytes; level 0 has reached its trigger since."""
     watch = StallWatch()

@@ -182,11 +182,12 @@ def test_the_point_has_what_a_chart_needs() -> None:
         cpu_limit_cores=2.0,
         rss_bytes=1_024_000_000,
         io_pressure_some_fraction=0.5,
+        cpu_pressure_some_fraction=None,
     )
 
 
 def test_nothing_measured_is_none_and_no_zero() -> None:
-    assert NOTHING.point() == SurroundingsPoint(12.0, None, None, None, None, False, None, None, None, None)
+    assert NOTHING.point() == SurroundingsPoint(12.0, *[None] * 10)
     assert NOTHING.in_words() == "nothing around the database could be measured"
     assert NOTHING.io_allowed("sda") is None
 

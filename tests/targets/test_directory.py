@@ -19,7 +19,7 @@ from adocd.targets.directory import target as target_module
 from adocd.targets.directory.place import DirectoryPlace, NoDatabase, Place, database_id
 from adocd.targets.directory.reading import DirectoryReading
 from adocd.targets.directory.target import Directory, DirectoryTarget
-from adocd.targets.errors import Closed, OnlyObserved, Silent, TargetError
+from adocd.targets.errors import Closed, OnlyObserved, OutOfSight, Silent, TargetError
 from tests.probes.log.lines import SAMPLES, line
 from tests.support.observed import TALKATIVE, db_bench, rocksdict_program
 from tests.support.programs import Program
@@ -388,6 +388,25 @@ def test_a_large_log_holds_up_nobody(program: Program, database: Path) -> None:
         )
         assert longest_s < 0.5
         assert (await target.snapshot(None)).counters.flushes == 0, "the sessions before count for nothing"
+
+    run(body())
+
+
+def test_a_log_that_was_deleted_is_said(program: Program, database: Path) -> None:
+    """What it said last is no word on now: the target ends, and is there again with the next LOG."""
+
+    async def body() -> None:
+        program.ask("open_plain", database, *TALKATIVE)
+        target = await followed(database)
+        await target.snapshot(None)
+        (database / "LOG").unlink()
+        await target.snapshot(None)
+        with pytest.raises(OutOfSight, match=f"its LOG {database}/LOG is gone; RocksDB makes another when"):
+            await target.snapshot(None)
+        assert not target.is_followed
+        program.ask("close", database)
+        program.ask("open_plain", database)
+        assert (await (await followed(database)).snapshot(None)).session
 
     run(body())
 

@@ -4,7 +4,8 @@ RocksDB tells its listeners after the fact, on the thread that installed the sup
 that is at once. A stop or delay by memtables is installed by the very writer that then waits, so it is told when the
 wait is over, and often after the flush has told the end of it: `stopped -> normal`, then `normal -> stopped`
 (db/db_impl/db_impl_write.cc, PreprocessWrite). So changes are added up, as the agent does, and an end without a
-beginning is the end of a span that was told late.
+beginning is the end of a span that was told late. What had been told before the first event that came here is where
+the sums begin: the agent says it of all column families together, and `previous` of the one whose event it is.
 """
 
 from collections import Counter
@@ -27,9 +28,14 @@ class Span:
 
 
 class StallEvents:
-    """Adds up the changes of each column family."""
+    """Adds up the changes of each column family.
 
-    def __init__(self) -> None:
+    `told` is what the agent's events had come to, the worst column family counting, when one began to listen at
+    `since_s`, in unix seconds.
+    """
+
+    def __init__(self, told: Condition = "normal", since_s: float = 0.0) -> None:
+        self._told, self._told_since_s = told, since_s
         self._entered: dict[str, Counter[Condition]] = {}
         self._since_s: dict[str, float] = {}
 
@@ -62,6 +68,7 @@ class StallEvents:
         for family in list(self._entered):
             if RANK[self.current(family)] > RANK[worst]:
                 self._forget(family)
+        self._told = min(self._told, worst, key=RANK.__getitem__)
         if worst == "normal":
             self._entered.clear()
             self._since_s.clear()
@@ -70,9 +77,17 @@ class StallEvents:
         self._entered.pop(family, None)
         self._since_s.pop(family, None)
 
+    def _first(self, family: str, previous: Condition) -> Counter[Condition]:
+        """Begin with what held when one began to listen, unless `previous` is of a span that is told late."""
+        if previous == "normal" or RANK[previous] > RANK[self._told]:
+            return Counter()
+        self._since_s[family] = self._told_since_s
+        return Counter([previous])
+
     def _changed(self, family: str, previous: Condition, condition: Condition, at_s: float) -> list[Span]:
-        before = self.current(family)
-        entered = self._entered.setdefault(family, Counter())
+        if family not in self._entered:
+            self._entered[family] = self._first(family, previous)
+        before, entered = self.current(family), self._entered[family]
         entered[previous] -= 1
         entered[condition] += 1
         after = self.current(family)

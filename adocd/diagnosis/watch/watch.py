@@ -91,6 +91,7 @@ class StallWatch:
         """Take a sample that came now."""
         if self._session != sample.session:
             self._begin_session(sample.session, now_unix_s)
+            self._events = StallEvents(sample.condition_told_before, now_unix_s - sample.interval_s)
         self._offsets_s.append(now_unix_s - sample.monotonic_s)
         end_s = self._unix_s(sample.monotonic_s)
         window = Window(sample, end_s - sample.interval_s, end_s, now_unix_s, self._silence)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, tzinfo
 from io import FileIO
 from os import SEEK_SET, fstat, pread
+from os.path import exists
 from pathlib import Path
 
 from adocd.probes.log.clock import offset_in
@@ -57,7 +58,9 @@ class LogFollower:
         self.error: OSError | None = None
         #: Whether the last poll came to the end of what is written.
         self.caught_up = False
-        self._path = path
+        #: Polls in a row that found no file: RocksDB's rotation leaves none for a moment.
+        self.missed = 0
+        self.path = path
         self._most = max(1, poll_bytes_most)
         self._whole_session = whole_session
         self._place: _Place | None = None
@@ -65,6 +68,11 @@ class LogFollower:
         self._backlog: deque[Path] = deque()
         #: Rotated files that are known: None before the first poll, for what was rotated before is not followed.
         self._known: set[str] | None = None
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether the last two polls found no file at the path: it was deleted, or is not there yet."""
+        return self.missed > 1
 
     def poll(self) -> list[LogEvent]:
         """Read what is new, `poll_bytes_most` at once; `caught_up` says whether there is more."""
@@ -74,19 +82,20 @@ class LogFollower:
         left = self._most
         try:
             if self._known is None:
-                rotated = rotated_logs(self._path)
+                rotated = rotated_logs(self.path)
                 self._known = {old.name for old in rotated}
                 if self._whole_session:
-                    self._backlog.extend(logs_of_session(self._path, rotated))
+                    self._backlog.extend(logs_of_session(self.path, rotated))
             while left > 0 and not self.caught_up:
                 left -= self._step(events, left)
         except OSError as error:
             self.error = error
+        self.missed = 0 if exists(self.path) else self.missed + 1
         return events
 
     def _step(self, events: list[LogEvent], most: int) -> int:
         """Read from the file whose turn it is; return how many bytes."""
-        path = self._backlog[0] if self._backlog else self._path
+        path = self._backlog[0] if self._backlog else self.path
         try:
             with open_log(path) as file:
                 if self._place is not None and not self._place.is_in(file):
@@ -165,7 +174,7 @@ class LogFollower:
     def _rotated_meanwhile(self) -> bool:
         """Put what was rotated since the last look into the backlog; False if there is nothing."""
         known = self._known if self._known is not None else set()
-        now = rotated_logs(self._path)
+        now = rotated_logs(self.path)
         new = [old for old in now if old.name not in known]
         self._known = {old.name for old in now}
         self._backlog.extend(new)

@@ -106,7 +106,8 @@ class LogState:
 
         Those of flushes and compactions are sums over their events: written bytes of flushes are those of the tables
         (FlushFinished says what the ticker has beside them), read bytes the compactions' inputs. Those of writes are
-        as the last dump has them, exact with Statistics, else rounded by RocksDB; None before the first dump.
+        as the last dump has them, exact with Statistics, else rounded by RocksDB; None before the first dump, and after
+        the one that RocksDB makes as it opens the database: its zeros say nothing of the 600 s until the next.
         """
         return Counters(
             writes=self._written("rocksdb.number.keys.written", "keys"),
@@ -122,9 +123,9 @@ class LogState:
 
     @property
     def dump(self) -> DumpRates | None:
-        """The last dump's own interval; None before the first dump."""
+        """The last dump's own interval; None before the first dump, that of the open itself aside."""
         interval, interval_s = self._interval, self._interval.get("uptime_s")
-        if self._dumped_s is None or not interval_s:
+        if self._dumped_s is None or not interval_s or not self._has_counted:
             return None
 
         def rate(name: str) -> float | None:
@@ -146,6 +147,8 @@ class LogState:
         self._compactions = self._read_bytes = self._compacted_bytes = 0
         self._tickers: dict[str, int] = {}
         self._dumped_s: float | None = None
+        #: A dump has come that is more than that of the open.
+        self._has_counted = False
         self._cumulative: dict[str, float] = {}
         self._interval: dict[str, float] = {}
 
@@ -214,9 +217,14 @@ class LogState:
             self._dumped_s, self._interval = event.time_s, {}
         self._interval |= event.interval
         self._cumulative |= event.cumulative
+        if interval_s := self._interval.get("uptime_s"):
+            is_first = interval_s == self._cumulative.get("uptime_s")
+            self._has_counted = self._has_counted or not is_first or bool(self._cumulative.get("keys"))
 
     def _written(self, ticker: str, figure: str, factor: float = 1) -> int | None:
         """Give the exact figure where there are Statistics: never now this one, now the rounded one."""
+        if not self._has_counted:
+            return None
         if self._tickers:
             return self._tickers.get(ticker)
         value = self._cumulative.get(figure)

@@ -60,6 +60,11 @@ class DirectoryReading:
         return self._follower.caught_up
 
     @property
+    def is_gone(self) -> bool:
+        """Whether there is no LOG any more."""
+        return self._follower.is_gone
+
+    @property
     def condition(self) -> Condition:
         """What writes are subject to, the worst of all column families."""
         held = {stall.condition for stall in self._stalls.open.values()}

@@ -29,7 +29,7 @@ from adocd.targets.directory.figures import column_family, dump, properties
 from adocd.targets.directory.options import DirectoryOptions, opened_with
 from adocd.targets.directory.place import QUIET_S, DirectoryPlace, Place
 from adocd.targets.directory.reading import DirectoryReading
-from adocd.targets.errors import Closed, OnlyObserved, Silent
+from adocd.targets.errors import Closed, OnlyObserved, OutOfSight, Silent
 
 #: What stands in an agent's place, by its kind.
 KIND = "directory"
@@ -178,6 +178,7 @@ class DirectoryTarget:
             if caught_up:
                 self._check_session()
                 self._raise_closed()
+                self._check_log()
             return caught_up
 
     def _raise_closed(self) -> None:
@@ -189,6 +190,8 @@ class DirectoryTarget:
             return still_holds(self.place.holder, self.place.lock_path, self._proc)
         try:
             return self._wall_clock() - self.place.log_path.stat().st_mtime <= QUIET_S
+        except FileNotFoundError:
+            return True  # it is gone, and says nothing of who has the database open
         except OSError:
             return False
 
@@ -200,6 +203,12 @@ class DirectoryTarget:
         if self._session is not None and session != self._session:
             self._end("it was opened anew")
         self._session = session
+
+    def _check_log(self) -> None:
+        if self._reading.is_gone:
+            why = gone(self.place.log_path)
+            self._end(why)
+            raise OutOfSight(404, "log_gone", why)
 
     def _end(self, why: str) -> None:
         self._why_closed = why
@@ -266,6 +275,11 @@ class DirectoryTarget:
 
     def _monotonic_s(self, unix_s: float) -> float:
         return unix_s + self._ahead_s
+
+
+def gone(log_path: Path) -> str:
+    """Say that there is no LOG any more, and the way out."""
+    return f"its LOG {log_path} is gone; RocksDB makes another when the database is opened anew"
 
 
 async def _patiently(thread: OwnThread, work: Callable[[], _T], path: Path) -> _T:

@@ -10,6 +10,7 @@ import pytest
 from adocd.daemon.lint.facts import Bounds, Facts, Memory
 from adocd.daemon.lint.finding import Severity
 from adocd.daemon.lint.rules import RULES, findings
+from adocd.model.capabilities import Capabilities
 from adocd.model.knob import MIB
 from adocd.model.snapshot import ColumnFamilySnapshot, Event, Lease, Restore
 from adocd.probes.options_file import Unreadable
@@ -199,6 +200,13 @@ def test_rules_about_defaults_are_silent_on_better_ones() -> None:
     facts = with_options(with_version(defaults(), "9.11.0"), {"bytes_per_sync": str(MIB)})
     assert findings(facts) == ()
     assert findings(with_version(facts, "10.2.1")) == ()
+
+
+def test_where_nothing_can_be_changed_nobody_speaks_of_turning() -> None:
+    facts = replace(defaults(), detail=replace(defaults().detail, capabilities=Capabilities()))
+    assert {"threads-out-of-reach", "changes-may-revert"} <= {r.name for r in RULES if list(r.findings(facts))}
+    assert fired(facts) == set()
+    assert fired(with_options(facts, disable_auto_compactions="true")) == {"compaction-is-off"}
 
 
 def test_the_worst_comes_first() -> None:

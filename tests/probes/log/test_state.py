@@ -14,7 +14,7 @@ from rocksdict import Options, Rdict, WriteBatch
 
 from adocd.model.options import OPTIONS
 from adocd.probes.log import LogFollower, LogParser, read_log
-from adocd.probes.log.dump_events import DbStats
+from adocd.probes.log.dump_events import DbStats, Statistics
 from adocd.probes.log.live_options import as_options_file
 from adocd.probes.log.state import LogState
 from adocd.probes.options_file import OptionsFile, newest_of
@@ -314,6 +314,22 @@ def test_a_dump_that_other_lines_break_into_is_one() -> None:
     assert (state.counters.writes, state.counters.stall_micros) == (9, 2_000_000)
     state.add(DbStats(AT_S + 600, {}, {"uptime_s": 600.0}, {}))
     assert (state.dump.writes_per_s, state.dump.interval_s) == (None, 600.0)
+
+
+def test_the_dump_of_the_open_counts_nothing_until_the_next() -> None:
+    """RocksDB dumps as it opens the database, and then not for 600 s: its zeros are no rate of now."""
+    tickers = {"rocksdb.number.keys.written": 0, "rocksdb.stall.micros": 0}
+    for uptime_s, told in ((0.0, {}), (5.0, {}), (5.0, tickers)):
+        state = state_of(opened())
+        state.add(DbStats(AT_S, {"keys": 0.0, "stall_s": 0.0, "uptime_s": uptime_s}, {"uptime_s": uptime_s}, {}))
+        if told:
+            state.add(Statistics(AT_S, told, {}))
+        counters = state.counters
+        assert (state.dump, counters.writes, counters.written_bytes, counters.stall_micros) == (None,) * 4
+        state.add(DbStats(AT_S + 600, {"keys": 0.0, "uptime_s": 605.0}, {"keys": 0.0, "uptime_s": 600.0}, {}))
+        assert state.counters.writes == 0, "now that is a figure"
+        assert state.dump is not None
+        assert state.dump.writes_per_s == 0
 
 
 def test_exact_counters_never_give_way_to_rounded_ones() -> None:
