@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from fastapi import FastAPI, Query
 
 from adocd import __version__
-from adocd.api import diagnosis, lint, operate, problems, views
+from adocd.api import diagnosis, lint, operate, problems, recording, views
 from adocd.api.problems import Problem, ProblemError
 from adocd.controllers import registry
 from adocd.controllers.plugins import defaults_of
@@ -37,6 +37,7 @@ def make_app(fleet: Fleet, operators: Operators) -> FastAPI:
     operate.install(app, find, operators, _ERRORS)
     lint.install(app, find, fleet.memory_of, _ERRORS)
     diagnosis.install(app, find, _ERRORS)
+    recording.install(app, find, fleet.memory_of, _ERRORS)
     return app
 
 

@@ -12,6 +12,8 @@ from adocd.cli import exits, override, show, show_lint
 from adocd.cli.exits import EPILOG, Exit, fail
 from adocd.cli.explain import explain
 from adocd.cli.parameters import parse_parameters
+from adocd.cli.record import record
+from adocd.cli.replay import replay
 from adocd.cli.simulate import simulate
 from adocd.cli.target import All, Json, TargetName, daemon, place, target_id
 from adocd.targets import run_dir
@@ -26,6 +28,8 @@ app = typer.Typer(
 app.add_typer(override.app, name="override")
 app.command(epilog=EPILOG)(explain)
 app.command(epilog=EPILOG)(simulate)
+app.command(epilog=EPILOG)(record)
+app.command(epilog=EPILOG)(replay)
 
 
 def main() -> NoReturn:

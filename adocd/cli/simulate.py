@@ -1,6 +1,7 @@
 """`simulate`: a policy on a simulated database, hours in seconds, without daemon, agent or RocksDB."""
 
 import logging
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -32,6 +33,9 @@ def simulate(
     rate_limiter: Annotated[
         int | None, typer.Option("--rate-limiter", metavar="BYTES_PER_S", help="Open it with a rate limiter.")
     ] = None,
+    record: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Record it into a new file, for `adocctl replay`.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Run a policy on a simulated RocksDB, and draw what came of it.
@@ -45,6 +49,7 @@ def simulate(
     # Only here: it would be a part of the time that every other command takes to start.
     from adocd.controllers import registry  # noqa: PLC0415
     from adocd.model.policy import Policy  # noqa: PLC0415
+    from adocd.recording.format import NotReplayable  # noqa: PLC0415
     from adocd.simulator.device import MB  # noqa: PLC0415
     from adocd.simulator.opening import Asked, BadSimulation, opened, suited  # noqa: PLC0415
     from adocd.simulator.run import SimulationFailed, run  # noqa: PLC0415
@@ -63,10 +68,10 @@ def simulate(
     logging.getLogger("adocd.daemon").setLevel(logging.CRITICAL)
     try:
         asked, chosen = suited(asked, Policy(policy, parse_parameters(parameter or [])))
-        simulation = run(opened(asked), chosen, seconds=asked.seconds, tick_s=asked.tick_s)
+        simulation = run(opened(asked), chosen, seconds=asked.seconds, tick_s=asked.tick_s, record=record)
     except (BadSimulation, registry.PolicyError) as error:
         fail(str(error), Exit.USAGE)
-    except SimulationFailed as error:
+    except (SimulationFailed, NotReplayable) as error:
         fail(str(error), Exit.FAILED)
     found: dict[str, Any] = summary(asked, chosen, simulation)
     show.json_or(as_json, found, show_simulate.simulation)

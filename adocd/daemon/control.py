@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Callable
-from dataclasses import replace
 
 from adocd.daemon import overrides
 from adocd.daemon.book import Book
@@ -16,6 +15,7 @@ from adocd.daemon.journal.records import Pause
 from adocd.daemon.law import Law
 from adocd.daemon.session import Session
 from adocd.daemon.steering import Step
+from adocd.daemon.weighing import weigh
 from adocd.model.decision import Decision
 from adocd.model.sample import Sample
 from adocd.model.snapshot import Restore, Snapshot
@@ -181,17 +181,12 @@ class Control:
             return None
         if self._book.pause_of(self._id) is not None:
             return "paused just now"
-        decision, window = asked
-        settings, notes = law.shaper.shape(decision.settings, window)
-        decision = replace(decision, settings=settings)
-        wishes = session.steering.weigh(decision, pins, sample)
-        notes += wishes.notes
-        if not wishes.settings:
-            self._dispatch.note(session, decision, view, notes, "refused")
+        weighed = weigh(law, session.steering, asked, pins, sample)
+        decision, notes = weighed.decision, weighed.notes
+        if not decision.settings:
+            self._dispatch.note(session, weighed.shaped, view, notes, "refused")
             return f"{decision.rule}: {'; '.join(notes) or 'nothing of it exists here any more'}"
-        decision = replace(decision, settings=wishes.settings)
-        law.shaper.carried_out(decision.settings, window)
-        before = session.steering.take(wishes)
+        before = session.steering.take(weighed.wishes)
         step = session.steering.next_step(pins, sample, self._clock())
         if not step.plan.changes:
             self._dispatch.note(session, decision, view, (*notes, *step.plan.held), "unchanged")
@@ -246,12 +241,9 @@ class Control:
         asked = await law.step(view.snapshot, nested(session.ledger.baseline))
         if asked is None:
             return None
-        decision, window = asked
-        settings, notes = law.shaper.shape(decision.settings, window)
-        wishes = session.steering.weigh(replace(decision, settings=settings), {}, view.sample)
-        law.shaper.carried_out(wishes.settings, window)
-        decision = replace(decision, settings=wishes.settings)
-        self._dispatch.note(session, decision, view, notes + wishes.notes, "dry-run")
+        weighed = weigh(law, session.steering, asked, {}, view.sample)
+        decision = weighed.decision
+        self._dispatch.note(session, decision, view, weighed.notes, "dry-run")
         return f"dry run: {decision.rule} would set {settings_in_words(decision.settings)}: {decision.signal}"
 
 

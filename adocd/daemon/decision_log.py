@@ -38,6 +38,9 @@ class DecisionLog:
     def __iter__(self) -> Iterator[DecisionRecord]:
         return iter(self._records)
 
+    def __reversed__(self) -> Iterator[DecisionRecord]:
+        return reversed(self._records)
+
     @property
     def last(self) -> DecisionRecord | None:
         """The newest one."""

@@ -66,6 +66,8 @@ class TargetLoop:
         self.memory_limit_bytes: int | None = None
         self.session: Session | None = None
         self.snapshot: Snapshot | None = None
+        #: How many snapshots there were since the daemon began: whoever reads them one by one sees what is missed.
+        self.looks = 0
         #: The last sample; `samples` keeps the ones before without options and events, for those are large.
         self.sample: Sample | None = None
         self.samples: deque[Sample] = deque(maxlen=settings.history)
@@ -123,6 +125,11 @@ class TargetLoop:
         """Take a new policy from the next tick on; raises registry.PolicyError when it makes no sense."""
         async with self._turn:
             self._take_policy(policy)
+
+    @property
+    def tick_s(self) -> float:
+        """How long there is between two snapshots, in seconds, when nothing holds them up."""
+        return self._settings.tick_s
 
     @property
     def paused(self) -> str | None:
@@ -247,6 +254,7 @@ class TargetLoop:
         session = await self._session_of(target, snapshot)
         session.last_event = snapshot.last_event
         self.snapshot = snapshot
+        self.looks += 1
         if session.notice_revoked(snapshot):
             self._book.pause(Pause(self.id, self.path, "restored", _REVOKED, "agent", self._settings.wall_clock()))
             _log.warning("%s: %s", self.path, _REVOKED)

@@ -2,8 +2,10 @@
 
 import asyncio
 import contextlib
+import functools
 import time
 from dataclasses import dataclass
+from pathlib import Path
 
 from adocd.controllers import registry
 from adocd.daemon.change import safety
@@ -13,15 +15,15 @@ from adocd.daemon.settings import LoopSettings
 from adocd.daemon.target_loop import TargetLoop
 from adocd.model.policy import Policy
 from adocd.model.sample import Sample
+from adocd.recording.writer import Recorder
 from adocd.simulator import clock as virtual
 from adocd.simulator.book import MemoryBook
 from adocd.simulator.clock import Clock
 from adocd.simulator.database import Setup, SimulatedDatabase
+from adocd.simulator.recorded import MEMORY_BUDGET_BYTES, RecordedTarget, begin
 from adocd.simulator.target import ID, PATH, SimulatedTarget
 from adocd.simulator.write_controller import Cause
 
-#: What all memtables may take, in bytes, whatever memory this machine has.
-MEMORY_BUDGET_BYTES = 16 << 30
 _LEASE_TTL_S = 10.0
 
 
@@ -64,10 +66,20 @@ class Simulation:
 class Scene:
     """A simulated database under the daemon's loop; for use inside of `adocd.simulator.clock.run`."""
 
-    def __init__(self, clock: Clock, setup: Setup, policy: Policy, *, tick_s: float = 1.0, history: int = 1000) -> None:
+    def __init__(
+        self,
+        clock: Clock,
+        setup: Setup,
+        policy: Policy,
+        *,
+        tick_s: float = 1.0,
+        history: int = 1000,
+        recorder: Recorder | None = None,
+    ) -> None:
         """Open the database; raises registry.PolicyError when the policy makes no sense."""
         self.database = SimulatedDatabase(setup)
-        self.target = SimulatedTarget(self.database, clock)
+        target = SimulatedTarget if recorder is None else functools.partial(RecordedTarget, recorder=recorder)
+        self.target = target(self.database, clock)
         self.policy = policy
         self.book = MemoryBook(clock)
         settings = LoopSettings(
@@ -84,17 +96,25 @@ class Scene:
         self.loop.attach(self.target, self.target.info())
 
 
-def run(setup: Setup, policy: Policy, *, seconds: float, tick_s: float = 1.0) -> Simulation:
-    """Run a policy for so many simulated seconds.
+def run(
+    setup: Setup, policy: Policy, *, seconds: float, tick_s: float = 1.0, record: Path | None = None
+) -> Simulation:  # fmt: skip
+    """Run a policy for so many simulated seconds; `record` is a new file for a recording of it.
 
-    Raises registry.PolicyError when the policy makes no sense, SimulationFailed when its law cannot work here.
+    Raises registry.PolicyError when the policy makes no sense, SimulationFailed when its law cannot work here, and
+    NotReplayable when the file cannot be written.
     """
     began_s = time.perf_counter()
+    registry.create(policy)  # else a file would be left behind
+    recorder = None if record is None else begin(record, policy, tick_s)
 
     async def follow(clock: Clock) -> Simulation:
-        scene = Scene(clock, setup, policy, tick_s=tick_s, history=int(seconds / tick_s) + 2)
+        history = int(seconds / tick_s) + 2
+        scene = Scene(clock, setup, policy, tick_s=tick_s, history=history, recorder=recorder)
         ticking = asyncio.create_task(scene.loop.run())
         await asyncio.sleep(seconds)
+        if isinstance(scene.target, RecordedTarget):
+            scene.target.finish(scene.loop.decisions)
         found = _found(scene, seconds, began_s)
         ticking.cancel()
         with contextlib.suppress(asyncio.CancelledError):

@@ -14,6 +14,7 @@ GUIDES = (
     REPOSITORY / "README.md",
     REPOSITORY / "docs" / "guide.md",
     REPOSITORY / "docs" / "simulator.md",
+    REPOSITORY / "docs" / "replay.md",
     REPOSITORY / "examples" / "README.md",
 )
 #: These install and remove packages, which tests/packages does in environments of their own. What root does of them

@@ -1,0 +1,110 @@
+"""`record`: a live target's snapshots into a file, for `replay`."""
+
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from adocd import __version__
+from adocd.api.client import NoDaemon, RestClient, RestError
+from adocd.cli.exits import Exit, fail
+from adocd.cli.target import TargetName, daemon, target_id
+
+if TYPE_CHECKING:
+    from adocd.recording.format import Seen
+    from adocd.recording.writer import Recorder
+
+#: Polls a tick: the daemon's ticks and ours drift, and each of its looks should be seen.
+_POLLS_A_TICK = 2.5
+
+
+def record(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A new file; packed where it ends in .gz.")],
+    target: TargetName = None,
+    seconds: Annotated[
+        float | None, typer.Option(min=0.1, help="How long; until Ctrl-C where this is not said.")
+    ] = None,
+) -> None:
+    """Record a target's snapshots, options and decisions, for `adocctl replay` to run any law on."""
+    # Only here: they would be a part of the time that every other command takes to start.
+    from adocd.recording.format import Header, NotReplayable  # noqa: PLC0415
+    from adocd.recording.lines import LineFile  # noqa: PLC0415
+    from adocd.recording.writer import Recorder  # noqa: PLC0415
+
+    client = daemon()
+    id_ = target_id(client, target)
+    first = _seen(client, id_, 0)
+    try:
+        lines = LineFile(file)
+        recorder = Recorder(lines, Header(id_, first.path, __version__, time.time(), first.tick_s))
+        until = f"for {seconds:g} s" if seconds is not None else "until Ctrl-C"
+        typer.echo(f"recording {first.path} into {file} {until}", err=True)
+        with _stopped_by_signals() as stopped:
+            why, code = _follow(client, id_, recorder, stopped, seconds)
+            recorder.end(why)
+    except NotReplayable as error:
+        fail(str(error), Exit.FAILED)
+    missed = f", {recorder.missed} looks of the daemon's were missed" if recorder.missed else ""
+    if not recorder.snapshots:
+        fail(f"{file} has no snapshot, for the database was not seen open: {why}", code or Exit.FAILED)
+    if code is not None:
+        fail(f"{why}; {file} has {recorder.snapshots} snapshots{missed}", code)
+    typer.echo(f"{file} has {recorder.snapshots} snapshots{missed}", err=True)
+
+
+def _follow(
+    client: RestClient, id_: str, recorder: "Recorder", stopped: threading.Event, seconds: float | None
+) -> tuple[str, Exit | None]:
+    """Poll until the end; why that came, and the exit code where it is no good one."""
+    ends_s = None if seconds is None else time.monotonic() + seconds
+    while True:
+        began_s = time.monotonic()
+        try:
+            seen = _seen(client, id_, recorder.last_look)
+        except NoDaemon:
+            return "no daemon answers any more", Exit.NO_DAEMON
+        except RestError as error:
+            return f"the daemon does not show it any more: {error}", Exit.NO_TARGET
+        recorder.seen(seen, time.time())
+        now_s = time.monotonic()
+        if ends_s is not None and now_s >= ends_s:
+            return "the time was over", None
+        next_s = began_s + seen.tick_s / _POLLS_A_TICK
+        if stopped.wait(max(0.0, (next_s if ends_s is None else min(next_s, ends_s)) - now_s)):
+            return "it was stopped", None
+
+
+def _seen(client: RestClient, id_: str, after: int) -> "Seen":
+    from pydantic import ValidationError  # noqa: PLC0415
+
+    from adocd.recording.format import SEEN  # noqa: PLC0415
+
+    content = client.get(f"/v1/targets/{id_}/snapshot", after=after)
+    try:
+        return SEEN.validate_python(content)
+    except ValidationError:
+        fail("the daemon's snapshot is none that this adocctl knows: use the one that came with it", Exit.FAILED)
+
+
+@contextmanager
+def _stopped_by_signals() -> Iterator[threading.Event]:
+    """Let Ctrl-C and SIGTERM end it between two lines; a second Ctrl-C ends it anywhere."""
+    stopped = threading.Event()
+
+    def stop(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
+        if stopped.is_set():
+            raise KeyboardInterrupt
+        stopped.set()
+
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield stopped
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,71 @@
+"""`replay`: what a policy would have decided on a recording, without daemon, agent or database."""
+
+import logging
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from adocd.cli import show, show_replay
+from adocd.cli.exits import Exit, fail
+from adocd.cli.parameters import parse_parameters
+from adocd.cli.target import Json
+
+if TYPE_CHECKING:
+    from adocd.model.policy import Shaping
+
+
+def replay(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="What `adocctl record` or `simulate --record` made.")],
+    policy: Annotated[str, typer.Option(help="A control law, or several as `adoc+mimd`.")],
+    parameter: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A parameter of the law; repeatable.")
+    ] = None,
+    shape: Annotated[
+        list[str] | None,
+        typer.Option("--shape", metavar="KEY=VALUE", help="A shaping guard: step_factor, pacing_s or refractory_s."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Show what a law would have decided on what was recorded; it cannot show what would have happened."""
+    # Only here: they would be a part of the time that every other command takes to start.
+    import asyncio  # noqa: PLC0415
+
+    from adocd.controllers import registry  # noqa: PLC0415
+    from adocd.daemon.law import LawFailed  # noqa: PLC0415
+    from adocd.model.policy import Policy  # noqa: PLC0415
+    from adocd.recording.format import NotReplayable  # noqa: PLC0415
+    from adocd.recording.reader import Recording  # noqa: PLC0415
+    from adocd.recording.replay import run  # noqa: PLC0415
+    from adocd.recording.summary import summary  # noqa: PLC0415
+
+    if not file.exists():
+        fail(f"there is no file {file}", Exit.USAGE)
+    logging.getLogger("adocd.daemon").setLevel(logging.CRITICAL)  # what a law raised is in the sentence below
+    try:
+        chosen = Policy(policy, parse_parameters(parameter or []), shaping=_shaping(shape or []))
+        recording = Recording(file)
+        found = asyncio.run(run(recording, chosen))
+    except registry.PolicyError as error:
+        fail(str(error), Exit.USAGE)
+    except (NotReplayable, LawFailed) as error:
+        fail(str(error), Exit.FAILED)
+    show.json_or(as_json, summary(recording, chosen, found), show_replay.replay)
+
+
+def _shaping(given: list[str]) -> "Shaping":
+    from pydantic import ValidationError  # noqa: PLC0415
+
+    from adocd.daemon.config import ShapingConfig  # noqa: PLC0415
+    from adocd.model.policy import Shaping  # noqa: PLC0415
+
+    try:
+        return Shaping(**ShapingConfig.model_validate(parse_parameters(given, "--shape")).model_dump())
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = ".".join(map(str, first["loc"]))
+        known = ", ".join(ShapingConfig.model_fields)
+        what = (
+            f"there are {known}" if first["type"] == "extra_forbidden" else first["msg"].removeprefix("Value error, ")
+        )
+        fail(f"--shape {name}: {what}", Exit.USAGE)

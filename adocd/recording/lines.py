@@ -1,0 +1,109 @@
+"""Lines of bytes in a file, packed by gzip or not, and what can be had of a file that was cut off or damaged."""
+
+import contextlib
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from adocd.recording.format import NotReplayable
+
+_GZIP = 16 + zlib.MAX_WBITS
+_GZIP_MAGIC = b"\x1f\x8b"
+_CHUNK = 1 << 16
+#: A snapshot of hundreds of column families with every ticker has some MiB.
+_LINE_MOST = 64 << 20
+
+
+class LineFile:
+    """A new file of lines, packed where its name ends in .gz. Every method raises NotReplayable, as for a full disk."""
+
+    def __init__(self, path: Path) -> None:
+        """Create it; one that exists is never written over."""
+        self.path = path
+        self._pack = zlib.compressobj(wbits=_GZIP) if path.suffix == ".gz" else None
+        try:
+            self._file: BinaryIO = path.open("xb", buffering=0)
+        except FileExistsError:
+            raise NotReplayable(f"{path} exists already: name a file that does not, or remove it") from None
+        except OSError as error:
+            raise NotReplayable(f"{path} cannot be written: {error.strerror}") from None
+
+    def write(self, line: bytes) -> None:
+        """Append a line; it is in the file at the next flush at the latest."""
+        self._out(line + b"\n" if self._pack is None else self._pack.compress(line + b"\n"))
+
+    def flush(self) -> None:
+        """See that all lines are in the file, so that they are there however this process ends."""
+        if self._pack is not None:
+            self._out(self._pack.flush(zlib.Z_SYNC_FLUSH))
+
+    def close(self) -> None:
+        """End the file; more than once does nothing."""
+        if self._file.closed:
+            return
+        try:
+            if self._pack is not None:
+                self._out(self._pack.flush(zlib.Z_FINISH))
+        finally:
+            with contextlib.suppress(OSError):
+                self._file.close()
+
+    def _out(self, data: bytes) -> None:
+        left = memoryview(data)
+        try:
+            while left:
+                left = left[self._file.write(left) :]
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                self._file.close()
+            raise NotReplayable(f"{self.path} cannot be written on: {error.strerror}") from None
+
+
+def read_lines(path: Path) -> Iterator[tuple[bytes, bool]]:
+    """Give the lines, each with whether it is whole: the last one may be torn. Raises NotReplayable.
+
+    Whether it is packed is seen from its first bytes. What cannot be unpacked any more ends the file there.
+    """
+    rest = b""
+    for chunk in _unpacked(path):
+        *lines, rest = (rest + chunk).split(b"\n")
+        if len(rest) > _LINE_MOST:
+            raise NotReplayable(f"{path} is no recording of adocd's: it has a line of more than {_LINE_MOST >> 20} MiB")
+        for line in lines:
+            yield line, True
+    if rest:
+        yield rest, False
+
+
+def _unpacked(path: Path) -> Iterator[bytes]:
+    try:
+        with path.open("rb") as file:
+            first = file.read(_CHUNK)
+            if not first.startswith(_GZIP_MAGIC):
+                while first:
+                    yield first
+                    first = file.read(_CHUNK)
+                return
+            yield from _gunzipped(first, file)
+    except FileNotFoundError:
+        raise NotReplayable(f"there is no file {path}") from None
+    except OSError as error:
+        raise NotReplayable(f"{path} cannot be read: {error.strerror}") from None
+
+
+def _gunzipped(chunk: bytes, file: BinaryIO) -> Iterator[bytes]:
+    unpack = zlib.decompressobj(wbits=_GZIP)
+    while chunk:
+        try:
+            yield unpack.decompress(chunk, _CHUNK)
+            while unpack.unconsumed_tail:
+                yield unpack.decompress(unpack.unconsumed_tail, _CHUNK)
+        except zlib.error:
+            yield b"\x00"  # no line of JSON, and torn: what follows is lost
+            return
+        if unpack.eof:
+            return
+        chunk = file.read(_CHUNK)
+    with contextlib.suppress(zlib.error):
+        yield unpack.flush()

@@ -1,0 +1,233 @@
+"""Runs a policy over a recording: what its law would have decided on what was seen. Pure, and open loop.
+
+The law is asked as the daemon asks it where it may not act: the same windows, shaping and safety guards, but for those
+that ask the machine how it is now. Nothing that it decides changes what it sees next.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from adocd.controllers import registry
+from adocd.daemon.change import safety
+from adocd.daemon.change.compaction import CompactionLimits
+from adocd.daemon.change.ledger import Ledger
+from adocd.daemon.change.reach import out_of_reach, why_not
+from adocd.daemon.change.safety import Guard
+from adocd.daemon.law import Law
+from adocd.daemon.records import DecisionRecord, OptionChange
+from adocd.daemon.steering import Steering
+from adocd.daemon.weighing import Weighed, weigh
+from adocd.model.decision import Decision
+from adocd.model.policy import Policy
+from adocd.model.sample import Sample
+from adocd.model.values import OptionName, Values, flat, nested
+from adocd.probes.statistics import StatisticsProbe
+from adocd.recording.format import About, Gap, Look, NotReplayable, Rule
+from adocd.recording.found import LISTED, Decided, Found, Idle
+from adocd.recording.reader import Entry, Recording
+
+
+async def run(recording: Recording, policy: Policy) -> Found:
+    """Replay all of it. Raises registry.PolicyError, and what Replay.take raises."""
+    replay = Replay(policy)
+    for entry in recording:
+        await replay.take(entry)
+    return replay.found
+
+
+class Replay:
+    """One policy on one recording. Raises registry.PolicyError when the policy makes no sense."""
+
+    def __init__(self, policy: Policy) -> None:
+        self.found = Found()
+        self._policy = policy
+        registry.create(policy)
+        self._session: _Session | None = None
+        self._last_s: float | None = None
+        self._time_s = 0.0
+
+    async def take(self, entry: Entry) -> None:
+        """Go on by one entry.
+
+        Raises LawFailed when the law fails on it, and NotReplayable for a snapshot that no sample can be made of.
+        """
+        match entry:
+            case Look():
+                await self._look(entry)
+            case Gap():
+                self.found.gaps += 1
+                self.found.missed += entry.missed or 0
+            case Rule():
+                name = entry.policy.controller
+                if self.found.recorded_policies[-1:] != [name] and len(self.found.recorded_policies) < LISTED:
+                    self.found.recorded_policies.append(name)
+            case DecisionRecord():
+                self.found.recorded_decisions.add(entry.sequence)
+
+    async def _look(self, look: Look) -> None:
+        snapshot = look.snapshot
+        self._time_s += 0.0 if self._last_s is None else max(0.0, snapshot.monotonic_s - self._last_s)
+        self._last_s = snapshot.monotonic_s
+        session = self._session
+        if session is None or session.about.session != look.about.session:
+            session = self._session = _Session(self._policy, look.about)
+            self.found.sessions += 1
+            self.found.rocksdb_version = look.about.rocksdb_version
+        elif session.about is not look.about:
+            session.go_on_with(look.about)
+        try:
+            sample = session.measure(look)
+        except (ValueError, TypeError, ArithmeticError) as error:
+            raise NotReplayable(
+                f"no sample can be made of what was recorded at {self._time_s:.1f} s: {error}"
+            ) from None
+        if sample is None:
+            return
+        self.found.samples += 1
+        self.found.seconds += sample.interval_s
+        await self._ask(session, look, sample)
+
+    async def _ask(self, session: "_Session", look: Look, sample: Sample) -> None:
+        law, steering, snapshot = session.law, session.steering, look.snapshot
+        name, capabilities = law.controller.name, session.about.capabilities
+        for knob in sorted(law.controller.optional_knobs):
+            if (why := why_not(knob, sample, capabilities)) is not None:
+                self.found.left_out.setdefault(knob, why)
+        unreachable = out_of_reach(law.controller, sample, capabilities)
+        if unreachable is not None:
+            steering.forget_wishes()
+            self._idles(f"{name} cannot work here: {unreachable}")
+            return
+        asked = await law.step(snapshot, nested(session.ledger.baseline))
+        steering.release(law.given_up, sample)
+        if law.declined is not None:
+            self._idles(law.declined)
+        if asked is None:
+            return
+        weighed = weigh(law, steering, asked, {}, sample)
+        if weighed.decision.settings:
+            steering.take(weighed.wishes)
+            self._would_set(session, look, weighed, sample)
+        else:
+            self._refused(look, asked[0], weighed)
+
+    def _would_set(self, session: "_Session", look: Look, weighed: Weighed, sample: Sample) -> None:
+        """List what it would set where that is not there, nor decided before."""
+        current, options = sample.values, weighed.wishes.options
+        session.follow(current)
+        there = {option: session.decided[option].value if option in session.decided else current.get(option)
+                 for option in options}  # fmt: skip
+        if all(there[option] == value for option, value in options.items()):
+            before = [session.decided[option].by for option in options if option in session.decided]
+            if before:
+                max(before, key=lambda decided: decided.time_s).same_again += 1
+            else:
+                self.found.unchanged += 1
+            return
+        changes = tuple(
+            OptionChange(option, current[option], value)
+            for option, value in options.items()
+            if option in current and there[option] != value
+        )
+        decided = self._decided(look, weighed.decision, weighed, changes)
+        for option, value in options.items():
+            session.decided[option] = _Wanted(value, current.get(option), decided)
+        self._list(decided)
+
+    def _refused(self, look: Look, asked: Decision, weighed: Weighed) -> None:
+        """List what guards left nothing of; the same again and again once."""
+        decided = self._decided(look, asked, weighed, ())
+        last = self.found.decisions[-1] if self.found.decisions else None
+        if last is not None and last.outcome == "refused" and _is_like(last, decided):
+            last.same_again += 1
+        else:
+            self._list(decided)
+
+    def _decided(
+        self, look: Look, decision: Decision, weighed: Weighed, changes: tuple[OptionChange, ...]
+    ) -> Decided:  # fmt: skip
+        return Decided(
+            time_s=self._time_s,
+            monotonic_s=look.snapshot.monotonic_s,
+            unix_s=look.unix_s,
+            rule=decision.rule,
+            signal=decision.signal,
+            reason=decision.reason,
+            settings=decision.settings,
+            changes=changes,
+            guards=weighed.notes,
+            outcome="would set" if weighed.decision.settings else "refused",
+        )
+
+    def _list(self, decided: Decided) -> None:
+        if len(self.found.decisions) < LISTED:
+            self.found.decisions.append(decided)
+        else:
+            self.found.not_listed += 1
+
+    def _idles(self, why: str) -> None:
+        known = self.found.idle
+        if len(known) < LISTED and (not known or known[-1].why != why):
+            known.append(Idle(self._time_s, why))
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """What was decided of an option, what was there then, and by which decision."""
+
+    value: str
+    was: str | None
+    by: Decided
+
+
+class _Session:
+    """One open of the recorded database, as the daemon's own session would be, without a lease."""
+
+    def __init__(self, policy: Policy, about: About) -> None:
+        self.about = about
+        self.law = Law(policy, about.capabilities)
+        self.ledger = Ledger(flat(about.originals))
+        self.steering = Steering(self.ledger, tuple(_guards(about)), CompactionLimits())
+        #: What was decided so far, until the recorded value moves by itself.
+        self.decided: dict[OptionName, _Wanted] = {}
+        self._probe = StatisticsProbe(about.capabilities)
+        self._has_begun = False
+
+    def go_on_with(self, about: About) -> None:
+        """Take column families that came or went, and originals that are others now."""
+        self.about = about
+        self.ledger.baseline = flat(about.originals)
+
+    def measure(self, look: Look) -> Sample | None:
+        """Make a sample; the first snapshot begins the windows, and one from the agent's cache measures nothing."""
+        snapshot = look.snapshot
+        if not self._has_begun:
+            self._has_begun = True
+            self.law.measure(snapshot)
+        sample = self._probe.sample(snapshot)
+        if sample is not None:
+            self.steering.observe(sample)
+            self.law.observe(snapshot)
+        return sample
+
+    def follow(self, current: Values) -> None:
+        """Forget what was decided of options whose recorded values have moved: those count from now on."""
+        for option in [o for o, wanted in self.decided.items() if current.get(o) != wanted.was]:
+            del self.decided[option]
+
+
+def _guards(about: About) -> Iterator[Guard]:
+    yield safety.bounds
+    yield safety.order
+    if about.memory_budget_bytes is not None:
+        limit = about.memory_limit_bytes
+        yield safety.memory_budget(about.memory_budget_bytes, process_limit=lambda: limit)
+
+
+def _is_like(one: Decided, other: Decided) -> bool:
+    """Whether the same guards refused the same, whatever figures they name."""
+    return (one.rule, one.settings, _names(one)) == (other.rule, other.settings, _names(other))
+
+
+def _names(decided: Decided) -> list[str]:
+    return [words.partition(":")[0] for words in decided.guards]

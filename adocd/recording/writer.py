@@ -1,0 +1,107 @@
+"""Writes a recording: what changes seldom only when it has changed."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+from pydantic import TypeAdapter
+from pydantic_core import to_json
+
+from adocd.daemon.records import DecisionRecord
+from adocd.model.snapshot import OptionValues, Snapshot
+from adocd.recording.format import ABOUT, DECISION, GAP, HEADER, OPTIONS, RULE, SNAPSHOT, About, Gap, Header, Rule, Seen
+from adocd.recording.lines import LineFile
+
+_NO_OPTIONS = OptionValues()
+
+
+class Recorder:
+    """One recording in the making. Every method raises NotReplayable when the file cannot be written on."""
+
+    def __init__(self, file: LineFile, header: Header) -> None:
+        self.file = file
+        self.snapshots = 0
+        self.missed = 0
+        self.has_ended = False
+        self._about: tuple[int, About | None] = (0, None)
+        self._options: tuple[int, OptionValues | None] = (0, None)
+        self._rule: Rule | None = None
+        self._state: str | None = None
+        self._look: int | None = None
+        #: The last ones, as they were written.
+        self._decisions: dict[int, DecisionRecord] = {}
+        file.write(HEADER.dump_json(header))
+
+    def seen(self, seen: Seen, unix_s: float) -> None:
+        """Take in what the daemon told last, unless it was told before."""
+        self.rule(seen.rule)
+        if seen.state != self._state:
+            self._state = seen.state
+            self._write("state", None, seen.state, unix_s=unix_s)
+        if seen.about is not None and seen.snapshot is not None and seen.look != self._look:
+            self._see_gap(seen.look)
+            self._look = seen.look
+            self.about(seen.about)
+            self.snapshot(seen.snapshot, unix_s)
+        self.decisions(seen.decisions)
+        self.file.flush()
+
+    @property
+    def last_look(self) -> int:
+        """Which of the daemon's looks is in the file; 0: none."""
+        return self._look or 0
+
+    def about(self, about: About) -> None:
+        """Say which open of the database the next snapshots are of."""
+        number, last = self._about
+        if about != last:
+            self._about = number + 1, about
+            self._write("about", ABOUT, about, number=number + 1)
+
+    def rule(self, rule: Rule) -> None:
+        """Say which policy is in force from now on."""
+        if rule != self._rule:
+            self._rule = rule
+            self._write("rule", RULE, rule)
+
+    def snapshot(self, snapshot: Snapshot, unix_s: float) -> None:
+        """Write a snapshot; `about` must have been called before."""
+        number, last = self._options
+        if snapshot.options != last:
+            number += 1
+            self._options = number, snapshot.options
+            self._write("options", OPTIONS, snapshot.options, number=number)
+        self.snapshots += 1
+        shown = replace(snapshot, options=_NO_OPTIONS)
+        self._write("snapshot", SNAPSHOT, shown, unix_s=unix_s, about=self._about[0], options=number)
+
+    def decisions(self, records: Iterable[DecisionRecord]) -> None:
+        """Write those that are new, and those whose outcome is."""
+        now = {record.sequence: record for record in records}
+        for sequence, record in now.items():
+            if self._decisions.get(sequence) != record:
+                self._write("decision", DECISION, record)
+        self._decisions = now
+
+    def end(self, why: str) -> None:
+        """Say why it ends, and close the file."""
+        self._write("end", None, why)
+        self.close()
+
+    def close(self) -> None:
+        """Close the file; without `end` nobody knows why."""
+        self.has_ended = True
+        self.file.close()
+
+    def _see_gap(self, look: int) -> None:
+        if self._look is None or look == self._look + 1:
+            return
+        # A count that goes back is another daemon's.
+        missed = look - self._look - 1 if look > self._look else None
+        self.missed += missed or 0
+        self._write("gap", GAP, Gap(missed))
+
+    def _write(self, kind: str, adapter: TypeAdapter[Any] | None, content: object, **beside: object) -> None:
+        shown = to_json(content) if adapter is None else adapter.dump_json(content)
+        first = to_json({"kind": kind, **beside})
+        self.file.write(first[:-1] + b',"content":' + shown + b"}")

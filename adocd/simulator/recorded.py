@@ -1,0 +1,68 @@
+"""A simulated database whose snapshots are recorded as the daemon takes them."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from adocd import __version__
+from adocd.daemon.records import DecisionRecord
+from adocd.model.policy import Policy
+from adocd.model.snapshot import Snapshot
+from adocd.recording.format import About, Header, NotReplayable, Rule
+from adocd.recording.lines import LineFile
+from adocd.recording.writer import Recorder
+from adocd.simulator.clock import Clock
+from adocd.simulator.database import SimulatedDatabase
+from adocd.simulator.target import ID, PATH, SimulatedTarget
+
+#: What all memtables may take, in bytes, whatever memory this machine has.
+MEMORY_BUDGET_BYTES = 16 << 30
+
+
+def begin(path: Path, policy: Policy, tick_s: float) -> Recorder:
+    """Begin a new file, at virtual second 0. Raises NotReplayable."""
+    recorder = Recorder(LineFile(path), Header(ID, PATH, __version__, 0.0, tick_s))
+    recorder.rule(Rule(policy))
+    return recorder
+
+
+class RecordedTarget(SimulatedTarget):
+    """Writes down what it shows until the recording ends.
+
+    The daemon's loop survives whatever its target does, so that a file that cannot be written on is told by `finish`.
+    """
+
+    def __init__(self, database: SimulatedDatabase, clock: Clock, recorder: Recorder) -> None:
+        super().__init__(database, clock)
+        self._recorder = recorder
+        self._failed: NotReplayable | None = None
+
+    async def snapshot(self, events_after: int | None) -> Snapshot:
+        """See Target."""
+        snapshot = await super().snapshot(events_after)
+        try:
+            if not self._recorder.has_ended:
+                self._recorder.about(await self._about())
+                self._recorder.snapshot(snapshot, snapshot.monotonic_s)
+        except NotReplayable as error:
+            self._failed = error
+            self._recorder.close()
+        return snapshot
+
+    def finish(self, decisions: Iterable[DecisionRecord]) -> None:
+        """End the recording with the decisions of its time. Raises NotReplayable where it is not whole."""
+        if self._failed is not None:
+            raise self._failed
+        self._recorder.decisions(decisions)
+        self._recorder.end("the time was over")
+
+    async def _about(self) -> About:
+        info, detail = self.info(), await self.detail()
+        return About(
+            session=detail.session,
+            rocksdb_version=info.rocksdb_version,
+            agent=f"{info.agent.kind} {info.agent.version}",
+            capabilities=detail.capabilities,
+            column_families=detail.column_families,
+            originals=detail.originals,
+            memory_budget_bytes=MEMORY_BUDGET_BYTES,
+        )

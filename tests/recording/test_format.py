@@ -1,0 +1,210 @@
+"""What is recorded is what is read, and a damaged file gives what is whole of it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gzip
+import json
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from adocd.daemon.law import LawFailed
+from adocd.daemon.records import DecisionRecord, OptionChange
+from adocd.model.decision import Setting
+from adocd.model.knob import Knob
+from adocd.model.policy import Policy, Shaping
+from adocd.model.snapshot import Counters, Event, HistogramTotals, Lease, OptionValues, PeriodicDump, Restore, Snapshot
+from adocd.model.values import of_family
+from adocd.recording.format import Gap, Look, NotReplayable, Rule, Seen
+from adocd.recording.lines import LineFile
+from adocd.recording.reader import Recording
+from adocd.recording.replay import run
+from adocd.recording.writer import Recorder
+from tests.builders import snapshot
+from tests.recording.made import ABOUT, HEADER, looks, with_options, write
+
+SUFFIXES = ("jsonl", "jsonl.gz")
+_names = st.text(st.characters(codec="utf-8"), max_size=8)
+_counts = st.integers(0, 1 << 64)
+_times = st.floats(0, 1e12)
+_values = st.dictionaries(_names, _names, max_size=3)
+_options = st.builds(
+    OptionValues,
+    _values,
+    st.dictionaries(_names, _values, max_size=2),
+    st.none() | _counts,
+    st.dictionaries(_names, _counts, max_size=2),
+)
+_events = st.builds(
+    Event, _counts, _times, _names, st.none() | _names, bytes=st.none() | _counts, detail=st.none() | _names
+)
+_snapshots = st.builds(
+    snapshot,
+    sequence=_counts,
+    monotonic_s=_times,
+    counters=st.builds(Counters, writes=st.none() | _counts, stall_micros=_counts),
+    properties=st.dictionaries(_names, _counts, max_size=3),
+    tickers=st.none() | st.dictionaries(_names, _counts, max_size=3),
+    options=_options,
+    lease=st.none() | st.builds(Lease, _names, _counts, _times, _times),
+    restore=st.builds(Restore, _names, errors=st.lists(_names, max_size=2).map(tuple)),
+    events=st.lists(_events, max_size=3).map(tuple),
+    histograms=st.none() | st.dictionaries(_names, st.builds(HistogramTotals, _counts, _counts), max_size=2),
+    dump=st.none() | st.builds(PeriodicDump, _times, _times, st.none() | _times),
+)
+
+
+def read(path: Path) -> list[Snapshot]:
+    return [entry.snapshot for entry in Recording(path) if isinstance(entry, Look)]
+
+
+@settings(max_examples=60, deadline=None)
+@given(snapshots=st.lists(_snapshots, max_size=5), repeat=st.booleans(), suffix=st.sampled_from(SUFFIXES))
+def test_what_is_written_is_read(snapshots: list[Snapshot], repeat: bool, suffix: str) -> None:
+    if repeat:  # the options of before again
+        snapshots = [replace(each, options=snapshots[0].options) for each in snapshots] + snapshots
+    with tempfile.TemporaryDirectory() as directory:
+        path = write(Path(directory) / f"r.{suffix}", snapshots)
+        recording = Recording(path)
+        assert recording.header == HEADER
+        entries = list(recording)
+    found = [entry for entry in entries if isinstance(entry, Look)]
+    assert [look.snapshot for look in found] == snapshots
+    assert all(look.about == replace(ABOUT, session=look.snapshot.session) for look in found)
+    assert entries[0] == Rule(Policy("fixed"))
+    assert (recording.damaged_lines, recording.torn, recording.ended) == (0, False, "the time was over")
+
+
+def test_options_are_written_when_they_change(tmp_path: Path) -> None:
+    larger = with_options(write_buffer_size="1")
+    path = write(tmp_path / "r", [*looks(3), *looks(3, options=larger, begin=3), *looks(2, begin=6)])
+    kinds = [json.loads(line).get("kind") for line in path.read_text().splitlines()]
+    assert kinds == [None, "rule", "about", "options", *["snapshot"] * 3, "options", *["snapshot"] * 3, "options",
+                     *["snapshot"] * 2, "end"]  # fmt: skip
+
+
+def test_a_policy_a_decision_and_its_outcome_and_a_gap_come_back(tmp_path: Path) -> None:
+    rule = Rule(Policy("adoc", {"threads_max": 8, "tune_batch": True}, shaping=Shaping(pacing_s=5)), "an operator")
+    record = DecisionRecord(
+        sequence=7, monotonic_s=101.0, unix_s=1.7e9, controller="adoc", settings=(Setting(Knob.BATCH_SIZE, 1, "a\nb"),),
+        signal="seen", rule="adoc.memory", reason="because", guards=("pacing: it waits",), outcome="in-flight",
+        changes=(OptionChange(of_family("a\nb", "write_buffer_size"), "2", "1"),),
+    )  # fmt: skip
+    done = replace(record, outcome="applied", elapsed_s=0.1)
+    recorder = Recorder(LineFile(tmp_path / "r"), HEADER)
+    first, second, third = looks(3)
+    seen = Seen(4, 1.0, "/data/db", "attached", rule, ABOUT, first, (record,))
+    recorder.seen(seen, 1.0)
+    recorder.seen(replace(seen, about=None, snapshot=None), 1.2)
+    recorder.seen(replace(seen, snapshot=second, look=5, decisions=(done,)), 2.0)
+    recorder.seen(replace(seen, snapshot=second, look=5, decisions=(done,)), 2.1)
+    recorder.seen(replace(seen, snapshot=third, look=9, decisions=(done,)), 6.0)
+    recorder.seen(replace(seen, snapshot=third, look=2, decisions=(done,)), 9.0)
+    assert (recorder.snapshots, recorder.missed, recorder.last_look) == (4, 3, 2)
+    recorder.end("it was stopped")
+    entries = list(Recording(tmp_path / "r"))
+    assert entries == [
+        rule,
+        Look(first, 1.0, ABOUT),
+        record,
+        Look(second, 2.0, ABOUT),
+        done,
+        Gap(3),
+        Look(third, 6.0, ABOUT),
+        Gap(None),
+        Look(third, 9.0, ABOUT),
+    ]
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_wherever_it_is_cut_what_came_before_is_there(suffix: str, tmp_path: Path) -> None:
+    whole = looks(6)
+    content = write(tmp_path / f"whole.{suffix}", whole, ends=False).read_bytes()
+    found_most = 0
+    for end in range(0, len(content), 7):
+        part = tmp_path / "part"
+        part.write_bytes(content[:end])
+        try:
+            recording = Recording(part)
+        except NotReplayable:
+            continue
+        found = [entry.snapshot for entry in recording if isinstance(entry, Look)]
+        assert found == whole[: len(found)]
+        assert recording.damaged_lines == 0
+        assert len(found) >= found_most, "more of the file is no less of the recording"
+        found_most = len(found)
+    assert found_most >= 5
+
+
+@settings(max_examples=150, deadline=None)
+@given(where=st.integers(0, 1 << 20), byte=st.integers(0, 255), suffix=st.sampled_from(SUFFIXES))
+def test_one_wrong_byte_harms_little(where: int, byte: int, suffix: str) -> None:
+    """Whatever it is, there is a replay or one sentence."""
+    with tempfile.TemporaryDirectory() as directory:
+        path = write(Path(directory) / f"r.{suffix}", [*looks(4), *looks(4, options=with_options(), begin=4)])
+        content = bytearray(path.read_bytes())
+        content[where % len(content)] = byte
+        path.write_bytes(content)
+        with contextlib.suppress(NotReplayable, LawFailed):
+            found = asyncio.run(run(Recording(path), Policy("adoc")))
+            assert found.samples <= 7
+
+
+def test_a_damaged_line_is_counted_and_so_is_what_depends_on_it(tmp_path: Path) -> None:
+    path = write(tmp_path / "r", [*looks(3), *looks(3, options=with_options(write_buffer_size="1"), begin=3)])
+    lines = path.read_text().splitlines(keepends=True)
+    where = [number for number, line in enumerate(lines) if '"kind":"options"' in line][1]
+    lines[where] = lines[where][:50] + "\n"
+    path.write_text("".join(lines))
+    recording = Recording(path)
+    assert [entry.snapshot for entry in recording if isinstance(entry, Look)] == looks(3)
+    assert (recording.damaged_lines, recording.torn) == (1 + 3, False)
+
+
+def test_a_kind_of_line_of_later_is_passed_over(tmp_path: Path) -> None:
+    path = write(tmp_path / "r", looks(2), ends=False)
+    with path.open("a") as file:
+        file.write('{"kind":"weather","content":"fair"}\n')
+    assert read(path) == looks(2)
+
+
+def test_packed_or_not_is_seen_from_the_content(tmp_path: Path) -> None:
+    packed = write(tmp_path / "r.gz", looks(2))
+    assert read(packed.rename(tmp_path / "renamed")) == looks(2)
+    plain = gzip.decompress((tmp_path / "renamed").read_bytes())
+    (tmp_path / "plain.gz").write_bytes(plain)
+    assert read(tmp_path / "plain.gz") == looks(2)
+    assert plain == write(tmp_path / "r", looks(2)).read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "is empty"),
+        (b"Dear diary,\n", "is no recording of adocd's"),
+        (bytes(range(256)), "is no recording of adocd's"),
+        (gzip.compress(b"2024/01/01 LOG"), "is no recording of adocd's"),
+        (b"\x1f\x8bnot packed at all", "is no recording of adocd's"),
+        (b'{"format":"adocd recording","version":2}\n', "is a recording of format version 2, and this adocd reads 1"),
+        (b'{"format":"adocd recording","version":1}\n', "is a recording with a damaged first line"),
+    ],
+)
+def test_what_is_no_recording(content: bytes, words: str, tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(content)
+    with pytest.raises(NotReplayable, match=words):
+        Recording(tmp_path / "file")
+
+
+def test_a_file_that_is_there_is_not_written_over(tmp_path: Path) -> None:
+    (tmp_path / "r").write_text("mine")
+    with pytest.raises(NotReplayable, match="exists already"):
+        LineFile(tmp_path / "r")
+    assert (tmp_path / "r").read_text() == "mine"
+    with pytest.raises(NotReplayable, match="cannot be written: No such file or directory"):
+        LineFile(tmp_path / "nowhere" / "r")

@@ -1,0 +1,153 @@
+"""A policy on a recording: what is listed, what is counted, and what is said instead."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from adocd.controllers import registry
+from adocd.daemon.law import LawFailed
+from adocd.model.capabilities import Capabilities
+from adocd.model.decision import Decision, Setting
+from adocd.model.knob import MIB, Knob
+from adocd.model.policy import Policy, Shaping
+from adocd.model.sample import Sample
+from adocd.model.snapshot import OptionValues, Snapshot
+from adocd.recording.format import About, NotReplayable
+from adocd.recording.found import Found
+from adocd.recording.reader import Recording
+from adocd.recording.replay import run
+from tests.builders import CAPABILITIES
+from tests.controllers.laws import PARAMETERS
+from tests.recording.made import ABOUT, looks, with_options, write
+
+ADOC = Policy("adoc")
+
+
+def replay(path: Path, snapshots: Sequence[Snapshot], policy: Policy = ADOC, about: About = ABOUT) -> Found:
+    return asyncio.run(run(Recording(write(path / "recording", snapshots, about)), policy))
+
+
+def batches(found: Found) -> list[int]:
+    return [s.value // MIB for decided in found.decisions for s in decided.settings if s.knob is Knob.BATCH_SIZE]
+
+
+def test_what_it_would_do_again_and_again_is_one_decision(tmp_path: Path) -> None:
+    found = replay(tmp_path, looks(21))
+    assert (found.samples, found.seconds, found.sessions) == (20, 20.0, 1)
+    (decided,) = found.decisions
+    assert (decided.rule, decided.time_s, decided.monotonic_s) == ("adoc.memory", 1.0, 101.0)
+    assert batches(found) == [128]
+    assert decided.same_again == 19
+    assert {str(change.option): (change.before, change.value) for change in decided.changes} == {
+        "write_buffer_size (default)": (str(64 * MIB), str(128 * MIB)),
+        "target_file_size_base (default)": (str(64 * MIB), str(128 * MIB)),
+        "max_bytes_for_level_base (default)": (str(256 * MIB), str(512 * MIB)),
+    }
+
+
+def test_it_follows_what_was_really_done(tmp_path: Path) -> None:
+    """Where the recorded options move by themselves, the law goes on from there."""
+    larger = with_options(
+        write_buffer_size=str(128 * MIB),
+        target_file_size_base=str(128 * MIB),
+        max_bytes_for_level_base=str(512 * MIB),
+    )
+    found = replay(tmp_path, [*looks(5), *looks(5, options=larger, begin=5), *looks(5, begin=10)])
+    assert batches(found) == [128, 192, 128]
+    assert [decided.same_again for decided in found.decisions] == [3, 4, 4]
+
+
+def test_a_law_is_told_the_originals_of_that_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[OptionValues | None] = []
+    monkeypatch.setattr(registry.LAWS["adoc"], "step", lambda _self, sample: told.append(sample.originals))
+    replay(tmp_path, looks(3, options=with_options(write_buffer_size=str(256 * MIB))))
+    assert told == [ABOUT.originals] * 2
+
+
+def test_the_policys_shaping_is_applied(tmp_path: Path) -> None:
+    found = replay(tmp_path, looks(11), Policy("adoc", shaping=Shaping(pacing_s=4.0)))
+    assert [(decided.outcome, decided.same_again) for decided in found.decisions] == [("would set", 2), ("refused", 6)]
+    assert found.decisions[1].guards == ("pacing: the last decision was 1.0 s ago, 3.0 s to go",)
+    found = replay_again(tmp_path, Policy("adoc", shaping=Shaping(step_factor=1.5)))
+    assert batches(found) == [96]
+    assert found.decisions[0].guards == (f"step: batch_size {128 * MIB} is more than 1.5 times {64 * MIB}",)
+
+
+def replay_again(path: Path, policy: Policy) -> Found:
+    return asyncio.run(run(Recording(path / "recording"), policy))
+
+
+def test_safety_guards_are_asked(tmp_path: Path) -> None:
+    found = replay(tmp_path, looks(11), about=replace(ABOUT, memory_budget_bytes=100 * MIB))
+    (decided,) = found.decisions
+    assert (decided.outcome, decided.changes, decided.same_again) == ("refused", (), 9)
+    assert decided.settings[0].value == 128 * MIB, "what the law wanted"
+    assert decided.guards[0].startswith("memory budget: ")
+
+
+def test_a_law_that_cannot_work_there_says_why(tmp_path: Path) -> None:
+    found = replay(tmp_path, looks(5), about=replace(ABOUT, capabilities=Capabilities()))
+    assert found.decisions == []
+    (idle,) = found.idle
+    assert idle.time_s == 1.0
+    assert idle.why.startswith("adoc cannot work here: a directory is only observed")
+    (tmp_path / "mimd").mkdir()
+    limiterless = replace(CAPABILITIES, rate_limiter=False)
+    found = replay(
+        tmp_path / "mimd", looks(5), Policy("mimd", PARAMETERS["mimd"]), replace(ABOUT, capabilities=limiterless)
+    )
+    (idle,) = found.idle
+    assert "there is no rate limiter here" in idle.why
+
+
+@pytest.mark.parametrize("law", registry.LAWS)
+def test_every_law_decides_or_says_why_not(law: str, tmp_path: Path) -> None:
+    found = replay(tmp_path, looks(31), Policy(law, PARAMETERS.get(law, {})))
+    assert found.samples == 30
+    assert bool(found.decisions) != (bool(found.idle) or law == "fixed")
+
+
+def test_an_open_begins_anew(tmp_path: Path) -> None:
+    """Its law knows nothing of the session before, whose counters are others; the time between is no sample."""
+    second = [replace(each, session="s2", monotonic_s=each.monotonic_s + 50) for each in looks(5, begin=5)]
+    found = replay(tmp_path, [*looks(5), *second])
+    assert (found.sessions, found.samples, found.seconds) == (2, 8, 8.0)
+    assert [(decided.time_s, decided.same_again) for decided in found.decisions] == [(1.0, 3), (56.0, 3)]
+
+
+def test_a_snapshot_from_the_agents_cache_is_no_sample(tmp_path: Path) -> None:
+    found = replay(tmp_path, [each for each in looks(5) for _ in range(3)])
+    assert (found.samples, found.seconds) == (4, 4.0)
+
+
+def test_a_law_that_fails_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def step(self: object, sample: Sample) -> Decision:
+        raise RuntimeError("no idea")
+
+    monkeypatch.setattr(registry.LAWS["adoc"], "step", step)
+    with pytest.raises(LawFailed, match="adoc failed: it raised RuntimeError: no idea"):
+        replay(tmp_path, looks(3))
+
+
+def test_a_law_that_decides_what_is_there_has_decided_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:  # fmt: skip
+    here = Decision((Setting(Knob.BACKGROUND_JOBS, 2),), "seen", "adoc.test", "because")
+    monkeypatch.setattr(registry.LAWS["adoc"], "step", lambda _self, _sample: here)
+    found = replay(tmp_path, looks(6))
+    assert (found.decisions, found.unchanged) == ([], 5)
+
+
+def test_options_that_are_no_numbers_are_one_sentence(tmp_path: Path) -> None:
+    with pytest.raises(NotReplayable, match=r"no sample can be made of what was recorded at 1.0 s"):
+        replay(tmp_path, looks(3, options=with_options(write_buffer_size="large")))
+
+
+def test_a_policy_that_makes_no_sense(tmp_path: Path) -> None:
+    with pytest.raises(registry.PolicyError, match="there is no controller 'nobody'"):
+        replay(tmp_path, looks(3), Policy("nobody"))
