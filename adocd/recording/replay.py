@@ -77,15 +77,15 @@ class Replay:
             session.go_on_with(look.about)
         try:
             sample = session.measure(look)
-        except (ValueError, TypeError, ArithmeticError) as error:
-            raise NotReplayable(
-                f"no sample can be made of what was recorded at {self._time_s:.1f} s: {error}"
-            ) from None
-        if sample is None:
-            return
-        self.found.samples += 1
-        self.found.seconds += sample.interval_s
-        await self._ask(session, look, sample)
+            if sample is not None:
+                self.found.samples += 1
+                self.found.seconds += sample.interval_s
+                await self._ask(session, look, sample)
+        except (
+            ValueError,
+            ArithmeticError,
+        ) as error:  # an option that is no number, say; what a law raises is LawFailed
+            raise NotReplayable(f"what was recorded at {self._time_s:.1f} s makes no sense: {error}") from None
 
     async def _ask(self, session: "_Session", look: Look, sample: Sample) -> None:
         law, steering, snapshot = session.law, session.steering, look.snapshot

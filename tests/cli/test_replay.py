@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -220,6 +220,26 @@ def test_the_daemon_ends_and_what_was_recorded_stays(run_dir: Path) -> None:
     found = replay(run_dir, file, "adoc")
     assert found["samples"] > 1
     assert found["recorded"]["ended"] == "no daemon answers any more"
+
+
+def test_a_database_that_is_opened_again_is_another_session(run_dir: Path) -> None:
+    file = run_dir / "r"
+    with serving(run_dir), ExitStack() as until_the_end:
+        with FakeAgent(run_dir, [overflowing(run_dir / "db")]):
+            wait_for_target(run_dir)
+            process = until_the_end.enter_context(recording(run_dir, file))
+            eventually(lambda: len(lines_whole(file)) > 2, within_s=20, what="snapshots")
+        eventually(lambda: lines_of(file, "state")[-1] == "closed", within_s=20, what="it is closed")
+        with FakeAgent(run_dir, [overflowing(run_dir / "db")]):
+            before = len(lines_whole(file))
+            eventually(lambda: len(lines_whole(file)) > before + 2, within_s=20, what="snapshots again")
+            process.send_signal(signal.SIGTERM)
+            process.communicate(timeout=20)
+            assert process.returncode == 0
+    found = replay(run_dir, file, "adoc")
+    assert (found["sessions"], found["gaps"]) == (2, 0)
+    assert lines_of(file, "state") == ["attached", "closed", "attached"]
+    assert len(found["decisions"]) == 2, "each session begins anew"
 
 
 def test_a_recording_of_some_seconds_and_what_cannot_be(run_dir: Path) -> None:
