@@ -35,9 +35,11 @@ def status_when(run_dir: Path, *, sampled: bool = True) -> dict[str, Any]:
 def test_an_operators_way_through(tmp_path: Path, run_dir: Path) -> None:
     path, nowhere = tmp_path / "db", tmp_path / "nowhere"
     with serving(run_dir, "--directory", str(path), "--directory", str(nowhere), "--port", "0"):
-        listed = adocctl_json(run_dir, "targets")
-        assert listed["targets"] == []
-        assert set(listed["problems"]) == {str(path), str(nowhere)}
+        both = {str(path), str(nowhere)}
+        eventually(
+            lambda: set(adocctl_json(run_dir, "targets")["problems"]) == both, within_s=10, what="both are problems"
+        )
+        assert adocctl_json(run_dir, "targets")["targets"] == []
         with db_bench(path) as program:
             detail = status_when(run_dir)
             assert detail["process"]["pid"] == program.pid
