@@ -75,7 +75,7 @@ def adoc_released(windows: Sequence[Sample], _given: Given) -> Iterator[Wanted]:
             batch = min(512 * MIB, old + initial)
         if _in_debt(cf):
             jobs, batch = min(20, now + 2), max(64 * MIB, old // 2)
-        if cf.level_files[1] >= cf.options.level0_slowdown_writes_trigger:
+        if sum(cf.level_files[1:2]) >= cf.options.level0_slowdown_writes_trigger:
             jobs = min(20, now + 2)
         yield _moved(sample, cf, jobs, batch)
 
