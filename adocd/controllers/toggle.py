@@ -13,9 +13,10 @@ because RocksDB halves it inside), and comes from the operator.
 
 While the law acts (3.5): L0 slowdown and stop out of the way while compaction is off, no slowdown by pending bytes, 4
 flush and 2 compaction threads, at least 6 memtables, 2 subcompactions where they are live, and delayed_write_rate at
-least the cap, for with more than 3 memtables RocksDB delays writes by their number alone, whatever the triggers say. The old-style
-thread options make max_background_jobs dead, so the law cannot share threads with ADOC; `tune_threads=false` leaves
-them. With one flush thread flushes never fill half of the device, and nothing is ever switched off (3.5.3).
+least the cap, for with more than 3 memtables RocksDB delays writes by their number alone, whatever the triggers say.
+The old-style thread options make max_background_jobs dead, so the law cannot share threads with ADOC;
+`tune_threads=false` leaves them. With one flush thread flushes never fill half of the device, and nothing is ever
+switched off (3.5.3).
 
 Ours, for the thesis has none: `hysteresis_pct` between off and on, against hovering at 50 % (3.3.7 names that as open);
 `dwell_s`, the least time in either state; bounds on L0 files, on what level 0 holds and on the time off, each of which

@@ -10,13 +10,14 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from adocd.bench.laws.measure import Flags, Measured, Plan, Tick
+from adocd.bench.laws.measure import Flags, Measured, Plan
+from adocd.bench.laws.windows import windows
 from adocd.model.sample import Sample
 
 _MB = 1_000_000
 _SCALE = 0.25
 _LOW, _SWING, _CAP = 50 * _MB * _SCALE, 75 * _MB * _SCALE, round(190 * _MB * _SCALE)
-_ROW_S = 5.0
+_ROW_S = 10.0
 #: RocksDB's own slowdown trigger, which the owner has: below it level 0 is as it should be.
 _DRAINED_FILES = 20
 DEFAULT_PERIOD_S = 120
@@ -76,20 +77,18 @@ def verdict(measured: Measured) -> Verdict:
 
 
 def table(measured: Measured) -> str:
-    """Write how it went, a line for every few seconds."""
+    """Write how it went, a line for every ten seconds, which is how often the toggle looks."""
     lines = [
         "| s | sine | written | flushes of the cap | with compactions | compaction | level-0 files |",
         "|---|---|---|---|---|---|---|",
     ]
-    next_s = 0.0
-    for at_s, sample in _timed(measured):
-        if at_s < next_s:
-            continue
-        next_s += _ROW_S
+    begin_s, period_s = _begin_s(measured), measured.plan.seconds
+    for sample in windows(measured.ticks, _ROW_S):
+        at_s = sample.monotonic_s - begin_s
         (cf,) = sample.column_families
         flush, compaction = sample.flush_written_bytes_per_s or 0.0, sample.compaction_written_bytes_per_s or 0.0
-        wave = _LOW + _SWING - _SWING * math.cos(2 * math.pi * at_s / measured.plan.seconds)
-        wanted = f"{wave / _MB:.0f} MB/s" if at_s < measured.plan.seconds else "over"
+        wave = _LOW + _SWING - _SWING * math.cos(2 * math.pi * (at_s - _ROW_S / 2) / period_s)
+        wanted = f"{wave / _MB:.0f} MB/s" if at_s <= period_s + 1 else "over"
         lines.append(
             f"| {at_s:.0f} | {wanted} | {(sample.written_bytes_per_s or 0.0) / _MB:.0f} MB/s | {flush / _CAP:.0%} "
             f"| {(flush + compaction) / _CAP:.0%} | {'off' if cf.options.disable_auto_compactions else 'on'} "
@@ -111,8 +110,12 @@ def summary(measured: Measured) -> str:
     )
 
 
+def _begin_s(measured: Measured) -> float:
+    first = measured.ticks[0].sample
+    return first.monotonic_s - first.interval_s
+
+
 def _timed(measured: Measured) -> Iterator[tuple[float, Sample]]:
-    first: Tick = measured.ticks[0]
-    begin_s = first.sample.monotonic_s - first.sample.interval_s
+    begin_s = _begin_s(measured)
     for tick in measured.ticks:
         yield tick.sample.monotonic_s - begin_s, tick.sample
