@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -78,8 +79,9 @@ class Life:
         return {name: [row[name] for row in rows] for name in rows[0] if len({row[name] for row in rows}) > 1}
 
 
+@functools.cache
 def live(law: str, setup: Setup, seconds: float, **parameters: ParameterValue) -> Life:
-    """Live through so many simulated seconds with the daemon, and some more after it has stopped."""
+    """Live once through so many simulated seconds with the daemon, and some more after it has stopped."""
     device = int(setup.device.bytes_per_s or 490 * MB)
     given = PARAMETERS[law](device) if law in PARAMETERS else {}
     life = Life()
