@@ -91,6 +91,22 @@ chaos: fixtures ## 200 kills, 50 restarts and more against real databases, with 
 properties: .venv/.ready ## ten thousand sessions each against the planner, the guards and the way back (make test: 200)
 	@ADOCD_PROPERTIES=long $(BIN)/python -m pytest -q -s tests/daemon/change/test_properties.py
 
+.PHONY: laws laws-attached laws-sine laws-simulator
+laws: .venv/.ready ## every law on every workload for an hour in the simulator, with figures (make test: 10 minutes of it)
+	@ADOCD_LAWS=full $(BIN)/python -m pytest -q -s tests/simulator/test_laws.py tests/simulator/test_law_papers.py
+
+laws-attached: agent ## every law on a real db_bench for a minute, beside a straight reading of its rule; 10 minutes
+	@./.ci/install-packages $(DB_BENCH_PACKAGES)
+	@$(BIN)/python -m adocd.bench.laws attached
+
+laws-sine: agent ## the thesis's sine on a real db_bench, without and with the toggle; 5 minutes
+	@./.ci/install-packages $(DB_BENCH_PACKAGES)
+	@$(BIN)/python -m adocd.bench.laws sine
+
+laws-simulator: agent ## three laws on a real db_bench, beside the simulator; 14 minutes
+	@./.ci/install-packages $(DB_BENCH_PACKAGES)
+	@$(BIN)/python -m adocd.bench.laws simulator
+
 dist: .venv/.ready ## wheel and source archive of adocd and of the Python agent, in dist/
 	@rm -f dist/*.whl dist/*.tar.gz
 	@$(BIN)/python -m hatchling build -d dist

@@ -11,17 +11,19 @@ because RocksDB halves it inside), and comes from the operator.
 | nothing at all                 | on (the thesis holds)                                             |
 | else                           | as it is                                                          |
 
-While the law acts (3.5): L0 slowdown and stop out of the way while compaction is off, pending limits off, 4 flush and 2
-compaction threads, at least 6 memtables, 2 subcompactions where they are live, and delayed_write_rate at least the cap,
-for with more than 3 memtables RocksDB delays writes by their number alone, whatever the triggers say. The old-style
-thread options make max_background_jobs dead, so the law cannot share threads with ADOC; `tune_threads=false` leaves
-them. With one flush thread flushes never fill half of the device, and nothing is ever switched off (3.5.3).
+While the law acts (3.5): L0 slowdown and stop out of the way while compaction is off, no slowdown by pending bytes, 4
+flush and 2 compaction threads, at least 6 memtables, 2 subcompactions where they are live, and delayed_write_rate at
+least the cap, for with more than 3 memtables RocksDB delays writes by their number alone, whatever the triggers say.
+The old-style thread options make max_background_jobs dead, so the law cannot share threads with ADOC;
+`tune_threads=false` leaves them. With one flush thread flushes never fill half of the device, and nothing is ever
+switched off (3.5.3).
 
 Ours, for the thesis has none: `hysteresis_pct` between off and on, against hovering at 50 % (3.3.7 names that as open);
 `dwell_s`, the least time in either state; bounds on L0 files, on what level 0 holds and on the time off, each of which
-switches compaction on whatever the load; and a staged return: with compaction on the slowdown and stop triggers are
-both at the bound of L0 files, doubled until level 0 fits in half of it, and come down step by step as it drains. The
-daemon's own guard bounds the same again (docs/safety.md).
+switches compaction on whatever the load; `pending_bytes_max` where the thesis has no hard pending limit at all (in the
+simulator a load without valleys came to 447 GiB in two hours); and a staged return: with compaction on the slowdown
+and stop triggers are both at the bound of L0 files, doubled until level 0 fits in half of it, and come down step by
+step as it drains. The daemon's own guard bounds the same again (docs/safety.md).
 
 `residual` is the thesis's idea of section 5.2 in the one form that an outside limiter allows: the limiter at the cap,
 and RocksDB's priority of flushes leaves compactions the rest. Never cap minus flush: one limiter serves both. In this
@@ -81,6 +83,9 @@ class ToggleParameters(Parameters):
     off_max_s: float = Field(default=300.0, ge=1, le=86400)
     l0_files_max: int = Field(default=128, ge=4, le=10_000)
     l0_bytes_max: int = Field(default=16 << 30, ge=MIB, description="what level 0 may hold while compaction is off")
+    pending_bytes_max: int = Field(
+        default=256 << 30, ge=MIB, description="both pending limits, where the owner's is lower"
+    )
 
 
 class Toggle(Controller):
@@ -182,17 +187,23 @@ class Toggle(Controller):
             limit = OUT_OF_THE_WAY if out else self._limit(cf)
             trigger = OUT_OF_THE_WAY if out else owners_value(Knob.LEVEL0_TRIGGER, sample, cf.name)
             memtables = max(p.memtables, owners_value(Knob.MEMTABLE_NUMBER, sample, cf.name) or 0)
+            pending = self._pending_limit(cf, sample)
             values = {
                 Knob.AUTO_COMPACTION: int(not self._is_off),
                 Knob.LEVEL0_SLOWDOWN: limit,
                 Knob.LEVEL0_STOP: limit,
-                Knob.SOFT_PENDING_LIMIT: 0,
-                Knob.HARD_PENDING_LIMIT: 0,
+                Knob.SOFT_PENDING_LIMIT: pending,
+                Knob.HARD_PENDING_LIMIT: pending,
                 Knob.MEMTABLE_NUMBER: memtables,
             }
             if trigger is not None:
                 values[Knob.LEVEL0_TRIGGER] = trigger
             yield from (Setting(knob, value, cf.name) for knob, value in values.items())
+
+    def _pending_limit(self, cf: ColumnFamilySample, sample: Sample) -> int:
+        """Stop at what merges may fall behind by; an owner without a limit keeps none."""
+        owners = owners_value(Knob.HARD_PENDING_LIMIT, sample, cf.name) or 0
+        return max(owners, self._parameters.pending_bytes_max) if owners else 0
 
     def _limit(self, cf: ColumnFamilySample) -> int:
         """Double the bound until level 0 fits into half of it; with compaction on it only comes down."""

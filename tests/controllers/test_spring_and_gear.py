@@ -39,10 +39,20 @@ def test_the_rate_is_what_leaves_level_0() -> None:
 
 def test_it_is_a_mean_over_time() -> None:
     """A time constant of 30 s and a window of 10: the share of the new one is 1 - exp(-1/3) = 0.283."""
+    scene = Scene(smoothing_s=30.0)
+    scene.window(40, 0)
+    for _ in range(4):
+        scene.window(40, 100)
+    assert scene.window(40, 400) == {Knob.DELAYED_WRITE_RATE: 21 * MIB}  # 30 - 30 x 0.283 = 21.5
+
+
+def test_until_then_it_is_the_mean_of_all_windows() -> None:
+    """30, 0 and 30 MiB/s: a first window that is far off does not stand for minutes."""
     scene = Scene()
     scene.window(40, 0)
     scene.window(40, 100)
-    assert scene.window(40, 400) == {Knob.DELAYED_WRITE_RATE: 21 * MIB}  # 30 - 30 x 0.283 = 21.5
+    assert scene.window(40, 400) == {Knob.DELAYED_WRITE_RATE: 15 * MIB}
+    assert scene.window(40, 100) == {Knob.DELAYED_WRITE_RATE: 20 * MIB}
 
 
 def test_it_never_goes_below_the_floor() -> None:
@@ -60,7 +70,7 @@ def test_a_level_0_with_nothing_to_merge_says_nothing() -> None:
 
 
 def test_a_merge_that_does_not_move_says_that_it_is_slow() -> None:
-    scene = Scene()
+    scene = Scene(smoothing_s=30.0)
     scene.window(40, 0)
     scene.window(40, 100)
     for _ in range(30):
@@ -69,12 +79,12 @@ def test_a_merge_that_does_not_move_says_that_it_is_slow() -> None:
 
 
 def test_small_differences_are_left_alone() -> None:
-    """Less than a twentieth."""
+    """Less than a tenth."""
     scene = Scene(smoothing_s=1.0)
     scene.window(100, 0)
     assert scene.window(100, 0) == {Knob.DELAYED_WRITE_RATE: 100 * MIB}
-    assert scene.window(104, 0) == {}
-    assert scene.window(106, 0) == {Knob.DELAYED_WRITE_RATE: 105 * MIB}
+    assert scene.window(109, 0) == {}
+    assert scene.window(112, 0) == {Knob.DELAYED_WRITE_RATE: 111 * MIB}
 
 
 def test_a_faster_merge_never_means_slower_writes() -> None:

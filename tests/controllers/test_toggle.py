@@ -44,7 +44,7 @@ def test_off_needs_half_of_the_cap_by_flushes_and_nine_tenths_in_all(flush: int,
 
 
 def test_what_is_prepared() -> None:
-    """3.5: four flush threads, two for compaction, six memtables, two subcompactions, no pending limits."""
+    """3.5: four flush threads, two for compaction, six memtables, two subcompactions, no slowdown by pending bytes."""
     scene = Scene()
     assert scene.load(10, 10) == {
         Knob.FLUSH_THREADS: 4,
@@ -53,11 +53,20 @@ def test_what_is_prepared() -> None:
         Knob.DELAYED_WRITE_RATE: CAP,
         Knob.LEVEL0_SLOWDOWN: 128,
         Knob.LEVEL0_STOP: 128,
-        Knob.SOFT_PENDING_LIMIT: 0,
-        Knob.HARD_PENDING_LIMIT: 0,
+        Knob.SOFT_PENDING_LIMIT: 256 * GIB,
         Knob.MEMTABLE_NUMBER: 6,
     }
     assert scene.load(10, 10) == {}
+
+
+@pytest.mark.parametrize(("owners", "held"), [(0, 0), (4 * GIB, 100 * GIB), (300 * GIB, 300 * GIB)])
+def test_merges_fall_behind_by_so_much_and_no_more(owners: int, held: int) -> None:
+    """The thesis has no pending limit at all; an owner who has none keeps none."""
+    scene = Scene(pending_bytes_max=100 * GIB)
+    scene.plant = Plant(soft_pending_compaction_bytes_limit="0", hard_pending_compaction_bytes_limit=str(owners))
+    scene.load(10, 10)
+    assert scene.plant.now("hard_pending_compaction_bytes_limit") == str(held)
+    assert scene.plant.now("soft_pending_compaction_bytes_limit") == str(held)
 
 
 def test_triggers_go_out_of_the_way_once_the_switch_is_seen_off_and_come_back() -> None:

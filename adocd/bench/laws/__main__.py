@@ -1,0 +1,78 @@
+"""The proof of the laws on a real db_bench: `python -m adocd.bench.laws simulator | attached | sine [--seconds N]`.
+
+- attached: every law under the real daemon, its decisions beside a straight reading of its rule on the same samples.
+- sine: the thesis's sine (Warlo 2018, 4.3), without and with the toggle.
+- simulator: three laws on two caps, twice each and interleaved, beside the simulator with the same options.
+
+Each prints tables in Markdown; what is in progress goes to standard error. docs/laws-proof.md has what was measured.
+"""
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from adocd.bench.errors import BenchError
+from adocd.bench.laws import attached, simulator, sine
+from adocd.bench.laws.measure import Flags, measure
+from adocd.bench.laws.readings import READINGS
+
+
+def main() -> None:
+    """Measure, and print the tables; status 1 where the sine does not go as the thesis has it."""
+    parser = argparse.ArgumentParser(description="The proof of the laws on a real db_bench.")
+    parser.add_argument("proof", choices=["simulator", "attached", "sine"])
+    parser.add_argument("--seconds", type=int, help="of each run; of the sine its period (120), else 60")
+    parser.add_argument("--law", action="append", choices=list(READINGS), help="only this one; may be repeated")
+    parser.add_argument("--rounds", type=int, default=2, help="how often simulator runs each")
+    parser.add_argument("--flag", action="append", default=[], metavar="NAME=VALUE", help="simulator: db_bench's")
+    asked = parser.parse_args()
+    try:
+        if asked.proof == "attached":
+            ok = _attached(asked.law or list(READINGS), asked.seconds or 60)
+        elif asked.proof == "sine":
+            ok = _sine(asked.seconds or sine.DEFAULT_PERIOD_S)
+        else:
+            ok = _simulator(asked.law or simulator.LAWS, asked.seconds or 60, asked.rounds, _flags(asked.flag))
+    except BenchError as error:
+        raise SystemExit(str(error)) from None
+    raise SystemExit(0 if ok else 1)
+
+
+def _attached(laws: Sequence[str], seconds: int) -> bool:
+    traces = []
+    for law in laws:
+        traces.append(attached.compared(measure(attached.plan(law, seconds))))
+        sys.stdout.write(attached.trace(traces[-1]) + "\n")
+    sys.stdout.write(attached.table(traces))
+    return True
+
+
+def _sine(period_s: int) -> bool:
+    runs = [measure(sine.plan(law, period_s)) for law in ("fixed", "toggle")]
+    for each in runs:
+        sys.stdout.write(f"{sine.table(each)}\n{sine.summary(each)}\n\n")
+    return sine.verdict(runs[-1]).holds
+
+
+def _simulator(laws: Sequence[str], seconds: int, rounds: int, flags: Flags) -> bool:
+    real: dict[tuple[str, str], list[simulator.Figures]] = {}
+    model: dict[tuple[str, str], simulator.Figures] = {}
+    for seed in range(1, rounds + 1):
+        for profile in simulator.PROFILES:
+            for law in laws:
+                done = measure(simulator.plan(law, profile, seconds, flags, seed))
+                real.setdefault((profile, law), []).append(simulator.measured_figures(done))
+                model.setdefault((profile, law), simulator.simulated_figures(done))
+    sys.stdout.write(simulator.table(real, model))
+    others = [each.others_cpu for runs in real.values() for each in runs]
+    sys.stdout.write(f"Other programs took {min(others):.0%} to {max(others):.0%} of the processors meanwhile.\n")
+    return True
+
+
+def _flags(given: Sequence[str]) -> dict[str, int | float | str]:
+    pairs = [flag.partition("=") for flag in given]
+    return {name: value for name, _, value in pairs}
+
+
+if __name__ == "__main__":
+    main()
