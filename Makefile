@@ -66,8 +66,12 @@ format: .venv/.ready ## format and fix what can be fixed
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
 
+# These install what the whole machine sees, so nothing runs beside them.
+ALONE := tests/docs tests/examples tests/packages
+
 test: check agent-tests fixtures ## everything CI runs
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest -n 2 --dist loadfile $(ALONE:%=--ignore=%)
+	@$(BIN)/python -m pytest $(ALONE)
 
 .PHONY: detection
 detection: agent ## what of RocksDB's stalls is seen, and how soon, with figures; 5 minutes
