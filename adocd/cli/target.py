@@ -33,8 +33,9 @@ def target_id(client: RestClient, name: str | None) -> str:
     """Find the target that is meant, or say which there are."""
     known = client.get("/v1/targets")["targets"]
     found = known if name is None else named(name, known, lambda t: (t["id"], t["path"]))
-    # A database that was destroyed and created anew is another target under the same path: the open one is meant.
-    found = [t for t in found if t["state"] != "closed"] or found
+    # A database that was destroyed and created anew is another target under the same path: the open one is meant, or
+    # the one that was found last.
+    found = [t for t in found if t["state"] != "closed"] or list({t["path"]: t for t in found}.values())
     if len(found) == 1:
         return str(found[0]["id"])
     if not known:

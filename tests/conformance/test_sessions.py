@@ -117,7 +117,9 @@ def test_closing_in_the_middle_of_changes(host: Host, client: AgentClient, db: s
                         continue
                     value = family(write_buffer_size=str(4194304 + number * 4096))
                     reply = another.change(db, held.body["epoch"], [value] * 3, UNDO, holder="changer")
-                    if reply.status not in (200, 404, 409):
+                    # A host lets go of its column families before it closes.
+                    has_let_go = reply.status == 422 and reply.body["code"] == "no_such_column_family"
+                    if reply.status not in (200, 404, 409) and not has_let_go:
                         strange.append(reply)
         except BaseException as error:  # a thread's exception would be lost
             strange.append(error)
