@@ -8,10 +8,8 @@ from typing import Annotated, Any
 from fastapi import FastAPI, Query
 
 from adocd import __version__
-from adocd.api import diagnosis, lint, operate, problems, recording, views
+from adocd.api import controllers, diagnosis, lint, operate, problems, recording, views
 from adocd.api.problems import Problem, ProblemError
-from adocd.controllers import registry
-from adocd.controllers.plugins import defaults_of
 from adocd.daemon.book import Book
 from adocd.daemon.fleet import Fleet
 from adocd.daemon.operators import Operators
@@ -62,23 +60,8 @@ def _health(app: FastAPI, fleet: Fleet, book: Book) -> None:
         )
 
     @app.get("/v1/controllers", summary="The control laws a policy can name")
-    async def controllers() -> views.ControllersView:
-        return views.ControllersView(
-            controllers=[
-                views.ControllerView(
-                    name=law.name,
-                    summary=law.summary,
-                    source=law.source,
-                    period_s=law.period_s,
-                    knobs=sorted(law.knobs),
-                    needs=str(law.needs),
-                    parameters=defaults_of(law),
-                    default=law.name == registry.DEFAULT,
-                )
-                for law in registry.laws().values()
-            ],
-            problems=dict(registry.problems()),
-        )
+    async def laws() -> controllers.ControllersView:
+        return controllers.listed()
 
 
 def _targets(app: FastAPI, fleet: Fleet, book: Book) -> None:

@@ -150,28 +150,6 @@ class DecisionsView(BaseModel):
     decisions: list[DecisionRecord]
 
 
-class ControllerView(BaseModel):
-    """A control law that a policy can name."""
-
-    name: str
-    summary: str
-    source: str
-    period_s: float
-    knobs: list[str]
-    needs: str = Field(description="what must be measured beyond that, in words")
-    parameters: dict[str, ParameterValue | None] = Field(
-        description="every parameter with its default; null: it has none"
-    )
-    default: bool
-
-
-class ControllersView(BaseModel):
-    """All laws, and what is wrong with those of other packages that cannot be used."""
-
-    controllers: list[ControllerView]
-    problems: dict[str, str]
-
-
 class RestoredView(BaseModel):
     """How far a restore is, by target id; `failed` says in one sentence why one could not be asked for."""
 

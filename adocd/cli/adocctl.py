@@ -78,8 +78,14 @@ def lint(target: TargetName = None, as_json: Json = False) -> None:
 
 @app.command(epilog=EPILOG)
 def controllers(as_json: Json = False) -> None:
-    """List the control laws that a policy can name."""
-    answer = daemon().get("/v1/controllers")
+    """List the control laws that a policy can name: the daemon's, or this installation's where none answers."""
+    try:
+        answer = daemon().get("/v1/controllers")
+    except NoDaemon:
+        # Only here: it would be a part of the time that every other command takes to start.
+        from adocd.api import controllers as installed  # noqa: PLC0415
+
+        answer = installed.listed().model_dump(mode="json")
     show.json_or(as_json, answer["controllers"], show.controllers)
     for problem in answer.get("problems", {}).values():  # an older daemon has none
         typer.echo(f"warning: {problem}", err=True)

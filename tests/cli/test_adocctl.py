@@ -104,6 +104,7 @@ def test_controllers(run_dir: Path) -> None:
         shown = command("adocctl", "controllers", run_dir=run_dir)
         assert "ADOC, FAST'23, section 5" in shown.ok()
         assert shown.err == ""
+    assert adocctl_json(run_dir, "controllers") == laws, "what is installed can be seen without a daemon, too"
 
 
 def test_a_law_of_another_package_that_cannot_be_used_is_told(run_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
