@@ -96,12 +96,16 @@ class Mimd(Controller):
         if drained_pct == 0:
             return self._set(now, self._least, "idle", signal, "nothing wants more, so the floor will do")
         if drained_pct < _LOW_WATERMARK_PCT:
-            lower = max(self._least, now * 100 // (100 + _ADJUST_PCT))
+            lower = self._clamped(now * 100 // (100 + _ADJUST_PCT))
             return self._set(now, lower, "lower", signal, "little I/O is smoothed out")
         if drained_pct > _HIGH_WATERMARK_PCT:
-            higher = min(self._max, now * (100 + _ADJUST_PCT) // 100)
+            higher = self._clamped(now * (100 + _ADJUST_PCT) // 100)
             return self._set(now, higher, "raise", signal, "flushes and compactions wait for the limiter")
         return None
+
+    def _clamped(self, rate: int) -> int:
+        # Both bounds either way: a step that was held back leaves a rate outside of them.
+        return max(self._least, min(self._max, rate))
 
     @property
     def _least(self) -> int:

@@ -113,19 +113,22 @@ class Silk(Controller):
     def step(self, sample: Sample) -> Decision | None:
         """Set the limiter to what clients leave, and hold or release."""
         clients = _client_bytes_per_s(sample)
-        if clients is None:
+        if clients is None and self._since_s is None:
             return None
         p = self._parameters
-        settings = list(self._limiter(sample, clients)) if p.bandwidth else []
+        settings = list(self._limiter(sample, clients)) if p.bandwidth and clients is not None else []
         if p.hold:
             self._hold_or_release(sample, clients)
             settings += not_there_yet(self._held(sample), sample)
         if not settings:
             return None
-        share = clients * 100 // p.bandwidth_bytes_per_s
+        signal = "what clients use is not reported"
+        if clients is not None:
+            share = clients * 100 // p.bandwidth_bytes_per_s
+            signal = f"clients use {clients // _MB} MB/s, {share} % of the bandwidth"
         return Decision(
             tuple(settings),
-            signal=f"clients use {clients // _MB} MB/s, {share} % of the bandwidth",
+            signal=signal,
             rule="silk.peak" if self._is_held else "silk.valley",
             reason="internal work gets what clients leave, and its deeper part waits for the valley",
         )
@@ -138,11 +141,12 @@ class Silk(Controller):
         if now is not None and abs(wanted - now) >= p.step_bytes_per_s:
             yield Setting(Knob.RATE_LIMIT, wanted)
 
-    def _hold_or_release(self, sample: Sample, clients: int) -> None:
+    def _hold_or_release(self, sample: Sample, clients: int | None) -> None:
+        """Choose the state; where clients' use is not known it stays, but a hold keeps its bound."""
         p = self._parameters
         if self._since_s is None:
             self._since_s = sample.monotonic_s - p.hold_dwell_s
-        peak = clients * 100 > p.bandwidth_bytes_per_s * _PEAK_PCT
+        peak = self._is_held if clients is None else clients * 100 > p.bandwidth_bytes_per_s * _PEAK_PCT
         within = _debt_bytes(sample) < p.debt_bytes_max
         may_turn = sample.monotonic_s - self._since_s >= p.hold_dwell_s
         held = self._is_held

@@ -62,7 +62,8 @@ class SpringAndGear(Controller):
 
     def __init__(self, parameters: SpringAndGearParameters) -> None:
         self._parameters = parameters
-        self._level0_bytes: int | None = None
+        #: By column family: one that came or went says nothing of what merges did.
+        self._level0_bytes: dict[str, int] = {}
         self._drain: float | None = None
         #: How long the windows were that the mean is of.
         self._measured_s = 0.0
@@ -82,12 +83,12 @@ class SpringAndGear(Controller):
         )
 
     def _measure(self, sample: Sample) -> None:
-        sizes = [cf.level_bytes[0] for cf in sample.column_families if cf.level_bytes]
-        before, self._level0_bytes = self._level0_bytes, sum(sizes) if sizes else None
+        sizes = {cf.name: cf.level_bytes[0] for cf in sample.column_families if cf.level_bytes}
+        before, self._level0_bytes = self._level0_bytes, sizes
         flushed = sample.flush_written_bytes_per_s
-        if before is None or self._level0_bytes is None or flushed is None:
+        if not sizes or before.keys() != sizes.keys() or flushed is None:
             return
-        out = max(0.0, flushed - (self._level0_bytes - before) / sample.interval_s)
+        out = max(0.0, flushed - (sum(sizes.values()) - sum(before.values())) / sample.interval_s)
         due = any(cf.l0_files >= max(1, cf.options.level0_file_num_compaction_trigger) for cf in sample.column_families)
         if out == 0.0 and not due:
             return

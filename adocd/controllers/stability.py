@@ -8,7 +8,8 @@ applies, with LevelDB's figures (6.1: a trigger of 4, a stop at 12):
 |------------------------------------------|---------------------------------------------------------|
 | level0_slowdown and level0_stop          | both 3 x level0_file_num_compaction_trigger             |
 | soft_pending_compaction_bytes_limit      | the hard limit, which is the owner's                    |
-| max_write_buffer_number                  | at most 3: with more RocksDB delays writes by number    |
+| max_write_buffer_number                  | at most 3: with more RocksDB delays writes by number;   |
+|                                          | but more than min_write_buffer_number_to_merge          |
 | bytes_per_sync                           | 16 MiB: no long queue of dirty pages behind one fsync   |
 | target_file_size_base                    | at most 64 MiB (6.1, figure 18: small files, short merges) |
 
@@ -33,6 +34,7 @@ from adocd.controllers.base import Controller, Parameters
 from adocd.controllers.settings import not_there_yet
 from adocd.model.decision import Decision, Setting
 from adocd.model.knob import MIB, Knob
+from adocd.model.options import OUT_OF_THE_WAY
 from adocd.model.reading import owners_value
 from adocd.model.sample import ColumnFamilySample, Sample
 
@@ -97,12 +99,14 @@ class Stability(Controller):
         yield Setting(Knob.BYTES_PER_SYNC, p.bytes_per_sync)
         for cf in sample.column_families:
             trigger = max(1, cf.options.level0_file_num_compaction_trigger)
-            stop = p.components or p.stop_factor * trigger
+            stop = min(p.components or p.stop_factor * trigger, OUT_OF_THE_WAY)
             if stop >= trigger:
                 yield Setting(Knob.LEVEL0_SLOWDOWN, stop, cf.name)
                 yield Setting(Knob.LEVEL0_STOP, stop, cf.name)
             yield Setting(Knob.SOFT_PENDING_LIMIT, cf.options.hard_pending_compaction_bytes_limit, cf.name)
-            for knob, most in ((Knob.MEMTABLE_NUMBER, p.memtables_max), (Knob.FILE_SIZE, p.file_size_max_bytes)):
+            # With fewer memtables than a flush merges, writes stop for good; RocksDB sees to one more at open alone.
+            memtables = max(p.memtables_max, cf.options.min_write_buffer_number_to_merge + 1)
+            for knob, most in ((Knob.MEMTABLE_NUMBER, memtables), (Knob.FILE_SIZE, p.file_size_max_bytes)):
                 owners = owners_value(knob, sample, cf.name)
                 if owners is not None:
                     yield Setting(knob, min(owners, most), cf.name)

@@ -86,6 +86,18 @@ def test_a_step_that_was_held_back_does_not() -> None:
     assert law.declined is None
 
 
+@pytest.mark.parametrize(("left_at", "drains", "rate"), [(600, 2, MAX), (600, 10, MAX), (4, 10, MAX // 20)])
+def test_a_step_that_was_held_back_outside_of_the_bounds_comes_back_into_them(
+    left_at: int, drains: int, rate: int
+) -> None:
+    law, plant = make("mimd"), Plant()
+    plant.values[RATE_LIMITER] = str(800 * MB if left_at > 400 else 2 * MB)
+    law.step(plant.sample(10.0))
+    plant.values[RATE_LIMITER] = str(left_at * MB)
+    plant.tickers = {DRAINS: drains}
+    assert settings(plant.step(law)) == {Knob.RATE_LIMIT: rate}
+
+
 def test_a_rate_that_was_given_back_begins_it_anew() -> None:
     """A pause leads back to the owner's rate."""
     law, plant = make("mimd"), Plant()

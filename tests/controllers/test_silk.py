@@ -103,6 +103,17 @@ def test_with_dynamic_level_bytes_targets_begin_at_the_first_level_that_holds_an
     assert Knob.LEVEL_BASE_SIZE not in asked(law, plant, 160)
 
 
+def test_a_hold_keeps_its_bound_where_what_clients_write_is_not_reported() -> None:
+    law, plant = hold_only(hold_dwell_s=0.0), Plant()
+    plant.members["written_bytes_per_s"] = None
+    assert plant.step(law) is None, "nothing is known yet"
+    asked(law, plant, 160)
+    plant.members["written_bytes_per_s"] = None
+    assert plant.step(law) is None, "neither a peak nor a valley"
+    plant.level_bytes = (0, 256 * MIB + 70 * GIB, 0, 0, 0, 0, 0)
+    assert settings(plant.step(law)) == {Knob.LEVEL_BASE_SIZE: 256 * MIB}
+
+
 def test_it_dwells_between_turns() -> None:
     law, plant = hold_only(hold_dwell_s=10.0), Plant()
     held = []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from adocd.controllers.base import Controller
 from adocd.model.knob import MIB, Knob
 from tests.controllers.laws import Plant, make, settings
@@ -67,6 +69,18 @@ def test_a_level_0_with_nothing_to_merge_says_nothing() -> None:
     scene.window(40, 100)
     for _ in range(20):
         assert scene.window(0, 0, l0_files=1) == {}
+
+
+def test_a_column_family_that_goes_is_no_merge() -> None:
+    """Level 0 of one is 1000 MiB, and gone in the next window: nothing was merged at 140 MiB/s."""
+    scene = Scene()
+    scene.window(40, 1000)
+    sample = scene.plant.sample(10.0)
+    (family,) = sample.column_families
+    both = replace(sample, column_families=(family, replace(family, name="dropped")))
+    scene.law.step(both)
+    assert Knob.DELAYED_WRITE_RATE not in scene.window(40, 0)
+    assert scene.window(40, 100) == {Knob.DELAYED_WRITE_RATE: 30 * MIB}
 
 
 def test_a_merge_that_does_not_move_says_that_it_is_slow() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from adocd.model.knob import MIB, Knob
+from adocd.model.options import OUT_OF_THE_WAY
 from tests.builders import GIB
 from tests.controllers.laws import Plant, make, settings
 
@@ -30,6 +31,20 @@ def test_the_constraint_follows_the_trigger() -> None:
     plant = Plant(level0_file_num_compaction_trigger="8")
     assert settings(plant.step(make("stability")))[Knob.LEVEL0_STOP] == 24
     assert settings(plant.step(make("stability", stop_factor=2)))[Knob.LEVEL0_STOP] == 16
+
+
+def test_a_trigger_out_of_the_way_is_not_multiplied() -> None:
+    """RocksDB's trigger is a signed 32-bit number."""
+    plant = Plant(level0_file_num_compaction_trigger=str(OUT_OF_THE_WAY))
+    assert settings(plant.step(make("stability")))[Knob.LEVEL0_STOP] == OUT_OF_THE_WAY
+    plant = Plant(level0_file_num_compaction_trigger=str((1 << 31) - 1))  # what FIFO compaction makes of it
+    assert not settings(plant.step(make("stability"))).keys() & {Knob.LEVEL0_SLOWDOWN, Knob.LEVEL0_STOP}
+
+
+def test_a_flush_that_merges_memtables_gets_as_many_as_it_waits_for() -> None:
+    """A flush of four begins at the fourth, and with a limit of three writes would stop before it, for good."""
+    plant = Plant(max_write_buffer_number="8", min_write_buffer_number_to_merge="4")
+    assert settings(plant.step(make("stability")))[Knob.MEMTABLE_NUMBER] == 5
 
 
 def test_hard_limits_that_are_off_take_the_soft_ones_along() -> None:
