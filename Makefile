@@ -66,8 +66,8 @@ format: .venv/.ready ## format and fix what can be fixed
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
 
-# These install what the whole machine sees, so nothing runs beside them.
-ALONE := tests/docs tests/examples tests/packages
+# These install what the whole machine sees, or measure it, so nothing runs beside them.
+ALONE := tests/bench tests/docs tests/examples tests/packages
 
 test: check agent-tests fixtures ## everything CI runs
 	@$(BIN)/python -m pytest -n 2 --dist loadfile $(ALONE:%=--ignore=%)
