@@ -33,7 +33,7 @@ def test_a_real_database_is_recorded_and_every_law_replayed(
         found = replay(run_dir, file, law, *parameters(law))
         decided = [f"{each['rule']} at {each['time_s']:.1f} s" for each in found["decisions"]]
         print(f"{law}: {decided}, again {found['same_again']}, {[idle['why'] for idle in found['idle']]}")
-        assert SECONDS // 2 <= found["samples"] <= SECONDS + 1
+        assert SECONDS - 3 <= found["samples"] <= SECONDS + 1
         assert found["seconds"] == pytest.approx(SECONDS, abs=3)
         assert (found["damaged_lines"], found["torn"], found["missed"]) == (0, False, 0)
         assert found["rocksdb_version"]
