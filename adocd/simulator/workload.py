@@ -32,24 +32,6 @@ class Workload(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class ClosedLoop:
-    """Clients that write as fast as they can: what db_bench does."""
-
-    bytes_per_s: float = CLIENT_BYTES_PER_S
-    closed: bool = True
-
-    def rate(self, time_s: float) -> float:
-        """See Workload."""
-        del time_s
-        return self.bytes_per_s
-
-    def next_change_s(self, time_s: float) -> float:
-        """See Workload."""
-        del time_s
-        return math.inf
-
-
-@dataclass(frozen=True, slots=True)
 class Constant:
     """Writes arrive at one rate, whether or not the ones before are done."""
 
@@ -65,6 +47,14 @@ class Constant:
         """See Workload."""
         del time_s
         return math.inf
+
+
+@dataclass(frozen=True, slots=True)
+class ClosedLoop(Constant):
+    """Clients that write as fast as they can: what db_bench does."""
+
+    bytes_per_s: float = CLIENT_BYTES_PER_S
+    closed: bool = True
 
 
 @dataclass(frozen=True, slots=True)
