@@ -180,8 +180,11 @@ class _Collector:
         self.decided = _DECISIONS.validate_python(answer["decisions"])
 
     def session(self, seconds: float) -> tuple[Tick, ...]:
-        """Give the last session's ticks while db_bench wrote; it opens its database twice."""
+        """Give the last session's ticks while db_bench wrote; it opens its database twice.
+
+        The very last is left out: the database may have been closed before the law was asked about it.
+        """
         last = max(self._ticks.values(), key=lambda tick: tick.sample.monotonic_s).sample.session if self._ticks else ""
         ticks = [tick for (session, _), tick in self._ticks.items() if session == last]
         ticks.sort(key=lambda tick: tick.sample.monotonic_s)
-        return tuple(tick for tick in ticks if tick.sample.monotonic_s <= ticks[0].sample.monotonic_s + seconds)
+        return tuple(tick for tick in ticks[:-1] if tick.sample.monotonic_s <= ticks[0].sample.monotonic_s + seconds)

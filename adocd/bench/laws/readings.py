@@ -39,13 +39,13 @@ def manual(windows: Sequence[Sample], given: Given) -> Iterator[Wanted]:
 
 
 def adoc(windows: Sequence[Sample], _given: Given) -> Iterator[Wanted]:
-    """Take the first overflow of L0O, RDO, MMO, and its row (adoc-fast23, section 5)."""
+    """Take the first overflow of L0O, RDO, MMO, and its row (adoc-fast23, section 5), asked of the window's end."""
     for sample in windows:
         (cf,) = sample.column_families
         jobs, batch = sample.background_jobs or 0, cf.options.write_buffer_size_bytes
-        if cf.l0_files >= cf.options.level0_slowdown_writes_trigger or _stalls(cf, "l0"):
+        if cf.l0_files >= cf.options.level0_slowdown_writes_trigger:
             yield _moved(sample, cf, min(20, jobs + 2), batch)
-        elif _in_debt(cf) or _stalls(cf, "pending_bytes"):
+        elif _in_debt(cf):
             yield _moved(sample, cf, min(20, jobs + 2), max(64 * MIB, batch // 2))
         elif cf.immutable_memtables >= 2 or _stalls(cf, "memtable"):
             yield _moved(sample, cf, max(2, jobs // 2), min(512 * MIB, batch + 64 * MIB))
