@@ -83,7 +83,7 @@ def controllers(as_json: Json = False) -> None:
         answer = daemon().get("/v1/controllers")
     except NoDaemon:
         # Only here: it would be a part of the time that every other command takes to start.
-        from adocd.api import controllers as installed  # noqa: PLC0415
+        from adocd.api.rest import controllers as installed  # noqa: PLC0415
 
         answer = installed.listed().model_dump(mode="json")
     show.json_or(as_json, answer["controllers"], show.controllers)

@@ -10,7 +10,8 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from adocd.api import control, server
+from adocd.api import server
+from adocd.api.rest import app
 from adocd.daemon.book import Book
 from adocd.daemon.config import Config
 from adocd.daemon.journal.errors import JournalError
@@ -85,7 +86,7 @@ async def _serve(asked: Serve, daemon_listener: socket.socket, web_listener: soc
     operators = Operators(fleet, book)
     discovery = asyncio.create_task(fleet.run(), name="discovery")
     try:
-        async with server.serving(control.make_app(fleet, operators), daemon_listener), _web(asked, web_listener):
+        async with server.serving(app.make_app(fleet, operators), daemon_listener), _web(asked, web_listener):
             _log.info("serving at %s", run_dir.daemon_socket(asked.directory))
             await stop.wait()
             _log.info("stopping: restoring what was changed")

@@ -10,7 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from adocd.api import control, server, web
+from adocd.api import server
+from adocd.api.rest import app as rest
+from adocd.api.web import app as web
+from adocd.api.web.upstream import Upstream
 from adocd.daemon.config import Config
 from adocd.daemon.fleet import Fleet
 from adocd.daemon.operators import Operators
@@ -71,12 +74,12 @@ def with_service(tmp_path: Path, database: FakeDatabase, body: Callable[[Service
         path = tmp_path / "daemon.sock"
         discovery = asyncio.create_task(fleet.run())
         tcp = server.listen_loopback(0)
-        upstream = web.Upstream(path)
+        upstream = Upstream(path)
         with FakeAgent(tmp_path, [database]) as agent:
             try:
                 with server.daemon_socket(path) as listener:
                     async with (
-                        server.serving(control.make_app(fleet, Operators(fleet, book)), listener),
+                        server.serving(rest.make_app(fleet, Operators(fleet, book)), listener),
                         server.serving(web.make_app(upstream), tcp),
                     ):
                         await until(lambda: any(loop.samples for loop in fleet.loops.values()), "a sample")

@@ -189,7 +189,7 @@ def test_packed_or_not_is_seen_from_the_content(tmp_path: Path) -> None:
         (b"", "is empty"),
         (b"Dear diary,\n", "is no recording of adocd's"),
         (bytes(range(256)), "is no recording of adocd's"),
-        (gzip.compress(b"2024/01/01 LOG"), "is no recording of adocd's"),
+        (gzip.compress(b"2024/01/01 LOG", mtime=0), "is no recording of adocd's"),
         (b"\x1f\x8bnot packed at all", "is no recording of adocd's"),
         (b'{"format":"adocd recording","version":2}\n', "is a recording of format version 2, and this adocd reads 1"),
         (b'{"format":"adocd recording","version":1}\n', "is a recording with a damaged first line"),

@@ -8,8 +8,9 @@ from typing import Annotated, Any
 from fastapi import FastAPI, Query
 
 from adocd import __version__
-from adocd.api import controllers, diagnosis, lint, operate, problems, recording, views
+from adocd.api import problems
 from adocd.api.problems import Problem, ProblemError
+from adocd.api.rest import controllers, diagnosis, lint, operate, recording, views
 from adocd.daemon.book import Book
 from adocd.daemon.fleet import Fleet
 from adocd.daemon.operators import Operators

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from adocd.api.caller import Caller
 from adocd.api.problems import ProblemError
-from adocd.api.views import PolicyView, RestoredView
+from adocd.api.rest.views import PolicyView, RestoredView
 from adocd.controllers import registry
 from adocd.daemon.operators import Asked, CannotDo, NotUnderstood, Operators, PinState
 from adocd.daemon.target_loop import TargetLoop

@@ -10,8 +10,8 @@ import pytest
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
 
-from adocd.api import lint
 from adocd.api.problems import ProblemError
+from adocd.api.rest import lint
 from adocd.daemon.target_loop import TargetLoop
 from adocd.model.policy import Policy
 from tests.builders import GIB

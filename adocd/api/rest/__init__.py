@@ -1,0 +1,1 @@
+"""The daemon's own REST: everything can be read and done here."""
