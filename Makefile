@@ -18,6 +18,8 @@ FUZZ_PACKAGES := clang libclang-rt-dev
 MYROCKS_PACKAGES := mariadb-server mariadb-client mariadb-plugin-rocksdb
 # The tests boot it in namespaces of its own, for the examples' units.
 SYSTEMD_PACKAGES := systemd
+# The page is driven in a real browser, and a real Prometheus reads the metrics; both by what Debian ships.
+SURFACE_PACKAGES := chromium fonts-dejavu-core prometheus
 AGENT_BUILD := .cache/agent
 FIXTURES := .cache/fixtures
 FUZZ_BUILD := .cache/fuzz
@@ -47,7 +49,7 @@ demo: .venv/.ready ## a real RocksDB on this machine, without and with control, 
 	@$(BIN)/adocd demo
 
 fixtures: agent
-	@./.ci/install-packages $(DB_BENCH_PACKAGES) $(SYSTEMD_PACKAGES) $(MYROCKS_PACKAGES)
+	@./.ci/install-packages $(DB_BENCH_PACKAGES) $(SYSTEMD_PACKAGES) $(MYROCKS_PACKAGES) $(SURFACE_PACKAGES)
 	@cmake -S tests/native_programs -B $(FIXTURES) -DCMAKE_BUILD_TYPE=Release \
 		-DADOCD_AGENT_LIBRARY="$$($(BIN)/adocd agent path)" >/dev/null
 	@cmake --build $(FIXTURES) --parallel 2 >/dev/null
