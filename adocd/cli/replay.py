@@ -27,7 +27,11 @@ def replay(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Show what a law would have decided on what was recorded; it cannot show what would have happened."""
+    """Show what a law would have decided on what was recorded; it cannot show what would have happened.
+
+    A law that must be told what the device can write is told the profile's cap where the recording is of a simulation;
+    of a live database nobody else knows it: `--set` it.
+    """
     # Only here: they would be a part of the time that every other command takes to start.
     import asyncio  # noqa: PLC0415
 
@@ -44,7 +48,16 @@ def replay(
     logging.getLogger("adocd.daemon").setLevel(logging.CRITICAL)  # what a law raised is in the sentence below
     try:
         chosen = Policy(policy, parse_parameters(parameter or []), shaping=_shaping(shape or []))
+        untold = registry.device_rates(chosen)
         recording = Recording(file)
+        if (device_bytes_per_s := recording.header.device_bytes_per_s) is not None:
+            chosen = registry.on_device(chosen, device_bytes_per_s)
+        elif untold:
+            words = " ".join(f"--set {name}=BYTES_PER_S" for name in untold)
+            fail(
+                f"{policy} must be told what the device can write, which this recording does not know: {words}",
+                Exit.USAGE,
+            )
         found = asyncio.run(run(recording, chosen))
     except registry.PolicyError as error:
         fail(str(error), Exit.USAGE)

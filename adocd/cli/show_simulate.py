@@ -14,10 +14,9 @@ _MIB = 1 << 20
 _GIB = 1 << 30
 
 
-def simulation(s: dict[str, Any], console: Console | None = None) -> None:
-    """Show all of it."""
+def simulation(s: dict[str, Any], parts: list[dict[str, Any]], console: Console | None = None) -> None:
+    """Show all of it: the figures, and how each part of its time went."""
     console = console or Console(highlight=False, soft_wrap=True)
-    parts = s["over_time"]
     words = ", ".join(f"{name}={value}" for name, value in s["parameters"].items())
     policy = f"{s['policy']} ({words})" if words else s["policy"]
     console.print(

@@ -1,12 +1,13 @@
 """`simulate`: a policy on a simulated database, hours in seconds, without daemon, agent or RocksDB."""
 
+import json
 import logging
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from adocd.cli import show, show_simulate
+from adocd.cli import show_simulate
 from adocd.cli.exits import Exit, fail
 from adocd.cli.parameters import parse_parameters, parse_pin
 from adocd.cli.target import Json
@@ -53,7 +54,7 @@ def simulate(
     from adocd.simulator.device import MB  # noqa: PLC0415
     from adocd.simulator.opening import Asked, BadSimulation, opened, suited  # noqa: PLC0415
     from adocd.simulator.run import SimulationFailed, run  # noqa: PLC0415
-    from adocd.simulator.summary import summary  # noqa: PLC0415
+    from adocd.simulator.summary import over_time, summary  # noqa: PLC0415
 
     asked = Asked(
         profile=profile,
@@ -73,5 +74,10 @@ def simulate(
         fail(str(error), Exit.USAGE)
     except (SimulationFailed, NotReplayable) as error:
         fail(str(error), Exit.FAILED)
-    found: dict[str, Any] = summary(asked, chosen, simulation)
-    show.json_or(as_json, found, show_simulate.simulation)
+    found, parts = summary(asked, chosen, simulation), over_time(simulation.samples, simulation.simulated_s)
+    if as_json:
+        for part in parts:
+            typer.echo(json.dumps({"part": part}))
+        typer.echo(json.dumps(found))
+    else:
+        show_simulate.simulation(found, parts)

@@ -53,6 +53,8 @@ class Controller(ABC):
     source: str
     #: How often `step` wants to be called, in seconds.
     period_s: float
+    #: What it decides by is a mean over so many seconds, where that is longer than its period; None elsewhere.
+    window_s: ClassVar[float | None] = None
     #: What it turns with its parameters, and of the class with any; empty for a law that only watches.
     knobs: frozenset[Knob]
     #: Those of `knobs` that it turns where that is possible, and does without elsewhere.

@@ -69,6 +69,8 @@ class Mimd(Controller):
         self.period_s = _REFILLS_PER_TUNE * parameters.refill_period_ms / 1000
         #: Between what the rate must be now: a guard may have held the last step back.
         self._expected: tuple[int, int] | None = None
+        #: The rate that the first step was to lead away from, until it has.
+        self._begins_at: int | None = None
 
     def step(self, sample: Sample) -> Decision | None:
         """Tune once."""
@@ -78,7 +80,11 @@ class Mimd(Controller):
     def _step(self, now: int, sample: Sample) -> Decision | None:
         if self._expected is not None and not self._expected[0] <= now <= self._expected[1] and _is_owners(now, sample):
             self._expected = None  # it was given back, by a pause or a restore
-        if self._expected is None:
+        if now != self._begins_at:
+            self._begins_at = None
+        if self._expected is None or self._begins_at is not None:
+            # Where a guard or a pin let nothing of it through, this is the owner's rate, and nothing to tune on from.
+            self._begins_at = now if now != self._max // 2 else None
             return self._set(now, self._max // 2, "begin", "the first step", "RocksDB begins at half of the maximum")
         if not self._expected[0] <= now <= self._expected[1]:
             self.declined = (

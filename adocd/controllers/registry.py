@@ -89,14 +89,17 @@ def parts_of(policy: Policy) -> tuple[tuple[str, Mapping[str, ParameterValue]], 
 
 def on_device(policy: Policy, bytes_per_s: int) -> Policy:
     """Fill in what the device can write where a law must be told and the policy does not say it; raises PolicyError."""
+    return replace(policy, parameters={**policy.parameters, **dict.fromkeys(device_rates(policy), bytes_per_s)})
+
+
+def device_rates(policy: Policy) -> tuple[str, ...]:
+    """Name the parameters by which laws must be told what the device can write, and are not; raises PolicyError."""
     parts, known = parts_of(policy), laws()
-    prefix = {name: f"{name}{_DOT}" if len(parts) > 1 else "" for name, _ in parts}
-    filled = {
-        f"{prefix[name]}{parameter}": bytes_per_s
+    return tuple(
+        f"{name}{_DOT}{parameter}" if len(parts) > 1 else parameter
         for name, given in parts
         if (parameter := known[name].device_rate) is not None and parameter not in given
-    }
-    return replace(policy, parameters={**policy.parameters, **filled})
+    )
 
 
 def check_names(controller: str) -> None:

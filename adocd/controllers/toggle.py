@@ -18,6 +18,9 @@ The old-style thread options make max_background_jobs dead, so the law cannot sh
 `tune_threads=false` leaves them. With one flush thread flushes never fill half of the device, and nothing is ever
 switched off (3.5.3).
 
+The bounds below are looked at every second, for in 10 s level 0 can grow by tens of files; the table is only asked at
+the end of each 10 s, with the means over them.
+
 Ours, for the thesis has none: `hysteresis_pct` between off and on, against hovering at 50 % (3.3.7 names that as open);
 `dwell_s`, the least time in either state; bounds on L0 files, on what level 0 holds and on the time off, each of which
 switches compaction on whatever the load; `pending_bytes_max` where the thesis has no hard pending limit at all (in the
@@ -49,6 +52,8 @@ from adocd.model.options import OUT_OF_THE_WAY
 from adocd.model.reading import owners_value, value_now
 from adocd.model.sample import ColumnFamilySample, Sample
 
+#: What is decided by a mean over so long; as much less as a tick's jitter may make it (adocd.daemon.law).
+_WINDOW_S, _EARLY_S = 10.0, 0.1
 _TOTAL_PCT = 90
 _FLUSH_PCT = 50
 _THREADS = (Knob.FLUSH_THREADS, Knob.COMPACTION_THREADS)
@@ -94,7 +99,8 @@ class Toggle(Controller):
     name = "toggle"
     summary = "compaction off in write peaks, with bounds and a staged return"
     source = "Warlo 2018, 3.3 to 3.5; residual: 5.2"
-    period_s = 10.0
+    period_s = 1.0
+    window_s = _WINDOW_S
     knobs = _KNOBS | {Knob.RATE_LIMIT}
     optional_knobs = frozenset({Knob.SUBCOMPACTIONS})
     switches: ClassVar[Mapping[Knob, str]] = dict.fromkeys(_THREADS, "tune_threads=false")
@@ -106,6 +112,9 @@ class Toggle(Controller):
         self._parameters = parameters
         self._is_off = False
         self._since_s: float | None = None
+        self._window = _Window()
+        #: The column families that this switch has turned off, so that one which is on again was turned on by others.
+        self._switched: set[str] = set()
         #: Both L0 limits of each column family since compaction was last switched on.
         self._stage: dict[str, int] = {}
         if parameters.residual:
@@ -119,31 +128,32 @@ class Toggle(Controller):
             wanted = Setting(Knob.RATE_LIMIT, self._parameters.cap_bytes_per_s)
             reason = "flushes go first at the limiter, and compactions get the rest"
             return _decision(not_there_yet([wanted], sample), "the cap", "toggle.residual", reason)
-        shares = self._shares(sample)
+        window = self._window
+        window.add(sample)
+        if window.is_over:
+            self._window = _Window()
+        if self._since_s is None:
+            self._since_s = window.began_s - self._parameters.dwell_s
+        off_s = sample.monotonic_s - self._since_s
+        if self._is_off and (why := self._must_go_on(sample, off_s)) is not None:
+            self._turn(sample, off=False)
+            return self._decided(sample, f"compaction has been off for {off_s:.0f} s", "toggle.bound", why)
+        shares = window.shares(self._parameters.cap_bytes_per_s) if window.is_over else None
         if shares is None:
             return None
         flush_pct, total_pct = shares
-        rule, reason = self._switch(sample, flush_pct, total_pct)
+        rule, reason = self._switch(sample, flush_pct, total_pct, window.began_s)
         signal = f"flushes take {flush_pct} % of the cap, with compactions {total_pct} %"
+        return self._decided(sample, signal, rule, reason)
+
+    def _decided(self, sample: Sample, signal: str, rule: str, reason: str) -> Decision | None:
         return _decision(not_there_yet(self._wanted(sample), sample), signal, rule, reason)
 
-    def _shares(self, sample: Sample) -> tuple[int, int] | None:
-        flush, compaction = sample.flush_written_bytes_per_s, sample.compaction_written_bytes_per_s
-        if flush is None or compaction is None:
-            return None
-        cap = self._parameters.cap_bytes_per_s
-        return int(flush * 100 // cap), int((flush + compaction) * 100 // cap)
-
-    def _switch(self, sample: Sample, flush_pct: int, total_pct: int) -> tuple[str, str]:
-        """Choose the state; the rule and its reason."""
-        p = self._parameters
-        if self._since_s is None:
-            self._since_s = sample.monotonic_s - p.dwell_s
-        for_s = sample.monotonic_s - self._since_s
+    def _switch(self, sample: Sample, flush_pct: int, total_pct: int, began_s: float) -> tuple[str, str]:
+        """Choose the state by a window that began then; the rule and its reason."""
+        p, since_s = self._parameters, self._since_s or 0.0
+        for_s = sample.monotonic_s - since_s
         if self._is_off:
-            if (why := self._must_go_on(sample, for_s)) is not None:
-                self._turn(sample, off=False)
-                return "toggle.bound", why
             idle = total_pct == 0
             calm = total_pct <= _TOTAL_PCT and flush_pct < _FLUSH_PCT - p.hysteresis_pct
             if (idle or calm) and for_s >= p.dwell_s:
@@ -151,7 +161,8 @@ class Toggle(Controller):
                 return "toggle.on", "the peak is over, and compaction can have the device"
             return "toggle.off", "compaction stays off in the peak"
         peak = total_pct >= _TOTAL_PCT and flush_pct >= _FLUSH_PCT
-        if peak and for_s >= p.dwell_s and self._must_go_on(sample, 0.0) is None:
+        # A window in which a bound switched compaction on tells of both states.
+        if peak and for_s >= p.dwell_s and since_s <= began_s and self._must_go_on(sample, 0.0) is None:
             self._turn(sample, off=True)
             return "toggle.off", "flushes fill half of the device, and compaction would take it from them"
         return "toggle.prepared", "threads, memtables and limits that the switch needs"
@@ -159,6 +170,7 @@ class Toggle(Controller):
     def _turn(self, sample: Sample, *, off: bool) -> None:
         self._is_off, self._since_s = off, sample.monotonic_s
         self._stage.clear()
+        self._switched = {cf.name for cf in sample.column_families} if off else set()
 
     def _must_go_on(self, sample: Sample, off_s: float) -> str | None:
         p = self._parameters
@@ -169,8 +181,12 @@ class Toggle(Controller):
                 return f"level 0 of {cf.name} has {cf.l0_files} files, and the limit is {p.l0_files_max}"
             if _l0_bytes(cf) >= p.l0_bytes_max:
                 return f"level 0 of {cf.name} holds {_l0_bytes(cf)} bytes, and the limit is {p.l0_bytes_max}"
-            if off_s > 0 and value_now(Knob.AUTO_COMPACTION, sample, cf.name) == 1:
+            # A column family that was made since the switch begins with compaction on, and is switched off itself.
+            is_on = value_now(Knob.AUTO_COMPACTION, sample, cf.name) == 1
+            if off_s > 0 and is_on and cf.name in self._switched:
                 return f"somebody else, or a guard, has switched compaction of {cf.name} on"
+            if not is_on:
+                self._switched.add(cf.name)
         return None
 
     def _wanted(self, sample: Sample) -> Iterator[Setting]:
@@ -212,6 +228,42 @@ class Toggle(Controller):
             limit *= 2
         self._stage[cf.name] = min(limit, self._stage.get(cf.name, OUT_OF_THE_WAY), OUT_OF_THE_WAY)
         return self._stage[cf.name]
+
+
+class _Window:
+    """What flushes and compactions have written since the last one; times without a figure do not count."""
+
+    def __init__(self) -> None:
+        self.began_s = 0.0
+        self._long_s = self._measured_s = 0.0
+        self._flush_bytes = self._compaction_bytes = 0.0
+
+    def add(self, sample: Sample) -> None:
+        if not self._long_s:
+            self.began_s = sample.monotonic_s - sample.interval_s
+        self._long_s += sample.interval_s
+        flush, compaction = sample.flush_written_bytes_per_s, sample.compaction_written_bytes_per_s
+        if flush is not None and compaction is not None:
+            self._measured_s += sample.interval_s
+            self._flush_bytes += flush * sample.interval_s
+            self._compaction_bytes += compaction * sample.interval_s
+
+    @property
+    def is_over(self) -> bool:
+        return self._long_s >= _WINDOW_S - _EARLY_S
+
+    def shares(self, cap_bytes_per_s: int) -> tuple[int, int] | None:
+        """Say what flushes took of the cap, and all together, in whole percent; None where nothing was measured."""
+        if not self._measured_s:
+            return None
+        cap_bytes = cap_bytes_per_s * self._measured_s
+        both_bytes = self._flush_bytes + self._compaction_bytes
+        return _whole_pct(self._flush_bytes, cap_bytes), _whole_pct(both_bytes, cap_bytes)
+
+
+def _whole_pct(part: float, whole: float) -> int:
+    # A sum of rates times intervals can come out a last bit below the whole percent that it is.
+    return int(part * 100 / whole + 1e-9)
 
 
 def _l0_bytes(cf: ColumnFamilySample) -> int:

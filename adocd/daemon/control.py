@@ -156,7 +156,7 @@ class Control:
 
     def _reconcile(self, session: Session, view: View) -> None:
         """Stand back where somebody else has changed what we set, and begin anew from there."""
-        ledger, foreign = session.ledger, []
+        ledger, foreign, limited = session.ledger, [], session.law.limited
         for deviation in ledger.deviations(view.sample.values):
             _log.warning("%s: %s", self._path, deviation)
             self._decisions.deviated(deviation)
@@ -165,13 +165,16 @@ class Control:
                 session.steering.wanted.pop(deviation.option, None)
                 self._book.forget(self._id, [deviation.option])
                 if deviation.option == RATE_LIMITER:
-                    session.law.stop_limiting(str(deviation))
+                    limited = str(deviation)
                 else:
                     foreign.append(str(deviation))
         if foreign:
             session.take_policy(session.law.policy)
             session.stands_back_until_s = self._clock() + STAND_BACK_S
             session.why_back = "; ".join(foreign)
+        # Last, for a law that begins anew would turn the limiter again: what moves it is still there.
+        if limited is not None and limited != session.law.limited:
+            session.law.stop_limiting(limited)
 
     async def _ask_law(self, session: Session, view: View, pins: dict[OptionName, str]) -> str | None:
         law, sample = session.law, view.sample

@@ -44,6 +44,8 @@ class Law:
         self.policy = policy
         self.controller = registry.create(policy)
         self.shaper = Shaper(policy.shaping)
+        #: Why those of its laws that turn the limiter decide nothing any more; None while they may.
+        self.limited: str | None = None
         self._parts = tuple(_Part(part, capabilities, step_limit_s) for part in parts_of(self.controller))
 
     @property
@@ -70,10 +72,10 @@ class Law:
         """
         decisions, last = [], None
         for part in self._parts:
-            sample = None if part.is_stopped else part.measure(snapshot)
+            sample = None if part.is_stopped else part.measure(snapshot, originals)
             if sample is None:
                 continue
-            decision = await part.step(replace(sample, originals=originals))
+            decision = await part.step(sample)
             if decision is not None:
                 decisions.append(decision)
                 last = sample
@@ -85,6 +87,7 @@ class Law:
 
         RocksDB has no getter for auto_tuned. Where it is on, law and RocksDB would undo each other's turns for ever.
         """
+        self.limited = why
         for part in self._parts:
             if Knob.RATE_LIMIT in part.controller.knobs:
                 part.is_stopped = True
@@ -115,15 +118,15 @@ class _Part:
     def observe(self, snapshot: Snapshot) -> None:
         self._events.extend(snapshot.events)
 
-    def measure(self, snapshot: Snapshot) -> Sample | None:
+    def measure(self, snapshot: Snapshot, originals: OptionValues | None = None) -> Sample | None:
         """Measure the window, once it is over; the first call begins it."""
         began_s, period_s = self._window_began_s, self.controller.period_s
         if began_s is not None and snapshot.monotonic_s - began_s < period_s - min(_EARLY_SHARE * period_s, _EARLY_S):
             return None
         self._window_began_s = snapshot.monotonic_s
-        sample, events = self._window.sample(snapshot), tuple(self._events)
+        events = tuple(self._events)
         self._events.clear()
-        return None if sample is None else replace(sample, events=events)
+        return self._window.sample(snapshot, events, originals)
 
     async def step(self, sample: Sample) -> Decision | None:
         name = self.controller.name

@@ -69,8 +69,9 @@ class Steering:
         """
         groups = [options_of(setting, sample) for setting in decision.settings]
         wishes = {option: value for group in groups for option, value in group.items()}
-        goal = self._goal({**self.wanted, **wishes}, pins)
-        verdict = safety.check(self._guards, goal, sample, groups, self._originals())
+        originals = self._originals()
+        goal = self._goal({**self.wanted, **wishes}, pins, originals)
+        verdict = safety.check(self._guards, goal, sample, groups, originals)
         refusals = [refusal for refusal in verdict.refusals if refusal.options & wishes.keys()]
         refused = {option for refusal in refusals for option in refusal.options}
         refused |= pins.keys()
@@ -97,15 +98,17 @@ class Steering:
 
     def next_step(self, pins: Values, sample: Sample, now_s: float) -> Step:
         """Say what to send now; what a guard refuses is no longer wanted by the law."""
-        current = sample.values
-        goal = self._not_rejected(self._goal(self.wanted, pins), now_s)
-        verdict = safety.check(self._guards, goal, sample, exempt=self._originals())
+        current, originals = sample.values, self._originals()
+        goal = self._not_rejected(self._goal(self.wanted, pins, originals), now_s)
+        verdict = safety.check(self._guards, goal, sample, exempt=originals)
         for refusal in verdict.refusals:
             for option in refusal.options:
                 self.wanted.pop(option, None)
         values = self._not_rejected(verdict.values, now_s)  # what a guard has put in a place, too
         ledger = self.ledger
-        plan = planner.plan(values, sample, ledger.baseline, ledger.to_name(current))
+        # Most cycles end here, and a way back of hundreds of options that nobody sends is the dearest part of a plan.
+        is_there = all(current.get(option, value) == value for option, value in values.items())
+        plan = planner.NOTHING if is_there else planner.plan(values, sample, ledger.baseline, ledger.to_name(current))
         origins: dict[OptionName, Origin] = {
             option: "override" if option in pins else "law" if option in self.wanted else "baseline"
             for option in plan.sent
@@ -114,8 +117,9 @@ class Steering:
 
     def refusal_of(self, option: OptionName, value: str, pins: Values, sample: Sample) -> str | None:
         """Say which safety guard would refuse a pin now, and why; None when none would."""
-        goal = self._goal(self.wanted, {**pins, option: value})
-        verdict = safety.check(self._guards, goal, sample, exempt=self._originals())
+        originals = self._originals()
+        goal = self._goal(self.wanted, {**pins, option: value}, originals)
+        verdict = safety.check(self._guards, goal, sample, exempt=originals)
         return next((str(refusal) for refusal in verdict.refusals if option in refusal.options), None)
 
     def rejected(self, sent: Values, now_s: float) -> None:
@@ -128,7 +132,7 @@ class Steering:
 
     def only_back(self, step: Step, sample: Sample) -> Step:
         """Leave of a step what leads back to the originals."""
-        back = self._back()
+        back = self._back(self._originals())
         return self._only({o for o, value in step.plan.sent.items() if back.get(o) == value}, step, sample)
 
     def only_safety(self, step: Step, sample: Sample) -> Step:
@@ -172,16 +176,17 @@ class Steering:
                 for option in options_of(Setting(knob, 0, family), sample):
                     self.wanted.pop(option, None)
 
-    def _back(self) -> dict[OptionName, str]:
+    def _back(self, originals: Values) -> dict[OptionName, str]:
         """Name what is ours with the values that lead back."""
-        return {option: value for option, value in self._originals().items() if option in self.ledger.ours}
+        ours = self.ledger.ours
+        return {option: value for option, value in originals.items() if option in ours}
 
     def _originals(self) -> dict[OptionName, str]:
         """Name all values that lead back, or leave an option to its owner: no guard stands in the way of those."""
         return {option: planner.restorable(option, value) for option, value in self.ledger.baseline.items()}
 
-    def _goal(self, wanted: Values, pins: Values) -> dict[OptionName, str]:
-        return {**self._back(), **wanted, **pins}
+    def _goal(self, wanted: Values, pins: Values, originals: Values) -> dict[OptionName, str]:
+        return {**self._back(originals), **wanted, **pins}
 
     def _not_rejected(self, values: Values, now_s: float) -> dict[OptionName, str]:
         """Leave out what the database has not taken lately; before the guards, so that they see what remains."""

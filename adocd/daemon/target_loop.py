@@ -261,7 +261,8 @@ class TargetLoop:
         sample = session.probe.sample(snapshot)
         if sample is None:
             return self._measuring(session)
-        sample = replace(sample, surroundings=self.observation.surroundings)
+        if (surroundings := self.observation.surroundings) is not None:
+            sample = replace(sample, surroundings=surroundings)
         self.observation.sampled(sample)
         self.sample = sample
         self.samples.append(_for_history(sample))

@@ -29,7 +29,9 @@ class Told:
 
     def __init__(self) -> None:
         self._diagnosis = Diagnosis()
-        self._stalls: list[tuple[StallSeen, StallFound]] = []
+        #: The stalls that are kept, and what was found of each.
+        self._seen: list[StallSeen] = []
+        self._stalls: list[StallFound] = []
         self._values: Values | None = None
 
     def sampled(
@@ -59,14 +61,26 @@ class Told:
 
     def _take(self, found: list[StallSeen]) -> None:
         """Keep those that are found, and no others: a guess may have given way to what a LOG says."""
-        if len(found) == len(self._stalls) and (not found or found[-1] is self._stalls[-1][0]):
+        if len(found) == len(self._seen) and (not found or found[-1] is self._seen[-1]):
             return
-        known = {id(seen): stall for seen, stall in self._stalls}
-        self._stalls = [(seen, known.get(id(seen)) or self._diagnosis.found(seen)) for seen in found]
+        # Mostly the newest are news and the oldest fall out: with a thousand kept, looking each up costs more than all.
+        kept = self._kept_of(found)
+        if kept is not None:
+            self._stalls = self._stalls[-kept:] + [self._diagnosis.found(seen) for seen in found[kept:]]
+        else:
+            known = dict(zip(map(id, self._seen), self._stalls, strict=True))
+            self._stalls = [known.get(id(seen)) or self._diagnosis.found(seen) for seen in found]
+        self._seen = found
+
+    def _kept_of(self, found: list[StallSeen]) -> int | None:
+        """Say how many of the first are those that were known last; None where something else has changed."""
+        last = self._seen[-1] if self._seen else None
+        kept = next((at + 1 for at in reversed(range(len(found))) if found[at] is last), None)
+        return kept if kept is not None and self._seen[-kept:] == found[:kept] else None
 
     def summary(self, surrounded: Surrounded | None) -> dict[str, Any]:
         """Put it together, as Diagnosis.summary does; of the last 1000 stalls."""
-        stalls = [found for _, found in self._stalls]
+        stalls = self._stalls
         held = Timeline()
         if self._diagnosis.begin_s is not None:
             held.begin(self._diagnosis.begin_s)

@@ -3,6 +3,7 @@
 An agent reports values by scope (adocd.model.snapshot.OptionValues); who compares, guards or plans wants one map.
 """
 
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -12,13 +13,32 @@ from adocd.model.snapshot import OptionValues
 Scope = Literal["database", "column_family", "rate_limiter", "thread_pool"]
 
 
+class _Hashed:
+    # No field of the dataclass, which would be written out with the others.
+    __slots__ = ("_hash",)
+    _hash: int
+
+
 @dataclass(frozen=True, slots=True)
-class OptionName:
-    """One option of a target: `name` is the column family's or the pool's, None where the scope has no names."""
+class OptionName(_Hashed):
+    """One option of a target: `name` is the column family's or the pool's, None where the scope has no names.
+
+    Each cycle looks up hundreds of options in maps, so that a name computes its hash once.
+    """
 
     scope: Scope
     option: str
     name: str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_hash", hash((self.scope, self.option, self.name)))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __reduce__(self) -> tuple[type["OptionName"], tuple[Scope, str, str | None]]:
+        # The hash of a text is another one in each process.
+        return OptionName, (self.scope, self.option, self.name)
 
     def __str__(self) -> str:
         match self.scope:
@@ -38,18 +58,23 @@ RATE_LIMITER = OptionName("rate_limiter", "bytes_per_s")
 #: What operators call the two knobs that are no options of RocksDB's.
 RATE_LIMITER_WORD = "rate_limiter_bytes_per_s"
 THREAD_POOL_PREFIX = "thread_pool_"
+#: So many names are kept of each kind, to be the same object each time: thousands of column families fit.
+_NAMES_KEPT = 1 << 16
 
 
+@functools.lru_cache(_NAMES_KEPT)
 def of_family(column_family: str, option: str) -> OptionName:
     """Name an option of a column family."""
     return OptionName("column_family", option, column_family)
 
 
+@functools.lru_cache(_NAMES_KEPT)
 def of_database(option: str) -> OptionName:
     """Name an option of the whole database."""
     return OptionName("database", option)
 
 
+@functools.lru_cache(_NAMES_KEPT)
 def of_pool(pool: str) -> OptionName:
     """Name the size of a thread pool."""
     return OptionName("thread_pool", "threads", pool)

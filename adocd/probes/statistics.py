@@ -5,7 +5,15 @@ from collections.abc import Mapping
 from adocd.model.capabilities import Capabilities
 from adocd.model.overflow import PRECEDENCE, detect
 from adocd.model.sample import ColumnFamilyOptions, ColumnFamilySample, HistogramIncrease, Sample
-from adocd.model.snapshot import ColumnFamilySnapshot, Condition, HistogramTotals, PeriodicDump, Snapshot
+from adocd.model.snapshot import (
+    ColumnFamilySnapshot,
+    Condition,
+    Event,
+    HistogramTotals,
+    OptionValues,
+    PeriodicDump,
+    Snapshot,
+)
 from adocd.model.stall import counted
 from adocd.model.threads import ThreadsBy, jobs_allowed, threads_by, threads_now
 
@@ -34,8 +42,16 @@ class StatisticsProbe:
         self._capabilities = capabilities
         self._before: Snapshot | None = None
 
-    def sample(self, snapshot: Snapshot) -> Sample | None:
-        """Make a sample from this snapshot and the one before; None when they do not measure an interval."""
+    def sample(
+        self,
+        snapshot: Snapshot,
+        events: tuple[Event, ...] | None = None,
+        originals: OptionValues | None = None,
+    ) -> Sample | None:
+        """Make a sample from this snapshot and the one before; None when they do not measure an interval.
+
+        `events` are those of the interval, where it is longer than what this snapshot tells of.
+        """
         before, self._before = self._before, snapshot
         if before is None or before.session != snapshot.session:
             return None
@@ -74,7 +90,7 @@ class StatisticsProbe:
             threads_by=by,
             options=snapshot.options,
             column_families=families,
-            events=snapshot.events,
+            events=snapshot.events if events is None else events,
             overflow=tuple(o for o in PRECEDENCE if o in overflow),
             wal_bytes_per_s=wrote.wal_bytes_per_s,
             flush_written_bytes_per_s=_rate(now.flush_written_bytes, then.flush_written_bytes, interval_s),
@@ -85,6 +101,7 @@ class StatisticsProbe:
             ticker_increases=_ticker_increases(snapshot.tickers, before.tickers),
             histogram_increases=_histogram_increases(snapshot.histograms, before.histograms),
             condition_told_before=before.stall.condition,
+            originals=originals,
         )
 
 

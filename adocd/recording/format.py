@@ -29,7 +29,11 @@ class NotReplayable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """Which target, and when. `began_unix_s` is virtual where it was simulated; `tick_s` is between two snapshots."""
+    """Which target, and when. `began_unix_s` is virtual where it was simulated; `tick_s` is between two snapshots.
+
+    `device_bytes_per_s` is what a simulated device can write; None where nobody knows, as of every live database: the
+    most that was ever written is no more than what was ever asked for.
+    """
 
     target: str
     path: str
@@ -38,6 +42,7 @@ class Header:
     tick_s: float
     format: str = FORMAT
     version: int = VERSION
+    device_bytes_per_s: Annotated[int, Field(ge=1)] | None = None
 
 
 @dataclass(frozen=True, slots=True)

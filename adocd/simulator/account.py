@@ -2,6 +2,7 @@
 
 from collections import deque
 from dataclasses import dataclass, field
+from itertools import islice
 
 from adocd.model.snapshot import Condition, Event, Stall
 from adocd.simulator.write_controller import CAUSES, Cause
@@ -62,7 +63,8 @@ class EventRing:
         if cursor is None or cursor >= self.last:
             return (), 0
         known = min(self.last - cursor, len(self._ring))
-        return tuple(self._ring)[len(self._ring) - known :], self.last - cursor - known
+        newest = list(islice(reversed(self._ring), known))
+        return tuple(reversed(newest)), self.last - cursor - known
 
 
 @dataclass(slots=True)

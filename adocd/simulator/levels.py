@@ -108,12 +108,13 @@ class Levels:
     @property
     def sizes(self) -> tuple[int, ...]:
         """Name the size of each level in bytes."""
-        return (sum(file.bytes for file in self.l0), *(level.bytes for level in self.deeper))
+        # A list, for level 0 may have hundreds of files, and this is asked for several times an event.
+        return (sum([file.bytes for file in self.l0]), *[level.bytes for level in self.deeper])
 
     @property
     def files(self) -> tuple[int, ...]:
         """Count the files of each level."""
-        return (len(self.l0), *(level.files for level in self.deeper))
+        return (len(self.l0), *[level.files for level in self.deeper])
 
     # -- what changes it
 

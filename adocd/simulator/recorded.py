@@ -12,15 +12,17 @@ from adocd.recording.lines import LineFile
 from adocd.recording.writer import Recorder
 from adocd.simulator.clock import Clock
 from adocd.simulator.database import SimulatedDatabase
+from adocd.simulator.device import Device
 from adocd.simulator.target import ID, PATH, SimulatedTarget
 
 #: What all memtables may take, in bytes, whatever memory this machine has.
 MEMORY_BUDGET_BYTES = 16 << 30
 
 
-def begin(path: Path, policy: Policy, tick_s: float) -> Recorder:
+def begin(path: Path, policy: Policy, tick_s: float, device: Device) -> Recorder:
     """Begin a new file, at virtual second 0. Raises NotReplayable."""
-    recorder = Recorder(LineFile(path), Header(ID, PATH, __version__, 0.0, tick_s))
+    cap = None if device.bytes_per_s is None else int(device.bytes_per_s)
+    recorder = Recorder(LineFile(path), Header(ID, PATH, __version__, 0.0, tick_s, device_bytes_per_s=cap))
     recorder.rule(Rule(policy))
     return recorder
 

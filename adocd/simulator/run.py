@@ -106,7 +106,7 @@ def run(
     """
     began_s = time.perf_counter()
     registry.create(policy)  # else a file would be left behind
-    recorder = None if record is None else begin(record, policy, tick_s)
+    recorder = None if record is None else begin(record, policy, tick_s, setup.device)
 
     async def follow(clock: Clock) -> Simulation:
         history = int(seconds / tick_s) + 2

@@ -14,7 +14,7 @@ Json = dict[str, Any]
 
 
 def summary(asked: Asked, policy: Policy, simulation: Simulation) -> Json:
-    """Say it as JSON; all of it but `elapsed_s` is the same each time."""
+    """Say it as JSON, without how it went over time; all of it but `elapsed_s` is the same each time."""
     seconds = simulation.simulated_s
     return {
         "policy": policy.controller,
@@ -32,7 +32,6 @@ def summary(asked: Asked, policy: Policy, simulation: Simulation) -> Json:
         "decisions": simulation.decision_count,
         "written_bytes": simulation.written_bytes,
         "write_amplification": _ratio(simulation.device_bytes, simulation.written_bytes),
-        "over_time": over_time(simulation.samples, seconds),
     }
 
 

@@ -51,7 +51,7 @@ def lived(law: str) -> Measured:
             "compaction_written_bytes_per_s": float(compaction * MB),
             "events": (flushed(ended * MB),) if ended else (),
         }
-        sample = plant.sample(controller.period_s)
+        sample = plant.sample(controller.window_s or controller.period_s)
         ticks.append(Tick(sample, ""))
         if (decision := controller.step(sample)) is not None:
             told = (decision.settings, decision.signal, decision.rule, decision.reason)

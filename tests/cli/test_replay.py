@@ -75,6 +75,18 @@ def test_the_same_law_decides_the_same_again(simulated: Path, tmp_path: Path) ->
         assert {name: asked[name] for name in members} == {name: record[name] for name in members}
 
 
+def test_what_the_device_can_write_is_known_of_a_simulation_alone(simulated: Path, tmp_path: Path) -> None:
+    assert replay(tmp_path, simulated, "mimd")["parameters"] == {"max_bytes_per_s": 210_000_000}
+    given = replay(tmp_path, simulated, "mimd", "--set", "max_bytes_per_s=400000000")
+    assert given["parameters"] == {"max_bytes_per_s": 400_000_000}
+    live = write(tmp_path / "live.jsonl", looks(5))
+    sentence = command("adocctl", "replay", str(live), "--policy", "adoc+mimd", run_dir=tmp_path).failed(2)
+    assert sentence == (
+        "adocctl: adoc+mimd must be told what the device can write, which this recording does not know: "
+        "--set mimd.max_bytes_per_s=BYTES_PER_S"
+    )
+
+
 @pytest.mark.parametrize("law", registry.LAWS)
 def test_every_law_can_be_replayed(law: str, simulated: Path, tmp_path: Path) -> None:
     found = replay(tmp_path, simulated, law, *parameters(law))
@@ -140,7 +152,7 @@ def test_the_figures_of_a_damaged_recording(tmp_path: Path) -> None:
         ('{"format":"adocd recording","version":9}\n', ("--policy", "adoc"), 1, "is a recording of format version 9"),
         ("recording", ("--policy", "nobody"), 2, "there is no controller 'nobody'"),
         ("recording", ("--policy", "adoc", "--set", "thread_max=4"), 2, "adoc has no parameter 'thread_max'"),
-        ("recording", ("--policy", "mimd"), 2, "mimd needs the parameter max_bytes_per_s"),
+        ("recording", ("--policy", "mimd"), 2, "mimd must be told what the device can write"),
         ("recording", ("--policy", "adoc", "--shape", "pace=4"), 2, "there are step_factor, pacing_s, refractory_s"),
         ("recording", ("--policy", "adoc", "--shape", "step_factor=1"), 2, "step_factor must be more than 1"),
     ],

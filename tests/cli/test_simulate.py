@@ -12,10 +12,10 @@ from .harness import command
 
 
 def simulate(run_dir: Path, *arguments: str, program: str = "adocctl") -> dict[str, Any]:
-    """Run it for JSON, which is the last line."""
+    """Run it for JSON: its last line, with what the lines before it say."""
     out = command(program, "simulate", *arguments, "--json", run_dir=run_dir).ok()
-    found: dict[str, Any] = json.loads(out.splitlines()[-1])
-    return found
+    *parts, last = map(json.loads, out.splitlines())
+    return {**last, "parts": [line["part"] for line in parts]}
 
 
 @pytest.mark.parametrize("program", ["adocctl", "adocd"])
@@ -28,6 +28,16 @@ def test_the_figures(program: str, tmp_path: Path) -> None:
     assert set(found["stall_s"]) == {"memtable", "l0", "pending_bytes"}
     assert sum(found["stall_s"].values()) == pytest.approx(found["stalled_fraction"] * 600)
     assert 0 < found["elapsed_s"] < 50
+
+
+def test_the_last_line_can_be_read(tmp_path: Path) -> None:
+    out = command("adocctl", "simulate", "--policy", "adoc", "--seconds", "300", "--json", run_dir=tmp_path).ok()
+    *parts, last = out.splitlines()
+    needed = {"writes_per_s", "stalled_fraction", "stall_s", "decisions", "elapsed_s"}
+    assert json.loads(last).keys() >= needed
+    assert len(last) < 1000
+    assert len(parts) == 72
+    assert all(json.loads(line).keys() == {"part"} for line in parts)
 
 
 def test_the_same_arguments_give_the_same_output(tmp_path: Path) -> None:
@@ -46,8 +56,8 @@ def test_parameters_options_and_limiter_arrive(tmp_path: Path) -> None:
         *("--rate-limiter", "50000000", "--workload", "constant", "--rate", "50"),
     )
     assert found["parameters"] == {"tune_batch": False, "threads_min": 4, "threads_max": 6}
-    assert {part["batch_bytes"] for part in found["over_time"]} == {32 << 20}
-    assert {part["background_jobs"] for part in found["over_time"]} == {4, 6}
+    assert {part["batch_bytes"] for part in found["parts"]} == {32 << 20}
+    assert {part["background_jobs"] for part in found["parts"]} == {4, 6}
     assert found["write_amplification"] > 1
 
 

@@ -94,7 +94,7 @@ class Plant:
 
     def step(self, law: Controller, interval_s: float | None = None) -> Decision | None:
         """Ask the law about one window, and do what it decides."""
-        sample = self.sample(law.period_s if interval_s is None else interval_s)
+        sample = self.sample(law.window_s or law.period_s if interval_s is None else interval_s)
         decision = law.step(sample)
         self.do(decision, sample)
         return decision

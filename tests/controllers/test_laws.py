@@ -84,7 +84,7 @@ def test_whatever_comes_its_decisions_are_sound_and_within_bounds(
     """Rates that cannot be read and tickers that are not there included; also where nothing of it is carried out."""
     law, plant = make(name), Plant()
     for figures in series:
-        sample = lived(plant, figures, law.period_s)
+        sample = lived(plant, figures, law.window_s or law.period_s)
         decision = law.step(sample)
         assert what_is_wrong(decision, law, sample) is None
         for setting in all_settings(decision):
@@ -100,7 +100,7 @@ def test_whatever_comes_its_decisions_are_sound_and_within_bounds(
 def test_the_same_samples_give_the_same_decisions(name: str, series: list[dict[str, object]]) -> None:
     first, second, plant = make(name), make(name), Plant()
     for figures in series:
-        sample = lived(plant, figures, first.period_s)
+        sample = lived(plant, figures, first.window_s or first.period_s)
         decision = first.step(sample)
         assert decision == second.step(sample)
         assert first.declined == second.declined
@@ -114,7 +114,7 @@ def test_on_a_steady_sample_it_comes_to_rest_and_never_turns_round(name: str, fi
     law, plant = make(name), Plant()
     turned: dict[Knob, list[int]] = {}
     for _ in range(70):
-        sample = lived(plant, figures, law.period_s)
+        sample = lived(plant, figures, law.window_s or law.period_s)
         decision = law.step(sample)
         plant.do(decision, sample)
         for setting in all_settings(decision):
@@ -156,7 +156,7 @@ def test_nothing_measured_is_nothing_broken(name: str) -> None:
     law, plant = make(name), Plant()
     plant.tickers = plant.level_bytes = None
     plant.members = dict.fromkeys(("flush_written_bytes_per_s", "compaction_written_bytes_per_s"))
-    blind = plant.sample(law.period_s)
+    blind = plant.sample(law.window_s or law.period_s)
     for sample in (blind, replace(blind, column_families=(), background_jobs=None), blind):
         assert what_is_wrong(law.step(sample), law, sample) is None
 

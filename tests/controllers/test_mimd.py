@@ -112,3 +112,22 @@ def test_a_rate_that_was_given_back_begins_it_anew() -> None:
 def test_the_maximum_is_the_operators_to_say() -> None:
     with pytest.raises(registry.PolicyError, match=r"mimd needs the parameter max_bytes_per_s \(what the device can"):
         registry.create(Policy("mimd"))
+
+
+def test_a_first_step_that_was_refused_is_asked_for_again() -> None:
+    """Else the law would tune on from the owner's rate, as if it had begun there."""
+    law, plant = make("mimd"), Plant()
+    plant.tickers = {DRAINS: 10}
+    for _ in range(3):
+        decision = law.step(plant.sample(10.0))
+        assert decision is not None
+        assert decision.rule == "mimd.begin"
+    plant.do(decision, plant.sample(1.0))
+    assert settings(plant.step(law)) == {Knob.RATE_LIMIT: MAX // 2 * 105 // 100}
+
+
+def test_an_owner_whose_rate_is_half_of_the_maximum_has_begun() -> None:
+    law, plant = make("mimd", max_bytes_per_s=2 * RATE), Plant()
+    plant.tickers = {DRAINS: 10}
+    assert settings(plant.step(law)) == {}
+    assert settings(plant.step(law)) == {Knob.RATE_LIMIT: RATE * 105 // 100}

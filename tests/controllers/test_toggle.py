@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from adocd.model.knob import Knob
 from adocd.model.options import OUT_OF_THE_WAY
-from tests.builders import GIB
+from tests.builders import FAMILY_OPTIONS, GIB
 from tests.controllers.laws import MB, Plant, make, settings
 
 CAP = 190 * MB
+WINDOW_S = 10.0
 
 
 class Scene:
@@ -20,7 +23,7 @@ class Scene:
         self.plant = Plant()
 
     def load(self, flush_pct: float, compaction_pct: float, steps: int = 1) -> dict[Knob, int]:
-        """Live through so many periods; what the last one decided."""
+        """Live through so many windows, each of them in one look; what the last one decided."""
         self.plant.members["flush_written_bytes_per_s"] = CAP * flush_pct / 100
         self.plant.members["compaction_written_bytes_per_s"] = CAP * compaction_pct / 100
         found: dict[Knob, int] = {}
@@ -179,3 +182,61 @@ def test_more_memtables_and_a_higher_rate_of_the_owners_stay() -> None:
             value = "8" if option.option == "max_write_buffer_number" else str(2 * CAP)
             scene.plant.values[option] = scene.plant.originals[option] = value  # type: ignore[index]
     assert not scene.load(10, 10).keys() & {Knob.MEMTABLE_NUMBER, Knob.DELAYED_WRITE_RATE}
+
+
+def test_bounds_are_looked_at_every_second_and_the_load_every_ten() -> None:
+    scene = Scene(dwell_s=0.0)
+    scene.load(60, 40, steps=2)
+    scene.plant.l0_files = 127
+    for _ in range(3):
+        assert scene.plant.step(scene.law, 1.0) is None
+    scene.plant.l0_files = 128
+    decision = scene.plant.step(scene.law, 1.0)
+    assert decision is not None
+    assert decision.rule == "toggle.bound"
+    assert scene.is_on()
+    scene.plant.l0_files = 0
+    for _ in range(15):
+        scene.plant.step(scene.law, 1.0)
+        assert scene.is_on(), "the window in which the bound spoke tells of both states"
+    scene.plant.step(scene.law, 1.0)
+    assert not scene.is_on()
+
+
+def test_the_load_is_a_mean_over_ten_seconds() -> None:
+    scene = Scene()
+    for at_s, flush_pct in enumerate((90, 0, 90, 0, 90, 0, 90, 0, 90, 50)):
+        assert scene.is_on(), at_s
+        scene.plant.members["flush_written_bytes_per_s"] = CAP * flush_pct / 100
+        scene.plant.members["compaction_written_bytes_per_s"] = CAP * 40 / 100
+        scene.plant.step(scene.law, 1.0)
+    assert not scene.is_on(), "50 % by flushes and 90 % in all, to the percent"
+
+
+def test_what_is_not_measured_does_not_count() -> None:
+    scene = Scene()
+    scene.plant.members["flush_written_bytes_per_s"] = None
+    assert [scene.plant.step(scene.law, 1.0) for _ in range(12)] == [None] * 12
+    scene.load(60, 40, steps=2)
+    assert not scene.is_on()
+
+
+def test_a_column_family_that_is_made_while_compaction_is_off_is_switched_off_too() -> None:
+    scene = Scene()
+    scene.load(60, 40, steps=2)
+    new = replace(scene.plant.sample(WINDOW_S).column_families[0], name="new")
+
+    def look(**options: str) -> dict[tuple[Knob, str | None], int]:
+        now = scene.plant.sample(WINDOW_S)
+        families = {**now.options.column_families, "new": FAMILY_OPTIONS | options}
+        now = replace(
+            now, column_families=(*now.column_families, new), options=replace(now.options, column_families=families)
+        )
+        decision = scene.law.step(now)
+        return {} if decision is None else {(s.knob, s.column_family): s.value for s in decision.settings}
+
+    assert look()[Knob.AUTO_COMPACTION, "new"] == 0
+    out = look(disable_auto_compactions="true")
+    assert out[Knob.LEVEL0_STOP, "new"] == OUT_OF_THE_WAY
+    assert (Knob.AUTO_COMPACTION, "default") not in out
+    assert look()[Knob.AUTO_COMPACTION, "default"] == 1, "now somebody has switched it on"

@@ -11,6 +11,7 @@ import pytest
 from adocd.controllers import registry
 from adocd.controllers.manual import Manual
 from adocd.controllers.mimd import DRAINS
+from adocd.daemon import control
 from adocd.daemon.law import Law
 from adocd.model.decision import Decision, Setting
 from adocd.model.knob import MIB, Knob
@@ -189,6 +190,39 @@ def test_a_law_that_declines_says_so_and_what_it_has_set_goes_back(tmp_path: Pat
         database.options.rate_limiter_bytes_per_s = 99 * MB
         await ticks(loop, 4)
         assert len(database.executed) == turned, "what moves it now is left alone"
+
+    with_agent(database, tmp_path, body)
+
+
+def test_a_limiter_that_moves_by_itself_is_left_alone_whatever_else_moves(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A change by somebody else begins the law anew, in the same look or later: what moves it is still there."""
+    monkeypatch.setattr(control, "STAND_BACK_S", 0.2)
+    database = limited(tmp_path / "db")
+    given: dict[str, ParameterValue] = {**MIMD, "mimd.refill_period_ms": 1, "adoc.batch_max_bytes": 128 * MIB}
+
+    async def body(scene: Scene) -> None:
+        loop = await scene.attach(Policy("adoc+mimd", given))
+        await ticks(loop, 8)
+        await until(lambda: options(database)["write_buffer_size"] == str(128 * MIB), "adoc turns the batch")
+        while database.options.rate_limiter_bytes_per_s != 20 * MB:  # where mimd stays: nothing is ever drained
+            await ticks(loop, 1)
+        await ticks(loop, 2)
+        for moved in (96, 80):
+            database.options.rate_limiter_bytes_per_s = 399 * MB
+            database.set_option("write_buffer_size", str(moved * MIB), "default")
+            turned = options(database)["write_buffer_size"]
+            sentence = (await ticks(loop, 1))[-1]
+            assert sentence.startswith("standing back for"), sentence
+            assert "write_buffer_size" in sentence
+            await asyncio.sleep(0.3)
+            while options(database)["write_buffer_size"] == turned:
+                await ticks(loop, 1)
+            await ticks(loop, 3)
+            assert loop.session is not None
+            assert (loop.session.law.declined or "").startswith("mimd decides nothing: rate_limiter_bytes_per_s is 399")
+            assert database.options.rate_limiter_bytes_per_s == 399 * MB
 
     with_agent(database, tmp_path, body)
 

@@ -121,3 +121,19 @@ def test_what_nobody_reports_is_unknown(unknown: tuple[str, ...]) -> None:
     found.sampled(sample(cf, monotonic_s=102.0), NOW_S + 2, [seen(1.1, 1.9)], None)
     pending_bytes = found.summary(None)["longest"][0]["led"]["pending_compaction_bytes"]
     assert pending_bytes == (None if unknown else 0)
+
+
+def test_what_is_found_is_the_same_whether_stalls_are_taken_one_by_one_or_at_once() -> None:
+    stalls = [seen(2 * at, 2 * at + 1, "l0" if at % 2 else "memtable") for at in range(12)]
+    at_once, one_by_one = Told(), Told()
+    for at_s in range(1, 30):
+        now = sample(column_family(l0_files=7), monotonic_s=100.0 + at_s)
+        # Only the five newest are kept, as a full book has it, and one gives way to what a LOG says.
+        known = [stall for stall in stalls if stall.end_unix_s <= NOW_S + at_s][-5:]
+        if at_s > 15:
+            known = [stall for stall in known if stall is not stalls[6]]
+        one_by_one.sampled(now, NOW_S + at_s, known, "9.8.4")
+        at_once.sampled(now, NOW_S + at_s, known if at_s == 29 else [], "9.8.4")
+    shown, expected = one_by_one.summary(None), at_once.summary(None)
+    assert [(s["begin"], s["cause"]) for s in shown["stalls"]] == [(s["begin"], s["cause"]) for s in expected["stalls"]]
+    assert shown["stall_s"] == expected["stall_s"]

@@ -37,6 +37,24 @@ def test_timeouts_are_virtual() -> None:
     assert virtual.run(run) == 600.0
 
 
+def test_nobody_writes_the_result_out_in_words() -> None:
+    """asyncio.Runner does so with its task's result at the end, and that of a run has a million values."""
+
+    class Result:
+        written = 0
+
+        def __repr__(self) -> str:
+            Result.written += 1
+            return "a result"
+
+    async def run(clock: Clock) -> Result:
+        del clock
+        return Result()
+
+    assert isinstance(virtual.run(run), Result)
+    assert Result.written == 0
+
+
 def test_the_result_is_the_coroutines() -> None:
     async def run(clock: Clock) -> str:
         await asyncio.sleep(0)

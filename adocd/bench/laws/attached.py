@@ -82,7 +82,7 @@ def compared(measured: Measured) -> Trace:
     law = measured.plan.law
     reading, knobs = READINGS[law]
     controller = registry.create(Policy(law, measured.plan.parameters))
-    shown = list(windows(measured.ticks, controller.period_s))
+    shown = list(windows(measured.ticks, controller.window_s or controller.period_s))
     by_time = {
         round(record.monotonic_s, 6): record for record in measured.decisions if record.rule.startswith(f"{law}.")
     }

@@ -31,6 +31,11 @@ DELAYED_WRITE_RATE = of_database("delayed_write_rate")
 #: What any effective SetDBOptions makes of a bytes_per_sync of 0 (7.8, db_impl.cc, DBImpl::SetDBOptions).
 BYTES_PER_SYNC_LIVE = 1 * MIB
 BYTES_PER_SYNC = of_database("bytes_per_sync")
+#: What stands for a 0 that cannot be set live.
+_RESTORED_ZEROS = {
+    DELAYED_WRITE_RATE: str(DELAYED_WRITE_RATE_DEFAULT_BYTES_PER_S),
+    BYTES_PER_SYNC: str(BYTES_PER_SYNC_LIVE),
+}
 
 SLOWDOWN, STOP = "level0_slowdown_writes_trigger", "level0_stop_writes_trigger"
 SOFT, HARD = "soft_pending_compaction_bytes_limit", "hard_pending_compaction_bytes_limit"
@@ -80,6 +85,10 @@ def plan(goal: Values, sample: Sample, baseline: Values, ours: Set[OptionName]) 
     )
 
 
+#: What is there already needs no calls, and no way back beyond the one that is armed.
+NOTHING = Plan((), {}, (), ())
+
+
 def again(values: Values, sample: Sample, baseline: Values, ours: Set[OptionName]) -> Plan:
     """Send once more what is there already, for it may not be in force (adocd.daemon.change.unsettled)."""
     restore = way_back(baseline, ours | values.keys(), sample.values, values)
@@ -106,12 +115,7 @@ def restorable(option: OptionName, value: str) -> str:
 
     A delayed_write_rate of 0 only means the default at open (HAZARDS 5), and a bytes_per_sync of 0 cannot be set live.
     """
-    if value != "0":
-        return value
-    return {
-        DELAYED_WRITE_RATE: str(DELAYED_WRITE_RATE_DEFAULT_BYTES_PER_S),
-        BYTES_PER_SYNC: str(BYTES_PER_SYNC_LIVE),
-    }.get(option, value)
+    return value if value != "0" else _RESTORED_ZEROS.get(option, value)
 
 
 def stop_may_be_lowered_below(slowdown: int, stop: int) -> int:

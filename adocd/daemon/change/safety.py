@@ -149,12 +149,21 @@ def _outside(option: OptionName, value: str, minimum: int, maximum: int, unit: s
 def order(wanted: Values, sample: Sample) -> tuple[Refusal, ...]:
     """Keep trigger <= slowdown <= stop and soft <= hard, where a limit of 0 is off (HAZARDS 4, 18).
 
-    RocksDB sanitises this at open alone. What a host has configured out of order stays as long as nothing of it is
-    changed.
+    And more memtables than a flush waits for: with fewer, writes stop before a flush begins, for good. RocksDB
+    sanitises this at open alone (column_family.cc, SanitizeOptions). What a host has configured out of order stays as
+    long as nothing of it is changed.
     """
     current = sample.values
     refusals = []
     for cf in sample.column_families:
+        number, merged = of_family(cf.name, _MEMTABLES[1]), cf.options.min_write_buffer_number_to_merge
+        memtables = wanted.get(number)
+        if memtables not in (None, current.get(number)) and int(memtables) <= merged:
+            reason = (
+                f"{number} {memtables} must be more than min_write_buffer_number_to_merge {merged}, which cannot be "
+                "changed while the database is open: with fewer memtables writes stop before a flush begins"
+            )
+            refusals.append(Refusal("order", frozenset({number}), reason))
         for options, as_limits in ((_TRIGGERS, False), (_LIMITS, True)):
             names = [of_family(cf.name, option) for option in options]
             changed = frozenset(name for name in names if name in wanted and wanted[name] != current.get(name))

@@ -21,7 +21,7 @@ from tests.daemon.change.rocksdb_model import defaults
 from tests.daemon.change.states import Pile
 
 #: So quick that every state is come by within a few cycles.
-QUICK: dict[str, dict[str, Any]] = {"toggle": {"dwell_s": 0.0, "off_max_s": 3.0}, "silk": {"hold_dwell_s": 0.0}}
+QUICK: dict[str, dict[str, Any]] = {"toggle": {"dwell_s": 0.0, "off_max_s": 30.0}, "silk": {"hold_dwell_s": 0.0}}
 
 
 @dataclass(frozen=True)
@@ -63,8 +63,10 @@ def lived(played: Played, law: Controller, cycle: Cycle) -> None:
     played.database.l0 |= cycle.pile.l0
     played.database.pending |= cycle.pile.pending
     played.database.delayed_rate = cycle.delayed_rate
+    window_s = law.window_s or 1.0
+    played.now_s += window_s - 1.0  # a look takes the last second of it
     sample, _ = played.look()
-    decision = law.step(_measured(sample, played, cycle))
+    decision = law.step(replace(_measured(sample, played, cycle), interval_s=window_s))
     if decision is not None:
         played.steering.take(played.steering.weigh(decision, {}, sample))
     step = played.steering.next_step({}, sample, played.now_s)

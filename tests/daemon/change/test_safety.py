@@ -145,6 +145,21 @@ def test_what_a_host_has_out_of_order_stays_until_something_of_it_is_changed() -
     assert said(safety.order, family({STOP: 40}), upside_down) == []
 
 
+@pytest.mark.parametrize(("memtables", "is_refused"), [(2, True), (3, True), (4, False)])
+def test_more_memtables_than_a_flush_waits_for(memtables: int, is_refused: bool) -> None:
+    """With fewer, writes stop before a flush begins; what a host has so already stays, and leads back."""
+    merging = sample(column_family(min_write_buffer_number_to_merge=3, max_write_buffer_number=6))
+    wanted = family(max_write_buffer_number=memtables)
+    reason = (
+        f"order: max_write_buffer_number (default) {memtables} must be more than min_write_buffer_number_to_merge 3, "
+        "which cannot be changed while the database is open: with fewer memtables writes stop before a flush begins"
+    )
+    assert said(safety.order, wanted, merging) == ([reason] if is_refused else [])
+    assert said(safety.order, wanted, merging, exempt=wanted) == []
+    already = sample(column_family(min_write_buffer_number_to_merge=3, max_write_buffer_number=memtables))
+    assert said(safety.order, wanted, already) == []
+
+
 # -- memory
 
 

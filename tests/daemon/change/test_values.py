@@ -1,5 +1,9 @@
 """One map of option values, and an agent's report: the same thing twice."""
 
+import copy
+import pickle
+from dataclasses import asdict
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -45,3 +49,12 @@ def test_every_value_has_its_own_name() -> None:
 )
 def test_how_an_option_is_written(option: OptionName, written: str) -> None:
     assert str(option) == written
+
+
+def test_a_name_is_the_same_wherever_it_was_made() -> None:
+    made, known = OptionName("column_family", "write_buffer_size", "default"), of_family("default", "write_buffer_size")
+    assert made == known
+    assert hash(made) == hash(known)
+    assert asdict(known) == {"scope": "column_family", "option": "write_buffer_size", "name": "default"}
+    for other in (copy.deepcopy(known), pickle.loads(pickle.dumps(known))):  # noqa: S301  # our own bytes
+        assert {known: 1}[other] == 1
