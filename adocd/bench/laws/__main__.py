@@ -17,7 +17,7 @@ from pathlib import Path
 
 from adocd.bench.errors import BenchError
 from adocd.bench.laws import attached, calibration, simulator, sine
-from adocd.bench.laws.measure import Flags, measure
+from adocd.bench.laws.measure import measure
 from adocd.bench.laws.readings import READINGS
 
 
@@ -29,6 +29,7 @@ def main() -> None:
     parser.add_argument("--law", action="append", choices=list(READINGS), help="only this one; may be repeated")
     parser.add_argument("--rounds", type=int, default=3, help="how often simulator runs each")
     parser.add_argument("--flag", action="append", default=[], metavar="NAME=VALUE", help="simulator: db_bench's")
+    parser.add_argument("--whole", action="store_true", help="simulator: db_bench's own sizes, on cap-210 and cap-100")
     parser.add_argument("--keep", type=Path, metavar="FILE", help="simulator: keep the runs here")
     parser.add_argument("--again", type=Path, metavar="FILE", help="simulator: judge these runs, and run none")
     asked = parser.parse_args()
@@ -40,8 +41,7 @@ def main() -> None:
         elif asked.again is not None:
             ok = _judged(simulator.read(asked.again))
         else:
-            laws = asked.law or simulator.LAWS
-            ok = _judged(_runs(laws, asked.seconds or 60, asked.rounds, _flags(asked.flag), asked.keep))
+            ok = _judged(_runs(asked))
     except BenchError as error:
         raise SystemExit(str(error)) from None
     raise SystemExit(0 if ok else 1)
@@ -63,16 +63,18 @@ def _sine(period_s: int) -> bool:
     return sine.verdict(runs[-1]).holds
 
 
-def _runs(laws: Sequence[str], seconds: int, rounds: int, flags: Flags, keep: Path | None) -> simulator.Runs:
-    shares = {profile: calibration.wal_outside_share(profile) for profile in simulator.PROFILES}
-    runs = simulator.Runs(wal_outside_share=shares)
-    for seed in range(1, rounds + 1):
+def _runs(asked: argparse.Namespace) -> simulator.Runs:
+    laws, keep = asked.law or simulator.LAWS, asked.keep
+    profiles = simulator.WHOLE_PROFILES if asked.whole else simulator.PROFILES
+    flags = {**({} if asked.whole else simulator.QUARTER), **_flags(asked.flag)}
+    runs = simulator.Runs(wal_outside_share={each: calibration.wal_outside_share(each) for each in profiles})
+    for seed in range(1, asked.rounds + 1):
         # Before each round, for what else runs on the machine changes meanwhile.
-        runs = replace(runs, speeds=(*runs.speeds, calibration.speeds(seed)))
+        runs = replace(runs, speeds=(*runs.speeds, calibration.speeds(flags, seed)))
         sys.stderr.write(runs.speeds[-1].words() + "\n")
-        for profile in simulator.PROFILES:
+        for profile in profiles:
             for law in laws:
-                one = simulator.kept(measure(simulator.plan(law, profile, seconds, flags, seed)))
+                one = simulator.kept(measure(simulator.plan(law, profile, asked.seconds or 60, flags, seed)))
                 runs = replace(runs, runs=(*runs.runs, one))
                 if keep is not None:
                     simulator.write(keep, runs)

@@ -26,8 +26,8 @@ ENTRY_BYTES = KEY_BYTES + VALUE_BYTES
 SECONDS, _WAL_SECONDS = 20, 8
 _OVERRUN_S = 120.0
 _POLL_S = 0.1
-#: Memtables, files and threads as in the compared runs, and none of the reasons to hold writes. Compactions go on, for
-#: there they do, too, and take a processor from the client.
+#: Beside the compared runs' own sizes of memtables and files: none of the reasons to hold writes. Compactions go on,
+#: for there they do, too, and take a processor from the client.
 _NEVER_HELD: Flags = {
     "max_write_buffer_number": 64,
     "level0_slowdown_writes_trigger": 1000,
@@ -56,9 +56,9 @@ class Speeds:
         return f"{figures}; other programs had {self.others_cpu_share:.0%} of the processors"
 
 
-def speeds(seed: int, seconds: int = SECONDS) -> Speeds:
+def speeds(flags: Flags, seed: int, seconds: int = SECONDS) -> Speeds:
     """Measure the speeds on the disk as it is, with the same db_bench, agent and daemon; raises BenchError."""
-    return speeds_of(measure(Plan("fixed", seconds, "uncapped", flags=_NEVER_HELD, seed=seed)))
+    return speeds_of(measure(Plan("fixed", seconds, "uncapped", flags={**flags, **_NEVER_HELD}, seed=seed)))
 
 
 def speeds_of(measured: Measured) -> Speeds:
