@@ -98,6 +98,7 @@ COMPACTION = Event(3, 3.0, "compaction_end", read_bytes=300 * MB, written_bytes=
 def test_speeds_are_all_bytes_by_all_seconds() -> None:
     found = calibration.speeds_of(quiet(*FLUSHES, COMPACTION))
     assert found == Speeds(50_000 * 1016.0, 60.0 * MB, 100.0 * MB, 0.25)
+    assert found.options() == "--rate 51 --flush-rate 60 --compaction-rate 100"
     assert (
         found.words() == "client 51 MB/s, flush 60 MB/s, compaction 100 MB/s; other programs had 25% of the processors"
     )
@@ -166,4 +167,7 @@ def test_the_simulator_is_told_what_was_measured() -> None:
     asked = simulator.asked(kept().runs[0], kept())
     assert (asked.rate_bytes_per_s, asked.flush_bytes_per_s, asked.compaction_bytes_per_s) == (60e6, 150e6, 100e6)
     assert (asked.wal_outside_share, asked.profile, asked.options) == (1.0, "cap-100", {"max_background_jobs": "2"})
+    asked = simulator.asked(kept().runs[0], kept().unmeasured())
+    assert (asked.rate_bytes_per_s, asked.flush_bytes_per_s, asked.compaction_bytes_per_s) == (None, None, None)
+    assert asked.wal_outside_share == 0.0
     assert simulator.models(kept())["cap-100", "fixed"].writes_per_s <= 60e6 / 1016

@@ -1,10 +1,11 @@
-"""The proof of the laws on a real db_bench: `python -m adocd.bench.laws attached | sine | simulator [--seconds N]`.
+"""The proof of the laws on a real db_bench: `python -m adocd.bench.laws attached | sine | simulator | machine`.
 
 - attached: every law under the real daemon, its decisions beside a straight reading of its rule on the same samples.
 - sine: the thesis's sine (Warlo 2018, 4.3), without and with the toggle.
 - simulator: three laws on two caps, three times each and interleaved, beside the simulator with the same options. What
   the simulator is told of the machine is measured before each round. `--keep FILE` keeps all of it as JSON, and
   `--again FILE` judges such a file without running anything.
+- machine: measures that alone, and prints it as options of `adocctl simulate`.
 
 Each prints tables in Markdown; what is in progress goes to standard error. docs/laws-proof.md has what was measured.
 """
@@ -24,7 +25,7 @@ from adocd.bench.laws.readings import READINGS
 def main() -> None:
     """Measure, and print the tables; status 1 where the sine does not go as the thesis has it."""
     parser = argparse.ArgumentParser(description="The proof of the laws on a real db_bench.")
-    parser.add_argument("proof", choices=["simulator", "attached", "sine"])
+    parser.add_argument("proof", choices=["attached", "sine", "simulator", "machine"])
     parser.add_argument("--seconds", type=int, help="of each run; of the sine its period (120), else 60")
     parser.add_argument("--law", action="append", choices=list(READINGS), help="only this one; may be repeated")
     parser.add_argument("--rounds", type=int, default=3, help="how often simulator runs each")
@@ -32,16 +33,18 @@ def main() -> None:
     parser.add_argument("--whole", action="store_true", help="simulator: db_bench's own sizes, on cap-210 and cap-100")
     parser.add_argument("--keep", type=Path, metavar="FILE", help="simulator: keep the runs here")
     parser.add_argument("--again", type=Path, metavar="FILE", help="simulator: judge these runs, and run none")
+    parser.add_argument("--unmeasured", action="store_true", help="simulator: tell it nothing of the machine")
     asked = parser.parse_args()
     try:
         if asked.proof == "attached":
             ok = _attached(asked.law or list(READINGS), asked.seconds or 60)
         elif asked.proof == "sine":
             ok = _sine(asked.seconds or sine.DEFAULT_PERIOD_S)
-        elif asked.again is not None:
-            ok = _judged(simulator.read(asked.again))
+        elif asked.proof == "machine":
+            ok = _machine(asked.seconds or calibration.SECONDS)
         else:
-            ok = _judged(_runs(asked))
+            runs = _runs(asked) if asked.again is None else simulator.read(asked.again)
+            ok = _judged(runs.unmeasured() if asked.unmeasured else runs)
     except BenchError as error:
         raise SystemExit(str(error)) from None
     raise SystemExit(0 if ok else 1)
@@ -79,6 +82,16 @@ def _runs(asked: argparse.Namespace) -> simulator.Runs:
                 if keep is not None:
                     simulator.write(keep, runs)
     return runs
+
+
+def _machine(seconds: int) -> bool:
+    profile = simulator.WHOLE_PROFILES[0]
+    speeds = calibration.speeds({}, 1, seconds)
+    outside = calibration.wal_outside_share(profile)
+    sys.stdout.write(
+        f"{speeds.words()}\nadocctl simulate --profile {profile} {speeds.options()} --wal-outside {outside:.3f}\n"
+    )
+    return True
 
 
 def _judged(runs: simulator.Runs) -> bool:

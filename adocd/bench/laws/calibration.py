@@ -55,6 +55,11 @@ class Speeds:
         figures = ", ".join(f"{name} {bytes_per_s / MB:.0f} MB/s" for name, bytes_per_s in named.items())
         return f"{figures}; other programs had {self.others_cpu_share:.0%} of the processors"
 
+    def options(self) -> str:
+        """Say it as options of `adocctl simulate`."""
+        client, flush, compaction = self.client_bytes_per_s, self.flush_bytes_per_s, self.compaction_bytes_per_s
+        return f"--rate {client / MB:.0f} --flush-rate {flush / MB:.0f} --compaction-rate {compaction / MB:.0f}"
+
 
 def speeds(flags: Flags, seed: int, seconds: int = SECONDS) -> Speeds:
     """Measure the speeds on the disk as it is, with the same db_bench, agent and daemon; raises BenchError."""

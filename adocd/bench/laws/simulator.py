@@ -59,6 +59,8 @@ class Run:
     series: tuple[tuple[float, ...], ...] = ()
     #: (base level, output level, MiB read, seconds) of each compaction that ended.
     compactions: tuple[tuple[float, ...], ...] = ()
+    #: (MiB written, seconds) of each flush.
+    flushes: tuple[tuple[float, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +78,10 @@ class Runs:
             if each.profile == profile:
                 found.setdefault(each.law, []).append(each.figures)
         return found
+
+    def unmeasured(self) -> "Runs":
+        """Give the same runs without what the machine was measured at: the model then takes its own figures."""
+        return replace(self, speeds=(), wal_outside_share={})
 
     @property
     def profiles(self) -> tuple[str, ...]:
@@ -130,6 +136,7 @@ def kept(measured: Measured) -> Run:
         figures=Figures(measured.report.writes_per_s, waited, held, measured.others_cpu_fraction),
         series=tuple(series(samples)),
         compactions=tuple(_compactions(samples)),
+        flushes=tuple(_flushes(samples)),
     )
 
 
@@ -153,6 +160,11 @@ def _compactions(samples: Sequence[Sample]) -> Iterator[tuple[float, ...]]:
     for event in (event for sample in samples for event in sample.events if event.kind == "compaction_end"):
         mib, seconds = round((event.read_bytes or 0) / _MIB), round(event.elapsed_s or 0, 2)
         yield (event.base_level or 0, event.output_level or 0, mib, seconds)
+
+
+def _flushes(samples: Sequence[Sample]) -> Iterator[tuple[float, ...]]:
+    for event in (event for sample in samples for event in sample.events if event.kind == "flush_end"):
+        yield (round((event.bytes or 0) / _MIB), round(event.elapsed_s or 0, 2))
 
 
 def asked(one: Run, runs: Runs) -> Asked:
