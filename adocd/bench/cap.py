@@ -27,6 +27,7 @@ GROUP_PREFIX = "adocd-bench-"
 _REMOVE_WITHIN_S = 10.0
 _POLL_S = 0.05
 _V1_MARK = "blkio.throttle.write_bps_device"
+_V1_COUNT = "blkio.throttle.io_service_bytes"
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,12 @@ class Cap:
         if self.procs is None:
             return list(arguments)
         return ["/bin/sh", "-c", 'echo $$ >"$0" && exec "$@"', str(self.procs), *arguments]
+
+    def written_bytes(self) -> int | None:
+        """Count what the group has written to the device: what the cap covered. None where nothing is capped."""
+        if self.procs is None or self.device is None:
+            return None
+        return written_bytes(self.procs.parent, self.device)
 
 
 class CgroupTree:
@@ -98,6 +105,23 @@ class CgroupTree:
             if owner_is_gone(group.name, GROUP_PREFIX, self.proc) and not self.processes(group):
                 with contextlib.suppress(OSError):
                     self.remove(group)
+
+
+def written_bytes(group: Path, device: BlockDevice) -> int:
+    """Read from the group's own count how many bytes it has written to the device, past the page cache or out of it.
+
+    cgroup v1 has `MAJOR:MINOR Write N` in blkio.throttle.io_service_bytes, v2 `MAJOR:MINOR ... wbytes=N ...` in
+    io.stat; a device to which nothing was written has no line.
+    """
+    for name, mark in ((_V1_COUNT, "Write "), ("io.stat", "wbytes=")):
+        if not (group / name).exists():
+            continue
+        for line in (group / name).read_text(encoding="utf-8").splitlines():
+            number, _, counts = line.partition(" ")
+            _, found, count = counts.partition(mark)
+            if number == device.number and found:
+                return int(count.split()[0])
+    return 0
 
 
 def limit_lines(version: int, device: BlockDevice, profile: DeviceProfile) -> list[tuple[str, str]]:

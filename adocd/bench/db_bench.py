@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from adocd.bench.errors import ProgramMissing, RunFailed
 from adocd.bench.workload import KEY_BYTES, VALUE_BYTES, Fill, FillReport, last_line
 
-# More keys than any run can write, so that --duration alone ends it.
-_KEYS = 1_000_000_000
+#: More keys than any run can write, so that --duration alone ends it.
+KEYS = 1_000_000_000
 _VERSION_WITHIN_S = 30.0
 
 _RESULT = re.compile(
@@ -48,7 +48,7 @@ class DbBench:
             f"--db={fill.directory}",
             "--use_existing_db=0",
             f"--duration={fill.seconds}",
-            f"--num={_KEYS}",
+            f"--num={KEYS}",
             f"--seed={fill.seed}",
             f"--key_size={KEY_BYTES}",
             f"--value_size={VALUE_BYTES}",

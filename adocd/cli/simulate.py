@@ -34,6 +34,11 @@ def simulate(
     rate_limiter: Annotated[
         int | None, typer.Option("--rate-limiter", metavar="BYTES_PER_S", help="Open it with a rate limiter.")
     ] = None,
+    flush_rate: Annotated[float | None, typer.Option(help="What one flush writes, in MB/s; 200.")] = None,
+    compaction_rate: Annotated[float | None, typer.Option(help="What one compaction takes in, in MB/s; 140.")] = None,
+    wal_outside: Annotated[
+        float, typer.Option(metavar="SHARE", help="The share of the WAL's bytes outside the profile's cap, 0 to 1.")
+    ] = 0.0,
     record: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Record it into a new file, for `adocctl replay`.")
     ] = None,
@@ -64,6 +69,9 @@ def simulate(
         options=dict(parse_pin(given, "--option") for given in option or []),
         rate_bytes_per_s=None if rate is None else rate * MB,
         rate_limiter_bytes_per_s=rate_limiter,
+        flush_bytes_per_s=None if flush_rate is None else flush_rate * MB,
+        compaction_bytes_per_s=None if compaction_rate is None else compaction_rate * MB,
+        wal_outside_share=wal_outside,
     )
     # What the daemon would log is in the decisions; of a run of hours it would be a flood.
     logging.getLogger("adocd.daemon").setLevel(logging.CRITICAL)

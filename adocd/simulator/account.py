@@ -24,6 +24,8 @@ class Account:
     device_bytes: float = 0.0
     #: How long clients waited because writes were delayed or stopped, by cause, the wait in progress included.
     waited_s: dict[Cause, float] = field(default_factory=lambda: dict.fromkeys(CAUSES, 0.0))
+    #: How long writes were delayed or stopped, by cause, whether or not clients waited.
+    held_s: dict[Cause, float] = field(default_factory=lambda: dict.fromkeys(CAUSES, 0.0))
     #: How long writes were in a condition.
     condition_s: dict[Condition, float] = field(default_factory=lambda: {"normal": 0.0, "delayed": 0.0, "stopped": 0.0})
     _stop_waited_s: float = 0.0
@@ -32,6 +34,7 @@ class Account:
         """Take note of time in a condition, for a share of which clients waited."""
         self.condition_s[condition] += seconds
         if cause is not None:
+            self.held_s[cause] += seconds
             self.waited_s[cause] += seconds * share
             if condition == "stopped":
                 self._stop_waited_s += seconds * share

@@ -73,7 +73,7 @@ class SimulatedDatabase:
         self.events = EventRing()
         self.stalls = ToldStalls()
         self.writers = Writers(setup.workload, setup.device.page_cache_bytes, self.controller)
-        self.flow = Flow(0.0, 0.0, limiter_is_short=False)
+        self.flow = Flow(0.0, 0.0, 0.0, limiter_is_short=False)
         self._closed_bytes = 0
         self._job = 0
         self._waiting: dict[int, Job] = {}

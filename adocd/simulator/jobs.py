@@ -79,11 +79,12 @@ def fair_shares(wanted: Sequence[float], available: float | None) -> list[float]
 class Flow:
     """What flows now: into memtables, from the page cache to the WAL, and whether the limiter keeps somebody waiting.
 
-    All in bytes/s. What each job writes stands in the job.
+    All in bytes/s. What each job writes stands in the job. `dirties` is what comes into the page cache for the device.
     """
 
     writes: float
     wal: float
+    dirties: float
     limiter_is_short: bool
 
 
@@ -101,7 +102,8 @@ def share_device(
     in the page cache as may wait there.
     """
     jobs = [*flushes, *compactions]
-    wal_wants = math.inf if dirty_bytes > 0 and device.bytes_per_s is not None else admitted
+    dirties = admitted * device.wal_share
+    wal_wants = math.inf if dirty_bytes > 0 and device.bytes_per_s is not None else dirties
     shares = fair_shares([wal_wants, *(job.most_bytes_per_s for job in jobs)], device.bytes_per_s)
     wal, shares = shares[0], shares[1:]
     flush, compaction = sum(shares[: len(flushes)]), sum(shares[len(flushes) :])
@@ -113,5 +115,6 @@ def share_device(
             wal = min(wal_wants, device.bytes_per_s - sum(shares))
     for job, share in zip(jobs, shares, strict=True):
         job.bytes_per_s = share
-    is_full = dirty_bytes >= device.page_cache_bytes
-    return Flow(min(admitted, wal) if is_full else admitted, wal, is_short)
+    if dirty_bytes >= device.page_cache_bytes and wal < dirties:
+        return Flow(wal / device.wal_share, wal, wal, is_short)
+    return Flow(admitted, wal, dirties, is_short)

@@ -1,5 +1,6 @@
 """From what a user asks for to a database that is open: refuses, in one sentence, what makes no sense."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
@@ -9,7 +10,7 @@ from adocd.model.knob import MIB, Knob
 from adocd.model.policy import Policy
 from adocd.model.values import of_database, of_family
 from adocd.simulator.database import FAMILY, Setup
-from adocd.simulator.device import BadProfile, device
+from adocd.simulator.device import BadProfile, Device, device
 from adocd.simulator.options import BadOption, DatabaseOptions, FamilyOptions
 from adocd.simulator.workload import BadWorkload, workload
 
@@ -28,7 +29,9 @@ class Asked:
     """What is to be simulated, in a user's words.
 
     `options` are RocksDB's, by name, as it writes them; `rate_bytes_per_s` is the workload's mean, None for its own;
-    `rate_limiter_bytes_per_s` opens the database with a rate limiter.
+    `rate_limiter_bytes_per_s` opens the database with a rate limiter. What a machine was measured at, None for the
+    model's own: what one flush writes and one compaction takes in; `wal_outside_share` is the share of the WAL's bytes
+    that the profile's cap does not cover, 0 to 1.
     """
 
     profile: str = "cap-210"
@@ -38,6 +41,9 @@ class Asked:
     options: Mapping[str, str] = field(default_factory=dict)
     rate_bytes_per_s: float | None = None
     rate_limiter_bytes_per_s: int | None = None
+    flush_bytes_per_s: float | None = None
+    compaction_bytes_per_s: float | None = None
+    wal_outside_share: float = 0.0
 
 
 def opened(asked: Asked) -> Setup:
@@ -55,7 +61,7 @@ def opened(asked: Asked) -> Setup:
     try:
         family, database = _options(asked.options)
         load = workload(asked.workload, asked.rate_bytes_per_s)
-        return Setup(device(asked.profile), load, family, database, limiter)
+        return Setup(_machine(asked), load, family, database, limiter)
     except (BadProfile, BadWorkload, BadOption) as error:
         raise BadSimulation(str(error)) from None
 
@@ -77,6 +83,22 @@ def suited(asked: Asked, policy: Policy) -> tuple[Asked, Policy]:
     if Knob.RATE_LIMIT in law.knobs - law.optional_knobs and asked.rate_limiter_bytes_per_s is None:
         asked = replace(asked, rate_limiter_bytes_per_s=int(cap))
     return asked, policy
+
+
+def _machine(asked: Asked) -> Device:
+    threads = {"one flush": asked.flush_bytes_per_s, "one compaction": asked.compaction_bytes_per_s}
+    for name, bytes_per_s in threads.items():
+        if bytes_per_s is not None and not 0 < bytes_per_s < math.inf:
+            raise BadSimulation(f"{name} does more than 0 bytes/s, not {bytes_per_s:g}")
+    if not 0 <= asked.wal_outside_share <= 1:
+        raise BadSimulation(f"the share of the WAL outside the cap is 0 to 1, not {asked.wal_outside_share:g}")
+    made = device(asked.profile)
+    return replace(
+        made,
+        flush_thread_bytes_per_s=asked.flush_bytes_per_s or made.flush_thread_bytes_per_s,
+        compaction_thread_bytes_per_s=asked.compaction_bytes_per_s or made.compaction_thread_bytes_per_s,
+        wal_share=1 - asked.wal_outside_share,
+    )
 
 
 def _options(given: Mapping[str, str]) -> tuple[FamilyOptions, DatabaseOptions]:

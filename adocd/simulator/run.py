@@ -40,6 +40,7 @@ class Simulation:
         elapsed_s: how long that took, in real seconds.
         writes: how many keys were written.
         stalled_s: how long clients waited because writes were delayed or stopped, by cause.
+        held_s: how long writes were delayed or stopped, by cause, whether or not clients waited.
         delayed_s: how long writes were delayed.
         stopped_s: how long they were stopped.
         samples: what the daemon saw, one a tick.
@@ -54,6 +55,7 @@ class Simulation:
     elapsed_s: float
     writes: int
     stalled_s: dict[Cause, float]
+    held_s: dict[Cause, float]
     delayed_s: float
     stopped_s: float
     samples: tuple[Sample, ...]
@@ -135,6 +137,7 @@ def _found(scene: Scene, seconds: float, began_s: float) -> Simulation:
         elapsed_s=time.perf_counter() - began_s,
         writes=database.written_bytes // database.setup.entry_bytes,
         stalled_s=dict(database.account.waited_s),
+        held_s=dict(database.account.held_s),
         delayed_s=database.account.condition_s["delayed"],
         stopped_s=database.account.condition_s["stopped"],
         samples=tuple(loop.samples),

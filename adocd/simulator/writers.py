@@ -49,7 +49,7 @@ class Writers:
         gains = flow.writes - self._arrival_bytes_per_s
         if self.backlog_bytes > 0 and gains > 0:
             next_s = min(next_s, now_s + self.backlog_bytes / gains)
-        grows = flow.writes - flow.wal
+        grows = flow.dirties - flow.wal
         if grows > 0 and self.dirty_bytes < self._page_cache_bytes:
             next_s = min(next_s, now_s + (self._page_cache_bytes - self.dirty_bytes) / grows)
         elif grows < 0 and self.dirty_bytes > 0:
@@ -58,7 +58,7 @@ class Writers:
 
     def let_pass(self, seconds: float, flow: Flow) -> None:
         """Let time pass."""
-        self.dirty_bytes += (flow.writes - flow.wal) * seconds
+        self.dirty_bytes += (flow.dirties - flow.wal) * seconds
         if not self._workload.closed:
             arrived = self._arrival_bytes_per_s * seconds
             self.backlog_bytes = max(0.0, self.backlog_bytes + arrived - flow.writes * seconds)

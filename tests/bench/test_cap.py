@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from adocd.bench.cap import GROUP_PREFIX, CgroupTree, capped, limit_lines, refusal
+from adocd.bench.cap import GROUP_PREFIX, CgroupTree, capped, limit_lines, refusal, written_bytes
 from adocd.bench.device import MB, UNCAPPED, BlockDevice, DeviceProfile, block_device_of, parse_profile
 from adocd.bench.errors import CapUnavailable
 from adocd.bench.owner import own_token
@@ -94,6 +94,22 @@ def test_groups_of_dead_runs_are_removed_and_others_are_not(tmp_path: Path) -> N
     assert left == {names["alive"], names["busy"], names["foreign"]}
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        (
+            "blkio.throttle.io_service_bytes",
+            "8:0 Write 7\n254:0 Read 5\n254:0 Write 4096\n254:0 Total 4101\nTotal 4101\n",
+        ),
+        ("io.stat", "8:0 rbytes=1 wbytes=7 rios=1\n254:0 rbytes=5 wbytes=4096 rios=2 wios=1\n"),
+    ],
+)
+def test_what_the_group_wrote(name: str, text: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text(text)
+    assert written_bytes(tmp_path, VDA) == 4096
+    assert written_bytes(tmp_path, BlockDevice("vdb", "254:16")) == 0
+
+
 def test_no_controller_is_one_sentence() -> None:
     with pytest.raises(CapUnavailable, match=r"^no cgroup controller .* use --profile uncapped$"):
         CgroupTree(tree("container"))
@@ -155,7 +171,10 @@ def test_a_program_in_the_group_writes_no_faster_than_the_cap(disk: Path) -> Non
         assert cap.device == block_device_of(disk)
         command = cap.command([sys.executable, "-c", DIRECT_WRITER, str(disk / "file"), str(mebibytes)])
         done = subprocess.run(command, capture_output=True, text=True, check=True)
+        written = cap.written_bytes()
     assert float(done.stdout) < 1.3 * cap_bytes_per_s
+    assert written is not None
+    assert mebibytes << 20 <= written < (mebibytes + 4) << 20
     assert cap.procs is not None
     assert not cap.procs.parent.exists()
 

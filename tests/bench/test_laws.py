@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from adocd.bench.laws import attached, simulator, sine
+from adocd.bench.laws import attached, sine
 from adocd.bench.laws.measure import Measured, Plan, Tick, measure
 from adocd.bench.laws.readings import READINGS
-from adocd.bench.laws.simulator import Figures
 from adocd.bench.laws.windows import gaps, joined, windows
 from adocd.bench.workload import FillReport
 from adocd.controllers import registry
@@ -163,19 +162,6 @@ def test_the_sines_verdict(off: tuple[int, int], files: tuple[int, ...], holds: 
     assert sine.verdict(found).holds is holds
     assert len(sine.table(found).splitlines()) == 2 + len(files)
     assert "level 0 had 50 files at most" in sine.summary(found)
-
-
-def test_orders_that_differ_are_said() -> None:
-    def figures(writes: float, memtable: float) -> Figures:
-        return Figures(writes, 0.5, {"memtable": memtable, "l0": 0.2, "pending_bytes": 0.001})
-
-    real = {("cap-1", "fixed"): [figures(10.0, 0.1), figures(12.0, 0.1)], ("cap-1", "adoc"): [figures(20.0, 0.1)]}
-    model = {("cap-1", "fixed"): figures(22.0, 0.1), ("cap-1", "adoc"): figures(20.0, 0.3)}
-    text = simulator.table(real, model)
-    assert "| cap-1 | `fixed` | 10, 12 | 22 | 2.00 | 50%, 50% | 50% | 10%, 20%, 0% | 10%, 20%, 0% |" in text
-    assert "writes/s adoc > fixed, but in the simulator fixed > adoc" in text
-    assert "fixed: causes l0 > memtable, and so in the simulator" in text
-    assert "adoc: causes l0 > memtable, but in the simulator memtable > l0" in text
 
 
 @pytest.mark.parametrize("law", ["adoc", "stability"])

@@ -61,6 +61,15 @@ def test_parameters_options_and_limiter_arrive(tmp_path: Path) -> None:
     assert found["write_amplification"] > 1
 
 
+def test_what_the_machine_was_measured_at_arrives(tmp_path: Path) -> None:
+    plain, measured = (
+        simulate(tmp_path, "--profile", "cap-100", "--seconds", "120", *more)
+        for more in ((), ("--flush-rate", "80", "--compaction-rate", "60", "--wal-outside", "1"))
+    )
+    assert measured["stall_s"] != plain["stall_s"]
+    assert measured["write_amplification"] < plain["write_amplification"], "the device writes no WAL"
+
+
 def test_the_drawing(tmp_path: Path) -> None:
     shown = command("adocctl", "simulate", "--seconds", "300", run_dir=tmp_path).ok()
     lines = shown.splitlines()
@@ -80,6 +89,7 @@ def test_the_drawing(tmp_path: Path) -> None:
         (("--profile", "floppy"), "cap-210"),
         (("--workload", "storm"), "closed-loop, constant, sine, burst, peaks"),
         (("--seconds", "-5"), "-5"),
+        (("--wal-outside", "50"), "outside the cap is 0 to 1, not 50"),
         (("--option", "write_buffer_size"), "OPTION=VALUE"),
         (("--option", "no_such_option=1"), "no_such_option"),
     ],

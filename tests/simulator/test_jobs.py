@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from adocd.simulator.device import MB, BadProfile, device
-from adocd.simulator.jobs import JobLimits, fair_shares, job_limits
+from adocd.simulator.jobs import Flow, JobLimits, fair_shares, job_limits, share_device
 from adocd.simulator.memtables import Memtables
 from adocd.simulator.options import DatabaseOptions
 
@@ -54,6 +56,25 @@ def test_shares_use_all_there_is_and_no_more(wanted: list[float], available: flo
     assert all(0 <= share <= want for share, want in zip(shares, wanted, strict=True))
     short = [share for share, want in zip(shares, wanted, strict=True) if share < want * (1 - 1e-9)]
     assert not short or min(short) >= max(shares) * (1 - 1e-9), "who gets less than it wants gets as much as anybody"
+
+
+@pytest.mark.parametrize(
+    ("wal_share", "dirty_bytes", "flow"),
+    [
+        (1.0, 0.0, Flow(60 * MB, 60 * MB, 60 * MB, limiter_is_short=False)),
+        (0.5, 0.0, Flow(60 * MB, 30 * MB, 30 * MB, limiter_is_short=False)),
+        (0.0, 0.0, Flow(60 * MB, 0.0, 0.0, limiter_is_short=False)),
+        # What waits in the page cache takes all there is, and once that is full clients write as it goes.
+        (1.0, 5.0 * MB, Flow(60 * MB, 40 * MB, 60 * MB, limiter_is_short=False)),
+        (1.0, 1000.0 * MB, Flow(40 * MB, 40 * MB, 40 * MB, limiter_is_short=False)),
+        (0.8, 1000.0 * MB, Flow(50 * MB, 40 * MB, 40 * MB, limiter_is_short=False)),
+        # At half of its bytes the WAL needs less than the device has, so a full cache holds nobody up.
+        (0.5, 1000.0 * MB, Flow(60 * MB, 40 * MB, 30 * MB, limiter_is_short=False)),
+    ],
+)
+def test_what_of_the_wal_the_device_writes(wal_share: float, dirty_bytes: float, flow: Flow) -> None:
+    machine = replace(device("cap-40" if dirty_bytes else "cap-100"), wal_share=wal_share)
+    assert share_device(60 * MB, dirty_bytes, (), (), machine, None) == flow
 
 
 def test_flushes_become_files_in_the_order_of_their_memtables() -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from adocd.controllers import registry
 from adocd.model.policy import ParameterValue, Policy
+from adocd.simulator.device import device
 from adocd.simulator.opening import Asked, BadSimulation, opened, suited
 from adocd.simulator.run import run
 
@@ -49,6 +50,28 @@ def test_mistakes() -> None:
         suited(Asked(profile="fast"), Policy("mimd"))
     with pytest.raises(registry.PolicyError, match="there is no controller"):
         suited(Asked(), Policy("magic"))
+
+
+def test_what_a_machine_was_measured_at() -> None:
+    asked = Asked(profile="cap-100", flush_bytes_per_s=1e8, compaction_bytes_per_s=5e7, wal_outside_share=0.75)
+    machine = opened(asked).device
+    assert (machine.flush_thread_bytes_per_s, machine.compaction_thread_bytes_per_s) == (1e8, 5e7)
+    assert machine.wal_share == 0.25
+    assert opened(Asked(profile="cap-100")).device == device("cap-100")
+
+
+@pytest.mark.parametrize(
+    ("asked", "sentence"),
+    [
+        (Asked(flush_bytes_per_s=0.0), "one flush does more than 0 bytes/s, not 0"),
+        (Asked(compaction_bytes_per_s=-1.0), "one compaction does more than 0 bytes/s, not -1"),
+        (Asked(compaction_bytes_per_s=float("nan")), "one compaction does more than 0 bytes/s, not nan"),
+        (Asked(wal_outside_share=1.5), "the share of the WAL outside the cap is 0 to 1, not 1.5"),
+    ],
+)
+def test_what_no_machine_is_measured_at(asked: Asked, sentence: str) -> None:
+    with pytest.raises(BadSimulation, match=sentence):
+        opened(asked)
 
 
 @pytest.mark.parametrize("law", sorted(registry.LAWS))

@@ -1,8 +1,11 @@
-"""The proof of the laws on a real db_bench: `python -m adocd.bench.laws simulator | attached | sine [--seconds N]`.
+"""The proof of the laws on a real db_bench: `python -m adocd.bench.laws attached | sine | simulator | machine`.
 
 - attached: every law under the real daemon, its decisions beside a straight reading of its rule on the same samples.
 - sine: the thesis's sine (Warlo 2018, 4.3), without and with the toggle.
-- simulator: three laws on two caps, twice each and interleaved, beside the simulator with the same options.
+- simulator: three laws on two caps, three times each and interleaved, beside the simulator with the same options. What
+  the simulator is told of the machine is measured before each round. `--keep FILE` keeps all of it as JSON, and
+  `--again FILE` judges such a file without running anything.
+- machine: measures that alone, and prints it as options of `adocctl simulate`.
 
 Each prints tables in Markdown; what is in progress goes to standard error. docs/laws-proof.md has what was measured.
 """
@@ -10,29 +13,38 @@ Each prints tables in Markdown; what is in progress goes to standard error. docs
 import argparse
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 
 from adocd.bench.errors import BenchError
-from adocd.bench.laws import attached, simulator, sine
-from adocd.bench.laws.measure import Flags, measure
+from adocd.bench.laws import attached, calibration, simulator, sine
+from adocd.bench.laws.measure import measure
 from adocd.bench.laws.readings import READINGS
 
 
 def main() -> None:
     """Measure, and print the tables; status 1 where the sine does not go as the thesis has it."""
     parser = argparse.ArgumentParser(description="The proof of the laws on a real db_bench.")
-    parser.add_argument("proof", choices=["simulator", "attached", "sine"])
+    parser.add_argument("proof", choices=["attached", "sine", "simulator", "machine"])
     parser.add_argument("--seconds", type=int, help="of each run; of the sine its period (120), else 60")
     parser.add_argument("--law", action="append", choices=list(READINGS), help="only this one; may be repeated")
-    parser.add_argument("--rounds", type=int, default=2, help="how often simulator runs each")
+    parser.add_argument("--rounds", type=int, default=3, help="how often simulator runs each")
     parser.add_argument("--flag", action="append", default=[], metavar="NAME=VALUE", help="simulator: db_bench's")
+    parser.add_argument("--whole", action="store_true", help="simulator: db_bench's own sizes, on cap-210 and cap-100")
+    parser.add_argument("--keep", type=Path, metavar="FILE", help="simulator: keep the runs here")
+    parser.add_argument("--again", type=Path, metavar="FILE", help="simulator: judge these runs, and run none")
+    parser.add_argument("--unmeasured", action="store_true", help="simulator: tell it nothing of the machine")
     asked = parser.parse_args()
     try:
         if asked.proof == "attached":
             ok = _attached(asked.law or list(READINGS), asked.seconds or 60)
         elif asked.proof == "sine":
             ok = _sine(asked.seconds or sine.DEFAULT_PERIOD_S)
+        elif asked.proof == "machine":
+            ok = _machine(asked.seconds or calibration.SECONDS)
         else:
-            ok = _simulator(asked.law or simulator.LAWS, asked.seconds or 60, asked.rounds, _flags(asked.flag))
+            runs = _runs(asked) if asked.again is None else simulator.read(asked.again)
+            ok = _judged(runs.unmeasured() if asked.unmeasured else runs)
     except BenchError as error:
         raise SystemExit(str(error)) from None
     raise SystemExit(0 if ok else 1)
@@ -54,18 +66,36 @@ def _sine(period_s: int) -> bool:
     return sine.verdict(runs[-1]).holds
 
 
-def _simulator(laws: Sequence[str], seconds: int, rounds: int, flags: Flags) -> bool:
-    real: dict[tuple[str, str], list[simulator.Figures]] = {}
-    model: dict[tuple[str, str], simulator.Figures] = {}
-    for seed in range(1, rounds + 1):
-        for profile in simulator.PROFILES:
+def _runs(asked: argparse.Namespace) -> simulator.Runs:
+    laws, keep = asked.law or simulator.LAWS, asked.keep
+    profiles = simulator.WHOLE_PROFILES if asked.whole else simulator.PROFILES
+    flags = {**({} if asked.whole else simulator.QUARTER), **_flags(asked.flag)}
+    runs = simulator.Runs(wal_outside_share={each: calibration.wal_outside_share(each) for each in profiles})
+    for seed in range(1, asked.rounds + 1):
+        # Before each round, for what else runs on the machine changes meanwhile.
+        runs = replace(runs, speeds=(*runs.speeds, calibration.speeds(flags, seed)))
+        sys.stderr.write(runs.speeds[-1].words() + "\n")
+        for profile in profiles:
             for law in laws:
-                done = measure(simulator.plan(law, profile, seconds, flags, seed))
-                real.setdefault((profile, law), []).append(simulator.measured_figures(done))
-                model.setdefault((profile, law), simulator.simulated_figures(done))
-    sys.stdout.write(simulator.table(real, model))
-    others = [each.others_cpu for runs in real.values() for each in runs]
-    sys.stdout.write(f"Other programs took {min(others):.0%} to {max(others):.0%} of the processors meanwhile.\n")
+                one = simulator.kept(measure(simulator.plan(law, profile, asked.seconds or 60, flags, seed)))
+                runs = replace(runs, runs=(*runs.runs, one))
+                if keep is not None:
+                    simulator.write(keep, runs)
+    return runs
+
+
+def _machine(seconds: int) -> bool:
+    profile = simulator.WHOLE_PROFILES[0]
+    speeds = calibration.speeds({}, 1, seconds)
+    outside = calibration.wal_outside_share(profile)
+    sys.stdout.write(
+        f"{speeds.words()}\nadocctl simulate --profile {profile} {speeds.options()} --wal-outside {outside:.3f}\n"
+    )
+    return True
+
+
+def _judged(runs: simulator.Runs) -> bool:
+    sys.stdout.write(simulator.table(runs, simulator.models(runs)))
     return True
 
 
