@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from adocd.controllers import registry
+from adocd.daemon.audit import Audit
 from adocd.daemon.book import Book
 from adocd.daemon.change import safety
 from adocd.daemon.config import Config
@@ -70,6 +71,8 @@ class Fleet:
         self._book = book
         self._memory_budget_bytes = memory_budget_bytes
         self._journal_problem: str | None = None
+        #: Who did what.
+        self.audit = Audit(book, settings.events, settings.wall_clock)
         self._agents: dict[Path, Agent] = {}
         #: The databases of each agent, as it last said.
         self._listed: dict[Path, frozenset[str]] = {}
@@ -98,7 +101,9 @@ class Fleet:
             self._book.save()
             self._tell_of_the_journal()
             for override in self._book.expire():
-                _log.info("the override of %s, which %s set, has expired", override.option, override.who)
+                sentence = f"the override of {override.option}, which {override.who} set, has expired"
+                _log.info("%s", sentence)
+                self.audit.note("unpin", "adocd", sentence, target=override.target, path=override.path)
             try:
                 await self.discover()
             except Exception:

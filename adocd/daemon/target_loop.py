@@ -8,6 +8,7 @@ from typing import Literal
 
 from adocd.controllers import registry
 from adocd.controllers.base import Controller
+from adocd.daemon.audit import Audit
 from adocd.daemon.book import Book
 from adocd.daemon.change.actuator import Actuator
 from adocd.daemon.change.reach import out_of_reach, without_ours
@@ -84,6 +85,7 @@ class TargetLoop:
         self._settings = settings
         self._safety = safety
         self._book = book
+        self._audit = Audit(book, settings.events, settings.wall_clock)
         self.control = Control(
             target_id,
             path,
@@ -268,6 +270,7 @@ class TargetLoop:
         self.looks += 1
         if session.notice_revoked(snapshot):
             self._book.pause(Pause(self.id, self.path, "restored", _REVOKED, "agent", self._settings.wall_clock()))
+            self._audit.note("restore", "agent", _REVOKED, target=self.id, path=self.path)
             _log.warning("%s: %s", self.path, _REVOKED)
         sample = session.probe.sample(snapshot)
         if sample is None:

@@ -10,7 +10,7 @@ from fastapi import FastAPI, Query
 from adocd import __version__
 from adocd.api import problems
 from adocd.api.problems import Problem, ProblemError
-from adocd.api.rest import controllers, diagnosis, events, history, lint, operate, recording, views
+from adocd.api.rest import controllers, diagnosis, events, history, lint, operate, operations, recording, views
 from adocd.daemon.book import Book
 from adocd.daemon.fleet import Fleet
 from adocd.daemon.operators import Operators
@@ -34,6 +34,7 @@ def make_app(fleet: Fleet, operators: Operators) -> FastAPI:
     _targets(app, fleet, operators.book)
     find = functools.partial(_loop, fleet)
     operate.install(app, find, operators, _ERRORS)
+    operations.install(app, operators.book, _ERRORS)
     lint.install(app, find, fleet.memory_of, _ERRORS)
     diagnosis.install(app, find, _ERRORS)
     events.install(app, fleet, find, _ERRORS)

@@ -118,10 +118,10 @@ def _policy(app: FastAPI, find: Find, operators: Operators, responses: Responses
         return PolicyView.of(loop.policy)
 
     @app.delete("/v1/targets/{target}/policy", summary="Leave its policy to the configuration", responses=responses)
-    async def reset_policy(target: str) -> PolicyView:
+    async def reset_policy(target: str, who: Caller) -> PolicyView:
         loop = find(target)
         try:
-            await operators.reset_policy(loop)
+            await operators.reset_policy(loop, who)
         except CannotDo as error:
             raise ProblemError(409, str(error)) from None
         return PolicyView.of(loop.policy)
@@ -137,8 +137,8 @@ def _overrides(app: FastAPI, find: Find, operators: Operators, responses: Respon
         except CannotDo as error:
             raise ProblemError(409, str(error)) from None
 
-    def unpin(loop: TargetLoop | None, option: str, column_family: str | None) -> RemovedView:
-        if not operators.unpin(loop, option, column_family):
+    def unpin(loop: TargetLoop | None, option: str, column_family: str | None, who: str) -> RemovedView:
+        if not operators.unpin(loop, option, column_family, who):
             of = "" if column_family is None else f" of column family {column_family}"
             raise ProblemError(404, f"{option}{of} is not pinned there; GET the overrides for what is")
         return RemovedView(removed=True, warning=operators.not_durable)
@@ -155,8 +155,8 @@ def _overrides(app: FastAPI, find: Find, operators: Operators, responses: Respon
         return await pin(find(target), option, body, who)
 
     @app.delete("/v1/targets/{target}/overrides/{option}", summary="Remove a pin", responses=responses)
-    async def remove(target: str, option: str, column_family: Family = None) -> RemovedView:
-        return unpin(find(target), option, column_family)
+    async def remove(target: str, option: str, who: Caller, column_family: Family = None) -> RemovedView:
+        return unpin(find(target), option, column_family, who)
 
     @app.get("/v1/overrides", summary="What operators have pinned on all targets")
     async def overrides_of_all() -> OverridesView:
@@ -167,8 +167,8 @@ def _overrides(app: FastAPI, find: Find, operators: Operators, responses: Respon
         return await pin(None, option, body, who)
 
     @app.delete("/v1/overrides/{option}", summary="Remove a pin on all targets", responses=responses)
-    async def remove_from_all(option: str, column_family: Family = None) -> RemovedView:
-        return unpin(None, option, column_family)
+    async def remove_from_all(option: str, who: Caller, column_family: Family = None) -> RemovedView:
+        return unpin(None, option, column_family, who)
 
 
 def _pauses(app: FastAPI, find: Find, operators: Operators, responses: Responses) -> None:
