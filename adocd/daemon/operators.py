@@ -77,13 +77,7 @@ class Operators:
 
         Raises registry.PolicyError when it makes no sense, CannotDo when it cannot work there.
         """
-        controller = registry.create(policy)
-        if (why := loop.out_of_reach(controller)) is not None:
-            raise CannotDo(f"{policy.controller} cannot work on {loop.path}: {why}")
-        lease = None if loop.snapshot is None else loop.snapshot.lease
-        acts = bool(controller.knobs) and not policy.dry_run
-        if acts and lease is not None and lease.holder != self._fleet.holder:
-            raise CannotDo(f"{loop.path} is held by {lease.holder}; stop that one first, or use dry_run")
+        self.check_policy(loop, policy)
         try:
             await self._book.set_policy(loop.id, loop.path, policy, who)
         except JournalError as error:
@@ -91,6 +85,16 @@ class Operators:
         await loop.set_policy(policy)
         self._book.resume(loop.id, loop.path, who)
         self._note("set-policy", loop, who, f"{who} set the policy to {in_words(policy)}")
+
+    def check_policy(self, loop: TargetLoop, policy: Policy) -> None:
+        """See whether a policy would be set; raises what `set_policy` does, as far as it can be known before."""
+        controller = registry.create(policy)
+        if (why := loop.out_of_reach(controller)) is not None:
+            raise CannotDo(f"{policy.controller} cannot work on {loop.path}: {why}")
+        lease = None if loop.snapshot is None else loop.snapshot.lease
+        acts = bool(controller.knobs) and not policy.dry_run
+        if acts and lease is not None and lease.holder != self._fleet.holder:
+            raise CannotDo(f"{loop.path} is held by {lease.holder}; stop that one first, or use dry_run")
 
     async def reset_policy(self, loop: TargetLoop, who: str) -> bool:
         """Let the configuration choose the policy again; whether one was set. Raises CannotDo."""

@@ -1,4 +1,4 @@
-"""What operators can do by REST: policies, overrides, pauses, restores; each for one target, most for all."""
+"""What operators can do by REST beside policies: overrides, pauses, restores; each for one target or for all."""
 
 from collections.abc import Callable
 from typing import Annotated, Any
@@ -8,8 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from adocd.api.caller import Caller
 from adocd.api.problems import ProblemError
-from adocd.api.rest.views import PolicyView, RestoredView
-from adocd.controllers import registry
+from adocd.api.rest.views import RestoredView
 from adocd.daemon.operators import Asked, CannotDo, NotUnderstood, Operators, PinState
 from adocd.daemon.target_loop import TargetLoop
 
@@ -95,36 +94,9 @@ class RemovedView(BaseModel):
 
 def install(app: FastAPI, find: Find, operators: Operators, responses: Responses) -> None:
     """Add the routes."""
-    _policy(app, find, operators, responses)
     _overrides(app, find, operators, responses)
     _pauses(app, find, operators, responses)
     _restore(app, find, operators, responses)
-
-
-def _policy(app: FastAPI, find: Find, operators: Operators, responses: Responses) -> None:
-    @app.get("/v1/targets/{target}/policy", summary="Its policy", responses=responses)
-    async def policy(target: str) -> PolicyView:
-        return PolicyView.of(find(target).policy)
-
-    @app.put("/v1/targets/{target}/policy", summary="Set its policy for good; ends a pause", responses=responses)
-    async def set_policy(target: str, policy: PolicyView, who: Caller) -> PolicyView:
-        loop = find(target)
-        try:
-            await operators.set_policy(loop, policy.policy(), who)
-        except registry.PolicyError as error:
-            raise ProblemError(422, str(error)) from None
-        except CannotDo as error:
-            raise ProblemError(409, str(error)) from None
-        return PolicyView.of(loop.policy)
-
-    @app.delete("/v1/targets/{target}/policy", summary="Leave its policy to the configuration", responses=responses)
-    async def reset_policy(target: str, who: Caller) -> PolicyView:
-        loop = find(target)
-        try:
-            await operators.reset_policy(loop, who)
-        except CannotDo as error:
-            raise ProblemError(409, str(error)) from None
-        return PolicyView.of(loop.policy)
 
 
 def _overrides(app: FastAPI, find: Find, operators: Operators, responses: Responses) -> None:
