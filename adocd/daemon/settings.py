@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from adocd.daemon.change.compaction import CompactionLimits
 from adocd.daemon.observation import LOOKS_AT_ONCE
+from adocd.daemon.vitals import LoopVitals
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,3 +25,4 @@ class LoopSettings:
     step_limit_s: float | None = None
     #: Whose turn it is to look at LOG, device and process.
     looks: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(LOOKS_AT_ONCE))
+    vitals: LoopVitals = field(default_factory=LoopVitals)

@@ -11,6 +11,7 @@ from pathlib import Path
 from adocd.api import server
 from adocd.api.web.app import make_app
 from adocd.api.web.upstream import Upstream
+from adocd.daemon import logs
 
 
 async def _main(fd: int, daemon_socket: Path) -> None:
@@ -28,6 +29,8 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--fd", type=int, required=True)
     parser.add_argument("--daemon-socket", type=Path, required=True)
+    parser.add_argument("--log-format", choices=("text", "json"), default="text")
     arguments = parser.parse_args()
+    logs.to_stderr(arguments.log_format)
     with contextlib.suppress(KeyboardInterrupt):
         asyncio.run(_main(arguments.fd, arguments.daemon_socket))
