@@ -95,21 +95,11 @@ def serve_command(
     if "" in (directory or ()):
         fail("--directory is empty; name the directory of a database, or . for this one", Exit.USAGE)
     observed = tuple(Path(path).absolute() for path in directory or ())
+    asked = serve.Serve(
+        settings, run_dir.run_dir(), chosen, dry_run, tuple(agent or ()), port, observed, file, had_config, looks
+    )
     try:
-        serve.run(
-            serve.Serve(
-                settings,
-                run_dir.run_dir(),
-                chosen,
-                dry_run,
-                tuple(agent or ()),
-                port,
-                observed,
-                config_file=file,
-                had_config=had_config,
-                log_format=looks,
-            )  # fmt: skip
-        )
+        serve.run(asked)
     except serve.CannotServe as error:
         fail(str(error), Exit.FAILED)
 
@@ -267,7 +257,7 @@ def _chosen_policy(name: str | None, parameters: list[str]) -> Policy | None:
 
 def _log_format(wanted: str | None, settings: Config) -> logs.Format:
     """Choose how the log looks: the command line beats the configuration."""
-    chosen = wanted or settings.daemon.log_format
-    if chosen not in ("text", "json"):
-        fail(f"--log-format is text or json, not {chosen!r}", Exit.USAGE)
-    return chosen
+    formats: dict[str | None, logs.Format] = {"text": "text", "json": "json", None: settings.daemon.log_format}
+    if wanted not in formats:
+        fail(f"--log-format is text or json, not {wanted!r}", Exit.USAGE)
+    return formats[wanted]
