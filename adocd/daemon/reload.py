@@ -57,6 +57,7 @@ class Reload:
         self._file = file
         self._had_file = had_file
         self._turn = asyncio.Lock()
+        fleet.settings.vitals.configured_unix_s = fleet.wall_clock()
 
     async def again(self) -> Reloaded:
         """Read the file again; one that is broken, or gone, changes nothing. Never raises."""
