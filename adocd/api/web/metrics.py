@@ -43,10 +43,15 @@ class _Vitals(Collector):
 
     def collect(self) -> Iterable[Metric]:
         """Make the metrics."""
-        yield from _daemon(self._vitals)
-        yield from _processes(self._vitals["process"])
-        yield from _overrides(self._vitals["overrides"])
-        yield from targets(self._vitals["targets"])
+        return families(self._vitals)
+
+
+def families(vitals: dict[str, Any]) -> Iterator[Metric]:
+    """Make all metrics of the daemon's figures; those without a value are there, too."""
+    yield from _daemon(vitals)
+    yield from _processes(vitals["process"])
+    yield from _overrides(vitals["overrides"])
+    yield from targets(vitals["targets"])
 
 
 def _daemon(vitals: dict[str, Any]) -> Iterator[Metric]:
