@@ -15,7 +15,7 @@ _CYCLE_MOST_S = 20.0
 #: So many ticks, where those are longer.
 _TICKS_MOST = 3
 #: How often the status is told, and the watchdog fed at the least.
-_PERIOD_S = 5.0
+_PERIOD_S = 2.0
 
 
 class ServiceManager:
