@@ -1,7 +1,6 @@
 """The command `adocd`: the daemon, and everything beside an operator's work."""
 
 import json
-import logging
 import os
 from pathlib import Path
 from typing import Annotated, NoReturn
@@ -15,9 +14,10 @@ from adocd.bench.errors import BadOption, BenchError
 from adocd.cli import exits, native, program, serve
 from adocd.cli.exits import EPILOG, Exit, fail
 from adocd.cli.parameters import parse_parameters
+from adocd.cli.serve import SYSTEM_CONFIG
 from adocd.cli.simulate import simulate
 from adocd.controllers import registry
-from adocd.daemon import address
+from adocd.daemon import address, logs
 from adocd.daemon import config as configuration
 from adocd.daemon.address import Address
 from adocd.daemon.config import Config
@@ -35,7 +35,6 @@ agent_app = typer.Typer(help="The native agent for this machine's librocksdb.", 
 app.add_typer(agent_app, name="agent")
 app.command(epilog=EPILOG)(simulate)
 
-_SYSTEM_CONFIG = Path("/etc/adocd/adocd.toml")
 Json = Annotated[bool, typer.Option("--json", help="Machine-readable output.")]
 
 
@@ -71,7 +70,7 @@ def serve_command(
         str | None,
         typer.Option(metavar="ADDRESS:PORT", help="Serve TCP here: the page, REST and metrics; see docs/access.md."),
     ] = None,
-    config: Annotated[Path | None, typer.Option("--config", help=f"Default: {_SYSTEM_CONFIG} where it exists.")] = None,
+    config: Annotated[Path | None, typer.Option("--config", help=f"Default: {SYSTEM_CONFIG} where it exists.")] = None,
     agent: Annotated[
         list[Path] | None, typer.Option(help="Attach to the agent at this socket only; repeatable.")
     ] = None,
@@ -82,25 +81,39 @@ def serve_command(
             help="Observe the database in this directory, by its LOG, where it has no agent; repeatable.",
         ),
     ] = None,
+    log_format: Annotated[
+        str | None, typer.Option("--log-format", help="How a line of the log looks: text or json; default: text.")
+    ] = None,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log what every cycle sees.")] = False,
 ) -> None:
     """Attach to every database whose agent is in the run directory, and apply the policy.
 
     Without --policy and configuration the policy is `fixed`: it watches and changes nothing. On SIGINT or SIGTERM
-    every option that was changed is restored.
+    every option that was changed is restored. On SIGHUP the configuration is read again.
     """
-    _log_to_stderr(verbose)
-    settings = _load(config or (_SYSTEM_CONFIG if os.path.exists(_SYSTEM_CONFIG) else None))  # never raises
+    file = config or SYSTEM_CONFIG
+    had_config = config is not None or os.path.exists(file)  # never raises
+    settings = _load(file if had_config else None)
+    looks = _log_format(log_format, settings)
+    logs.to_stderr(looks, verbose=verbose)
     chosen = _chosen_policy(policy, parameter or [])
     if "" in (directory or ()):
         fail("--directory is empty; name the directory of a database, or . for this one", Exit.USAGE)
     observed = tuple(Path(path).absolute() for path in directory or ())
+    asked = serve.Serve(
+        settings,
+        run_dir.run_dir(),
+        chosen,
+        dry_run,
+        tuple(agent or ()),
+        _address(listen, port),
+        observed,
+        file,
+        had_config,
+        looks,
+    )
     try:
-        serve.run(
-            serve.Serve(
-                settings, run_dir.run_dir(), chosen, dry_run, tuple(agent or ()), _address(listen, port), observed
-            )
-        )
+        serve.run(asked)
     except serve.CannotServe as error:
         fail(str(error), Exit.FAILED)
 
@@ -145,7 +158,7 @@ def exec_command(
 
 @app.command(name="check-config", epilog=EPILOG)
 def check_config(
-    file: Annotated[Path, typer.Argument(help="A configuration file.")] = _SYSTEM_CONFIG, as_json: Json = False
+    file: Annotated[Path, typer.Argument(help="A configuration file.")] = SYSTEM_CONFIG, as_json: Json = False
 ) -> None:
     """Check a configuration file and show what is in force, defaults included."""
     settings = _load(file)
@@ -268,9 +281,9 @@ def _address(listen: str | None, port: int | None) -> Address | None:
         fail(f"--listen: {error}", Exit.USAGE)
 
 
-def _log_to_stderr(verbose: bool) -> None:
-    logging.basicConfig(
-        level=logging.DEBUG if verbose else logging.INFO, format="%(asctime)s %(levelname)s %(message)s"
-    )
-    logging.getLogger("uvicorn").setLevel(logging.WARNING)
-    logging.getLogger("asyncio").setLevel(logging.WARNING)
+def _log_format(wanted: str | None, settings: Config) -> logs.Format:
+    """Choose how the log looks: the command line beats the configuration."""
+    formats: dict[str | None, logs.Format] = {"text": "text", "json": "json", None: settings.daemon.log_format}
+    if wanted not in formats:
+        fail(f"--log-format is text or json, not {wanted!r}", Exit.USAGE)
+    return formats[wanted]

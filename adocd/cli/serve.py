@@ -13,12 +13,15 @@ from pathlib import Path
 
 from adocd.api import server
 from adocd.api.rest import app
+from adocd.cli.service import Service
 from adocd.daemon import address
 from adocd.daemon.address import Address
 from adocd.daemon.book import Book
 from adocd.daemon.config import Config
 from adocd.daemon.journal.errors import JournalError
+from adocd.daemon.logs import Format
 from adocd.daemon.operators import Operators
+from adocd.daemon.reload import Reload, Reloaded
 from adocd.daemon.run import CLOCKS, make_fleet, new_holder
 from adocd.daemon.state_dir import journal_path
 from adocd.daemon.tokens import TokenError, TokenStore, tokens_path
@@ -28,6 +31,7 @@ from adocd.targets.agent import Agent
 from adocd.targets.errors import TargetError
 
 _log = logging.getLogger(__name__)
+SYSTEM_CONFIG = Path("/etc/adocd/adocd.toml")
 #: Between two starts of a web process that keeps dying.
 _RESTART_DELAY_S = 1.0
 #: How long the web process may take to end.
@@ -50,6 +54,10 @@ class Serve:
     #: Where to serve TCP; None: where the configuration says, or nowhere.
     listen: Address | None
     directories: tuple[Path, ...] = ()
+    #: What SIGHUP reads again, and whether it was there at the start.
+    config_file: Path = SYSTEM_CONFIG
+    had_config: bool = False
+    log_format: Format = "text"
 
 
 def run(asked: Serve) -> None:
@@ -97,6 +105,7 @@ async def _serve(asked: Serve, daemon_listener: socket.socket, web_listener: soc
     stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    service = Service(stop.set)
     for path in asked.sockets:
         await _check(path)
     holder = new_holder()
@@ -113,18 +122,28 @@ async def _serve(asked: Serve, daemon_listener: socket.socket, web_listener: soc
     )
     operators = Operators(fleet, book)
     web_secret = secrets.token_urlsafe(32)
-    daemon_app = app.make_app(fleet, operators, web_secret)
+    reload = Reload(fleet, book, asked.config_file, had_file=asked.had_config)
     discovery = asyncio.create_task(fleet.run(), name="discovery")
     try:
-        async with server.serving(daemon_app, daemon_listener), _web(asked, web_listener, web_secret):
+        async with (
+            server.serving(app.make_app(fleet, operators, web_secret), daemon_listener),
+            _web(asked, web_listener, web_secret),
+            service.running(fleet, reload, _reloaded),
+        ):
             _log.info("serving at %s", run_dir.daemon_socket(asked.directory))
             await stop.wait()
             _log.info("stopping: restoring what was changed")
+            service.stopping()
             discovery.cancel()
             await fleet.stop()
     finally:
         discovery.cancel()
         await book.close()
+
+
+def _reloaded(done: Reloaded) -> None:
+    """Take in what came of a reload: where events and the audit trail are told of it; the log has it already."""
+    del done
 
 
 async def _open_book(path: Path, holder: str) -> Book:
@@ -188,7 +207,7 @@ async def _web_process(asked: Serve, listener: socket.socket, web_secret: str) -
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "adocd.api.web",
         "--fd", str(listener.fileno()), "--daemon-socket", str(run_dir.daemon_socket(asked.directory)),
-        "--tokens", str(_tokens(asked)), *options,
+        "--tokens", str(_tokens(asked)), "--log-format", asked.log_format, *options,
         pass_fds=(listener.fileno(),), stdin=asyncio.subprocess.PIPE, start_new_session=True,
     )  # fmt: skip
     try:

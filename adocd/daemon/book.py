@@ -205,6 +205,11 @@ class Book:
         found = [p for p in self._overrides.values() if p.override.target in (None, target)]
         return tuple(sorted(found, key=_rank))
 
+    @property
+    def overrides(self) -> tuple[Override, ...]:
+        """All overrides, of closed databases too."""
+        return tuple(pinned.override for pinned in self._overrides.values())
+
     async def pin(self, override: Override) -> Pinned:
         """Pin an option; raises JournalError."""
         await (await self._writable()).add_override(override)

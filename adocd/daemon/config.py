@@ -4,7 +4,7 @@ import fnmatch
 import re
 import tomllib
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
@@ -103,6 +103,9 @@ class DaemonConfig(_Section):
         Field(max_length=1000, description="databases that are only observed, where no agent is: their directories"),
     ] = ()
     history_s: Annotated[float, Field(ge=10, le=86400, description="how long samples are kept in memory")] = 900.0
+    log_format: Annotated[
+        Literal["text", "json"], Field(description="how a line of the log looks; json for whoever collects logs")
+    ] = "text"
 
     @field_validator("directories")
     @classmethod

@@ -60,7 +60,7 @@ class Control:
         self._book = book
         self._decisions = decisions
         self._holder = holder
-        self._lease_ttl_s = lease_ttl_s
+        self.lease_ttl_s = lease_ttl_s
         self._clock = clock
         self._dispatch = Dispatch(target_id, path, book, decisions, clock)
         #: Set when the daemon stops: nothing new is wanted, and what is ours goes back.
@@ -88,7 +88,7 @@ class Control:
         if acts or keeps or pins or self.is_left_over(session, view.snapshot, view.sample):
             if self._restores_what_nobody_knows(session, view):
                 return "the agent is restoring what an earlier lease has changed, of which the journal knows nothing"
-            refused = await session.hold_lease(self._holder, self._lease_ttl_s, view.snapshot)
+            refused = await session.hold_lease(self._holder, self.lease_ttl_s, view.snapshot)
             if self._book.pause_of(self._id) is not pause:
                 return "paused or resumed just now"
             return refused or await self._drive(session, view, pins, asks_law=acts) or law.declined or idle
@@ -186,6 +186,7 @@ class Control:
             return "paused just now"
         weighed = weigh(law, session.steering, asked, pins, sample)
         decision, notes = weighed.decision, weighed.notes
+        self._decisions.vitals.refused(notes)
         if not decision.settings:
             self._dispatch.note(session, weighed.shaped, view, notes, "refused")
             return f"{decision.rule}: {'; '.join(notes) or 'nothing of it exists here any more'}"
@@ -200,6 +201,7 @@ class Control:
     def _go_on(self, session: Session, view: View, pins: dict[OptionName, str], *, stands_back: bool) -> str | None:
         """Send what differs without a word of the law's: pins, what has to go back, what had to wait."""
         step = session.steering.next_step(pins, view.sample, self._clock())
+        self._decisions.vitals.refused(map(str, step.refusals))
         problem = self._book.problem
         if stands_back:
             step = session.steering.only_safety(step, view.sample)
@@ -246,6 +248,7 @@ class Control:
             return None
         weighed = weigh(law, session.steering, asked, {}, view.sample)
         decision = weighed.decision
+        self._decisions.vitals.refused(weighed.notes)
         self._dispatch.note(session, decision, view, weighed.notes, "dry-run")
         return f"dry run: {decision.rule} would set {settings_in_words(decision.settings)}: {decision.signal}"
 

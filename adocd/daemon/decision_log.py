@@ -8,6 +8,7 @@ from dataclasses import replace
 from adocd.daemon.change.actuator import Result
 from adocd.daemon.change.ledger import Deviation
 from adocd.daemon.records import DecisionRecord, OptionChange, Outcome
+from adocd.daemon.vitals import TargetVitals
 from adocd.model.decision import Decision, Setting
 from adocd.model.knob import KNOBS, MIB
 from adocd.model.options import OUT_OF_THE_WAY
@@ -34,6 +35,7 @@ class DecisionLog:
         self._tell = tell
         self._records: deque[DecisionRecord] = deque(maxlen=_KEPT)
         self.count = 0
+        self.vitals = TargetVitals()
 
     def __iter__(self) -> Iterator[DecisionRecord]:
         return iter(self._records)
@@ -73,15 +75,20 @@ class DecisionLog:
         self._records.append(record)
         self._tell(record)
         if outcome != "in-flight":
+            self.vitals.decided(record)
             self._log(record)
         return record
 
     def finish(self, record: DecisionRecord, result: Result) -> None:
         """Replace a record in flight by what became of it."""
-        self._replace(replace(record, outcome=result.outcome, elapsed_s=result.elapsed_s, detail=result.detail))
+        known = replace(record, outcome=result.outcome, elapsed_s=result.elapsed_s, detail=result.detail)
+        self.vitals.decided(known)
+        self.vitals.sent(result)
+        self._replace(known)
 
     def deviated(self, deviation: Deviation) -> None:
         """Say of the decision that last set an option what became of it since."""
+        self.vitals.deviated(deviation)
         for record in reversed(self._records):
             if any(change.option == deviation.option for change in record.changes):
                 self._replace(replace(record, outcome=deviation.outcome, detail=str(deviation)))
@@ -108,6 +115,7 @@ class DecisionLog:
             words or "no knob",
             record.outcome,
             notes,
+            extra={"rule": record.rule, "outcome": record.outcome, "sequence": record.sequence},
         )
 
 

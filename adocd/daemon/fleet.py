@@ -22,6 +22,8 @@ from adocd.daemon.journal.records import Pause
 from adocd.daemon.settings import LoopSettings
 from adocd.daemon.target_loop import TargetLoop
 from adocd.model.policy import Policy
+from adocd.model.sample import Sample
+from adocd.model.values import Values
 from adocd.probes.memory_limit import available_bytes, cgroup_limit_bytes, memory_limit_bytes
 from adocd.targets.agent import Agent
 from adocd.targets.base import Info, Target
@@ -81,6 +83,27 @@ class Fleet:
         self._tasks: dict[str, asyncio.Task[None]] = {}
 
     @property
+    def config(self) -> Config:
+        """What is in force of the configuration."""
+        return self._config
+
+    @property
+    def settings(self) -> LoopSettings:
+        """What all loops share."""
+        return self._settings
+
+    @property
+    def has_given_policy(self) -> bool:
+        """Whether `serve` was told a policy, which beats the configuration's."""
+        return self._policy is not None
+
+    def take_config(self, config: Config, settings: LoopSettings, memory_budget_bytes: int) -> None:
+        """Go on with another configuration: limits and times at once, policies as each is asked for."""
+        self._config, self._settings, self._memory_budget_bytes = config, settings, memory_budget_bytes
+        for loop in self.loops.values():
+            loop.take_settings(settings)
+
+    @property
     def holder(self) -> str:
         """The name under which this daemon holds leases."""
         return self._settings.holder
@@ -106,6 +129,7 @@ class Fleet:
                 self.audit.note("unpin", "adocd", sentence, target=override.target, path=override.path)
             try:
                 await self.discover()
+                self._settings.vitals.discovered_s = self._settings.clock()
             except Exception:
                 _log.exception("looking for agents in %s failed; going on", self._run_dir)
             await asyncio.sleep(_DISCOVERY_PERIOD_S)
@@ -201,11 +225,7 @@ class Fleet:
             guards = (
                 safety.bounds,
                 safety.order,
-                safety.memory_budget(
-                    self._memory_budget_bytes,
-                    functools.partial(self._memtables_beside, target_id),
-                    functools.partial(self._process_limit_bytes, target_id),
-                ),
+                functools.partial(self._within_budget, target_id),
                 safety.memory_shortage(functools.partial(self._memory_now, target_id)),
                 safety.shared(functools.partial(self._owner_of_process, target_id)),
             )
@@ -218,6 +238,12 @@ class Fleet:
     def memory_of(self, target_id: str) -> tuple[int, int]:
         """Say what the memtables of all targets may take, and what those beside this one may take of it, in bytes."""
         return self._memory_budget_bytes, self._memtables_beside(target_id)
+
+    def _within_budget(self, target_id: str, wanted: Values, sample: Sample) -> tuple[safety.Refusal, ...]:
+        """Guard the budget as it is now: a reload may change it."""
+        beside = functools.partial(self._memtables_beside, target_id)
+        limit = functools.partial(self._process_limit_bytes, target_id)
+        return safety.memory_budget(self._memory_budget_bytes, beside, limit)(wanted, sample)
 
     def _memtables_beside(self, target_id: str) -> int:
         """Sum the worst case of all other targets' memtables, in bytes; growth on its way counts."""

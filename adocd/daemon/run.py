@@ -52,8 +52,23 @@ def make_fleet(
     """Make the fleet of this process; see Fleet for the parameters."""
     for problem in registry.problems().values():
         _log.warning("%s", problem)
+    return Fleet(
+        config,
+        loop_settings(config, holder),
+        run_dir,
+        book,
+        policy=policy,
+        dry_run=dry_run,
+        sockets=sockets,
+        directories=tuple(dict.fromkeys((*map(Path, config.daemon.directories), *directories))),
+        memory_budget_bytes=memory_budget_bytes(config),
+    )
+
+
+def loop_settings(config: Config, holder: str) -> LoopSettings:
+    """Make what all loops share."""
     daemon, safety = config.daemon, config.safety
-    settings = LoopSettings(
+    return LoopSettings(
         holder=holder,
         tick_s=daemon.tick_s,
         lease_ttl_s=daemon.lease_ttl_s,
@@ -67,17 +82,11 @@ def make_fleet(
         # Ids of a daemon before this one are smaller: it would have needed a million events a second.
         events=Events(first_id=round(CLOCKS.wall() * 1e6)),
     )
-    return Fleet(
-        config,
-        settings,
-        run_dir,
-        book,
-        policy=policy,
-        dry_run=dry_run,
-        sockets=sockets,
-        directories=tuple(dict.fromkeys((*map(Path, daemon.directories), *directories))),
-        memory_budget_bytes=daemon.memory_budget_bytes or _memory_bytes() // MEMORY_SHARE,
-    )
+
+
+def memory_budget_bytes(config: Config) -> int:
+    """Say what the memtables of all targets together may take."""
+    return config.daemon.memory_budget_bytes or _memory_bytes() // MEMORY_SHARE
 
 
 def _memory_bytes() -> int:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from adocd.daemon.change.compaction import CompactionLimits
 from adocd.daemon.events import Events
 from adocd.daemon.observation import LOOKS_AT_ONCE
+from adocd.daemon.vitals import LoopVitals
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,3 +28,4 @@ class LoopSettings:
     looks: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(LOOKS_AT_ONCE))
     #: Where they tell what happens.
     events: Events = field(default_factory=Events)
+    vitals: LoopVitals = field(default_factory=LoopVitals)

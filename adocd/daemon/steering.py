@@ -53,6 +53,10 @@ class Steering:
         self._guards: tuple[Guard, ...] = (*guards, self._compaction)
         self._rejected: dict[OptionName, tuple[str, float]] = {}
 
+    def limit_compaction(self, limits: CompactionLimits) -> None:
+        """Set other limits for how long compaction may stay off; what was seen so far counts."""
+        self._compaction.limits = limits
+
     @property
     def guards(self) -> tuple[Guard, ...]:
         """All safety guards of this session."""

@@ -20,6 +20,7 @@ from adocd.daemon.dispatch import View
 from adocd.daemon.history import History
 from adocd.daemon.journal.records import Pause
 from adocd.daemon.law import LawFailed
+from adocd.daemon.log_context import ABOUT, About
 from adocd.daemon.news import News
 from adocd.daemon.observation import Observation
 from adocd.daemon.records import DecisionRecord
@@ -79,6 +80,10 @@ class TargetLoop:
         self.history = History()
         self._news = News(target_id, path, settings.events, settings.wall_clock)
         self.decisions = DecisionLog(path, settings.wall_clock, self._decided)
+        #: What the daemon measures of its own work on this target.
+        self.vitals = self.decisions.vitals
+        #: Why the policy is not the chosen one any more, in one sentence; None while it is.
+        self.fell_back: str | None = None
         self.closed_since_s = settings.clock()
         #: What can be seen without the agent.
         self.observation = Observation(path, settings.clock, settings.wall_clock, settings.looks)
@@ -111,7 +116,7 @@ class TargetLoop:
         self._target, self.info, self.state = target, info, "attached"
         self.session = None
         self._silence.answered()
-        self._acted_s = self._settings.clock()
+        self._acted_s = self.vitals.ticked_s = self._settings.clock()
         self._attached.set()
 
     @property
@@ -131,6 +136,14 @@ class TargetLoop:
         """Take a new policy from the next tick on; raises registry.PolicyError when it makes no sense."""
         async with self._turn:
             self._take_policy(policy)
+
+    def take_settings(self, settings: LoopSettings) -> None:
+        """Go on with other times and limits, from the next cycle on; what was measured is kept."""
+        self._settings = settings
+        self.control.lease_ttl_s = settings.lease_ttl_s
+        self.samples = deque(self.samples, maxlen=settings.history)
+        if self.session is not None:
+            self.session.steering.limit_compaction(settings.compaction)
 
     @property
     def tick_s(self) -> float:
@@ -167,6 +180,7 @@ class TargetLoop:
 
     async def run(self) -> None:
         """Tick for as long as the daemon runs; while the database is closed, wait to be attached."""
+        ABOUT.set(About(self.id, self.path))
         observing = asyncio.create_task(self._observe(), name=f"observe {self.id}")
         try:
             await self._control()
@@ -174,15 +188,23 @@ class TargetLoop:
             observing.cancel()
 
     async def _control(self) -> None:
+        due_s = None
         while not self._stopped:
-            await self._attached.wait()
-            began_s = self._settings.clock()
+            if not self._attached.is_set():
+                await self._attached.wait()
+                due_s = None
+            began_s, ticks = self._settings.clock(), self._settings.vitals
+            if due_s is not None:
+                ticks.lateness.observe(max(0.0, began_s - due_s))
             sentence = await self._tick_and_survive()
             _log.debug("%s: %s", self.path, sentence)
             self.sentence = sentence
             self._news.ticked(self.state, sentence)
             self._news.looked(self.observation.watch)
-            await asyncio.sleep(max(0.0, began_s + self._settings.tick_s - self._settings.clock()))
+            self.vitals.ticked_s = ended_s = self._settings.clock()
+            ticks.duration.observe(ended_s - began_s)
+            due_s = began_s + self._settings.tick_s
+            await asyncio.sleep(max(0.0, due_s - ended_s))
 
     async def _observe(self) -> None:
         """Look at LOG, device and process, which needs no answer of the agent's, and so goes on without one."""
@@ -248,6 +270,7 @@ class TargetLoop:
         monotonic_s = 0.0 if self.sample is None else self.sample.monotonic_s
         self.decisions.add(self.policy.controller, decision, monotonic_s, (), "failed")
         self._take_policy(Policy(registry.DEFAULT))
+        self.fell_back = why
         return f"{why}; the policy is now {registry.DEFAULT}"
 
     def _take_policy(self, policy: Policy) -> None:
@@ -255,13 +278,15 @@ class TargetLoop:
             self.session.take_policy(policy)
         else:
             registry.create(policy)
-        self.policy = policy
+        self.policy, self.fell_back = policy, None
 
     async def _cycle(self, target: Target) -> str:
         asked_s = self._settings.clock()
         if self.session is not None and asked_s - self._acted_s <= self._settings.lease_ttl_s:
             await self.session.renew_lease(self._settings.holder, self._settings.lease_ttl_s)
+        sent_s = self._settings.clock()
         snapshot = await target.snapshot(None if self.session is None else self.session.last_event)
+        self.vitals.answer.observe(self._settings.clock() - sent_s)
         self.state = "attached"
         self._silence.answered()
         session = await self._session_of(target, snapshot)
@@ -279,6 +304,7 @@ class TargetLoop:
             sample = replace(sample, surroundings=surroundings)
         self.observation.sampled(sample)
         self.sample = sample
+        self.vitals.sampled(sample, asked_s)
         self.samples.append(_for_history(sample))
         self.observation.chart(sample, self.history)
         sentence = await self.control.act(session, View(sample, snapshot, asked_s))

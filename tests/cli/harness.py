@@ -53,11 +53,14 @@ def command(name: str, *arguments: str, run_dir: Path, **environment: str) -> Do
 
 
 @contextlib.contextmanager
-def serving(run_dir: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+def serving(run_dir: Path, *arguments: str, **environment: str) -> Iterator[subprocess.Popen[str]]:
     """Run `adocd serve` while the block runs, and stop it by SIGTERM; its log goes to serve.log."""
     with (run_dir / "serve.log").open("w") as log:
         process = subprocess.Popen(
-            [str(BIN / "adocd"), "serve", *arguments], stderr=log, text=True, env=_environment(run_dir, {})
+            [str(BIN / "adocd"), "serve", *arguments],
+            stderr=log,
+            text=True,
+            env=_environment(run_dir, environment),
         )
     try:
         # The socket alone says nothing: one that was killed has left its own.

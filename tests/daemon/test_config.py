@@ -66,7 +66,7 @@ def test_several_laws_have_a_table_each(tmp_path: Path) -> None:
     [
         (
             "[daemon]\ntick = 1",
-            "daemon.tick: there is no such key; there are directories, history_s, lease_ttl_s, memory_budget",
+            "daemon.tick: there is no such key; there are directories, history_s, lease_ttl_s, log_format, memory",
         ),
         ("[demon]\n", "demon: there is no such key; there are daemon, policy, safety, targets"),
         ("[daemon]\ntick_s = 0", "daemon.tick_s: Input should be greater than or equal to 0.05 (it is 0)"),

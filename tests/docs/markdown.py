@@ -23,7 +23,16 @@ PAGES = (REPOSITORY / "docs" / "upgrade.md", REPOSITORY / "docs" / "uninstall.md
 #: Nothing in these is to be typed.
 REFERENCES = tuple(
     REPOSITORY / "docs" / name
-    for name in ("controllers.md", "detection.md", "laws-proof.md", "lint.md", "safety.md", "writing-a-controller.md")
+    for name in (
+        "controllers.md",
+        "detection.md",
+        "laws-proof.md",
+        "lint.md",
+        "metrics.md",
+        "runbook.md",
+        "safety.md",
+        "writing-a-controller.md",
+    )
 )
 ALL = GUIDES + PAGES + REFERENCES
 

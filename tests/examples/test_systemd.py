@@ -19,6 +19,7 @@ from tests.examples.systemd import Systemd
 from tests.support.waiting import eventually
 
 UNITS = REPOSITORY / "examples" / "systemd"
+DROP_IN = "/etc/systemd/system/adocd.service.d/hasty.conf"
 PREPARE = """
 install -D -m 644 agents/native/packaging/sysusers.conf /etc/sysusers.d/adocd.conf && systemd-sysusers
 install -D -m 644 agents/native/packaging/tmpfiles.conf /etc/tmpfiles.d/adocd.conf
@@ -45,6 +46,13 @@ def test_a_hardened_service_is_attached_to_and_steered(systemd: Systemd, native_
     systemd.run("adocctl set-policy adoc").ok()
     eventually(lambda: lease(systemd), within_s=20, what="the daemon holds the database")
 
+    eventually(lambda: status(systemd).startswith("1 database"), within_s=20, what="systemctl status says what it does")
+    systemd.run(
+        "install -d /etc/adocd; printf '[daemon]\\ntick_s = 0.5\\nlog_format = \"json\"\\n' > /etc/adocd/adocd.toml"
+    ).ok()
+    systemd.run("systemctl reload adocd").ok()
+    eventually(lambda: "taken: daemon.tick_s 1.0 -> 0.5; not taken: daemon.log_format" in status(systemd), within_s=20)
+
     systemd.run("systemctl restart adocd").ok()
     again = eventually(lambda: listed(systemd), within_s=30, what="a new daemon finds the running database")
     assert again[0]["process"]["pid"] == target["process"]["pid"]
@@ -60,6 +68,39 @@ def test_a_hardened_service_is_attached_to_and_steered(systemd: Systemd, native_
 
 def lease(systemd: Systemd) -> bool:
     return bool(json.loads(systemd.run("adocctl status --json").ok())["lease"])
+
+
+def status(systemd: Systemd) -> str:
+    return systemd.run("systemctl show -P StatusText adocd").ok()
+
+
+def test_a_daemon_that_hangs_is_started_anew(systemd: Systemd) -> None:
+    systemd.run(PREPARE + "systemd-tmpfiles --create adocd.conf").ok()
+    hasty = "[Service]\\nWatchdogSec=2\\nTimeoutAbortSec=5\\n"
+    systemd.run(f"install -d /etc/systemd/system/adocd.service.d; printf '{hasty}' > {DROP_IN}").ok()
+    systemd.run("systemctl daemon-reload; systemctl start adocd").ok()
+    before = systemd.run("systemctl show -P MainPID adocd").ok()
+    assert systemd.run("systemctl show -P ActiveState adocd").ok() == "active\n", "it is started once it serves"
+    systemd.run(f"kill -STOP {before}").ok()
+    eventually(
+        lambda: systemd.run("systemctl show -P NRestarts adocd").ok() != "0\n",
+        within_s=30, every_s=0.3, what="the watchdog ends it",
+    )  # fmt: skip
+    eventually(
+        lambda: systemd.run("systemctl show -P ActiveState adocd").ok() == "active\n",
+        within_s=30, every_s=0.3, what="it serves again",
+    )  # fmt: skip
+    assert systemd.run("systemctl show -P MainPID adocd").ok() != before
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not installed")
+def test_the_daemon_is_confined() -> None:
+    """By systemd's own score from 0 to 10; the example's has 1.5."""
+    done = subprocess.run(
+        ["systemd-analyze", "security", "--offline=true", "--threshold=20", str(UNITS / "adocd.service")],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout[-2000:]
 
 
 def test_the_service_starts_without_agent_and_run_directory(systemd: Systemd) -> None:

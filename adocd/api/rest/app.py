@@ -22,6 +22,7 @@ from adocd.api.rest import (
     recording,
     tokens,
     views,
+    vitals,
 )
 from adocd.daemon.book import Book
 from adocd.daemon.fleet import Fleet
@@ -62,6 +63,7 @@ def make_app(fleet: Fleet, operators: Operators, web_secret: str | None = None) 
     history.install(app, find, fleet.wall_clock, _ERRORS)
     recording.install(app, find, fleet.memory_of, _ERRORS)
     tokens.install(app, TokenStore(tokens_path(operators.book.path), fleet.wall_clock), _ERRORS)
+    vitals.install(app, fleet, operators.book)
     return app
 
 

@@ -13,6 +13,7 @@ from adocd.api.web.access import Access
 from adocd.api.web.app import make_app
 from adocd.api.web.gate import Rules
 from adocd.api.web.upstream import Upstream
+from adocd.daemon import logs
 
 
 async def _main(arguments: argparse.Namespace, web_secret: str) -> None:
@@ -37,8 +38,11 @@ if __name__ == "__main__":
     parser.add_argument("--tokens", type=Path, required=True)
     parser.add_argument("--host", action="append", default=[])
     parser.add_argument("--anonymous-read", action="store_true")
+    parser.add_argument("--log-format", choices=("text", "json"), default="text")
+    arguments = parser.parse_args()
+    logs.to_stderr(arguments.log_format)
     # Its first line, by which the daemon knows us: an argument or a variable could be read by others of its user.
     secret = sys.stdin.readline().strip()
     with contextlib.suppress(KeyboardInterrupt):
         if secret:  # else the daemon is gone
-            asyncio.run(_main(parser.parse_args(), secret))
+            asyncio.run(_main(arguments, secret))

@@ -30,7 +30,7 @@ class CompactionGuard:
     """Remembers since when compaction has been off, by column family, in the samples' own time."""
 
     def __init__(self, limits: CompactionLimits) -> None:
-        self._limits = limits
+        self.limits = limits
         self._off_since_s: dict[str, float] = {}
         #: Those that had to go on, until level 0 and the pending bytes are back below what slows writes down.
         self._draining: dict[str, str] = {}
@@ -64,7 +64,7 @@ class CompactionGuard:
         return tuple(refusals)
 
     def _beyond(self, cf: ColumnFamilySample, off_s: float) -> str | None:
-        limits = self._limits
+        limits = self.limits
         what = f"compaction of {cf.name} must go on:"
         if off_s >= limits.off_s:
             return f"{what} it was off for {off_s:.0f} s, the limit is {limits.off_s:g} s"

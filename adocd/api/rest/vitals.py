@@ -1,0 +1,273 @@
+"""What REST tells the metrics: all targets and the daemon itself in one answer, in figures alone."""
+
+import platform
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from fastapi import FastAPI, Response
+from pydantic import TypeAdapter
+
+from adocd import __version__
+from adocd.api.process import ProcessVitals, measured
+from adocd.daemon.book import Book
+from adocd.daemon.fleet import Fleet
+from adocd.daemon.target_loop import State, TargetLoop
+from adocd.daemon.vitals import GUARDS, Histogram
+from adocd.model.sample import ColumnFamilySample, Sample
+from adocd.model.snapshot import Counters
+from adocd.model.values import RATE_LIMITER
+
+
+@dataclass(frozen=True, slots=True)
+class HistogramView:
+    """How many values were within each bound and above the one before, and the sum; the last is for those above all."""
+
+    bounds_s: tuple[float, ...]
+    counts: tuple[int, ...]
+    sum_s: float
+
+    @classmethod
+    def of(cls, histogram: Histogram) -> "HistogramView":
+        """Show a histogram."""
+        return cls(histogram.bounds, tuple(histogram.counts), histogram.sum)
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionsCount:
+    """Decisions of one rule with one outcome."""
+
+    rule: str
+    outcome: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class StallsCount:
+    """How often RocksDB held the writes of a column family, since the daemon follows the target."""
+
+    column_family: str
+    cause: str
+    condition: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class FamilyVitals:
+    """A column family; null is what nobody reports, and a limit of 0 is off."""
+
+    name: str
+    l0_files: int | None
+    immutable_memtables: int | None
+    memtables_bytes: int | None
+    pending_compaction_bytes: int | None
+    write_buffer_size_bytes: int
+    l0_compaction_trigger_files: int
+    l0_slowdown_trigger_files: int
+    l0_stop_trigger_files: int
+    soft_pending_compaction_limit_bytes: int
+    hard_pending_compaction_limit_bytes: int
+    auto_compactions_disabled: bool
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceVitals:
+    """A device that the database is on."""
+
+    device: str
+    read_bytes_per_s: float
+    written_bytes_per_s: float
+    busy_fraction: float
+    at_limit: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SampleVitals:
+    """The last sample's figures; counters are cumulative since the open."""
+
+    unix_s: float | None
+    counters: Counters
+    stopped_s: float
+    delayed_s: float
+    background_jobs: int | None
+    rate_limit_bytes_per_s: int | None
+    families: tuple[FamilyVitals, ...]
+    devices: tuple[DeviceVitals, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TargetVitalsView:
+    """One target, and what the daemon did about it since it began."""
+
+    id: str
+    path: str
+    state: State
+    controller: str
+    dry_run: bool
+    paused: bool
+    fell_back: bool
+    #: Whether this daemon may change it now, or another one.
+    lease_held: bool
+    lease_held_by_other: bool
+    stall_condition: str | None
+    stall_causes: tuple[str, ...]
+    decisions: tuple[DecisionsCount, ...]
+    guard_refusals: Mapping[str, int]
+    deviations: Mapping[str, int]
+    reversals: Mapping[str, int]
+    stalls: tuple[StallsCount, ...]
+    actuation: HistogramView
+    agent_answer: HistogramView
+    sample: SampleVitals | None
+
+
+@dataclass(frozen=True, slots=True)
+class OverrideVitals:
+    """An override; null as target means all of them, null as its end that it stays until it is removed."""
+
+    target: str | None
+    path: str | None
+    option: str
+    column_family: str | None
+    expires_unix_s: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class VitalsView:
+    """All that `/metrics` shows, in one answer."""
+
+    version: str
+    python_version: str
+    tick_s: float
+    process: ProcessVitals
+    tick_duration: HistogramView
+    tick_lateness: HistogramView
+    socket_problems: int
+    journal_writable: bool
+    journal_lost_decisions: int
+    journal_unsaved: int
+    configured: bool
+    configured_unix_s: float | None
+    event_clients: int | None
+    overrides: tuple[OverrideVitals, ...]
+    targets: tuple[TargetVitalsView, ...] = field(default=())
+
+
+_VIEW = TypeAdapter(VitalsView)
+_DEVIATIONS = ("reverted-by-engine", "changed-by-someone-else")
+
+
+def install(app: FastAPI, fleet: Fleet, book: Book, event_clients: Callable[[], int] | None = None) -> None:
+    """Add the route; `event_clients` says how many read the daemon's events now."""
+
+    @app.get(
+        "/v1/vitals",
+        summary="The daemon's and all targets' figures at once, as /metrics shows them",
+        response_model=VitalsView,
+    )
+    async def vitals() -> Response:
+        """Read them all in one request: a scrape of many targets must cost control next to nothing."""
+        view = of(fleet, book, None if event_clients is None else event_clients())
+        # Made here, for the framework would go over it twice, in the process that controls.
+        return Response(_VIEW.dump_json(view), media_type="application/json")
+
+
+def of(fleet: Fleet, book: Book, event_clients: int | None = None) -> VitalsView:
+    """Show the daemon and all its targets."""
+    settings = fleet.settings
+    ticks = settings.vitals
+    offset_s = settings.wall_clock() - settings.clock()
+    return VitalsView(
+        version=__version__,
+        python_version=platform.python_version(),
+        tick_s=settings.tick_s,
+        process=measured(),
+        tick_duration=HistogramView.of(ticks.duration),
+        tick_lateness=HistogramView.of(ticks.lateness),
+        socket_problems=len(fleet.problems | fleet.directories.problems),
+        journal_writable=book.problem is None,
+        journal_lost_decisions=book.lost_decisions,
+        journal_unsaved=book.unsaved,
+        configured=ticks.is_configured,
+        configured_unix_s=ticks.configured_unix_s,
+        event_clients=event_clients,
+        overrides=tuple(
+            OverrideVitals(o.target, o.path, o.option, o.column_family, o.expires_unix_s) for o in book.overrides
+        ),
+        targets=tuple(_target(loop, fleet.holder, offset_s) for loop in fleet.loops.values()),
+    )
+
+
+def _target(loop: TargetLoop, holder: str, offset_s: float) -> TargetVitalsView:
+    vitals, snapshot, stall = loop.vitals, loop.snapshot, loop.observation.watch.now
+    held_by = None if snapshot is None or snapshot.lease is None else snapshot.lease.holder
+    sampled_s = vitals.sampled_s
+    return TargetVitalsView(
+        id=loop.id,
+        path=loop.path,
+        state=loop.state,
+        controller=loop.policy.controller,
+        dry_run=loop.policy.dry_run,
+        paused=loop.paused is not None,
+        fell_back=loop.fell_back is not None,
+        lease_held=held_by == holder,
+        lease_held_by_other=held_by not in (None, holder),
+        stall_condition=None if stall is None else stall.condition,
+        stall_causes=() if stall is None else tuple(dict.fromkeys(each.cause for each in stall.causes)),
+        decisions=tuple(DecisionsCount(*key, count) for key, count in vitals.decisions.items()),
+        guard_refusals=dict.fromkeys(GUARDS, 0) | vitals.refusals,
+        deviations=dict.fromkeys(_DEVIATIONS, 0) | vitals.deviations,
+        reversals=dict(vitals.reversals),
+        stalls=tuple(StallsCount(*key, count) for key, count in vitals.stalls.items()),
+        actuation=HistogramView.of(vitals.actuation),
+        agent_answer=HistogramView.of(vitals.answer),
+        sample=None
+        if loop.sample is None
+        else _sample(loop.sample, None if sampled_s is None else sampled_s + offset_s),
+    )
+
+
+def _sample(sample: Sample, unix_s: float | None) -> SampleVitals:
+    around = sample.surroundings
+    limited = set() if around is None else {limit.device for limit in around.limits}
+    rate = sample.values.get(RATE_LIMITER)
+    return SampleVitals(
+        unix_s=unix_s,
+        counters=sample.counters,
+        stopped_s=sample.stopped_s,
+        delayed_s=sample.delayed_s,
+        background_jobs=sample.background_jobs,
+        rate_limit_bytes_per_s=None if rate is None else int(rate),
+        families=tuple(_family(cf) for cf in sample.column_families),
+        devices=tuple(
+            DeviceVitals(
+                device=each.device,
+                read_bytes_per_s=each.reads.bytes_per_s,
+                written_bytes_per_s=each.writes.bytes_per_s,
+                busy_fraction=each.busy_fraction,
+                at_limit=each.device in limited,
+            )
+            for each in (() if around is None else around.devices)
+        ),
+    )
+
+
+def _family(cf: ColumnFamilySample) -> FamilyVitals:
+    options = cf.options
+
+    def known(name: str, value: int) -> int | None:
+        return None if name in cf.unknown else value
+
+    return FamilyVitals(
+        name=cf.name,
+        l0_files=known("l0_files", cf.l0_files),
+        immutable_memtables=known("immutable_memtables", cf.immutable_memtables),
+        memtables_bytes=known("memtables_bytes", cf.memtables_bytes),
+        pending_compaction_bytes=known("pending_compaction_bytes", cf.pending_compaction_bytes),
+        write_buffer_size_bytes=options.write_buffer_size_bytes,
+        l0_compaction_trigger_files=options.level0_file_num_compaction_trigger,
+        l0_slowdown_trigger_files=options.level0_slowdown_writes_trigger,
+        l0_stop_trigger_files=options.level0_stop_writes_trigger,
+        soft_pending_compaction_limit_bytes=options.soft_pending_compaction_bytes_limit,
+        hard_pending_compaction_limit_bytes=options.hard_pending_compaction_bytes_limit,
+        auto_compactions_disabled=options.disable_auto_compactions,
+    )

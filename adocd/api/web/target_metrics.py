@@ -1,0 +1,216 @@
+"""The metrics of targets, from the daemon's figures."""
+
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+
+_Target = dict[str, Any]
+_TARGET = ("target", "path")
+_FAMILY = (*_TARGET, "column_family")
+
+#: Name without its suffix, help, and the counter it shows.
+_COUNTERS = (
+    ("writes", "Keys written since the database was opened", "writes"),
+    ("written_bytes", "User bytes written since the database was opened", "written_bytes"),
+    ("wal_written_bytes", "Bytes written to the WAL", "wal_bytes"),
+    ("flushes", "Flushes that ended", "flushes"),
+    ("flush_written_bytes", "Bytes written by flushes", "flush_written_bytes"),
+    ("compactions", "Compactions that ended", "compactions"),
+    ("compaction_read_bytes", "Bytes read by compactions", "compaction_read_bytes"),
+    ("compaction_written_bytes", "Bytes written by compactions", "compaction_written_bytes"),
+)
+#: Name, help and member of each column family; None is left out.
+_FAMILY_GAUGES = (
+    ("l0_files", "Files in level 0", "l0_files"),
+    ("immutable_memtables", "Immutable memtables not yet flushed", "immutable_memtables"),
+    ("memtables_bytes", "Bytes in memtables", "memtables_bytes"),
+    ("pending_compaction_bytes", "Estimated pending compaction bytes", "pending_compaction_bytes"),
+    ("write_buffer_size_bytes", "write_buffer_size in force", "write_buffer_size_bytes"),
+    (
+        "l0_compaction_trigger_files",
+        "level0_file_num_compaction_trigger in force",
+        "l0_compaction_trigger_files",
+    ),
+    ("l0_slowdown_trigger_files", "level0_slowdown_writes_trigger in force", "l0_slowdown_trigger_files"),
+    ("l0_stop_trigger_files", "level0_stop_writes_trigger in force", "l0_stop_trigger_files"),
+    (
+        "soft_pending_compaction_limit_bytes",
+        "soft_pending_compaction_bytes_limit in force; 0 is off",
+        "soft_pending_compaction_limit_bytes",
+    ),
+    (
+        "hard_pending_compaction_limit_bytes",
+        "hard_pending_compaction_bytes_limit in force; 0 is off",
+        "hard_pending_compaction_limit_bytes",
+    ),
+    ("auto_compactions_disabled", "1 while automatic compaction is off", "auto_compactions_disabled"),
+)
+_DEVICE_GAUGES = (
+    ("device_at_limit", "1 while a device gives no more", "at_limit"),
+    ("device_busy_ratio", "Share of the time in which a device had a request, 0 to 1", "busy_fraction"),
+    ("device_read_bytes_per_second", "What a device read, from whomever", "read_bytes_per_s"),
+    ("device_written_bytes_per_second", "What a device wrote, from whomever", "written_bytes_per_s"),
+)
+#: Name, help and member of a target, which is a truth.
+_STATES = (
+    ("target_paused", "1 while its law decides nothing", "paused"),
+    ("target_fallen_back", "1 while its law has failed and nothing decides until a policy is set", "fell_back"),
+    ("lease_held", "1 while this daemon may change the database", "lease_held"),
+    ("lease_held_by_other", "1 while another holder may change the database", "lease_held_by_other"),
+)
+
+
+def targets(found: list[_Target]) -> Iterator[Metric]:
+    """Make the metrics of all targets."""
+    yield from _states(found)
+    yield from _work(found)
+    yield from _stalls(found)
+    yield from _samples(found)
+    yield from _devices(found)
+    yield from _families(found)
+
+
+def buckets(histogram: dict[str, Any]) -> tuple[list[tuple[str, float]], float]:
+    """Turn counts by bound into Prometheus's cumulative buckets, and the sum."""
+    bounds = [*map(str, histogram["bounds_s"]), "+Inf"]
+    return list(zip(bounds, itertools.accumulate(histogram["counts"]), strict=True)), histogram["sum_s"]
+
+
+def _states(found: list[_Target]) -> Iterator[Metric]:
+    up = GaugeMetricFamily("adocd_target_up", "1 while the target's agent answers", labels=_TARGET)
+    state = GaugeMetricFamily(
+        "adocd_target_state", "1 for the state it is in: attached, silent or closed", labels=(*_TARGET, "state")
+    )
+    policy = GaugeMetricFamily("adocd_policy_info", "The policy in force", labels=(*_TARGET, "controller", "dry_run"))
+    for target in found:
+        up.add_metric(_labels(target), float(target["state"] == "attached"))
+        for each in ("attached", "silent", "closed"):
+            state.add_metric([*_labels(target), each], float(target["state"] == each))
+        policy.add_metric([*_labels(target), target["controller"], str(target["dry_run"]).lower()], 1)
+    yield from (up, state, policy)
+    for name, text, member in _STATES:
+        family = GaugeMetricFamily(f"adocd_{name}", text, labels=_TARGET)
+        for target in found:
+            family.add_metric(_labels(target), float(target[member]))
+        yield family
+
+
+def _work(found: list[_Target]) -> Iterator[Metric]:
+    """Tell what the daemon did about each target since it began."""
+    decisions = CounterMetricFamily(
+        "adocd_decisions", "Decisions whose outcome is known", labels=(*_TARGET, "rule", "outcome")
+    )
+    refusals = CounterMetricFamily(
+        "adocd_guard_refusals", "How often a guard held something back, each time counted", labels=(*_TARGET, "guard")
+    )
+    deviations = CounterMetricFamily(
+        "adocd_deviations", "Options of ours found otherwise than they were left", labels=(*_TARGET, "outcome")
+    )
+    reversals = CounterMetricFamily(
+        "adocd_knob_reversals", "How often the law turned an option round", labels=(*_TARGET, "option")
+    )
+    actuation = HistogramMetricFamily(
+        "adocd_actuation_seconds", "From the word to change options to reading them back", labels=_TARGET
+    )
+    answer = HistogramMetricFamily(
+        "adocd_agent_answer_seconds", "How long an agent took to answer for a snapshot", labels=_TARGET
+    )
+    for target in found:
+        labels = _labels(target)
+        for each in target["decisions"]:
+            decisions.add_metric([*labels, each["rule"], each["outcome"]], each["count"])
+        for guard, count in target["guard_refusals"].items():
+            refusals.add_metric([*labels, guard.replace(" ", "_")], count)
+        for outcome, count in target["deviations"].items():
+            deviations.add_metric([*labels, outcome], count)
+        for option, count in target["reversals"].items():
+            reversals.add_metric([*labels, option], count)
+        actuation.add_metric(labels, *buckets(target["actuation"]))
+        answer.add_metric(labels, *buckets(target["agent_answer"]))
+    yield from (decisions, refusals, deviations, reversals, actuation, answer)
+
+
+def _stalls(found: list[_Target]) -> Iterator[Metric]:
+    """Tell what is held now and what holds it, and how often it was."""
+    now = GaugeMetricFamily(
+        "adocd_stall_in_progress",
+        "1 for each cause of a stall in progress; condition possibly: the agent is silent",
+        labels=(*_TARGET, "condition", "cause"),
+    )
+    stalls = CounterMetricFamily(
+        "adocd_write_stalls",
+        "How often RocksDB began to hold a column family's writes, by its own count",
+        labels=(*_FAMILY, "condition", "cause"),
+    )
+    for target in found:
+        labels = _labels(target)
+        if target["stall_condition"] is not None:
+            for cause in target["stall_causes"] or ("unknown",):
+                now.add_metric([*labels, target["stall_condition"], cause], 1)
+        for each in target["stalls"]:
+            named = [*labels, each["column_family"], each["condition"], each["cause"]]
+            stalls.add_metric(named, each["count"])
+    yield from (now, stalls)
+
+
+def _samples(found: list[_Target]) -> Iterator[Metric]:
+    sampled = list(_sampled(found))
+    for name, text, counter in _COUNTERS:
+        family = CounterMetricFamily(f"adocd_{name}", text, labels=_TARGET)
+        for labels, sample in sampled:
+            if (value := sample["counters"][counter]) is not None:
+                family.add_metric(labels, value)
+        yield family
+    waited = CounterMetricFamily("adocd_stalled_seconds", "Time writers waited in stalls", labels=_TARGET)
+    condition = CounterMetricFamily(
+        "adocd_condition_seconds", "Time in a write condition", labels=(*_TARGET, "condition")
+    )
+    jobs = GaugeMetricFamily("adocd_background_jobs", "max_background_jobs in force", labels=_TARGET)
+    rate = GaugeMetricFamily("adocd_rate_limit_bytes_per_second", "The rate limiter's limit in force", labels=_TARGET)
+    last = GaugeMetricFamily(
+        "adocd_last_sample_timestamp_seconds", "When the last sample was taken, since the epoch", labels=_TARGET
+    )
+    for labels, sample in sampled:
+        if (micros := sample["counters"]["stall_micros"]) is not None:
+            waited.add_metric(labels, micros / 1e6)
+        condition.add_metric([*labels, "stopped"], sample["stopped_s"])
+        condition.add_metric([*labels, "delayed"], sample["delayed_s"])
+        for gauge, value in (
+            (jobs, sample["background_jobs"]),
+            (rate, sample["rate_limit_bytes_per_s"]),
+            (last, sample["unix_s"]),
+        ):
+            if value is not None:
+                gauge.add_metric(labels, value)
+    yield from (waited, condition, jobs, rate, last)
+
+
+def _devices(found: list[_Target]) -> Iterator[Metric]:
+    for name, text, member in _DEVICE_GAUGES:
+        family = GaugeMetricFamily(f"adocd_{name}", text, labels=(*_TARGET, "device"))
+        for labels, sample in _sampled(found):
+            for device in sample["devices"]:
+                family.add_metric([*labels, device["device"]], float(device[member]))
+        yield family
+
+
+def _families(found: list[_Target]) -> Iterator[Metric]:
+    for name, text, member in _FAMILY_GAUGES:
+        family = GaugeMetricFamily(f"adocd_{name}", text, labels=_FAMILY)
+        for labels, sample in _sampled(found):
+            for cf in sample["families"]:
+                if cf[member] is not None:
+                    family.add_metric([*labels, cf["name"]], float(cf[member]))
+        yield family
+
+
+def _sampled(found: list[_Target]) -> Iterator[tuple[list[str], dict[str, Any]]]:
+    for target in found:
+        if target["sample"] is not None and target["state"] != "closed":
+            yield _labels(target), target["sample"]
+
+
+def _labels(target: _Target) -> list[str]:
+    return [target["id"], target["path"]]
