@@ -21,7 +21,7 @@ from adocd.daemon.config import Config
 from adocd.daemon.journal.errors import JournalError
 from adocd.daemon.logs import Format
 from adocd.daemon.operators import Operators
-from adocd.daemon.reload import Reload, Reloaded
+from adocd.daemon.reload import Reload
 from adocd.daemon.run import CLOCKS, make_fleet, new_holder
 from adocd.daemon.state_dir import journal_path
 from adocd.daemon.tokens import TokenError, TokenStore, tokens_path
@@ -128,7 +128,7 @@ async def _serve(asked: Serve, daemon_listener: socket.socket, web_listener: soc
         async with (
             server.serving(app.make_app(fleet, operators, web_secret), daemon_listener),
             _web(asked, web_listener, web_secret),
-            service.running(fleet, reload, _reloaded),
+            service.running(fleet, reload),
         ):
             _log.info("serving at %s", run_dir.daemon_socket(asked.directory))
             await stop.wait()
@@ -139,11 +139,6 @@ async def _serve(asked: Serve, daemon_listener: socket.socket, web_listener: soc
     finally:
         discovery.cancel()
         await book.close()
-
-
-def _reloaded(done: Reloaded) -> None:
-    """Take in what came of a reload: where events and the audit trail are told of it; the log has it already."""
-    del done
 
 
 async def _open_book(path: Path, holder: str) -> Book:

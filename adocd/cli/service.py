@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Callable
 
 from adocd.daemon.fleet import Fleet
 from adocd.daemon.notify import Attendance, ServiceManager
-from adocd.daemon.reload import Reload, Reloaded
+from adocd.daemon.reload import Reload
 
 _log = logging.getLogger(__name__)
 
@@ -28,12 +28,12 @@ class Service:
         asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, self._on_hangup)
 
     @contextlib.asynccontextmanager
-    async def running(self, fleet: Fleet, reload: Reload, told: Callable[[Reloaded], None]) -> AsyncIterator[None]:
-        """Be ready, and alive while the body runs; `told` gets what came of each reload."""
+    async def running(self, fleet: Fleet, reload: Reload) -> AsyncIterator[None]:
+        """Be ready, and alive while the body runs."""
         attendance = Attendance(self._manager, fleet)
         tasks = [
             asyncio.create_task(attendance.run(), name="service manager"),
-            asyncio.create_task(self._reload(attendance, reload, told), name="reload"),
+            asyncio.create_task(self._reload(attendance, reload), name="reload"),
         ]
         self._manager.tell("READY=1")
         try:
@@ -47,7 +47,7 @@ class Service:
         """Say that the end has begun."""
         self._manager.tell("STOPPING=1", "STATUS=restoring what was changed")
 
-    async def _reload(self, attendance: Attendance, reload: Reload, told: Callable[[Reloaded], None]) -> None:
+    async def _reload(self, attendance: Attendance, reload: Reload) -> None:
         while True:
             await self._hung_up.wait()
             self._hung_up.clear()
@@ -56,7 +56,6 @@ class Service:
                 done = await reload.again()
                 attendance.reloaded = str(done)
                 attendance.attend()
-                told(done)
             except Exception:
                 _log.exception("telling of the reload failed; going on")
             finally:

@@ -72,6 +72,8 @@ class Reload:
             if done.failed is None:
                 vitals.configured_unix_s = self._fleet.wall_clock()
             _log.log(logging.WARNING if done.failed or done.not_taken else logging.INFO, "%s", done)
+            self._fleet.audit.note("reload", "SIGHUP", str(done))
+            self._fleet.events.publish("daemon", self._fleet.wall_clock(), about="configuration", sentence=str(done))
             return done
 
     async def _read(self) -> Reloaded:
@@ -87,7 +89,8 @@ class Reload:
         kept = {key for key in changed if key not in LIVE}
         in_force = _with(new, old, kept)
         settings = loop_settings(in_force, self._fleet.holder)
-        settings = replace(settings, looks=self._fleet.settings.looks, vitals=self._fleet.settings.vitals)
+        running = self._fleet.settings
+        settings = replace(settings, looks=running.looks, vitals=running.vitals, events=running.events)
         self._fleet.take_config(in_force, settings, memory_budget_bytes(in_force))
         taken = [words for key, words in changed.items() if key in LIVE]
         not_taken = [f"{words}: it needs a restart" for key, words in changed.items() if key in kept]
