@@ -66,7 +66,7 @@ def simulate(
         workload=workload,
         seconds=seconds,
         tick_s=tick,
-        options=dict(parse_pin(given, "--option") for given in option or []),
+        options=_options(option or []),
         rate_bytes_per_s=None if rate is None else rate * MB,
         rate_limiter_bytes_per_s=rate_limiter,
         flush_bytes_per_s=None if flush_rate is None else flush_rate * MB,
@@ -89,3 +89,11 @@ def simulate(
         typer.echo(json.dumps(found))
     else:
         show_simulate.simulation(found, parts)
+
+
+def _options(given: list[str]) -> dict[str, str]:
+    options: dict[str, str] = {}
+    for name, value in (parse_pin(each, "--option") for each in given):
+        if options.setdefault(name, value) != value:
+            fail(f"--option gives {name} twice: {options[name]} and {value}", Exit.USAGE)
+    return options

@@ -65,15 +65,22 @@ def read_lines(path: Path) -> Iterator[tuple[bytes, bool]]:
 
     Whether it is packed is seen from its first bytes. What cannot be unpacked any more ends the file there.
     """
-    rest = b""
+    begun: list[bytes] = []  # put together once: a line of many MiB would else be copied for every piece of it
+    size = 0
     for chunk in _unpacked(path):
-        *lines, rest = (rest + chunk).split(b"\n")
-        if len(rest) > _LINE_MOST:
+        first, *lines = chunk.split(b"\n")
+        begun.append(first)
+        size += len(first)
+        if lines:
+            yield b"".join(begun), True
+            *lines, rest = lines
+            for line in lines:
+                yield line, True
+            begun, size = [rest], len(rest)
+        if size > _LINE_MOST:
             raise NotReplayable(f"{path} is no recording of adocd's: it has a line of more than {_LINE_MOST >> 20} MiB")
-        for line in lines:
-            yield line, True
-    if rest:
-        yield rest, False
+    if size:
+        yield b"".join(begun), False
 
 
 def _unpacked(path: Path) -> Iterator[bytes]:
@@ -94,16 +101,15 @@ def _unpacked(path: Path) -> Iterator[bytes]:
 
 def _gunzipped(chunk: bytes, file: BinaryIO) -> Iterator[bytes]:
     unpack = zlib.decompressobj(wbits=_GZIP)
-    while chunk:
+    while chunk or (chunk := file.read(_CHUNK)):
         try:
             yield unpack.decompress(chunk, _CHUNK)
-            while unpack.unconsumed_tail:
-                yield unpack.decompress(unpack.unconsumed_tail, _CHUNK)
         except zlib.error:
             yield b"\x00"  # no line of JSON, and torn: what follows is lost
             return
-        if unpack.eof:
-            return
-        chunk = file.read(_CHUNK)
+        if unpack.eof:  # a file of several parts, as `cat one.gz two.gz` makes it, is one after the other
+            chunk, unpack = unpack.unused_data, zlib.decompressobj(wbits=_GZIP)
+        else:
+            chunk = unpack.unconsumed_tail
     with contextlib.suppress(zlib.error):
         yield unpack.flush()

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field, replace
 
 from adocd.controllers import registry
 from adocd.daemon.change import safety
-from adocd.model.knob import MIB, Knob
+from adocd.model.knob import Knob
 from adocd.model.policy import Policy
-from adocd.model.values import of_database, of_family
+from adocd.model.values import RATE_LIMITER, of_database, of_family
 from adocd.simulator.database import FAMILY, Setup
 from adocd.simulator.device import BadProfile, Device, device
 from adocd.simulator.options import BadOption, DatabaseOptions, FamilyOptions
@@ -18,6 +18,8 @@ from adocd.simulator.workload import BadWorkload, workload
 MAX_TICKS = 200_000
 _MIN_TICK_S, _MAX_TICK_S = 0.05, 60.0
 _FAMILY = FamilyOptions().written()
+#: What a max_compaction_bytes of 0, its default, is at open: so many files of target_file_size_base.
+_FILES_A_COMPACTION = 25
 
 
 class BadSimulation(ValueError):
@@ -56,8 +58,8 @@ def opened(asked: Asked) -> Setup:
             f"with a tick of {asked.tick_s:g} s a simulation takes 1 to {most_s:g} seconds, not {asked.seconds:g}"
         )
     limiter = asked.rate_limiter_bytes_per_s
-    if limiter is not None and limiter < MIB:
-        raise BadSimulation(f"a rate limiter lets at least 1 MiB/s through, not {limiter} bytes/s")
+    if limiter is not None and (why := safety.out_of_bounds(RATE_LIMITER, str(limiter))) is not None:
+        raise BadSimulation(why)
     try:
         family, database = _options(asked.options)
         load = workload(asked.workload, asked.rate_bytes_per_s)
@@ -118,4 +120,17 @@ def _options(given: Mapping[str, str]) -> tuple[FamilyOptions, DatabaseOptions]:
     if list(triggers) != sorted(triggers):
         words = " <= ".join(map(str, triggers))
         raise BadSimulation(f"level0 triggers must be compaction <= slowdown <= stop, and it is not so that {words}")
-    return family, database
+    return _sanitized(family, given), database
+
+
+def _sanitized(family: FamilyOptions, given: Mapping[str, str]) -> FamilyOptions:
+    """Make of zeros what RocksDB makes of them at open, and only there (column_family.cc, SanitizeOptions)."""
+    if not int(given.get("max_compaction_bytes", "0")):
+        family = replace(family, max_compaction_bytes=_FILES_A_COMPACTION * family.target_file_size_base)
+    soft, hard = family.soft_pending_compaction_bytes_limit, family.hard_pending_compaction_bytes_limit
+    if soft > hard > 0:
+        raise BadSimulation(
+            f"soft_pending_compaction_bytes_limit must be at most hard_pending_compaction_bytes_limit, and {soft} is "
+            f"more than {hard}"
+        )
+    return replace(family, soft_pending_compaction_bytes_limit=soft or hard)

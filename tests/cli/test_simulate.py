@@ -92,6 +92,7 @@ def test_the_drawing(tmp_path: Path) -> None:
         (("--wal-outside", "50"), "outside the cap is 0 to 1, not 50"),
         (("--option", "write_buffer_size"), "OPTION=VALUE"),
         (("--option", "no_such_option=1"), "no_such_option"),
+        (("--option", "max_background_jobs=2", "--option", "max_background_jobs=4"), "gives max_background_jobs twice"),
     ],
 )
 def test_a_mistake_is_one_sentence(arguments: tuple[str, ...], word: str, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import contextlib
 import gzip
 import json
 import tempfile
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,7 +23,7 @@ from adocd.model.policy import Policy, Shaping
 from adocd.model.snapshot import Counters, Event, HistogramTotals, Lease, OptionValues, PeriodicDump, Restore, Snapshot
 from adocd.model.values import of_family
 from adocd.recording.format import Gap, Look, NotReplayable, Rule, Seen
-from adocd.recording.lines import LineFile
+from adocd.recording.lines import LineFile, read_lines
 from adocd.recording.reader import Recording
 from adocd.recording.replay import run
 from adocd.recording.writer import Recorder
@@ -208,3 +209,33 @@ def test_a_file_that_is_there_is_not_written_over(tmp_path: Path) -> None:
     assert (tmp_path / "r").read_text() == "mine"
     with pytest.raises(NotReplayable, match="cannot be written: No such file or directory"):
         LineFile(tmp_path / "nowhere" / "r")
+
+
+def test_two_packed_files_put_together_are_one_after_the_other(tmp_path: Path) -> None:
+    write(tmp_path / "one.gz", looks(3))
+    twice = tmp_path / "twice.gz"
+    twice.write_bytes((tmp_path / "one.gz").read_bytes() * 2)
+    recording = Recording(twice)
+    assert sum(isinstance(entry, Look) for entry in recording) == 6
+    assert (recording.damaged_lines, recording.torn) == (1, False), "the second first line has no kind"
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".gz"])
+def test_a_line_without_end_is_refused_and_costs_no_more_than_reading_it(suffix: str, tmp_path: Path) -> None:
+    file = tmp_path / f"endless{suffix}"
+    with (gzip.open if suffix == ".gz" else open)(file, "wb") as out:
+        for _ in range(65):
+            out.write(bytes(1 << 20))
+    began_s = time.process_time()
+    with pytest.raises(NotReplayable, match="a line of more than 64 MiB"):
+        Recording(file)
+    assert time.process_time() - began_s < 10, "0.1 s; put together anew for each piece it took more than a minute"
+
+
+def test_lines_come_whole_however_they_are_read(tmp_path: Path) -> None:
+    lines = [b"x" * size for size in (0, 1, 65_535, 65_536, 65_537, 200_000, 3)]
+    file = tmp_path / "lines"
+    file.write_bytes(b"\n".join(lines) + b"\n")
+    assert list(read_lines(file)) == [(line, True) for line in lines]
+    file.write_bytes(b"\n".join(lines))
+    assert list(read_lines(file)) == [*((line, True) for line in lines[:-1]), (b"xxx", False)]

@@ -162,7 +162,7 @@ def test_a_law_that_does_not_exist_is_refused() -> None:
         (Asked(options={"write_buffer_size": "12"}), "outside of"),
         (Asked(options={"max_background_jobs": "many"}), "does not take 'many'"),
         (Asked(options={"level0_stop_writes_trigger": "3"}), "compaction <= slowdown <= stop"),
-        (Asked(rate_limiter_bytes_per_s=1), "at least 1 MiB/s"),
+        (Asked(rate_limiter_bytes_per_s=1), "1 is outside of 1048576"),
     ],
 )
 def test_what_makes_no_sense_is_refused_in_one_sentence(asked: Asked, words: str) -> None:

@@ -78,3 +78,32 @@ def test_what_no_machine_is_measured_at(asked: Asked, sentence: str) -> None:
 def test_every_law_works_on_a_capped_profile_as_it_is(law: str) -> None:
     asked, policy = suited(Asked(profile="cap-210", seconds=120), Policy(law))
     assert run(opened(asked), policy, seconds=120, tick_s=1).writes > 0
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        (Asked(rate_limiter_bytes_per_s=10**20), "rate_limiter_bytes_per_s"),
+        (Asked(rate_limiter_bytes_per_s=0), "rate_limiter_bytes_per_s 0 is outside of 1048576 to"),
+        (Asked(options={"hard_pending_compaction_bytes_limit": "7"}), "68719476736 is more than 7"),
+        (Asked(options={"level0_stop_writes_trigger": "5"}), "it is not so that 4 <= 20 <= 5"),
+    ],
+)
+def test_what_no_database_can_be_opened_with(asked: Asked, words: str) -> None:
+    with pytest.raises(BadSimulation, match=words):
+        opened(asked)
+
+
+@pytest.mark.parametrize(
+    ("options", "soft", "most"),
+    [
+        ({}, 64 << 30, 1600 << 20),
+        ({"target_file_size_base": str(8 << 20)}, 64 << 30, 200 << 20),
+        ({"target_file_size_base": str(8 << 20), "max_compaction_bytes": "77"}, 64 << 30, 77),
+        ({"max_compaction_bytes": "0", "soft_pending_compaction_bytes_limit": "0"}, 256 << 30, 1600 << 20),
+        ({"soft_pending_compaction_bytes_limit": "0", "hard_pending_compaction_bytes_limit": "0"}, 0, 1600 << 20),
+    ],
+)
+def test_zeros_become_what_rocksdb_makes_of_them_at_open(options: dict[str, str], soft: int, most: int) -> None:
+    family = opened(Asked(options=options)).family
+    assert (family.soft_pending_compaction_bytes_limit, family.max_compaction_bytes) == (soft, most)
