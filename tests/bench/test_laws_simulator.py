@@ -16,6 +16,7 @@ from adocd.bench.workload import FillReport
 from adocd.diagnosis.background import Led
 from adocd.diagnosis.stalls import StallFound
 from adocd.model.snapshot import Event, OptionValues
+from tests.conftest import REPOSITORY
 from tests.controllers.laws import MB, Plant
 
 
@@ -171,3 +172,17 @@ def test_the_simulator_is_told_what_was_measured() -> None:
     assert (asked.rate_bytes_per_s, asked.flush_bytes_per_s, asked.compaction_bytes_per_s) == (None, None, None)
     assert asked.wal_outside_share == 0.0
     assert simulator.models(kept())["cap-100", "fixed"].writes_per_s <= 60e6 / 1016
+
+
+#: What docs/laws-proof.md says of the runs it keeps: on what the simulator parts from reality.
+PARTED: dict[str, set[str]] = {"cap-50-cap-25.json": set()}
+
+
+@pytest.mark.parametrize("name", PARTED)
+def test_the_simulator_agrees_with_the_runs_that_are_kept(name: str) -> None:
+    """The model is deterministic, so a change that turns an order round shows here."""
+    runs = simulator.read(REPOSITORY / "docs" / "laws-proof" / name)
+    judged = simulator.verdicts(runs, simulator.models(runs))
+    assert {len(of_it) for of_it in judged.values()} == {6}, "three pairs and three laws' causes"
+    parted = {f"{profile}: {each.about}" for profile, of_it in judged.items() for each in of_it if not each.agrees}
+    assert parted == PARTED[name]
