@@ -80,7 +80,7 @@ def proxied(directory: Path, certificate: Path, upstream_port: int) -> Iterator[
         "listen [::]:443 ssl http2;": "",
         "/etc/ssl/adocd.example.org.pem": str(certificate),
         "/etc/ssl/private/adocd.example.org.key": str(certificate.with_suffix(".key")),
-        "127.0.0.1:9090": f"127.0.0.1:{upstream_port}",
+        "127.0.0.1:9631": f"127.0.0.1:{upstream_port}",
     }.items():
         assert example.count(written) == 1
         example = example.replace(written, here)
