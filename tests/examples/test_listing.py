@@ -26,6 +26,8 @@ STARTED_BY = {
     "prometheus/adocd.rules.test.yml": "test_prometheus.py",
     "prometheus/adocd.rules.yml": "test_prometheus.py",
     "prometheus/prometheus.yml": "test_prometheus.py",
+    "proxy/nginx.conf": "test_proxy.py",
+    "proxy/web.toml": "test_proxy.py",
     "rocksdict/ingest.py": "test_rocksdict.py",
     "systemd/adocd.service": "test_systemd.py",
     "systemd/mydb.service": "test_systemd.py",
