@@ -83,7 +83,7 @@ def _targets(app: FastAPI, fleet: Fleet, book: Book) -> None:
             journal=views.JournalView.of(book),
         )
 
-    @app.get("/v1/targets/{target}", summary="One target", responses=errors(404, 422))
+    @app.get("/v1/targets/{target}", summary="One target", responses=errors(404))
     async def target(target: TargetId) -> views.TargetDetailView:
         return views.target_detail(_loop(fleet, target))
 

@@ -15,7 +15,7 @@ def install(
 ) -> None:
     """Add the route."""
 
-    @app.get("/v1/targets/{target}/diagnosis", summary="What stalled, and why", responses=errors(404, 422))
+    @app.get("/v1/targets/{target}/diagnosis", summary="What stalled, and why", responses=errors(404))
     async def diagnosis(target: TargetId) -> dict[str, Any]:
         """Say the same as `adocctl explain --json`, of what was seen since the daemon found the target."""
         loop = find(target)

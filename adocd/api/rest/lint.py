@@ -44,7 +44,7 @@ def install(
     @app.get(
         "/v1/targets/{target}/lint",
         summary="What makes tuning it dangerous or useless",
-        responses=errors(404, 409, 422),
+        responses=errors(404, 409),
     )
     async def lint(target: TargetId) -> LintView:
         loop = find(target)

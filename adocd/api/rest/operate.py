@@ -129,7 +129,7 @@ def _overrides(app: FastAPI, find: Find, operators: Operators) -> None:
     def listed(loop: TargetLoop | None) -> OverridesView:
         return OverridesView(overrides=[OverrideView.of(state) for state in operators.overrides_of(loop)])
 
-    @app.get("/v1/targets/{target}/overrides", summary="What operators have pinned there", responses=errors(404, 422))
+    @app.get("/v1/targets/{target}/overrides", summary="What operators have pinned there", responses=errors(404))
     async def overrides_of_one(target: TargetId) -> OverridesView:
         return listed(find(target))
 
@@ -137,7 +137,7 @@ def _overrides(app: FastAPI, find: Find, operators: Operators) -> None:
     async def override(target: TargetId, option: Option, body: OverrideBody, who: Caller) -> OverrideView:
         return await pin(find(target), option, body, who)
 
-    @app.delete("/v1/targets/{target}/overrides/{option}", summary="Remove a pin", responses=errors(404, 422))
+    @app.delete("/v1/targets/{target}/overrides/{option}", summary="Remove a pin", responses=errors(404))
     async def remove(target: TargetId, option: Option, who: Caller, column_family: Family = None) -> RemovedView:
         return unpin(find(target), option, column_family, who)
 
@@ -149,7 +149,7 @@ def _overrides(app: FastAPI, find: Find, operators: Operators) -> None:
     async def override_all(option: Option, body: OverrideBody, who: Caller) -> OverrideView:
         return await pin(None, option, body, who)
 
-    @app.delete("/v1/overrides/{option}", summary="Remove a pin on all targets", responses=errors(404, 422))
+    @app.delete("/v1/overrides/{option}", summary="Remove a pin on all targets", responses=errors(404))
     async def remove_from_all(option: Option, who: Caller, column_family: Family = None) -> RemovedView:
         return unpin(None, option, column_family, who)
 
@@ -173,7 +173,7 @@ def _pauses(app: FastAPI, find: Find, operators: Operators) -> None:
     async def pause_all(body: PauseBody, who: Caller) -> PausedView:
         return pause(None, body.reason, who)
 
-    @app.post("/v1/targets/{target}/resume", summary="Let its law go on", responses=errors(404, 422))
+    @app.post("/v1/targets/{target}/resume", summary="Let its law go on", responses=errors(404))
     async def resume_one(target: TargetId, who: Caller) -> PausedView:
         loop = find(target)
         was_paused = operators.resume(loop, who)
@@ -186,9 +186,7 @@ def _pauses(app: FastAPI, find: Find, operators: Operators) -> None:
 
 
 def _restore(app: FastAPI, find: Find, operators: Operators) -> None:
-    @app.post(
-        "/v1/targets/{target}/restore", summary="Restore its originals and pause", responses=errors(404, 409, 422)
-    )
+    @app.post("/v1/targets/{target}/restore", summary="Restore its originals and pause", responses=errors(404, 409))
     async def restore(target: TargetId, who: Caller) -> RestoredView:
         try:
             restored, failed = await operators.restore(find(target), who)

@@ -49,7 +49,7 @@ def install(app: FastAPI, find: Callable[[str], TargetLoop], operators: Operator
         response.headers["ETag"] = etag(PolicyView.of(loop.policy))
         return PolicyView.of(loop.policy)
 
-    @app.get("/v1/targets/{target}/policy", summary="Its policy", responses=_SHOWN | errors(404, 422))
+    @app.get("/v1/targets/{target}/policy", summary="Its policy", responses=_SHOWN | errors(404))
     async def policy(target: TargetId, response: Response) -> PolicyView:
         return shown(find(target), response)
 
@@ -88,7 +88,7 @@ def install(app: FastAPI, find: Callable[[str], TargetLoop], operators: Operator
     @app.delete(
         "/v1/targets/{target}/policy",
         summary="Leave its policy to the configuration",
-        responses=_SHOWN | errors(404, 409, 412, 422),
+        responses=_SHOWN | errors(404, 409, 412),
     )
     async def reset_policy(target: TargetId, who: Caller, response: Response, if_match: IfMatch = None) -> PolicyView:
         loop = find(target)
