@@ -3,6 +3,7 @@
 import asyncio
 import functools
 import json
+import re
 from collections.abc import Mapping
 from typing import Annotated, Any
 
@@ -13,6 +14,7 @@ from fastapi.responses import HTMLResponse
 
 from adocd.api.problems import PROBLEM_JSON, Problem
 from adocd.api.rest.views import KNOWN_OF_ANY_FAMILY
+from adocd.controllers import registry
 
 #: An id as agents give them (agents/admin-api.yaml), or the beginning of one.
 ID_BEGINS = r"^[0-9a-f]{1,16}$"
@@ -136,6 +138,8 @@ def _document(app: FastAPI) -> dict[str, Any]:
     for name in ("HTTPValidationError", "ValidationError"):
         schemas.pop(name, None)  # the framework's own errors, which no route answers with
     _let_figures_be_unknown(schemas)
+    law = "|".join(re.escape(name).replace("\\-", "-") for name in sorted(registry.laws()))  # as ECMA has it
+    schemas["PolicyView"]["properties"]["controller"]["pattern"] = rf"^({law})(\+({law}))*$"
     for path, operations in document["paths"].items():
         for method, operation in operations.items():
             operation["operationId"], tag = OPERATIONS[method, path]

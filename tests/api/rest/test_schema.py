@@ -36,8 +36,12 @@ request-timeout = 30.0
 [dictionaries.targets]
 values = ["{target}"]
 
+[dictionaries.etags]
+values = ["*"]
+
 [parameters]
 "path.target" = {{ dictionary = "targets", probability = 0.9 }}
+"header.If-Match" = {{ dictionary = "etags", probability = 0.8 }}
 
 [[operations]]
 include-operation-id = ["setPolicy", "resetPolicy", "setOverride", "setOverrideOfAll"]
