@@ -31,6 +31,7 @@ REFERENCES = tuple(
         "lint.md",
         "metrics.md",
         "runbook.md",
+        "rest.md",
         "safety.md",
         "writing-a-controller.md",
     )

@@ -12,6 +12,7 @@ from pydantic_core import to_json
 from adocd.api import limits
 from adocd.api.problems import ProblemError
 from adocd.api.rest import views
+from adocd.api.rest.document import ID_BEGINS, errors
 from adocd.daemon.events import KINDS, Event, Feed
 from adocd.daemon.fleet import Fleet
 from adocd.daemon.target_loop import TargetLoop
@@ -23,6 +24,43 @@ _AT_ONCE = 32
 _LARGEST_ID = 1 << 53
 
 
+_STREAM: dict[str, Any] = {
+    "description": "Events until the client closes; a comment at least every 15 s",
+    "content": {
+        "text/event-stream": {
+            "schema": {
+                "type": "object",
+                "required": ["id", "event", "data"],
+                "properties": {
+                    "id": {"type": "string", "pattern": "^[0-9]+$", "description": "for Last-Event-ID"},
+                    "event": {"enum": [*KINDS, "lost"]},
+                    "data": {
+                        "type": "string",
+                        "contentMediaType": "application/json",
+                        "contentSchema": {
+                            "type": "object",
+                            "required": ["id", "unix_s", "target", "path", "kind"],
+                            "properties": {
+                                "id": {"type": "integer"},
+                                "unix_s": {"type": "number"},
+                                "target": {"type": ["string", "null"]},
+                                "path": {"type": ["string", "null"]},
+                                "kind": {"enum": [*KINDS, "lost"]},
+                            },
+                        },
+                    },
+                },
+            },
+            "example": (
+                "event: target\ndata: "
+                '{"id":1795307618000001,"unix_s":1795307618.7,"target":"81560d9d192522fb","path":"/data/db",'
+                '"kind":"target","state":"closed","sentence":"the database was closed"}\nid: 1795307618000001\n\n'
+            ),
+        }
+    },
+}
+
+
 class EventStream(StreamingResponse):
     """Not the framework's: that one wants a route which cannot refuse before it streams."""
 
@@ -30,7 +68,9 @@ class EventStream(StreamingResponse):
 
 
 def install(
-    app: FastAPI, fleet: Fleet, find: Callable[[str], TargetLoop], errors: dict[int | str, dict[str, Any]]
+    app: FastAPI,
+    fleet: Fleet,
+    find: Callable[[str], TargetLoop],
 ) -> None:
     """Add the route."""
 
@@ -38,11 +78,13 @@ def install(
         "/v1/events",
         summary="What happens, as server-sent events",
         response_class=EventStream,
-        responses=errors,
+        responses={200: _STREAM, **errors(404, 422)},
     )
     async def events(
         request: Request,
-        target: Annotated[str | None, Query(description="of one target alone, and of the daemon")] = None,
+        target: Annotated[
+            str | None, Query(pattern=ID_BEGINS, description="of one target alone, and of the daemon")
+        ] = None,
         kinds: Annotated[
             str | None,
             Query(
@@ -51,7 +93,13 @@ def install(
             ),
         ] = None,
         last_event_id: Annotated[
-            int | None, Header(ge=0, lt=_LARGEST_ID, description="go on after this event, as browsers do by themselves")
+            int | None,
+            Header(
+                alias="Last-Event-ID",
+                ge=0,
+                lt=_LARGEST_ID,
+                description="go on after this event, as browsers do by themselves",
+            ),
         ] = None,
     ) -> EventStream:
         """Follow what happens: each event's data is an object with `id`, `unix_s`, `target`, `path` and `kind`.

@@ -3,12 +3,12 @@
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import FastAPI, Query, Response
 from pydantic import TypeAdapter
 
-from adocd.api.problems import ProblemError
+from adocd.api.rest.document import TargetId, errors
 from adocd.daemon.history import REACH_S, Packed, Point, Resolution, resolution_for, thinned
 from adocd.daemon.target_loop import TargetLoop
 
@@ -21,7 +21,7 @@ _POINTS_MAX = 2000
 class HistoryView:
     """A target's figures over time, oldest first; each point stands for at most `resolution_s` seconds."""
 
-    target: str
+    target: TargetId
     resolution_s: float
     from_unix_s: float
     to_unix_s: float
@@ -36,7 +36,6 @@ def install(
     app: FastAPI,
     find: Callable[[str], TargetLoop],
     wall_clock: Callable[[], float],
-    errors: dict[int | str, dict[str, Any]],
 ) -> None:
     """Add the route. `wall_clock` gives seconds since the epoch."""
 
@@ -44,10 +43,10 @@ def install(
         "/v1/targets/{target}/history",
         summary="Its figures over time, for charts",
         response_model=HistoryView,
-        responses=errors,
+        responses=errors(404, 422),
     )
     async def history(
-        target: str,
+        target: TargetId,
         from_unix_s: UnixTime = None,
         to_unix_s: UnixTime = None,
         resolution: Annotated[
@@ -65,8 +64,7 @@ def install(
         now_s = wall_clock()
         to_s = now_s if to_unix_s is None else to_unix_s
         from_s = max(0.0, to_s - REACH_S["1s"]) if from_unix_s is None else from_unix_s
-        if from_s > to_s:
-            raise ProblemError(422, f"from_unix_s ({from_s:.0f}) is after to_unix_s ({to_s:.0f}): exchange them")
+        from_s, to_s = min(from_s, to_s), max(from_s, to_s)
         tier = resolution or resolution_for(from_s, now_s)
         packed = loop.history.read(tier)
         # Beside the event loop: a day takes 20 ms, and control must not wait for them.
@@ -75,7 +73,7 @@ def install(
 
 
 def _shown(
-    target: str, packed: tuple[Packed, ...], tier: Resolution, between_unix_s: tuple[float, float], most: int
+    target: TargetId, packed: tuple[Packed, ...], tier: Resolution, between_unix_s: tuple[float, float], most: int
 ) -> bytes:
     width_s, found = thinned(packed, tier, *between_unix_s, most)
     return _HISTORY.dump_json(HistoryView(target, width_s, *between_unix_s, found))

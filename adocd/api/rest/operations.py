@@ -1,10 +1,11 @@
 """What REST tells of what people did: the audit trail."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import FastAPI, Query
 from pydantic import BaseModel, Field
 
+from adocd.api.rest.document import ID_BEGINS, errors
 from adocd.daemon.book import Book
 from adocd.daemon.journal.records import Operation
 
@@ -16,13 +17,19 @@ class OperationsView(BaseModel):
     next_before: int | None = Field(description="ask with it as `before` for those before; null: there are none")
 
 
-def install(app: FastAPI, book: Book, errors: dict[int | str, dict[str, Any]]) -> None:
+def install(
+    app: FastAPI,
+    book: Book,
+) -> None:
     """Add the route."""
 
-    @app.get("/v1/operations", summary="The audit trail: who did what", responses=errors)
+    @app.get("/v1/operations", summary="The audit trail: who did what", responses=errors(422))
     async def operations(
         target: Annotated[
-            str | None, Query(description="the beginning of a target's id: what was done to it, and to all targets")
+            str | None,
+            Query(
+                pattern=ID_BEGINS, description="the beginning of a target's id: what was done to it, and to all targets"
+            ),
         ] = None,
         limit: Annotated[int, Query(ge=1, le=1000, description="at most so many, the last ones")] = 100,
         before: Annotated[int | None, Query(ge=0, description="only those with a smaller id")] = None,

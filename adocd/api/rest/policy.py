@@ -3,13 +3,14 @@
 import asyncio
 import hashlib
 from collections.abc import Callable
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import FastAPI, Header, Response
 from pydantic import BaseModel, Field
 
 from adocd.api.caller import Caller
 from adocd.api.problems import ProblemError
+from adocd.api.rest.document import TargetId, errors
 from adocd.api.rest.views import PolicyView
 from adocd.controllers import registry
 from adocd.daemon.operators import CannotDo, Operators, in_words
@@ -19,10 +20,17 @@ from adocd.daemon.target_loop import TargetLoop
 IfMatch = Annotated[
     str | None,
     Header(
+        alias="If-Match",
         description="an ETag that GET has given: the policy is changed only while it is still that one",
         examples=['"4c9184f37cff01bc"'],
     ),
 ]
+
+
+#: What each answer with a policy has beside its body.
+_SHOWN: dict[int | str, dict[str, Any]] = {
+    200: {"headers": {"ETag": {"description": "for If-Match", "schema": {"type": "string"}, "required": True}}}
+}
 
 
 class DifferenceView(BaseModel):
@@ -32,9 +40,7 @@ class DifferenceView(BaseModel):
     refused: str | None = Field(description="null: it would be set")
 
 
-def install(
-    app: FastAPI, find: Callable[[str], TargetLoop], operators: Operators, responses: dict[int | str, dict[str, object]]
-) -> None:
+def install(app: FastAPI, find: Callable[[str], TargetLoop], operators: Operators) -> None:
     """Add the routes."""
     #: Between the look at the ETag and the change that follows nobody else may change it.
     turn = asyncio.Lock()
@@ -43,12 +49,14 @@ def install(
         response.headers["ETag"] = etag(PolicyView.of(loop.policy))
         return PolicyView.of(loop.policy)
 
-    @app.get("/v1/targets/{target}/policy", summary="Its policy", responses=responses)
-    async def policy(target: str, response: Response) -> PolicyView:
+    @app.get("/v1/targets/{target}/policy", summary="Its policy", responses=_SHOWN | errors(404))
+    async def policy(target: TargetId, response: Response) -> PolicyView:
         return shown(find(target), response)
 
-    @app.post("/v1/targets/{target}/policy/difference", summary="What a policy would change", responses=responses)
-    async def difference(target: str, policy: PolicyView) -> DifferenceView:
+    @app.post(
+        "/v1/targets/{target}/policy/difference", summary="What a policy would change", responses=errors(404, 422)
+    )
+    async def difference(target: TargetId, policy: PolicyView) -> DifferenceView:
         """Compare, and change nothing."""
         loop, wanted = find(target), policy.policy()
         refused: str | None = None
@@ -58,9 +66,13 @@ def install(
             refused = str(error)
         return DifferenceView(changes=list(changes(loop.policy, wanted)), refused=refused)
 
-    @app.put("/v1/targets/{target}/policy", summary="Set its policy for good; ends a pause", responses=responses)
+    @app.put(
+        "/v1/targets/{target}/policy",
+        summary="Set its policy for good; ends a pause",
+        responses=_SHOWN | errors(404, 409, 412, 422),
+    )
     async def set_policy(
-        target: str, policy: PolicyView, who: Caller, response: Response, if_match: IfMatch = None
+        target: TargetId, policy: PolicyView, who: Caller, response: Response, if_match: IfMatch = None
     ) -> PolicyView:
         loop = find(target)
         async with turn:
@@ -73,8 +85,12 @@ def install(
                 raise ProblemError(409, str(error)) from None
         return shown(loop, response)
 
-    @app.delete("/v1/targets/{target}/policy", summary="Leave its policy to the configuration", responses=responses)
-    async def reset_policy(target: str, who: Caller, response: Response, if_match: IfMatch = None) -> PolicyView:
+    @app.delete(
+        "/v1/targets/{target}/policy",
+        summary="Leave its policy to the configuration",
+        responses=_SHOWN | errors(404, 409, 412),
+    )
+    async def reset_policy(target: TargetId, who: Caller, response: Response, if_match: IfMatch = None) -> PolicyView:
         loop = find(target)
         async with turn:
             _see_that_it_matches(loop, if_match)

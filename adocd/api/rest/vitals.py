@@ -9,6 +9,7 @@ from pydantic import TypeAdapter
 
 from adocd import __version__
 from adocd.api.process import ProcessVitals, measured
+from adocd.api.rest.document import errors
 from adocd.daemon.book import Book
 from adocd.daemon.fleet import Fleet
 from adocd.daemon.target_loop import State, TargetLoop
@@ -163,6 +164,7 @@ def install(app: FastAPI, fleet: Fleet, book: Book, event_clients: Callable[[], 
         "/v1/vitals",
         summary="The daemon's and all targets' figures at once, as /metrics shows them",
         response_model=VitalsView,
+        responses=errors(),
     )
     async def vitals() -> Response:
         """Read them all in one request: a scrape of many targets must cost control next to nothing."""

@@ -36,10 +36,10 @@ def test_a_range_and_its_resolution(tmp_path: Path) -> None:
         assert day["resolution_s"] >= 60
         _, before = await service.call("GET", f"{service.target}/history?from_unix_s=0&to_unix_s=1000")
         assert before["points"] == []
-        status, problem = await service.call("GET", f"{service.target}/history?from_unix_s=10&to_unix_s=5")
-        assert (status, problem["detail"]) == (422, "from_unix_s (10) is after to_unix_s (5): exchange them")
+        _, turned = await service.call("GET", f"{service.target}/history?from_unix_s=10&to_unix_s=5")
+        assert (turned["from_unix_s"], turned["to_unix_s"]) == (5, 10)
         for bad in ("points=0", "points=2001", "resolution=5s", "from_unix_s=nan", "to_unix_s=1e12"):
-            status, problem = await service.call("GET", f"{service.target}/history?{bad}")
+            status, _ = await service.call("GET", f"{service.target}/history?{bad}")
             assert status == 422, bad
 
     with_service(tmp_path, FakeDatabase(tmp_path / "db"), body)
