@@ -35,7 +35,7 @@ class Service:
             asyncio.create_task(attendance.run(), name="service manager"),
             asyncio.create_task(self._reload(attendance, reload), name="reload"),
         ]
-        self._manager.tell("READY=1")
+        self._manager.ready()
         try:
             yield
         finally:
@@ -45,7 +45,7 @@ class Service:
 
     def stopping(self) -> None:
         """Say that the end has begun."""
-        self._manager.tell("STOPPING=1", "STATUS=restoring what was changed")
+        self._manager.stopping()
 
     async def _reload(self, attendance: Attendance, reload: Reload) -> None:
         while True:
@@ -59,7 +59,7 @@ class Service:
             except Exception:
                 _log.exception("telling of the reload failed; going on")
             finally:
-                self._manager.tell("READY=1")
+                self._manager.ready()
 
     def _on_hangup(self) -> None:
         if self._had_terminal and not _has_terminal():

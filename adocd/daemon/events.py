@@ -49,6 +49,11 @@ class Events:
         """The id of the newest event; one below the first while there is none."""
         return self._next_id - 1
 
+    @property
+    def readers(self) -> int:
+        """How many follow them now."""
+        return len(self._feeds)
+
     def publish(
         self, kind: Kind, unix_s: float, *, target: str | None = None, path: str | None = None, **members: Any
     ) -> None:

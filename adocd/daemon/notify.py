@@ -16,6 +16,7 @@ _CYCLE_MOST_S = 20.0
 _TICKS_MOST = 3
 #: How often the status is told, and the watchdog fed at the least.
 _PERIOD_S = 2.0
+_PATIENCE_S = 0.5
 
 
 class ServiceManager:
@@ -34,21 +35,33 @@ class ServiceManager:
         is_ours = limit.isdecimal() and int(limit) > 0 and pid in ("", str(os.getpid()))
         return cls(address, int(limit) / 1e6 if address and is_ours else None)
 
-    def tell(self, *words: str) -> None:
-        """Send assignments such as READY=1; a manager that does not listen is none."""
+    def tell(self, *words: str, patience_s: float = 0.0) -> None:
+        """Send assignments such as READY=1; a manager that does not listen is none.
+
+        A full queue is waited for so long, in which control stands still: only for what systemd waits for, too.
+        """
         if self._address is None:
             return
         address = "\0" + self._address[1:] if self._address.startswith("@") else self._address
         try:
             with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as sender:
-                sender.settimeout(0)  # a full queue must not hold up control
+                sender.settimeout(patience_s)
                 sender.sendto("\n".join(words).encode(), address)
         except OSError as error:
             _log.debug("the service manager at %s cannot be told: %s", self._address, error)
 
+    def ready(self) -> None:
+        """Say that the start, or a reload, is over."""
+        self.tell("READY=1", patience_s=_PATIENCE_S)
+
     def reloading(self) -> None:
-        """Say that the configuration is being read again; READY=1 ends it."""
-        self.tell("RELOADING=1", f"MONOTONIC_USEC={time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000}")
+        """Say that the configuration is being read again; `ready` ends it."""
+        now_us = time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000
+        self.tell("RELOADING=1", f"MONOTONIC_USEC={now_us}", patience_s=_PATIENCE_S)
+
+    def stopping(self) -> None:
+        """Say that the end has begun."""
+        self.tell("STOPPING=1", "STATUS=restoring what was changed", patience_s=_PATIENCE_S)
 
 
 class Attendance:

@@ -88,9 +88,15 @@ class Reload:
         changed = _changed(old, new)
         kept = {key for key in changed if key not in LIVE}
         in_force = _with(new, old, kept)
-        settings = loop_settings(in_force, self._fleet.holder)
-        running = self._fleet.settings
-        settings = replace(settings, looks=running.looks, vitals=running.vitals, events=running.events)
+        other = loop_settings(in_force, self._fleet.holder)
+        # What the loops share beside figures, they go on sharing.
+        settings = replace(
+            self._fleet.settings,
+            tick_s=other.tick_s,
+            lease_ttl_s=other.lease_ttl_s,
+            history=other.history,
+            compaction=other.compaction,
+        )
         self._fleet.take_config(in_force, settings, memory_budget_bytes(in_force))
         taken = [words for key, words in changed.items() if key in LIVE]
         not_taken = [f"{words}: it needs a restart" for key, words in changed.items() if key in kept]

@@ -1,7 +1,7 @@
 """What REST tells the metrics: all targets and the daemon itself in one answer, in figures alone."""
 
 import platform
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from fastapi import FastAPI, Response
@@ -148,7 +148,7 @@ class VitalsView:
     journal_unsaved: int
     configured: bool
     configured_unix_s: float | None
-    event_clients: int | None
+    event_clients: int
     overrides: tuple[OverrideVitals, ...]
     targets: tuple[TargetVitalsView, ...] = field(default=())
 
@@ -157,8 +157,8 @@ _VIEW = TypeAdapter(VitalsView)
 _DEVIATIONS = ("reverted-by-engine", "changed-by-someone-else")
 
 
-def install(app: FastAPI, fleet: Fleet, book: Book, event_clients: Callable[[], int] | None = None) -> None:
-    """Add the route; `event_clients` says how many read the daemon's events now."""
+def install(app: FastAPI, fleet: Fleet, book: Book) -> None:
+    """Add the route."""
 
     @app.get(
         "/v1/vitals",
@@ -168,12 +168,12 @@ def install(app: FastAPI, fleet: Fleet, book: Book, event_clients: Callable[[], 
     )
     async def vitals() -> Response:
         """Read them all in one request: a scrape of many targets must cost control next to nothing."""
-        view = of(fleet, book, None if event_clients is None else event_clients())
+        view = of(fleet, book)
         # Made here, for the framework would go over it twice, in the process that controls.
         return Response(_VIEW.dump_json(view), media_type="application/json")
 
 
-def of(fleet: Fleet, book: Book, event_clients: int | None = None) -> VitalsView:
+def of(fleet: Fleet, book: Book) -> VitalsView:
     """Show the daemon and all its targets."""
     settings = fleet.settings
     ticks = settings.vitals
@@ -191,7 +191,7 @@ def of(fleet: Fleet, book: Book, event_clients: int | None = None) -> VitalsView
         journal_unsaved=book.unsaved,
         configured=ticks.is_configured,
         configured_unix_s=ticks.configured_unix_s,
-        event_clients=event_clients,
+        event_clients=fleet.events.readers,
         overrides=tuple(
             OverrideVitals(o.target, o.path, o.option, o.column_family, o.expires_unix_s) for o in book.overrides
         ),
