@@ -24,10 +24,10 @@ class RestError(Exception):
 
 
 class RestClient:
-    """Calls the daemon on its Unix socket."""
+    """Calls the daemon on its Unix socket; an answer may take `timeout_s` seconds."""
 
-    def __init__(self, daemon_socket: Path) -> None:
-        self._socket = daemon_socket
+    def __init__(self, daemon_socket: Path, *, timeout_s: float = _TIMEOUT_S) -> None:
+        self._socket, self._timeout_s = daemon_socket, timeout_s
 
     def get(self, path: str, **query: str | int) -> Any:
         """Read; raises NoDaemon or RestError."""
@@ -49,7 +49,7 @@ class RestClient:
         async def exchange() -> tuple[int, bytes]:
             connection = UnixHttpConnection(self._socket)
             try:
-                return await connection.request(method, path, timeout_s=_TIMEOUT_S, **request)
+                return await connection.request(method, path, timeout_s=self._timeout_s, **request)
             finally:
                 await connection.close()
 

@@ -8,14 +8,16 @@ import typer
 
 from adocd import __version__
 from adocd.api.client import NoDaemon, RestError
-from adocd.cli import exits, override, show, show_lint
+from adocd.cli import completing, events, exits, override, policy, show, show_lint
+from adocd.cli.doctor.command import doctor
 from adocd.cli.exits import EPILOG, Exit, fail
 from adocd.cli.explain import explain
-from adocd.cli.parameters import parse_parameters
+from adocd.cli.export import export
 from adocd.cli.record import record
 from adocd.cli.replay import replay
 from adocd.cli.simulate import simulate
 from adocd.cli.target import All, Json, TargetName, daemon, place, target_id
+from adocd.cli.top.command import top
 from adocd.targets import run_dir
 
 app = typer.Typer(
@@ -25,11 +27,17 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
+app.command(epilog=EPILOG)(top)
+app.add_typer(policy.app, name="policy")
 app.add_typer(override.app, name="override")
+app.command(epilog=EPILOG)(events.events)
+app.command(epilog=EPILOG)(events.audit)
 app.command(epilog=EPILOG)(explain)
 app.command(epilog=EPILOG)(simulate)
 app.command(epilog=EPILOG)(record)
 app.command(epilog=EPILOG)(replay)
+app.command(epilog=EPILOG)(export)
+app.command(epilog=EPILOG)(doctor)
 
 
 def main() -> NoReturn:
@@ -93,38 +101,26 @@ def controllers(as_json: Json = False) -> None:
 
 @app.command(name="set-policy", epilog=EPILOG)
 def set_policy(
-    controller: Annotated[
-        str, typer.Argument(help="A control law, or several as `adoc+mimd`; `adocctl controllers` lists them.")
-    ],
+    controller: policy.Controller,
     target: TargetName = None,
-    parameter: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A parameter of the law; repeatable.")
-    ] = None,
-    shape: Annotated[
-        list[str] | None,
-        typer.Option("--shape", metavar="KEY=VALUE", help="A shaping guard: step_factor, pacing_s or refractory_s."),
-    ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Decide and log, but change nothing.")] = False,
+    parameter: policy.Parameter = None,
+    shape: policy.Shape = None,
+    dry_run: policy.DryRun = False,
     as_json: Json = False,
 ) -> None:
     """Set a target's control law for good: adocctl set-policy adoc --set threads_max=8."""
     client = daemon()
-    wanted = {
-        "controller": controller,
-        "parameters": parse_parameters(parameter or []),
-        "shaping": parse_parameters(shape or [], "--shape"),
-        "dry_run": dry_run,
-    }
-    policy = client.put(f"/v1/targets/{target_id(client, target)}/policy", wanted)
-    show.json_or(as_json, policy, show.policy)
+    body = policy.wanted(controller, parameter, shape, dry_run=dry_run)
+    answer = client.put(f"/v1/targets/{target_id(client, target)}/policy", body)
+    show.json_or(as_json, answer, show.policy)
 
 
 @app.command(name="reset-policy", epilog=EPILOG)
 def reset_policy(target: TargetName = None, as_json: Json = False) -> None:
     """Leave a target's control law to `adocd serve` and its configuration again."""
     client = daemon()
-    policy = client.delete(f"/v1/targets/{target_id(client, target)}/policy")
-    show.json_or(as_json, policy, show.policy)
+    answer = client.delete(f"/v1/targets/{target_id(client, target)}/policy")
+    show.json_or(as_json, answer, show.policy)
 
 
 @app.command(epilog=EPILOG)
@@ -163,7 +159,12 @@ def decisions(
 @app.command(epilog=EPILOG)
 def restore(
     target: Annotated[
-        str | None, typer.Argument(metavar="[TARGET]", help="Its id, path, or part of one; or --all instead.")
+        str | None,
+        typer.Argument(
+            metavar="[TARGET]",
+            help="Its id, path, or part of one; or --all instead.",
+            autocompletion=completing.targets,
+        ),
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="All targets.")] = False,
     as_json: Json = False,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from adocd.cli import show, show_replay
+from adocd.cli import show
 from adocd.cli.exits import Exit, fail
 from adocd.cli.parameters import parse_parameters
 from adocd.cli.target import Json
@@ -31,6 +31,7 @@ def replay(
     # Only here: they would be a part of the time that every other command takes to start.
     import asyncio  # noqa: PLC0415
 
+    from adocd.cli import show_replay  # noqa: PLC0415
     from adocd.controllers import registry  # noqa: PLC0415
     from adocd.daemon.law import LawFailed  # noqa: PLC0415
     from adocd.model.policy import Policy  # noqa: PLC0415
