@@ -1,12 +1,9 @@
 """The command `adocctl`: an operator's terminal, a client of the daemon's REST."""
 
-import asyncio
-from dataclasses import asdict
 from typing import Annotated, Any, NoReturn
 
 import typer
 
-from adocd import __version__
 from adocd.api.client import NoDaemon, RestError
 from adocd.cli import completing, events, exits, override, policy, show, show_lint
 from adocd.cli.doctor.command import doctor
@@ -27,17 +24,20 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-app.command(epilog=EPILOG)(top)
-app.add_typer(policy.app, name="policy")
-app.add_typer(override.app, name="override")
-app.command(epilog=EPILOG)(events.events)
-app.command(epilog=EPILOG)(events.audit)
-app.command(epilog=EPILOG)(explain)
-app.command(epilog=EPILOG)(simulate)
-app.command(epilog=EPILOG)(record)
-app.command(epilog=EPILOG)(replay)
-app.command(epilog=EPILOG)(export)
-app.command(epilog=EPILOG)(doctor)
+#: How `--help` groups the commands.
+LOOK, STEER, APART = "See what happens", "Steer", "Beside the daemon's work"
+
+app.command(epilog=EPILOG, rich_help_panel=LOOK)(top)
+app.command(epilog=EPILOG, rich_help_panel=LOOK)(explain)
+app.command(epilog=EPILOG, rich_help_panel=LOOK)(events.events)
+app.command(epilog=EPILOG, rich_help_panel=LOOK)(events.audit)
+app.command(epilog=EPILOG, rich_help_panel=LOOK)(doctor)
+app.add_typer(policy.app, name="policy", rich_help_panel=STEER)
+app.add_typer(override.app, name="override", rich_help_panel=STEER)
+app.command(epilog=EPILOG, rich_help_panel=APART)(export)
+app.command(epilog=EPILOG, rich_help_panel=APART)(record)
+app.command(epilog=EPILOG, rich_help_panel=APART)(replay)
+app.command(epilog=EPILOG, rich_help_panel=APART)(simulate)
 
 
 def main() -> NoReturn:
@@ -47,6 +47,9 @@ def main() -> NoReturn:
 
 def _version(wanted: bool) -> None:
     if wanted:
+        # Only here: to look into the installed packages would be a part of the time that every command takes to start.
+        from adocd import __version__  # noqa: PLC0415
+
         typer.echo(f"adocctl {__version__}")
         raise typer.Exit
 
@@ -58,14 +61,14 @@ def _root(
     del version
 
 
-@app.command(epilog=EPILOG)
+@app.command(epilog=EPILOG, rich_help_panel=LOOK)
 def targets(as_json: Json = False) -> None:
     """List all targets."""
     listed = daemon().get("/v1/targets")
     show.json_or(as_json, listed, show.targets)
 
 
-@app.command(epilog=EPILOG)
+@app.command(epilog=EPILOG, rich_help_panel=LOOK)
 def status(target: TargetName = None, as_json: Json = False) -> None:
     """Show one target: what it suffers from, what its options are, what was done last and why."""
     client = daemon()
@@ -74,7 +77,7 @@ def status(target: TargetName = None, as_json: Json = False) -> None:
     show.json_or(as_json, detail, show.status)
 
 
-@app.command(epilog=EPILOG)
+@app.command(epilog=EPILOG, rich_help_panel=LOOK)
 def lint(target: TargetName = None, as_json: Json = False) -> None:
     """Say what in a target's configuration makes tuning it dangerous or useless, and what to do about it."""
     client = daemon()
@@ -84,7 +87,7 @@ def lint(target: TargetName = None, as_json: Json = False) -> None:
         raise typer.Exit(Exit.DANGER)
 
 
-@app.command(epilog=EPILOG)
+@app.command(epilog=EPILOG, rich_help_panel=LOOK)
 def controllers(as_json: Json = False) -> None:
     """List the control laws that a policy can name: the daemon's, or this installation's where none answers."""
     try:
@@ -99,7 +102,7 @@ def controllers(as_json: Json = False) -> None:
         typer.echo(f"warning: {problem}", err=True)
 
 
-@app.command(name="set-policy", epilog=EPILOG)
+@app.command(name="set-policy", epilog=EPILOG, rich_help_panel=STEER)
 def set_policy(
     controller: policy.Controller,
     target: TargetName = None,
@@ -115,7 +118,7 @@ def set_policy(
     show.json_or(as_json, answer, show.policy)
 
 
-@app.command(name="reset-policy", epilog=EPILOG)
+@app.command(name="reset-policy", epilog=EPILOG, rich_help_panel=STEER)
 def reset_policy(target: TargetName = None, as_json: Json = False) -> None:
     """Leave a target's control law to `adocd serve` and its configuration again."""
     client = daemon()
@@ -123,7 +126,7 @@ def reset_policy(target: TargetName = None, as_json: Json = False) -> None:
     show.json_or(as_json, answer, show.policy)
 
 
-@app.command(epilog=EPILOG)
+@app.command(epilog=EPILOG, rich_help_panel=STEER)
 def pause(
     target: TargetName = None,
     everything: All = False,
@@ -136,7 +139,7 @@ def pause(
     show.json_or(as_json, answer, show.paused)
 
 
-@app.command(epilog=EPILOG)
+@app.command(epilog=EPILOG, rich_help_panel=STEER)
 def resume(target: TargetName = None, everything: All = False, as_json: Json = False) -> None:
     """Let a law go on after `pause` or `restore`."""
     client = daemon()
@@ -144,7 +147,7 @@ def resume(target: TargetName = None, everything: All = False, as_json: Json = F
     show.json_or(as_json, answer, show.resumed)
 
 
-@app.command(epilog=EPILOG)
+@app.command(epilog=EPILOG, rich_help_panel=LOOK)
 def decisions(
     target: TargetName = None,
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="The last so many.")] = 20,
@@ -156,7 +159,7 @@ def decisions(
     show.json_or(as_json, answer["decisions"], show.decisions)
 
 
-@app.command(epilog=EPILOG)
+@app.command(epilog=EPILOG, rich_help_panel=STEER)
 def restore(
     target: Annotated[
         str | None,
@@ -192,6 +195,9 @@ def restore(
 
 def _restore_directly(target: str | None) -> dict[str, Any]:
     # Only here: it brings the protocol's types along, which double the time that every other command takes to start.
+    import asyncio  # noqa: PLC0415
+    from dataclasses import asdict  # noqa: PLC0415
+
     from adocd.cli.panic import restore_without_daemon  # noqa: PLC0415
 
     result = asyncio.run(restore_without_daemon(run_dir.run_dir(), target))

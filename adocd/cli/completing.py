@@ -3,10 +3,9 @@
 Whoever presses Tab gets nothing rather than an error or a wait: no daemon is no reason to complain.
 """
 
+import os
 from collections.abc import Callable, Iterable
 from typing import Any
-
-import typer
 
 from adocd.api.client import NoDaemon, RestClient, RestError
 from adocd.targets import run_dir
@@ -34,17 +33,23 @@ def laws(incomplete: str) -> Words:
     return _those(incomplete, ((f"{before}{plus}{law['name']}", law["summary"]) for law in _laws()))
 
 
-def parameters(ctx: typer.Context, incomplete: str) -> Words:
-    """Complete KEY= of the law that the command names."""
-    chosen = str(ctx.params.get("controller") or ctx.params.get("policy") or "").split("+")
-    prefix = len(chosen) > 1
-    words = [
-        (f"{law['name']}.{name}=" if prefix else f"{name}=", "" if default is None else f"default {default}")
-        for law in _laws()
-        if law["name"] in chosen
-        for name, default in law["parameters"].items()
-    ]
-    return _those(incomplete, words)
+def parameters(incomplete: str) -> Words:
+    """Complete KEY= of the law that the line names.
+
+    An option without its value is none to the parser yet, which then has read nothing: so the line itself is looked at.
+    """
+    line = os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS") or ""
+    known = {law["name"]: law["parameters"] for law in _laws()}
+    for word in line.split():
+        chosen = word.removeprefix("--policy=").split("+")
+        if set(chosen) <= known.keys():
+            keys = [
+                (f"{law}.{key}=" if len(chosen) > 1 else f"{key}=", "" if default is None else f"default {default}")
+                for law in chosen
+                for key, default in known[law].items()
+            ]
+            return _those(incomplete, keys)
+    return []
 
 
 def shaping(incomplete: str) -> Words:

@@ -49,7 +49,7 @@ def export(
             err=True,
         )
     if format_ == "options":
-        typer.echo(show_export.as_options(found))
+        typer.echo(show_export.as_options(found), nl=False)
         return
     if families := [name for name in found.column_families if name != "default"]:
         fail(f"db_bench has flags for one column family alone, and {', '.join(families)} differ too: "

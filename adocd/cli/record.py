@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from adocd import __version__
 from adocd.api.client import NoDaemon, RestClient, RestError
 from adocd.cli.exits import Exit, fail
 from adocd.cli.target import Json, TargetName, daemon, target_id
@@ -35,6 +34,7 @@ def record(
 ) -> None:
     """Record a target's snapshots, options and decisions, for `adocctl replay` to run any law on."""
     # Only here: they would be a part of the time that every other command takes to start.
+    from adocd import __version__  # noqa: PLC0415
     from adocd.recording.format import Header, NotReplayable  # noqa: PLC0415
     from adocd.recording.lines import LineFile  # noqa: PLC0415
     from adocd.recording.writer import Recorder  # noqa: PLC0415

@@ -49,7 +49,9 @@ def _stall(event: dict[str, Any]) -> str:
     stall = event["stall"] or {}
     if event["state"] == "began":
         return f"writes are {stall.get('condition', 'held')}: {stall.get('why') or _causes(stall)}"
-    begin, end = stall.get("begin_unix_s") or stall.get("since_unix_s"), stall.get("end_unix_s")
+    if event["state"] == "changed":
+        return f"writes are {stall.get('condition', 'held')} now: {stall.get('why') or _causes(stall)}"
+    begin, end = stall.get("since_unix_s"), event.get("ended_unix_s")
     lasted = "" if begin is None or end is None else f" after {words.span(end - begin)}"
     return f"writes flow again{lasted}; they were {stall.get('condition', 'held')} because of {_causes(stall)}"
 
@@ -75,7 +77,9 @@ def _sample(event: dict[str, Any]) -> str:
 
 
 def _lost(event: dict[str, Any]) -> str:
-    return f"{event.get('count', 'some')} events are lost: they came faster than they were read, or are too long ago"
+    if event.get("count") is None:
+        return "the daemon was started anew: what came before is not known any more"
+    return f"{event['count']} events are lost: they came faster than they were read, or are too long ago"
 
 
 def _other(event: dict[str, Any]) -> str:

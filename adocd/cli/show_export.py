@@ -10,9 +10,9 @@ from adocd.cli.exported import Exported, Kept
 #: What db_bench (tools/db_bench_tool.cc) calls otherwise than RocksDB does.
 _FLAGS = {"max_subcompactions": "subcompactions"}
 _HEAD = """\
-# Options of {path} that adocd changed under the policy {controller} and that were in force
-# at {when}. Merge them into the OPTIONS file, or set them in the program, that opens it;
-# behind each is the value that it was opened with.
+# Options of {path} as they were at {when} under the policy {controller};
+# behind each is the value that the database was opened with. Merge them into the OPTIONS file that
+# the program loads, or set them in the program: alone, they leave all others at RocksDB's defaults.
 """
 
 
@@ -28,7 +28,8 @@ def as_options(found: Exported) -> str:
     families = {"default": found.column_families.get("default", {})} | dict(found.column_families)
     for name, kept in families.items():
         lines += [f'[CFOptions "{_escaped(name)}"]', *_members(kept), ""]
-    return "\n".join(lines).rstrip()
+    # RocksDB 7.8 passes over a last line that does not end.
+    return "\n".join(lines).rstrip() + "\n"
 
 
 def as_flags(found: Exported) -> str:

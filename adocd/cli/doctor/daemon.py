@@ -23,8 +23,9 @@ def health(directory: Path) -> tuple[dict[str, Any] | None, list[Finding]]:
         answer: dict[str, Any] = client.get("/healthz")
         listed = client.get("/v1/targets")
     except (NoDaemon, RestError) as error:
+        what, _, way_out = str(error).partition("; ")
         return None, [
-            problem(check, str(error), "nothing is controlled; what was changed was given back by the agents")
+            problem(check, f"{what}: nothing is controlled", way_out or "restart it: systemctl restart adocd")
         ]
     found = [_version(answer)]
     found += [

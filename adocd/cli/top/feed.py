@@ -3,7 +3,7 @@
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from adocd.api.client import NoDaemon, RestClient, RestError
@@ -13,6 +13,8 @@ from adocd.targets.names import named
 _SAMPLES = 240
 #: So many of its decisions.
 _DECISIONS = 50
+#: A daemon that ends lets go of its databases, one after the other, before it does not answer any more.
+_ENDING_S = 5.0
 #: Attached targets come first, those that write is held from before all.
 _URGENCY = {"stopped": 0, "possibly": 1, "delayed": 2}
 
@@ -46,7 +48,7 @@ class Feed:
     ) -> None:
         self.shown = shown
         self._client, self._name, self._wall_clock = client, name, wall_clock
-        self._last = Frame(0.0)
+        self._last = self._open = Frame(0.0)
         self._samples: deque[dict[str, Any]] = deque(maxlen=_SAMPLES)
         #: Whose samples they are: a database that was made anew has another id, and begins to count anew.
         self._samples_of: tuple[str, str | None] | None = None
@@ -54,15 +56,16 @@ class Feed:
     def ask(self) -> Frame:
         """Ask once; what was seen before, with the problem, where no daemon answers."""
         now_s, last = self._wall_clock(), self._last
+        if last.problem is None and not _is_open(last) and last.unix_s - self._open.unix_s < _ENDING_S:
+            last = replace(self._open, back_unix_s=None)  # what a daemon shows that ends is not how its databases are
         try:
             frame = self._ask(now_s)
         except (NoDaemon, RestError) as error:
             since_s = now_s if last.problem_since_unix_s is None else last.problem_since_unix_s
-            self._last = Frame(
-                last.unix_s, last.targets, last.problems, last.journal, last.details, last.samples, last.decisions,
-                str(error), since_s,
-            )  # fmt: skip
+            self._last = replace(last, problem=str(error), problem_since_unix_s=since_s, back_unix_s=None)
         else:
+            if _is_open(self._last):
+                self._open = self._last
             self._last = frame
         return self._last
 
@@ -104,6 +107,10 @@ class Feed:
             self._samples.extend(self._client.get(f"/v1/targets/{id_}/samples", after=after)["samples"])
         decisions = self._client.get(f"/v1/targets/{id_}/decisions", limit=_DECISIONS)["decisions"]
         return tuple(self._samples), tuple(decisions)
+
+
+def _is_open(frame: Frame) -> bool:
+    return any(target["state"] != "closed" for target in frame.targets)
 
 
 def _meant(name: str, targets: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -28,8 +28,10 @@ class Screen:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Draw it."""
         width = options.max_width
+        # In what is wide without end nothing is cut, so nothing is to be filled up.
         body = list(_body(self._frame, width))
-        head, foot = list(_head(self._frame, self._place)), list(_foot(self._frame, live=self._live))
+        head = [line for each in _head(self._frame, self._place) for line in _folded(each, console, width)]
+        foot = list(_foot(self._frame, live=self._live))
         height = self._height if self._height is not None else (options.max_height if self._live else None)
         if height is not None:
             room = max(0, height - len(head) - len(foot))
@@ -44,6 +46,11 @@ class Screen:
             yield from shown.render(console)
             if number + 1 < len(lines) or not self._live:
                 yield from Text("\n").render(console)
+
+
+def _folded(line: Text, console: Console, width: int, most: int = 3) -> list[Text]:
+    """Fold what must not be cut: a problem's sentence is worth a second line."""
+    return list(line.wrap(console, width))[:most]
 
 
 def fits(height: int) -> int:
@@ -112,8 +119,18 @@ def _end_of(path: str, most: int = 60) -> str:
     return path if len(path) <= most else f"…{path[1 - most :]}"
 
 
-def _line(label: str, *parts: str | tuple[str, str]) -> Text:
+def _line(label: str, *parts: str | Text | tuple[str, str]) -> Text:
     return Text.assemble((f"{label:<{_LABEL}}", "bold"), *parts)
+
+
+def _sentence(label: str, said: Text, width: int, most: int = 2) -> Iterable[Text]:
+    """Give a sentence up to two lines."""
+    said.plain = printable(said.plain)
+    lines = list(said.wrap(Console(width=width), max(20, width - _LABEL)))
+    if len(lines) > most:
+        lines[most - 1].append(" …")
+    for number, line in enumerate(lines[:most]):
+        yield _line(label if number == 0 else "", line)
 
 
 def _one(frame: Frame, t: dict[str, Any], width: int) -> Iterable[Text]:
@@ -125,12 +142,12 @@ def _one(frame: Frame, t: dict[str, Any], width: int) -> Iterable[Text]:
     since = ""
     if t["stall"] and t["state"] != "closed":
         since = f" for {words.span(frame.unix_s - t['stall']['since_unix_s'])}: {t['stall']['why']}"
-    yield _line("writes are", (how, style), since)
+    yield from _sentence("writes are", Text.assemble((how, style), since), width)
     if t.get("sample"):
         yield from _figures(frame, t, width)
-    yield _line("last cycle", t["sentence"])
+    yield from _sentence("last cycle", Text(t["sentence"]), width)
     if "options" in t:
-        yield _line("knobs", words.knobs(t))
+        yield from _sentence("knobs", Text(words.knobs(t)), width)
         if t["restore"] and t["restore"]["state"] in ("running", "waiting"):
             waits = f" for {t['restore']['waiting_for']}" if t["restore"]["waiting_for"] else ""
             yield _line(
@@ -184,7 +201,7 @@ def _figures(frame: Frame, t: dict[str, Any], width: int) -> Iterable[Text]:
             "memtables", f"{memtables:<{figure}}", over_time(immutable, float(options["max_write_buffer_number"]))
         )
     if t["around"]:
-        yield _line("around it", t["around"])
+        yield from _sentence("around it", Text(t["around"]), width)
 
 
 def _worst(families: list[dict[str, Any]]) -> dict[str, Any] | None:

@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from adocd.cli.show import changed, jobs_in_words, waits
+from adocd.model.knob import KNOBS, Knob
 from adocd.model.options import OPTIONS, OUT_OF_THE_WAY
 
 _EIGHTHS = "▁▂▃▄▅▆▇█"
@@ -100,8 +101,17 @@ def set_by(record: dict[str, Any]) -> str:
         f"{value(c['option']['option'], c['value'])}"
         for c in record["changes"]
     ]
-    settings = [f"{s['knob']}{_family(s['column_family'])} {s['value']}" for s in record["settings"]]
+    settings = [
+        f"{s['knob']}{_family(s['column_family'])} {_setting(s['knob'], s['value'])}" for s in record["settings"]
+    ]
     return ", ".join(changes or settings) or "nothing"
+
+
+def _setting(knob: str, given: int) -> str:
+    unit = KNOBS[Knob(knob)].unit if knob in set(Knob) else ""
+    if unit == "switch":
+        return "on" if given else "off"
+    return size(given) + unit.removeprefix("bytes") if unit.startswith("bytes") else str(given)
 
 
 def _family(name: str | None) -> str:
