@@ -39,7 +39,7 @@ def replay(
     # Only here: they would be a part of the time that every other command takes to start.
     import asyncio  # noqa: PLC0415
 
-    from adocd.cli import completing, show_replay  # noqa: PLC0415
+    from adocd.cli import show_replay  # noqa: PLC0415
     from adocd.controllers import registry  # noqa: PLC0415
     from adocd.daemon.law import LawFailed  # noqa: PLC0415
     from adocd.model.policy import Policy  # noqa: PLC0415
