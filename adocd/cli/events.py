@@ -53,12 +53,15 @@ def _follow(query: dict[str, str], after: int | None, limit: int | None, *, as_j
     # Only here: it would be a part of the time that every other command takes to start.
     from adocd.cli.stream import follow  # noqa: PLC0415
 
-    client, left = daemon(), limit
+    client, left, asked = daemon(), limit, after
     pid = client.get("/healthz")["pid"]
     while True:
         try:
             for event in follow(run_dir.daemon_socket(run_dir.run_dir()), query, after):
                 after = after if event.id is None else event.id
+                if asked == 0 and event.kind == "lost":  # who asks for all that is remembered, knows
+                    asked = None
+                    continue
                 _print(event.kind, event.data, as_json=as_json)
                 if left is not None and (left := left - 1) == 0:
                     return

@@ -109,7 +109,7 @@ def status(t: dict[str, Any]) -> None:
         facts.add_row(f"changed in {scope}", f"{name} = {now} (originally {original})")
     console.print(facts)
     if t["last_decision"]:
-        console.print()
+        console.print("\nThe last decision:")
         decisions([t["last_decision"]])
 
 

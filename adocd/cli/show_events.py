@@ -47,13 +47,16 @@ def _decision(event: dict[str, Any]) -> str:
 
 def _stall(event: dict[str, Any]) -> str:
     stall = event["stall"] or {}
-    if event["state"] == "began":
-        return f"writes are {stall.get('condition', 'held')}: {stall.get('why') or _causes(stall)}"
-    if event["state"] == "changed":
-        return f"writes are {stall.get('condition', 'held')} now: {stall.get('why') or _causes(stall)}"
+    if event["state"] in ("began", "changed"):
+        still = " now" if event["state"] == "changed" else ""
+        return f"writes are {stall.get('condition', 'held')}{still}: {_why(stall)}"
     begin, end = stall.get("since_unix_s"), event.get("ended_unix_s")
     lasted = "" if begin is None or end is None else f" after {words.span(end - begin)}"
     return f"writes flow again{lasted}; they were {stall.get('condition', 'held')} because of {_causes(stall)}"
+
+
+def _why(stall: Mapping[str, Any]) -> str:
+    return words.why(dict(stall)) if stall.get("why") else _causes(stall)
 
 
 def _causes(stall: Mapping[str, Any]) -> str:

@@ -58,8 +58,8 @@ class Rest(RestClient):
             raise NoDaemon("no daemon answers at /run/adocd/daemon.sock")
         if path == "/v1/targets":
             return {"targets": [dict(each) for each in self.details], "problems": {}, "journal": JOURNAL}
-        if path.endswith("/decisions"):
-            return {"decisions": []}
+        if path.endswith(("/decisions", "/overrides")):
+            return {"decisions": [], "overrides": []}
         return next(each for each in self.details if path == f"/v1/targets/{each['id']}")
 
 
@@ -148,6 +148,20 @@ def test_one_target_with_everything_fits_too() -> None:
     assert all(len(line) <= 80 for line in lines)
     assert any(line.startswith("writes are stopped for 10 s: level 0 has 36 files") for line in lines)
     assert any("adoc.l0: batch_size 128 MiB: applied" in line for line in lines)
+
+
+def test_pins_and_a_pause_are_told_in_full() -> None:
+    one = detail("/db", paused="root restored the originals; resume or set a policy to let a law decide again")
+    pin = {
+        "option": "write_buffer_size", "column_family": None, "value": str(96 << 20), "remaining_s": 7200.0,
+        "who": "alice", "reason": "a bulk load", "ineffective": "the target is paused by a restore",
+    }  # fmt: skip
+    text = " ".join(" ".join(drawn(Frame(1.0, (one,), {}, JOURNAL, {one["id"]: one}, overrides=(pin,)))).split())
+    assert "paused root restored the originals; resume or set a policy to let a law decide again" in text
+    assert (
+        "pinned write_buffer_size = 96 MiB for 2.0 h by alice (a bulk load): no effect now, the target is paused"
+        in text
+    )
 
 
 def test_names_cannot_steer_the_terminal() -> None:

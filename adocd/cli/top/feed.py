@@ -25,7 +25,7 @@ class Frame:
 
     `problem` says in one sentence why it is not of now, since `problem_since_unix_s`; None while the daemon answers.
     `back_unix_s` is when it answered again. `targets` are the daemon's list, the worst first; `details` are of those
-    that are shown, by id; `samples` and `decisions` are of the one that is looked at alone.
+    that are shown, by id; `samples`, `decisions` and `overrides` are of the one that is looked at alone.
     """
 
     unix_s: float
@@ -35,6 +35,7 @@ class Frame:
     details: dict[str, dict[str, Any]] = field(default_factory=dict)
     samples: tuple[dict[str, Any], ...] = ()
     decisions: tuple[dict[str, Any], ...] = ()
+    overrides: tuple[dict[str, Any], ...] = ()
     problem: str | None = None
     problem_since_unix_s: float | None = None
     back_unix_s: float | None = None
@@ -81,19 +82,16 @@ class Feed:
             except RestError as error:
                 if error.status != 404:  # forgotten between two questions
                     raise
-        samples, decisions = self._of_one(details) if self._name is not None or len(targets) == 1 else ((), ())
-        was_away = self._last.problem is not None
-        return Frame(
-            now_s, tuple(targets), listed["problems"], listed["journal"], details, samples, decisions,
-            back_unix_s=now_s if was_away else self._last.back_unix_s,
+        frame = Frame(
+            now_s, tuple(targets), listed["problems"], listed["journal"], details,
+            back_unix_s=now_s if self._last.problem is not None else self._last.back_unix_s,
         )  # fmt: skip
+        is_one = self._name is not None or len(targets) == 1
+        return self._with_one(frame) if is_one and len(details) == 1 else frame
 
-    def _of_one(
-        self, details: dict[str, dict[str, Any]]
-    ) -> tuple[tuple[dict[str, Any], ...], tuple[dict[str, Any], ...]]:
-        if len(details) != 1:
-            return (), ()
-        ((id_, detail),) = details.items()
+    def _with_one(self, frame: Frame) -> Frame:
+        """Add what is shown where one target is looked at alone."""
+        ((id_, detail),) = frame.details.items()
         if self._samples_of != (id_, detail["session"]):
             self._samples.clear()
             self._samples_of = (id_, detail["session"])
@@ -105,8 +103,12 @@ class Feed:
                 known = 0
             after = max(known, newest - _SAMPLES, 0)
             self._samples.extend(self._client.get(f"/v1/targets/{id_}/samples", after=after)["samples"])
-        decisions = self._client.get(f"/v1/targets/{id_}/decisions", limit=_DECISIONS)["decisions"]
-        return tuple(self._samples), tuple(decisions)
+        return replace(
+            frame,
+            samples=tuple(self._samples),
+            decisions=tuple(self._client.get(f"/v1/targets/{id_}/decisions", limit=_DECISIONS)["decisions"]),
+            overrides=tuple(self._client.get(f"/v1/targets/{id_}/overrides")["overrides"]),
+        )
 
 
 def _is_open(frame: Frame) -> bool:

@@ -16,6 +16,8 @@ _LINES_A_TARGET = 2
 #: Lines that are never a target's: the head, the columns' names, and the foot.
 _AROUND = 5
 _LABEL = 11
+#: Where the width has no end: so many samples, and so many decisions, are a picture.
+_SAMPLES, _DECISIONS = 120, 20
 PANIC = "adocctl restore --all"
 
 
@@ -35,7 +37,9 @@ class Screen:
         height = self._height if self._height is not None else (options.max_height if self._live else None)
         if height is not None:
             room = max(0, height - len(head) - len(foot))
-            if len(body) > room:
+            if len(self._frame.targets) == 1:  # last are its decisions, the oldest last
+                body = body[:room]
+            elif len(body) > room:
                 body = [*body[: max(0, room - 1)], Text("... more than fits: make the terminal higher", style="dim")]
             body += [Text()] * (room - len(body))
         lines = [*head, *body, *foot]
@@ -137,11 +141,15 @@ def _one(frame: Frame, t: dict[str, Any], width: int) -> Iterable[Text]:
     process = t["process"]
     program = "" if process is None else f"  {program_in_words(process)}, RocksDB {process['rocksdb_version']}"
     yield Text.assemble((t["path"], "bold"), program)
-    yield _line("policy", policy_in_words(t), ("" if not t["paused"] else f"  {t['paused']}", "bold yellow"))
+    yield _line("policy", policy_in_words(t))
+    if t["paused"]:
+        yield from _sentence("paused", Text(t["paused"], style="bold yellow"), width)
+    for pin in frame.overrides:
+        yield from _sentence("pinned", Text(words.pin(pin)), width)
     how, style = words.held(t)
     since = ""
     if t["stall"] and t["state"] != "closed":
-        since = f" for {words.span(frame.unix_s - t['stall']['since_unix_s'])}: {t['stall']['why']}"
+        since = f" for {words.span(frame.unix_s - t['stall']['since_unix_s'])}: {words.why(t['stall'])}"
     yield from _sentence("writes are", Text.assemble((how, style), since), width)
     if t.get("sample"):
         yield from _figures(frame, t, width)
@@ -160,7 +168,7 @@ def _one(frame: Frame, t: dict[str, Any], width: int) -> Iterable[Text]:
 def _figures(frame: Frame, t: dict[str, Any], width: int) -> Iterable[Text]:
     sample = t["sample"]
     label, figure = _LABEL, 25
-    samples = frame.samples[-max(1, width - label - figure - 1) :]
+    samples = frame.samples[-max(1, min(_SAMPLES, width - label - figure - 1)) :]
     families = [s["column_families"] for s in samples]
 
     def over_time(values: list[float | None], top: float | None = None) -> tuple[str, str]:
@@ -221,7 +229,7 @@ def _decided(frame: Frame) -> Iterable[Text]:
         yield Text("Nothing was decided yet.", style="dim")
         return
     yield Text("last decisions, newest first: rule, what it set, what became of it; because of what", style="bold")
-    for record in reversed(frame.decisions):
+    for record in reversed(frame.decisions[-_DECISIONS:]):
         outcome = record["outcome"]
         style = "green" if outcome.startswith("applied") else "yellow" if outcome in ("in-flight", "dry-run") else "red"
         yield Text.assemble(

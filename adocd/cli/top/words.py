@@ -43,7 +43,7 @@ def percent(value: float | None) -> str:
 def span(seconds: float) -> str:
     """Show how long."""
     if seconds < 120:
-        return f"{max(0.0, seconds):.0f} s"
+        return f"{seconds:.0f} s" if seconds >= 9.95 else f"{max(0.0, seconds):.1f} s"
     return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
 
 
@@ -56,6 +56,11 @@ def held(target: dict[str, Any]) -> tuple[str, str]:
         return ("silent", "bold yellow") if target["state"] == "silent" else ("not seen yet", "dim")
     words = "flowing" if now == "normal" else waits(target)
     return (f"{words}, silent" if target["state"] == "silent" else words), _STYLES.get(now, "")
+
+
+def why(stall: dict[str, Any]) -> str:
+    """Say why writes are held, without saying once more that they are."""
+    return str(stall["why"]).removeprefix(f"writes were {stall['condition']}: ")
 
 
 def value(option: str, text: str) -> str:
@@ -95,16 +100,29 @@ def jobs_and_memtable(detail: dict[str, Any]) -> str:
 
 def set_by(record: dict[str, Any]) -> str:
     """Say what a decision set: the options, where any was to change, else the knobs."""
-    changes = [
-        f"{_SHORT.get(c['option']['option'], c['option']['option'])}"
-        f"{_family(c['option']['name'])} {value(c['option']['option'], c['before'])} → "
-        f"{value(c['option']['option'], c['value'])}"
-        for c in record["changes"]
-    ]
+    changes = [_change(change) for change in record["changes"]]
     settings = [
         f"{s['knob']}{_family(s['column_family'])} {_setting(s['knob'], s['value'])}" for s in record["settings"]
     ]
     return ", ".join(changes or settings) or "nothing"
+
+
+def pin(override: dict[str, Any]) -> str:
+    """Say what an operator has pinned, for how long, and whether it has effect."""
+    name = f"{override['option']}{_family(override['column_family'])}"
+    left_s = override["remaining_s"]
+    long = "until it is removed" if left_s is None else f"for {span(left_s)}"
+    reason = f" ({override['reason']})" if override["reason"] else ""
+    effect = f": no effect now, {override['ineffective']}" if override["ineffective"] else ""
+    return f"{name} = {value(override['option'], override['value'])} {long} by {override['who']}{reason}{effect}"
+
+
+def _change(change: dict[str, Any]) -> str:
+    option, before, after = change["option"], change["before"], change["value"]
+    name = f"{_SHORT.get(option['option'], option['option'])}{_family(option['name'])}"
+    if before == after:  # RocksDB takes a limit anew only when it is set once more
+        return f"{name} {value(option['option'], after)} once more"
+    return f"{name} {value(option['option'], before)} → {value(option['option'], after)}"
 
 
 def _setting(knob: str, given: int) -> str:
