@@ -151,11 +151,15 @@ def resume(target: TargetName = None, everything: All = False, as_json: Json = F
 def decisions(
     target: TargetName = None,
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="The last so many.")] = 20,
+    before: Annotated[
+        int | None, typer.Option("--before", min=1, metavar="NUMBER", help="Only those before this one.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Show a target's last decisions: what was seen, which rule fired, what was set and what became of it."""
     client = daemon()
-    answer = client.get(f"/v1/targets/{target_id(client, target)}/decisions", limit=limit)
+    page: dict[str, str | int] = {"limit": limit} if before is None else {"limit": limit, "before": before}
+    answer = client.get(f"/v1/targets/{target_id(client, target)}/decisions", **page)
     show.json_or(as_json, answer["decisions"], show.decisions)
 
 

@@ -30,6 +30,9 @@ def test_an_incident_told_by_events_and_the_audit_trail(run_dir: Path) -> None:
         assert (attached["state"], attached["path"]) == ("attached", str(run_dir / "db"))
         decided = events_of(run_dir, "decision", 2)
         assert decided[-1]["record"]["outcome"] == "applied"
+        numbers = [record["sequence"] for record in adocctl_json(run_dir, "decisions")]
+        earlier = adocctl_json(run_dir, "decisions", "--before", str(numbers[-1]))
+        assert [record["sequence"] for record in earlier] == numbers[:-1]
         with PseudoTerminal("events", "--kind", "stall", "--kind", "operation", run_dir=run_dir) as terminal:
             eventually(lambda: _followed(run_dir, terminal), within_s=20, every_s=0.2, what="it follows")
             database.measurements.stall("stopped")
