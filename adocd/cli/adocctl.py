@@ -1,21 +1,20 @@
 """The command `adocctl`: an operator's terminal, a client of the daemon's REST."""
 
-import asyncio
-from dataclasses import asdict
 from typing import Annotated, Any, NoReturn
 
 import typer
 
-from adocd import __version__
 from adocd.api.client import NoDaemon, RestError
-from adocd.cli import exits, override, show, show_lint, token
+from adocd.cli import completing, events, exits, override, policy, show, show_lint, token
+from adocd.cli.doctor.command import doctor
 from adocd.cli.exits import EPILOG, Exit, fail
 from adocd.cli.explain import explain
-from adocd.cli.parameters import parse_parameters
+from adocd.cli.export import export
 from adocd.cli.record import record
 from adocd.cli.replay import replay
 from adocd.cli.simulate import simulate
 from adocd.cli.target import All, Json, TargetName, daemon, place, target_id
+from adocd.cli.top.command import top
 from adocd.targets import run_dir
 
 app = typer.Typer(
@@ -25,12 +24,21 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-app.add_typer(override.app, name="override")
-app.add_typer(token.app, name="token")
-app.command(epilog=EPILOG)(explain)
-app.command(epilog=EPILOG)(simulate)
-app.command(epilog=EPILOG)(record)
-app.command(epilog=EPILOG)(replay)
+#: How `--help` groups the commands.
+LOOK, STEER, APART = "See what happens", "Steer", "Beside the daemon's work"
+
+app.command(epilog=EPILOG, rich_help_panel=LOOK)(top)
+app.command(epilog=EPILOG, rich_help_panel=LOOK)(explain)
+app.command(epilog=EPILOG, rich_help_panel=LOOK)(events.events)
+app.command(epilog=EPILOG, rich_help_panel=LOOK)(events.audit)
+app.command(epilog=EPILOG, rich_help_panel=LOOK)(doctor)
+app.add_typer(policy.app, name="policy", rich_help_panel=STEER)
+app.add_typer(override.app, name="override", rich_help_panel=STEER)
+app.add_typer(token.app, name="token", rich_help_panel=STEER)
+app.command(epilog=EPILOG, rich_help_panel=APART)(export)
+app.command(epilog=EPILOG, rich_help_panel=APART)(record)
+app.command(epilog=EPILOG, rich_help_panel=APART)(replay)
+app.command(epilog=EPILOG, rich_help_panel=APART)(simulate)
 
 
 def main() -> NoReturn:
@@ -40,6 +48,9 @@ def main() -> NoReturn:
 
 def _version(wanted: bool) -> None:
     if wanted:
+        # Only here: to look into the installed packages would be a part of the time that every command takes to start.
+        from adocd import __version__  # noqa: PLC0415
+
         typer.echo(f"adocctl {__version__}")
         raise typer.Exit
 
@@ -51,14 +62,14 @@ def _root(
     del version
 
 
-@app.command(epilog=EPILOG)
+@app.command(epilog=EPILOG, rich_help_panel=LOOK)
 def targets(as_json: Json = False) -> None:
     """List all targets."""
     listed = daemon().get("/v1/targets")
     show.json_or(as_json, listed, show.targets)
 
 
-@app.command(epilog=EPILOG)
+@app.command(epilog=EPILOG, rich_help_panel=LOOK)
 def status(target: TargetName = None, as_json: Json = False) -> None:
     """Show one target: what it suffers from, what its options are, what was done last and why."""
     client = daemon()
@@ -67,7 +78,7 @@ def status(target: TargetName = None, as_json: Json = False) -> None:
     show.json_or(as_json, detail, show.status)
 
 
-@app.command(epilog=EPILOG)
+@app.command(epilog=EPILOG, rich_help_panel=LOOK)
 def lint(target: TargetName = None, as_json: Json = False) -> None:
     """Say what in a target's configuration makes tuning it dangerous or useless, and what to do about it."""
     client = daemon()
@@ -77,7 +88,7 @@ def lint(target: TargetName = None, as_json: Json = False) -> None:
         raise typer.Exit(Exit.DANGER)
 
 
-@app.command(epilog=EPILOG)
+@app.command(epilog=EPILOG, rich_help_panel=LOOK)
 def controllers(as_json: Json = False) -> None:
     """List the control laws that a policy can name: the daemon's, or this installation's where none answers."""
     try:
@@ -92,43 +103,31 @@ def controllers(as_json: Json = False) -> None:
         typer.echo(f"warning: {problem}", err=True)
 
 
-@app.command(name="set-policy", epilog=EPILOG)
+@app.command(name="set-policy", epilog=EPILOG, rich_help_panel=STEER)
 def set_policy(
-    controller: Annotated[
-        str, typer.Argument(help="A control law, or several as `adoc+mimd`; `adocctl controllers` lists them.")
-    ],
+    controller: policy.Controller,
     target: TargetName = None,
-    parameter: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A parameter of the law; repeatable.")
-    ] = None,
-    shape: Annotated[
-        list[str] | None,
-        typer.Option("--shape", metavar="KEY=VALUE", help="A shaping guard: step_factor, pacing_s or refractory_s."),
-    ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Decide and log, but change nothing.")] = False,
+    parameter: policy.Parameter = None,
+    shape: policy.Shape = None,
+    dry_run: policy.DryRun = False,
     as_json: Json = False,
 ) -> None:
     """Set a target's control law for good: adocctl set-policy adoc --set threads_max=8."""
     client = daemon()
-    wanted = {
-        "controller": controller,
-        "parameters": parse_parameters(parameter or []),
-        "shaping": parse_parameters(shape or [], "--shape"),
-        "dry_run": dry_run,
-    }
-    policy = client.put(f"/v1/targets/{target_id(client, target)}/policy", wanted)
-    show.json_or(as_json, policy, show.policy)
+    body = policy.wanted(controller, parameter, shape, dry_run=dry_run)
+    answer = client.put(f"/v1/targets/{target_id(client, target)}/policy", body)
+    show.json_or(as_json, answer, show.policy)
 
 
-@app.command(name="reset-policy", epilog=EPILOG)
+@app.command(name="reset-policy", epilog=EPILOG, rich_help_panel=STEER)
 def reset_policy(target: TargetName = None, as_json: Json = False) -> None:
     """Leave a target's control law to `adocd serve` and its configuration again."""
     client = daemon()
-    policy = client.delete(f"/v1/targets/{target_id(client, target)}/policy")
-    show.json_or(as_json, policy, show.policy)
+    answer = client.delete(f"/v1/targets/{target_id(client, target)}/policy")
+    show.json_or(as_json, answer, show.policy)
 
 
-@app.command(epilog=EPILOG)
+@app.command(epilog=EPILOG, rich_help_panel=STEER)
 def pause(
     target: TargetName = None,
     everything: All = False,
@@ -141,7 +140,7 @@ def pause(
     show.json_or(as_json, answer, show.paused)
 
 
-@app.command(epilog=EPILOG)
+@app.command(epilog=EPILOG, rich_help_panel=STEER)
 def resume(target: TargetName = None, everything: All = False, as_json: Json = False) -> None:
     """Let a law go on after `pause` or `restore`."""
     client = daemon()
@@ -149,22 +148,31 @@ def resume(target: TargetName = None, everything: All = False, as_json: Json = F
     show.json_or(as_json, answer, show.resumed)
 
 
-@app.command(epilog=EPILOG)
+@app.command(epilog=EPILOG, rich_help_panel=LOOK)
 def decisions(
     target: TargetName = None,
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="The last so many.")] = 20,
+    before: Annotated[
+        int | None, typer.Option("--before", min=1, metavar="NUMBER", help="Only those before this one.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Show a target's last decisions: what was seen, which rule fired, what was set and what became of it."""
     client = daemon()
-    answer = client.get(f"/v1/targets/{target_id(client, target)}/decisions", limit=limit)
+    page: dict[str, str | int] = {"limit": limit} if before is None else {"limit": limit, "before": before}
+    answer = client.get(f"/v1/targets/{target_id(client, target)}/decisions", **page)
     show.json_or(as_json, answer["decisions"], show.decisions)
 
 
-@app.command(epilog=EPILOG)
+@app.command(epilog=EPILOG, rich_help_panel=STEER)
 def restore(
     target: Annotated[
-        str | None, typer.Argument(metavar="[TARGET]", help="Its id, path, or part of one; or --all instead.")
+        str | None,
+        typer.Argument(
+            metavar="[TARGET]",
+            help="Its id, path, or part of one; or --all instead.",
+            autocompletion=completing.targets,
+        ),
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="All targets.")] = False,
     as_json: Json = False,
@@ -192,6 +200,9 @@ def restore(
 
 def _restore_directly(target: str | None) -> dict[str, Any]:
     # Only here: it brings the protocol's types along, which double the time that every other command takes to start.
+    import asyncio  # noqa: PLC0415
+    from dataclasses import asdict  # noqa: PLC0415
+
     from adocd.cli.panic import restore_without_daemon  # noqa: PLC0415
 
     result = asyncio.run(restore_without_daemon(run_dir.run_dir(), target))

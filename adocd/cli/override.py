@@ -1,13 +1,14 @@
 """`adocctl override`: pins of options, which beat the law."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from adocd.cli import show, show_overrides
-from adocd.cli.exits import EPILOG
+from adocd.api.client import RestClient, RestError
+from adocd.cli import completing, show, show_overrides
+from adocd.cli.exits import EPILOG, Exit, fail
 from adocd.cli.parameters import parse_duration_s, parse_pin
-from adocd.cli.target import All, Json, TargetName, daemon, place
+from adocd.cli.target import All, Json, TargetName, daemon, place, target_id
 
 app = typer.Typer(help="Pin options: a pin beats the law until it expires or is removed.", no_args_is_help=True)
 
@@ -19,7 +20,12 @@ Family = Annotated[
 @app.command(name="set", epilog=EPILOG)
 def set_(
     pin: Annotated[
-        str, typer.Argument(metavar="OPTION=VALUE", help="A RocksDB option; sizes may have KiB, MiB or GiB.")
+        str,
+        typer.Argument(
+            metavar="OPTION=VALUE",
+            help="A RocksDB option; sizes may have KiB, MiB or GiB.",
+            autocompletion=completing.pins,
+        ),
     ],
     target: TargetName = None,
     everything: All = False,
@@ -48,7 +54,7 @@ def list_(target: TargetName = None, everything: All = False, as_json: Json = Fa
 
 @app.command(epilog=EPILOG)
 def remove(
-    option: Annotated[str, typer.Argument(help="The option that is pinned.")],
+    option: Annotated[str, typer.Argument(help="The option that is pinned.", autocompletion=completing.pinned)],
     target: TargetName = None,
     everything: All = False,
     column_family: Family = None,
@@ -61,3 +67,53 @@ def remove(
     show.json_or(as_json, answer, lambda _: typer.echo(f"{option} is not pinned any more"))
     if not as_json:
         show.warning(answer)
+
+
+@app.command(epilog=EPILOG)
+def clear(target: TargetName = None, everything: All = False, as_json: Json = False) -> None:
+    """Remove all pins of one target; with --all those that are for all targets, and of each one.
+
+    Pins for all targets stay where one target is meant. Nothing pinned is no error.
+    """
+    client = daemon()
+    removed: list[dict[str, Any]] = []
+    if everything:
+        place(client, target, everything)  # says that --all and a target exclude each other
+        removed += _clear(client, "/v1", None)
+        for each in client.get("/v1/targets")["targets"]:
+            removed += _clear(client, f"/v1/targets/{each['id']}", each["id"])
+        left = []
+    else:
+        id_ = _target_not_option(client, target)
+        where = f"/v1/targets/{id_}"
+        removed += _clear(client, where, id_)
+        left = client.get(f"{where}/overrides")["overrides"]
+    show.json_or(as_json, {"removed": removed, "left": left}, show_overrides.cleared)
+
+
+def _clear(client: RestClient, where: str, of_target: str | None) -> list[dict[str, Any]]:
+    """Remove the pins that are for this target itself; one that expired meanwhile is as good as removed."""
+    pins = [pin for pin in client.get(f"{where}/overrides")["overrides"] if pin["target"] == of_target]
+    for pin in pins:
+        family = pin["column_family"]
+        try:
+            answer = client.delete(
+                f"{where}/overrides/{pin['option']}", **({} if family is None else {"column_family": family})
+            )
+        except RestError as error:
+            if error.status != 404:
+                raise
+        else:
+            show.warning(answer)
+    return pins
+
+
+def _target_not_option(client: RestClient, name: str | None) -> str:
+    from adocd.model.options import OPTIONS  # noqa: PLC0415
+
+    if name in OPTIONS:
+        fail(
+            f"{name} is an option, and `clear` takes a target: adocctl override remove {name} takes back one pin",
+            Exit.USAGE,
+        )
+    return target_id(client, name)

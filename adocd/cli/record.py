@@ -1,5 +1,6 @@
 """`record`: a live target's snapshots into a file, for `replay`."""
 
+import json
 import signal
 import threading
 import time
@@ -11,10 +12,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from adocd import __version__
 from adocd.api.client import NoDaemon, RestClient, RestError
 from adocd.cli.exits import Exit, fail
-from adocd.cli.target import TargetName, daemon, target_id
+from adocd.cli.target import Json, TargetName, daemon, target_id
 
 if TYPE_CHECKING:
     from adocd.recording.format import Seen
@@ -30,9 +30,11 @@ def record(
     seconds: Annotated[
         float | None, typer.Option(min=0.1, help="How long; until Ctrl-C where this is not said.")
     ] = None,
+    as_json: Json = False,
 ) -> None:
     """Record a target's snapshots, options and decisions, for `adocctl replay` to run any law on."""
     # Only here: they would be a part of the time that every other command takes to start.
+    from adocd import __version__  # noqa: PLC0415
     from adocd.recording.format import Header, NotReplayable  # noqa: PLC0415
     from adocd.recording.lines import LineFile  # noqa: PLC0415
     from adocd.recording.writer import Recorder  # noqa: PLC0415
@@ -55,7 +57,11 @@ def record(
         fail(f"{file} has no snapshot, for the database was not seen open: {why}", code or Exit.FAILED)
     if code is not None:
         fail(f"{why}; {file} has {recorder.snapshots} snapshots{missed}", code)
-    typer.echo(f"{file} has {recorder.snapshots} snapshots{missed}", err=True)
+    done = {"file": str(file), "target": id_, "snapshots": recorder.snapshots, "missed": recorder.missed, "ended": why}
+    if as_json:
+        typer.echo(json.dumps(done))
+    else:
+        typer.echo(f"{file} has {recorder.snapshots} snapshots{missed}", err=True)
 
 
 def _follow(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from adocd.cli import show, show_replay
+from adocd.cli import completing, show
 from adocd.cli.exits import Exit, fail
 from adocd.cli.parameters import parse_parameters
 from adocd.cli.target import Json
@@ -17,9 +17,17 @@ if TYPE_CHECKING:
 
 def replay(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="What `adocctl record` or `simulate --record` made.")],
-    policy: Annotated[str, typer.Option(help="A control law, or several as `adoc+mimd`.")],
+    policy: Annotated[
+        str, typer.Option(help="A control law, or several as `adoc+mimd`.", autocompletion=completing.laws)
+    ],
     parameter: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A parameter of the law; repeatable.")
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="A parameter of the law; repeatable.",
+            autocompletion=completing.parameters,
+        ),
     ] = None,
     shape: Annotated[
         list[str] | None,
@@ -35,6 +43,7 @@ def replay(
     # Only here: they would be a part of the time that every other command takes to start.
     import asyncio  # noqa: PLC0415
 
+    from adocd.cli import show_replay  # noqa: PLC0415
     from adocd.controllers import registry  # noqa: PLC0415
     from adocd.daemon.law import LawFailed  # noqa: PLC0415
     from adocd.model.policy import Policy  # noqa: PLC0415

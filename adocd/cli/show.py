@@ -64,8 +64,8 @@ def _rows(listed: list[dict[str, Any]]) -> None:
 
 
 def _cells(t: dict[str, Any]) -> tuple[str, ...]:
-    program = _program(t["process"]) if t["process"] else "-"
-    return program, t["state"], _policy(t), _number(t["writes_per_s"]), _writes_are(t), str(t["decisions"])
+    program = program_in_words(t["process"]) if t["process"] else "-"
+    return program, t["state"], policy_in_words(t), _number(t["writes_per_s"]), waits(t), str(t["decisions"])
 
 
 def _journal(journal: dict[str, Any]) -> None:
@@ -84,10 +84,10 @@ def status(t: dict[str, Any]) -> None:
     facts = _facts()
     facts.add_row("target", f"{t['id']}  {t['path']}")
     if process:
-        facts.add_row("process", f"{_program(process)}, RocksDB {process['rocksdb_version']}")
+        facts.add_row("process", f"{program_in_words(process)}, RocksDB {process['rocksdb_version']}")
         facts.add_row("seen by", "its directory alone" if is_directory else process["agent"])
     facts.add_row("state", t["state"])
-    facts.add_row("policy", _policy(t))
+    facts.add_row("policy", policy_in_words(t))
     if t["paused"]:
         facts.add_row("paused", t["paused"])
     facts.add_row("last cycle", t["sentence"])
@@ -105,15 +105,16 @@ def status(t: dict[str, Any]) -> None:
         family = f" ({override['column_family']})" if override["column_family"] else ""
         effect = override["ineffective"] or "in force"
         facts.add_row("override", f"{override['option']}{family} = {override['value']}, by {override['who']}: {effect}")
-    for scope, name, now, original in _changed(t):
+    for scope, name, now, original in changed(t):
         facts.add_row(f"changed in {scope}", f"{name} = {now} (originally {original})")
     console.print(facts)
     if t["last_decision"]:
-        console.print()
+        console.print("\nThe last decision:")
         decisions([t["last_decision"]])
 
 
-def _writes_are(t: dict[str, Any]) -> str:
+def waits(t: dict[str, Any]) -> str:
+    """Say whether writes flow, and what they are held for."""
     stall = t["stall"]
     if stall is None:
         return t["condition"] or "-"
@@ -148,7 +149,7 @@ def _sample_facts(facts: Table, sample: dict[str, Any], *, is_directory: bool) -
         f"now {sample['condition']}",
     )
     facts.add_row("overflow", ", ".join(sample["overflow"]) or "none")
-    facts.add_row("background jobs", _jobs(sample))
+    facts.add_row("background jobs", jobs_in_words(sample))
     for cf in sample["column_families"]:
         options = cf["options"]
         batch = _mib(options["write_buffer_size_bytes"])
@@ -160,11 +161,13 @@ def _sample_facts(facts: Table, sample: dict[str, Any], *, is_directory: bool) -
         )
 
 
-def _program(process: dict[str, Any]) -> str:
+def program_in_words(process: dict[str, Any]) -> str:
+    """Name a program and its pid."""
     return "unknown" if process["pid"] is None else f"{process['program']} ({process['pid']})"
 
 
-def _jobs(sample: dict[str, Any]) -> str:
+def jobs_in_words(sample: dict[str, Any]) -> str:
+    """Say how many background jobs there are, by what, and the most there can be."""
     if sample["background_jobs"] is None:
         return "cannot be turned here"
     most = sample["background_jobs_max"]
@@ -206,7 +209,7 @@ def controllers(laws: list[dict[str, Any]]) -> None:
 
 def policy(content: dict[str, Any]) -> None:
     """Show a policy that was set."""
-    console.print(f"The policy is now {_policy({'policy': content, 'paused': None})}")
+    console.print(f"The policy is now {policy_in_words({'policy': content, 'paused': None})}")
 
 
 def paused(answer: dict[str, Any]) -> None:
@@ -244,7 +247,7 @@ def restored(answer: dict[str, Any]) -> None:
         console.print("No database is open, so there is nothing to restore.")
 
 
-def _changed(t: dict[str, Any]) -> list[tuple[str, str, str, str]]:
+def changed(t: dict[str, Any]) -> list[tuple[str, str, str, str]]:
     """List the options that differ from their originals: scope, name, value now, original value."""
     now, then = t["options"], t["originals"]
     if now is None or then is None:
@@ -259,7 +262,8 @@ def _changed(t: dict[str, Any]) -> list[tuple[str, str, str, str]]:
     ]
 
 
-def _policy(t: dict[str, Any]) -> str:
+def policy_in_words(t: dict[str, Any]) -> str:
+    """Say which law a target is under, with its parameters."""
     chosen = t["policy"]
     words = [chosen["controller"], *(f"{name}={value}" for name, value in chosen["parameters"].items())]
     if chosen["dry_run"]:
@@ -300,6 +304,11 @@ def _mib(value: float | None) -> str:
 
 def _percent(value: float | None) -> str:
     return "-" if value is None else f"{value:.0%}"
+
+
+def printable(text: str) -> str:
+    """Show what others have named, paths and reasons, as one line: nothing in a name shall steer the terminal."""
+    return "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in text)
 
 
 def table(*columns: str) -> Table:

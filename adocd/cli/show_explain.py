@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 from adocd.cli.show import columns, table
-from adocd.cli.show_over_time import COLOURS, NAMES, clock, in_bytes, in_seconds, over_time
+from adocd.cli.show_over_time import COLOURS, NAMES, clock, in_bytes, in_seconds, over_time, zone
 
 _KINDS = {"stopped": "stopped", "delayed": "slowed"}
 _BAR = 20
@@ -23,7 +23,8 @@ def diagnosis(d: dict[str, Any], console: Console | None = None) -> None:
         _print(console, "", f"{d['path']}: nothing has been seen of it yet; try again in two seconds")
         return
     version = f"RocksDB {d['rocksdb_version']}" if d["rocksdb_version"] else "RocksDB of a version that it does not say"
-    _print(console, "", f"{d['path']}: {version}, {clock(d['begin'], date=True)} to {clock(d['end'], date=True)} UTC")
+    from_to = f"{clock(d['begin'], date=True)} to {clock(d['end'], date=True)} {zone(d['end'])}".rstrip()
+    _print(console, "", f"{d['path']}: {version}, {from_to}")
     if d.get("source") == "agent":
         _print(console, "", f"From what its agent tells, for {d['no_log'] or 'nothing is in its LOG yet'}.")
     elif d.get("no_log"):

@@ -1,7 +1,7 @@
 """How `adocctl explain` draws what happened over time, in as many columns as the terminal has."""
 
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import datetime
 from math import ceil
 from typing import Any
 
@@ -102,11 +102,19 @@ def _eighths(part: float, of: float) -> str:
 
 
 def clock(time_s: float, *, date: bool = False) -> str:
-    """Show a time, in UTC; as a number where it is none that a calendar has."""
+    """Show a time of this machine's zone, as all commands do; as a number where it is none that a calendar has."""
     try:
-        return f"{datetime.fromtimestamp(time_s, UTC):{'%Y-%m-%d %H:%M:%S' if date else '%H:%M:%S'}}"
+        return f"{datetime.fromtimestamp(time_s).astimezone():{'%Y-%m-%d %H:%M:%S' if date else '%H:%M:%S'}}"
     except (ValueError, OverflowError, OSError):
         return f"{time_s:.0f}"
+
+
+def zone(time_s: float) -> str:
+    """Name the zone of these times; empty where there is none."""
+    try:
+        return datetime.fromtimestamp(time_s).astimezone().tzname() or ""
+    except (ValueError, OverflowError, OSError):
+        return ""
 
 
 def in_seconds(seconds: float) -> str:

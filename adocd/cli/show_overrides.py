@@ -31,6 +31,16 @@ def listed(overrides: list[dict[str, Any]]) -> None:
     console.print(rows)
 
 
+def cleared(answer: dict[str, Any]) -> None:
+    """Show which pins were removed, and which stay for they are for all targets."""
+    for override in answer["removed"]:
+        console.print(f"{_name(override)} is not pinned any more (it was {override['value']})")
+    if not answer["removed"]:
+        console.print("Nothing was pinned there.")
+    for override in answer["left"]:
+        console.print(f"{_name(override)} stays pinned to {override['value']}, as on all targets: clear --all")
+
+
 def _name(override: dict[str, Any]) -> str:
     family = override["column_family"]
     return str(override["option"]) if family is None else f"{override['option']} ({family})"

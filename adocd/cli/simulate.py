@@ -7,16 +7,24 @@ from typing import Annotated
 
 import typer
 
-from adocd.cli import show_simulate
+from adocd.cli import completing, show_simulate
 from adocd.cli.exits import Exit, fail
 from adocd.cli.parameters import parse_parameters, parse_pin
 from adocd.cli.target import Json
 
 
 def simulate(
-    policy: Annotated[str, typer.Option(help="The control law; `adocctl controllers` lists them.")] = "fixed",
+    policy: Annotated[
+        str, typer.Option(help="The control law; `adocctl controllers` lists them.", autocompletion=completing.laws)
+    ] = "fixed",
     parameter: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A parameter of the law; repeatable.")
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="A parameter of the law; repeatable.",
+            autocompletion=completing.parameters,
+        ),
     ] = None,
     profile: Annotated[str, typer.Option(help="cap-N (N in MB/s, such as cap-210) or uncapped.")] = "cap-210",
     workload: Annotated[

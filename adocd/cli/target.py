@@ -5,6 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from adocd.api.client import RestClient
+from adocd.cli import completing
 from adocd.cli.exits import Exit, fail
 from adocd.targets import run_dir
 from adocd.targets.names import named
@@ -12,8 +13,18 @@ from adocd.targets.names import named
 Json = Annotated[bool, typer.Option("--json", help="Machine-readable output.")]
 TargetName = Annotated[
     str | None,
-    typer.Argument(metavar="[TARGET]", help="Its id, path, or part of one; none where there is only one."),
-]  # fmt: skip
+    typer.Argument(
+        metavar="[TARGET]",
+        help="Its id, path, or part of one; none where there is only one.",
+        autocompletion=completing.targets,
+    ),
+]
+OpenTargetName = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[TARGET]", help="Its id, path, or part of one; none: all.", autocompletion=completing.targets
+    ),
+]
 All = Annotated[bool, typer.Option("--all", help="All targets, and those that open later.")]
 
 

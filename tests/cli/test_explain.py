@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +60,15 @@ def test_the_stalls_of_a_real_log(made: Made, tmp_path: Path) -> None:
     # Writers wake up some moments after the condition is gone.
     assert 0 < found["stall_s_by_rocksdb"] <= 1.2 * found["stalled_s"] + 0.2
     assert found["advice"]
+
+
+def test_times_are_of_this_machines_zone(made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As those of `decisions` are: who compares the two at night must not have to reckon."""
+    monkeypatch.setenv("TZ", "IST-5:30")
+    begin = datetime.fromtimestamp(as_json(made.directory, tmp_path)["begin"], timezone(timedelta(hours=5.5)))
+    header = explain(made.directory, run_dir=tmp_path).ok().splitlines()[0]
+    assert f", {begin:%Y-%m-%d %H:%M:%S} to " in header
+    assert header.endswith(" IST")
 
 
 def test_a_person_sees_what_to_do(made: Made, tmp_path: Path) -> None:

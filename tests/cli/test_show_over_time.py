@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterator
 from io import StringIO
 from typing import Any
 
@@ -11,6 +13,15 @@ from rich.console import Console
 from adocd.cli.show_over_time import over_time
 
 Buckets = list[dict[str, Any]]
+
+
+@pytest.fixture(autouse=True)
+def in_utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    with monkeypatch.context() as patch:
+        patch.setenv("TZ", "UTC")
+        time.tzset()
+        yield
+    time.tzset()
 
 
 def around(bytes_per_s: float) -> dict[str, Any]:

@@ -65,7 +65,7 @@ def test_commands_within_sentences_exist(file: Path) -> None:
 def check(words: list[str]) -> None:
     command: Any = COMMANDS[words[0]]
     rest = words[1 : words.index("--")] if "--" in words else words[1:]
-    while hasattr(command, "commands") and rest:
+    while hasattr(command, "commands") and rest and not rest[0].startswith("-"):
         assert rest[0] in command.commands, f"{shlex.join(words)}: there is no command {rest[0]!r}"
         command, rest = command.commands[rest[0]], rest[1:]
     known = {name for parameter in command.params for name in parameter.opts}

@@ -1,0 +1,1 @@
+"""`adocctl doctor`: what is wrong with this installation, and the way out."""

@@ -1,0 +1,76 @@
+"""Agents: those whose sockets are in the run directory, and the native one on the disk."""
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+from adocd import __version__
+from adocd.cli import native
+from adocd.cli.doctor.finding import Finding, ok, problem, warning
+from adocd.targets.agent import Agent
+from adocd.targets.base import Info
+from adocd.targets.errors import Dead, NotAllowed, Silent, TargetError, WrongVersion
+from adocd.targets.run_dir import agent_sockets
+
+
+def native_agent() -> Iterator[Finding]:
+    """Say whether there is a native agent for the librocksdb that this machine's linker finds."""
+    check = "native agent"
+    try:
+        library = native.rocksdb()
+    except native.NativeAgentError as error:
+        yield ok(check, f"none is needed: {error}")
+        return
+    try:
+        path = native.find(library)
+    except native.NativeAgentError as error:
+        yield warning(check, str(error), "until then `adocd exec` cannot attach to programs that load it")
+    else:
+        yield ok(check, f"{path} is for {library.path}")
+
+
+def running(directory: Path) -> list[Finding]:
+    """Ask every agent in the run directory who it is."""
+    sockets = agent_sockets(directory)
+    if not sockets:
+        return [ok("agents", f"none is in {directory}: no program runs under an agent there")]
+    return asyncio.run(_all(sockets))
+
+
+async def _all(sockets: list[Path]) -> list[Finding]:
+    return list(await asyncio.gather(*(_one(socket) for socket in sockets)))
+
+
+async def _one(socket: Path) -> Finding:
+    check, agent = "agents", Agent(socket)
+    try:
+        info = await agent.info()
+        databases = await agent.databases()
+    except Dead:
+        return warning(check, f"{socket} is left from a process that has ended", f"it does no harm; rm {socket}")
+    except NotAllowed as error:
+        return problem(
+            check,
+            f"{socket}: {error}",
+            "ask as root; a daemon of another user needs to be in the agent's ADOCD_ALLOW_UIDS",
+        )
+    except WrongVersion as error:
+        return problem(check, str(error), "until then adocd cannot observe it")
+    except Silent as error:
+        return warning(check, f"{socket}: {error}", "its database may be in a stall: adocctl explain says so")
+    except TargetError as error:
+        return problem(check, f"{socket}: {error}", "remove what is no agent's; agents make their sockets themselves")
+    finally:
+        await agent.close()
+    return _known(info, len(databases))
+
+
+def _known(info: Info, databases: int) -> Finding:
+    who = f"{info.program} ({info.pid}) of {info.user}: {info.agent.kind} agent {info.agent.version}"
+    what = f"{who}, protocol {info.protocol}, RocksDB {info.rocksdb_version}, {databases} open"
+    if info.agent.version != __version__:
+        return warning(
+            "agents", f"{what}; this adocd is {__version__}",
+            "it works, for they speak the same protocol; restart the program to have the newer agent",
+        )  # fmt: skip
+    return ok("agents", what)

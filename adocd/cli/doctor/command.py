@@ -1,0 +1,65 @@
+"""The command `adocctl doctor`."""
+
+import shutil
+import sys
+import textwrap
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from adocd.cli import show
+from adocd.cli.exits import Exit
+from adocd.cli.target import Json
+from adocd.targets import run_dir
+
+_CONFIG = Path("/etc/adocd/adocd.toml")
+_STYLES = {"ok": "green", "warning": "yellow", "problem": "bold red"}
+
+
+def doctor(as_json: Json = False) -> None:
+    """Look for what is wrong with this installation, and say the way out. Changes nothing.
+
+    Exit code 1 where there is a problem; warnings alone are 0.
+    """
+    findings = [asdict(finding) for finding in _all(run_dir.run_dir())]
+    show.json_or(as_json, {"findings": findings}, _print)
+    if any(finding["level"] == "problem" for finding in findings):
+        raise typer.Exit(Exit.FAILED)
+
+
+def _all(directory: Path) -> Iterator[Any]:
+    # Only here: what they need would be a part of the time that every other command takes to start.
+    from adocd.cli.doctor import agents, daemon, places, processes  # noqa: PLC0415
+
+    yield from places.run_directory(directory)
+    health, found = daemon.health(directory)
+    yield from found
+    yield from agents.running(directory)
+    yield from agents.native_agent()
+    yield from processes.without_agent(directory)
+    yield from places.journal(directory, health)
+    yield from places.configuration(_CONFIG)
+    yield from places.clock(directory)
+    if health is not None:
+        yield from daemon.web(health)
+    yield from daemon.systemd(answers=health is not None)
+
+
+def _print(content: dict[str, Any]) -> None:
+    """Show all; a line each in a pipe, with a hanging indent on a terminal."""
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else sys.maxsize
+    counts = dict.fromkeys(_STYLES, 0)
+    for finding in content["findings"]:
+        level = finding["level"]
+        counts[level] += 1
+        head = f"{level:<8} {finding['check']}: "
+        for text, style in ((f"{head}{finding['what']}", _STYLES[level]), (finding["way_out"], "")):
+            if text is not None:
+                line = show.printable(text if style else f"{'':9}way out: {text}")
+                show.console.print(
+                    textwrap.fill(line, width, subsequent_indent=" " * 11, break_on_hyphens=False), style=style
+                )
+    show.console.print(f"{counts['problem']} problems, {counts['warning']} warnings, {counts['ok']} are well")

@@ -1,0 +1,139 @@
+"""Programs that have RocksDB loaded, and whether an agent is in them."""
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from adocd.cli.doctor.finding import Finding, ok, warning
+from adocd.cli.native import LIBRARY
+from adocd.targets.run_dir import agent_sockets
+
+_CHECK = "programs"
+_ROCKSDB = re.compile(r"/librocksdb\.so[^/]*$")
+_BUNDLED = re.compile(r"/rocksdict[^/]*\.so$")
+_REPLACED = " (deleted)"
+#: So many of its databases are named.
+_NAMED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A process that has RocksDB loaded; `directories` are of the databases it has open, as far as can be seen."""
+
+    pid: int
+    name: str
+    library: str
+    has_agent: bool
+    directories: tuple[str, ...]
+
+    @property
+    def is_replaced(self) -> bool:
+        """Whether the library's file is another one by now."""
+        return self.library.endswith(_REPLACED)
+
+
+def without_agent(run_directory: Path, proc: Path = Path("/proc")) -> Iterator[Finding]:
+    """Find programs that load librocksdb, and that nobody observes."""
+    found, hidden = programs(proc)
+    attached = {_pid_of(socket) for socket in agent_sockets(run_directory)}
+    for program in found:
+        yield _said(program, run_directory, is_here=program.pid in attached)
+    if hidden:
+        yield ok(_CHECK, f"{hidden} processes of other users could not be looked into; root can")
+    if not found:
+        yield ok(_CHECK, "none that can be seen has a librocksdb loaded")
+
+
+def programs(proc: Path) -> tuple[list[Program], int]:
+    """List processes that have RocksDB loaded, and count those that this user may not look into."""
+    found, hidden = [], 0
+    for directory in sorted(proc.glob("[0-9]*"), key=lambda each: int(each.name)):
+        try:
+            loaded = _loaded(directory / "maps")
+        except PermissionError:
+            hidden += 1
+            continue
+        except OSError:  # it has ended
+            continue
+        library = next((path for path in loaded if _is_rocksdb(path)), None)
+        if library is not None and int(directory.name) != os.getpid():
+            has_agent = any(path.removesuffix(_REPLACED).endswith(f"/{LIBRARY}") for path in loaded)
+            found.append(
+                Program(int(directory.name), _name(directory), library, has_agent, tuple(_open_databases(directory)))
+            )
+    return found, hidden
+
+
+def _said(program: Program, run_directory: Path, *, is_here: bool) -> Finding:
+    who = f"{program.name} ({program.pid})"
+    if is_here and program.is_replaced:
+        return warning(
+            _CHECK, f"{who} runs a librocksdb that was replaced on the disk", "restart it under the new agent"
+        )
+    if is_here:
+        return ok(_CHECK, f"{who} has an agent")
+    if program.has_agent:
+        return warning(
+            _CHECK, f"{who} has an agent, and its socket is not in {run_directory}",
+            "it has opened no database yet, or runs with another ADOCD_RUN_DIR: daemon and program must have the same",
+        )  # fmt: skip
+    if not program.directories and not _may_read(program.pid):
+        databases = ""
+    elif not program.directories:
+        return ok(_CHECK, f"{who} has RocksDB loaded and no database open that can be seen")
+    else:
+        more = len(program.directories) - _NAMED
+        named = ", ".join(program.directories[:_NAMED]) + (f" and {more} more" if more > 0 else "")
+        databases = f" and {named} open"
+    if _BUNDLED.search(program.library.removesuffix(_REPLACED)):
+        way_out = "attach the Python agent in the program (adocd_agent.attach)"
+    else:
+        way_out = "start it by `adocd exec -- PROGRAM`, or as a service with LD_PRELOAD (docs/guide.md)"
+    observe = f"; to only observe: adocd serve --directory {program.directories[0]}" if program.directories else ""
+    return warning(_CHECK, f"{who} has RocksDB loaded{databases}, without an agent", f"{way_out}{observe}")
+
+
+def _may_read(pid: int) -> bool:
+    return os.access(f"/proc/{pid}/fd", os.R_OK)
+
+
+def _is_rocksdb(path: str) -> bool:
+    bare = path.removesuffix(_REPLACED)
+    return bool(_ROCKSDB.search(bare) or _BUNDLED.search(bare))
+
+
+def _loaded(maps: Path) -> list[str]:
+    """List the files that are mapped (proc(5), /proc/pid/maps)."""
+    names = (line.split(maxsplit=5)[5:] for line in maps.read_text(errors="replace").splitlines())
+    return list(dict.fromkeys(name[0] for name in names if name))
+
+
+def _name(directory: Path) -> str:
+    try:
+        return (directory / "comm").read_text(errors="replace").strip()
+    except OSError:
+        return "a program"
+
+
+def _open_databases(directory: Path) -> list[str]:
+    """List directories whose LOCK it has open; RocksDB holds it as long as the database is open."""
+    found = set()
+    try:
+        for descriptor in (directory / "fd").iterdir():
+            try:
+                target = descriptor.readlink()
+            except OSError:
+                continue
+            if target.name == "LOCK" and (target.parent / "CURRENT").exists():
+                found.add(str(target.parent))
+    except OSError:
+        return []
+    return sorted(found)
+
+
+def _pid_of(socket: Path) -> int | None:
+    """Tell whose socket it is: agent-PID.sock, or agent-PID-N.sock."""
+    match = re.match(r"agent-(\d+)(?:-\d+)?\.sock$", socket.name)
+    return int(match.group(1)) if match else None

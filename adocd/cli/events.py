@@ -1,0 +1,107 @@
+"""`events` and `audit`: what happens now, and who did what."""
+
+import contextlib
+import json
+import time
+from typing import Annotated, Any
+
+import typer
+
+from adocd.api.client import NoDaemon, RestClient, RestError
+from adocd.cli import completing, show, show_events
+from adocd.cli.exits import Exit, fail
+from adocd.cli.target import Json, OpenTargetName, daemon, target_id
+from adocd.targets import run_dir
+
+KINDS = ("decision", "stall", "target", "operation", "daemon", "sample")
+_AGAIN_S = 1.0
+
+
+def events(
+    target: OpenTargetName = None,
+    kind: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--kind",
+            help=f"Only this kind; repeatable: {', '.join(KINDS)}. Default: all but sample.",
+            autocompletion=completing.of(*KINDS),
+        ),
+    ] = None,
+    after: Annotated[
+        int | None,
+        typer.Option("--after", min=0, metavar="ID", help="Begin after this event; 0: with all that is remembered."),
+    ] = None,
+    limit: Annotated[int | None, typer.Option("--limit", "-n", min=1, help="End after so many.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Follow what happens, a line for each event: stalls, decisions and what became of them, what operators did.
+
+    It goes on until Ctrl-C, also over a restart of the daemon, of which it tells on stderr.
+    """
+    if unknown := [each for each in kind or () if each not in KINDS]:
+        fail(f"there is no kind of event {unknown[0]!r}; there are {', '.join(KINDS)}", Exit.USAGE)
+    query = {"kinds": ",".join(kind or KINDS[:-1])}
+    if target is not None:
+        query["target"] = target_id(daemon(), target)
+    try:
+        _follow(query, after, limit, as_json=as_json)
+    except KeyboardInterrupt:
+        raise typer.Exit from None
+
+
+def _follow(query: dict[str, str], after: int | None, limit: int | None, *, as_json: bool) -> None:
+    # Only here: it would be a part of the time that every other command takes to start.
+    from adocd.cli.stream import follow  # noqa: PLC0415
+
+    client, left, asked = daemon(), limit, after
+    pid = client.get("/healthz")["pid"]
+    while True:
+        try:
+            for event in follow(run_dir.daemon_socket(run_dir.run_dir()), query, after):
+                after = after if event.id is None else event.id
+                if asked == 0 and event.kind == "lost":  # who asks for all that is remembered, knows
+                    asked = None
+                    continue
+                _print(event.kind, event.data, as_json=as_json)
+                if left is not None and (left := left - 1) == 0:
+                    return
+        except NoDaemon as error:
+            typer.echo(f"adocctl: {error}; asking again every second", err=True)
+        now = _answers_again(client)
+        if after is None and now != pid:  # nothing came yet to go on from: all of this daemon's is new
+            after = 0
+        pid = now
+        typer.echo("adocctl: the daemon answers again", err=True)
+
+
+def _answers_again(client: RestClient) -> int:
+    while True:
+        time.sleep(_AGAIN_S)
+        with contextlib.suppress(NoDaemon, RestError):
+            return int(client.get("/healthz")["pid"])
+
+
+def _print(kind: str, data: dict[str, Any], *, as_json: bool) -> None:
+    if as_json:
+        typer.echo(json.dumps(data | {"kind": kind}))
+    else:
+        show.console.print(show_events.line(kind, data))
+
+
+def audit(
+    target: OpenTargetName = None,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="The last so many.")] = 20,
+    before: Annotated[
+        int | None, typer.Option("--before", min=1, metavar="ID", help="Only those before this one.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Show who did what: policies, pins, pauses, restores, tokens and reloads, oldest first."""
+    client = daemon()
+    query: dict[str, str | int] = {"limit": limit}
+    if target is not None:
+        query["target"] = target_id(client, target)
+    if before is not None:
+        query["before"] = before
+    answer = client.get("/v1/operations", **query)
+    show.json_or(as_json, answer, show_events.operations)

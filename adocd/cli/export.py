@@ -1,0 +1,65 @@
+"""`export`: what adocd has turned, as options that the program can be opened with for good."""
+
+from typing import Annotated
+
+import typer
+
+from adocd.cli import completing, show_export
+from adocd.cli.exits import Exit, fail
+from adocd.cli.exported import Exported, exported
+from adocd.cli.target import Json, TargetName, daemon, target_id
+
+FORMATS = ("options", "sh", "json")
+
+
+def export(
+    target: TargetName = None,
+    format_: Annotated[
+        str,
+        typer.Option(
+            "--format",
+            metavar="FORMAT",
+            help="options: a fragment of a RocksDB OPTIONS file; sh: flags for db_bench; json.",
+            autocompletion=completing.of(*FORMATS),
+        ),
+    ] = "options",
+    as_json: Json = False,
+) -> None:
+    """Print the options that differ from the originals now, to open the database with for good.
+
+    What is a measure of the moment, such as compaction that is switched off, is left out, and that is said on stderr.
+    Changes nothing.
+    """
+    if format_ not in FORMATS:
+        fail(f"--format is one of {', '.join(FORMATS)}, not {format_!r}", Exit.USAGE)
+    client = daemon()
+    id_ = target_id(client, target)
+    detail = client.get(f"/v1/targets/{id_}")
+    found = exported(detail, client.get(f"/v1/targets/{id_}/overrides")["overrides"])
+    _refuse(found)
+    if as_json or format_ == "json":
+        typer.echo(show_export.as_json(found))
+        return
+    for left in found.left_out:
+        typer.echo(f"adocctl: left out: {left}", err=True)
+    if found.held:
+        typer.echo(
+            f"adocctl: warning: writes are {found.held} now, so these values may be on their way; "
+            "better export while it runs well",
+            err=True,
+        )
+    if format_ == "options":
+        typer.echo(show_export.as_options(found), nl=False)
+        return
+    if families := [name for name in found.column_families if name != "default"]:
+        fail(f"db_bench has flags for one column family alone, and {', '.join(families)} differ too: "
+             "use --format options", Exit.FAILED)  # fmt: skip
+    typer.echo(show_export.as_flags(found))
+
+
+def _refuse(found: Exported) -> None:
+    if found.unseen is not None:
+        fail(found.unseen, Exit.FAILED)
+    if not found.database and not found.column_families:
+        left = "".join(f"; left out: {each}" for each in found.left_out)
+        fail(f"nothing to export: {found.path} has the options now that it was opened with{left}", Exit.FAILED)

@@ -1,0 +1,120 @@
+"""`adocctl policy`: the policy in force, and how another one would differ from it."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from adocd.api.client import RestError
+from adocd.cli import completing, show, show_policy
+from adocd.cli.exits import EPILOG, Exit, fail
+from adocd.cli.parameters import parse_parameters
+from adocd.cli.target import Json, TargetName, daemon, target_id
+
+app = typer.Typer(help="See a target's policy, and what another one would change in it.", no_args_is_help=True)
+
+Controller = Annotated[
+    str,
+    typer.Argument(
+        help="A control law, or several as `adoc+mimd`; `adocctl controllers` lists them.",
+        autocompletion=completing.laws,
+    ),
+]
+Parameter = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="A parameter of the law; repeatable.",
+        autocompletion=completing.parameters,
+    ),
+]
+Shape = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--shape",
+        metavar="KEY=VALUE",
+        help="A shaping guard: step_factor, pacing_s or refractory_s.",
+        autocompletion=completing.shaping,
+    ),
+]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Decide and log, but change nothing.")]
+
+
+def wanted(controller: str, parameter: list[str] | None, shape: list[str] | None, *, dry_run: bool) -> dict[str, Any]:
+    """Put a policy together as REST takes it."""
+    return {
+        "controller": controller,
+        "parameters": parse_parameters(parameter or []),
+        "shaping": parse_parameters(shape or [], "--shape"),
+        "dry_run": dry_run,
+    }
+
+
+@app.command(name="show", epilog=EPILOG)
+def show_(target: TargetName = None, as_json: Json = False) -> None:
+    """Show the policy in force, with every parameter that the law has and what it is set to."""
+    client = daemon()
+    policy = client.get(f"/v1/targets/{target_id(client, target)}/policy")
+    show.json_or(
+        as_json, policy, lambda policy: show_policy.in_force(policy, client.get("/v1/controllers")["controllers"])
+    )
+
+
+@app.command(epilog=EPILOG)
+def diff(
+    controller: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[CONTROLLER]", help="The law to compare with; or --file instead.", autocompletion=completing.laws
+        ),
+    ] = None,
+    target: TargetName = None,
+    parameter: Parameter = None,
+    shape: Shape = None,
+    dry_run: DryRun = False,
+    file: Annotated[
+        Path | None,
+        typer.Option("--file", "-f", metavar="FILE", help="A configuration: the policy that it has for this target."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Say what another policy would change, and change nothing: adocctl policy diff adoc --set threads_max=8.
+
+    With --file, all positional arguments are a target: adocctl policy diff --file adocd.toml mydb. Exit code 5 where
+    the daemon would refuse that policy.
+    """
+    client = daemon()
+    if file is not None:
+        if target is not None or parameter or shape or dry_run:
+            fail("--file says the whole policy: leave out the law, --set, --shape and --dry-run", Exit.USAGE)
+        id_ = target_id(client, controller)
+        body = _of_file(file, str(client.get(f"/v1/targets/{id_}")["path"]))
+    else:
+        if controller is None:
+            fail("say which policy to compare with: a law, such as adoc, or --file FILE", Exit.USAGE)
+        id_ = target_id(client, target)
+        body = wanted(controller, parameter, shape, dry_run=dry_run)
+    answer = client.post(f"/v1/targets/{id_}/policy/difference", body)
+    show.json_or(as_json, answer, show_policy.difference)
+    if answer["refused"]:
+        raise RestError(409, answer["refused"])
+
+
+def _of_file(file: Path, path: str) -> dict[str, Any]:
+    """Read the policy that a configuration file has for the database at `path`."""
+    # Only here: it would be a part of the time that every other command takes to start.
+    from dataclasses import asdict  # noqa: PLC0415
+
+    from adocd.daemon.config import ConfigError, load  # noqa: PLC0415
+
+    try:
+        policy = load(file).policy_for(path)
+    except ConfigError as error:
+        fail(str(error), Exit.USAGE)
+    return {
+        "controller": policy.controller,
+        "parameters": dict(policy.parameters),
+        "shaping": asdict(policy.shaping),
+        "dry_run": policy.dry_run,
+    }

@@ -1,0 +1,111 @@
+"""The command `adocctl top`."""
+
+import json
+import sys
+import time
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.live import Live
+
+from adocd.cli.exits import Exit, fail
+from adocd.cli.show import columns
+from adocd.cli.target import Json, OpenTargetName, daemon, target_id
+from adocd.cli.top.feed import Feed, Frame
+from adocd.cli.top.keys import keys
+from adocd.cli.top.screen import Screen, fits
+from adocd.targets import run_dir
+
+_QUIT = ("q", "Q", "\x04")
+
+
+def top(
+    target: OpenTargetName = None,
+    interval: Annotated[float, typer.Option(min=0.2, max=3600.0, metavar="SECONDS", help="Between two looks.")] = 1.0,
+    once: Annotated[bool, typer.Option("--once", help="Look once, and end; so it is where no terminal is.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Watch all databases, or one, live: stalls, writes, what adocd turned and decided last. q or Ctrl-C ends it.
+
+    The worst come first. If the daemon goes away it says so, and goes on when it is back. With --json it prints a line
+    for each look, until Ctrl-C or with --once one.
+    """
+    client = daemon()
+    if target is not None or once:
+        _check(target)
+    feed = Feed(client, target)
+    try:
+        if as_json:
+            _lines(feed, interval, once=once)
+        elif once or not sys.stdout.isatty():
+            frame = _first(feed)
+            Console(highlight=False, markup=False, soft_wrap=True, width=columns()).print(
+                Screen(frame, _place(), live=False)
+            )
+        else:
+            _live(feed, interval)
+    except KeyboardInterrupt:
+        raise typer.Exit from None
+
+
+def _check(target: str | None) -> None:
+    """Fail for a name that means nothing, or more than one, before the screen is taken."""
+    client = daemon()
+    if target is None:
+        client.get("/v1/targets")
+    else:
+        target_id(client, target)
+
+
+def _place() -> str:
+    return str(run_dir.run_dir())
+
+
+def _first(feed: Feed) -> Frame:
+    frame = feed.ask()
+    if frame.problem is not None:
+        fail(frame.problem, Exit.NO_DAEMON)
+    return frame
+
+
+def _lines(feed: Feed, interval_s: float, *, once: bool) -> None:
+    if once:
+        typer.echo(json.dumps(content(_first(feed))))
+        return
+    while True:
+        began_s = time.monotonic()
+        typer.echo(json.dumps(content(feed.ask())))
+        time.sleep(max(0.0, began_s + interval_s - time.monotonic()))
+
+
+def _live(feed: Feed, interval_s: float) -> None:
+    console = Console(highlight=False, markup=False)
+    with keys() as pressed, Live(console=console, screen=True, auto_refresh=False, redirect_stderr=False) as live:
+        while True:
+            began_s = time.monotonic()
+            feed.shown = fits(console.size.height)
+            live.update(Screen(feed.ask(), _place(), live=True), refresh=True)
+            while (left_s := began_s + interval_s - time.monotonic()) > 0:
+                key = pressed.wait(left_s)
+                if key in _QUIT:
+                    return
+
+
+def content(frame: Frame) -> dict[str, Any]:
+    """Give a frame as JSON has it: the list's targets, each with what `top` adds of it."""
+    return {
+        "unix_s": frame.unix_s,
+        "problem": frame.problem,
+        "targets": [target | _more(frame.details.get(target["id"])) for target in frame.targets],
+    }
+
+
+def _more(detail: dict[str, Any] | None) -> dict[str, Any]:
+    sample = None if detail is None else detail["sample"]
+    figures = ("stalled_fraction", "stopped_fraction", "delayed_fraction", "background_jobs", "overflow")
+    more: dict[str, Any] = {name: None if sample is None else sample[name] for name in figures}
+    more["options"] = None if detail is None else detail["options"]
+    more["originals"] = None if detail is None else detail["originals"]
+    more["last_decision"] = None if detail is None else detail["last_decision"]
+    return more

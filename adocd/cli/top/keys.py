@@ -1,0 +1,45 @@
+"""Keys of a terminal, one at a time and without Enter."""
+
+import contextlib
+import os
+import select
+import sys
+import termios
+import time
+import tty
+from collections.abc import Iterator
+
+
+class Keys:
+    """Waits, and tells which key was pressed meanwhile; without a terminal at stdin it only waits."""
+
+    def __init__(self, descriptor: int | None) -> None:
+        self._descriptor = descriptor
+
+    def wait(self, seconds: float) -> str:
+        """Wait for a key; empty when `seconds` are over. An arrow or the like is one key, of several characters."""
+        if self._descriptor is None:
+            time.sleep(seconds)
+            return ""
+        ready, _, _ = select.select([self._descriptor], [], [], max(0.0, seconds))
+        if not ready:
+            return ""
+        read = os.read(self._descriptor, 64)
+        if not read:  # the terminal is gone
+            return "q"
+        return read.decode("utf-8", "replace")
+
+
+@contextlib.contextmanager
+def keys() -> Iterator[Keys]:
+    """Read keys while the body runs, and leave the terminal as it was."""
+    if not sys.stdin.isatty():
+        yield Keys(None)
+        return
+    descriptor = sys.stdin.fileno()
+    before = termios.tcgetattr(descriptor)
+    try:
+        tty.setcbreak(descriptor)  # Ctrl-C stays a signal
+        yield Keys(descriptor)
+    finally:
+        termios.tcsetattr(descriptor, termios.TCSADRAIN, before)

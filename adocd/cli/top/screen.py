@@ -1,0 +1,268 @@
+"""How `top` fills a terminal: lines, cut to its width, never more than it has."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.text import Text
+
+from adocd.cli.show import policy_in_words, printable, program_in_words
+from adocd.cli.top import words
+from adocd.cli.top.feed import Frame
+
+#: How long it is said that the daemon is back.
+_BACK_S = 30.0
+_LINES_A_TARGET = 2
+#: Lines that are never a target's: the head, the columns' names, and the foot.
+_AROUND = 5
+_LABEL = 11
+#: Where the width has no end: so many samples, and so many decisions, are a picture.
+_SAMPLES, _DECISIONS = 120, 20
+PANIC = "adocctl restore --all"
+
+
+class Screen:
+    """One frame, as wide and as high as the terminal is when it is drawn."""
+
+    def __init__(self, frame: Frame, place: str, *, live: bool, height: int | None = None) -> None:
+        self._frame, self._place, self._live, self._height = frame, place, live, height
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Draw it."""
+        width = options.max_width
+        # In what is wide without end nothing is cut, so nothing is to be filled up.
+        body = list(_body(self._frame, width))
+        head = [line for each in _head(self._frame, self._place) for line in _folded(each, console, width)]
+        foot = list(_foot(self._frame, live=self._live))
+        height = self._height if self._height is not None else (options.max_height if self._live else None)
+        if height is not None:
+            room = max(0, height - len(head) - len(foot))
+            if len(self._frame.targets) == 1:  # last are its decisions, the oldest last
+                body = body[:room]
+            elif len(body) > room:
+                body = [*body[: max(0, room - 1)], Text("... more than fits: make the terminal higher", style="dim")]
+            body += [Text()] * (room - len(body))
+        lines = [*head, *body, *foot]
+        for number, line in enumerate(lines):
+            shown = Text.assemble(line)
+            shown.plain = printable(shown.plain)
+            shown.truncate(width, overflow="ellipsis")
+            yield from shown.render(console)
+            if number + 1 < len(lines) or not self._live:
+                yield from Text("\n").render(console)
+
+
+def _folded(line: Text, console: Console, width: int, most: int = 3) -> list[Text]:
+    """Fold what must not be cut: a problem's sentence is worth a second line."""
+    return list(line.wrap(console, width))[:most]
+
+
+def fits(height: int) -> int:
+    """Say how many targets have room on a terminal of so many lines."""
+    return max(1, (height - _AROUND) // _LINES_A_TARGET)
+
+
+def _head(frame: Frame, place: str) -> Iterable[Text]:
+    open_ = [t for t in frame.targets if t["state"] != "closed"]
+    stalled = sum(1 for t in open_ if (t["stall"] or {}).get("condition", t["condition"]) not in (None, "normal"))
+    told = f"{len(open_)} open, {stalled} stalled" if frame.unix_s else "nothing seen yet"
+    yield Text.assemble(
+        ("adocd", "bold"), f" at {place}  ", words.clock(frame.unix_s) if frame.unix_s else "", f"  {told}"
+    )
+    if frame.problem is not None:
+        since = "" if frame.problem_since_unix_s is None else f" since {words.clock(frame.problem_since_unix_s)}"
+        yield Text(f"NO DAEMON{since}: {frame.problem}", style="bold red")
+        below = f"; below is what was seen at {words.clock(frame.unix_s)}" if frame.unix_s else ""
+        yield Text(f"Asking again every second{below}. Databases keep running; changes are undone by their agents.")
+    elif frame.back_unix_s is not None and frame.unix_s - frame.back_unix_s < _BACK_S:
+        yield Text(f"The daemon answers again, since {words.clock(frame.back_unix_s)}.", style="green")
+    if frame.journal is not None and frame.journal["problem"]:
+        yield Text(f"Nothing new is changed, and restores go on: {frame.journal['problem']}", style="bold red")
+    for where, problem in frame.problems.items():
+        yield Text(problem if problem.startswith(where) else f"{where}: {problem}", style="yellow")
+
+
+def _foot(frame: Frame, *, live: bool) -> Iterable[Text]:
+    if live:
+        one = "" if len(frame.targets) == 1 else "   one alone: adocctl top PATH"
+        yield Text(f"q quits   stop everything: {PANIC}   why: adocctl explain{one}", style="reverse")
+
+
+def _body(frame: Frame, width: int) -> Iterable[Text]:
+    if not frame.targets:
+        if frame.problem is None:
+            yield Text(
+                "No such database is open. Start one by: adocd exec -- PROGRAM; adocctl doctor says what is wrong."
+            )
+        return
+    if len(frame.targets) == 1:
+        target = frame.targets[0]
+        yield from _one(frame, frame.details.get(target["id"]) or target, width)
+        return
+    yield Text(f"{'writes are':<26}{'writes/s':>12}{'waited':>9}  database", style="bold")
+    shown = [t for t in frame.targets if t["id"] in frame.details]
+    for target in shown:
+        yield from _row(frame.details[target["id"]])
+    if more := len(frame.targets) - len(shown):
+        yield Text(f"{more} more: adocctl targets lists all", style="dim")
+
+
+def _row(t: dict[str, Any]) -> Iterable[Text]:
+    how, style = words.held(t)
+    sample = t["sample"] or {}
+    yield Text.assemble(
+        (f"{how:<26.26}", style), f"{words.rate(t['writes_per_s']):>12}",
+        f"{words.percent(sample.get('stalled_fraction')):>9}  ", (_end_of(t["path"]), "bold"),
+    )  # fmt: skip
+    last = t["last_decision"]
+    decided = f"; {words.clock(last['unix_s'])} {last['rule']}: {last['outcome']}" if last else "; nothing decided yet"
+    yield Text(f"  {policy_in_words(t)}: {words.knobs(t)}{decided}", style="dim")
+
+
+def _end_of(path: str, most: int = 60) -> str:
+    return path if len(path) <= most else f"…{path[1 - most :]}"
+
+
+def _line(label: str, *parts: str | Text | tuple[str, str]) -> Text:
+    return Text.assemble((f"{label:<{_LABEL}}", "bold"), *parts)
+
+
+def _sentence(label: str, said: Text, width: int, most: int = 2) -> Iterable[Text]:
+    """Give a sentence up to two lines."""
+    said.plain = printable(said.plain)
+    lines = list(said.wrap(Console(width=width), max(20, width - _LABEL)))
+    if len(lines) > most:
+        lines[most - 1].append(" …")
+    for number, line in enumerate(lines[:most]):
+        yield _line(label if number == 0 else "", line)
+
+
+def _one(frame: Frame, t: dict[str, Any], width: int) -> Iterable[Text]:
+    process = t["process"]
+    program = "" if process is None else f"  {program_in_words(process)}, RocksDB {process['rocksdb_version']}"
+    yield Text.assemble((t["path"], "bold"), program)
+    yield _line("policy", policy_in_words(t))
+    if t["paused"]:
+        yield from _sentence("paused", Text(t["paused"], style="bold yellow"), width)
+    for pin in frame.overrides:
+        yield from _sentence("pinned", Text(words.pin(pin)), width)
+    how, style = words.held(t)
+    since = ""
+    if t["stall"] and t["state"] != "closed":
+        since = f" for {words.span(frame.unix_s - t['stall']['since_unix_s'])}: {words.why(t['stall'])}"
+    yield from _sentence("writes are", Text.assemble((how, style), since), width)
+    if t.get("sample"):
+        yield from _figures(frame, t, width)
+    yield from _sentence("last cycle", Text(t["sentence"]), width)
+    if "options" in t:
+        yield from _sentence("knobs", Text(words.knobs(t)), width)
+        if t["restore"] and t["restore"]["state"] in ("running", "waiting"):
+            waits = f" for {t['restore']['waiting_for']}" if t["restore"]["waiting_for"] else ""
+            yield _line(
+                "restore", (f"{t['restore']['state']}{waits}, {t['restore']['steps_left']} steps left", "yellow")
+            )
+    yield Text()
+    yield from _decided(frame)
+
+
+def _figures(frame: Frame, t: dict[str, Any], width: int) -> Iterable[Text]:
+    sample = t["sample"]
+    label, figure = _LABEL, 25
+    samples = frame.samples[-max(1, min(_SAMPLES, width - label - figure - 1)) :]
+    families = [s["column_families"] for s in samples]
+
+    def over_time(values: list[float | None], top: float | None = None) -> tuple[str, str]:
+        return words.sparkline(values, top), "cyan"
+
+    worst = _worst(sample["column_families"])
+    yield _line(
+        "writes/s", f"{words.rate(sample['writes_per_s']):<{figure}}", over_time([s["writes_per_s"] for s in samples])
+    )
+    held = f"stop {words.percent(sample['stopped_fraction'])}, slow {words.percent(sample['delayed_fraction'])}"
+    waited = f"{words.percent(sample['stalled_fraction'])} ({held})"
+    yield _line(
+        "waited", f"{waited:<{figure}.{figure}}",
+        (words.sparkline([max(s["stalled_fraction"] or 0.0, s["stopped_fraction"]) for s in samples], 1.0), "red"),
+    )  # fmt: skip
+    marks = _marks(samples, frame.decisions)
+    if "^" in marks:
+        yield _line("decided", f"{'':<{figure}}", (marks, "magenta"))
+    if worst is not None:
+        options = worst["options"]
+        slow, stop = options["level0_slowdown_writes_trigger"], options["level0_stop_writes_trigger"]
+        l0 = f"{_known(worst['l0_files'])} (slow {_trigger(slow)}, stop {_trigger(stop)})"
+        yield _line(
+            "L0 files", f"{l0:<{figure}.{figure}}", over_time([_most(f, "l0_files") for f in families], float(stop))
+        )
+        soft = options["soft_pending_compaction_bytes_limit"]
+        pending = [_total(f, "pending_compaction_bytes") for f in families]
+        now = pending[-1] if pending else None
+        limit = f" (slow {words.size(soft)})" if soft else ""
+        yield _line(
+            "pending",
+            f"{('unknown' if now is None else words.size(now)) + limit:<{figure}.{figure}}",
+            over_time(pending),
+        )
+        immutable = [_most(f, "immutable_memtables") for f in families]
+        memtables = f"{_known(worst['immutable_memtables'])} full of {options['max_write_buffer_number']}"
+        yield _line(
+            "memtables", f"{memtables:<{figure}}", over_time(immutable, float(options["max_write_buffer_number"]))
+        )
+    if t["around"]:
+        yield from _sentence("around it", Text(t["around"]), width)
+
+
+def _worst(families: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """Choose the column family that is next to its stop."""
+    return max(
+        families,
+        key=lambda cf: (
+            (cf["l0_files"] or 0) / max(1, cf["options"]["level0_stop_writes_trigger"])
+            + (cf["immutable_memtables"] or 0) / max(1, cf["options"]["max_write_buffer_number"])
+        ),
+        default=None,
+    )
+
+
+def _decided(frame: Frame) -> Iterable[Text]:
+    if not frame.decisions:
+        yield Text("Nothing was decided yet.", style="dim")
+        return
+    yield Text("last decisions, newest first: rule, what it set, what became of it; because of what", style="bold")
+    for record in reversed(frame.decisions[-_DECISIONS:]):
+        outcome = record["outcome"]
+        style = "green" if outcome.startswith("applied") else "yellow" if outcome in ("in-flight", "dry-run") else "red"
+        yield Text.assemble(
+            f"{words.clock(record['unix_s'])} {record['rule']}: {words.set_by(record)}: ",
+            (outcome, "" if outcome == "unchanged" else style),
+            (f"  {record['signal']}", "dim"),
+        )  # fmt: skip
+
+
+def _marks(samples: tuple[dict[str, Any], ...], decisions: tuple[dict[str, Any], ...]) -> str:
+    """Mark the samples at whose end something was decided."""
+    columns = [" "] * len(samples)
+    for record in decisions:
+        for column, sample in enumerate(samples):
+            if sample["monotonic_s"] >= record["monotonic_s"] - sample["interval_s"] / 2:
+                if column or sample["monotonic_s"] - sample["interval_s"] <= record["monotonic_s"]:
+                    columns[column] = "^"
+                break
+    return "".join(columns)
+
+
+def _most(families: list[dict[str, Any]], name: str) -> float | None:
+    return max((cf[name] for cf in families if cf[name] is not None), default=None)
+
+
+def _total(families: list[dict[str, Any]], name: str) -> float | None:
+    known = [cf[name] for cf in families if cf[name] is not None]
+    return sum(known) if known else None
+
+
+def _known(value: int | None) -> str:
+    return "unknown" if value is None else str(value)
+
+
+def _trigger(value: int) -> str:
+    return words.value("level0_stop_writes_trigger", str(value))

@@ -1,0 +1,145 @@
+"""What `top` says of a target, each in a few words."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from adocd.cli.show import changed, jobs_in_words, waits
+from adocd.model.knob import KNOBS, Knob
+from adocd.model.options import OPTIONS, OUT_OF_THE_WAY
+
+_EIGHTHS = "▁▂▃▄▅▆▇█"
+_UNITS = ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
+_STYLES = {"stopped": "bold red", "possibly": "bold yellow", "delayed": "yellow", "normal": "green"}
+#: Names that everybody who runs RocksDB knows by less.
+_SHORT = {"max_background_jobs": "jobs", "write_buffer_size": "memtable"}
+#: How many changed options fit into a line.
+_FIT = 3
+
+
+def clock(unix_s: float) -> str:
+    """Show a time of day, of this machine's zone."""
+    return f"{datetime.fromtimestamp(unix_s).astimezone():%H:%M:%S}"
+
+
+def size(value: float) -> str:
+    """Show bytes by the unit that fits."""
+    for unit, name in _UNITS:
+        if value >= unit:
+            return f"{value / unit:.3g} {name}"
+    return f"{value:.0f} bytes"
+
+
+def rate(value: float | None) -> str:
+    """Show writes a second."""
+    return "-" if value is None else f"{value:,.0f}"
+
+
+def percent(value: float | None) -> str:
+    """Show a share; RocksDB adds up all writers that wait, so that it can be more than the whole."""
+    return "-" if value is None else f"{value:.0%}"
+
+
+def span(seconds: float) -> str:
+    """Show how long."""
+    if seconds < 120:
+        return f"{seconds:.0f} s" if seconds >= 9.95 else f"{max(0.0, seconds):.1f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
+
+
+def held(target: dict[str, Any]) -> tuple[str, str]:
+    """Say how writes are, and in which style."""
+    if target["state"] == "closed":
+        return "closed", "dim"
+    now = (target["stall"] or {}).get("condition", target["condition"])
+    if now is None:
+        return ("silent", "bold yellow") if target["state"] == "silent" else ("not seen yet", "dim")
+    words = "flowing" if now == "normal" else waits(target)
+    return (f"{words}, silent" if target["state"] == "silent" else words), _STYLES.get(now, "")
+
+
+def why(stall: dict[str, Any]) -> str:
+    """Say why writes are held, without saying once more that they are."""
+    return str(stall["why"]).removeprefix(f"writes were {stall['condition']}: ")
+
+
+def value(option: str, text: str) -> str:
+    """Show an option's value by its unit."""
+    facts = OPTIONS.get(option)
+    if not text.isdecimal() or (facts is None and option != "rate_limiter"):
+        return text
+    if facts is not None and facts.unit not in ("bytes", "bytes/s"):
+        return "out of the way" if int(text) >= OUT_OF_THE_WAY else text
+    rate_of = "/s" if facts is None or facts.unit == "bytes/s" else ""
+    return f"{size(int(text))}{rate_of}" if int(text) else "0"
+
+
+def knobs(detail: dict[str, Any]) -> str:
+    """Say what is not as it was, or what the two knobs are that most laws turn."""
+    found = changed(detail)
+    if not found:
+        return jobs_and_memtable(detail)
+    words = [
+        f"{_SHORT.get(name, name)}{'' if scope in ('database', 'default') else f' ({scope})'} "
+        f"{value(name, then)} → {value(name, now)}"
+        for scope, name, now, then in sorted(found, key=lambda each: each[1] not in _SHORT)
+    ]
+    more = f", {len(words) - _FIT} more" if len(words) > _FIT else ""
+    return ", ".join(words[:_FIT]) + more
+
+
+def jobs_and_memtable(detail: dict[str, Any]) -> str:
+    """Say how many jobs there are and how large memtables get, where nothing is changed."""
+    sample = detail["sample"]
+    if sample is None:
+        return "-"
+    largest = max((cf["options"]["write_buffer_size_bytes"] for cf in sample["column_families"]), default=None)
+    memtable = "" if largest is None else f", memtable {size(largest)}"
+    return f"original: jobs {jobs_in_words(sample)}{memtable}"
+
+
+def set_by(record: dict[str, Any]) -> str:
+    """Say what a decision set: the options, where any was to change, else the knobs."""
+    changes = [_change(change) for change in record["changes"]]
+    settings = [
+        f"{s['knob']}{_family(s['column_family'])} {_setting(s['knob'], s['value'])}" for s in record["settings"]
+    ]
+    return ", ".join(changes or settings) or "nothing"
+
+
+def pin(override: dict[str, Any]) -> str:
+    """Say what an operator has pinned, for how long, and whether it has effect."""
+    name = f"{override['option']}{_family(override['column_family'])}"
+    left_s = override["remaining_s"]
+    long = "until it is removed" if left_s is None else f"for {span(left_s)}"
+    reason = f" ({override['reason']})" if override["reason"] else ""
+    effect = f": no effect now, {override['ineffective']}" if override["ineffective"] else ""
+    return f"{name} = {value(override['option'], override['value'])} {long} by {override['who']}{reason}{effect}"
+
+
+def _change(change: dict[str, Any]) -> str:
+    option, before, after = change["option"], change["before"], change["value"]
+    name = f"{_SHORT.get(option['option'], option['option'])}{_family(option['name'])}"
+    if before == after:  # RocksDB takes a limit anew only when it is set once more
+        return f"{name} {value(option['option'], after)} once more"
+    return f"{name} {value(option['option'], before)} → {value(option['option'], after)}"
+
+
+def _setting(knob: str, given: int) -> str:
+    unit = KNOBS[Knob(knob)].unit if knob in set(Knob) else ""
+    if unit == "switch":
+        return "on" if given else "off"
+    return size(given) + unit.removeprefix("bytes") if unit.startswith("bytes") else str(given)
+
+
+def _family(name: str | None) -> str:
+    return "" if name in (None, "", "default") else f" ({name})"
+
+
+def sparkline(values: Sequence[float | None], top: float | None = None) -> str:
+    """Draw values as columns of up to eight eighths; blank where nothing is known, and at 0."""
+    known = [each for each in values if each is not None]
+    most = top if top is not None else max(known, default=0.0)
+    return "".join(
+        " " if each is None or each <= 0 or most <= 0 else _EIGHTHS[min(7, int(8 * each / most))] for each in values
+    )

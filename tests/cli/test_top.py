@@ -1,0 +1,246 @@
+"""`adocctl top`: at a terminal, in a pipe, and while the daemon comes and goes."""
+
+from __future__ import annotations
+
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from adocd.api.client import NoDaemon, RestClient
+from adocd.cli.top import words
+from adocd.cli.top.feed import Feed, Frame
+from adocd.cli.top.screen import Screen, fits
+from tests.cli.harness import command, log_of, serving
+from tests.cli.pseudo_terminal import PseudoTerminal
+from tests.cli.test_adocctl import adocctl_json, wait_for_target
+from tests.daemon.harness import overflowing
+from tests.support.fake_agent import FakeAgent
+from tests.support.fake_database import FakeDatabase
+from tests.support.waiting import eventually
+
+JOURNAL = {"path": "/j", "problem": None, "rescued": None, "lost_decisions": 0}
+
+
+def target(path: str, **members: Any) -> dict[str, Any]:
+    return {
+        "id": f"id-of-{path}", "path": path, "state": "attached", "paused": None, "stall": None,
+        "process": {"program": "db_bench", "pid": 7, "rocksdb_version": "7.8.3"},
+        "policy": {"controller": "adoc", "parameters": {}, "dry_run": False, "shaping": {}},
+        "sentence": "adoc: nothing to do", "writes_per_s": 1234.0, "condition": "normal", "decisions": 0,
+    } | members  # fmt: skip
+
+
+def detail(path: str, **members: Any) -> dict[str, Any]:
+    more = {"session": "s", "sample": None, "around": None, "options": None, "originals": None, "restore": None}
+    return target(path) | more | {"last_decision": None} | members
+
+
+def drawn(frame: Frame, *, columns: int = 80, lines: int | None = None) -> list[str]:
+    output = StringIO()
+    console = Console(file=output, width=columns, highlight=False, markup=False)
+    console.print(Screen(frame, "/run/adocd", live=lines is not None, height=lines), end="")
+    return output.getvalue().split("\n")
+
+
+class Rest(RestClient):
+    """Answers as it is told."""
+
+    def __init__(self) -> None:
+        self.details = [detail("/db")]
+        self.is_there = True
+
+    def get(self, path: str, **query: str | int) -> Any:  # noqa: ARG002
+        """Read."""
+        if not self.is_there:
+            raise NoDaemon("no daemon answers at /run/adocd/daemon.sock")
+        if path == "/v1/targets":
+            return {"targets": [dict(each) for each in self.details], "problems": {}, "journal": JOURNAL}
+        if path.endswith(("/decisions", "/overrides")):
+            return {"decisions": [], "overrides": []}
+        return next(each for each in self.details if path == f"/v1/targets/{each['id']}")
+
+
+# -- with a real daemon
+
+
+def test_at_a_terminal_over_a_daemon_that_is_killed_and_comes_back(run_dir: Path) -> None:
+    with FakeAgent(run_dir, [overflowing(run_dir / "db")]), PseudoTerminal("top", run_dir=run_dir) as terminal:
+        with serving(run_dir, "--policy", "adoc") as daemon:
+            terminal.shows("adoc.memory")
+            terminal.shows("memtable 64 MiB → ")
+            terminal.shows("adocctl restore --all")
+            daemon.kill()
+            daemon.wait(20)
+            terminal.shows("NO DAEMON since")
+            terminal.forget()
+            terminal.shows("/db")  # what was seen last stays
+        with serving(run_dir):
+            terminal.shows("The daemon answers again")
+            terminal.press("q")
+            assert terminal.ends() == 0
+            assert terminal.settings_now == terminal.before
+            assert "\x1b[?1049l" in terminal.output, "the screen from before is back"
+
+
+def test_ctrl_c_ends_it_well(run_dir: Path) -> None:
+    with PseudoTerminal("top", run_dir=run_dir) as terminal:
+        terminal.shows("NO DAEMON")
+        terminal.press("\x03")
+        assert terminal.ends() == 0
+        assert terminal.settings_now == terminal.before
+        assert "Traceback" not in terminal.output
+
+
+def test_in_a_pipe_it_looks_once(run_dir: Path) -> None:
+    with FakeAgent(run_dir, [overflowing(run_dir / "db"), FakeDatabase(run_dir / "other")]), serving(run_dir):
+        wait_for_target(run_dir)
+        eventually(lambda: len(adocctl_json(run_dir, "targets")["targets"]) == 2, within_s=20, what="two targets")
+        shown = command("adocctl", "top", run_dir=run_dir).ok()
+        assert f"{run_dir}/db" in shown
+        assert f"{run_dir}/other" in shown
+        assert "2 open" in shown
+        one = command("adocctl", "top", "other", "--once", run_dir=run_dir).ok()
+        assert "L0 files" in one
+        assert f"{run_dir}/db" not in one
+        content = adocctl_json(run_dir, "top", "--once")
+        assert {t["path"] for t in content["targets"]} == {f"{run_dir}/db", f"{run_dir}/other"}
+        assert content["problem"] is None
+        for each in content["targets"]:
+            assert each["options"]["column_families"]["default"]["write_buffer_size"] == str(64 << 20)
+            assert {"stalled_fraction", "background_jobs", "last_decision"} <= each.keys()
+        command("adocctl", "top", "third", "--once", run_dir=run_dir).failed(4, "there is no target 'third'")
+    assert "Traceback" not in log_of(run_dir)
+
+
+@pytest.mark.parametrize("more", [(), ("--once",), ("--once", "--json")])
+def test_once_without_a_daemon(run_dir: Path, more: tuple[str, ...]) -> None:
+    command("adocctl", "top", *more, run_dir=run_dir).failed(3, "no daemon answers at", "start one by `adocd serve`")
+
+
+# -- what is on the screen
+
+
+def test_never_more_than_a_terminal_has() -> None:
+    many = [detail(f"/var/lib/{'long/' * 30}{n}") for n in range(40)]
+    shown = fits(24)
+    frame = Frame(1000.0, tuple(many), {}, JOURNAL, {t["id"]: t for t in many[:shown]})
+    lines = drawn(frame, lines=24)
+    assert len(lines) == 24
+    assert all(len(line) <= 80 for line in lines)
+    assert "adocctl restore --all" in lines[-1]
+    assert f"{40 - shown} more" in "\n".join(lines)
+
+
+def test_one_target_with_everything_fits_too() -> None:
+    stall = {"condition": "stopped", "since_unix_s": 990.0, "why": "level 0 has 36 files; " * 20, "causes": []}
+    one = detail("/db", stall=stall, around="vda is busy; " * 30)
+    decision = {
+        "sequence": 1, "unix_s": 999.0, "monotonic_s": 1.0, "rule": "adoc.l0", "outcome": "applied",
+        "signal": "s" * 300, "changes": [],
+        "settings": [{"knob": "batch_size", "column_family": None, "value": 128 << 20}],
+    }  # fmt: skip
+    frame = Frame(1000.0, (one,), {}, JOURNAL, {one["id"]: one}, decisions=(decision,) * 50, problem="gone " * 60)
+    lines = drawn(frame, lines=24)
+    assert len(lines) == 24
+    assert all(len(line) <= 80 for line in lines)
+    assert any(line.startswith("writes are stopped for 10 s: level 0 has 36 files") for line in lines)
+    assert any("adoc.l0: batch_size 128 MiB: applied" in line for line in lines)
+
+
+def test_pins_and_a_pause_are_told_in_full() -> None:
+    one = detail("/db", paused="root restored the originals; resume or set a policy to let a law decide again")
+    pin = {
+        "option": "write_buffer_size", "column_family": None, "value": str(96 << 20), "remaining_s": 7200.0,
+        "who": "alice", "reason": "a bulk load", "ineffective": "the target is paused by a restore",
+    }  # fmt: skip
+    text = " ".join(" ".join(drawn(Frame(1.0, (one,), {}, JOURNAL, {one["id"]: one}, overrides=(pin,)))).split())
+    assert "paused root restored the originals; resume or set a policy to let a law decide again" in text
+    assert (
+        "pinned write_buffer_size = 96 MiB for 2.0 h by alice (a bulk load): no effect now, the target is paused"
+        in text
+    )
+
+
+def test_names_cannot_steer_the_terminal() -> None:
+    one = detail("/db\x1b[2J", paused="\x1b]0;mine\x07[red]")
+    text = "\n".join(drawn(Frame(1000.0, (one,), {}, JOURNAL, {one["id"]: one})))
+    assert "\x1b" not in text
+    assert "[red]" in text
+
+
+def test_the_worst_come_first() -> None:
+    rest = Rest()
+    rest.details = [
+        detail("/a", state="closed"), detail("/b"), detail("/c", condition="delayed"),
+        detail("/d", condition="stopped"),
+    ]  # fmt: skip
+    frame = Feed(rest, None).ask()
+    assert [t["path"] for t in frame.targets] == ["/d", "/c", "/b", "/a"]
+    assert "3 open, 2 stalled" in drawn(frame)[0]
+
+
+# -- the daemon comes and goes
+
+
+def test_what_was_seen_last_stays_while_the_daemon_is_away() -> None:
+    now = [1000.0]
+    rest = Rest()
+    feed = Feed(rest, None, wall_clock=lambda: now[0])
+    assert feed.ask().problem is None
+    rest.details[0] |= {"state": "closed"}  # a daemon that ends lets go before it does not answer
+    now[0] = 1001.0
+    assert feed.ask().targets[0]["state"] == "closed"
+    rest.is_there = False
+    for now[0] in (1002.0, 1010.0):
+        frame = feed.ask()
+        assert frame.targets[0]["state"] == "attached"
+        assert frame.unix_s == 1000.0
+        assert frame.problem_since_unix_s == 1002.0
+    assert any("NO DAEMON since" in line for line in drawn(frame))
+    rest.is_there, now[0] = True, 1020.0
+    frame = feed.ask()
+    assert (frame.problem, frame.back_unix_s, frame.unix_s) == (None, 1020.0, 1020.0)
+    assert any("answers again" in line for line in drawn(frame))
+    now[0] = 1060.0
+    assert not any("answers again" in line for line in drawn(feed.ask()))
+
+
+def test_a_database_that_is_made_anew_under_its_path_is_looked_at() -> None:
+    rest = Rest()
+    rest.details = [detail("/db", id="old", state="closed"), detail("/db", id="new")]
+    assert [t["id"] for t in Feed(rest, "db").ask().targets] == ["new"]
+
+
+@pytest.mark.parametrize(
+    ("values", "line"),
+    [([0.0, 1.0, 4.0, 8.0], " ▂▅█"), ([None, 0.5], " █"), ([], ""), ([0.0, None], "  ")],
+)
+def test_a_line_over_time(values: list[float | None], line: str) -> None:
+    assert words.sparkline(values) == line
+
+
+@pytest.mark.parametrize(
+    ("option", "text", "shown"),
+    [
+        ("write_buffer_size", str(128 << 20), "128 MiB"),
+        ("level0_stop_writes_trigger", str(1 << 30), "out of the way"),
+        ("level0_stop_writes_trigger", "36", "36"),
+        ("disable_auto_compactions", "true", "true"),
+        ("delayed_write_rate", str(16 << 20), "16 MiB/s"),
+        ("soft_pending_compaction_bytes_limit", "0", "0"),
+    ],
+)
+def test_a_value_by_its_unit(option: str, text: str, shown: str) -> None:
+    assert words.value(option, text) == shown
+
+
+def test_json_is_a_line_for_each_look(run_dir: Path) -> None:
+    with serving(run_dir), PseudoTerminal("top", "--json", "--interval", "0.2", run_dir=run_dir) as terminal:
+        terminal.shows('"problem": null')
+        terminal.forget()
+        terminal.shows('"problem": null')
+        terminal.press("\x03")
+        assert terminal.ends() == 0
