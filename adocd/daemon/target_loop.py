@@ -16,6 +16,7 @@ from adocd.daemon.change.unsettled import is_needed
 from adocd.daemon.control import Control
 from adocd.daemon.decision_log import DecisionLog
 from adocd.daemon.dispatch import View
+from adocd.daemon.history import History
 from adocd.daemon.journal.records import Pause
 from adocd.daemon.law import LawFailed
 from adocd.daemon.observation import Observation
@@ -71,6 +72,8 @@ class TargetLoop:
         #: The last sample; `samples` keeps the ones before without options and events, for those are large.
         self.sample: Sample | None = None
         self.samples: deque[Sample] = deque(maxlen=settings.history)
+        #: For charts; it outlives sessions.
+        self.history = History()
         self.decisions = DecisionLog(
             path, settings.wall_clock, lambda record: book.decided(target_id, record, path=path)
         )
@@ -265,6 +268,7 @@ class TargetLoop:
         self.observation.sampled(sample)
         self.sample = sample
         self.samples.append(_for_history(sample))
+        self.observation.chart(sample, self.history)
         sentence = await self.control.act(session, View(sample, snapshot, asked_s))
         self._acted_s = self._settings.clock()
         return sentence

@@ -10,7 +10,7 @@ from fastapi import FastAPI, Query
 from adocd import __version__
 from adocd.api import problems
 from adocd.api.problems import Problem, ProblemError
-from adocd.api.rest import controllers, diagnosis, lint, operate, recording, views
+from adocd.api.rest import controllers, diagnosis, history, lint, operate, recording, views
 from adocd.daemon.book import Book
 from adocd.daemon.fleet import Fleet
 from adocd.daemon.operators import Operators
@@ -36,6 +36,7 @@ def make_app(fleet: Fleet, operators: Operators) -> FastAPI:
     operate.install(app, find, operators, _ERRORS)
     lint.install(app, find, fleet.memory_of, _ERRORS)
     diagnosis.install(app, find, _ERRORS)
+    history.install(app, find, fleet.wall_clock, _ERRORS)
     recording.install(app, find, fleet.memory_of, _ERRORS)
     return app
 
