@@ -15,6 +15,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from adocd.api.limits import LimitedConnection, LimitedServer, WholeBody
+from adocd.daemon.address import Address
 
 
 class _Server(LimitedServer):
@@ -104,14 +105,24 @@ def _open_to_the_group(path: Path) -> None:
         os.close(descriptor)
 
 
-def listen_loopback(port: int) -> socket.socket:
-    """Bind a TCP port on loopback (0: any free one). Raises AddressInUse, and OSError otherwise."""
-    listener = socket.socket(socket.AF_INET)
+def listen(address: Address) -> socket.socket:
+    """Bind a TCP port (0: any free one). Raises AddressInUse when it cannot be had, and says why."""
+    listener = socket.socket(socket.AF_INET6 if ":" in address.host else socket.AF_INET)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        listener.bind(("127.0.0.1", port))
+        if listener.family == socket.AF_INET6:
+            # `::` is every address of this machine, as 0.0.0.0 is for IPv4 alone, whatever the system's default says.
+            listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, address.host != "::")
+        listener.bind((address.host, address.port))
         listener.listen(128)
     except OSError as error:
         listener.close()
-        raise AddressInUse(f"port {port} cannot be had on 127.0.0.1 ({error.strerror}); choose another") from None
+        raise AddressInUse(
+            f"port {address.port} cannot be had on {address.host} ({error.strerror}); choose another"
+        ) from None
     return listener
+
+
+def listen_loopback(port: int) -> socket.socket:
+    """Bind a TCP port on loopback, as `listen` does."""
+    return listen(Address("127.0.0.1", port))

@@ -17,7 +17,9 @@ from adocd.cli.exits import EPILOG, Exit, fail
 from adocd.cli.parameters import parse_parameters
 from adocd.cli.simulate import simulate
 from adocd.controllers import registry
+from adocd.daemon import address
 from adocd.daemon import config as configuration
+from adocd.daemon.address import Address
 from adocd.daemon.config import Config
 from adocd.model.policy import Policy
 from adocd.targets import run_dir
@@ -63,7 +65,11 @@ def serve_command(
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Decide and log, but change nothing.")] = False,
     port: Annotated[
-        int | None, typer.Option(min=0, max=65535, help="Also serve read-only on this loopback port (0: any).")
+        int | None, typer.Option(min=0, max=65535, help="Serve TCP on this loopback port, as --listen (0: any).")
+    ] = None,
+    listen: Annotated[
+        str | None,
+        typer.Option(metavar="ADDRESS:PORT", help="Serve TCP here: the page, REST and metrics; see docs/access.md."),
     ] = None,
     config: Annotated[Path | None, typer.Option("--config", help=f"Default: {_SYSTEM_CONFIG} where it exists.")] = None,
     agent: Annotated[
@@ -90,7 +96,11 @@ def serve_command(
         fail("--directory is empty; name the directory of a database, or . for this one", Exit.USAGE)
     observed = tuple(Path(path).absolute() for path in directory or ())
     try:
-        serve.run(serve.Serve(settings, run_dir.run_dir(), chosen, dry_run, tuple(agent or ()), port, observed))
+        serve.run(
+            serve.Serve(
+                settings, run_dir.run_dir(), chosen, dry_run, tuple(agent or ()), _address(listen, port), observed
+            )
+        )
     except serve.CannotServe as error:
         fail(str(error), Exit.FAILED)
 
@@ -244,6 +254,18 @@ def _chosen_policy(name: str | None, parameters: list[str]) -> Policy | None:
     except registry.PolicyError as error:
         fail(str(error), Exit.USAGE)
     return chosen
+
+
+def _address(listen: str | None, port: int | None) -> Address | None:
+    """Read where to serve TCP off the command line; None where it leaves that to the configuration."""
+    if listen is None:
+        return None if port is None else Address("127.0.0.1", port)
+    if port is not None:
+        fail("say --port or --listen, not both", Exit.USAGE)
+    try:
+        return address.parse(listen)
+    except ValueError as error:
+        fail(f"--listen: {error}", Exit.USAGE)
 
 
 def _log_to_stderr(verbose: bool) -> None:

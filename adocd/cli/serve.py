@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import logging
+import secrets
 import signal
 import socket
 import sys
@@ -12,12 +13,15 @@ from pathlib import Path
 
 from adocd.api import server
 from adocd.api.rest import app
+from adocd.daemon import address
+from adocd.daemon.address import Address
 from adocd.daemon.book import Book
 from adocd.daemon.config import Config
 from adocd.daemon.journal.errors import JournalError
 from adocd.daemon.operators import Operators
 from adocd.daemon.run import CLOCKS, make_fleet, new_holder
 from adocd.daemon.state_dir import journal_path
+from adocd.daemon.tokens import TokenError, TokenStore, tokens_path
 from adocd.model.policy import Policy
 from adocd.targets import run_dir
 from adocd.targets.agent import Agent
@@ -43,17 +47,19 @@ class Serve:
     policy: Policy | None
     dry_run: bool
     sockets: tuple[Path, ...]
-    port: int | None
+    #: Where to serve TCP; None: where the configuration says, or nowhere.
+    listen: Address | None
     directories: tuple[Path, ...] = ()
 
 
 def run(asked: Serve) -> None:
     """Serve until SIGINT or SIGTERM, then restore what was changed. Raises CannotServe."""
+    listen = _where_to_listen(asked)
     try:
         run_dir.ensure(asked.directory)
         run_dir.check(asked.directory)
         with contextlib.ExitStack() as stack:
-            web = None if asked.port is None else stack.enter_context(server.listen_loopback(asked.port))
+            web = None if listen is None else stack.enter_context(server.listen(listen))
             daemon = stack.enter_context(server.daemon_socket(run_dir.daemon_socket(asked.directory)))
             asyncio.run(_serve(asked, daemon, web))
     except OSError as error:
@@ -63,6 +69,28 @@ def run(asked: Serve) -> None:
         ) from None
     except (server.AddressInUse, ValueError) as error:
         raise CannotServe(str(error)) from None
+
+
+def _where_to_listen(asked: Serve) -> Address | None:
+    """Find the address for TCP clients; raises CannotServe where nobody could be told from anybody."""
+    configured = asked.config.web.listen
+    listen = asked.listen or (address.parse(configured) if configured else None)
+    if listen is None or listen.is_loopback:
+        return listen
+    try:
+        has_token = bool(TokenStore(_tokens(asked)).usable())
+    except TokenError as error:
+        raise CannotServe(f"{listen} is no loopback address, so who comes needs a token, and {error}") from None
+    if not has_token:
+        raise CannotServe(
+            f"{listen} is no loopback address, so who comes needs a token, and there is none: make one by "
+            "`adocctl token create NAME`, which needs no daemon, or listen on 127.0.0.1"
+        )
+    return listen
+
+
+def _tokens(asked: Serve) -> Path:
+    return tokens_path(journal_path(asked.directory))
 
 
 async def _serve(asked: Serve, daemon_listener: socket.socket, web_listener: socket.socket | None) -> None:
@@ -84,9 +112,11 @@ async def _serve(asked: Serve, daemon_listener: socket.socket, web_listener: soc
         directories=asked.directories,
     )
     operators = Operators(fleet, book)
+    web_secret = secrets.token_urlsafe(32)
+    daemon_app = app.make_app(fleet, operators, web_secret)
     discovery = asyncio.create_task(fleet.run(), name="discovery")
     try:
-        async with server.serving(app.make_app(fleet, operators), daemon_listener), _web(asked, web_listener):
+        async with server.serving(daemon_app, daemon_listener), _web(asked, web_listener, web_secret):
             _log.info("serving at %s", run_dir.daemon_socket(asked.directory))
             await stop.wait()
             _log.info("stopping: restoring what was changed")
@@ -116,13 +146,15 @@ async def _check(path: Path) -> None:
 
 
 @contextlib.asynccontextmanager
-async def _web(asked: Serve, listener: socket.socket | None) -> AsyncIterator[None]:
+async def _web(asked: Serve, listener: socket.socket | None, web_secret: str) -> AsyncIterator[None]:
     """Keep the web process alive while the body runs."""
     if listener is None:
         yield
         return
-    _log.info("read-only on http://127.0.0.1:%d", listener.getsockname()[1])
-    keeper = asyncio.create_task(_keep_web(asked, listener), name="web")
+    bound = Address(*listener.getsockname()[:2])
+    reads = "who is on this machine may read" if _anonymous_read(asked, bound) else "reading needs a token"
+    _log.info("%s, changing needs a token to operate, on http://%s", reads, bound)
+    keeper = asyncio.create_task(_keep_web(asked, listener, web_secret), name="web")
     try:
         yield
     finally:
@@ -131,24 +163,37 @@ async def _web(asked: Serve, listener: socket.socket | None) -> AsyncIterator[No
             await keeper
 
 
-async def _keep_web(asked: Serve, listener: socket.socket) -> None:
+def _anonymous_read(asked: Serve, bound: Address) -> bool:
+    return asked.config.web.anonymous_read and bound.is_loopback
+
+
+async def _keep_web(asked: Serve, listener: socket.socket, web_secret: str) -> None:
     while True:
         try:
-            status = await _web_process(asked, listener)
+            status = await _web_process(asked, listener, web_secret)
             _log.warning("the web process ended with status %d; starting it anew", status)
         except OSError as error:
             _log.warning("the web process cannot be started (%s); trying again", error)
         await asyncio.sleep(_RESTART_DELAY_S)
 
 
-async def _web_process(asked: Serve, listener: socket.socket) -> int:
-    """Run the web process to its end; it ends by itself when our end of its standard input closes, however we die."""
+async def _web_process(asked: Serve, listener: socket.socket, web_secret: str) -> int:
+    """Run the web process to its end; it ends by itself when our end of its standard input closes, however we die.
+
+    Its secret goes there too: a command line is everybody's to read, and an environment every program's of this user.
+    """
+    options = [word for host in asked.config.web.hosts for word in ("--host", host)]
+    if _anonymous_read(asked, Address(*listener.getsockname()[:2])):
+        options.append("--anonymous-read")
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "adocd.api.web",
         "--fd", str(listener.fileno()), "--daemon-socket", str(run_dir.daemon_socket(asked.directory)),
+        "--tokens", str(_tokens(asked)), *options,
         pass_fds=(listener.fileno(),), stdin=asyncio.subprocess.PIPE, start_new_session=True,
     )  # fmt: skip
     try:
+        assert process.stdin is not None  # noqa: S101 - as asked for
+        process.stdin.write(f"{web_secret}\n".encode())
         return await process.wait()
     except asyncio.CancelledError:
         process.terminate()

@@ -1,6 +1,7 @@
 """The daemon's configuration: strict TOML, every key with a default, a unit and bounds."""
 
 import fnmatch
+import re
 import tomllib
 from pathlib import Path
 from typing import Annotated, Any
@@ -8,7 +9,10 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from adocd.controllers import registry
+from adocd.daemon import address
 from adocd.model.policy import ParameterValue, Policy, Shaping
+
+_HOST = re.compile(r"[0-9A-Za-z]([0-9A-Za-z._-]*[0-9A-Za-z.])?|\[[0-9A-Fa-f:.]+\]")
 
 
 class ConfigError(ValueError):
@@ -130,11 +134,42 @@ class SafetyConfig(_Section):
     )
 
 
+class WebConfig(_Section):
+    """What is reached by TCP: REST, metrics and the page."""
+
+    listen: str = Field(
+        default="", max_length=64, description="ADDRESS:PORT, such as 127.0.0.1:9090 or [::1]:9090; empty: nowhere"
+    )
+    hosts: Annotated[
+        tuple[Annotated[str, Field(max_length=253)], ...],
+        Field(max_length=100, description="more names under which clients reach it, such as a reverse proxy's"),
+    ] = ()
+    anonymous_read: bool = Field(default=True, description="who is on this machine may read without a token")
+
+    @field_validator("listen")
+    @classmethod
+    def _is_address(cls, listen: str) -> str:
+        if listen:
+            address.parse(listen)
+        return listen
+
+    @field_validator("hosts")
+    @classmethod
+    def _are_names(cls, hosts: tuple[str, ...]) -> tuple[str, ...]:
+        for host in hosts:
+            if _HOST.fullmatch(host) is None:
+                raise ValueError(
+                    f"{host!r} is no host name; write it without scheme, port and wildcards, such as adocd.example.org"
+                )
+        return tuple(host.lower().rstrip(".") for host in hosts)
+
+
 class Config(_Section):
     """The whole file."""
 
     daemon: DaemonConfig = DaemonConfig()
     safety: SafetyConfig = SafetyConfig()
+    web: WebConfig = WebConfig()
     policy: PolicyConfig = PolicyConfig()
     targets: tuple[TargetConfig, ...] = ()
 
@@ -188,6 +223,7 @@ def _keys_beside(location: tuple[int | str, ...]) -> str:
     sections: dict[str, type[BaseModel]] = {
         "daemon": DaemonConfig,
         "safety": SafetyConfig,
+        "web": WebConfig,
         "policy": PolicyConfig,
         "targets": TargetConfig,
     }

@@ -13,6 +13,7 @@ from typing import Any
 from adocd.api import server
 from adocd.api.rest import app as rest
 from adocd.api.web import app as web
+from adocd.api.web.access import Access
 from adocd.api.web.upstream import Upstream
 from adocd.daemon.config import Config
 from adocd.daemon.fleet import Fleet
@@ -24,6 +25,8 @@ from tests.builders import GIB
 from tests.daemon.harness import loop_settings, open_book, until
 from tests.support.fake_agent import FakeAgent
 from tests.support.fake_database import FakeDatabase
+
+WEB_SECRET = "the web process's alone"  # noqa: S105 - a test's
 
 
 @dataclass(frozen=True)
@@ -74,13 +77,14 @@ def with_service(tmp_path: Path, database: FakeDatabase, body: Callable[[Service
         path = tmp_path / "daemon.sock"
         discovery = asyncio.create_task(fleet.run())
         tcp = server.listen_loopback(0)
-        upstream = Upstream(path)
+        upstream = Upstream(path, WEB_SECRET)
+        access = Access(book.path.with_name("tokens.json"))
         with FakeAgent(tmp_path, [database]) as agent:
             try:
                 with server.daemon_socket(path) as listener:
                     async with (
-                        server.serving(rest.make_app(fleet, Operators(fleet, book)), listener),
-                        server.serving(web.make_app(upstream), tcp),
+                        server.serving(rest.make_app(fleet, Operators(fleet, book), WEB_SECRET), listener),
+                        server.serving(web.make_app(upstream, access), tcp),
                     ):
                         await until(lambda: any(loop.samples for loop in fleet.loops.values()), "a sample")
                         await body(Service(agent, database, fleet, path, _port(tcp)))

@@ -70,7 +70,7 @@ def test_an_operators_way_through(tmp_path: Path, run_dir: Path) -> None:
 
 
 def _metrics(run_dir: Path) -> str:
-    port = next(line.rpartition(":")[2] for line in log_of(run_dir).splitlines() if "read-only on http" in line)
+    port = next(line.rpartition(":")[2] for line in log_of(run_dir).splitlines() if "on http:" in line)
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as answer:
         return str(answer.read().decode())
 

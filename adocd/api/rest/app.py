@@ -5,16 +5,17 @@ import itertools
 import os
 from typing import Annotated, Any
 
-from fastapi import FastAPI, Query
+from fastapi import Depends, FastAPI, Query
 
 from adocd import __version__
-from adocd.api import problems
+from adocd.api import caller, problems
 from adocd.api.problems import Problem, ProblemError
-from adocd.api.rest import controllers, diagnosis, history, lint, operate, recording, views
+from adocd.api.rest import controllers, diagnosis, history, lint, operate, recording, tokens, views
 from adocd.daemon.book import Book
 from adocd.daemon.fleet import Fleet
 from adocd.daemon.operators import Operators
 from adocd.daemon.target_loop import TargetLoop
+from adocd.daemon.tokens import TokenStore, tokens_path
 
 _ERRORS: dict[int | str, dict[str, Any]] = {
     status: {"model": Problem, "description": description, "content": {"application/problem+json": {}}}
@@ -26,9 +27,16 @@ _ERRORS: dict[int | str, dict[str, Any]] = {
 }
 
 
-def make_app(fleet: Fleet, operators: Operators) -> FastAPI:
-    """Build the application over a fleet and what operators may ask of it."""
-    app = FastAPI(title="adocd", version=__version__, description="Keeps RocksDB out of write stalls.")
+def make_app(fleet: Fleet, operators: Operators, web_secret: str | None = None) -> FastAPI:
+    """Build the application over a fleet and what operators may ask of it; for `web_secret` see caller.trust_web."""
+    app = FastAPI(
+        title="adocd",
+        version=__version__,
+        description="Keeps RocksDB out of write stalls.",
+        dependencies=[Depends(caller.from_web)],
+    )
+    if web_secret is not None:
+        caller.trust_web(app, web_secret)
     problems.install(app)
     _health(app, fleet, operators.book)
     _targets(app, fleet, operators.book)
@@ -38,6 +46,7 @@ def make_app(fleet: Fleet, operators: Operators) -> FastAPI:
     diagnosis.install(app, find, _ERRORS)
     history.install(app, find, fleet.wall_clock, _ERRORS)
     recording.install(app, find, fleet.memory_of, _ERRORS)
+    tokens.install(app, TokenStore(tokens_path(operators.book.path), fleet.wall_clock), _ERRORS)
     return app
 
 

@@ -9,25 +9,36 @@ import sys
 from pathlib import Path
 
 from adocd.api import server
+from adocd.api.web.access import Access
 from adocd.api.web.app import make_app
+from adocd.api.web.gate import Rules
 from adocd.api.web.upstream import Upstream
 
 
-async def _main(fd: int, daemon_socket: Path) -> None:
+async def _main(arguments: argparse.Namespace, web_secret: str) -> None:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
     loop.add_reader(sys.stdin, stop.set)  # readable when the daemon has ended, even if it was killed
-    with socket.socket(fileno=fd) as listener:
-        async with server.serving(make_app(Upstream(daemon_socket)), listener):
+    upstream = Upstream(arguments.daemon_socket, web_secret)
+    rules = Rules(hosts=frozenset(arguments.host), anonymous_read=arguments.anonymous_read)
+    app = make_app(upstream, Access(arguments.tokens), rules)
+    with socket.socket(fileno=arguments.fd) as listener:
+        async with server.serving(app, listener):
             await stop.wait()
+    await upstream.close()
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--fd", type=int, required=True)
     parser.add_argument("--daemon-socket", type=Path, required=True)
-    arguments = parser.parse_args()
+    parser.add_argument("--tokens", type=Path, required=True)
+    parser.add_argument("--host", action="append", default=[])
+    parser.add_argument("--anonymous-read", action="store_true")
+    # Its first line, by which the daemon knows us: an argument or a variable could be read by others of its user.
+    secret = sys.stdin.readline().strip()
     with contextlib.suppress(KeyboardInterrupt):
-        asyncio.run(_main(arguments.fd, arguments.daemon_socket))
+        if secret:  # else the daemon is gone
+            asyncio.run(_main(parser.parse_args(), secret))

@@ -1,70 +1,87 @@
-"""The read-only TCP side, a client of the daemon's own REST.
+"""All that TCP clients see: the daemon's REST behind the gate, its metrics.
 
 It is a process of its own because one Python process has one interpreter lock: serving many clients must not delay
 control.
 """
 
-from urllib.parse import quote
+from collections.abc import Mapping
+from urllib.parse import urlsplit
 
 from fastapi import FastAPI, Request, Response
+from fastapi.responses import JSONResponse
 from prometheus_client import CONTENT_TYPE_LATEST
-from starlette.types import ASGIApp, Receive, Scope, Send
 
 from adocd import __version__
 from adocd.api import problems
 from adocd.api.web import metrics
+from adocd.api.web.access import Access
+from adocd.api.web.gate import ByCookie, Gate, Grant, Rules, nobodys
+from adocd.api.web.relay import Relay
 from adocd.api.web.upstream import Upstream
 from adocd.targets.errors import TargetError
 
-#: Names under which a browser on this machine reaches loopback. Any other Host is a DNS rebinding or a mistake.
-ALLOWED_HOSTS = ["localhost", "127.0.0.1"]
+#: Headers that are handed on; the rest is between the two ends of each connection.
+_ASKED = ("accept", "content-type", "if-match", "if-none-match", "last-event-id")
+_ANSWERED = ("allow", "cache-control", "content-type", "etag", "location", "retry-after")
+_METHODS = ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"]
 
 
-class LocalReading:
-    """Refuses everything but reading, and every name for this machine but loopback's (DNS rebinding)."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on what is allowed."""
-        answer = self._refusal(scope) if scope["type"] == "http" else None
-        await (answer or self._app)(scope, receive, send)
-
-    def _refusal(self, scope: Scope) -> Response | None:
-        host = Request(scope).headers.get("host", "")
-        name, colon, port = host.partition(":")
-        if name not in ALLOWED_HOSTS or (colon and not port.isdecimal()):
-            return problems.problem(400, f"Host must be {' or '.join(ALLOWED_HOSTS)}, not {host!r}")
-        if scope["method"] not in ("GET", "HEAD"):
-            detail = f"TCP is read-only; {scope['method']} works on the daemon's Unix socket, or by adocctl"
-            return problems.problem(405, detail, {"Allow": "GET, HEAD"})
-        return None
-
-
-def make_app(upstream: Upstream) -> FastAPI:
-    """Build the read-only application."""
-    app = FastAPI(title="adocd, read-only", version=__version__, openapi_url=None)
+def make_app(upstream: Upstream, access: Access, rules: Rules | None = None, by_cookie: ByCookie = nobodys) -> FastAPI:
+    """Build the application; see Rules and Gate for who may do what."""
+    app = FastAPI(title="adocd on TCP", version=__version__, openapi_url=None)
     problems.install(app)
-    app.add_middleware(LocalReading)
+    app.add_middleware(Gate, access=access, rules=rules or Rules(), by_cookie=by_cookie)
+
+    @app.exception_handler(TargetError)
+    async def _no_daemon(_: Request, error: TargetError) -> JSONResponse:
+        return problems.problem(503, str(error))
 
     @app.api_route("/metrics", methods=["GET", "HEAD"])
     async def prometheus() -> Response:
-        try:
-            content = await metrics.render(upstream.get)
-        except TargetError as error:
-            return problems.problem(503, str(error))
-        return Response(content, media_type=CONTENT_TYPE_LATEST)
+        return Response(await metrics.render(upstream.get), media_type=CONTENT_TYPE_LATEST)
 
-    @app.api_route("/{path:path}", methods=["GET", "HEAD"])
+    @app.api_route("/healthz", methods=["GET", "HEAD"])
+    async def healthz(request: Request) -> Response:
+        """Tell who may not read only that the daemon lives."""
+        answer = await _ask(upstream, request)
+        return answer if _grant(request).may_read or answer.status_code != 200 else JSONResponse({"status": "ok"})
+
+    @app.api_route("/v1/events", methods=["GET", "HEAD"])
+    async def events(request: Request) -> Response:
+        grant = _grant(request)
+        open_stream = upstream.stream(_target(request), grant.holder, _of(request.headers, _ASKED))
+        return Relay(open_stream, grant.holds, lambda headers: _of(headers, _ANSWERED))
+
+    @app.api_route("/{path:path}", methods=_METHODS)
     async def anything(request: Request) -> Response:
-        query = f"?{request.url.query}" if request.url.query else ""
-        try:
-            status, content = await upstream.get(f"{quote(request.url.path)}{query}")
-        except TargetError as error:
-            return problems.problem(503, str(error))
-        if request.url.path == "/docs":
-            return Response(content, status, media_type="text/html")
-        return Response(content, status, media_type="application/json" if status < 400 else "application/problem+json")
+        return await _ask(upstream, request)
 
     return app
+
+
+async def _ask(upstream: Upstream, request: Request) -> Response:
+    """Hand a request on as it came, and the answer back."""
+    method = "GET" if request.method == "HEAD" else request.method
+    status, headers, content = await upstream.request(
+        method, _target(request), await request.body(), _grant(request).holder, _of(request.headers, _ASKED)
+    )
+    return Response(content, status, _of(headers, _ANSWERED))
+
+
+def _grant(request: Request) -> Grant:
+    grant: Grant = request.state.grant
+    return grant
+
+
+def _target(request: Request) -> str:
+    """Return path and query as the client has written them."""
+    raw: bytes = request.scope["raw_path"]
+    query: bytes = request.scope["query_string"]
+    return (raw + b"?" + query if query else raw).decode("latin-1")
+
+
+def _of(headers: Mapping[str, str], names: tuple[str, ...]) -> dict[str, str]:
+    chosen = {name: headers[name] for name in names if name in headers}
+    if "location" in chosen:
+        chosen["location"] = urlsplit(chosen["location"])._replace(scheme="", netloc="").geturl()
+    return chosen

@@ -27,8 +27,8 @@ def test_it_shows_what_the_daemon_shows(tmp_path: Path) -> None:
 def test_it_changes_nothing(tmp_path: Path, method: str) -> None:
     async def body(service: Service) -> None:
         status, content = await service.tcp(method, "/v1/restore")
-        assert status == 405
-        assert "TCP is read-only" in content
+        assert status == 401
+        assert "changing anything needs a token" in content
 
     with_service(tmp_path, overflowing(tmp_path / "db"), body)
 

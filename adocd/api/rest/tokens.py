@@ -1,0 +1,127 @@
+"""Tokens by REST: made, listed and revoked on the daemon's own socket only."""
+
+import logging
+from collections.abc import Callable
+from typing import Annotated, Any
+
+from fastapi import Depends, FastAPI, Path
+from pydantic import BaseModel, ConfigDict, Field
+
+from adocd.api.caller import Caller, FromWeb
+from adocd.api.problems import ProblemError
+from adocd.daemon.tokens import NAME, NameTaken, Scope, Token, TokenError, TokenStore
+
+_log = logging.getLogger(__name__)
+Responses = dict[int | str, dict[str, Any]]
+#: Who did what to tokens, in one sentence.
+Note = Callable[[str, str], None]
+
+_LONGEST_S = 10 * 366 * 86400.0
+_EXAMPLE = "grafana"
+
+
+class TokenBody(BaseModel):
+    """A token as it is asked for."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: str = Field(pattern=NAME, description="whose it is; it stands in the audit trail", examples=[_EXAMPLE])
+    scope: Scope = Field(default="read", description="read: look at everything; operate: change things, too")
+    expires_in_s: float | None = Field(
+        default=None, gt=0, le=_LONGEST_S, description="null: until it is revoked", examples=[2592000.0]
+    )
+
+
+class TokenView(BaseModel):
+    """A token, without its secret, which nobody knows but who has it."""
+
+    name: str = Field(examples=[_EXAMPLE])
+    scope: Scope
+    made_by: str
+    made_unix_s: float
+    expires_unix_s: float | None = Field(description="null: when it is revoked")
+    expired: bool
+
+    @classmethod
+    def of(cls, token: Token, expired: bool) -> "TokenView":
+        """Show a token."""
+        return cls(
+            name=token.name,
+            scope=token.scope,
+            made_by=token.made_by,
+            made_unix_s=token.made_unix_s,
+            expires_unix_s=token.expires_unix_s,
+            expired=expired,
+        )
+
+
+class TokensView(BaseModel):
+    """All tokens, the oldest first."""
+
+    tokens: list[TokenView]
+
+
+class NewTokenView(TokenView):
+    """A new token, and its secret, this once."""
+
+    secret: str = Field(description="sent as `Authorization: Bearer SECRET`", examples=["adocd_..."])
+
+
+class RevokedView(BaseModel):
+    """That it is good for nothing any more."""
+
+    revoked: str
+
+
+def _on_the_socket_only(by_web: FromWeb) -> None:
+    if by_web:  # its gate has refused this already
+        raise ProblemError(403, "tokens are made and revoked on the daemon's own machine: adocctl token --help")
+
+
+_Name = Annotated[str, Path(pattern=NAME, description="a token's name", examples=[_EXAMPLE])]
+
+
+def install(app: FastAPI, store: TokenStore, responses: Responses, note: Note | None = None) -> None:
+    """Add the routes; `note` is told who did what. They read and write a file, so they run beside the event loop."""
+    note = note or (lambda who, sentence: _log.info("%s: %s", who, sentence))
+    only_here = [Depends(_on_the_socket_only)]
+    refused = {403: {**responses[409], "description": "Not from the web process"}, **responses}
+
+    @app.get(
+        "/v1/tokens", summary="All tokens, without their secrets", dependencies=only_here,
+        responses={status: refused[status] for status in (403, 409)},
+    )  # fmt: skip
+    def tokens() -> TokensView:
+        try:
+            return TokensView(tokens=[TokenView.of(token, store.is_expired(token)) for token in store.tokens()])
+        except TokenError as error:
+            raise ProblemError(409, str(error)) from None
+
+    @app.post(
+        "/v1/tokens", summary="Make a token; the answer alone has its secret", status_code=201, dependencies=only_here,
+        responses={status: refused[status] for status in (403, 409, 422)},
+    )  # fmt: skip
+    def make(body: TokenBody, who: Caller) -> NewTokenView:
+        try:
+            secret, token = store.make(body.name, body.scope, body.expires_in_s, who)
+        except NameTaken as error:
+            raise ProblemError(409, str(error)) from None
+        except TokenError as error:
+            raise ProblemError(409, f"no token is made: {error}") from None
+        until = "until it is revoked" if body.expires_in_s is None else f"for {body.expires_in_s:g} s"
+        note(who, f"{who} made the token {token.name} to {token.scope}, {until}")
+        return NewTokenView(**TokenView.of(token, expired=False).model_dump(), secret=secret)
+
+    @app.delete(
+        "/v1/tokens/{name}", summary="Revoke a token; it is good for nothing at once", dependencies=only_here,
+        responses={status: refused[status] for status in (403, 404, 409, 422)},
+    )  # fmt: skip
+    def revoke(name: _Name, who: Caller) -> RevokedView:
+        try:
+            was_there = store.revoke(name)
+        except TokenError as error:
+            raise ProblemError(409, f"it is not revoked: {error}") from None
+        if not was_there:
+            raise ProblemError(404, f"there is no token {name!r}; GET /v1/tokens lists them")
+        note(who, f"{who} revoked the token {name}")
+        return RevokedView(revoked=name)

@@ -1,0 +1,262 @@
+"""The gate of the TCP side: who may reach what; nothing behind it asks again.
+
+Every request, and every WebSocket's beginning, is checked in this order:
+
+1. Host: a name for this machine that the operator has said, or loopback's. Any other is DNS rebinding, by which a
+   foreign page reads us through its visitor's browser, or a mistake.
+2. Origin, where a browser sends one: ours. Another is a foreign page that writes.
+3. The tokens' own routes: never here. Who has stolen a token cannot make another one of it.
+4. Whose request it is: a token by `Authorization: Bearer`, else the page's cookie, else nobody's.
+5. What it may do: reading needs any token, or none where the rules say so; everything else one to operate.
+"""
+
+import ipaddress
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit
+
+from fastapi import Response
+from starlette.datastructures import MutableHeaders
+from starlette.requests import HTTPConnection
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from adocd.api import problems
+from adocd.api.web.access import Access, Holder
+
+READING = frozenset({"GET", "HEAD", "WEBSOCKET"})
+#: What a proxy adds. Who comes through one is not on this machine, whatever the address of its last step.
+_FORWARDED = ("forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip")
+_LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})
+_AUTHORITY = re.compile(r"(\[[0-9A-Fa-f:.]{2,45}\]|[0-9A-Za-z._-]{1,253})(?::([0-9]{1,5}))?")
+_TOKENS = "/v1/tokens"
+_HOW = "adocctl token create NAME --scope {}"
+_CHALLENGE = 'Bearer realm="adocd"'
+#: No other page may frame ours, whose buttons change databases, take its content for a script, or learn its address.
+_PROTECTION = {
+    "Content-Security-Policy": "frame-ancestors 'none'",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "same-origin",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+}
+
+#: Tells whose the page's cookies are.
+ByCookie = Callable[[Mapping[str, str]], Awaitable[Holder | None]]
+
+
+async def nobodys(cookies: Mapping[str, str]) -> Holder | None:
+    """Know no cookie."""
+    del cookies
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What the operator has configured.
+
+    `hosts` are more names, with small letters, under which clients reach us. `anonymous_read`: who comes over loopback
+    may read without a token. `open_to_all` has paths, a prefix where one ends in a slash, that need no token for these
+    methods; "WEBSOCKET" is one.
+    """
+
+    hosts: frozenset[str] = frozenset()
+    anonymous_read: bool = True
+    open_to_all: Mapping[str, frozenset[str]] = field(default_factory=lambda: {"/healthz": frozenset({"GET", "HEAD"})})
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """What the gate has found out, for the routes behind it: `request.state.grant`."""
+
+    holder: Holder | None
+    #: Whether it may read more than what is open to all.
+    may_read: bool
+    #: Tells whether all this still holds, for what goes on for long: a token may be revoked meanwhile.
+    holds: Callable[[], Awaitable[bool]]
+
+
+class Refusal(Exception):
+    """A request that may not pass: one sentence."""
+
+    def __init__(self, status: int, detail: str, error: str | None = None) -> None:
+        super().__init__(detail)
+        self.status = status
+        #: RFC 6750, 3.1
+        self.error = error
+
+    def answer(self) -> Response:
+        """Say it as a problem, and where a token is wanted, that (RFC 6750, 3)."""
+        headers = {}
+        if self.status == 401 or self.error is not None:
+            headers["WWW-Authenticate"] = _CHALLENGE + ("" if self.error is None else f', error="{self.error}"')
+        return problems.problem(self.status, str(self), headers)
+
+
+class Gate:
+    """Lets pass what is allowed, with a Grant in its state."""
+
+    def __init__(self, app: ASGIApp, access: Access, rules: Rules, by_cookie: ByCookie = nobodys) -> None:
+        self._app = app
+        self._access = access
+        self._rules = rules
+        self._by_cookie = by_cookie
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass it on, or refuse it."""
+        if scope["type"] not in ("http", "websocket"):
+            await self._app(scope, receive, send)
+            return
+        guarded = _protected(send) if scope["type"] == "http" else send
+        try:
+            scope.setdefault("state", {})["grant"] = await self._grant(HTTPConnection(scope), _method(scope))
+        except Refusal as refusal:
+            await _refuse(refusal, scope, receive, guarded)
+            return
+        await self._app(scope, receive, guarded)
+
+    async def _grant(self, request: HTTPConnection, method: str) -> Grant:
+        name, port = self._check_host(request)
+        origins = request.headers.getlist("origin")
+        if any(not _is_same(origin, name, port) for origin in origins):
+            raise Refusal(403, f"Origin must be the one that is asked, {name}, not {origins[0]!r}")
+        path = request.scope["path"]
+        if path == _TOKENS or path.startswith(f"{_TOKENS}/"):
+            raise Refusal(403, "tokens are made and revoked on the daemon's own machine: adocctl token --help")
+        whose = self._whose(request)
+        holder = await whose()
+        anonymous = self._is_anonymous_welcome(request, name)
+        if not self._is_open(path, method):
+            _check(holder, method, anonymous)
+        if holder is not None and method not in READING and "authorization" not in request.headers and not origins:
+            raise Refusal(403, "what a browser's session changes has to come with its Origin")
+
+        async def holds() -> bool:
+            return holder is None or await _same(whose, holder)
+
+        return Grant(holder, holder is not None or anonymous, holds)
+
+    def _check_host(self, request: HTTPConnection) -> tuple[str, int | None]:
+        """Return the name and port by which we are asked."""
+        hosts = request.headers.getlist("host")
+        given = hosts[0] if len(hosts) == 1 else ""
+        name, port = _authority(given)
+        if name and (name in _LOOPBACK_NAMES or name in self._rules.hosts or name == _reached_at(request)):
+            return name, port
+        known = ", ".join(sorted(_LOOPBACK_NAMES | self._rules.hosts))
+        raise Refusal(400, f"Host must be one of {known}, or another name that [web] hosts has, not {given!r}")
+
+    def _whose(self, request: HTTPConnection) -> Callable[[], Awaitable[Holder | None]]:
+        """Return what finds the holder, now or later."""
+        shown = request.headers.getlist("authorization")
+        if not shown:
+            cookies = dict(request.cookies)
+            return lambda: self._by_cookie(cookies)
+        scheme, _, secret = shown[0].partition(" ")
+        secret = secret.strip()
+
+        async def found() -> Holder | None:
+            if len(shown) > 1 or scheme.lower() != "bearer" or not secret:
+                raise Refusal(401, "a token is shown by one header, Authorization: Bearer SECRET", "invalid_request")
+            if (holder := await self._access.holder(secret)) is None:
+                raise Refusal(401, await self._access.why_not(secret), "invalid_token")
+            return holder
+
+        return found
+
+    def _is_anonymous_welcome(self, request: HTTPConnection, name: str) -> bool:
+        """Tell whether this comes from our own machine, where whoever is on it may read."""
+        is_local = name in _LOOPBACK_NAMES or (name == _reached_at(request) and name not in self._rules.hosts)
+        return self._rules.anonymous_read and is_local and not any(key in request.headers for key in _FORWARDED)
+
+    def _is_open(self, path: str, method: str) -> bool:
+        return any(
+            method in methods and (path.startswith(known) if known.endswith("/") else path == known)
+            for known, methods in self._rules.open_to_all.items()
+        )
+
+
+def _check(holder: Holder | None, method: str, anonymous: bool) -> None:
+    """Hold what is wanted against what a token is for."""
+    needed = "read" if method in READING else "operate"
+    if holder is None and not (anonymous and needed == "read"):
+        what = "reading from here" if needed == "read" else "changing anything"
+        raise Refusal(401, f"{what} needs a token, made on the daemon's machine by: {_HOW.format(needed)}")
+    if holder is not None and needed == "operate" and not holder.may_operate:
+        raise Refusal(
+            403,
+            f"the token {holder.name} is for reading only; one for changes is made by: {_HOW.format(needed)}",
+            "insufficient_scope",
+        )
+
+
+async def _same(whose: Callable[[], Awaitable[Holder | None]], holder: Holder) -> bool:
+    try:
+        return await whose() == holder
+    except Refusal:
+        return False
+
+
+def _authority(given: str) -> tuple[str, int | None]:
+    """Split a Host's name, with small letters, and port; ("", None) for what is none."""
+    found = _AUTHORITY.fullmatch(given)
+    if found is None:
+        return "", None
+    return found[1].lower().rstrip("."), None if found[2] is None else int(found[2])
+
+
+def _is_same(origin: str, name: str, port: int | None) -> bool:
+    """Tell whether an Origin is what a page of ours has: by TLS too, which a proxy takes off before us."""
+    try:
+        parts = urlsplit(origin)
+    except ValueError:
+        return False
+    default = {"http": 80, "https": 443}.get(parts.scheme)
+    if default is None or origin != f"{parts.scheme}://{parts.netloc}":
+        return False
+    their_name, their_port = _authority(parts.netloc)
+    return (their_name, their_port or default) == (name, port or default)
+
+
+def _reached_at(request: HTTPConnection) -> str:
+    """Name the address that the client has connected to, which no foreign page's name can stand for."""
+    server: tuple[str, int | None] = request.scope.get("server") or ("", None)
+    try:
+        address = ipaddress.ip_address(server[0])
+    except ValueError:
+        return ""
+    if isinstance(address, ipaddress.IPv6Address):
+        return str(address.ipv4_mapped) if address.ipv4_mapped is not None else f"[{address}]"
+    return str(address)
+
+
+def _method(scope: Scope) -> str:
+    return "WEBSOCKET" if scope["type"] == "websocket" else str(scope["method"])
+
+
+def _protected(send: Send) -> Send:
+    async def sending(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            for name, value in _PROTECTION.items():
+                headers.setdefault(name, value)
+        await send(message)
+
+    return sending
+
+
+async def _refuse(refusal: Refusal, scope: Scope, receive: Receive, send: Send) -> None:
+    if scope["type"] == "http":
+        await refusal.answer()(scope, receive, send)
+        return
+    await receive()  # the beginning, which the server has to be through with
+    extensions: dict[str, Any] = scope.get("extensions") or {}
+    if "websocket.http.response" in extensions:
+        answer = refusal.answer()
+        await send(
+            {"type": "websocket.http.response.start", "status": answer.status_code, "headers": answer.raw_headers}
+        )
+        await send({"type": "websocket.http.response.body", "body": bytes(answer.body)})
+    else:
+        await send({"type": "websocket.close", "code": 1008, "reason": ""})

@@ -1,0 +1,50 @@
+"""Where the web process listens: an address of this machine and a port."""
+
+import ipaddress
+from dataclasses import dataclass
+
+_NAME = "localhost"
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """An IP address and a TCP port; 0: any free one."""
+
+    host: str
+    port: int
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether only this machine can reach it."""
+        return is_loopback(self.host)
+
+    def __str__(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+def parse(given: str) -> Address:
+    """Read `127.0.0.1:9090`, `[::1]:9090` or `localhost:9090`; raises ValueError with one sentence."""
+    host, colon, port = given.rpartition(":")
+    if not colon or not (port.isascii() and port.isdecimal() and len(port) <= 5 and int(port) <= 65535):
+        raise ValueError(f"an address to listen on is ADDRESS:PORT, such as 127.0.0.1:9090, not {given!r}")
+    bracketed = host.startswith("[") and host.endswith("]")
+    bare = "127.0.0.1" if host == _NAME else host[1:-1] if bracketed else host
+    try:
+        address = ipaddress.ip_address(bare)
+    except ValueError:
+        raise ValueError(
+            f"{host!r} is no IP address of this machine, such as 127.0.0.1, 0.0.0.0 or [::1]; names are not looked up"
+        ) from None
+    if (address.version == 6) != bracketed:
+        raise ValueError(f"an IPv6 address, and no other, stands in brackets, as in [::1]:9090, not {given!r}")
+    return Address(str(address), int(port))
+
+
+def is_loopback(host: str) -> bool:
+    """Tell whether this is loopback's address, also where IPv6 has an IPv4 address in it; a name is none."""
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
+    return (mapped or address).is_loopback
