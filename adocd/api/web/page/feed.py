@@ -1,22 +1,21 @@
-"""What all open pages show, read from the daemon once, however many they are; and nothing is read while none is open."""
+"""What all open pages show: read once, however many they are, and not at all while none is open."""
 
 import asyncio
 import json
 import logging
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
-from pathlib import Path
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from adocd.api.web.page.listen import Event, events
 from adocd.api.web.page.model import history
 from adocd.api.web.page.model.history import Held
 from adocd.api.web.page.room import Room
+from adocd.api.web.upstream import Upstream
 from adocd.targets.errors import TargetError
 
 _log = logging.getLogger(__name__)
 
-Get = Callable[[str], Awaitable[tuple[int, bytes]]]
 Listener = Callable[[], Awaitable[None]]
 
 TICK_S = 1.0
@@ -33,9 +32,9 @@ _KINDS = ("sample", "decision", "stall", "target", "operation", "daemon")
 class Feed:
     """The daemon's state as of the last tick, and who wants to hear of the next one."""
 
-    def __init__(self, get: Get, daemon_socket: Path) -> None:
-        self._get = get
-        self._socket = daemon_socket
+    def __init__(self, upstream: Upstream) -> None:
+        self._upstream = upstream
+        self._get = upstream.get
         self._listeners: dict[object, Listener] = {}
         self._rooms: dict[str, Room] = {}
         self._wanted = asyncio.Event()
@@ -169,15 +168,12 @@ class Feed:
         """Take events in as they come; begin anew where they break off."""
         while True:
             try:
-                async for event in self._events():
+                async for event in events(self._upstream, _KINDS):
                     self._take(event)
             except TargetError as error:
                 _log.debug("events: %s", error)
             self._list_at_s = float("-inf")
             await asyncio.sleep(TICK_S)
-
-    def _events(self) -> AsyncIterator[Event]:
-        return events(self._socket, _KINDS)
 
     def _take(self, event: Event) -> None:
         self._heard_s = time.monotonic()

@@ -1,17 +1,12 @@
 """Reading the daemon's events (server-sent events, as the HTML standard has them) from its Unix socket."""
 
-import asyncio
 import json
 from collections.abc import AsyncIterator, Iterator
-from pathlib import Path
 from typing import Any
 
-import h11
+from adocd.api.web.upstream import Upstream
+from adocd.targets.errors import Unreachable
 
-from adocd.targets.errors import Silent, Unreachable
-
-#: The daemon sends a comment every 15 s where it has nothing to say.
-_SILENCE_S = 40.0
 _MAX_LINE_BYTES = 4 << 20
 _PATH = "/v1/events"
 
@@ -49,38 +44,12 @@ def _event(data: str) -> Event | None:
     return content if isinstance(content, dict) and "kind" in content else None
 
 
-async def events(daemon_socket: Path, kinds: tuple[str, ...]) -> AsyncIterator[Event]:
-    """Follow the daemon's events until the connection ends. Raises Unreachable, and Silent when nothing comes."""
-    try:
-        reader, writer = await asyncio.open_unix_connection(str(daemon_socket))
-    except OSError as error:
-        raise Unreachable(f"nothing answers at {daemon_socket}: {error.strerror or error}") from None
-    try:
-        http = h11.Connection(h11.CLIENT)
-        request = h11.Request(method="GET", target=f"{_PATH}?kinds={','.join(kinds)}", headers=[("Host", "adocd")])
-        writer.write((http.send(request) or b"") + (http.send(h11.EndOfMessage()) or b""))
+async def events(upstream: Upstream, kinds: tuple[str, ...]) -> AsyncIterator[Event]:
+    """Follow the daemon's events until the stream ends. Raises TargetError when it breaks off, or says nothing."""
+    async with upstream.stream(f"{_PATH}?kinds={','.join(kinds)}") as stream:
+        if stream.status != 200:
+            raise Unreachable(f"{_PATH} answered {stream.status}")
         lines = Lines()
-        async for content in _body(http, reader):
-            for event in lines.feed(content):
+        async for piece in stream.pieces:
+            for event in lines.feed(piece):
                 yield event
-    except (OSError, h11.RemoteProtocolError) as error:
-        raise Unreachable(f"the events of {daemon_socket} broke off: {error}") from None
-    finally:
-        writer.close()
-
-
-async def _body(http: h11.Connection, reader: asyncio.StreamReader) -> AsyncIterator[bytes]:
-    while True:
-        event = http.next_event()
-        if event is h11.NEED_DATA:
-            try:
-                async with asyncio.timeout(_SILENCE_S):
-                    http.receive_data(await reader.read(65536))
-            except TimeoutError:
-                raise Silent(f"the daemon sent no event within {_SILENCE_S:.0f} s") from None
-        elif isinstance(event, h11.Response) and event.status_code != 200:
-            raise Unreachable(f"{_PATH} answered {event.status_code}")
-        elif isinstance(event, h11.Data):
-            yield bytes(event.data)
-        elif isinstance(event, h11.EndOfMessage | h11.ConnectionClosed):
-            return

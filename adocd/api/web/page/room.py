@@ -1,6 +1,7 @@
 """What the page knows of one target while somebody looks at it: read once for all who do."""
 
 import json
+import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 from urllib.parse import quote
@@ -119,7 +120,8 @@ class Room:
 
     async def _read_slowly(self) -> None:
         overrides = await self._read(f"{self.path}/overrides")
-        self.overrides = [] if overrides is None else overrides["overrides"]
+        listed = [] if overrides is None else overrides["overrides"]
+        self.overrides = [pin | {"ends_unix_s": time.time() + (pin["remaining_s"] or 0.0)} for pin in listed]
         operations = await self._read(f"/v1/operations?target={quote(self.target, safe='')}&limit=50")
         self.operations = [] if operations is None else operations["operations"]
         lint = await self._read(f"{self.path}/lint")

@@ -8,7 +8,7 @@ is worth nothing from then on, because it is looked up anew for every action.
 import secrets
 import time
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -49,6 +49,10 @@ class Sessions:
             self._secrets.pop(session or "", None)
             return None
         return await self._look(secret)
+
+    async def by_cookie(self, cookies: Mapping[str, str]) -> "Holder | None":
+        """Say whose a request is by its cookies, for the gate."""
+        return await self.holder(cookies.get(COOKIE))
 
     def end(self, session: str | None) -> None:
         """Log out."""

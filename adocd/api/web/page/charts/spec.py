@@ -1,4 +1,4 @@
-"""What each chart of a target shows, as data: the browser's part (static/charts.js) draws whatever stands here. Pure."""
+"""What each chart of a target shows, as data, which static/charts.js draws. Pure."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
@@ -173,6 +173,6 @@ def _number(value: float | None) -> float | None:
 
 def ranges(span_s: int) -> tuple[str, int]:
     """Say at which resolution the daemon is asked for a range, and for how many points."""
-    return ("1s" if span_s <= min(RANGES) else "1m"), min(MOST_POINTS, span_s if span_s <= min(RANGES) else span_s // 60)
-
-
+    return ("1s" if span_s <= min(RANGES) else "1m"), min(
+        MOST_POINTS, span_s if span_s <= min(RANGES) else span_s // 60
+    )

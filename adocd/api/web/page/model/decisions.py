@@ -1,4 +1,4 @@
-"""Decisions as an operator reads them: what was set, on what signal, by which rule, what the guards said, the effect."""
+"""Decisions as an operator reads them: what was set, the signal, the rule, what the guards said, the effect."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,6 +6,8 @@ from typing import Any
 
 from adocd.api.web.page.model import units
 from adocd.api.web.page.model.history import Point, held
+from adocd.model.knob import KNOBS, Knob
+from adocd.model.options import OUT_OF_THE_WAY
 
 #: What is compared for a decision's effect, before it and after it.
 EFFECT_S = 60.0
@@ -14,11 +16,6 @@ _LEAST_S = 5.0
 GOOD = ("applied", "unchanged", "dry-run", "in-flight")
 #: Of decisions that say the same over and over, a chart shows so many at most: the last ones.
 MOST_MARKS = 200
-
-_SIZES = ("batch_size", "memtable_size", "file_size", "level_base_size", "bytes_per_sync")
-_SIZES += ("soft_pending_limit", "hard_pending_limit")
-_RATES = ("rate_limit", "delayed_write_rate")
-_OUT_OF_THE_WAY = 1 << 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,23 +103,25 @@ def _setting(setting: dict[str, Any]) -> str:
 
 
 def _value(knob: str, value: int) -> str:
-    if knob == "auto_compaction":
+    unit = KNOBS[Knob(knob)].unit
+    if unit == "switch":
         return "on" if value else "off"
-    if knob in _RATES:
-        return f"{units.size(value)}/s" if value else "off"
-    if knob in _SIZES:
-        return units.size(value)
-    return "out of the way" if value == _OUT_OF_THE_WAY else str(value)
+    if value == 0 and KNOBS[Knob(knob)].zero_is_off:
+        return "off"
+    if unit in ("bytes", "bytes/s"):
+        return units.size(value) + ("/s" if unit == "bytes/s" else "")
+    return "out of the way" if value == OUT_OF_THE_WAY else str(value)
 
 
 def _change(change: dict[str, Any]) -> str:
     option, name = change["option"]["option"], change["option"]["name"]
     family = f" ({name})" if name else ""
-    return f"{option}{family} {units.option_value(option, change['before'])} → {units.option_value(option, change['value'])}"
+    before, value = (units.option_value(option, change[name]) for name in ("before", "value"))
+    return f"{option}{family} {value} again" if before == value else f"{option}{family} {before} → {value}"
 
 
 def _outcome(record: dict[str, Any]) -> str:
-    words = record["outcome"].replace("-", " ")
+    words = str(record["outcome"]).replace("-", " ")
     if record["elapsed_s"] is not None and record["outcome"] == "applied":
         words += f" in {record['elapsed_s'] * 1000:.0f} ms"
     return words + (f": {record['detail']}" if record["detail"] else "")

@@ -9,7 +9,9 @@ Point = dict[str, Any]
 #: RocksDB's causes in words (adocd.model.stall.Cause).
 CAUSES = {"memtable": "memtables", "l0": "level-0 files", "pending_bytes": "pending compaction", "other": "other"}
 #: The knobs that the page draws first, where they are known; the others follow by name.
-_FIRST_KNOBS = ("max_background_jobs", "background_jobs", "write_buffer_size", "rate_limiter_bytes_per_s")
+_FIRST_KNOBS = ("background_jobs", "write_buffer_size", "rate_limiter_bytes_per_sec")
+#: What `background_jobs` says already, as far as it is in force, and what RocksDB takes for "not set".
+_SAME_AS_JOBS, _NOT_SET = "max_background_jobs", -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +88,11 @@ def slots(points: Sequence[Point], begin_unix_s: float, end_unix_s: float, numbe
 
 def knob_names(points: Sequence[Point]) -> list[str]:
     """List the knobs that have a value in any point, the usual ones first."""
-    names = dict.fromkeys(name for point in points for name, value in knobs(point).items() if value is not None)
+    names = dict.fromkeys(
+        name for point in points for name, value in knobs(point).items() if value not in (None, _NOT_SET)
+    )
+    if "background_jobs" in names:
+        names.pop(_SAME_AS_JOBS, None)
     return [name for name in _FIRST_KNOBS if name in names] + sorted(set(names) - set(_FIRST_KNOBS))
 
 

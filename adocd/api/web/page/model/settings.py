@@ -108,7 +108,9 @@ def parameters(words: str) -> dict[str, bool | int | float | str]:
 
 def parameters_in_words(given: dict[str, Any]) -> str:
     """Write parameters as they are typed."""
-    return "\n".join(f"{name}={json.dumps(value) if isinstance(value, bool) else value}" for name, value in given.items())
+    return "\n".join(
+        f"{name}={json.dumps(value) if isinstance(value, bool) else value}" for name, value in given.items()
+    )
 
 
 def difference_in_words(difference: dict[str, Any]) -> list[str]:

@@ -9,7 +9,7 @@ Level = Literal["ok", "delayed", "stopped", "silent", "closed"]
 
 #: Worst first: the order in which an operator wants to see them.
 ORDER: tuple[Level, ...] = ("stopped", "delayed", "silent", "ok", "closed")
-_SIGNS: dict[Level, str] = {"ok": "✓", "delayed": "▲", "stopped": "■", "silent": "?", "closed": "–"}
+_SIGNS: dict[Level, str] = {"ok": "✓", "delayed": "▲", "stopped": "■", "silent": "?", "closed": "·"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +67,8 @@ def summary(targets: list[dict[str, Any]]) -> str:
     if not targets:
         return "No database with an agent is open."
     levels = [state_of(target).level for target in targets]
-    words = [
-        f"{number} {word}"
-        for level, word in (
-            ("stopped", "stopped"), ("delayed", "delayed"), ("silent", "silent"), ("ok", "flowing"), ("closed", "closed")
-        )
-        if (number := levels.count(level))  # type: ignore[arg-type]
-    ]  # fmt: skip
+    counts = {"flowing" if level == "ok" else level: levels.count(level) for level in ORDER}
+    words = [f"{number} {word}" for word, number in counts.items() if number]
     databases = "1 database" if len(targets) == 1 else f"{len(targets)} databases"
     return f"{databases}: {', '.join(words)}."
 

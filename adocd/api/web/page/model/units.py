@@ -6,7 +6,7 @@ from html import escape
 
 _SIZES = (("TiB", 1 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10))
 _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?) *([KMGT]iB)")
-UNKNOWN = "–"
+UNKNOWN = "unknown"
 
 
 def count(value: float | None) -> str:

@@ -70,7 +70,8 @@ def verdict(target: dict[str, Any], began: float | None, points: Sequence[Point]
         return Verdict("unknown", "Cannot tell yet", words, before, since)
     words = (
         f"{_was_held(before)} of the {units.duration(before.measured_s)} before {controller} began "
-        f"({units.duration(now_unix_s - began)} ago), and {units.share(since.share)} of {_last(since)}.{_load(before, since)}"
+        f"({units.duration(now_unix_s - began)} ago), and {units.share(since.share)} of {_last(since)}."
+        f"{_load(before, since)}"
     )
     return Verdict(*_judged(before, since), words, before, since)
 

@@ -1,8 +1,7 @@
 // Draws the charts of one target from rows (charts/spec.py): the server sends each row once, and this keeps the range.
-"use strict";
-const adocd = (window.adocd = window.adocd || {});
-
 (() => {
+  "use strict";
+  const adocd = (window.adocd = window.adocd || {});
   const state = { spec: null, ids: {}, rows: [], marks: [], spanMs: 900000, drawn: false, zoom: null };
   const units = ["TiB", "GiB", "MiB", "KiB"];
 
@@ -77,16 +76,31 @@ const adocd = (window.adocd = window.adocd || {});
   });
   const dataZoom = (axes) => [{ type: "inside", xAxisIndex: axes, zoomOnMouseWheel: "ctrl", moveOnMouseMove: false }];
 
-  const series = (one, line, first) => ({
-    name: line.name,
+  const last = (name) => {
+    const row = state.rows[state.rows.length - 1];
+    return row ? row[column(name)] : null;
+  };
+  // Shares end at a round one; bytes have steps that are powers of two.
+  const scale = (unit, highest) => {
+    if (unit === "share") {
+      const most = [0.1, 0.5, 1].find((each) => highest <= each) ?? 1;
+      return { max: most, interval: most / 2 };
+    }
+    if (!unit.startsWith("bytes") || highest <= 0) return {};
+    const step = 2 ** Math.ceil(Math.log2(highest / 3));
+    return { interval: step, max: (v) => Math.ceil(v.max / step) * step };
+  };
+
+  const series = (name, line, data, first) => ({
+    name,
     type: "line",
-    data: values(line.column),
+    data,
     showSymbol: false,
     yAxisIndex: line.axis,
     stack: line.stack || undefined,
     step: line.stack || line.limit ? "end" : false,
     areaStyle: line.stack ? { opacity: 0.75 } : undefined,
-    lineStyle: { width: line.stack ? 0 : line.limit ? 1.5 : 1.75, type: line.limit ? "dashed" : "solid" },
+    lineStyle: { width: line.stack ? 0 : 1.5, type: line.limit ? "dashed" : "solid" },
     color: colour(line.colour),
     emphasis: { disabled: true },
     animation: false,
@@ -97,12 +111,13 @@ const adocd = (window.adocd = window.adocd || {});
   const drawOne = (one) => {
     const target = chart(one.key);
     if (!target) return;
-    const unitOf = Object.fromEntries(one.lines.map((line) => [line.name, line.axis ? one.right_unit : one.unit]));
-    const limits = one.lines.filter((line) => line.limit).map((line) => column(line.column));
-    const at = one.lines.filter((line) => !line.limit).map((line) => column(line.column));
+    let unitOf = {};
+    const at = one.lines.filter((line) => !line.limit && !line.axis).map((line) => column(line.column));
     const highest = Math.max(0, ...state.rows.map((row) => Math.max(...at.map((c) => row[c] ?? 0))));
-    const near = limits.flatMap((c) => state.rows.map((row) => row[c])).filter((v) => v !== null && v <= 4 * highest);
-    const beyond = limits.length ? Math.max(highest, ...near) * 1.05 || undefined : undefined;
+    // A limit that is far away would press everything else to the ground; the legend says where it is.
+    const far = (line) => line.limit && (last(line.column) ?? 0) > 4 * highest;
+    const nameOf = (line) => (line.limit ? `${line.name} ${say(one.unit, last(line.column))}` : line.name);
+    unitOf = Object.fromEntries(one.lines.map((line) => [nameOf(line), line.axis ? one.right_unit : one.unit]));
     target.setOption(
       {
         animation: false,
@@ -111,9 +126,9 @@ const adocd = (window.adocd = window.adocd || {});
         legend: { top: 0, left: 0, itemWidth: 14, itemHeight: 8, textStyle: { color: colour("muted"), fontSize: 11 } },
         xAxis: time(),
         yAxis: [
-          axis(one.unit, { max: one.most ?? beyond }),
+          axis(one.unit, scale(one.unit, highest)),
           ...(one.right_unit
-            ? [axis(one.right_unit, { max: one.right_unit === "share" ? 1 : undefined, splitLine: { show: false } })]
+            ? [axis(one.right_unit, { ...scale(one.right_unit, 1), splitLine: { show: false } })]
             : []),
         ],
         tooltip: tooltip((points) => {
@@ -123,7 +138,7 @@ const adocd = (window.adocd = window.adocd || {});
           return [escape(clock(points[0].value[0])), ...lines].join("<br>");
         }),
         dataZoom: dataZoom([0]),
-        series: one.lines.map((line, index) => series(one, line, index === 0)),
+        series: one.lines.map((line, index) => series(nameOf(line), line, far(line) ? [] : values(line.column), index === 0)),
       },
       { notMerge: !state.drawn, lazyUpdate: true },
     );

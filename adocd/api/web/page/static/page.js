@@ -1,8 +1,7 @@
 // What the browser does by itself: times, and saying at once that there is no news.
-"use strict";
-const adocd = (window.adocd = window.adocd || {});
-
 (() => {
+  "use strict";
+  const adocd = (window.adocd = window.adocd || {});
   const QUIET_MS = 2000; // the server has news every second
   const FIRST_MS = 5000; // loading takes longer
   let heardMs = Date.now();

@@ -13,7 +13,7 @@ from adocd.api.web.page.model.history import CAUSES, Held
 from adocd.api.web.page.model.units import text
 from adocd.api.web.page.model.verdict import Verdict
 
-_SIGNS = {"helps": "✓", "hurts": "✕", "same": "=", "unknown": "?", "idle": "–"}
+_SIGNS = {"helps": "✓", "hurts": "✕", "same": "=", "unknown": "?", "idle": "·"}
 _CAUSE_COLOURS = {"memtable": "violet", "l0": "amber", "pending_bytes": "red", "other": "grey"}
 
 
@@ -33,14 +33,16 @@ def state_card(target: dict[str, Any]) -> str:
     title = {"ok": "Writes flow", "delayed": "Writes are delayed", "stopped": "Writes are STOPPED"}.get(
         now.level, {"closed": "The database is closed"}.get(now.level, "It is not seen")
     )
-    since = f' <span class="muted">since {at(now.since_unix_s)}, {ago(now.since_unix_s)}</span>' if now.since_unix_s else ""
+    since = (
+        f' <span class="muted">since {at(now.since_unix_s)}, {ago(now.since_unix_s)}</span>' if now.since_unix_s else ""
+    )
     what = "" if now.level == "ok" else f"<p>{text(now.sentence)}{since}</p>"
     cause = f'<p class="strong">{text(_cause(target))}</p>' if target.get("stall") else ""
     rate = target.get("writes_per_s")
     flow = f"<p>{units.count(rate)} writes per second</p>" if rate is not None else ""
     return (
-        f'<div class="card state level-{now.level}"><h2 class="big"><span class="sign" aria-hidden="true">{now.sign}</span>'
-        f"{title}</h2>{cause}{what}{flow}</div>"
+        f'<div class="card state level-{now.level}"><h2 class="big">{_sign(now.sign)}{title}</h2>'
+        f"{cause}{what}{flow}</div>"
     )
 
 
@@ -52,8 +54,8 @@ def verdict_card(verdict: Verdict | None) -> str:
         _bar(name, held) for name, held in (("before", verdict.before), ("since", verdict.since)) if held is not None
     )
     return (
-        f'<div class="card verdict {verdict.kind}"><h2 class="big"><span class="sign" aria-hidden="true">'
-        f"{_SIGNS[verdict.kind]}</span>{text(verdict.title)}</h2>"
+        f'<div class="card verdict {verdict.kind}">'
+        f'<h2 class="big">{_sign(_SIGNS[verdict.kind])}{text(verdict.title)}</h2>'
         f'<p>{text(verdict.sentence)}</p><dl class="bars">{bars}</dl></div>'
     )
 
@@ -65,7 +67,9 @@ def _bar(name: str, held: Held) -> str:
         if fraction > 0
     )
     causes = ", ".join(
-        f"{CAUSES.get(cause, cause)} {units.share(fraction)}" for cause, fraction in held.by_cause.items() if fraction > 0
+        f"{CAUSES.get(cause, cause)} {units.share(fraction)}"
+        for cause, fraction in held.by_cause.items()
+        if fraction > 0
     )
     return (
         f'<dt>{name}</dt><dd><span class="bar" aria-hidden="true">{segments}</span>'
@@ -83,9 +87,10 @@ def last_card(detail: dict[str, Any], last: Told | None) -> str:
     outcome = f'<span class="tag {"good" if last.good else "bad"}">{text(last.outcome)}</span>'
     guards = f'<p class="muted">{text("; ".join(last.guards))}</p>' if last.guards else ""
     effect = f'<p class="muted">Effect: {text(last.effect)}</p>' if last.effect else ""
+    what = f"<b>{text('; '.join(last.what))}</b>"
     return (
-        f'<div class="card">{head}<p>Last decision {ago(last.unix_s)}: <b>{text("; ".join(last.what))}</b> {outcome}</p>'
-        f"<p>because of {text(last.signal)} <span class=\"muted\">({text(last.rule)})</span></p>{guards}{effect}</div>"
+        f'<div class="card">{head}<p>Last decision {ago(last.unix_s)}: {what} {outcome}</p>'
+        f'<p>because of {text(last.signal)} <span class="muted">({text(last.rule)})</span></p>{guards}{effect}</div>'
     )
 
 
@@ -160,7 +165,9 @@ def facts(detail: dict[str, Any]) -> str:
     words = [text(detail["path"])]
     if process is not None:
         pid = "" if process["pid"] is None else f" ({process['pid']})"
-        words.append(f"{text(process['program'])}{pid} on {text(process['host'])}, RocksDB {text(process['rocksdb_version'])}")
+        words.append(
+            f"{text(process['program'])}{pid} on {text(process['host'])}, RocksDB {text(process['rocksdb_version'])}"
+        )
         words.append(f"seen by {text(process['agent'])}")
     lease = detail["lease"]
     if lease is not None:
@@ -185,14 +192,15 @@ def glance_row(target: dict[str, Any], parts: Sequence[Held], last: str) -> str:
     paused = ' <span class="tag warn">paused</span>' if target["paused"] else ""
     held = _mean(parts)
     return (
-        f'<a class="row level-{now.level}" href="target/{text(target["id"])}">'
-        f'<span class="sign" aria-hidden="true">{now.sign}</span>'
+        f'<a class="glance level-{now.level}" href="target/{text(target["id"])}">'
+        f"{_sign(now.sign)}"
         f'<span class="name"><b>{text(target["path"])}</b><small>{program}</small></span>'
         f'<span class="word"><b>{text(now.word)}</b>'
         f"<small>{'since ' + ago(now.since_unix_s) if now.since_unix_s else ''}</small></span>"
         f'<span class="spark">{sparkline(parts)}<small>held {units.share(held)} of 15 min</small></span>'
         f'<span class="rate"><b>{units.count(target["writes_per_s"])}</b><small>writes/s</small></span>'
-        f'<span class="policy"><b>{text(state.policy_in_words(target))}</b>{paused}<small>{text(last)}</small></span></a>'
+        f'<span class="policy"><b>{text(state.policy_in_words(target))}</b>{paused}<small>{text(last)}</small></span>'
+        "</a>"
     )
 
 
@@ -227,10 +235,17 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return f'<div class="scroll" tabindex="0"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
 
 
-def last_of(detail: dict[str, Any], points: Sequence[Any], records: Sequence[dict[str, Any]], now: float) -> Told | None:
-    """Give a target's last decision in words."""
-    record = records[-1] if records else detail["last_decision"]
+def last_of(
+    detail: dict[str, Any], points: Sequence[Any], records: Sequence[dict[str, Any]], now: float
+) -> Told | None:
+    """Give a target's last decision in words; one that only sends the same values again is none to look at."""
+    record = next((record for record in reversed(records) if record["settings"]), detail["last_decision"])
     return None if record is None else decisions.told(record, points, now)
+
+
+def _sign(sign: str) -> str:
+    """Show a sign to who sees; the words beside it say the same."""
+    return f'<span class="sign" aria-hidden="true">{sign}</span>'
 
 
 def _cause(target: dict[str, Any]) -> str:
