@@ -10,7 +10,19 @@ from fastapi import Depends, FastAPI, Query
 from adocd import __version__
 from adocd.api import caller, problems
 from adocd.api.problems import Problem, ProblemError
-from adocd.api.rest import controllers, diagnosis, history, lint, operate, recording, tokens, views
+from adocd.api.rest import (
+    controllers,
+    diagnosis,
+    events,
+    history,
+    lint,
+    operate,
+    operations,
+    policy,
+    recording,
+    tokens,
+    views,
+)
 from adocd.daemon.book import Book
 from adocd.daemon.fleet import Fleet
 from adocd.daemon.operators import Operators
@@ -41,9 +53,12 @@ def make_app(fleet: Fleet, operators: Operators, web_secret: str | None = None) 
     _health(app, fleet, operators.book)
     _targets(app, fleet, operators.book)
     find = functools.partial(_loop, fleet)
+    policy.install(app, find, operators, _ERRORS)
     operate.install(app, find, operators, _ERRORS)
+    operations.install(app, operators.book, _ERRORS)
     lint.install(app, find, fleet.memory_of, _ERRORS)
     diagnosis.install(app, find, _ERRORS)
+    events.install(app, fleet, find, _ERRORS)
     history.install(app, find, fleet.wall_clock, _ERRORS)
     recording.install(app, find, fleet.memory_of, _ERRORS)
     tokens.install(app, TokenStore(tokens_path(operators.book.path), fleet.wall_clock), _ERRORS)
@@ -102,6 +117,16 @@ def _targets(app: FastAPI, fleet: Fleet, book: Book) -> None:
     async def decisions(
         target: str,
         limit: Annotated[int, Query(ge=1, le=1000, description="at most so many, the last ones")] = 100,
+        before: Annotated[int | None, Query(ge=0, description="only those with a smaller sequence number")] = None,
+        after: Annotated[int, Query(ge=0, description="only those with a larger sequence number")] = 0,
     ) -> views.DecisionsView:
-        records = list(_loop(fleet, target).decisions)
-        return views.DecisionsView(decisions=records[-limit:])
+        """Give the newest, or those before one; a decision keeps its number when its outcome comes."""
+        meant = [
+            record
+            for record in _loop(fleet, target).decisions
+            if record.sequence > after and (before is None or record.sequence < before)
+        ]
+        records = meant[-limit:]
+        return views.DecisionsView(
+            decisions=records, next_before=records[0].sequence if len(meant) > len(records) else None
+        )

@@ -1,4 +1,4 @@
-"""What operators can do by REST: policies, overrides, pauses, restores; each for one target, most for all."""
+"""What operators can do by REST beside policies: overrides, pauses, restores; each for one target or for all."""
 
 from collections.abc import Callable
 from typing import Annotated, Any
@@ -8,8 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from adocd.api.caller import Caller
 from adocd.api.problems import ProblemError
-from adocd.api.rest.views import PolicyView, RestoredView
-from adocd.controllers import registry
+from adocd.api.rest.views import RestoredView
 from adocd.daemon.operators import Asked, CannotDo, NotUnderstood, Operators, PinState
 from adocd.daemon.target_loop import TargetLoop
 
@@ -95,36 +94,9 @@ class RemovedView(BaseModel):
 
 def install(app: FastAPI, find: Find, operators: Operators, responses: Responses) -> None:
     """Add the routes."""
-    _policy(app, find, operators, responses)
     _overrides(app, find, operators, responses)
     _pauses(app, find, operators, responses)
     _restore(app, find, operators, responses)
-
-
-def _policy(app: FastAPI, find: Find, operators: Operators, responses: Responses) -> None:
-    @app.get("/v1/targets/{target}/policy", summary="Its policy", responses=responses)
-    async def policy(target: str) -> PolicyView:
-        return PolicyView.of(find(target).policy)
-
-    @app.put("/v1/targets/{target}/policy", summary="Set its policy for good; ends a pause", responses=responses)
-    async def set_policy(target: str, policy: PolicyView, who: Caller) -> PolicyView:
-        loop = find(target)
-        try:
-            await operators.set_policy(loop, policy.policy(), who)
-        except registry.PolicyError as error:
-            raise ProblemError(422, str(error)) from None
-        except CannotDo as error:
-            raise ProblemError(409, str(error)) from None
-        return PolicyView.of(loop.policy)
-
-    @app.delete("/v1/targets/{target}/policy", summary="Leave its policy to the configuration", responses=responses)
-    async def reset_policy(target: str) -> PolicyView:
-        loop = find(target)
-        try:
-            await operators.reset_policy(loop)
-        except CannotDo as error:
-            raise ProblemError(409, str(error)) from None
-        return PolicyView.of(loop.policy)
 
 
 def _overrides(app: FastAPI, find: Find, operators: Operators, responses: Responses) -> None:
@@ -137,8 +109,8 @@ def _overrides(app: FastAPI, find: Find, operators: Operators, responses: Respon
         except CannotDo as error:
             raise ProblemError(409, str(error)) from None
 
-    def unpin(loop: TargetLoop | None, option: str, column_family: str | None) -> RemovedView:
-        if not operators.unpin(loop, option, column_family):
+    def unpin(loop: TargetLoop | None, option: str, column_family: str | None, who: str) -> RemovedView:
+        if not operators.unpin(loop, option, column_family, who):
             of = "" if column_family is None else f" of column family {column_family}"
             raise ProblemError(404, f"{option}{of} is not pinned there; GET the overrides for what is")
         return RemovedView(removed=True, warning=operators.not_durable)
@@ -155,8 +127,8 @@ def _overrides(app: FastAPI, find: Find, operators: Operators, responses: Respon
         return await pin(find(target), option, body, who)
 
     @app.delete("/v1/targets/{target}/overrides/{option}", summary="Remove a pin", responses=responses)
-    async def remove(target: str, option: str, column_family: Family = None) -> RemovedView:
-        return unpin(find(target), option, column_family)
+    async def remove(target: str, option: str, who: Caller, column_family: Family = None) -> RemovedView:
+        return unpin(find(target), option, column_family, who)
 
     @app.get("/v1/overrides", summary="What operators have pinned on all targets")
     async def overrides_of_all() -> OverridesView:
@@ -167,8 +139,8 @@ def _overrides(app: FastAPI, find: Find, operators: Operators, responses: Respon
         return await pin(None, option, body, who)
 
     @app.delete("/v1/overrides/{option}", summary="Remove a pin on all targets", responses=responses)
-    async def remove_from_all(option: str, column_family: Family = None) -> RemovedView:
-        return unpin(None, option, column_family)
+    async def remove_from_all(option: str, who: Caller, column_family: Family = None) -> RemovedView:
+        return unpin(None, option, column_family, who)
 
 
 def _pauses(app: FastAPI, find: Find, operators: Operators, responses: Responses) -> None:

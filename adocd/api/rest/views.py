@@ -21,7 +21,7 @@ from adocd.targets.base import Info
 class PolicyView(BaseModel):
     """A policy, as it is read and as it is set."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
     controller: str = Field(examples=["adoc"])
     parameters: dict[str, ParameterValue] = Field(default_factory=dict, examples=[{"threads_max": 8}])
@@ -148,6 +148,7 @@ class DecisionsView(BaseModel):
     """Decisions, oldest first."""
 
     decisions: list[DecisionRecord]
+    next_before: int | None = Field(description="ask with it as `before` for those before; null: there are none")
 
 
 class RestoredView(BaseModel):

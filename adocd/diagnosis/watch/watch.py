@@ -49,6 +49,11 @@ class StallWatch:
         return self._book.found
 
     @property
+    def over(self) -> int:
+        """How many stalls were ever found over; grows with `found`, also when that is full."""
+        return self._book.over
+
+    @property
     def now(self) -> StallNow | None:
         """The stall in progress; None while writes flow, as far as is known."""
         held, silence = self._held(), self._silence

@@ -179,10 +179,8 @@ class Feed:
         self._heard_s = time.monotonic()
         target, kind = event.get("target"), event["kind"]
         room = self._rooms.get(target) if target is not None else None
-        if kind == "sample" and target is not None:
-            view = event.get("view", event)
-            if "policy" in view and "state" in view:
-                self.targets[target] = self.targets.get(target, {}) | view | {"id": target}
+        if kind == "sample" and event["sample"] is not None:
+            self.targets[event["sample"]["id"]] = event["sample"]
         elif kind == "decision" and room is not None:
             room.decided([event["record"]])
         elif kind in ("target", "operation", "daemon", "lost"):

@@ -36,6 +36,7 @@ class Room:
         self.points: list[Point] = []
         self.decisions: list[dict[str, Any]] = []
         self.overrides: list[dict[str, Any]] = []
+        #: The audit trail, newest first.
         self.operations: list[dict[str, Any]] = []
         self.findings: list[dict[str, Any]] = []
         self.advice: list[str] = []
@@ -123,7 +124,7 @@ class Room:
         listed = [] if overrides is None else overrides["overrides"]
         self.overrides = [pin | {"ends_unix_s": time.time() + (pin["remaining_s"] or 0.0)} for pin in listed]
         operations = await self._read(f"/v1/operations?target={quote(self.target, safe='')}&limit=50")
-        self.operations = [] if operations is None else operations["operations"]
+        self.operations = [] if operations is None else operations["operations"][::-1]
         lint = await self._read(f"{self.path}/lint")
         self.findings = [] if lint is None else lint["findings"]
 

@@ -42,7 +42,7 @@ class Verdict:
 def began_unix_s(operations: Sequence[dict[str, Any]], target: str) -> float | None:
     """Find when the policy in force began: an operator's last word on this target or on all; None where there is none.
 
-    `operations` are REST's, newest first.
+    `operations` are entries of REST's audit trail, newest first.
     """
     for operation in operations:
         if operation["what"] in _BEGINNINGS and operation["target"] in (target, None):
