@@ -44,8 +44,8 @@ def peer_uid(connection: socket.socket | None) -> int | None:
 
 
 def trust_web(app: FastAPI, web_secret: str) -> None:
-    """Let `app` believe whom the holder of this secret speaks for, if it is of the same user as this process."""
-    app.state.web_secret = web_secret
+    """Let `app` believe whom the holder of this secret speaks for, if it is of the user that this process is of now."""
+    app.state.web = (web_secret, os.geteuid())
 
 
 async def from_web(request: Request) -> bool:
@@ -59,10 +59,9 @@ async def from_web(request: Request) -> bool:
         if HOLDER_HEADER in request.headers:
             raise ProblemError(403, f"{HOLDER_HEADER} is for adocd's own web process; leave it out")
         return False
-    secret: str | None = getattr(request.app.state, "web_secret", None)
+    web: tuple[str, int] | None = getattr(request.app.state, "web", None)
     uid: int | None = getattr(request.state, PEER_UID, None)
-    is_ours = secret is not None and hmac.compare_digest(claimed.encode("latin-1"), secret.encode("latin-1"))
-    if not is_ours or uid != os.geteuid():
+    if web is None or not hmac.compare_digest(claimed.encode("latin-1"), web[0].encode("latin-1")) or uid != web[1]:
         raise ProblemError(403, f"{WEB_HEADER} is for adocd's own web process; leave it out")
     if request.method not in _READING and HOLDER_HEADER not in request.headers:
         raise ProblemError(403, "the web process changes nothing for who has shown no token")

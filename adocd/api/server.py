@@ -107,7 +107,9 @@ def _open_to_the_group(path: Path) -> None:
 
 def listen(address: Address) -> socket.socket:
     """Bind a TCP port (0: any free one). Raises AddressInUse when it cannot be had, and says why."""
-    listener = socket.socket(socket.AF_INET6 if ":" in address.host else socket.AF_INET)
+    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+    # The protocol is named, for asyncio sends an answer's head and body without delay (TCP_NODELAY) only where it is.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         if listener.family == socket.AF_INET6:

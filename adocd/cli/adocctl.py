@@ -8,7 +8,7 @@ import typer
 
 from adocd import __version__
 from adocd.api.client import NoDaemon, RestError
-from adocd.cli import exits, override, show, show_lint
+from adocd.cli import exits, override, show, show_lint, token
 from adocd.cli.exits import EPILOG, Exit, fail
 from adocd.cli.explain import explain
 from adocd.cli.parameters import parse_parameters
@@ -26,6 +26,7 @@ app = typer.Typer(
 )
 
 app.add_typer(override.app, name="override")
+app.add_typer(token.app, name="token")
 app.command(epilog=EPILOG)(explain)
 app.command(epilog=EPILOG)(simulate)
 app.command(epilog=EPILOG)(record)

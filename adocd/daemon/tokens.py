@@ -23,6 +23,7 @@ NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
 PREFIX = "adocd_"
 MAX_TOKENS = 100
 _SECRET_BYTES = 32
+_SHA256 = re.compile("[0-9a-f]{64}")
 _FILE_BYTES = 1 << 20
 _VERSION = 1
 #: How long another process, which makes or revokes a token in this moment, is waited for.
@@ -31,6 +32,10 @@ _TURN_S = 2.0
 
 class TokenError(Exception):
     """The tokens cannot be read or written; one sentence with the way out."""
+
+
+class BadName(TokenError):
+    """No token can have that name."""
 
 
 class NameTaken(TokenError):
@@ -90,7 +95,7 @@ def read(path: Path) -> tuple[Token, ...]:
         raise TokenError(f"the tokens {path} cannot be read: {error.strerror}") from None
     try:
         return _parse(json.loads(content))
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, KeyError, RecursionError):
         raise TokenError(
             f"the tokens {path} are damaged; move that file away, and make every token anew by adocctl token create"
         ) from None
@@ -119,10 +124,10 @@ class TokenStore:
     def make(self, name: str, scope: Scope, expires_in_s: float | None, who: str) -> tuple[str, Token]:
         """Make a token, and return its secret, which is known to nobody afterwards.
 
-        An expired one of the same name makes room. Raises NameTaken, and TokenError when it cannot be kept.
+        An expired one of the same name makes room. Raises BadName, NameTaken, and TokenError when it cannot be kept.
         """
         if re.fullmatch(NAME, name) is None:
-            raise TokenError(
+            raise BadName(
                 f"a token's name is 1-64 letters, digits, dots, dashes and underscores, such as grafana; not {name!r}"
             )
         now_s = self._wall_clock()
@@ -221,7 +226,7 @@ def _parse(content: Any) -> tuple[Token, ...]:
     tokens = tuple(Token(**token) for token in content["tokens"])
     for token in tokens:
         words = (token.name, token.sha256, token.made_by)
-        if not all(isinstance(word, str) for word in words) or len(token.sha256) != 64:
+        if not all(isinstance(word, str) for word in words) or _SHA256.fullmatch(token.sha256) is None:
             raise ValueError("a word is none")
         if token.scope not in get_args(Scope) or not isinstance(token.made_unix_s, int | float):
             raise ValueError("no such scope, or no time")

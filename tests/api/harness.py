@@ -1,4 +1,4 @@
-"""The daemon's REST, and the read-only side over it, served for real beside a fleet on a fake agent."""
+"""The daemon's REST, and the TCP side over it, served for real beside a fleet on a fake agent."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from adocd.daemon.config import Config
 from adocd.daemon.fleet import Fleet
 from adocd.daemon.operators import Operators
 from adocd.daemon.target_loop import TargetLoop
+from adocd.daemon.tokens import tokens_path
 from adocd.model.policy import Policy
 from adocd.targets.http import UnixHttpConnection
 from tests.builders import GIB
@@ -31,13 +32,15 @@ WEB_SECRET = "the web process's alone"  # noqa: S105 - a test's
 
 @dataclass(frozen=True)
 class Service:
-    """A daemon at work: `call` speaks to its Unix socket, `tcp` to the read-only side."""
+    """A daemon at work: `call` speaks to its Unix socket, `tcp` to the web process's side."""
 
     agent: FakeAgent
     database: FakeDatabase
     fleet: Fleet
     socket: Path
     port: int
+    #: Where its tokens are.
+    tokens: Path
 
     @property
     def target(self) -> str:
@@ -59,10 +62,13 @@ class Service:
             await connection.close()
         return status, json.loads(content)
 
-    async def tcp(self, method: str, path: str, host: str = "localhost") -> tuple[int, str]:
-        """Call the read-only side; status and the whole answer."""
+    async def tcp(
+        self, method: str, path: str, host: str = "localhost", headers: dict[str, str] | None = None
+    ) -> tuple[int, str]:
+        """Call the TCP side; status and the whole answer."""
+        more = "".join(f"{name}: {value}\r\n" for name, value in (headers or {}).items())
         reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
-        writer.write(f"{method} {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode())
+        writer.write(f"{method} {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n{more}\r\n".encode())
         content = (await reader.read()).decode()
         writer.close()
         return int(content.split()[1]), content
@@ -78,16 +84,16 @@ def with_service(tmp_path: Path, database: FakeDatabase, body: Callable[[Service
         discovery = asyncio.create_task(fleet.run())
         tcp = server.listen_loopback(0)
         upstream = Upstream(path, WEB_SECRET)
-        access = Access(book.path.with_name("tokens.json"))
+        tokens = tokens_path(book.path)
         with FakeAgent(tmp_path, [database]) as agent:
             try:
                 with server.daemon_socket(path) as listener:
                     async with (
                         server.serving(rest.make_app(fleet, Operators(fleet, book), WEB_SECRET), listener),
-                        server.serving(web.make_app(upstream, access), tcp),
+                        server.serving(web.make_app(upstream, Access(tokens)), tcp),
                     ):
                         await until(lambda: any(loop.samples for loop in fleet.loops.values()), "a sample")
-                        await body(Service(agent, database, fleet, path, _port(tcp)))
+                        await body(Service(agent, database, fleet, path, _port(tcp), tokens))
                         await upstream.close()
             finally:
                 discovery.cancel()

@@ -83,7 +83,7 @@ _Name = Annotated[str, Path(pattern=NAME, description="a token's name", examples
 
 def install(app: FastAPI, store: TokenStore, responses: Responses, note: Note | None = None) -> None:
     """Add the routes; `note` is told who did what. They read and write a file, so they run beside the event loop."""
-    note = note or (lambda who, sentence: _log.info("%s: %s", who, sentence))
+    note = note or (lambda _, sentence: _log.info("%s", sentence))
     only_here = [Depends(_on_the_socket_only)]
     refused = {403: {**responses[409], "description": "Not from the web process"}, **responses}
 

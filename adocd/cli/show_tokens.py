@@ -1,0 +1,46 @@
+"""How adocctl shows tokens to a person."""
+
+from datetime import datetime
+from typing import Any
+
+import typer
+
+from adocd.cli.show import console, table
+
+
+def created(token: dict[str, Any]) -> None:
+    """Show a new token: its secret alone on stdout, so that it can go into a file or a variable."""
+    may = "read and operate" if token["scope"] == "operate" else "read"
+    typer.echo(token["secret"])
+    typer.echo(
+        f"{token['name']} may {may}, {_until(token)}. This secret is shown this once; send it as "
+        "`Authorization: Bearer SECRET`, or enter it in the page.",
+        err=True,
+    )
+
+
+def listed(tokens: list[dict[str, Any]]) -> None:
+    """Show all tokens."""
+    if not tokens:
+        console.print("There is no token. Make one by: adocctl token create NAME")
+        return
+    rows = table("name", "may", "made", "by", "good")
+    for token in tokens:
+        made = f"{_local(token['made_unix_s']):%Y-%m-%d %H:%M}"
+        good = "expired" if token["expired"] else _until(token)
+        rows.add_row(token["name"], token["scope"], made, token["made_by"], good)
+    console.print(rows)
+
+
+def revoked(answer: dict[str, Any]) -> None:
+    """Show that a token is gone."""
+    console.print(f"{answer['revoked']} is good for nothing any more.")
+
+
+def _until(token: dict[str, Any]) -> str:
+    expires = token["expires_unix_s"]
+    return "until it is revoked" if expires is None else f"until {_local(expires):%Y-%m-%d %H:%M}"
+
+
+def _local(unix_s: float) -> datetime:
+    return datetime.fromtimestamp(unix_s).astimezone()

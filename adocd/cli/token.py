@@ -1,0 +1,111 @@
+"""`adocctl token`: who may come by TCP. Works without a daemon too: then on the file that it will read."""
+
+import os
+import pwd
+from collections.abc import Callable
+from dataclasses import asdict
+from enum import StrEnum
+from typing import Annotated, Any, TypeVar
+from urllib.parse import quote
+
+import typer
+
+from adocd.api.client import NoDaemon
+from adocd.cli import show, show_tokens
+from adocd.cli.exits import EPILOG, Exit, fail
+from adocd.cli.parameters import parse_duration_s
+from adocd.cli.target import Json, daemon
+from adocd.daemon.state_dir import journal_path
+from adocd.daemon.tokens import BadName, NameTaken, Token, TokenError, TokenStore, tokens_path
+from adocd.targets import run_dir
+
+app = typer.Typer(help="Tokens: who may read and operate by TCP, in a script or in the page.", no_args_is_help=True)
+
+T = TypeVar("T")
+Name = Annotated[str, typer.Argument(metavar="NAME", help="Whose it is; it stands in the audit trail.")]
+
+
+class ScopeName(StrEnum):
+    """What a token is for."""
+
+    READ = "read"
+    OPERATE = "operate"
+
+
+@app.command(epilog=EPILOG)
+def create(
+    name: Name,
+    scope: Annotated[
+        ScopeName, typer.Option("--scope", help="read: look at everything; operate: change things, too.")
+    ] = ScopeName.READ,
+    for_: Annotated[
+        str, typer.Option("--for", metavar="TIME", help="How long: 90s, 10m, 2h, 30d, or `ever`: until it is revoked.")
+    ] = "ever",
+    as_json: Json = False,
+) -> None:
+    """Make a token and show its secret, this once: adocctl token create grafana --scope read --for 30d."""
+    expires_in_s = parse_duration_s(for_)
+    body = {"name": name, "scope": scope.value, "expires_in_s": expires_in_s}
+
+    def directly(store: TokenStore) -> dict[str, Any]:
+        secret, token = store.make(name, scope.value, expires_in_s, _user())
+        return _view(store, token) | {"secret": secret}
+
+    answer = _done(lambda: daemon().post("/v1/tokens", body), directly)
+    show.json_or(as_json, answer, show_tokens.created)
+
+
+@app.command(name="list", epilog=EPILOG)
+def list_(as_json: Json = False) -> None:
+    """List all tokens, without their secrets."""
+
+    def directly(store: TokenStore) -> dict[str, Any]:
+        return {"tokens": [_view(store, token) for token in store.tokens()]}
+
+    answer = _done(lambda: daemon().get("/v1/tokens"), directly)
+    show.json_or(as_json, answer["tokens"], show_tokens.listed)
+
+
+@app.command(epilog=EPILOG)
+def revoke(name: Name, as_json: Json = False) -> None:
+    """Revoke a token: it is good for nothing from now on, and what it holds open ends."""
+
+    def directly(store: TokenStore) -> dict[str, Any]:
+        if not store.revoke(name):
+            fail(f"there is no token {name!r}; `adocctl token list` shows them", Exit.NO_TARGET)
+        return {"revoked": name}
+
+    answer = _done(lambda: daemon().delete(f"/v1/tokens/{quote(name, safe='')}"), directly)
+    show.json_or(as_json, answer, show_tokens.revoked)
+
+
+def _done(by_daemon: Callable[[], T], directly: Callable[[TokenStore], T]) -> T:
+    """Ask the daemon; where none answers, do it on the file, and say on which."""
+    try:
+        return by_daemon()
+    except NoDaemon:
+        store = TokenStore(tokens_path(journal_path(run_dir.run_dir())))
+    try:
+        answer = directly(store)
+    except BadName as error:
+        fail(str(error), Exit.USAGE)
+    except NameTaken as error:
+        fail(str(error), Exit.REFUSED)
+    except TokenError as error:
+        fail(f"no daemon answers that this user may ask, and {error}", Exit.NO_DAEMON)
+    typer.echo(f"no daemon answers; one that keeps its tokens in {store.path} will know of it", err=True)
+    return answer
+
+
+def _view(store: TokenStore, token: Token) -> dict[str, Any]:
+    """Show a token as REST does."""
+    shown = asdict(token) | {"expired": store.is_expired(token)}
+    del shown["sha256"]
+    return shown
+
+
+def _user() -> str:
+    try:
+        return pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:
+        return f"uid {os.geteuid()}"

@@ -1,0 +1,123 @@
+"""adocctl token, and what a token opens on a real daemon's TCP side."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import socket
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tests.cli.harness import command, log_of, serving
+from tests.support.waiting import eventually
+
+
+def token(run_dir: Path, *arguments: str) -> str:
+    """Make one; its secret."""
+    return command("adocctl", "token", "create", *arguments, run_dir=run_dir).ok().strip()
+
+
+def port(run_dir: Path) -> int:
+    """Read off the log where it listens."""
+    where = eventually(lambda: log_of(run_dir).partition("on http://")[2].split("\n")[0], within_s=10)
+    return int(where.rpartition(":")[2])
+
+
+def call(number: int, method: str, path: str, secret: str = "", host: str = "127.0.0.1") -> tuple[int, str]:
+    """Call the TCP side, which may only be starting: its socket is there already."""
+    with closing(http.client.HTTPConnection(host, number, timeout=30)) as client:
+        shown = {"Authorization": f"Bearer {secret}"} if secret else {}
+        body = b"{}" if method in ("POST", "PUT") else None
+        client.request(method, path, body, shown | {"Content-Type": "application/json"})
+        answer = client.getresponse()
+        return answer.status, answer.read().decode()
+
+
+def test_a_token_from_its_making_to_its_end(run_dir: Path) -> None:
+    with serving(run_dir, "--port", "0"):
+        number = port(run_dir)
+        made = command("adocctl", "token", "create", "deploy", "--scope", "operate", "--for", "2h", run_dir=run_dir)
+        operate = made.ok().strip()
+        assert operate.startswith("adocd_")
+        assert "deploy may read and operate, until 20" in made.err
+        read = token(run_dir, "grafana")
+        assert call(number, "GET", "/v1/targets")[0] == 200
+        status, content = call(number, "POST", "/v1/pause")
+        assert (status, "adocctl token create NAME --scope operate" in content) == (401, True)
+        assert call(number, "POST", "/v1/pause", read)[0] == 403
+        status, content = call(number, "POST", "/v1/pause", operate)
+        assert (status, json.loads(content)["paused"]) == (200, "token deploy paused it")
+        assert call(number, "GET", "/v1/tokens", operate)[0] == 403
+
+        listed = json.loads(command("adocctl", "token", "list", "--json", run_dir=run_dir).ok())
+        assert [(each["name"], each["scope"], each["expired"]) for each in listed] == [
+            ("deploy", "operate", False), ("grafana", "read", False),
+        ]  # fmt: skip
+        assert listed[0]["expires_unix_s"] - listed[0]["made_unix_s"] == pytest.approx(7200)
+        shown = command("adocctl", "token", "list", run_dir=run_dir).ok()
+        assert "until it is revoked" in shown
+        for secret in (read, operate):
+            assert secret not in shown + log_of(run_dir) + (run_dir / "tokens.json").read_text()
+
+        assert "deploy is good for nothing" in command("adocctl", "token", "revoke", "deploy", run_dir=run_dir).ok()
+        assert call(number, "POST", "/v1/resume", operate)[0] == 401
+        command("adocctl", "token", "revoke", "deploy", run_dir=run_dir).failed(4, "there is no token 'deploy'")
+        command("adocctl", "token", "create", "grafana", run_dir=run_dir).failed(5, "revoke that one first")
+        command("adocctl", "token", "create", "a b", run_dir=run_dir).failed(5, "name:")
+    with serving(run_dir, "--port", "0"):
+        assert call(port(run_dir), "GET", "/v1/targets", read)[0] == 200, "it survives a restart"
+
+
+def test_another_address_than_loopback_needs_one(run_dir: Path) -> None:
+    words = ("0.0.0.0:0 is no loopback address", "make one by `adocctl token create NAME`, which needs no daemon")
+    command("adocd", "serve", "--listen", "0.0.0.0:0", run_dir=run_dir).failed(1, *words)
+    (run_dir / "a.toml").write_text('[web]\nlisten = "0.0.0.0:0"\n')
+    command("adocd", "serve", "--config", str(run_dir / "a.toml"), run_dir=run_dir).failed(1, *words)
+    made = command("adocctl", "token", "create", "grafana", run_dir=run_dir)
+    secret = made.ok().strip()
+    assert f"keeps its tokens in {run_dir}/tokens.json" in made.err
+    with serving(run_dir, "--config", str(run_dir / "a.toml")):
+        number = port(run_dir)
+        assert call(number, "GET", "/healthz") == (200, '{"status":"ok"}')
+        assert call(number, "GET", "/v1/targets")[0] == 401
+        assert call(number, "GET", "/metrics")[0] == 401
+        assert call(number, "GET", "/v1/targets", secret)[0] == 200
+        assert "adocd_targets 0" in call(number, "GET", "/metrics", secret)[1]
+    (run_dir / "tokens.json").chmod(0o666)
+    command("adocd", "serve", "--listen", "0.0.0.0:0", run_dir=run_dir).failed(1, "close it by chmod 600")
+
+
+def test_without_a_daemon(run_dir: Path) -> None:
+    assert "There is no token." in command("adocctl", "token", "list", run_dir=run_dir).ok()
+    made = json.loads(command("adocctl", "token", "create", "a", "--for", "1s", "--json", run_dir=run_dir).ok())
+    assert set(made) == {"name", "scope", "made_by", "made_unix_s", "expires_unix_s", "expired", "secret"}
+
+    def listed() -> list[dict[str, object]]:
+        found: list[dict[str, object]] = json.loads(command("adocctl", "token", "list", "--json", run_dir=run_dir).ok())
+        return found
+
+    eventually(lambda: listed()[0]["expired"], within_s=20, what="it expires")
+    assert json.loads(command("adocctl", "token", "revoke", "a", "--json", run_dir=run_dir).ok()) == {"revoked": "a"}
+    assert listed() == []
+    command("adocctl", "token", "revoke", "a", run_dir=run_dir).failed(4, "there is no token 'a'")
+    command("adocctl", "token", "create", "a b", run_dir=run_dir).failed(2, "a token's name is")
+    command("adocctl", "token", "create", "a", "--for", "5", run_dir=run_dir).failed(2, "--for takes a time")
+    (run_dir / "tokens.json").write_text("{")
+    command("adocctl", "token", "create", "a", run_dir=run_dir).failed(3, "no daemon answers", "are damaged")
+
+
+def test_only_one_place_to_listen(run_dir: Path) -> None:
+    command("adocd", "serve", "--listen", "[::1]:0", "--port", "0", run_dir=run_dir).failed(2, "not both")
+    command("adocd", "serve", "--listen", "example.org:80", run_dir=run_dir).failed(2, "names are not looked up")
+
+
+@pytest.mark.skipif(not Path("/proc/net/if_inet6").exists(), reason="this machine has no IPv6")
+def test_loopback_of_ipv6(run_dir: Path) -> None:
+    with serving(run_dir, "--listen", "[::1]:0"):
+        assert "on http://[::1]:" in log_of(run_dir)
+        number = port(run_dir)
+        assert call(number, "GET", "/v1/targets", host="::1")[0] == 200
+        with pytest.raises(OSError, match="refused"), socket.create_connection(("127.0.0.1", number)):
+            pass
