@@ -13,14 +13,14 @@ def test_a_span_is_weighted_by_the_time_that_each_point_measured() -> None:
     points = [point(10, 10, stopped_fraction=0.5, writes_per_s=100.0), point(12, 2, stopped_fraction=0.0)]
     found = held(points, 0, 12)
     assert found.measured_s == 12
-    assert found.stopped == pytest.approx(5 / 12)
+    assert found.share == pytest.approx(5 / 12)
     assert found.writes_per_s == pytest.approx((1000 + 2000) / 12)
 
 
 def test_a_point_on_the_edge_counts_by_the_part_within() -> None:
     found = held([point(60, 60, delayed_fraction=0.5)], 30, 100)
     assert found.measured_s == 30
-    assert found.delayed == pytest.approx(0.5)
+    assert found.share == pytest.approx(0.5)
 
 
 def test_stopped_and_delayed_add_up_to_the_share_and_causes_are_told() -> None:
@@ -28,6 +28,11 @@ def test_stopped_and_delayed_add_up_to_the_share_and_causes_are_told() -> None:
     assert found.share == pytest.approx(0.5)
     assert found.by_cause == pytest.approx({"l0": 0.5})
     assert found.worst_cause == "l0"
+
+
+def test_what_stall_events_miss_is_known_by_its_cause() -> None:
+    assert held([point(1, stalled_by_cause={"memtable": 0.25})], 0, 1).share == pytest.approx(0.25)
+    assert held([point(1, stalled_by_cause={"memtable": 0.75, "l0": 0.75})], 0, 1).share == 1.0
 
 
 def test_nothing_measured_is_no_share_of_anything() -> None:

@@ -20,23 +20,18 @@ class Held:
 
     Attributes:
         measured_s: how much of the span was measured.
-        stopped: share of that time in which writes were stopped.
-        delayed: share in which they were delayed.
+        share: share of that time in which writes were stopped or delayed, 0 to 1, as far as either tells: stall events
+            (which come late for memtables) or the stalls that were seen by cause. Causes that hold different column
+            families at once are added up.
         by_cause: share of the time by cause, as REST names causes.
         writes_per_s: mean of what was written; None where nobody counts writes.
 
     """
 
     measured_s: float
-    stopped: float
-    delayed: float
+    share: float
     by_cause: dict[str, float]
     writes_per_s: float | None
-
-    @property
-    def share(self) -> float:
-        """Share of the time in which writes were stopped or delayed, 0 to 1."""
-        return min(1.0, self.stopped + self.delayed)
 
     @property
     def worst_cause(self) -> str | None:
@@ -47,7 +42,7 @@ class Held:
 
 def held(points: Iterable[Point], begin_unix_s: float, end_unix_s: float) -> Held:
     """Add up the points of a span, each by the time it measured; one on its edge by the part within."""
-    measured = stopped = delayed = counted = writes = 0.0
+    measured = share = counted = writes = 0.0
     causes: dict[str, float] = {}
     for point in points:
         end = point["unix_s"]
@@ -56,22 +51,22 @@ def held(points: Iterable[Point], begin_unix_s: float, end_unix_s: float) -> Hel
         if within <= 0:
             continue
         measured += within
-        stopped += within * (point["stopped_fraction"] or 0.0)
-        delayed += within * (point["delayed_fraction"] or 0.0)
+        share += within * _share(point)
         for cause, fraction in (point["stalled_by_cause"] or {}).items():
             causes[cause] = causes.get(cause, 0.0) + within * (fraction or 0.0)
         if point["writes_per_s"] is not None:
             counted += within
             writes += within * point["writes_per_s"]
     if measured == 0:
-        return Held(0.0, 0.0, 0.0, {}, None)
-    return Held(
-        measured,
-        min(1.0, stopped / measured),
-        min(1.0, delayed / measured),
-        {cause: total / measured for cause, total in causes.items()},
-        writes / counted if counted else None,
-    )
+        return Held(0.0, 0.0, {}, None)
+    by_cause = {cause: total / measured for cause, total in causes.items()}
+    return Held(measured, share / measured, by_cause, writes / counted if counted else None)
+
+
+def _share(point: Point) -> float:
+    by_events = (point["stopped_fraction"] or 0.0) + (point["delayed_fraction"] or 0.0)
+    by_causes = sum(fraction or 0.0 for fraction in (point["stalled_by_cause"] or {}).values())
+    return min(1.0, max(by_events, by_causes))
 
 
 def slots(points: Sequence[Point], begin_unix_s: float, end_unix_s: float, number: int) -> list[Held]:

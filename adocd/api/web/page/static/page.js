@@ -24,6 +24,10 @@
   };
 
   class LocalTime extends HTMLElement {
+    static observedAttributes = ["unix"];
+    attributeChangedCallback() {
+      this.connectedCallback();
+    }
     connectedCallback() {
       const unix = Number(this.getAttribute("unix"));
       this.textContent = clock(unix);
@@ -31,6 +35,10 @@
     }
   }
   class TimeAgo extends HTMLElement {
+    static observedAttributes = ["unix"];
+    attributeChangedCallback() {
+      this.show();
+    }
     connectedCallback() {
       this.show();
       this.timer = setInterval(() => this.show(), 1000);

@@ -25,7 +25,7 @@ class Overview:
             return
         with frame(visit, ""):
             with ui.element("div").classes("actions"):
-                self._summary = Text("summary", role="status")
+                self._summary = Text("summary", "role=status")
                 ui.element("span").style("flex: 1 1 auto")
                 self._buttons()
             self._problems = Text()

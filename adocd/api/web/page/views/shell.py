@@ -71,24 +71,25 @@ class Visit:
         self.client.run_javascript(f"adocd.tick({json.dumps(trouble)}, {silent_s:.1f}, {time.time():.3f})")
 
 
-class Text:
-    """Read-only HTML on a page, sent when it has changed and not otherwise."""
+class Text(ui.element, component="patched.js"):
+    """Read-only HTML, sent when it has changed and not otherwise, and brought up to date in place (patched.js)."""
 
-    def __init__(self, classes: str = "", **props: str) -> None:
-        self._element = ui.html("", sanitize=False).classes(f"live {classes}")
-        if props:
-            self._element.props(" ".join(f'{name.replace("_", "-")}="{value}"' for name, value in props.items()))
+    def __init__(self, classes: str = "", props: str = "") -> None:
+        super().__init__()
+        self._props["content"] = ""
+        self.classes(f"live {classes}").props(props)
 
     def show(self, html: str) -> None:
         """Show this HTML; its words must have been escaped."""
-        if self._element.content != html:
-            self._element.set_content(html)
+        if self._props["content"] != html:
+            self._props["content"] = html
+            self.update()
 
 
 def frame(visit: Visit, crumb: str) -> Any:
     """Lay out the top bar, and return the element that the page's content belongs in. `crumb` is HTML."""
     ui.html('<a class="skip" href="#main">Skip to the content</a>', sanitize=False)
-    with ui.element("header").classes("top"):
+    with ui.element("nav").classes("top").props('aria-label="adocd"'):
         ui.html(f'<a class="brand" href="{_root()}">adocd</a>', sanitize=False)
         ui.html(crumb, sanitize=False)
         ui.element("span").classes("spring")
@@ -102,7 +103,7 @@ def frame(visit: Visit, crumb: str) -> Any:
     if not visit.may_operate:
         _hint(visit)
     visit.client.on_connect(lambda: visit.client.run_javascript("adocd.theme(adocd.chosenTheme())"))
-    return ui.element("main").classes("page").props("id=main tabindex=-1")
+    return ui.element("div").classes("page").props("id=main tabindex=-1")  # Quasar's own page is the main landmark
 
 
 def _who(visit: Visit) -> None:

@@ -32,10 +32,10 @@ class TargetPage:
             return
         room = self._room = visit.feed.enter(self._target)
         visit.client.on_delete(lambda: visit.feed.leave(room))
-        with frame(visit, '<nav aria-label="Where you are"><a href="/page/">All databases</a></nav>'):
+        with frame(visit, '<a href="/page/">All databases</a>'):
             self._head = Text()
             with ui.element("div").classes("cards"):
-                self._state = Text("", role="status")
+                self._state = Text("", "role=status")
                 self._verdict = Text()
                 self._last = Text()
             self._restore_note = Text()
