@@ -48,6 +48,7 @@ def mount(app: FastAPI, upstream: Upstream, sessions: Sessions) -> None:
     # No polling: a WebSocket's beginning is checked by the gate, and a POST would need a token to operate.
     nicegui_app.config.socket_io_js_transports = ["websocket"]
     core.sio.eio.transports = ["websocket"]
+    nicegui_app.config.quasar_config["loadingBar"]["skipHijack"] = True  # nothing to wait for: news come every second
     before = len(app.router.routes)
     ui.run_with(
         app, title="adocd", dark=None, mount_path=page.PATH, reconnect_timeout=_RECONNECT_S,

@@ -24,7 +24,7 @@ MOST_KNOBS = 6
 class Line:
     """One line of a chart: `column` says where its values stand in a row; a limit is drawn dashed, in its own scale.
 
-    `stack`: lines of the same stack are filled and put on one another. `axis`: 1 for the scale on the right.
+    `stack`: lines of the same stack are filled and put on one another.
     """
 
     name: str
@@ -32,7 +32,6 @@ class Line:
     colour: Colour
     limit: bool = False
     stack: str | None = None
-    axis: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +42,6 @@ class Chart:
     title: str
     unit: Unit
     lines: tuple[Line, ...]
-    right_unit: Unit | None = None
-    #: The highest value of the scale, where that is known; shares end at 1.
-    most: float | None = None
 
 
 CHARTS: tuple[Chart, ...] = (
@@ -56,7 +52,7 @@ CHARTS: tuple[Chart, ...] = (
             Line("level-0 files", "cause_l0", "amber", stack="held"),
             Line("pending compaction", "cause_pending_bytes", "red", stack="held"),
             Line("other", "cause_other", "grey", stack="held"),
-        ), most=1.0,
+        ),
     ),
     Chart("writes", "Writes per second", "per_s", (Line("writes", "writes_per_s", "blue"),)),
     Chart(
@@ -67,13 +63,8 @@ CHARTS: tuple[Chart, ...] = (
             Line("stop at", "l0_stop_trigger", "red", limit=True),
         ),
     ),
-    Chart(
-        "memtables", "Memtables", "bytes",
-        (
-            Line("in memory", "memtables_bytes", "blue"),
-            Line("waiting for a flush", "immutable_memtables", "violet", axis=1),
-        ), right_unit="count",
-    ),
+    Chart("memtables", "Memtables", "bytes", (Line("in memory", "memtables_bytes", "blue"),)),
+    Chart("waiting", "Memtables waiting for a flush", "count", (Line("waiting", "immutable_memtables", "violet"),)),
     Chart(
         "pending", "Pending compaction", "bytes",
         (
@@ -90,13 +81,8 @@ CHARTS: tuple[Chart, ...] = (
             Line("compaction", "compaction_written_bytes_per_s", "amber"),
         ),
     ),
-    Chart(
-        "device", "Device", "bytes_per_s",
-        (
-            Line("read and written", "device_bytes_per_s", "blue"),
-            Line("busy", "device_busy_fraction", "amber", axis=1),
-        ), right_unit="share",
-    ),
+    Chart("device", "Device, read and written", "bytes_per_s", (Line("bytes", "device_bytes_per_s", "blue"),)),
+    Chart("busy", "Device busy", "share", (Line("busy", "device_busy_fraction", "amber"),)),
 )  # fmt: skip
 
 #: The columns of a row as the browser gets it, behind the time; knobs follow them.
@@ -159,7 +145,8 @@ def _mark(told: Told) -> dict[str, Any]:
 
 def _column(point: Point, name: str) -> float | None:
     if name.startswith("cause_"):
-        return _number((point["stalled_by_cause"] or {}).get(name.removeprefix("cause_")))
+        causes = point["stalled_by_cause"]
+        return None if causes is None else _number(causes.get(name.removeprefix("cause_"), 0))
     value = point[name]
     # RocksDB's 0 is a limit that is off, and a line at nothing would say that everything is beyond it.
     return None if value == 0 and name.endswith("_limit") else _number(value)

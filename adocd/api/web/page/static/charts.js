@@ -30,6 +30,19 @@
     const at = column(name);
     return state.rows.map((row) => [row[0], row[at]]);
   };
+  // Shares by the second are a fence of bars: the mean of a hundred-and-fiftieth of the range tells how much it was.
+  const averages = (name) => {
+    const at = column(name);
+    const width = state.spanMs / 150;
+    const bins = new Map();
+    for (const row of state.rows) {
+      const value = row[at];
+      const begin = Math.floor(row[0] / width) * width;
+      const bin = bins.get(begin) ?? { sum: 0, count: 0 };
+      if (value !== null) bins.set(begin, { sum: bin.sum + value, count: bin.count + 1 });
+    }
+    return [...bins].map(([begin, bin]) => [begin, bin.sum / bin.count]);
+  };
   const clock = (ms) => new Date(ms).toLocaleTimeString([], { hour12: false });
 
   const axis = (unit, more) => ({
@@ -71,7 +84,7 @@
     symbol: "none",
     label: { show: false },
     animation: false,
-    lineStyle: { color: colour("mark"), width: 1, type: "dotted", opacity: state.marks.length > 40 ? 0.35 : 0.7 },
+    lineStyle: { color: colour("mark"), width: 1, type: "dotted", opacity: state.marks.length > 20 ? 0.25 : 0.5 },
     data: state.marks.map((mark) => ({ xAxis: mark.at })),
   });
   const dataZoom = (axes) => [{ type: "inside", xAxisIndex: axes, zoomOnMouseWheel: "ctrl", moveOnMouseMove: false }];
@@ -91,15 +104,24 @@
     return { interval: step, max: (v) => Math.ceil(v.max / step) * step };
   };
 
+  // A knob's scale has its least and its highest value, as they are.
+  const between = (name) => {
+    const known = state.rows.map((row) => row[column(name)]).filter((v) => v !== null && v !== undefined);
+    const least = Math.min(...known);
+    const most = Math.max(...known);
+    if (!known.length || most === 0) return { min: 0, max: 1, interval: 1 };
+    return least < most ? { min: least, max: most, interval: most - least } : { min: 0, max: 2 * most, interval: most };
+  };
+
   const series = (name, line, data, first) => ({
     name,
     type: "line",
     data,
     showSymbol: false,
-    yAxisIndex: line.axis,
     stack: line.stack || undefined,
-    step: line.stack || line.limit ? "end" : false,
-    areaStyle: line.stack ? { opacity: 0.75 } : undefined,
+    step: line.stack ? "start" : line.limit ? "end" : false,
+    areaStyle: line.stack ? { opacity: 1 } : undefined,
+    sampling: "minmax", // as many points as there are pixels
     lineStyle: { width: line.stack ? 0 : 1.5, type: line.limit ? "dashed" : "solid" },
     color: colour(line.colour),
     emphasis: { disabled: true },
@@ -111,34 +133,30 @@
   const drawOne = (one) => {
     const target = chart(one.key);
     if (!target) return;
-    let unitOf = {};
-    const at = one.lines.filter((line) => !line.limit && !line.axis).map((line) => column(line.column));
-    const highest = Math.max(0, ...state.rows.map((row) => Math.max(...at.map((c) => row[c] ?? 0))));
+    const at = one.lines.filter((line) => !line.limit).map((line) => column(line.column));
+    const stacked = one.lines.some((line) => line.stack);
+    const drawn = stacked ? one.lines.map((line) => averages(line.column)) : at.map((c) => state.rows.map((r) => [0, r[c]]));
+    const heights = drawn[0].map((_, i) => drawn.map((each) => each[i]?.[1] ?? 0));
+    const highest = heights.reduce((most, h) => Math.max(most, stacked ? h.reduce((a, b) => a + b, 0) : Math.max(...h)), 0);
     // A limit that is far away would press everything else to the ground; the legend says where it is.
     const far = (line) => line.limit && (last(line.column) ?? 0) > 4 * highest;
     const nameOf = (line) => (line.limit ? `${line.name} ${say(one.unit, last(line.column))}` : line.name);
-    unitOf = Object.fromEntries(one.lines.map((line) => [nameOf(line), line.axis ? one.right_unit : one.unit]));
     target.setOption(
       {
         animation: false,
         aria: { enabled: false },
-        grid: { left: 8, right: one.right_unit ? 8 : 14, top: 30, bottom: 4, containLabel: true },
-        legend: { top: 0, left: 0, itemWidth: 14, itemHeight: 8, textStyle: { color: colour("muted"), fontSize: 11 } },
+        grid: { left: 8, right: 14, top: one.lines.length > 1 ? 30 : 12, bottom: 4, containLabel: true },
+        legend: { show: one.lines.length > 1, top: 0, left: 0, itemWidth: 14, itemHeight: 8, textStyle: { color: colour("muted"), fontSize: 11 } },
         xAxis: time(),
-        yAxis: [
-          axis(one.unit, scale(one.unit, highest)),
-          ...(one.right_unit
-            ? [axis(one.right_unit, { ...scale(one.right_unit, 1), splitLine: { show: false } })]
-            : []),
-        ],
+        yAxis: axis(one.unit, scale(one.unit, highest)),
         tooltip: tooltip((points) => {
           const lines = points
             .filter((p) => p.value[1] !== null && p.value[1] !== undefined)
-            .map((p) => `${p.marker}${escape(p.seriesName)} <b>${escape(say(unitOf[p.seriesName], p.value[1]))}</b>`);
+            .map((p) => `${p.marker}${escape(p.seriesName)} <b>${escape(say(one.unit, p.value[1]))}</b>`);
           return [escape(clock(points[0].value[0])), ...lines].join("<br>");
         }),
         dataZoom: dataZoom([0]),
-        series: one.lines.map((line, index) => series(nameOf(line), line, far(line) ? [] : values(line.column), index === 0)),
+        series: one.lines.map((line, index) => series(nameOf(line), line, far(line) ? [] : line.stack ? averages(line.column) : values(line.column), index === 0)),
       },
       { notMerge: !state.drawn, lazyUpdate: true },
     );
@@ -148,12 +166,13 @@
     const target = chart("knobs");
     if (!target) return;
     const knobs = state.spec.knobs;
-    const high = 58;
-    const top = 40;
-    const wanted = top + Math.max(1, knobs.length) * (high + 26) + 10;
+    const high = 44;
+    const gap = 32;
+    const top = 44;
+    const wanted = `${top + Math.max(1, knobs.length) * (high + gap) + 12}px`;
     const element = target.getDom();
-    if (element.style.height !== `${wanted}px`) {
-      element.style.height = `${wanted}px`;
+    if (element.style.minHeight !== wanted) {
+      element.style.minHeight = wanted;
       target.resize();
     }
     const axes = knobs.map((_, index) => index);
@@ -163,12 +182,12 @@
         aria: { enabled: false },
         grid: [
           { left: 70, right: 14, top: 8, height: 16 },
-          ...knobs.map((_, i) => ({ left: 70, right: 14, top: top + 16 + i * (high + 26), height: high })),
+          ...knobs.map((_, i) => ({ left: 70, right: 14, top: top + 10 + i * (high + gap), height: high })),
         ],
         title: knobs.map((knob, i) => ({
           text: knob.name,
           left: 0,
-          top: top - 6 + i * (high + 26),
+          top: top - 14 + i * (high + gap),
           textStyle: { color: colour("ink"), fontSize: 12, fontWeight: 600, fontFamily: "inherit" },
         })),
         xAxis: [
@@ -177,7 +196,7 @@
         ].map((x) => (x.axisLabel ? x : { ...x, axisLabel: time().axisLabel })),
         yAxis: [
           { type: "value", gridIndex: 0, show: false, min: 0, max: 1 },
-          ...knobs.map((knob, i) => axis(knob.unit, { gridIndex: i + 1, splitNumber: 2, min: undefined, scale: true })),
+          ...knobs.map((knob, i) => axis(knob.unit, { gridIndex: i + 1, ...between(knob.name) })),
         ],
         tooltip: { ...tooltip(undefined), trigger: "item" },
         dataZoom: dataZoom([0, ...axes.map((i) => i + 1)]),

@@ -14,6 +14,8 @@ from adocd.api.web.page.model.units import text
 from adocd.api.web.page.model.verdict import Verdict
 
 _SIGNS = {"helps": "✓", "hurts": "✕", "same": "=", "unknown": "?", "idle": "·"}
+#: Shares of the time that an operator should look at, and at once.
+_MUCH_HELD, _MOST_HELD = 0.02, 0.2
 _CAUSE_COLOURS = {"memtable": "violet", "l0": "amber", "pending_bytes": "red", "other": "grey"}
 
 
@@ -51,7 +53,9 @@ def verdict_card(verdict: Verdict | None) -> str:
     if verdict is None:
         return '<div class="card"><h2>Does the tuner help?</h2><p class="muted">Nothing is measured yet.</p></div>'
     bars = "".join(
-        _bar(name, held) for name, held in (("before", verdict.before), ("since", verdict.since)) if held is not None
+        _bar(name, held)
+        for name, held in (("before", verdict.before), ("since" if verdict.before else "lately", verdict.since))
+        if held is not None
     )
     return (
         f'<div class="card verdict {verdict.kind}">'
@@ -152,7 +156,7 @@ def audit(operations: Sequence[dict[str, Any]]) -> str:
     rows = (
         (
             at(each["unix_s"]), text(each["who"]), text(each["what"]),
-            text(each["sentence"]) + ("" if each["target"] else ' <span class="muted">(all databases)</span>'),
+            text(each["sentence"].removeprefix(f"{each['who']} ")) + ("" if each["target"] else ' <span class="muted">(all databases)</span>'),
         )
         for each in operations
     )  # fmt: skip
@@ -197,7 +201,7 @@ def glance_row(target: dict[str, Any], parts: Sequence[Held], last: str) -> str:
         f'<span class="name"><b>{text(target["path"])}</b><small>{program}</small></span>'
         f'<span class="word"><b>{text(now.word)}</b>'
         f"<small>{'since ' + ago(now.since_unix_s) if now.since_unix_s else ''}</small></span>"
-        f'<span class="spark">{sparkline(parts)}<small>held {units.share(held)} of 15 min</small></span>'
+        f'<span class="spark">{sparkline(parts)}{_held_lately(held)}</span>'
         f'<span class="rate"><b>{units.count(target["writes_per_s"])}</b><small>writes/s</small></span>'
         f'<span class="policy"><b>{text(state.policy_in_words(target))}</b>{paused}<small>{text(last)}</small></span>'
         "</a>"
@@ -250,6 +254,12 @@ def _sign(sign: str) -> str:
 
 def _cause(target: dict[str, Any]) -> str:
     return f"Cause: {state.causes_in_words(target['stall'])}"
+
+
+def _held_lately(fraction: float | None) -> str:
+    """Say the share of the last quarter of an hour, the louder the larger it is."""
+    look = "most" if (fraction or 0) >= _MOST_HELD else "much" if (fraction or 0) >= _MUCH_HELD else ""
+    return f'<small class="{look}">held {units.share(fraction)} of 15 min</small>'
 
 
 def _mean(parts: Sequence[Held]) -> float | None:
