@@ -23,10 +23,10 @@ class Address:
 
 
 def parse(given: str) -> Address:
-    """Read `127.0.0.1:9090`, `[::1]:9090` or `localhost:9090`; raises ValueError with one sentence."""
+    """Read `127.0.0.1:9631`, `[::1]:9631` or `localhost:9631`; raises ValueError with one sentence."""
     host, colon, port = given.rpartition(":")
     if not colon or not (port.isascii() and port.isdecimal() and len(port) <= 5 and int(port) <= 65535):
-        raise ValueError(f"an address to listen on is ADDRESS:PORT, such as 127.0.0.1:9090, not {given!r}")
+        raise ValueError(f"an address to listen on is ADDRESS:PORT, such as 127.0.0.1:9631, not {given!r}")
     bracketed = host.startswith("[") and host.endswith("]")
     bare = "127.0.0.1" if host == _NAME else host[1:-1] if bracketed else host
     try:
@@ -36,7 +36,7 @@ def parse(given: str) -> Address:
             f"{host!r} is no IP address of this machine, such as 127.0.0.1, 0.0.0.0 or [::1]; names are not looked up"
         ) from None
     if (address.version == 6) != bracketed:
-        raise ValueError(f"an IPv6 address, and no other, stands in brackets, as in [::1]:9090, not {given!r}")
+        raise ValueError(f"an IPv6 address, and no other, stands in brackets, as in [::1]:9631, not {given!r}")
     return Address(str(address), int(port))
 
 

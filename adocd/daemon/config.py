@@ -138,7 +138,7 @@ class WebConfig(_Section):
     """What is reached by TCP: REST, metrics and the page."""
 
     listen: str = Field(
-        default="", max_length=64, description="ADDRESS:PORT, such as 127.0.0.1:9090 or [::1]:9090; empty: nowhere"
+        default="", max_length=64, description="ADDRESS:PORT, such as 127.0.0.1:9631 or [::1]:9631; empty: nowhere"
     )
     hosts: Annotated[
         tuple[Annotated[str, Field(max_length=253)], ...],

@@ -10,12 +10,12 @@ from adocd.daemon import address, config
 @pytest.mark.parametrize(
     ("given", "shown", "is_loopback"),
     [
-        ("127.0.0.1:9090", "127.0.0.1:9090", True),
-        ("localhost:9090", "127.0.0.1:9090", True),
+        ("127.0.0.1:9631", "127.0.0.1:9631", True),
+        ("localhost:9631", "127.0.0.1:9631", True),
         ("127.8.8.8:0", "127.8.8.8:0", True),
-        ("[::1]:9090", "[::1]:9090", True),
-        ("[0:0:0:0:0:0:0:1]:9090", "[::1]:9090", True),
-        ("[::ffff:127.0.0.1]:9090", "[::ffff:127.0.0.1]:9090", True),
+        ("[::1]:9631", "[::1]:9631", True),
+        ("[0:0:0:0:0:0:0:1]:9631", "[::1]:9631", True),
+        ("[::ffff:127.0.0.1]:9631", "[::ffff:127.0.0.1]:9631", True),
         ("0.0.0.0:80", "0.0.0.0:80", False),
         ("[::]:80", "[::]:80", False),
         ("10.1.2.3:65535", "10.1.2.3:65535", False),
@@ -33,7 +33,7 @@ def test_an_address(given: str, shown: str, is_loopback: bool) -> None:
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ("9090", "is ADDRESS:PORT, such as 127.0.0.1:9090"),
+        ("9631", "is ADDRESS:PORT, such as 127.0.0.1:9631"),
         ("", "is ADDRESS:PORT"),
         ("127.0.0.1:", "is ADDRESS:PORT"),
         ("127.0.0.1:65536", "is ADDRESS:PORT"),
@@ -52,8 +52,8 @@ def test_what_is_none(given: str, words: str) -> None:
 
 
 def test_the_configuration_has_them() -> None:
-    parsed = config.parse({"web": {"listen": "[::1]:9090", "hosts": ["Adocd.Example.org.", "[2001:DB8::1]"]}}, "x")
-    assert parsed.web.listen == "[::1]:9090"
+    parsed = config.parse({"web": {"listen": "[::1]:9631", "hosts": ["Adocd.Example.org.", "[2001:DB8::1]"]}}, "x")
+    assert parsed.web.listen == "[::1]:9631"
     assert parsed.web.hosts == ("adocd.example.org", "[2001:db8::1]")
     assert parsed.web.anonymous_read
 

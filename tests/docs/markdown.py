@@ -13,6 +13,7 @@ from tests.conftest import REPOSITORY
 GUIDES = (
     REPOSITORY / "README.md",
     REPOSITORY / "docs" / "guide.md",
+    REPOSITORY / "docs" / "access.md",
     REPOSITORY / "docs" / "simulator.md",
     REPOSITORY / "docs" / "replay.md",
     REPOSITORY / "examples" / "README.md",

@@ -23,6 +23,7 @@ def test_the_configuration_has_every_key_with_its_default() -> None:
     defaults = config.Config()
     assert content["daemon"] == defaults.daemon.model_dump(mode="json")
     assert content["safety"] == defaults.safety.model_dump()
+    assert content["web"] == defaults.web.model_dump(mode="json")
     assert content["policy"] == defaults.policy.model_dump()
     assert set(content) == set(config.Config.model_fields)
     assert content["targets"][0]["parameters"] == AdocParameters().model_dump()

@@ -22,6 +22,8 @@ STARTED_BY = {
     "cpp/CMakeLists.txt": "test_cpp.py",
     "cpp/ingest.cc": "test_cpp.py",
     "db_bench/fill.sh": "test_db_bench.py",
+    "proxy/nginx.conf": "test_proxy.py",
+    "proxy/web.toml": "test_proxy.py",
     "rocksdict/ingest.py": "test_rocksdict.py",
     "systemd/adocd.service": "test_systemd.py",
     "systemd/mydb.service": "test_systemd.py",

@@ -1,5 +1,6 @@
 """Tokens by REST: made, listed and revoked on the daemon's own socket only."""
 
+import asyncio
 import logging
 from collections.abc import Callable
 from typing import Annotated, Any
@@ -73,7 +74,7 @@ class RevokedView(BaseModel):
     revoked: str
 
 
-def _on_the_socket_only(by_web: FromWeb) -> None:
+async def _on_the_socket_only(by_web: FromWeb) -> None:
     if by_web:  # its gate has refused this already
         raise ProblemError(403, "tokens are made and revoked on the daemon's own machine: adocctl token --help")
 
@@ -82,7 +83,7 @@ _Name = Annotated[str, Path(pattern=NAME, description="a token's name", examples
 
 
 def install(app: FastAPI, store: TokenStore, responses: Responses, note: Note | None = None) -> None:
-    """Add the routes; `note` is told who did what. They read and write a file, so they run beside the event loop."""
+    """Add the routes; `note` is told who did what. Reading and writing their file is done beside the event loop."""
     note = note or (lambda _, sentence: _log.info("%s", sentence))
     only_here = [Depends(_on_the_socket_only)]
     refused = {403: {**responses[409], "description": "Not from the web process"}, **responses}
@@ -91,19 +92,20 @@ def install(app: FastAPI, store: TokenStore, responses: Responses, note: Note | 
         "/v1/tokens", summary="All tokens, without their secrets", dependencies=only_here,
         responses={status: refused[status] for status in (403, 409)},
     )  # fmt: skip
-    def tokens() -> TokensView:
+    async def tokens() -> TokensView:
         try:
-            return TokensView(tokens=[TokenView.of(token, store.is_expired(token)) for token in store.tokens()])
+            kept = await asyncio.to_thread(store.tokens)
         except TokenError as error:
             raise ProblemError(409, str(error)) from None
+        return TokensView(tokens=[TokenView.of(token, store.is_expired(token)) for token in kept])
 
     @app.post(
         "/v1/tokens", summary="Make a token; the answer alone has its secret", status_code=201, dependencies=only_here,
         responses={status: refused[status] for status in (403, 409, 422)},
     )  # fmt: skip
-    def make(body: TokenBody, who: Caller) -> NewTokenView:
+    async def make(body: TokenBody, who: Caller) -> NewTokenView:
         try:
-            secret, token = store.make(body.name, body.scope, body.expires_in_s, who)
+            secret, token = await asyncio.to_thread(store.make, body.name, body.scope, body.expires_in_s, who)
         except NameTaken as error:
             raise ProblemError(409, str(error)) from None
         except TokenError as error:
@@ -116,9 +118,9 @@ def install(app: FastAPI, store: TokenStore, responses: Responses, note: Note | 
         "/v1/tokens/{name}", summary="Revoke a token; it is good for nothing at once", dependencies=only_here,
         responses={status: refused[status] for status in (403, 404, 409, 422)},
     )  # fmt: skip
-    def revoke(name: _Name, who: Caller) -> RevokedView:
+    async def revoke(name: _Name, who: Caller) -> RevokedView:
         try:
-            was_there = store.revoke(name)
+            was_there = await asyncio.to_thread(store.revoke, name)
         except TokenError as error:
             raise ProblemError(409, f"it is not revoked: {error}") from None
         if not was_there:

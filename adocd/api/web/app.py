@@ -42,9 +42,14 @@ def make_app(upstream: Upstream, access: Access, rules: Rules | None = None, by_
 
     @app.api_route("/healthz", methods=["GET", "HEAD"])
     async def healthz(request: Request) -> Response:
-        """Tell who may not read only that the daemon lives."""
-        answer = await _ask(upstream, request)
-        return answer if _grant(request).may_read or answer.status_code != 200 else JSONResponse({"status": "ok"})
+        """Tell who may not read only whether the daemon lives."""
+        if _grant(request).may_read:
+            return await _ask(upstream, request)
+        try:
+            lives = (await _ask(upstream, request)).status_code == 200
+        except TargetError:
+            lives = False
+        return JSONResponse({"status": "ok"}) if lives else problems.problem(503, "the daemon does not answer")
 
     @app.api_route("/v1/events", methods=["GET", "HEAD"])
     async def events(request: Request) -> Response:

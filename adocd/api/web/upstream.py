@@ -19,7 +19,8 @@ _CHANGE_S = 120.0
 _STREAM_S = 45.0
 #: Less than the daemon waits for a request on a connection that it keeps (limits.TRANSFER_S).
 _KEPT_S = 5.0
-_CONNECTIONS = 8
+#: For reading; and as many for changes, so that restores which wait for their stalls hold up no reading.
+_CONNECTIONS = 16
 _ANSWER_BYTES = 64 << 20
 _READING = ("GET", "HEAD")
 
@@ -43,8 +44,9 @@ class Upstream:
     def __init__(self, daemon_socket: Path, web_secret: str | None = None) -> None:
         self._socket = daemon_socket
         self._secret = web_secret
-        self._pool = httpcore.AsyncConnectionPool(
-            max_connections=_CONNECTIONS, keepalive_expiry=_KEPT_S, uds=str(daemon_socket)
+        self._reading, self._changing = (
+            httpcore.AsyncConnectionPool(max_connections=_CONNECTIONS, keepalive_expiry=_KEPT_S, uds=str(daemon_socket))
+            for _ in range(2)
         )
         # Each has a connection for itself; how many there may be is the daemon's to say.
         self._streams = httpcore.AsyncConnectionPool(
@@ -69,17 +71,17 @@ class Upstream:
         `path` is as in a request line: quoted, with its query. Nothing is normalized in it, so that what the daemon
         reads is what has been checked here. Raises TargetError when the daemon does not answer.
         """
-        limit_s = _READ_S if method in _READING else _CHANGE_S
+        limit_s, pool = (_READ_S, self._reading) if method in _READING else (_CHANGE_S, self._changing)
         request = self._request(method, path, body, holder, headers, limit_s)
         with self._in_words(method, path, limit_s):
             try:
-                return await _whole(await self._pool.handle_async_request(request))
+                return await _whole(await pool.handle_async_request(request))
             except (httpcore.RemoteProtocolError, httpcore.ReadError, httpcore.WriteError):
                 if method not in _READING:
                     raise
             # The daemon has closed a connection that was kept: it, or it alone, has been started anew.
             request = self._request(method, path, body, holder, headers, limit_s)
-            return await _whole(await self._pool.handle_async_request(request))
+            return await _whole(await pool.handle_async_request(request))
 
     @contextlib.asynccontextmanager
     async def stream(
@@ -100,8 +102,8 @@ class Upstream:
 
     async def close(self) -> None:
         """Close the connections."""
-        await self._pool.aclose()
-        await self._streams.aclose()
+        for pool in (self._reading, self._changing, self._streams):
+            await pool.aclose()
 
     def _request(
         self,

@@ -38,8 +38,9 @@ class Daemon:
     #: How many pieces its streams have given away, and how many of them are open.
     pieces: int = 0
     open_streams: int = 0
-    #: Pieces that each stream has; None: for ever.
+    #: Whether its streams go on after the first event: with pieces for ever, or with nothing.
     endless: bool = True
+    pause_after_first: bool = False
 
     def app(self) -> FastAPI:
         """Build its application."""
@@ -66,6 +67,8 @@ class Daemon:
         self.open_streams += 1
         try:
             yield b"id: 1\nevent: sample\ndata: {}\n\n"
+            while self.pause_after_first:  # noqa: ASYNC110 - the test says when, from its thread
+                await asyncio.sleep(0.05)
             while self.endless:
                 yield PIECE
                 self.pieces += 1
