@@ -21,6 +21,8 @@ MAX_BODY_BYTES = 1 << 20
 TRANSFER_S = 10.0
 #: At most so many connections at once. One more takes the place of the one that has kept us waiting longest.
 MAX_CONNECTIONS = 64
+#: At most so many WebSockets beside them: pages that are open. One more is turned away, for the others are in use.
+MAX_WEBSOCKETS = 128
 #: At most so many beside these whose answer is a stream: nothing is owed there, so none is closed to make place.
 MAX_STREAMS = 100
 #: A stream is closed when its reader has taken nothing of what is there for him for so long. One that is slow stays:
@@ -56,7 +58,7 @@ class LimitedConnection(H11Protocol):
         peer_uid = caller.peer_uid(transport.get_extra_info("socket"))
         self.app_state = self.app_state | {caller.PEER_UID: peer_uid, _BEGIN_STREAM: self._begin_stream}
         self._waits_for_client()
-        if len(self.connections) - self._streams() > MAX_CONNECTIONS and not self._evict():
+        if self._count() - self._streams() > MAX_CONNECTIONS and not self._evict():
             self._refuse(503, f"all {MAX_CONNECTIONS} connections are busy; try again")
 
     def watch(self) -> None:
@@ -86,6 +88,16 @@ class LimitedConnection(H11Protocol):
             self.cycle.disconnected = True  # what its route still says is for nobody
             self.cycle.message_event.set()
         self._refuse(400, "this is no HTTP/1.1 request, or its head is too large")
+
+    def handle_websocket_upgrade(self, event: h11.Request) -> None:
+        """Hand the connection to a WebSocket, whose limits are its own, or turn it away when there are too many."""
+        if len(self.connections) - self._count() >= MAX_WEBSOCKETS:
+            self._refuse(503, f"all {MAX_WEBSOCKETS} places for open pages are taken; close one and try again")
+            return
+        super().handle_websocket_upgrade(event)
+
+    def _count(self) -> int:
+        return sum(isinstance(other, LimitedConnection) for other in self.connections)
 
     def _waits_for_client(self) -> bool:
         """Tell whether its client has to act next, and note since when."""
@@ -130,8 +142,8 @@ class LimitedServer(uvicorn.Server):
     async def on_tick(self, counter: int) -> bool:
         """Look at every connection; uvicorn calls this ten times a second."""
         for connection in list(self.server_state.connections):
-            if isinstance(connection, LimitedConnection):
-                connection.watch()
+            if (watch := getattr(connection, "watch", None)) is not None:
+                watch()
         return await super().on_tick(counter)
 
     async def shutdown(self, sockets: Any = None) -> None:

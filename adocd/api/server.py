@@ -9,6 +9,7 @@ import socket
 import stat
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from typing import Any
 
 import uvicorn
 from fastapi import FastAPI
@@ -31,14 +32,22 @@ class AddressInUse(Exception):
 
 
 @contextlib.asynccontextmanager
-async def serving(app: FastAPI, listener: socket.socket) -> AsyncIterator[None]:
+async def serving(app: FastAPI, listener: socket.socket, *, pages: bool = False) -> AsyncIterator[None]:
     """Serve while the body runs, within the limits of `limits`.
 
-    Nothing of uvicorn is left to what else is installed or set: no other parser and no WebSocket, for which the limits
-    would not hold, no header that could say who calls (FORWARDED_ALLOW_IPS), and no line in the log for a bad request.
+    Nothing of uvicorn is left to what else is installed or set: no other parser, no WebSocket but ours, for which the
+    limits would not hold, no header that could say who calls (FORWARDED_ALLOW_IPS), and no line in the log for a bad
+    request. With `pages` there are WebSockets, within the limits of `websockets`, and the application's own beginning
+    and end, which the page has.
     """
+    more: dict[str, Any] = {"ws": "none", "lifespan": "off"}
+    if pages:
+        from adocd.api import websockets  # noqa: PLC0415 - not for the daemon, which would pay for it and has none
+
+        limit = websockets.MAX_MESSAGE_BYTES
+        more = {"ws": websockets.LimitedWebSocket, "ws_max_size": limit, "lifespan": "on"}
     config = uvicorn.Config(
-        WholeBody(app), interface="asgi3", http=LimitedConnection, ws="none", lifespan="off",
+        WholeBody(app), interface="asgi3", http=LimitedConnection, **more,
         log_config=None, log_level="error", access_log=False, proxy_headers=False, timeout_graceful_shutdown=2,
     )  # fmt: skip
     server = _Server(config)

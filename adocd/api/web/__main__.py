@@ -3,30 +3,40 @@
 import argparse
 import asyncio
 import contextlib
+import os
 import signal
 import socket
 import sys
 from pathlib import Path
 
 from adocd.api import server
+from adocd.api.web import page
 from adocd.api.web.access import Access
 from adocd.api.web.app import make_app
 from adocd.api.web.gate import Rules
+from adocd.api.web.page.session import Sessions
 from adocd.api.web.upstream import Upstream
 from adocd.daemon import logs
 
+#: Control comes first where both want the same CPU.
+_NICE = 5
+
 
 async def _main(arguments: argparse.Namespace, web_secret: str) -> None:
+    os.nice(_NICE)
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
     loop.add_reader(sys.stdin, stop.set)  # readable when the daemon has ended, even if it was killed
     upstream = Upstream(arguments.daemon_socket, web_secret)
-    rules = Rules(hosts=frozenset(arguments.host), anonymous_read=arguments.anonymous_read)
-    app = make_app(upstream, Access(arguments.tokens), rules)
+    rules = Rules(frozenset(arguments.host), arguments.anonymous_read, {**Rules().open_to_all, **page.OPEN})
+    access = Access(arguments.tokens)
+    sessions = Sessions(access.holder)
+    app = make_app(upstream, access, rules, sessions.by_cookie)
+    page.install(app, upstream, sessions)
     with socket.socket(fileno=arguments.fd) as listener:
-        async with server.serving(app, listener):
+        async with server.serving(app, listener, pages=True):
             await stop.wait()
     await upstream.close()
 

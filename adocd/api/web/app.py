@@ -12,7 +12,7 @@ from fastapi.responses import JSONResponse
 from prometheus_client import CONTENT_TYPE_LATEST
 
 from adocd import __version__
-from adocd.api import problems
+from adocd.api import limits, problems
 from adocd.api.web import metrics
 from adocd.api.web.access import Access
 from adocd.api.web.gate import ByCookie, Gate, Grant, Rules, nobodys
@@ -54,6 +54,8 @@ def make_app(upstream: Upstream, access: Access, rules: Rules | None = None, by_
     @app.api_route("/v1/events", methods=["GET", "HEAD"])
     async def events(request: Request) -> Response:
         grant = _grant(request)
+        if request.method == "GET" and not limits.begin_stream(request.scope):
+            return problems.problem(503, f"{limits.MAX_STREAMS} streams are open already; close one, and try again")
         open_stream = upstream.stream(_target(request), grant.holder, _of(request.headers, _ASKED))
         return Relay(open_stream, grant.holds, lambda headers: _of(headers, _ANSWERED))
 

@@ -172,7 +172,7 @@ class Gate:
 
     def _is_open(self, path: str, method: str) -> bool:
         return any(
-            method in methods and (path.startswith(known) if known.endswith("/") else path == known)
+            method in methods and (path.startswith(known) if known.endswith("/") and known != "/" else path == known)
             for known, methods in self._rules.open_to_all.items()
         )
 

@@ -1,0 +1,85 @@
+"""Dialogs that ask before anything is done, and say what came of it."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from nicegui import ui
+
+from adocd.api.web.page.actions.ask import CannotDo
+from adocd.api.web.page.model.settings import NotUnderstood
+
+#: Does what was confirmed, with the reason that was typed; returns what to say.
+Do = Callable[[str], Awaitable[str]]
+
+
+class Dialog:
+    """One dialog: a title, a body, and two buttons, of which one does it."""
+
+    def __init__(self, key: str, title: str) -> None:
+        self.root = ui.dialog().props(f'aria-labelledby="{key}-title"')
+        with self.root, ui.element("div").classes("dialog").mark(key) as self.body:
+            self._title = ui.html(f'<h2 id="{key}-title">{title}</h2>', sanitize=False)
+        self._key = key
+        self._problem: ui.label | None = None
+
+    def buttons(self, confirm: str, do: Callable[[], Awaitable[str]], *, danger: bool = False) -> None:
+        """Put the buttons at its end; `do` returns what to say, and raises CannotDo or NotUnderstood."""
+        with self.body:
+            self._problem = ui.label("").classes("problem").props("role=alert")
+            with ui.element("div").classes("actions"):
+                look = "act confirm danger" if danger else "act confirm"
+                button = ui.button(confirm, color=None).props("unelevated no-caps").classes(look)
+                ui.button("Cancel", color=None, on_click=self.root.close).props("unelevated no-caps").classes("act")
+
+        async def clicked() -> None:
+            button.disable()
+            try:
+                said = await do()
+            except (CannotDo, NotUnderstood) as error:
+                self.fails(str(error))
+                return
+            finally:
+                button.enable()
+            self.root.close()
+            say(said)
+
+        button.on_click(clicked)
+
+    def fails(self, words: str) -> None:
+        """Say in the dialog why it was not done."""
+        if self._problem is not None:
+            self._problem.set_text(words[:1].upper() + words[1:])
+
+    def open(self) -> None:
+        """Show it, without what an earlier attempt has said."""
+        self.fails("")
+        self.root.open()
+
+
+def confirmed(key: str, title: str, words: str, confirm: str, do: Do, *, danger: bool = False) -> Callable[[], None]:
+    """Make a dialog that asks for a confirmation and a reason; what opens it. `words` is HTML."""
+    dialog = Dialog(key, title)
+    with dialog.body:
+        ui.html(f"<p>{words}</p>", sanitize=False)
+        reason = ui.input("Reason, for who looks next").props("outlined dense maxlength=500")
+    dialog.buttons(confirm, lambda: do(reason.value or ""), danger=danger)
+
+    def opened() -> None:
+        reason.set_value("")
+        dialog.open()
+
+    return opened
+
+
+def act(words: str, look: str, on_click: Callable[[], Any], *, enabled: bool) -> ui.button:
+    """Make one of the page's buttons; one that cannot be used says why when it is asked."""
+    button = ui.button(words, color=None, on_click=on_click).props("unelevated no-caps").classes(f"act {look}")
+    if not enabled:
+        button.disable()
+        button.props('title="Log in with a token that may operate"')
+    return button
+
+
+def say(words: str) -> None:
+    """Say what was done."""
+    ui.notify(words, type="info", position="bottom", timeout=6000, close_button="Close", multi_line=True)

@@ -1,0 +1,101 @@
+"""Setting a target's policy: law, parameters, dry run and shaping; first what it would change, then doing it."""
+
+from typing import Any
+
+from nicegui import ui
+
+from adocd.api.web.page.actions.ask import Actions, CannotDo
+from adocd.api.web.page.actions.dialogs import Dialog
+from adocd.api.web.page.model import settings
+from adocd.api.web.page.model.settings import NotUnderstood
+from adocd.api.web.page.model.units import text
+from adocd.api.web.page.room import Room
+
+_SHAPING = {
+    "step_factor": "Largest step: a knob times at most so much (0: any)",
+    "pacing_s": "Seconds between two decisions, at least (0: any)",
+    "refractory_s": "Seconds before a knob turns round, at least (0: any)",
+}
+
+
+class PolicyDialog:
+    """The dialog for one target; it opens with the policy in force, and refuses when that has changed since."""
+
+    def __init__(self, room: Room, actions: Actions, controllers: list[dict[str, Any]]) -> None:
+        self._room = room
+        self._actions = actions
+        self._laws = {law["name"]: law for law in controllers}
+        self._etag: str | None = None
+        self._shown = ""
+        self._dialog = Dialog("policy", "Set the policy")
+        with self._dialog.body:
+            self._law = ui.select(sorted(self._laws), label="Law", on_change=self._tell_about).props("outlined dense")
+            self._about = ui.html("", sanitize=False)
+            self._parameters = ui.textarea("Parameters that differ from their defaults: name=value").props(
+                "outlined dense autogrow"
+            )
+            self._dry_run = ui.checkbox("Dry run: decide, and change nothing")
+            self._shaping = {name: ui.number(label, min=0).props("outlined dense") for name, label in _SHAPING.items()}
+            ui.button("Show what would change", color=None, on_click=self._preview).props("unelevated no-caps").classes(
+                "act"
+            )
+            self._difference = ui.label("").classes("difference").props("role=status")
+            self._difference.set_visibility(False)
+        self._dialog.buttons("Set it", self._set)
+
+    async def open(self) -> None:
+        """Fill it with the policy in force, and show it."""
+        try:
+            headers, policy = await self._actions.read(f"{self._room.path}/policy")
+        except CannotDo as error:
+            self._dialog.open()
+            self._dialog.fails(str(error))
+            return
+        self._etag = headers.get("etag")
+        # Several laws at once are one policy; what is in force can always be chosen again.
+        names = sorted({*self._laws, policy["controller"]})
+        self._law.set_options(names, value=policy["controller"])
+        self._parameters.set_value(settings.parameters_in_words(policy["parameters"]))
+        self._dry_run.set_value(policy["dry_run"])
+        for name, field in self._shaping.items():
+            field.set_value(policy["shaping"][name])
+        self._difference.set_visibility(False)
+        self._tell_about()
+        self._dialog.open()
+
+    def _tell_about(self) -> None:
+        law = self._laws.get(self._law.value or "")
+        if law is None:
+            self._about.set_content("")
+            return
+        defaults = " ".join(
+            f"{name}={'' if value is None else value}" for name, value in law["parameters"].items()
+        )  # fmt: skip
+        self._about.set_content(
+            f'<p class="muted">{text(law["summary"])}. Needs {text(law["needs"])}. '
+            f"Parameters: {text(defaults or 'none')}</p>"
+        )
+
+    def _asked(self) -> dict[str, Any]:
+        return {
+            "controller": self._law.value,
+            "parameters": settings.parameters(self._parameters.value or ""),
+            "dry_run": bool(self._dry_run.value),
+            "shaping": {name: float(field.value or 0) for name, field in self._shaping.items()},
+        }
+
+    async def _preview(self) -> None:
+        try:
+            difference = await self._actions.do("POST", f"{self._room.path}/policy/difference", self._asked())
+        except (CannotDo, NotUnderstood) as error:
+            self._dialog.fails(str(error))
+            return
+        self._dialog.fails(difference["refused"] or "")
+        self._difference.set_text("\n".join(settings.difference_in_words(difference)))
+        self._difference.set_visibility(True)
+
+    async def _set(self) -> str:
+        asked = self._asked()
+        policy = await self._actions.do("PUT", f"{self._room.path}/policy", asked, self._etag)
+        self._room.ask_again()
+        return f"The policy is now {policy['controller']}{' (dry run)' if policy['dry_run'] else ''}."

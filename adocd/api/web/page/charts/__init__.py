@@ -1,0 +1,1 @@
+"""The charts of one target: what each shows (`spec`), and the elements that show it (`panel`)."""

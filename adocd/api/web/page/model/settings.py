@@ -1,0 +1,123 @@
+"""What an operator can set: policies, pins, and how what is set now differs from the originals."""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from adocd.api.web.page.model import units
+from adocd.model.options import OPTIONS
+from adocd.model.values import RATE_LIMITER_WORD
+
+#: How long a pin can be asked to last, in the order of the list; None is until it is removed.
+EXPIRIES: dict[str, float | None] = {
+    "10 minutes": 600.0,
+    "1 hour": 3600.0,
+    "4 hours": 4 * 3600.0,
+    "1 day": 86400.0,
+    "until it is removed": None,
+}
+
+
+class NotUnderstood(ValueError):
+    """What was typed makes no sense; one sentence with the way out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """An option that is not as its owner set it."""
+
+    scope: str
+    option: str
+    now: str
+    original: str
+
+
+def changed(detail: dict[str, Any]) -> list[Changed]:
+    """List the options that differ from their originals."""
+    now, then = detail["options"], detail["originals"]
+    if now is None or then is None:
+        return []
+    scopes = [("database", now["database"], then["database"])]
+    scopes += [(name, now["column_families"].get(name, {}), old) for name, old in then["column_families"].items()]
+    found = [
+        Changed(scope, option, current[option], old)
+        for scope, current, originals in scopes
+        for option, old in originals.items()
+        if option in current and current[option] != old
+    ]
+    limit, original = now.get("rate_limiter_bytes_per_s"), then.get("rate_limiter_bytes_per_s")
+    if None not in (limit, original) and limit != original:
+        found.append(Changed("process", RATE_LIMITER_WORD, str(limit), str(original)))
+    return found
+
+
+def pinnable(detail: dict[str, Any]) -> dict[str, str]:
+    """List the options that can be pinned on a target, with their value now; of column families the first one's."""
+    capabilities, options = detail["capabilities"], detail["options"]
+    if capabilities is None or options is None:
+        return {}
+    families = list(options["column_families"].values())
+    found = {}
+    for name, facts in sorted(OPTIONS.items()):
+        if facts.scope == "database":
+            can, values = name in capabilities["database_options"], options["database"]
+        else:
+            can, values = name in capabilities["column_family_options"], families[0] if families else {}
+        if can and name in values:
+            found[name] = str(values[name])
+    if capabilities["rate_limiter"] and options.get("rate_limiter_bytes_per_s") is not None:
+        found[RATE_LIMITER_WORD] = str(options["rate_limiter_bytes_per_s"])
+    return found
+
+
+def of_a_column_family(option: str) -> bool:
+    """Tell whether each column family has a value of its own."""
+    facts = OPTIONS.get(option)
+    return facts is not None and facts.scope == "column_family"
+
+
+def bounds_in_words(option: str) -> str:
+    """Say what may be set, where adocd knows it."""
+    facts = OPTIONS.get(option)
+    if facts is None or facts.kind != "int":
+        return "true or false" if facts is not None and facts.kind == "bool" else ""
+    least, most = (units.option_value(option, str(each)) for each in (facts.minimum, facts.maximum))
+    return f"{facts.unit}; from {least} to {most}" if facts.maximum < 1 << 62 else f"{facts.unit}; {least} or more"
+
+
+def parameter(words: str) -> bool | int | float | str:
+    """Read a law's parameter as `adocctl` does: a JSON number or boolean is one, anything else is text."""
+    words = units.as_rocksdb_writes(words)
+    try:
+        value = json.loads(words)
+    except ValueError:
+        return words
+    return value if isinstance(value, bool | int | float) else words
+
+
+def parameters(words: str) -> dict[str, bool | int | float | str]:
+    """Read `key=value` pairs, one a line or with spaces between. Raises NotUnderstood."""
+    read = {}
+    for pair in words.split():
+        key, equals, value = pair.partition("=")
+        if not key or not equals or not value:
+            raise NotUnderstood(f"a parameter is written as key=value, such as threads_max=8, not {pair!r}")
+        read[key] = parameter(value)
+    return read
+
+
+def parameters_in_words(given: dict[str, Any]) -> str:
+    """Write parameters as they are typed."""
+    return "\n".join(
+        f"{name}={json.dumps(value) if isinstance(value, bool) else value}" for name, value in given.items()
+    )
+
+
+def difference_in_words(difference: dict[str, Any]) -> list[str]:
+    """Say what setting a policy would change, a line each."""
+    lines = [f"{each['field']}: {_shown(each['now'])} → {_shown(each['wanted'])}" for each in difference["changes"]]
+    return lines or ["It is the policy in force: nothing would change."]
+
+
+def _shown(value: object) -> str:
+    return "default" if value is None else json.dumps(value) if isinstance(value, bool) else str(value)

@@ -1,0 +1,85 @@
+"""The state of a target in one word, one line and one colour."""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from adocd.api.web.page.model.history import CAUSES
+
+Level = Literal["ok", "delayed", "stopped", "silent", "closed"]
+
+#: Worst first: the order in which an operator wants to see them.
+ORDER: tuple[Level, ...] = ("stopped", "delayed", "silent", "ok", "closed")
+_SIGNS: dict[Level, str] = {"ok": "✓", "delayed": "▲", "stopped": "■", "silent": "?", "closed": "·"}
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """How a target is.
+
+    Attributes:
+        level: the colour; `sign` says the same to who cannot see it.
+        word: one or two words.
+        sentence: what is held, by what and why.
+        since_unix_s: when a stall began; None where there is none.
+
+    """
+
+    level: Level
+    word: str
+    sentence: str
+    since_unix_s: float | None = None
+
+    @property
+    def sign(self) -> str:
+        """A character that tells the levels apart without colour."""
+        return _SIGNS[self.level]
+
+
+def state_of(target: dict[str, Any]) -> State:
+    """Say how a target of REST's list is."""
+    if target["state"] == "closed":
+        return State("closed", "closed", "The database is closed.")
+    stall = target["stall"]
+    if target["state"] != "attached":
+        why = f" It was held when it fell silent: {stall['why']}." if stall else ""
+        return State("silent", "silent", f"Its agent does not answer: {target['sentence']}.{why}")
+    if stall is None:
+        return State("ok", "flowing", "Writes flow.")
+    if stall["condition"] == "possibly":
+        return State("silent", "possibly held", f"{_capital(stall['why'])}.", stall["since_unix_s"])
+    level: Level = "stopped" if stall["condition"] == "stopped" else "delayed"
+    return State(level, f"{level}: {causes_in_words(stall)}", f"{_capital(stall['why'])}.", stall["since_unix_s"])
+
+
+def causes_in_words(stall: dict[str, Any]) -> str:
+    """Name what a stall is for: `memtables`, `level-0 files and pending compaction`."""
+    causes = dict.fromkeys(CAUSES.get(each["cause"], each["cause"]) for each in stall["causes"])
+    return " and ".join(causes) or "cause unknown"
+
+
+def worst_first(targets: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Sort REST's list by state, then by path."""
+    return sorted(targets, key=lambda each: (ORDER.index(state_of(each).level), each["path"]))
+
+
+def summary(targets: list[dict[str, Any]]) -> str:
+    """Sum the list up in one sentence."""
+    if not targets:
+        return "No database with an agent is open."
+    levels = [state_of(target).level for target in targets]
+    counts = {"flowing" if level == "ok" else level: levels.count(level) for level in ORDER}
+    words = [f"{number} {word}" for word, number in counts.items() if number]
+    databases = "1 database" if len(targets) == 1 else f"{len(targets)} databases"
+    return f"{databases}: {', '.join(words)}."
+
+
+def policy_in_words(target: dict[str, Any]) -> str:
+    """Name the policy with its parameters: `adoc threads_max=8 (dry run)`."""
+    policy = target["policy"]
+    words = [policy["controller"], *(f"{name}={value}" for name, value in policy["parameters"].items())]
+    words += [f"{name}={value:g}" for name, value in policy["shaping"].items() if value]
+    return " ".join(words) + (" (dry run)" if policy["dry_run"] else "")
+
+
+def _capital(words: str) -> str:
+    return words[:1].upper() + words[1:]

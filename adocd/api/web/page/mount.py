@@ -1,0 +1,142 @@
+"""Puts the page into the web process's application."""
+
+import asyncio
+import contextlib
+import os
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+# Before NiceGUI is imported, which settles it there: nothing of it is ever stored, and the daemon's directory may be
+# read-only. No file of this name can be made.
+os.environ["NICEGUI_STORAGE_PATH"] = "/dev/null/adocd"
+
+from fastapi import FastAPI, Request, Response
+from fastapi.responses import JSONResponse, RedirectResponse
+from nicegui import app as nicegui_app
+from nicegui import core, ui
+from nicegui.client import Client
+
+from adocd.api import problems
+from adocd.api.limits import MAX_WEBSOCKETS
+from adocd.api.web import page
+from adocd.api.web.page import session
+from adocd.api.web.page.feed import Feed
+from adocd.api.web.page.session import Sessions
+from adocd.api.web.page.views.overview import Overview
+from adocd.api.web.page.views.shell import Visit
+from adocd.api.web.page.views.target import TargetPage
+from adocd.api.web.upstream import Upstream
+
+_STATIC = Path(__file__).parent / "static"
+#: A browser that has lost us finds the same page again for so long; after that it loads the page anew by itself.
+_RECONNECT_S = 10.0
+#: Pages that are being loaded, or whose browser may come back, beside those that are open.
+_MOST_CLIENTS = 2 * MAX_WEBSOCKETS
+#: NiceGUI's scripts are within the page, and Vue compiles templates; but nothing comes from or goes to elsewhere.
+_POLICY = (
+    "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; "
+    "img-src 'self' data:; font-src 'self' data:; connect-src 'self'; object-src 'none'; base-uri 'none'; "
+    "form-action 'self'; frame-ancestors 'none'"
+)
+
+
+def mount(app: FastAPI, upstream: Upstream, sessions: Sessions) -> None:
+    """Mount it; its work begins and ends with the application's."""
+    feed = Feed(upstream)
+    _pages(feed, upstream, sessions)
+    # No polling: a WebSocket's beginning is checked by the gate, and a POST would need a token to operate.
+    nicegui_app.config.socket_io_js_transports = ["websocket"]
+    core.sio.eio.transports = ["websocket"]
+    nicegui_app.config.quasar_config["loadingBar"]["skipHijack"] = True  # nothing to wait for: news come every second
+    before = len(app.router.routes)
+    ui.run_with(
+        app, title="adocd", dark=None, mount_path=page.PATH, reconnect_timeout=_RECONNECT_S,
+        tailwind=False, language="en-US", show_welcome_message=False, binding_refresh_interval=None,
+        message_history_length=50,
+    )  # fmt: skip
+    _log_in_and_out(app, sessions)
+
+    @app.get("/", include_in_schema=False)
+    @app.get(page.PATH, include_in_schema=False)
+    async def to_the_page() -> Response:
+        return RedirectResponse(f"{page.PATH}/")
+
+    # Ours come before the route that hands everything on to the daemon, the mounted page behind the log-in within it.
+    mounted, *ours = app.router.routes[before:]
+    app.router.routes[before:] = []
+    app.router.routes[:0] = [*ours, mounted]
+    _while_serving(app, feed)
+    _guard(nicegui_app)
+
+
+def _pages(feed: Feed, upstream: Upstream, sessions: Sessions) -> None:
+    style = (_STATIC / "page.css").read_text(encoding="utf-8")
+    scripts = "\n".join((_STATIC / name).read_text(encoding="utf-8") for name in ("page.js", "charts.js"))
+    ui.add_head_html(f"<style>{style}</style><script>{scripts}</script>", shared=True)
+    ui.add_body_html('<div id="lost" role="alert" hidden></div>', shared=True)
+
+    @ui.page("/", title="adocd")
+    async def overview(request: Request) -> None:
+        await Overview(await Visit.of(request, feed, upstream, sessions)).show()
+
+    @ui.page("/target/{target}", title="adocd")
+    async def one(request: Request, target: str) -> None:
+        await TargetPage(await Visit.of(request, feed, upstream, sessions), target).show()
+
+
+def _log_in_and_out(app: FastAPI, sessions: Sessions) -> None:
+    @app.post(f"{page.PATH}/session", include_in_schema=False)
+    async def log_in(request: Request) -> Response:
+        try:
+            body: Any = await request.json()
+        except ValueError:
+            body = None
+        secret = body.get("token") if isinstance(body, dict) else None
+        if not isinstance(secret, str) or not secret.strip():
+            return problems.problem(422, 'the body must be {"token": "SECRET"}')
+        begun = await sessions.begin(secret.strip())
+        if begun is None:
+            return problems.problem(401, "this is no token, or it has expired; adocctl token create NAME makes one")
+        cookie, holder = begun
+        answer = JSONResponse({"name": holder.name, "scope": holder.scope})
+        answer.set_cookie(
+            session.COOKIE, cookie, max_age=session.AGE_S, path="/", httponly=True, samesite="strict",
+            secure=request.headers.get("x-forwarded-proto") == "https",
+        )  # fmt: skip
+        return answer
+
+    @app.delete(f"{page.PATH}/session", include_in_schema=False)
+    async def log_out(request: Request) -> Response:
+        sessions.end(request.cookies.get(session.COOKIE))
+        answer = Response(status_code=204)
+        answer.delete_cookie(session.COOKIE, path="/")
+        return answer
+
+
+def _while_serving(app: FastAPI, feed: Feed) -> None:
+    within = app.router.lifespan_context
+
+    @contextlib.asynccontextmanager
+    async def with_feed(asgi: Any) -> AsyncIterator[Any]:
+        async with within(asgi) as state:
+            task = asyncio.create_task(feed.run(), name="feed")
+            try:
+                yield state
+            finally:
+                task.cancel()
+                await asyncio.gather(task, return_exceptions=True)
+
+    app.router.lifespan_context = with_feed
+
+
+def _guard(mounted: FastAPI) -> None:
+    """Bound how many pages are built, and tell the browser to talk to nobody else."""
+
+    @mounted.middleware("http")
+    async def guarded(request: Request, call_next: Any) -> Response:
+        if len(Client.instances) >= _MOST_CLIENTS and "/_nicegui" not in request.url.path:
+            return problems.problem(503, f"{_MOST_CLIENTS} pages are open already; close one and try again")
+        answer: Response = await call_next(request)
+        answer.headers["Content-Security-Policy"] = _POLICY
+        return answer

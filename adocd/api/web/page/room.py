@@ -1,0 +1,143 @@
+"""What the page knows of one target while somebody looks at it: read once for all who do."""
+
+import json
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any
+from urllib.parse import quote
+
+from adocd.api.web.page.charts import spec
+from adocd.api.web.page.model import decisions, history, verdict
+from adocd.api.web.page.model.history import Point
+from adocd.api.web.page.model.verdict import Verdict
+from adocd.targets.errors import TargetError
+
+Get = Callable[[str], Awaitable[tuple[int, bytes]]]
+
+#: The seconds that are always there, for the words beside the charts.
+SHORT_S = 900
+#: How often what changes slowly is asked for again.
+_SLOWLY_S = 10.0
+_MINUTE_S = 60.0
+_DECISIONS = 500
+
+
+class Room:
+    """One target's figures, decisions and settings as of the last tick; `version` grows with each of them."""
+
+    def __init__(self, target: str, get: Get) -> None:
+        self.target = target
+        self.visitors = 0
+        self.version = 0
+        #: Grows with every new decision, and with every new version of one.
+        self.decisions_version = 0
+        self.missing: str | None = None
+        self.detail: dict[str, Any] | None = None
+        self.points: list[Point] = []
+        self.decisions: list[dict[str, Any]] = []
+        self.overrides: list[dict[str, Any]] = []
+        #: The audit trail, newest first.
+        self.operations: list[dict[str, Any]] = []
+        self.findings: list[dict[str, Any]] = []
+        self.advice: list[str] = []
+        self._get = get
+        self._long: dict[int, tuple[float, list[Point]]] = {}
+        self._before: tuple[float, list[Point]] | None = None
+        self._slow_at_s = float("-inf")
+        self._loaded = False
+
+    @property
+    def path(self) -> str:
+        """Its place in REST."""
+        return f"/v1/targets/{quote(self.target, safe='')}"
+
+    async def refresh(self, now_s: float) -> None:
+        """Read what is new; `now_s` is the web process's monotonic clock. Raises TargetError."""
+        detail = await self._read(self.path)
+        if detail is None:
+            self.missing = f"There is no target {self.target} any more."
+            return
+        self.missing, self.detail = None, detail
+        await self._read_points()
+        if not self._loaded:
+            answer = await self._read(f"{self.path}/decisions?limit={_DECISIONS}")
+            self.decided([] if answer is None else answer["decisions"])
+            self._loaded = True
+        if now_s - self._slow_at_s >= _SLOWLY_S:
+            self._slow_at_s = now_s
+            await self._read_slowly()
+        self.version += 1
+
+    def decided(self, records: list[dict[str, Any]]) -> None:
+        """Take decisions in, new ones and new versions of old ones."""
+        if records:
+            self.decisions = decisions.merged(self.decisions, records, _DECISIONS)
+            self.decisions_version += 1
+
+    def ask_again(self) -> None:
+        """Read at the next tick what otherwise changes slowly: somebody has just changed it."""
+        self._slow_at_s = float("-inf")
+        self._loaded = False
+
+    async def charted(self, span_s: int, now_s: float) -> list[Point]:
+        """Give the points of a range; those of the long ones are a minute old at most."""
+        if span_s <= SHORT_S:
+            return self.points
+        read_at, points = self._long.get(span_s, (float("-inf"), []))
+        if now_s - read_at >= _MINUTE_S:
+            resolution, most = spec.ranges(span_s)
+            end = self.now_unix_s
+            points = await self._history(end - span_s, end, resolution, most)
+            self._long[span_s] = now_s, points
+        return points
+
+    @property
+    def now_unix_s(self) -> float:
+        """The daemon's time, as far as the last point tells it."""
+        return float(self.points[-1]["unix_s"]) if self.points else 0.0
+
+    async def verdict(self) -> Verdict | None:
+        """Judge the policy; None before the first figures are there."""
+        if self.detail is None or not self.points:
+            return None
+        began = verdict.began_unix_s(self.operations, self.detail["id"])
+        older: list[Point] = []
+        if began is not None:
+            if self._before is None or self._before[0] != began:
+                begin = began - verdict.SPAN_S
+                self._before = began, await self._history(begin, began, "1m", 60)
+            # A minute in which the policy began belongs to both sides; seconds say more where they are left.
+            first = self.points[0]["unix_s"] - self.points[0]["interval_s"]
+            older = [point for point in self._before[1] if point["unix_s"] <= first]
+        return verdict.verdict(self.detail, began, [*older, *self.points], self.now_unix_s)
+
+    async def _read_points(self) -> None:
+        if not self.points:
+            self.points = await self._history(None, None, "1s", SHORT_S)
+            return
+        newer = await self._history(self.now_unix_s, None, "1s", SHORT_S)
+        last = newer[-1]["unix_s"] if newer else self.now_unix_s
+        self.points = history.joined(self.points, newer, last - SHORT_S)
+
+    async def _read_slowly(self) -> None:
+        overrides = await self._read(f"{self.path}/overrides")
+        listed = [] if overrides is None else overrides["overrides"]
+        self.overrides = [pin | {"ends_unix_s": time.time() + (pin["remaining_s"] or 0.0)} for pin in listed]
+        operations = await self._read(f"/v1/operations?target={quote(self.target, safe='')}&limit=50")
+        self.operations = [] if operations is None else operations["operations"][::-1]
+        lint = await self._read(f"{self.path}/lint")
+        self.findings = [] if lint is None else lint["findings"]
+
+    async def _history(self, begin: float | None, end: float | None, resolution: str, points: int) -> list[Point]:
+        query = f"resolution={resolution}&points={points}"
+        query += "" if begin is None else f"&from_unix_s={begin}"
+        query += "" if end is None else f"&to_unix_s={end}"
+        answer = await self._read(f"{self.path}/history?{query}")
+        return [] if answer is None else answer["points"]
+
+    async def _read(self, path: str) -> Any:
+        """Read a path of the daemon's; None where it refuses. Raises TargetError where it does not answer."""
+        status, body = await self._get(path)
+        if status >= 500:
+            raise TargetError(f"{path} answered {status}")
+        return json.loads(body) if status < 400 else None

@@ -1,0 +1,130 @@
+// What the browser does by itself: times, and saying at once that there is no news.
+(() => {
+  "use strict";
+  const adocd = (window.adocd = window.adocd || {});
+  const QUIET_MS = 2000; // the server has news every second
+  const FIRST_MS = 5000; // loading takes longer
+  let heardMs = Date.now();
+  let lost = null; // what the server says about the daemon; null: it is there
+  let skewMs = 0; // the daemon's clock against ours, for ages
+  let reached = false;
+
+  const clock = (unix) => {
+    const then = new Date(unix * 1000);
+    const time = then.toLocaleTimeString([], { hour12: false });
+    return then.toDateString() === new Date().toDateString() ? time : `${then.toLocaleDateString()} ${time}`;
+  };
+  const age = (seconds) => {
+    const s = Math.max(0, Math.round(seconds));
+    if (s < 100) return `${s} s`;
+    const m = Math.round(s / 60);
+    if (m < 100) return `${m} min`;
+    const h = Math.floor(m / 60);
+    return h < 48 ? `${h} h ${m % 60} min` : `${Math.floor(h / 24)} d ${h % 24} h`;
+  };
+
+  class LocalTime extends HTMLElement {
+    static observedAttributes = ["unix"];
+    attributeChangedCallback() {
+      this.connectedCallback();
+    }
+    connectedCallback() {
+      const unix = Number(this.getAttribute("unix"));
+      this.textContent = clock(unix);
+      this.title = new Date(unix * 1000).toISOString();
+    }
+  }
+  class TimeAgo extends HTMLElement {
+    static observedAttributes = ["unix"];
+    attributeChangedCallback() {
+      this.show();
+    }
+    connectedCallback() {
+      this.show();
+      this.timer = setInterval(() => this.show(), 1000);
+    }
+    disconnectedCallback() {
+      clearInterval(this.timer);
+    }
+    show() {
+      this.textContent = `${age((Date.now() + skewMs) / 1000 - Number(this.getAttribute("unix")))} ago`;
+    }
+  }
+  customElements.define("local-time", LocalTime);
+  customElements.define("time-ago", TimeAgo);
+
+  const show = () => {
+    const banner = document.getElementById("lost");
+    if (!banner) return;
+    const quietMs = Date.now() - heardMs;
+    const gone = reached && window.socket && !window.socket.connected;
+    let words = null;
+    if (gone || quietMs > (reached ? QUIET_MS : FIRST_MS)) {
+      words = `Connection to adocd's page lost. What you see is ${age(quietMs / 1000)} old. It comes back by itself.`;
+    } else if (lost !== null) {
+      words = `The daemon does not answer: ${lost}. What you see is ${age((Date.now() - lostSinceMs) / 1000)} old.`;
+    }
+    document.body.classList.toggle("stale", words !== null);
+    if (words === null) {
+      banner.hidden = true;
+    } else {
+      banner.hidden = false;
+      banner.textContent = words;
+    }
+  };
+  let lostSinceMs = 0;
+  adocd.tick = (trouble, silentS, unix) => {
+    heardMs = Date.now();
+    reached = true;
+    lost = trouble;
+    lostSinceMs = Date.now() - silentS * 1000;
+    if (unix) skewMs = unix * 1000 - Date.now();
+    show();
+  };
+  setInterval(show, 250);
+
+  adocd.theme = (choice) => {
+    const dark = choice === "dark" || (choice === "system" && matchMedia("(prefers-color-scheme: dark)").matches);
+    try {
+      localStorage.setItem("adocd-theme", choice);
+    } catch {
+      // a browser that keeps nothing follows the system again next time
+    }
+    window.Quasar?.Dark.set(dark);
+    document.documentElement.dataset.theme = dark ? "dark" : "light";
+    document.querySelectorAll("[data-theme-choice]").forEach((button) => {
+      button.setAttribute("aria-pressed", String(button.dataset.themeChoice === choice));
+    });
+    adocd.redraw?.();
+  };
+  adocd.chosenTheme = () => {
+    try {
+      return localStorage.getItem("adocd-theme") || "system";
+    } catch {
+      return "system";
+    }
+  };
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => adocd.theme(adocd.chosenTheme()));
+
+  adocd.logIn = async (secret) => {
+    const answer = await fetch(`${window.path_prefix}/session`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify({ token: secret }),
+    });
+    if (answer.ok) {
+      location.reload();
+      return "";
+    }
+    try {
+      return (await answer.json()).detail;
+    } catch {
+      return `it answered ${answer.status}`;
+    }
+  };
+  adocd.logOut = async () => {
+    await fetch(`${window.path_prefix}/session`, { method: "DELETE" });
+    location.reload();
+  };
+  document.documentElement.lang = "en";
+})();

@@ -1,0 +1,87 @@
+"""The first page: all targets at a glance, the worst first, and what concerns all of them."""
+
+from nicegui import ui
+
+from adocd.api.web.page.actions.dialogs import act, confirmed
+from adocd.api.web.page.model import state
+from adocd.api.web.page.model.units import text
+from adocd.api.web.page.views import parts
+from adocd.api.web.page.views.shell import Text, Visit, frame, only_the_door
+
+#: More are found by the terminal, or by their address: a page of thousands is of no use at night.
+_MOST_ROWS = 200
+
+
+class Overview:
+    """One browser's view of all targets."""
+
+    def __init__(self, visit: Visit) -> None:
+        self._visit = visit
+
+    async def show(self) -> None:
+        """Lay it out, and keep it up to date."""
+        visit = self._visit
+        if only_the_door(visit):
+            return
+        with frame(visit, ""):
+            with ui.element("div").classes("actions"):
+                self._summary = Text("summary", "role=status")
+                ui.element("span").style("flex: 1 1 auto")
+                self._buttons()
+            self._problems = Text()
+            self._list = Text("list")
+        await self._refresh()
+        visit.keep_fresh(self._refresh)
+
+    def _buttons(self) -> None:
+        can = self._visit.may_operate
+        pause = confirmed(
+            "pause-all", "Pause all tuners?",
+            "No law decides anything, on what is open and on what opens later. What is set stays set.",
+            "Pause all", self._pause,
+        )  # fmt: skip
+        resume = confirmed(
+            "resume-all", "Let all tuners go on?", "It also ends the pause that a restore has begun.",
+            "Resume all", self._resume,
+        )  # fmt: skip
+        restore = confirmed(
+            "restore-all", "Restore the originals of all databases?",
+            "Every option goes back to what its owner set, and nothing new is changed until you resume. "
+            "In a stall it waits for the stall to end.",
+            "Restore all", self._restore, danger=True,
+        )  # fmt: skip
+        act("Pause all", "strong pause", pause, enabled=can)
+        act("Resume all", "strong resume", resume, enabled=can)
+        act("Restore all", "strong restore", restore, enabled=can)
+
+    async def _pause(self, reason: str) -> str:
+        answer = await self._visit.actions.do("POST", "/v1/pause", {"reason": reason})
+        return f"All are paused. {answer['warning'] or ''}"
+
+    async def _resume(self, reason: str) -> str:
+        del reason  # REST has none for it
+        answer = await self._visit.actions.do("POST", "/v1/resume")
+        return f"All go on. {answer['warning'] or ''}"
+
+    async def _restore(self, reason: str) -> str:
+        del reason
+        answer = await self._visit.actions.do("POST", "/v1/restore")
+        failed = [f"{target}: {why}" for target, why in answer["failed"].items()]
+        return f"The originals of {len(answer['restored'])} databases are being restored. {' '.join(failed)}"
+
+    async def _refresh(self) -> None:
+        feed = self._visit.feed
+        targets = state.worst_first(list(feed.targets.values()))
+        rows = "".join(
+            parts.glance_row(target, feed.glances.get(target["id"], (0.0, []))[1], target.get("sentence") or "")
+            for target in targets[:_MOST_ROWS]
+        )
+        more = len(targets) - _MOST_ROWS
+        rest = f'<p class="muted">and {more} more, which are better than these.</p>' if more > 0 else ""
+        empty = (
+            '<div class="card"><h2>No database is open</h2><p>Start a program under the agent: '
+            "<code>adocd exec -- PROGRAM</code></p></div>"
+        )
+        self._summary.show(f"<h1>{text(state.summary(targets))}</h1>")
+        self._problems.show(parts.problems(feed.problems, feed.journal))
+        self._list.show((rows + rest) if targets else empty if feed.journal is not None else "")

@@ -1,0 +1,267 @@
+"""The parts of the page that are only read, as HTML. Pure; every word that comes from elsewhere is escaped.
+
+They are strings, made once for all browsers, and a browser gets one only when it has changed. Times are elements of our
+own (`local-time`, `time-ago` in static/page.js), so that each browser shows its own time zone and ages need no server.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from adocd.api.web.page.model import decisions, settings, state, units
+from adocd.api.web.page.model.decisions import Told
+from adocd.api.web.page.model.history import CAUSES, Held
+from adocd.api.web.page.model.units import text
+from adocd.api.web.page.model.verdict import Verdict
+
+_SIGNS = {"helps": "✓", "hurts": "✕", "same": "=", "unknown": "?", "idle": "·"}
+#: Shares of the time that an operator should look at, and at once.
+_MUCH_HELD, _MOST_HELD = 0.02, 0.2
+_CAUSE_COLOURS = {"memtable": "violet", "l0": "amber", "pending_bytes": "red", "other": "grey"}
+
+
+def at(unix_s: float) -> str:
+    """Show a moment in the browser's time zone."""
+    return f'<local-time unix="{unix_s:.3f}"></local-time>'
+
+
+def ago(unix_s: float) -> str:
+    """Show how long ago a moment was, counting on."""
+    return f'<time-ago unix="{unix_s:.3f}"></time-ago>'
+
+
+def state_card(target: dict[str, Any]) -> str:
+    """Show whether writers are held, and by what."""
+    now = state.state_of(target)
+    title = {"ok": "Writes flow", "delayed": "Writes are delayed", "stopped": "Writes are STOPPED"}.get(
+        now.level, {"closed": "The database is closed"}.get(now.level, "It is not seen")
+    )
+    since = (
+        f' <span class="muted">since {at(now.since_unix_s)}, {ago(now.since_unix_s)}</span>' if now.since_unix_s else ""
+    )
+    what = "" if now.level == "ok" else f"<p>{text(now.sentence)}{since}</p>"
+    cause = f'<p class="strong">{text(_cause(target))}</p>' if target.get("stall") else ""
+    rate = target.get("writes_per_s")
+    flow = f"<p>{units.count(rate)} writes per second</p>" if rate is not None else ""
+    return (
+        f'<div class="card state level-{now.level}"><h2 class="big">{_sign(now.sign)}{title}</h2>'
+        f"{cause}{what}{flow}</div>"
+    )
+
+
+def verdict_card(verdict: Verdict | None) -> str:
+    """Show whether the tuner helps or hurts, with the two shares as bars."""
+    if verdict is None:
+        return '<div class="card"><h2>Does the tuner help?</h2><p class="muted">Nothing is measured yet.</p></div>'
+    bars = "".join(
+        _bar(name, held)
+        for name, held in (("before", verdict.before), ("since" if verdict.before else "lately", verdict.since))
+        if held is not None
+    )
+    return (
+        f'<div class="card verdict {verdict.kind}">'
+        f'<h2 class="big">{_sign(_SIGNS[verdict.kind])}{text(verdict.title)}</h2>'
+        f'<p>{text(verdict.sentence)}</p><dl class="bars">{bars}</dl></div>'
+    )
+
+
+def _bar(name: str, held: Held) -> str:
+    segments = "".join(
+        f'<span class="seg {_CAUSE_COLOURS.get(cause, "grey")}" style="width:{min(1.0, fraction) * 100:.1f}%"></span>'
+        for cause, fraction in held.by_cause.items()
+        if fraction > 0
+    )
+    causes = ", ".join(
+        f"{CAUSES.get(cause, cause)} {units.share(fraction)}"
+        for cause, fraction in held.by_cause.items()
+        if fraction > 0
+    )
+    return (
+        f'<dt>{name}</dt><dd><span class="bar" aria-hidden="true">{segments}</span>'
+        f"<b>{units.share(held.share)}</b> held{f' ({text(causes)})' if causes else ''}</dd>"
+    )
+
+
+def last_card(detail: dict[str, Any], last: Told | None) -> str:
+    """Show the policy in force, and what it did last and why."""
+    policy = text(state.policy_in_words(detail))
+    paused = f'<p class="tag warn">{text(detail["paused"])}</p>' if detail["paused"] else ""
+    head = f'<h2>Policy <span class="strong">{policy}</span></h2>{paused}'
+    if last is None:
+        return f'<div class="card">{head}<p class="muted">It has decided nothing yet.</p></div>'
+    outcome = f'<span class="tag {"good" if last.good else "bad"}">{text(last.outcome)}</span>'
+    guards = f'<p class="muted">{text("; ".join(last.guards))}</p>' if last.guards else ""
+    effect = f'<p class="muted">Effect: {text(last.effect)}</p>' if last.effect else ""
+    what = f"<b>{text('; '.join(last.what))}</b>"
+    return (
+        f'<div class="card">{head}<p>Last decision {ago(last.unix_s)}: {what} {outcome}</p>'
+        f'<p>because of {text(last.signal)} <span class="muted">({text(last.rule)})</span></p>{guards}{effect}</div>'
+    )
+
+
+def decision_list(tolds: Sequence[Told], more: int) -> str:
+    """Show decisions, newest first; each opens to all that is known of it."""
+    if not tolds:
+        return '<p class="muted">No decision was taken yet.</p>'
+    rows = "".join(_decision(each) for each in tolds)
+    rest = f'<p class="muted">and {more} older ones: adocctl decisions has them.</p>' if more else ""
+    return f'<div class="decisions">{rows}</div>{rest}'
+
+
+def _decision(told: Told) -> str:
+    facts = [
+        ("signal", told.signal), ("rule", told.rule), ("reason", told.reason),
+        ("guard", "; ".join(told.guards) or "nothing refused"), ("outcome", told.outcome),
+        ("effect", told.effect or "not known"),
+    ]  # fmt: skip
+    body = "".join(f"<dt>{name}</dt><dd>{text(words)}</dd>" for name, words in facts)
+    return (
+        f'<details id="decision-{told.sequence}"><summary><span class="when">{at(told.unix_s)}</span>'
+        f'<span class="what">{text("; ".join(told.what))}</span>'
+        f'<span class="why">{text(told.signal)}</span>'
+        f'<span class="tag {"good" if told.good else "bad"}">{text(told.outcome.partition(":")[0])}</span></summary>'
+        f"<dl>{body}</dl></details>"
+    )
+
+
+def changed_table(changed: Sequence[settings.Changed]) -> str:
+    """Show the options that are not as their owner set them."""
+    if not changed:
+        return '<p class="muted">All options are as their owner set them.</p>'
+    rows = (
+        (
+            text(each.option), text(each.scope), text(units.option_value(each.option, each.now)),
+            text(units.option_value(each.option, each.original)),
+        )
+        for each in changed
+    )  # fmt: skip
+    return table(("option", "of", "now", "original"), rows)
+
+
+def findings(found: Sequence[dict[str, Any]]) -> str:
+    """Show what lint found, dangers first."""
+    if not found:
+        return '<p class="muted">Nothing in its configuration makes tuning dangerous or useless.</p>'
+    return "".join(
+        f'<div class="finding"><span class="tag {"bad" if each["severity"] == "danger" else "warn"}">'
+        f"{text(each['severity'])}</span> <b>{text(each['subject'])}</b> {text(each['reason'])} "
+        f'<span class="muted">{text(each["fix"])}</span></div>'
+        for each in found
+    )
+
+
+def audit(operations: Sequence[dict[str, Any]]) -> str:
+    """Show who did what, newest first."""
+    if not operations:
+        return '<p class="muted">Nobody has done anything here yet.</p>'
+    rows = (
+        (
+            at(each["unix_s"]), text(each["who"]), text(each["what"]),
+            text(each["sentence"].removeprefix(f"{each['who']} ")) + ("" if each["target"] else ' <span class="muted">(all databases)</span>'),
+        )
+        for each in operations
+    )  # fmt: skip
+    return table(("time", "who", "what", ""), rows)
+
+
+def facts(detail: dict[str, Any]) -> str:
+    """Say where the database lives, and how it is reached."""
+    process = detail["process"]
+    words = [text(detail["path"])]
+    if process is not None:
+        pid = "" if process["pid"] is None else f" ({process['pid']})"
+        words.append(
+            f"{text(process['program'])}{pid} on {text(process['host'])}, RocksDB {text(process['rocksdb_version'])}"
+        )
+        words.append(f"seen by {text(process['agent'])}")
+    lease = detail["lease"]
+    if lease is not None:
+        words.append(f"lease {text(lease['holder'])}")
+    return '<p class="facts muted">' + " · ".join(words) + "</p>"
+
+
+def restore_note(detail: dict[str, Any]) -> str:
+    """Say how far a restore is, where one is under way."""
+    restore = detail["restore"]
+    if restore is None or restore["state"] not in ("running", "waiting"):
+        return ""
+    waits = f", waiting for {text(restore['waiting_for'])}" if restore["waiting_for"] else ""
+    return f'<p class="note" role="status">Restoring the originals: {restore["steps_left"]} steps left{waits}.</p>'
+
+
+def glance_row(target: dict[str, Any], parts: Sequence[Held], last: str) -> str:
+    """Show one target of the list: its state, what it does, and its last quarter of an hour."""
+    now = state.state_of(target)
+    process = target["process"]
+    program = "" if process is None else text(f"{process['program']} on {process['host']}")
+    paused = ' <span class="tag warn">paused</span>' if target["paused"] else ""
+    held = _mean(parts)
+    return (
+        f'<a class="glance level-{now.level}" href="target/{text(target["id"])}">'
+        f"{_sign(now.sign)}"
+        f'<span class="name"><b>{text(target["path"])}</b><small>{program}</small></span>'
+        f'<span class="word"><b>{text(now.word)}</b>'
+        f"<small>{'since ' + ago(now.since_unix_s) if now.since_unix_s else ''}</small></span>"
+        f'<span class="spark">{sparkline(parts)}{_held_lately(held)}</span>'
+        f'<span class="rate"><b>{units.count(target["writes_per_s"])}</b><small>writes/s</small></span>'
+        f'<span class="policy"><b>{text(state.policy_in_words(target))}</b>{paused}<small>{text(last)}</small></span>'
+        "</a>"
+    )
+
+
+def sparkline(parts: Sequence[Held]) -> str:
+    """Draw the share of time in which writes were held: a bar for each part, by its worst cause."""
+    bars = []
+    for index, part in enumerate(parts):
+        if part.measured_s <= 0:
+            continue
+        high = max(1.0, part.share * 20) if part.share > 0 else 0.6
+        colour = _CAUSE_COLOURS.get(part.worst_cause or "", "line" if part.share == 0 else "grey")
+        bars.append(f'<rect class="{colour}" x="{index * 2}" y="{20 - high:.1f}" width="1.6" height="{high:.1f}"/>')
+    label = f"writes held {units.share(_mean(parts))} of the last 15 minutes"
+    return (
+        f'<svg viewBox="0 0 {max(1, len(parts)) * 2} 20" preserveAspectRatio="none" role="img" aria-label="{label}">'
+        f"{''.join(bars)}</svg>"
+    )
+
+
+def problems(found: dict[str, str], journal: dict[str, Any] | None) -> str:
+    """Show what else is wrong: sockets that are none, a journal that cannot be written."""
+    words = [words if words.startswith(place) else f"{place}: {words}" for place, words in found.items()]
+    if journal is not None and journal["problem"]:
+        words.insert(0, f"Nothing new is changed, and restores go on: {journal['problem']}")
+    return "".join(f'<p class="note">{text(each)}</p>' for each in words)
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Make a table of cells that are HTML already."""
+    head = "".join(f'<th scope="col">{name or "<span class=sr>more</span>"}</th>' for name in columns)
+    body = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows)
+    return f'<div class="scroll" tabindex="0"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+
+
+def last_of(
+    detail: dict[str, Any], points: Sequence[Any], records: Sequence[dict[str, Any]], now: float
+) -> Told | None:
+    """Give a target's last decision in words; one that only sends the same values again is none to look at."""
+    record = next((record for record in reversed(records) if record["settings"]), detail["last_decision"])
+    return None if record is None else decisions.told(record, points, now)
+
+
+def _sign(sign: str) -> str:
+    """Show a sign to who sees; the words beside it say the same."""
+    return f'<span class="sign" aria-hidden="true">{sign}</span>'
+
+
+def _cause(target: dict[str, Any]) -> str:
+    return f"Cause: {state.causes_in_words(target['stall'])}"
+
+
+def _held_lately(fraction: float | None) -> str:
+    """Say the share of the last quarter of an hour, the louder the larger it is."""
+    look = "most" if (fraction or 0) >= _MOST_HELD else "much" if (fraction or 0) >= _MUCH_HELD else ""
+    return f'<small class="{look}">held {units.share(fraction)} of 15 min</small>'
+
+
+def _mean(parts: Sequence[Held]) -> float | None:
+    measured = sum(part.measured_s for part in parts)
+    return sum(part.share * part.measured_s for part in parts) / measured if measured else None

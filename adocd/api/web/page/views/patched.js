@@ -1,0 +1,58 @@
+// HTML that is brought up to date in place: focus, selection, what is opened and where one has scrolled to stay.
+const KEEP = new Set(["open"]); // what a person has opened, not the server
+
+function patchAttributes(live, next) {
+  for (const { name } of [...live.attributes]) {
+    if (!next.hasAttribute(name) && !KEEP.has(name) && name !== "title") live.removeAttribute(name);
+  }
+  for (const { name, value } of [...next.attributes]) {
+    if (live.getAttribute(name) !== value) live.setAttribute(name, value);
+  }
+}
+
+function patchChildren(live, next) {
+  let at = live.firstChild;
+  for (const wanted of [...next.childNodes]) {
+    const known = wanted.id ? [...live.children].find((each) => each.id === wanted.id) : null;
+    if (known && known !== at) live.insertBefore(known, at);
+    const here = known ?? at;
+    const isSame = here && here.nodeType === wanted.nodeType && here.nodeName === wanted.nodeName;
+    if (isSame && (here.id || "") === (wanted.id || "")) {
+      if (here.nodeType === Node.ELEMENT_NODE) patch(here, wanted);
+      else if (here.nodeValue !== wanted.nodeValue) here.nodeValue = wanted.nodeValue;
+      at = here.nextSibling;
+    } else {
+      live.insertBefore(wanted, at);
+    }
+  }
+  while (at) {
+    const gone = at;
+    at = at.nextSibling;
+    gone.remove();
+  }
+}
+
+function patch(live, next) {
+  patchAttributes(live, next);
+  if (!live.nodeName.includes("-")) patchChildren(live, next); // our own elements fill themselves
+}
+
+export default {
+  template: "<div></div>",
+  mounted() {
+    this.render();
+  },
+  watch: {
+    content() {
+      this.render();
+    },
+  },
+  methods: {
+    render() {
+      const next = document.createElement("template");
+      next.innerHTML = this.content;
+      patchChildren(this.$el, next.content);
+    },
+  },
+  props: { content: String },
+};

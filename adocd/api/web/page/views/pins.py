@@ -1,0 +1,85 @@
+"""The pins of a target, each with what has become of it and a button that removes it."""
+
+import functools
+from typing import Any
+from urllib.parse import quote
+
+from nicegui import ui
+
+from adocd.api.web.page.actions.ask import CannotDo
+from adocd.api.web.page.actions.dialogs import Dialog, act
+from adocd.api.web.page.model import units
+from adocd.api.web.page.model.units import text
+from adocd.api.web.page.room import Room
+from adocd.api.web.page.views.shell import Visit
+
+
+class Pins:
+    """The list; it is laid out anew only when a pin has come, gone or changed its effect."""
+
+    def __init__(self, room: Room, visit: Visit) -> None:
+        self._room = room
+        self._visit = visit
+        self._shown: list[tuple[Any, ...]] | None = None
+        self._box = ui.element("div").classes("panel live")
+        self._chosen: dict[str, Any] | None = None
+        self._dialog = Dialog("unpin", "Remove this pin?")
+        with self._dialog.body:
+            self._words = ui.label("")
+        self._dialog.buttons("Remove it", self._remove)
+
+    def refresh(self) -> None:
+        """Show what is pinned."""
+        keys = [tuple(pin[name] for name in ("target", "option", "column_family", "value", "ineffective"))
+                for pin in self._room.overrides]  # fmt: skip
+        if keys == self._shown:
+            return
+        self._shown = keys
+        self._box.clear()
+        with self._box:
+            if not self._room.overrides:
+                ui.html('<p class="muted">Nothing is pinned.</p>', sanitize=False)
+            for pin in self._room.overrides:
+                self._one(pin)
+
+    def _one(self, pin: dict[str, Any]) -> None:
+        name, value = _name(pin), units.option_value(pin["option"], pin["value"])
+        ends = pin["remaining_s"]
+        until = (
+            "until it is removed"
+            if ends is None
+            else f'until <local-time unix="{pin["ends_unix_s"]:.0f}"></local-time>'
+        )
+        effect = (
+            '<span class="tag good">in force</span>' if pin["ineffective"] is None
+            else f'<span class="tag warn">{text(pin["ineffective"])}</span>'
+        )  # fmt: skip
+        everywhere = "" if pin["target"] else ' <span class="muted">on all databases</span>'
+        why = f", {text(pin['reason'])}" if pin["reason"] else ""
+        with ui.element("div").classes("pin"):
+            ui.html(
+                f"<div><b>{text(name)} = {text(value)}</b>{everywhere} {effect}<br>"
+                f'<span class="muted">{until}, by {text(pin["who"])}{why}</span></div>',
+                sanitize=False,
+            ).style("flex: 1 1 240px")
+            button = act("Remove", "", functools.partial(self._ask, pin), enabled=self._visit.may_operate)
+            button.props(f'aria-label="Remove the pin of {text(name)}"')
+
+    def _ask(self, pin: dict[str, Any]) -> None:
+        self._chosen = pin
+        self._words.set_text(f"{_name(pin)} = {pin['value']}: the law has it again, or its original comes back.")
+        self._dialog.open()
+
+    async def _remove(self) -> str:
+        if self._chosen is None:
+            raise CannotDo("choose a pin first")
+        pin = self._chosen
+        place = self._room.path if pin["target"] else "/v1"
+        query = "" if pin["column_family"] is None else f"?column_family={quote(pin['column_family'], safe='')}"
+        await self._visit.actions.do("DELETE", f"{place}/overrides/{quote(pin['option'], safe='')}{query}")
+        self._room.ask_again()
+        return f"The pin of {_name(pin)} is removed."
+
+
+def _name(pin: dict[str, Any]) -> str:
+    return f"{pin['option']} ({pin['column_family']})" if pin["column_family"] else str(pin["option"])

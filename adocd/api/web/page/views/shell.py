@@ -1,0 +1,164 @@
+"""What every page has: the top bar, who has logged in, and how it stays up to date."""
+
+import json
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from fastapi import Request
+from nicegui import ui
+from nicegui.client import Client
+
+from adocd.api.web.gate import Grant
+from adocd.api.web.page import session
+from adocd.api.web.page.actions.ask import Actions
+from adocd.api.web.page.feed import Feed
+from adocd.api.web.page.session import Sessions
+from adocd.api.web.upstream import Upstream
+
+if TYPE_CHECKING:
+    from adocd.api.web.access import Holder
+
+Refresh = Callable[[], Awaitable[None]]
+_THEMES = {"system": "System", "light": "Light", "dark": "Dark"}
+
+
+@dataclass
+class Visit:
+    """One open page: who looks, and what it is brought up to date from."""
+
+    feed: Feed
+    actions: Actions
+    sessions: Sessions
+    cookie: str | None
+    holder: "Holder | None"
+    grant: Grant
+    client: Client
+
+    @classmethod
+    async def of(cls, request: Request, feed: Feed, upstream: Upstream, sessions: Sessions) -> "Visit":
+        """Begin a visit by the request that asks for the page."""
+        cookie = request.cookies.get(session.COOKIE)
+        grant: Grant = request.state.grant
+        actions = Actions(upstream, lambda: sessions.holder(cookie))
+        return cls(feed, actions, sessions, cookie, grant.holder, grant, ui.context.client)
+
+    @property
+    def may_operate(self) -> bool:
+        """Whether this visitor may change things."""
+        return self.holder is not None and self.holder.may_operate
+
+    def keep_fresh(self, refresh: Refresh) -> None:
+        """Call `refresh` after every tick for as long as the browser is there."""
+
+        async def tick() -> None:
+            if not self.client.has_socket_connection:
+                return
+            if not await self.grant.holds():
+                self.client.run_javascript("location.reload()")  # the token has been revoked, or has expired
+                return
+            with self.client:
+                await refresh()
+            self._tell_time()
+
+        self.client.on_connect(lambda: self.feed.listen(self.client.id, tick))
+        self.client.on_delete(lambda: self.feed.forget(self.client.id))
+
+    def _tell_time(self) -> None:
+        trouble = (self.feed.trouble or "no answer") if self.feed.lost else None
+        silent_s = self.feed.silence_s if self.feed.lost else 0.0
+        self.client.run_javascript(f"adocd.tick({json.dumps(trouble)}, {silent_s:.1f}, {time.time():.3f})")
+
+
+class Text(ui.element, component="patched.js"):
+    """Read-only HTML, sent when it has changed and not otherwise, and brought up to date in place (patched.js)."""
+
+    def __init__(self, classes: str = "", props: str = "") -> None:
+        super().__init__()
+        self._props["content"] = ""
+        self.classes(f"live {classes}").props(props)
+
+    def show(self, html: str) -> None:
+        """Show this HTML; its words must have been escaped."""
+        if self._props["content"] != html:
+            self._props["content"] = html
+            self.update()
+
+
+def frame(visit: Visit, crumb: str) -> Any:
+    """Lay out the top bar, and return the element that the page's content belongs in. `crumb` is HTML."""
+    ui.html('<a class="skip" href="#main">Skip to the content</a>', sanitize=False)
+    with ui.element("nav").classes("top").props('aria-label="adocd"'):
+        ui.html(f'<a class="brand" href="{_root()}">adocd</a>', sanitize=False)
+        ui.html(crumb, sanitize=False)
+        ui.element("span").classes("spring")
+        buttons = "".join(
+            f'<button type="button" data-theme-choice="{choice}" aria-pressed="false" '
+            f"onclick=\"adocd.theme('{choice}')\">{name}</button>"
+            for choice, name in _THEMES.items()
+        )
+        ui.html(f'<span class="themes" role="group" aria-label="Colours">{buttons}</span>', sanitize=False)
+        _who(visit)
+    if not visit.may_operate:
+        _hint(visit)
+    visit.client.on_connect(lambda: visit.client.run_javascript("adocd.theme(adocd.chosenTheme())"))
+    return ui.element("div").classes("page").props("id=main tabindex=-1")  # Quasar's own page is the main landmark
+
+
+def _who(visit: Visit) -> None:
+    if visit.holder is not None:
+        can = "may operate" if visit.holder.may_operate else "reads only"
+        ui.label(f"{visit.holder.name} ({can})").classes("who")
+        ui.button("Log out", color=None, on_click=lambda: ui.run_javascript("adocd.logOut()")).props(
+            "unelevated no-caps"
+        ).classes("act")
+        return
+    with ui.dialog().props("aria-labelledby=log-in-title") as dialog, ui.element("div").classes("dialog"):
+        ui.html('<h2 id="log-in-title">Log in with a token</h2>', sanitize=False)
+        ui.html(
+            '<p class="muted">A token comes from the machine that the daemon runs on: '
+            "<code>adocctl token create NAME --scope operate</code></p>", sanitize=False,
+        )  # fmt: skip
+        form = ui.element("form")
+        with form:
+            secret = ui.input("Token", password=True).props('outlined autocomplete="off"')
+            problem = ui.label("").classes("problem").props("role=alert")
+            with ui.element("div").classes("actions"):
+                ui.button("Log in", color=None).props("unelevated no-caps type=submit").classes("act confirm")
+                ui.button("Cancel", color=None, on_click=dialog.close).props("unelevated no-caps").classes("act")
+
+        async def log_in() -> None:
+            words = await ui.run_javascript(f"return await adocd.logIn({json.dumps(secret.value)})", timeout=10)
+            problem.set_text(words or "")
+
+        form.on("submit.prevent", log_in)
+    ui.button("Log in", color=None, on_click=dialog.open).props("unelevated no-caps").classes("act")
+
+
+def _hint(visit: Visit) -> None:
+    what = (
+        "This token is for reading" if visit.holder is not None else "You can read everything here, and change nothing"
+    )
+    ui.html(
+        f"<div class=\"hint\">{what}. To act, log in with a token, made on the daemon's machine by "
+        "<code>adocctl token create NAME --scope operate</code></div>", sanitize=False,
+    )  # fmt: skip
+
+
+def only_the_door(visit: Visit) -> bool:
+    """Show the log-in alone where nothing may be read without a token; whether that is so."""
+    if visit.grant.may_read:
+        return False
+    with frame(visit, ""):
+        ui.html('<div class="card"><h1>Log in to see anything.</h1></div>', sanitize=False)
+    visit.keep_fresh(_nothing)
+    return True
+
+
+async def _nothing() -> None:
+    """Bring nothing up to date."""
+
+
+def _root() -> str:
+    return "/page/"

@@ -1,0 +1,153 @@
+"""One target: is it stalled, does the tuner help, what did it do and why; its charts, and what can be set."""
+
+import time
+
+from nicegui import ui
+
+from adocd.api.web.page.actions.dialogs import act, confirmed
+from adocd.api.web.page.actions.pin import PinDialog
+from adocd.api.web.page.actions.policy import PolicyDialog
+from adocd.api.web.page.charts.panel import Panel
+from adocd.api.web.page.model import decisions, settings
+from adocd.api.web.page.model.units import text
+from adocd.api.web.page.views import parts
+from adocd.api.web.page.views.pins import Pins
+from adocd.api.web.page.views.shell import Text, Visit, frame, only_the_door
+
+_SHOWN_DECISIONS = 40
+
+
+class TargetPage:
+    """One browser's view of one target."""
+
+    def __init__(self, visit: Visit, target: str) -> None:
+        self._visit = visit
+        self._target = target
+        self._told_version = (-1, -1)
+
+    async def show(self) -> None:
+        """Lay it out, and keep it up to date."""
+        visit = self._visit
+        if only_the_door(visit):
+            return
+        room = self._room = visit.feed.enter(self._target)
+        visit.client.on_delete(lambda: visit.feed.leave(room))
+        with frame(visit, '<a href="/page/">All databases</a>'):
+            self._head = Text()
+            with ui.element("div").classes("cards"):
+                self._state = Text("", "role=status")
+                self._verdict = Text()
+                self._last = Text()
+            self._restore_note = Text()
+            self._buttons()
+            self._panel = Panel(room, visit.client)
+            self._panel.lay_out()
+            with _section("Decisions"):
+                self._decisions = Text()
+            with ui.element("div").classes("two section"):
+                with _section("Pins"):
+                    self._pins = Pins(room, visit)
+                with _section("Options that differ from their originals"):
+                    self._changed = Text("panel")
+            with ui.element("div").classes("two section"):
+                with _section("Audit trail"):
+                    self._audit = Text("panel")
+                with _section("Its configuration"):
+                    self._findings = Text("panel")
+        await self._refresh()
+        visit.client.on_connect(self._panel.reset)
+        visit.keep_fresh(self._refresh)
+
+    def _buttons(self) -> None:
+        visit, can = self._visit, self._visit.may_operate
+        pause = confirmed(
+            "pause", "Pause the tuner here?", "Its law decides nothing. What is set stays set, and pins still act.",
+            "Pause", self._do_pause,
+        )  # fmt: skip
+        resume = confirmed("resume", "Let the tuner go on?", "Its law decides again.", "Resume", self._do_resume)
+        restore = confirmed(
+            "restore", "Restore the originals?",
+            "Every option of this database goes back to what its owner set, and nothing new is changed until you "
+            "resume. In a stall it waits for the stall to end.",
+            "Restore originals", self._do_restore, danger=True,
+        )  # fmt: skip
+        reset = confirmed(
+            "reset", "Take the policy back?",
+            "What the configuration or <code>adocd serve</code> says counts again for this database.",
+            "Take it back", self._do_reset,
+        )  # fmt: skip
+        policy = PolicyDialog(self._room, visit.actions, visit.feed.controllers)
+        self._pin = PinDialog(self._room, visit.actions)
+        with ui.element("div").classes("actions"):
+            self._pause = act("Pause", "strong pause", pause, enabled=can)
+            self._resume = act("Resume", "strong resume", resume, enabled=can)
+            act("Restore originals", "strong restore", restore, enabled=can)
+            act("Set policy…", "", policy.open, enabled=can)
+            act("Reset policy", "", reset, enabled=can)
+            act("Pin an option…", "", self._pin.open, enabled=can)
+
+    async def _do_pause(self, reason: str) -> str:
+        answer = await self._visit.actions.do("POST", f"{self._room.path}/pause", {"reason": reason})
+        self._room.ask_again()
+        return f"Paused. {answer['warning'] or ''}"
+
+    async def _do_resume(self, reason: str) -> str:
+        del reason  # REST has none for it
+        answer = await self._visit.actions.do("POST", f"{self._room.path}/resume")
+        self._room.ask_again()
+        return f"It goes on. {answer['warning'] or ''}"
+
+    async def _do_restore(self, reason: str) -> str:
+        del reason
+        answer = await self._visit.actions.do("POST", f"{self._room.path}/restore")
+        self._room.ask_again()
+        failed = "; ".join(answer["failed"].values())
+        return f"It could not be restored: {failed}" if failed else "The originals are being restored; it is paused."
+
+    async def _do_reset(self, reason: str) -> str:
+        del reason
+        policy = await self._visit.actions.do("DELETE", f"{self._room.path}/policy")
+        self._room.ask_again()
+        return f"The policy is now {policy['controller']}."
+
+    async def _refresh(self) -> None:
+        room, feed = self._room, self._visit.feed
+        if room.missing is not None:
+            self._head.show(f'<p class="note">{text(room.missing)} <a href="/page/">All databases</a></p>')
+            return
+        if room.detail is None:
+            self._head.show(f"<h1>{text(self._target)}</h1>")
+            return
+        detail = room.detail | (feed.find(self._target) or {})
+        now = room.now_unix_s
+        last = parts.last_of(detail, room.points, room.decisions, now)
+        self._head.show(f"<h1>{text(detail['path'])}</h1>{parts.facts(detail)}")
+        self._state.show(parts.state_card(detail))
+        self._verdict.show(parts.verdict_card(await room.verdict()))
+        self._last.show(parts.last_card(detail, last))
+        self._restore_note.show(parts.restore_note(detail))
+        self._pause.set_visibility(not detail["paused"])
+        self._resume.set_visibility(bool(detail["paused"]))
+        self._changed.show(parts.changed_table(settings.changed(detail)))
+        self._audit.show(parts.audit(room.operations))
+        self._findings.show(parts.findings(room.findings))
+        self._pins.refresh()
+        self._show_decisions(now)
+        await self._panel.refresh(time.monotonic())
+
+    def _show_decisions(self, now_unix_s: float) -> None:
+        """Show them anew when one has come, and twice a minute for what their effect has become."""
+        version = (self._room.decisions_version, int(now_unix_s // 30))
+        if version == self._told_version:
+            return
+        self._told_version = version
+        newest = list(reversed(self._room.decisions[-_SHOWN_DECISIONS:]))
+        tolds = [decisions.told(record, self._room.points, now_unix_s) for record in newest]
+        self._decisions.show(parts.decision_list(tolds, len(self._room.decisions) - len(tolds)))
+
+
+def _section(title: str) -> ui.element:
+    section = ui.element("section").classes("section")
+    with section:
+        ui.html(f"<h2>{title}</h2>", sanitize=False)
+    return section

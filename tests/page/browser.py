@@ -1,0 +1,140 @@
+"""A real Chromium on a real page of a real daemon, beside a db_bench that stalls."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import json
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request
+
+from tests.cli.harness import BIN, command, log_of, serving
+from tests.support.waiting import eventually
+
+MIB = 1 << 20
+#: How long a page may take on a loaded machine; nothing is measured by it.
+PATIENCE_MS = 30_000
+
+
+@dataclass
+class Site:
+    """A daemon with its page, and a database; `call` asks its REST by TCP with a token to operate."""
+
+    run_dir: Path
+    port: int
+    token: str
+
+    @property
+    def url(self) -> str:
+        """Where the page is."""
+        return f"http://127.0.0.1:{self.port}"
+
+    def call(self, method: str, path: str) -> Any:
+        """Ask REST; the answer's content."""
+        with closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)) as client:
+            client.request(method, path, headers={"Authorization": f"Bearer {self.token}"})
+            answer = client.getresponse()
+            content = answer.read()
+            assert answer.status < 400, f"{method} {path}: {answer.status} {content!r}"
+            return json.loads(content)
+
+    def target(self) -> str:
+        """The id of the one target, once it is measured."""
+
+        def found() -> str | None:
+            listed = self.call("GET", "/v1/targets")["targets"]
+            return listed[0]["id"] if listed and listed[0]["writes_per_s"] is not None else None
+
+        return eventually(found, within_s=30, what="a target that is measured") or ""
+
+    def detail(self) -> Any:
+        """The one target."""
+        return self.call("GET", f"/v1/targets/{self.target()}")
+
+
+@contextlib.contextmanager
+def site(run_dir: Path, *arguments: str) -> Iterator[Site]:
+    """Run a daemon with a page and a token to operate while the block runs."""
+    with serving(run_dir, "--port", "0", *arguments):
+        where = eventually(lambda: log_of(run_dir).partition("on http://")[2].split("\n")[0], within_s=20)
+        made = command("adocctl", "token", "create", "night", "--scope", "operate", run_dir=run_dir).ok()
+        yield Site(run_dir, int(where.rpartition(":")[2]), made.strip())
+
+
+@contextlib.contextmanager
+def db_bench(run_dir: Path) -> Iterator[None]:
+    """Write into small memtables, which overflow now and then, for as long as the block runs."""
+    program = subprocess.Popen(
+        [
+            str(BIN / "adocd"), "exec", "--", "db_bench", "--benchmarks=fillrandom", f"--db={run_dir / 'db'}",
+            "--value_size=1000", "--compression_type=none", "--num=100000", "--writes=100000000", "--duration=600",
+            f"--write_buffer_size={MIB}", "--benchmark_write_rate_limit=6000000",
+        ],
+        env=dict(os.environ) | {"ADOCD_RUN_DIR": str(run_dir)}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    try:
+        yield
+    finally:
+        program.send_signal(signal.SIGTERM)
+        program.wait(20)
+
+
+@dataclass
+class Watched:
+    """What a browser did behind our back: it must not complain, and must ask nobody but us."""
+
+    complaints: list[str] = field(default_factory=list)
+    foreign: list[str] = field(default_factory=list)
+
+    def watch(self, page: Page, url: str) -> None:
+        """Take down what a page does from now on."""
+        ours = (f"{url}/", f"{url.replace('http', 'ws')}/", "data:", "blob:")
+
+        def said(message: ConsoleMessage) -> None:
+            if message.type in ("error", "warning"):
+                self.complaints.append(f"{message.type}: {message.text}")
+
+        def asked(request: Request) -> None:
+            if not request.url.startswith(ours):
+                self.foreign.append(request.url)
+
+        page.on("console", said)
+        page.on("pageerror", lambda error: self.complaints.append(f"exception: {error}"))
+        page.on("request", asked)
+        page.on("websocket", lambda ws: None if ws.url.startswith(ours) else self.foreign.append(ws.url))
+
+    def is_content(self) -> None:
+        """Assert that there was nothing."""
+        assert self.complaints == []
+        assert self.foreign == []
+
+
+def open_page(browser: Browser, watched: Watched, at: Site, **context: Any) -> tuple[BrowserContext, Page]:
+    """Open a page in a context of its own."""
+    fresh = browser.new_context(**context)
+    fresh.set_default_timeout(PATIENCE_MS)
+    page = fresh.new_page()
+    watched.watch(page, at.url)
+    return fresh, page
+
+
+def log_in(page: Page, token: str) -> None:
+    """Log in as a person does."""
+    page.get_by_role("button", name="Log in").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_role("textbox", name="Token").fill(token)
+    dialog.get_by_role("button", name="Log in").click()
+    page.get_by_role("button", name="Log out").wait_for()
+
+
+def drawn(page: Page, rows: int = 2) -> None:
+    """Wait until the charts have at least so many rows."""
+    page.wait_for_function(f"Number(document.body.dataset.charts) >= {rows}")

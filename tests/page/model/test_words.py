@@ -1,0 +1,131 @@
+"""Figures, states, decisions and settings in words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from adocd.api.web.page.model import decisions, settings, state, units
+from adocd.model.knob import Knob
+from tests.page.points import decision, held_points, stall, target
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [(None, "unknown"), (0, "0 B"), (1023, "1023 B"), (1 << 20, "1 MiB"), (1.5 * (1 << 30), "1.5 GiB")],
+)
+def test_sizes(value: float | None, words: str) -> None:
+    assert units.size(value) == words
+
+
+@pytest.mark.parametrize(
+    ("fraction", "words"),
+    [(None, "unknown"), (0, "0 %"), (0.0001, "< 0.1 %"), (0.012, "1.2 %"), (0.34, "34 %"), (1.0, "100 %")],
+)
+def test_shares(fraction: float | None, words: str) -> None:
+    assert units.share(fraction) == words
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(0.31, "0.3 s"), (12, "12 s"), (180, "3 min"), (7500, "2 h 5 min"), (7200, "2 h"), (200000, "2 d 7 h")],
+)
+def test_durations(seconds: float, words: str) -> None:
+    assert units.duration(seconds) == words
+
+
+@pytest.mark.parametrize(
+    ("typed", "sent"),
+    [("96 MiB", "100663296"), ("1.5GiB", "1610612736"), ("4", "4"), ("1e400MiB", "1e400MiB"), (" x ", "x")],
+)
+def test_what_is_typed_becomes_what_rocksdb_reads(typed: str, sent: str) -> None:
+    assert units.as_rocksdb_writes(typed) == sent
+
+
+def test_options_are_written_with_their_unit() -> None:
+    assert units.option_value("write_buffer_size", str(64 << 20)) == "64 MiB"
+    assert units.option_value("delayed_write_rate", str(8 << 20)) == "8 MiB/s"
+    assert units.option_value("max_background_jobs", "4") == "4"
+    assert units.option_value("disable_auto_compactions", "false") == "false"
+
+
+@pytest.mark.parametrize(
+    ("members", "level", "words"),
+    [
+        ({}, "ok", "flowing"),
+        ({"stall": stall("stopped", "memtable", "l0")}, "stopped", "memtables and level-0 files"),
+        ({"stall": stall("delayed", "pending_bytes")}, "delayed", "pending compaction"),
+        ({"stall": stall("possibly")}, "silent", "possibly held"),
+        ({"state": "silent"}, "silent", "silent"),
+        ({"state": "closed", "stall": None}, "closed", "closed"),
+    ],
+)
+def test_states(members: dict[str, Any], level: str, words: str) -> None:
+    found = state.state_of(target(**members))
+    assert found.level == level
+    assert words in found.word
+
+
+def test_the_worst_comes_first_and_the_sum_is_said() -> None:
+    listed = [target(path="/a"), target(path="/b", stall=stall()), target(path="/c", stall=stall("delayed"))]
+    assert [each["path"] for each in state.worst_first(listed)] == ["/b", "/c", "/a"]
+    assert state.summary(listed) == "3 databases: 1 stopped, 1 delayed, 1 flowing."
+    assert state.summary([]) == "No database with an agent is open."
+
+
+def test_a_decision_is_told_with_signal_rule_guard_and_effect() -> None:
+    points = held_points(40, 100, 0.5) + held_points(100, 160, 0.1)
+    told = decisions.told(decision(guards=["memory budget: too much"]), points, 200.0)
+    assert told.what == ("batch size (default) → 64 MiB",)
+    assert (told.outcome, told.good) == ("applied in 31 ms", True)
+    assert told.guards == ("memory budget: too much",)
+    assert told.effect == "held 50 % of the 60 s before, 10 % of the 60 s after"
+
+
+def test_an_effect_that_cannot_be_told_yet_is_not_told() -> None:
+    assert decisions.effect(100.0, held_points(40, 102, 0.5), 102.0) == ""
+
+
+@pytest.mark.parametrize("knob", list(Knob))
+def test_every_knob_has_its_words(knob: Knob) -> None:
+    record = decision(settings=[{"knob": knob.value, "value": 1, "column_family": None}])
+    assert decisions.told(record, [], 0.0).what[0].startswith(knob.value.replace("_", " "))
+
+
+def test_what_failed_is_said_with_the_reason() -> None:
+    told = decisions.told(decision(outcome="rejected", detail="Invalid argument", elapsed_s=0.1), [], 0.0)
+    assert (told.outcome, told.good) == ("rejected: Invalid argument", False)
+
+
+def test_a_newer_version_of_a_decision_replaces_it() -> None:
+    known = [decision(1, outcome="applied"), decision(2, outcome="in-flight")]
+    merged = decisions.merged(known, [decision(3), decision(2, outcome="applied")], 2)
+    assert [(each["sequence"], each["outcome"]) for each in merged] == [(2, "applied"), (3, "applied")]
+
+
+def test_parameters_are_read_as_adocctl_reads_them() -> None:
+    read = settings.parameters("threads_max=8\ntune_batch=false batch_max_bytes=96MiB name=x")
+    assert read == {"threads_max": 8, "tune_batch": False, "batch_max_bytes": 96 << 20, "name": "x"}
+    assert settings.parameters(settings.parameters_in_words(read)) == read
+
+
+def test_a_parameter_without_a_value_is_refused_with_the_way_out() -> None:
+    with pytest.raises(settings.NotUnderstood, match="key=value, such as threads_max=8, not 'threads_max'"):
+        settings.parameters("threads_max")
+
+
+def test_options_that_differ_from_their_originals_are_found() -> None:
+    now = {"database": {"a": "2", "b": "1"}, "column_families": {"default": {"c": "5"}}, "rate_limiter_bytes_per_s": 9}
+    then = {"database": {"a": "1"}, "column_families": {"default": {"c": "5"}}, "rate_limiter_bytes_per_s": 7}
+    found = settings.changed({"options": now, "originals": then})
+    assert [(each.scope, each.option, each.now, each.original) for each in found] == [
+        ("database", "a", "2", "1"), ("process", "rate_limiter_bytes_per_s", "9", "7"),
+    ]  # fmt: skip
+    assert settings.changed({"options": None, "originals": None}) == []
+
+
+def test_what_a_policy_would_change_is_said_line_by_line() -> None:
+    difference = {"changes": [{"field": "parameters.threads_max", "now": None, "wanted": 8}], "refused": None}
+    assert settings.difference_in_words(difference) == ["parameters.threads_max: default → 8"]
+    assert "nothing would change" in settings.difference_in_words({"changes": [], "refused": None})[0]

@@ -1,0 +1,72 @@
+"""What is shown as HTML: nothing of what others named is ever taken for markup."""
+
+from __future__ import annotations
+
+from adocd.api.web.page.charts import spec
+from adocd.api.web.page.model import decisions, verdict
+from adocd.api.web.page.model.history import held
+from adocd.api.web.page.model.settings import Changed
+from adocd.api.web.page.views import parts
+from tests.page.points import decision, held_points, point, stall, target
+
+EVIL = "<img src=x onerror=alert(1)>"
+
+
+def test_names_that_look_like_markup_stay_names() -> None:
+    evil_stall = stall() | {"why": EVIL, "causes": [{"cause": EVIL, "column_family": EVIL}]}
+    evil = target(path=EVIL, sentence=EVIL, paused=EVIL, stall=evil_stall) | {"lease": {"holder": EVIL}, "id": EVIL}
+    evil["policy"] = {"controller": EVIL, "parameters": {EVIL: EVIL}, "dry_run": False, "shaping": {}}
+    evil["process"] = dict.fromkeys(("host", "program", "rocksdb_version", "agent"), EVIL) | {"pid": 1}
+    evil["restore"] = {"state": "waiting", "steps_left": 1, "waiting_for": EVIL}
+    record = decision(signal=EVIL, rule=EVIL, reason=EVIL, guards=[EVIL], detail=EVIL)
+    told = decisions.told(record, [], 0.0)
+    shown = [
+        parts.state_card(evil), parts.verdict_card(verdict.verdict(evil, 1.0, held_points(0, 9, 0.1), 9.0)),
+        parts.last_card(evil, told), parts.decision_list([told], 0), parts.facts(evil), parts.restore_note(evil),
+        parts.glance_row(evil, [], EVIL), parts.problems({EVIL: EVIL}, {"problem": EVIL}),
+        parts.findings([{"severity": EVIL, "subject": EVIL, "reason": EVIL, "fix": EVIL}]),
+        parts.audit([{"unix_s": 1.0, "who": EVIL, "what": EVIL, "sentence": EVIL, "target": None}]),
+        parts.changed_table([Changed(EVIL, EVIL, EVIL, EVIL)]),
+    ]  # fmt: skip
+    for html in shown:
+        assert "<img" not in html
+        assert "&lt;img" in html
+
+
+def test_a_stall_is_said_with_its_cause_and_since_when() -> None:
+    html = parts.state_card(target(stall=stall("stopped", "l0")))
+    assert "Writes are STOPPED" in html
+    assert "Cause: level-0 files" in html
+    assert '<time-ago unix="50.000">' in html
+
+
+def test_the_small_chart_says_its_figure_to_who_cannot_see_it() -> None:
+    html = parts.sparkline([held(held_points(0, 10, 0.5), 0, 10)])
+    assert 'aria-label="writes held 50 % of the last 15 minutes"' in html
+
+
+def test_rows_have_a_column_for_every_line_and_limits_that_are_off_are_none() -> None:
+    (row,) = spec.rows([point(1.5, stalled_by_cause={"l0": 0.25})], ["background_jobs"])
+    assert len(row) == 1 + len(spec.COLUMNS) + 1
+    named = dict(zip(("at", *spec.COLUMNS, "background_jobs"), row, strict=True))
+    assert (named["at"], named["cause_l0"], named["background_jobs"]) == (1500, 0.25, 2)
+    assert named["hard_pending_compaction_bytes_limit"] is None
+    assert named["soft_pending_compaction_bytes_limit"] == 64 << 30
+
+
+def test_marks_carry_signal_rule_guard_and_effect() -> None:
+    points = held_points(0, 100, 0.2)
+    records = [decision(1, -50.0), decision(2, 50.0, outcome="refused", guards=["order: no"])]
+    (mark,) = spec.marks(records, points, 100.0)
+    words = dict(mark["lines"])
+    assert (mark["number"], mark["good"]) == (2, False)
+    assert words["guard"] == "order: no"
+    assert words["signal"] == "memory overflow"
+    assert words["effect"].startswith("held 20 %")
+
+
+def test_a_chart_with_very_many_decisions_marks_the_last_ones() -> None:
+    records = [decision(number, number / 10) for number in range(1, 1000)]
+    marks = spec.marks(records, held_points(0, 100, 0.0), 100.0)
+    assert len(marks) == decisions.MOST_MARKS
+    assert marks[-1]["number"] == 999
