@@ -31,9 +31,19 @@ def served(app: FastAPI, socket: Path, tcp: sockets.socket | None = None) -> Ite
     thread = threading.Thread(target=loop.run_until_complete, args=(run(),))
     thread.start()
     try:
-        eventually(lambda: socket.exists() and socket.stat().st_mode & 0o777 == 0o660, what="it serves")
+        eventually(lambda: _is_served(socket), what="it serves")
         yield
     finally:
         loop.call_soon_threadsafe(stop.set)
         thread.join()
         loop.close()
+
+
+def _is_served(socket: Path) -> bool:
+    """Its mode alone does not tell: it is set before anybody listens."""
+    with contextlib.closing(sockets.socket(sockets.AF_UNIX)) as connection:
+        try:
+            connection.connect(str(socket))
+        except OSError:
+            return False
+    return True
