@@ -31,7 +31,7 @@ from adocd.model.policy import Policy
 from adocd.model.values import OptionName, Values
 
 _log = logging.getLogger(__name__)
-#: More entries of the audit trail do not wait for a journal that cannot be written.
+#: So many entries of the audit trail wait for a journal that cannot be written; the oldest beyond them are lost.
 _OPERATIONS_WAITING = 1000
 _Key = tuple[str | None, str, str | None]
 
@@ -79,6 +79,7 @@ class Book:
         for override in contents.overrides:
             self._overrides[_key(override)] = Pinned(override, self._ends(override))
         self._operations = deque(operations, OPERATIONS_KEPT)
+        self._operations_waiting: deque[Operation] = deque(maxlen=_OPERATIONS_WAITING)
 
     @classmethod
     async def open(cls, path: Path, *, run: str, clocks: Clocks) -> "Book":
@@ -284,9 +285,17 @@ class Book:
         number = self._operations[-1].id + 1 if self._operations else 1
         operation = Operation(number, self._clocks.wall(), who, what, target, path, sentence)
         self._operations.append(operation)
-        # While the journal cannot be written only so many wait: this place's one before is lost.
-        self._later(("operation", number % _OPERATIONS_WAITING), lambda journal: journal.operated(operation))
+        self._operations_waiting.append(operation)
+        self._later(("operations",), self._write_operations)
         return operation
+
+    async def _write_operations(self, journal: Journal) -> None:
+        """Write all that wait at once: a commit each would keep operators waiting after a long time of a full disk."""
+        batch = tuple(self._operations_waiting)
+        await journal.operated(batch)
+        written = {operation.id for operation in batch}
+        left = [operation for operation in self._operations_waiting if operation.id not in written]
+        self._operations_waiting = deque(left, _OPERATIONS_WAITING)
 
     @property
     def operations(self) -> Sequence[Operation]:

@@ -13,6 +13,7 @@ from fastapi.openapi.utils import get_openapi
 from fastapi.responses import HTMLResponse
 
 from adocd.api.problems import PROBLEM_JSON, Problem
+from adocd.api.rest.examples import ANSWERS
 from adocd.api.rest.views import KNOWN_OF_ANY_FAMILY
 from adocd.controllers import registry
 
@@ -150,6 +151,8 @@ def _document(app: FastAPI) -> dict[str, Any]:
         for method, operation in operations.items():
             operation["operationId"], tag = OPERATIONS[method, path]
             operation["tags"] = [tag]
+            if (answer := ANSWERS.get(operation["operationId"])) is not None:
+                operation["responses"]["200"]["content"]["application/json"]["example"] = answer
             if "application/json" in operation["responses"].get("422", {}).get("content", {}):
                 del operation["responses"]["422"]  # the framework's guess, where any text is understood
             for parameter in operation.get("parameters", ()):

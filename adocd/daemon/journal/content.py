@@ -126,12 +126,12 @@ def decisions(connection: sqlite3.Connection, target: str | None, newest: int) -
     return tuple(decision for decision in reversed(found) if decision is not None)
 
 
-def put_operation(connection: sqlite3.Connection, operation: Operation, kept: int) -> None:
-    """Write an entry of the audit trail, and drop the oldest beyond the limit."""
-    connection.execute(
-        "INSERT OR REPLACE INTO operations (id, content) VALUES (?, ?)", (operation.id, dump(asdict(operation)))
-    )
-    connection.execute("DELETE FROM operations WHERE id <= ?", (operation.id - kept,))
+def put_operations(connection: sqlite3.Connection, operations: Iterable[Operation], kept: int) -> None:
+    """Write entries of the audit trail, and drop the oldest beyond the limit."""
+    for operation in operations:
+        row = (operation.id, dump(asdict(operation)))
+        connection.execute("INSERT OR REPLACE INTO operations (id, content) VALUES (?, ?)", row)
+    connection.execute("DELETE FROM operations WHERE id <= (SELECT max(id) FROM operations) - ?", (kept,))
 
 
 def operations(connection: sqlite3.Connection) -> tuple[Operation, ...]:

@@ -157,9 +157,9 @@ class Journal:
 
     # -- the audit trail
 
-    async def operated(self, operation: Operation) -> None:
+    async def operated(self, operations: Iterable[Operation]) -> None:
         """Remember what somebody did; the newest `OPERATIONS_KEPT` stay."""
-        await self._worker.write(content.put_operation, operation, OPERATIONS_KEPT)
+        await self._worker.write(content.put_operations, tuple(operations), OPERATIONS_KEPT)
 
     async def operations(self) -> tuple[Operation, ...]:
         """Read the audit trail, oldest first."""

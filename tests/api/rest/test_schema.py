@@ -14,11 +14,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import jsonschema_rs
 import pytest
 
 from adocd.api import server
 from adocd.api.rest import app as rest
 from adocd.api.rest.document import OPERATIONS
+from adocd.api.rest.examples import ANSWERS
 from adocd.daemon.operators import Operators
 from tests.api.harness import Service, with_service
 from tests.daemon.harness import overflowing, until
@@ -120,6 +122,22 @@ def test_the_document_says_all_of_every_operation(tmp_path: Path) -> None:
                 assert "anyOf" not in parameter["schema"], (where, parameter["name"])
         references = {part for part in json.dumps(document).split('"') if part.startswith("#/components/schemas/")}
         assert {name.rpartition("/")[2] for name in references} <= set(document["components"]["schemas"])
+
+    with_document(tmp_path, body)
+
+
+def test_examples_are_what_they_are_examples_of(tmp_path: Path) -> None:
+    def body(document: dict[str, Any]) -> None:
+        components = {"components": document["components"]}
+        checked = set()
+        for operations in document["paths"].values():
+            for operation in operations.values():
+                for answer in operation["responses"].values():
+                    for content in answer["content"].values():
+                        if isinstance(example := content.get("example"), dict):
+                            jsonschema_rs.validate(content["schema"] | components, example)
+                            checked.add(operation["operationId"])
+        assert checked >= set(ANSWERS)
 
     with_document(tmp_path, body)
 

@@ -18,8 +18,8 @@ ONE = Operation(1, 1000.0, "alice", "pause", "a", "/a", 'alice paused it: "äö�
 
 def test_it_is_there_after_a_restart(tmp_path: Path) -> None:
     async def write(journal: Journal) -> None:
-        await journal.operated(ONE)
-        await journal.operated(replace(ONE, id=2, target=None, path=None))
+        await journal.operated([ONE])
+        await journal.operated([replace(ONE, id=2, target=None, path=None)])
 
     async def read(journal: Journal) -> None:
         assert await journal.operations() == (ONE, replace(ONE, id=2, target=None, path=None))
@@ -32,7 +32,7 @@ def test_only_the_newest_are_kept(tmp_path: Path) -> None:
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
         migrate(connection, tmp_path)
         for number in range(1, 31):
-            content.put_operation(connection, replace(ONE, id=number), kept=10)
+            content.put_operations(connection, [replace(ONE, id=number)], kept=10)
         assert [operation.id for operation in content.operations(connection)] == list(range(21, 31))
 
 
@@ -40,7 +40,7 @@ def test_a_damaged_entry_is_left_out(tmp_path: Path) -> None:
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
         migrate(connection, tmp_path)
         for number in (1, 2, 3, 4):
-            content.put_operation(connection, replace(ONE, id=number), kept=10)
+            content.put_operations(connection, [replace(ONE, id=number)], kept=10)
         connection.execute("UPDATE operations SET content = '[' WHERE id = 1")
         connection.execute("""UPDATE operations SET content = '{"who": 1}' WHERE id = 2""")
         connection.execute("UPDATE operations SET content = '[1]' WHERE id = 3")
