@@ -153,14 +153,13 @@ def audit(operations: Sequence[dict[str, Any]]) -> str:
     """Show who did what, newest first."""
     if not operations:
         return '<p class="muted">Nobody has done anything here yet.</p>'
-    rows = (
-        (
-            at(each["unix_s"]), text(each["who"]), text(each["what"]),
-            text(each["sentence"].removeprefix(f"{each['who']} ")) + ("" if each["target"] else ' <span class="muted">(all databases)</span>'),
-        )
-        for each in operations
-    )  # fmt: skip
+    rows = ((at(each["unix_s"]), text(each["who"]), text(each["what"]), _done(each)) for each in operations)
     return table(("time", "who", "what", ""), rows)
+
+
+def _done(operation: dict[str, Any]) -> str:
+    words = text(operation["sentence"].removeprefix(f"{operation['who']} "))
+    return words if operation["target"] else f'{words} <span class="muted">(all databases)</span>'
 
 
 def facts(detail: dict[str, Any]) -> str:
