@@ -58,8 +58,8 @@ class Point:
 class History:
     """Both tiers of one target.
 
-    A full one takes 0.41 MB while knobs stand still, and 0.0007 MB more for each point at which they change: measured
-    by tracemalloc, and held by tests/daemon/test_history.py. So 1,000 targets, full after a day, take about half a GB.
+    A full one takes about half a MB, and 0.7 where knobs change every minute of the day: measured by tracemalloc, and
+    held by tests/daemon/test_history.py. So 1,000 targets, full after a day, take about half a GB.
     Figures have seven digits.
     """
 
