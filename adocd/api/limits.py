@@ -21,9 +21,24 @@ MAX_BODY_BYTES = 1 << 20
 TRANSFER_S = 10.0
 #: At most so many connections at once. One more takes the place of the one that has kept us waiting longest.
 MAX_CONNECTIONS = 64
+#: At most so many beside these whose answer is a stream: nothing is owed there, so none is closed to make place.
+MAX_STREAMS = 100
+#: A stream is closed when its reader has taken nothing of what is there for him for so long. One that is slow stays:
+#: who makes the stream waits for the connection, and has to drop what is too much.
+STREAM_STUCK_S = 60.0
 #: How long, and how much of, a body that is too large is read on, so that its sender comes to read the refusal.
 _DRAIN_S = 1.0
 _DRAIN_BYTES = 16 << 20
+
+
+#: Where a connection leaves, in the state of its requests, how one of them becomes a stream.
+_BEGIN_STREAM = "begin_stream"
+
+
+def begin_stream(scope: Scope) -> bool:
+    """Say that this request's answer goes on for as long as its client reads; False when there are too many."""
+    begin = scope.get("state", {}).get(_BEGIN_STREAM)
+    return begin is None or bool(begin())
 
 
 class LimitedConnection(H11Protocol):
@@ -32,19 +47,37 @@ class LimitedConnection(H11Protocol):
     #: What is going on in it; the same as before as long as nothing has been completed.
     _phase: tuple[object, ...] = ()
     _since_s = 0.0
+    #: The request whose answer is a stream.
+    _streamed: object = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Take the connection, or turn it away when all places are busy."""
         super().connection_made(transport)
-        self.app_state = self.app_state | {caller.PEER_UID: caller.peer_uid(transport.get_extra_info("socket"))}
+        peer_uid = caller.peer_uid(transport.get_extra_info("socket"))
+        self.app_state = self.app_state | {caller.PEER_UID: peer_uid, _BEGIN_STREAM: self._begin_stream}
         self._waits_for_client()
-        if len(self.connections) > MAX_CONNECTIONS and not self._evict():
+        if len(self.connections) - self._streams() > MAX_CONNECTIONS and not self._evict():
             self._refuse(503, f"all {MAX_CONNECTIONS} connections are busy; try again")
 
     def watch(self) -> None:
         """Close the connection when what its client has to do has not been done in time."""
-        if self._waits_for_client() and time.monotonic() - self._since_s > TRANSFER_S:
+        patience_s = STREAM_STUCK_S if self.is_stream else TRANSFER_S
+        if self._waits_for_client() and time.monotonic() - self._since_s > patience_s:
             self.transport.abort()
+
+    @property
+    def is_stream(self) -> bool:
+        """Whether it is in the middle of a stream."""
+        return self._streamed is not None and self._streamed is self.cycle and not self.cycle.response_complete
+
+    def _begin_stream(self) -> bool:
+        if self._streams() >= MAX_STREAMS:
+            return False
+        self._streamed = self.cycle
+        return True
+
+    def _streams(self) -> int:
+        return sum(isinstance(other, LimitedConnection) and other.is_stream for other in self.connections)
 
     def send_400_response(self, msg: str) -> None:
         """Refuse what is not HTTP, as problem details like every other refusal."""
@@ -58,7 +91,9 @@ class LimitedConnection(H11Protocol):
         """Tell whether its client has to act next, and note since when."""
         phase: tuple[object, ...] = (self.conn.their_state, self.cycle)
         if self.transport.is_closing() or self.transport.get_write_buffer_size() > 0:
-            phase = ("answer to be read", self.cycle)
+            # Of a stream some is always left: what counts is that it becomes less, or is followed by more.
+            left = self.transport.get_write_buffer_size() if self.is_stream else None
+            phase = ("answer to be read", self.cycle, left)
         if phase != self._phase:
             self._phase, self._since_s = phase, time.monotonic()
         return phase[0] in ("answer to be read", h11.IDLE, h11.SEND_BODY)
@@ -66,7 +101,7 @@ class LimitedConnection(H11Protocol):
     def _evict(self) -> bool:
         """Close the connection that has kept us waiting longest."""
         others = [other for other in self.connections if isinstance(other, LimitedConnection) and other is not self]
-        waiting = [other for other in others if other._waits_for_client()]
+        waiting = [other for other in others if not other.is_stream and other._waits_for_client()]
         if not waiting:
             return False
         longest = min(waiting, key=lambda other: other._since_s)
@@ -100,7 +135,10 @@ class LimitedServer(uvicorn.Server):
         return await super().on_tick(counter)
 
     async def shutdown(self, sockets: Any = None) -> None:
-        """Give clients the time of `timeout_graceful_shutdown`, and not more."""
+        """Give clients the time of `timeout_graceful_shutdown`, and not more; streams end at once."""
+        for connection in list(self.server_state.connections):
+            if isinstance(connection, LimitedConnection) and connection.is_stream:
+                connection.transport.abort()
         await super().shutdown(sockets)
         for connection in list(self.server_state.connections):
             if connection.transport is not None:

@@ -7,6 +7,9 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
+from starlette.routing import Match, Route
+
+PROBLEM_JSON = "application/problem+json"
 
 
 class Problem(BaseModel):
@@ -16,6 +19,11 @@ class Problem(BaseModel):
     title: str
     status: int
     detail: str
+
+    @classmethod
+    def of(cls, status: int, detail: str) -> "Problem":
+        """Make the problem of a status."""
+        return cls(title=HTTPStatus(status).phrase, status=status, detail=detail)
 
 
 class ProblemError(Exception):
@@ -29,8 +37,7 @@ class ProblemError(Exception):
 
 def problem(status: int, detail: str, headers: dict[str, str] | None = None) -> JSONResponse:
     """Make the answer."""
-    body = Problem(title=HTTPStatus(status).phrase, status=status, detail=detail)
-    return JSONResponse(body.model_dump(), status, headers, media_type="application/problem+json")
+    return JSONResponse(Problem.of(status, detail).model_dump(), status, headers, media_type=PROBLEM_JSON)
 
 
 def install(app: FastAPI) -> None:
@@ -43,10 +50,24 @@ def install(app: FastAPI) -> None:
     @app.exception_handler(HTTPException)
     async def _of_the_framework(request: Request, error: HTTPException) -> JSONResponse:
         detail = f"{request.method} {request.url.path}: {error.detail}; see /docs for what there is"
-        return problem(error.status_code, detail, dict(error.headers or {}))
+        headers = dict(error.headers or {})
+        if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+            headers["Allow"] = ", ".join(_allowed(request))
+        return problem(error.status_code, detail, headers)
 
     @app.exception_handler(RequestValidationError)
     async def _invalid(_: Request, error: RequestValidationError) -> JSONResponse:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"] if part != "body") or "the body"
         return problem(422, f"{where}: {first['msg'].removeprefix('Value error, ')}")
+
+    @app.exception_handler(Exception)
+    async def _a_mistake_of_ours(request: Request, _: Exception) -> JSONResponse:
+        return problem(500, f"{request.method} {request.url.path} failed, see the daemon's log; please report it")
+
+
+def _allowed(request: Request) -> list[str]:
+    """Name all methods that there are for a path; the framework names those of the first route alone."""
+    routes = (route for route in request.app.routes if isinstance(route, Route))
+    matching = (route for route in routes if route.matches(request.scope)[0] is not Match.NONE)
+    return sorted({method for route in matching for method in route.methods or ()})

@@ -114,7 +114,6 @@ async def _serve(asked: Serve, daemon_listener: socket.socket, web_listener: soc
     operators = Operators(fleet, book)
     web_secret = secrets.token_urlsafe(32)
     daemon_app = app.make_app(fleet, operators, web_secret)
-    daemon_app.openapi()  # it is kept; made when somebody first asks, it would hold control up for a fifth of a second
     discovery = asyncio.create_task(fleet.run(), name="discovery")
     try:
         async with server.serving(daemon_app, daemon_listener), _web(asked, web_listener, web_secret):

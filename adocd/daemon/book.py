@@ -6,21 +6,33 @@ it may lie on the very disk whose stalls they are there for.
 
 import functools
 import logging
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Set
+from collections import deque
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from adocd.daemon.journal.errors import JournalUnopenable
-from adocd.daemon.journal.journal import Journal, read_only
+from adocd.daemon.journal.journal import OPERATIONS_KEPT, Journal, read_only
 from adocd.daemon.journal.late import LateWrites, Write
-from adocd.daemon.journal.records import Intent, JournaledDecision, JournaledPolicy, Override, Pause, Tuned
+from adocd.daemon.journal.records import (
+    Intent,
+    JournaledDecision,
+    JournaledPolicy,
+    Operation,
+    Override,
+    Pause,
+    Tuned,
+    What,
+)
 from adocd.daemon.journal.rescue import Contents
 from adocd.daemon.records import DecisionRecord
 from adocd.model.policy import Policy
 from adocd.model.values import OptionName, Values
 
 _log = logging.getLogger(__name__)
+#: So many entries of the audit trail wait for a journal that cannot be written; the oldest beyond them are lost.
+_OPERATIONS_WAITING = 1000
 _Key = tuple[str | None, str, str | None]
 
 
@@ -44,8 +56,14 @@ class Book:
     """Originals, policies, overrides, pauses and decisions of all targets."""
 
     def __init__(
-        self, path: Path, journal: Journal | None, why_none: str, contents: Contents, clocks: Clocks
-    ) -> None:  # fmt: skip
+        self,
+        path: Path,
+        journal: Journal | None,
+        why_none: str,
+        contents: Contents,
+        clocks: Clocks,
+        operations: Iterable[Operation] = (),
+    ) -> None:
         """For `open`."""
         self._path = path
         self._journal = journal
@@ -60,6 +78,8 @@ class Book:
         self._overrides: dict[_Key, Pinned] = {}
         for override in contents.overrides:
             self._overrides[_key(override)] = Pinned(override, self._ends(override))
+        self._operations = deque(operations, OPERATIONS_KEPT)
+        self._operations_waiting: deque[Operation] = deque(maxlen=_OPERATIONS_WAITING)
 
     @classmethod
     async def open(cls, path: Path, *, run: str, clocks: Clocks) -> "Book":
@@ -83,7 +103,7 @@ class Book:
             pauses=await journal.pauses(),
             unreadable=0,
         )
-        return cls(path, journal, "", contents, clocks)
+        return cls(path, journal, "", contents, clocks, await journal.operations())
 
     @property
     def problem(self) -> str | None:
@@ -250,6 +270,32 @@ class Book:
         elif self._pauses.pop(target, None) is not None:
             self._later(("pause", target), functools.partial(_resume, target))
         return was_paused
+
+    # -- the audit trail
+
+    def operated(
+        self, what: What, who: str, sentence: str, *, target: str | None = None, path: str | None = None
+    ) -> Operation:
+        """Take down what somebody did; written in the background. See daemon.audit, which also tells it."""
+        number = self._operations[-1].id + 1 if self._operations else 1
+        operation = Operation(number, self._clocks.wall(), who, what, target, path, sentence)
+        self._operations.append(operation)
+        self._operations_waiting.append(operation)
+        self._later(("operations",), self._write_operations)
+        return operation
+
+    async def _write_operations(self, journal: Journal) -> None:
+        """Write all that wait at once: a commit each would keep operators waiting after a long time of a full disk."""
+        batch = tuple(self._operations_waiting)
+        await journal.operated(batch)
+        written = {operation.id for operation in batch}
+        left = [operation for operation in self._operations_waiting if operation.id not in written]
+        self._operations_waiting = deque(left, _OPERATIONS_WAITING)
+
+    @property
+    def operations(self) -> Sequence[Operation]:
+        """The audit trail, oldest first, that of former runs of the daemon too."""
+        return self._operations
 
     # -- decisions
 

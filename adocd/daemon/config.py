@@ -26,8 +26,16 @@ class _Section(BaseModel):
 class ShapingConfig(_Section):
     """How fast a law may move its knobs; 0 is off, as the published laws have it."""
 
+    model_config = ConfigDict(strict=True)
+
     step_factor: Annotated[
-        float, Field(ge=0, le=1024, description="a knob becomes at most so many times as large or small at once")
+        float,
+        Field(
+            ge=0,
+            le=1024,
+            description="a knob becomes at most so many times as large or small at once",
+            json_schema_extra={"anyOf": [{"const": 0}, {"exclusiveMinimum": 1}]},
+        ),
     ] = 0.0
     pacing_s: Annotated[float, Field(ge=0, le=3600, description="least time between two decisions")] = 0.0
     refractory_s: Annotated[float, Field(ge=0, le=3600, description="least time before a knob turns round")] = 0.0

@@ -11,10 +11,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from adocd.controllers import registry
+from adocd.daemon.audit import Audit
 from adocd.daemon.book import Book
 from adocd.daemon.change import safety
 from adocd.daemon.config import Config
 from adocd.daemon.directories import Directories
+from adocd.daemon.events import Events
 from adocd.daemon.journal.errors import PolicyNotUnderstood
 from adocd.daemon.journal.records import Pause
 from adocd.daemon.settings import LoopSettings
@@ -68,6 +70,9 @@ class Fleet:
         self._sockets = sockets
         self._book = book
         self._memory_budget_bytes = memory_budget_bytes
+        self._journal_problem: str | None = None
+        #: Who did what.
+        self.audit = Audit(book, settings.events, settings.wall_clock)
         self._agents: dict[Path, Agent] = {}
         #: The databases of each agent, as it last said.
         self._listed: dict[Path, frozenset[str]] = {}
@@ -81,6 +86,11 @@ class Fleet:
         return self._settings.holder
 
     @property
+    def events(self) -> Events:
+        """What happens, as it happens."""
+        return self._settings.events
+
+    @property
     def wall_clock(self) -> Callable[[], float]:
         """Seconds since the epoch."""
         return self._settings.wall_clock
@@ -89,13 +99,23 @@ class Fleet:
         """Look for agents and databases until cancelled."""
         while True:
             self._book.save()
+            self._tell_of_the_journal()
             for override in self._book.expire():
-                _log.info("the override of %s, which %s set, has expired", override.option, override.who)
+                sentence = f"the override of {override.option}, which {override.who} set, has expired"
+                _log.info("%s", sentence)
+                self.audit.note("unpin", "adocd", sentence, target=override.target, path=override.path)
             try:
                 await self.discover()
             except Exception:
                 _log.exception("looking for agents in %s failed; going on", self._run_dir)
             await asyncio.sleep(_DISCOVERY_PERIOD_S)
+
+    def _tell_of_the_journal(self) -> None:
+        """Tell once when the journal can no longer be written, or can be again."""
+        problem, before, self._journal_problem = self._book.problem, self._journal_problem, self._book.problem
+        if problem != before:
+            sentence = problem or "the journal can be written again"
+            self.events.publish("daemon", self.wall_clock(), about="journal", sentence=sentence)
 
     async def discover(self) -> None:
         """Begin to look at every socket; one that is slow to answer delays no other."""

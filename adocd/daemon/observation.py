@@ -14,6 +14,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from adocd.daemon.charted import charted
+from adocd.daemon.history import History
 from adocd.diagnosis import Diagnosis
 from adocd.diagnosis.around import Surrounded
 from adocd.diagnosis.told import Told, limiter_of
@@ -109,6 +111,11 @@ class Observation:
             if self._has_agent and (micros := sample.counters.stall_micros) is not None:
                 self._diagnosis.counted(sample.session, now_s, micros / 1e6)
                 self._told.counted(sample.session, now_s, micros / 1e6)
+
+    def chart(self, sample: Sample, history: History) -> None:
+        """Add a sample that was just taken in to its target's history."""
+        with self._going_on("charting a sample"), self._lock:
+            history.add(charted(sample, *self.watch.within(sample)))
 
     def silent(self, silent_s: float, *, may_be_stalled: bool) -> None:
         """Take in that the agent has not answered for so long."""

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 
 from adocd.controllers import registry
 from adocd.daemon import overrides
@@ -11,7 +11,7 @@ from adocd.daemon.book import Book, Pinned
 from adocd.daemon.change import safety
 from adocd.daemon.fleet import NOT_UNDERSTOOD, Fleet
 from adocd.daemon.journal.errors import JournalError
-from adocd.daemon.journal.records import Override, Pause
+from adocd.daemon.journal.records import Override, Pause, What
 from adocd.daemon.target_loop import TargetLoop
 from adocd.model.capabilities import ONLY_OBSERVED
 from adocd.model.policy import Policy
@@ -77,6 +77,17 @@ class Operators:
 
         Raises registry.PolicyError when it makes no sense, CannotDo when it cannot work there.
         """
+        self.check_policy(loop, policy)
+        try:
+            await self._book.set_policy(loop.id, loop.path, policy, who)
+        except JournalError as error:
+            raise CannotDo(f"the policy would not outlive the daemon: {error}") from None
+        await loop.set_policy(policy)
+        self._book.resume(loop.id, loop.path, who)
+        self._note("set-policy", loop, who, f"{who} set the policy to {in_words(policy)}")
+
+    def check_policy(self, loop: TargetLoop, policy: Policy) -> None:
+        """See whether a policy would be set; raises what `set_policy` does, as far as it can be known before."""
         controller = registry.create(policy)
         if (why := loop.out_of_reach(controller)) is not None:
             raise CannotDo(f"{policy.controller} cannot work on {loop.path}: {why}")
@@ -84,14 +95,8 @@ class Operators:
         acts = bool(controller.knobs) and not policy.dry_run
         if acts and lease is not None and lease.holder != self._fleet.holder:
             raise CannotDo(f"{loop.path} is held by {lease.holder}; stop that one first, or use dry_run")
-        try:
-            await self._book.set_policy(loop.id, loop.path, policy, who)
-        except JournalError as error:
-            raise CannotDo(f"the policy would not outlive the daemon: {error}") from None
-        await loop.set_policy(policy)
-        self._book.resume(loop.id, loop.path, who)
 
-    async def reset_policy(self, loop: TargetLoop) -> bool:
+    async def reset_policy(self, loop: TargetLoop, who: str) -> bool:
         """Let the configuration choose the policy again; whether one was set. Raises CannotDo."""
         try:
             was_set = await self._book.reset_policy(loop.id)
@@ -101,6 +106,8 @@ class Operators:
         pause = self._book.pause_of(loop.id)
         if pause is not None and pause.who == NOT_UNDERSTOOD:
             self._book.resume(loop.id, loop.path, NOT_UNDERSTOOD)
+        words = f"{who} left the policy to the configuration: {in_words(loop.policy)}"
+        self._note("reset-policy", loop, who, words)
         return was_set
 
     # -- overrides
@@ -137,21 +144,28 @@ class Operators:
         except JournalError as error:
             raise CannotDo(f"nothing is pinned: {error}") from None
         _log.info("%s pinned %s to %s: %s", asked.who, asked.option, asked.value, asked.reason or "no reason given")
+        self._note("pin", loop, asked.who, _pinned_in_words(asked))
         return self._state(loop, pinned)
 
-    def unpin(self, loop: TargetLoop | None, option: str, column_family: str | None) -> bool:
+    def unpin(self, loop: TargetLoop | None, option: str, column_family: str | None, who: str) -> bool:
         """Remove an override; whether there was one."""
-        return self._book.unpin(None if loop is None else loop.id, option, column_family)
+        was_pinned = self._book.unpin(None if loop is None else loop.id, option, column_family)
+        if was_pinned:
+            self._note("unpin", loop, who, f"{who} removed the pin of {option}{_of(column_family)}")
+        return was_pinned
 
     # -- pauses and restores
 
     def pause(self, loop: TargetLoop | None, reason: str, who: str) -> None:
         """Let the law decide nothing until it is resumed; what is set stays, and so do overrides."""
         self._pause(loop, "paused", reason, who)
+        self._note("pause", loop, who, reason)
 
     def resume(self, loop: TargetLoop | None, who: str) -> bool:
         """Let the law go on; whether it was paused."""
-        return self._book.resume(None if loop is None else loop.id, None if loop is None else loop.path, who)
+        was_paused = self._book.resume(None if loop is None else loop.id, None if loop is None else loop.path, who)
+        self._note("resume", loop, who, f"{who} let {'all laws' if loop is None else 'its law'} go on")
+        return was_paused
 
     async def restore(self, loop: TargetLoop | None, who: str) -> tuple[Mapping[str, Restore], Mapping[str, str]]:
         """Restore the originals now, whoever holds the lease, and keep them until it is resumed.
@@ -162,6 +176,7 @@ class Operators:
         if loop is not None and loop.is_only_observed:
             raise CannotDo(f"{loop.path} has nothing to restore: {ONLY_OBSERVED}")
         self._pause(loop, "restored", f"{who} restored the originals; resume or set a policy to go on", who)
+        self._note("restore", loop, who, f"{who} restored the originals{' of all targets' if loop is None else ''}")
         restored: dict[str, Restore] = {}
         failed = dict(self._fleet.problems) if loop is None else {}
 
@@ -178,6 +193,10 @@ class Operators:
         return restored, failed
 
     # -- in here
+
+    def _note(self, what: What, loop: TargetLoop | None, who: str, sentence: str) -> None:
+        target, path = (None, None) if loop is None else (loop.id, loop.path)
+        self._fleet.audit.note(what, who, sentence, target=target, path=path)
 
     def _meant(self, loop: TargetLoop | None) -> list[TargetLoop]:
         return list(self._fleet.loops.values()) if loop is None else [loop]
@@ -251,3 +270,21 @@ class Operators:
             if current.get(option) != override.value:
                 return f"not there yet: {option} is {current.get(option)}"
         return None
+
+
+def in_words(policy: Policy) -> str:
+    """Put a policy into words: `adoc with threads_max 8, as a dry run`."""
+    parameters = ", ".join(f"{name} {value}" for name, value in policy.parameters.items())
+    shaped = ", ".join(f"{name} {value:g}" for name, value in asdict(policy.shaping).items() if value)
+    with_ = ", ".join(words for words in (parameters, shaped) if words)
+    return policy.controller + (f" with {with_}" if with_ else "") + (", as a dry run" if policy.dry_run else "")
+
+
+def _pinned_in_words(asked: Asked) -> str:
+    how_long = "until it is removed" if asked.for_s is None else f"for {asked.for_s:g} s"
+    why = f": {asked.reason}" if asked.reason else ""
+    return f"{asked.who} pinned {asked.option}{_of(asked.column_family)} to {asked.value} {how_long}{why}"
+
+
+def _of(column_family: str | None) -> str:
+    return "" if column_family is None else f" of column family {column_family}"

@@ -20,6 +20,14 @@ from adocd.model.values import (
 _POOLS = ("low", "high", "bottom")
 
 
+#: What can be pinned, as operators name it.
+PINNABLE = (
+    *(option.name for option in OPTIONS.values() if option.live),
+    RATE_LIMITER_WORD,
+    *(f"{THREAD_POOL_PREFIX}{pool}" for pool in _POOLS),
+)
+
+
 class NoSuchOption(ValueError):
     """An operator named an option or a column family that cannot be pinned here; one sentence."""
 

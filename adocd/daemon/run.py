@@ -14,6 +14,7 @@ from adocd.daemon.book import Book, Clocks
 from adocd.daemon.change.compaction import CompactionLimits
 from adocd.daemon.change.safety import MEMORY_SHARE
 from adocd.daemon.config import Config
+from adocd.daemon.events import Events
 from adocd.daemon.fleet import Fleet
 from adocd.daemon.law import STEP_LIMIT_S
 from adocd.daemon.settings import LoopSettings
@@ -63,6 +64,8 @@ def make_fleet(
         clock=CLOCKS.monotonic,
         wall_clock=CLOCKS.wall,
         step_limit_s=STEP_LIMIT_S,
+        # Ids of a daemon before this one are smaller: it would have needed a million events a second.
+        events=Events(first_id=round(CLOCKS.wall() * 1e6)),
     )
     return Fleet(
         config,

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from adocd.daemon.change.compaction import CompactionLimits
+from adocd.daemon.events import Events
 from adocd.daemon.observation import LOOKS_AT_ONCE
 
 
@@ -24,3 +25,5 @@ class LoopSettings:
     step_limit_s: float | None = None
     #: Whose turn it is to look at LOG, device and process.
     looks: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(LOOKS_AT_ONCE))
+    #: Where they tell what happens.
+    events: Events = field(default_factory=Events)

@@ -8,6 +8,7 @@ from typing import Literal
 
 from adocd.controllers import registry
 from adocd.controllers.base import Controller
+from adocd.daemon.audit import Audit
 from adocd.daemon.book import Book
 from adocd.daemon.change.actuator import Actuator
 from adocd.daemon.change.reach import out_of_reach, without_ours
@@ -16,9 +17,12 @@ from adocd.daemon.change.unsettled import is_needed
 from adocd.daemon.control import Control
 from adocd.daemon.decision_log import DecisionLog
 from adocd.daemon.dispatch import View
+from adocd.daemon.history import History
 from adocd.daemon.journal.records import Pause
 from adocd.daemon.law import LawFailed
+from adocd.daemon.news import News
 from adocd.daemon.observation import Observation
+from adocd.daemon.records import DecisionRecord
 from adocd.daemon.session import Session
 from adocd.daemon.settings import LoopSettings
 from adocd.daemon.silence import Silence, may_be_stalled
@@ -71,15 +75,17 @@ class TargetLoop:
         #: The last sample; `samples` keeps the ones before without options and events, for those are large.
         self.sample: Sample | None = None
         self.samples: deque[Sample] = deque(maxlen=settings.history)
-        self.decisions = DecisionLog(
-            path, settings.wall_clock, lambda record: book.decided(target_id, record, path=path)
-        )
+        #: For charts; it outlives sessions.
+        self.history = History()
+        self._news = News(target_id, path, settings.events, settings.wall_clock)
+        self.decisions = DecisionLog(path, settings.wall_clock, self._decided)
         self.closed_since_s = settings.clock()
         #: What can be seen without the agent.
         self.observation = Observation(path, settings.clock, settings.wall_clock, settings.looks)
         self._settings = settings
         self._safety = safety
         self._book = book
+        self._audit = Audit(book, settings.events, settings.wall_clock)
         self.control = Control(
             target_id,
             path,
@@ -174,6 +180,8 @@ class TargetLoop:
             sentence = await self._tick_and_survive()
             _log.debug("%s: %s", self.path, sentence)
             self.sentence = sentence
+            self._news.ticked(self.state, sentence)
+            self._news.looked(self.observation.watch)
             await asyncio.sleep(max(0.0, began_s + self._settings.tick_s - self._settings.clock()))
 
     async def _observe(self) -> None:
@@ -184,6 +192,7 @@ class TargetLoop:
             await self.observation.look()
             if self.info is not None and (owed_s := self._silence.owed_s) is not None:
                 self.observation.silent(owed_s, may_be_stalled=may_be_stalled(self.info.capabilities))
+            self._news.looked(self.observation.watch)
             await asyncio.sleep(max(0.0, began_s + self._settings.tick_s - self._settings.clock()))
 
     # -- one cycle
@@ -228,6 +237,10 @@ class TargetLoop:
             _log.exception("%s: the cycle failed under %s", self.path, failed)
             return self._fall_back(f"{failed} failed, see the daemon's log")
 
+    def _decided(self, record: DecisionRecord) -> None:
+        self._book.decided(self.id, record, path=self.path)
+        self._news.decided(record)
+
     def _fall_back(self, why: str) -> str:
         """Go on without the law, and say so where operators look for what was decided."""
         _log.error("%s: %s; the policy falls back to %s", self.path, why, registry.DEFAULT)
@@ -257,6 +270,7 @@ class TargetLoop:
         self.looks += 1
         if session.notice_revoked(snapshot):
             self._book.pause(Pause(self.id, self.path, "restored", _REVOKED, "agent", self._settings.wall_clock()))
+            self._audit.note("restore", "agent", _REVOKED, target=self.id, path=self.path)
             _log.warning("%s: %s", self.path, _REVOKED)
         sample = session.probe.sample(snapshot)
         if sample is None:
@@ -265,6 +279,7 @@ class TargetLoop:
         self.observation.sampled(sample)
         self.sample = sample
         self.samples.append(_for_history(sample))
+        self.observation.chart(sample, self.history)
         sentence = await self.control.act(session, View(sample, snapshot, asked_s))
         self._acted_s = self._settings.clock()
         return sentence

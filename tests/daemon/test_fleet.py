@@ -208,7 +208,7 @@ def test_a_policy_that_this_version_does_not_know_pauses_its_target_until_it_is_
             await until(
                 lambda: loop.sentence.startswith("paused: there is no controller 'law-of-the-future'"), "paused"
             )
-            assert await operators[fleet].reset_policy(loop)
+            assert await operators[fleet].reset_policy(loop, "alice")
             await until(lambda: loop.sentence.startswith("fixed"), "it goes on")
 
     with_fleet(tmp_path, body)

@@ -24,7 +24,15 @@ PAGES = (REPOSITORY / "docs" / "upgrade.md", REPOSITORY / "docs" / "uninstall.md
 #: Nothing in these is to be typed.
 REFERENCES = tuple(
     REPOSITORY / "docs" / name
-    for name in ("controllers.md", "detection.md", "laws-proof.md", "lint.md", "safety.md", "writing-a-controller.md")
+    for name in (
+        "controllers.md",
+        "detection.md",
+        "laws-proof.md",
+        "lint.md",
+        "rest.md",
+        "safety.md",
+        "writing-a-controller.md",
+    )
 )
 ALL = GUIDES + PAGES + REFERENCES
 

@@ -3,28 +3,33 @@
 import functools
 import itertools
 import os
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import Depends, FastAPI, Query
 
 from adocd import __version__
 from adocd.api import caller, problems
-from adocd.api.problems import Problem, ProblemError
-from adocd.api.rest import controllers, diagnosis, lint, operate, recording, tokens, views
+from adocd.api.problems import ProblemError
+from adocd.api.rest import (
+    controllers,
+    diagnosis,
+    document,
+    events,
+    history,
+    lint,
+    operate,
+    operations,
+    policy,
+    recording,
+    tokens,
+    views,
+)
+from adocd.api.rest.document import TargetId, errors
 from adocd.daemon.book import Book
 from adocd.daemon.fleet import Fleet
 from adocd.daemon.operators import Operators
 from adocd.daemon.target_loop import TargetLoop
 from adocd.daemon.tokens import TokenStore, tokens_path
-
-_ERRORS: dict[int | str, dict[str, Any]] = {
-    status: {"model": Problem, "description": description, "content": {"application/problem+json": {}}}
-    for status, description in {
-        404: "No such target",
-        409: "The target cannot do that now",
-        422: "The request makes no sense",
-    }.items()
-}
 
 
 def make_app(fleet: Fleet, operators: Operators, web_secret: str | None = None) -> FastAPI:
@@ -32,7 +37,8 @@ def make_app(fleet: Fleet, operators: Operators, web_secret: str | None = None) 
     app = FastAPI(
         title="adocd",
         version=__version__,
-        description="Keeps RocksDB out of write stalls.",
+        redirect_slashes=False,
+        openapi_url=None,
         dependencies=[Depends(caller.from_web)],
     )
     if web_secret is not None:
@@ -41,12 +47,22 @@ def make_app(fleet: Fleet, operators: Operators, web_secret: str | None = None) 
     _health(app, fleet, operators.book)
     _targets(app, fleet, operators.book)
     find = functools.partial(_loop, fleet)
-    operate.install(app, find, operators, _ERRORS)
-    lint.install(app, find, fleet.memory_of, _ERRORS)
-    diagnosis.install(app, find, _ERRORS)
-    recording.install(app, find, fleet.memory_of, _ERRORS)
-    tokens.install(app, TokenStore(tokens_path(operators.book.path), fleet.wall_clock), _ERRORS)
+    policy.install(app, find, operators)
+    operate.install(app, find, operators)
+    operations.install(app, operators.book)
+    lint.install(app, find, fleet.memory_of)
+    diagnosis.install(app, find)
+    events.install(app, fleet, find)
+    history.install(app, find, fleet.wall_clock)
+    recording.install(app, find, fleet.memory_of)
+    tokens.install(app, TokenStore(tokens_path(operators.book.path), fleet.wall_clock), _token_note(fleet))
+    document.install(app)
     return app
+
+
+def _token_note(fleet: Fleet) -> tokens.Note:
+    """Let the audit trail have what becomes of tokens."""
+    return lambda who, sentence: fleet.audit.note("token", who, sentence)
 
 
 def _loop(fleet: Fleet, target: str) -> TargetLoop:
@@ -59,7 +75,7 @@ def _loop(fleet: Fleet, target: str) -> TargetLoop:
 
 
 def _health(app: FastAPI, fleet: Fleet, book: Book) -> None:
-    @app.get("/healthz", summary="Whether the daemon is alive")
+    @app.get("/healthz", summary="Whether the daemon is alive", responses=errors())
     async def healthz() -> views.HealthView:
         return views.HealthView(
             status="ok",
@@ -69,13 +85,13 @@ def _health(app: FastAPI, fleet: Fleet, book: Book) -> None:
             journal=views.JournalView.of(book),
         )
 
-    @app.get("/v1/controllers", summary="The control laws a policy can name")
+    @app.get("/v1/controllers", summary="The control laws a policy can name", responses=errors())
     async def laws() -> controllers.ControllersView:
         return controllers.listed()
 
 
 def _targets(app: FastAPI, fleet: Fleet, book: Book) -> None:
-    @app.get("/v1/targets", summary="All targets")
+    @app.get("/v1/targets", summary="All targets", responses=errors())
     async def targets() -> views.TargetsView:
         return views.TargetsView(
             targets=[views.target(loop) for loop in fleet.loops.values()],
@@ -83,13 +99,13 @@ def _targets(app: FastAPI, fleet: Fleet, book: Book) -> None:
             journal=views.JournalView.of(book),
         )
 
-    @app.get("/v1/targets/{target}", summary="One target", responses=_ERRORS)
-    async def target(target: str) -> views.TargetDetailView:
+    @app.get("/v1/targets/{target}", summary="One target", responses=errors(404))
+    async def target(target: TargetId) -> views.TargetDetailView:
         return views.target_detail(_loop(fleet, target))
 
-    @app.get("/v1/targets/{target}/samples", summary="Its samples, oldest first", responses=_ERRORS)
+    @app.get("/v1/targets/{target}/samples", summary="Its samples, oldest first", responses=errors(404, 422))
     async def samples(
-        target: str,
+        target: TargetId,
         after: Annotated[int, Query(ge=0, description="only those with a larger sequence number")] = 0,
         limit: Annotated[int, Query(ge=1, le=1000, description="at most so many, the first ones")] = 1000,
     ) -> views.SamplesView:
@@ -97,10 +113,20 @@ def _targets(app: FastAPI, fleet: Fleet, book: Book) -> None:
         newer = (sample for sample in _loop(fleet, target).samples if sample.sequence > after)
         return views.SamplesView(samples=list(itertools.islice(newer, limit)))
 
-    @app.get("/v1/targets/{target}/decisions", summary="Its decisions, oldest first", responses=_ERRORS)
+    @app.get("/v1/targets/{target}/decisions", summary="Its decisions, oldest first", responses=errors(404, 422))
     async def decisions(
-        target: str,
+        target: TargetId,
         limit: Annotated[int, Query(ge=1, le=1000, description="at most so many, the last ones")] = 100,
+        before: Annotated[int | None, Query(ge=0, description="only those with a smaller sequence number")] = None,
+        after: Annotated[int, Query(ge=0, description="only those with a larger sequence number")] = 0,
     ) -> views.DecisionsView:
-        records = list(_loop(fleet, target).decisions)
-        return views.DecisionsView(decisions=records[-limit:])
+        """Give the newest, or those before one; a decision keeps its number when its outcome comes."""
+        meant = [
+            record
+            for record in _loop(fleet, target).decisions
+            if record.sequence > after and (before is None or record.sequence < before)
+        ]
+        records = meant[-limit:]
+        return views.DecisionsView(
+            decisions=records, next_before=records[0].sequence if len(meant) > len(records) else None
+        )

@@ -5,14 +5,18 @@ from typing import Any
 
 from fastapi import FastAPI
 
+from adocd.api.rest.document import TargetId, errors
 from adocd.daemon.target_loop import TargetLoop
 
 
-def install(app: FastAPI, find: Callable[[str], TargetLoop], responses: dict[int | str, dict[str, Any]]) -> None:
+def install(
+    app: FastAPI,
+    find: Callable[[str], TargetLoop],
+) -> None:
     """Add the route."""
 
-    @app.get("/v1/targets/{target}/diagnosis", summary="What stalled, and why", responses=responses)
-    async def diagnosis(target: str) -> dict[str, Any]:
+    @app.get("/v1/targets/{target}/diagnosis", summary="What stalled, and why", responses=errors(404))
+    async def diagnosis(target: TargetId) -> dict[str, Any]:
         """Say the same as `adocctl explain --json`, of what was seen since the daemon found the target."""
         loop = find(target)
         return {"target": loop.id, "path": loop.path} | await loop.observation.diagnosis()

@@ -2,12 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import asdict
-from typing import Any
 
 from fastapi import FastAPI
 from pydantic import BaseModel, Field
 
 from adocd.api.problems import ProblemError
+from adocd.api.rest.document import TargetId, errors
 from adocd.daemon.lint.finding import Severity
 from adocd.daemon.lint.gather import gather, with_recent_events
 from adocd.daemon.lint.rules import findings
@@ -38,12 +38,15 @@ def install(
     app: FastAPI,
     find: Callable[[str], TargetLoop],
     memory: Callable[[str], tuple[int, int]],
-    responses: dict[int | str, dict[str, Any]],
 ) -> None:
     """Add the route. `memory` gives the budget and what other targets may take of it, in bytes, by a target's id."""
 
-    @app.get("/v1/targets/{target}/lint", summary="What makes tuning it dangerous or useless", responses=responses)
-    async def lint(target: str) -> LintView:
+    @app.get(
+        "/v1/targets/{target}/lint",
+        summary="What makes tuning it dangerous or useless",
+        responses=errors(404, 409),
+    )
+    async def lint(target: TargetId) -> LintView:
         loop = find(target)
         if loop.info is None or loop.session is None or loop.snapshot is None:
             raise ProblemError(409, f"{loop.path} is closed or not measured yet: open it, and try again in a second")

@@ -1,37 +1,47 @@
-"""What operators can do by REST: policies, overrides, pauses, restores; each for one target, most for all."""
+"""What operators can do by REST beside policies: overrides, pauses, restores; each for one target or for all."""
 
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Annotated
 
-from fastapi import FastAPI, Query
-from pydantic import BaseModel, ConfigDict, Field
+from fastapi import FastAPI, Path, Query
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from adocd.api.caller import Caller
 from adocd.api.problems import ProblemError
-from adocd.api.rest.views import PolicyView, RestoredView
-from adocd.controllers import registry
+from adocd.api.rest.document import TargetId, errors
+from adocd.api.rest.views import RestoredView
+from adocd.daemon import overrides
 from adocd.daemon.operators import Asked, CannotDo, NotUnderstood, Operators, PinState
 from adocd.daemon.target_loop import TargetLoop
 
 Find = Callable[[str], TargetLoop]
-Responses = dict[int | str, dict[str, Any]]
 
 _FOREVER_S = 366 * 86400.0
 _WARNING = "why a restart of the daemon would not know of it yet"
 
 
+#: One line, for it ends up in logs and on terminals.
+Reason = Annotated[str, StringConstraints(max_length=500, pattern=r"^[^\x00-\x1f\x7f]*$")]
+Option = Annotated[
+    str,
+    Path(
+        description="as RocksDB names it, or rate_limiter_bytes_per_s, thread_pool_low, thread_pool_high",
+        json_schema_extra={"enum": list(overrides.PINNABLE)},
+        examples=["write_buffer_size"],
+    ),
+]
 Family = Annotated[str | None, Query(description="one column family's pin; without it the pin of all of them")]
 
 
 class OverrideBody(BaseModel):
     """A pin as it is asked for."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", strict=True)
 
-    value: str = Field(max_length=64, description="as RocksDB writes it", examples=["134217728"])
+    value: str = Field(min_length=1, max_length=64, description="as RocksDB writes it", examples=["134217728"])
     column_family: str | None = Field(default=None, description="one column family; without it all of them")
     for_s: float | None = Field(default=3600.0, gt=0, le=_FOREVER_S, description="null: until it is removed")
-    reason: str = Field(default="", max_length=500)
+    reason: Reason = Field(default="", examples=["a bulk load"])
 
 
 class OverrideView(BaseModel):
@@ -73,9 +83,9 @@ class OverridesView(BaseModel):
 class PauseBody(BaseModel):
     """Why nothing is to be decided."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", strict=True)
 
-    reason: str = Field(default="", max_length=500)
+    reason: Reason = Field(default="", examples=["maintenance"])
 
 
 class PausedView(BaseModel):
@@ -93,41 +103,14 @@ class RemovedView(BaseModel):
     warning: str | None = Field(default=None, description=_WARNING)
 
 
-def install(app: FastAPI, find: Find, operators: Operators, responses: Responses) -> None:
+def install(app: FastAPI, find: Find, operators: Operators) -> None:
     """Add the routes."""
-    _policy(app, find, operators, responses)
-    _overrides(app, find, operators, responses)
-    _pauses(app, find, operators, responses)
-    _restore(app, find, operators, responses)
+    _overrides(app, find, operators)
+    _pauses(app, find, operators)
+    _restore(app, find, operators)
 
 
-def _policy(app: FastAPI, find: Find, operators: Operators, responses: Responses) -> None:
-    @app.get("/v1/targets/{target}/policy", summary="Its policy", responses=responses)
-    async def policy(target: str) -> PolicyView:
-        return PolicyView.of(find(target).policy)
-
-    @app.put("/v1/targets/{target}/policy", summary="Set its policy for good; ends a pause", responses=responses)
-    async def set_policy(target: str, policy: PolicyView, who: Caller) -> PolicyView:
-        loop = find(target)
-        try:
-            await operators.set_policy(loop, policy.policy(), who)
-        except registry.PolicyError as error:
-            raise ProblemError(422, str(error)) from None
-        except CannotDo as error:
-            raise ProblemError(409, str(error)) from None
-        return PolicyView.of(loop.policy)
-
-    @app.delete("/v1/targets/{target}/policy", summary="Leave its policy to the configuration", responses=responses)
-    async def reset_policy(target: str) -> PolicyView:
-        loop = find(target)
-        try:
-            await operators.reset_policy(loop)
-        except CannotDo as error:
-            raise ProblemError(409, str(error)) from None
-        return PolicyView.of(loop.policy)
-
-
-def _overrides(app: FastAPI, find: Find, operators: Operators, responses: Responses) -> None:
+def _overrides(app: FastAPI, find: Find, operators: Operators) -> None:
     async def pin(loop: TargetLoop | None, option: str, body: OverrideBody, who: str) -> OverrideView:
         asked = Asked(option, body.column_family, body.value, body.for_s, body.reason, who)
         try:
@@ -137,8 +120,8 @@ def _overrides(app: FastAPI, find: Find, operators: Operators, responses: Respon
         except CannotDo as error:
             raise ProblemError(409, str(error)) from None
 
-    def unpin(loop: TargetLoop | None, option: str, column_family: str | None) -> RemovedView:
-        if not operators.unpin(loop, option, column_family):
+    def unpin(loop: TargetLoop | None, option: str, column_family: str | None, who: str) -> RemovedView:
+        if not operators.unpin(loop, option, column_family, who):
             of = "" if column_family is None else f" of column family {column_family}"
             raise ProblemError(404, f"{option}{of} is not pinned there; GET the overrides for what is")
         return RemovedView(removed=True, warning=operators.not_durable)
@@ -146,32 +129,32 @@ def _overrides(app: FastAPI, find: Find, operators: Operators, responses: Respon
     def listed(loop: TargetLoop | None) -> OverridesView:
         return OverridesView(overrides=[OverrideView.of(state) for state in operators.overrides_of(loop)])
 
-    @app.get("/v1/targets/{target}/overrides", summary="What operators have pinned there", responses=responses)
-    async def overrides(target: str) -> OverridesView:
+    @app.get("/v1/targets/{target}/overrides", summary="What operators have pinned there", responses=errors(404))
+    async def overrides_of_one(target: TargetId) -> OverridesView:
         return listed(find(target))
 
-    @app.put("/v1/targets/{target}/overrides/{option}", summary="Pin an option", responses=responses)
-    async def override(target: str, option: str, body: OverrideBody, who: Caller) -> OverrideView:
+    @app.put("/v1/targets/{target}/overrides/{option}", summary="Pin an option", responses=errors(404, 409, 422))
+    async def override(target: TargetId, option: Option, body: OverrideBody, who: Caller) -> OverrideView:
         return await pin(find(target), option, body, who)
 
-    @app.delete("/v1/targets/{target}/overrides/{option}", summary="Remove a pin", responses=responses)
-    async def remove(target: str, option: str, column_family: Family = None) -> RemovedView:
-        return unpin(find(target), option, column_family)
+    @app.delete("/v1/targets/{target}/overrides/{option}", summary="Remove a pin", responses=errors(404))
+    async def remove(target: TargetId, option: Option, who: Caller, column_family: Family = None) -> RemovedView:
+        return unpin(find(target), option, column_family, who)
 
-    @app.get("/v1/overrides", summary="What operators have pinned on all targets")
+    @app.get("/v1/overrides", summary="What operators have pinned on all targets", responses=errors())
     async def overrides_of_all() -> OverridesView:
         return listed(None)
 
-    @app.put("/v1/overrides/{option}", summary="Pin an option on all targets", responses=responses)
-    async def override_all(option: str, body: OverrideBody, who: Caller) -> OverrideView:
+    @app.put("/v1/overrides/{option}", summary="Pin an option on all targets", responses=errors(404, 409, 422))
+    async def override_all(option: Option, body: OverrideBody, who: Caller) -> OverrideView:
         return await pin(None, option, body, who)
 
-    @app.delete("/v1/overrides/{option}", summary="Remove a pin on all targets", responses=responses)
-    async def remove_from_all(option: str, column_family: Family = None) -> RemovedView:
-        return unpin(None, option, column_family)
+    @app.delete("/v1/overrides/{option}", summary="Remove a pin on all targets", responses=errors(404))
+    async def remove_from_all(option: Option, who: Caller, column_family: Family = None) -> RemovedView:
+        return unpin(None, option, column_family, who)
 
 
-def _pauses(app: FastAPI, find: Find, operators: Operators, responses: Responses) -> None:
+def _pauses(app: FastAPI, find: Find, operators: Operators) -> None:
     def pause(loop: TargetLoop | None, reason: str, who: str) -> PausedView:
         was_paused = loop is not None and loop.paused is not None
         words = f"{who} paused it" + (f": {reason}" if reason else "")
@@ -179,37 +162,43 @@ def _pauses(app: FastAPI, find: Find, operators: Operators, responses: Responses
         return PausedView(paused=words, was_paused=was_paused, warning=operators.not_durable)
 
     @app.post(
-        "/v1/targets/{target}/pause", summary="Let its law decide nothing; what is set stays", responses=responses
+        "/v1/targets/{target}/pause",
+        summary="Let its law decide nothing; what is set stays",
+        responses=errors(404, 422),
     )
-    async def pause_one(target: str, body: PauseBody, who: Caller) -> PausedView:
+    async def pause_one(target: TargetId, body: PauseBody, who: Caller) -> PausedView:
         return pause(find(target), body.reason, who)
 
-    @app.post("/v1/pause", summary="Let no law decide anything, on what is and what comes")
+    @app.post("/v1/pause", summary="Let no law decide anything, on what is and what comes", responses=errors(422))
     async def pause_all(body: PauseBody, who: Caller) -> PausedView:
         return pause(None, body.reason, who)
 
-    @app.post("/v1/targets/{target}/resume", summary="Let its law go on", responses=responses)
-    async def resume_one(target: str, who: Caller) -> PausedView:
+    @app.post("/v1/targets/{target}/resume", summary="Let its law go on", responses=errors(404))
+    async def resume_one(target: TargetId, who: Caller) -> PausedView:
         loop = find(target)
         was_paused = operators.resume(loop, who)
         return PausedView(paused=loop.paused, was_paused=was_paused, warning=operators.not_durable)
 
-    @app.post("/v1/resume", summary="Let all laws go on")
+    @app.post("/v1/resume", summary="Let all laws go on", responses=errors())
     async def resume_all(who: Caller) -> PausedView:
         was_paused = operators.resume(None, who)
         return PausedView(paused=None, was_paused=was_paused, warning=operators.not_durable)
 
 
-def _restore(app: FastAPI, find: Find, operators: Operators, responses: Responses) -> None:
-    @app.post("/v1/targets/{target}/restore", summary="Restore its originals and pause", responses=responses)
-    async def restore(target: str, who: Caller) -> RestoredView:
+def _restore(app: FastAPI, find: Find, operators: Operators) -> None:
+    @app.post("/v1/targets/{target}/restore", summary="Restore its originals and pause", responses=errors(404, 409))
+    async def restore(target: TargetId, who: Caller) -> RestoredView:
         try:
             restored, failed = await operators.restore(find(target), who)
         except CannotDo as error:
             raise ProblemError(409, str(error)) from None
         return RestoredView(restored=dict(restored), failed=dict(failed), warning=operators.not_durable)
 
-    @app.post("/v1/restore", summary="Restore the originals of all targets, and pause what is and what comes")
+    @app.post(
+        "/v1/restore",
+        summary="Restore the originals of all targets, and pause what is and what comes",
+        responses=errors(),
+    )
     async def restore_all(who: Caller) -> RestoredView:
         restored, failed = await operators.restore(None, who)
         return RestoredView(restored=dict(restored), failed=dict(failed), warning=operators.not_durable)

@@ -2,10 +2,11 @@
 
 import itertools
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import FastAPI, Query, Response
 
+from adocd.api.rest.document import TargetId, errors
 from adocd.daemon.target_loop import TargetLoop
 from adocd.model.values import nested
 from adocd.recording.format import SEEN, About, Rule, Seen
@@ -18,7 +19,6 @@ def install(
     app: FastAPI,
     find: Callable[[str], TargetLoop],
     memory: Callable[[str], tuple[int, int]],
-    errors: dict[int | str, dict[str, Any]],
 ) -> None:
     """Add the route; `memory` gives the budget of all memtables, and what those of the other targets may take."""
 
@@ -26,10 +26,10 @@ def install(
         "/v1/targets/{target}/snapshot",
         summary="What its agent reported last: counters and options, as they are",
         response_model=Seen,
-        responses=errors,
+        responses=errors(404, 422),
     )
     async def snapshot(
-        target: str,
+        target: TargetId,
         after: Annotated[
             int, Query(ge=0, description="the `look` of the last one that came; it is not sent again")
         ] = 0,

@@ -3,17 +3,17 @@
 import asyncio
 import logging
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import Depends, FastAPI, Path
 from pydantic import BaseModel, ConfigDict, Field
 
 from adocd.api.caller import Caller, FromWeb
 from adocd.api.problems import ProblemError
+from adocd.api.rest.document import errors
 from adocd.daemon.tokens import NAME, NameTaken, Scope, Token, TokenError, TokenStore
 
 _log = logging.getLogger(__name__)
-Responses = dict[int | str, dict[str, Any]]
 #: Who did what to tokens, in one sentence.
 Note = Callable[[str, str], None]
 
@@ -82,15 +82,14 @@ async def _on_the_socket_only(by_web: FromWeb) -> None:
 _Name = Annotated[str, Path(pattern=NAME, description="a token's name", examples=[_EXAMPLE])]
 
 
-def install(app: FastAPI, store: TokenStore, responses: Responses, note: Note | None = None) -> None:
+def install(app: FastAPI, store: TokenStore, note: Note | None = None) -> None:
     """Add the routes; `note` is told who did what. Reading and writing their file is done beside the event loop."""
     note = note or (lambda _, sentence: _log.info("%s", sentence))
     only_here = [Depends(_on_the_socket_only)]
-    refused = {403: {**responses[409], "description": "Not from the web process"}, **responses}
 
     @app.get(
         "/v1/tokens", summary="All tokens, without their secrets", dependencies=only_here,
-        responses={status: refused[status] for status in (403, 409)},
+        responses=errors(409),
     )  # fmt: skip
     async def tokens() -> TokensView:
         try:
@@ -101,7 +100,7 @@ def install(app: FastAPI, store: TokenStore, responses: Responses, note: Note | 
 
     @app.post(
         "/v1/tokens", summary="Make a token; the answer alone has its secret", status_code=201, dependencies=only_here,
-        responses={status: refused[status] for status in (403, 409, 422)},
+        responses=errors(409, 422),
     )  # fmt: skip
     async def make(body: TokenBody, who: Caller) -> NewTokenView:
         try:
@@ -116,7 +115,7 @@ def install(app: FastAPI, store: TokenStore, responses: Responses, note: Note | 
 
     @app.delete(
         "/v1/tokens/{name}", summary="Revoke a token; it is good for nothing at once", dependencies=only_here,
-        responses={status: refused[status] for status in (403, 404, 409, 422)},
+        responses=errors(404, 409, 422),
     )  # fmt: skip
     async def revoke(name: _Name, who: Caller) -> RevokedView:
         try:

@@ -21,7 +21,7 @@ from adocd.targets.base import Info
 class PolicyView(BaseModel):
     """A policy, as it is read and as it is set."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
     controller: str = Field(examples=["adoc"])
     parameters: dict[str, ParameterValue] = Field(default_factory=dict, examples=[{"threads_max": 8}])
@@ -41,6 +41,10 @@ class PolicyView(BaseModel):
     def policy(self) -> Policy:
         """Make the policy."""
         return Policy(self.controller, self.parameters, self.dry_run, Shaping(**self.shaping.model_dump()))
+
+
+#: What is known of every column family; any other figure of a sample can be null, and is then named in `unknown`.
+KNOWN_OF_ANY_FAMILY = ("name", "options", "overflow", "stall_counts", "unknown")
 
 
 # Without a type of what it returns, for the schema is to stay the sample's.
@@ -148,6 +152,7 @@ class DecisionsView(BaseModel):
     """Decisions, oldest first."""
 
     decisions: list[DecisionRecord]
+    next_before: int | None = Field(description="ask with it as `before` for those before; null: there are none")
 
 
 class RestoredView(BaseModel):

@@ -2,6 +2,7 @@
 
 import sqlite3
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -11,6 +12,7 @@ from adocd.daemon.journal.records import (
     JournaledChange,
     JournaledDecision,
     JournaledSetting,
+    Operation,
     Override,
     Tuned,
 )
@@ -122,6 +124,23 @@ def decisions(connection: sqlite3.Connection, target: str | None, newest: int) -
         sql, parameters = "SELECT content FROM decisions ORDER BY id DESC LIMIT ?", (newest,)
     found = [_decision(content) for (content,) in connection.execute(sql, parameters)]
     return tuple(decision for decision in reversed(found) if decision is not None)
+
+
+def put_operations(connection: sqlite3.Connection, operations: Iterable[Operation], kept: int) -> None:
+    """Write entries of the audit trail, and drop the oldest beyond the limit."""
+    for operation in operations:
+        row = (operation.id, dump(asdict(operation)))
+        connection.execute("INSERT OR REPLACE INTO operations (id, content) VALUES (?, ?)", row)
+    connection.execute("DELETE FROM operations WHERE id <= (SELECT max(id) FROM operations) - ?", (kept,))
+
+
+def operations(connection: sqlite3.Connection) -> tuple[Operation, ...]:
+    """Read the audit trail, oldest first; what is damaged is left out, for nothing is restored from it."""
+    found = []
+    for id_, content in connection.execute("SELECT id, content FROM operations ORDER BY id").fetchall():
+        with suppress(ValueError, TypeError, AttributeError):
+            found.append(Operation(**load(content) | {"id": int(id_)}))
+    return tuple(found)
 
 
 def _decision(content: str) -> JournaledDecision | None:

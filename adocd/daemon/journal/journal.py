@@ -12,6 +12,7 @@ from adocd.daemon.journal.records import (
     Intent,
     JournaledDecision,
     JournaledPolicy,
+    Operation,
     Override,
     Pause,
     Tuned,
@@ -22,6 +23,8 @@ from adocd.daemon.records import DecisionRecord
 from adocd.model.values import OptionName
 
 _log = logging.getLogger(__name__)
+#: Entries of the audit trail: less than 1 KiB each.
+OPERATIONS_KEPT = 10_000
 
 
 async def read_only(path: Path) -> Contents:
@@ -151,6 +154,16 @@ class Journal:
     async def pauses(self) -> tuple[Pause, ...]:
         """Read all pauses."""
         return await self._worker.read(PAUSES.all)
+
+    # -- the audit trail
+
+    async def operated(self, operations: Iterable[Operation]) -> None:
+        """Remember what somebody did; the newest `OPERATIONS_KEPT` stay."""
+        await self._worker.write(content.put_operations, tuple(operations), OPERATIONS_KEPT)
+
+    async def operations(self) -> tuple[Operation, ...]:
+        """Read the audit trail, oldest first."""
+        return await self._worker.read(content.operations)
 
     # -- decisions
 

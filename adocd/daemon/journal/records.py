@@ -115,6 +115,26 @@ class Pause:
     unix_s: float
 
 
+What = Literal["set-policy", "reset-policy", "pin", "unpin", "pause", "resume", "restore", "token", "reload"]
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """What somebody did: an entry of the audit trail. Ids grow by one, also over restarts.
+
+    `who` is a user, "token NAME", "agent", or "adocd" for what had its time, such as an override that expired.
+    `target` None: all targets, or none in particular. `what` is a `What` of this or another version of adocd.
+    """
+
+    id: int
+    unix_s: float
+    who: str
+    what: str
+    target: str | None
+    path: str | None
+    sentence: str
+
+
 @dataclass(frozen=True, slots=True)
 class JournaledSetting:
     """A decided value; the knob by its name, for it may be one that this version does not know."""

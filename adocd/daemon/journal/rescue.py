@@ -44,7 +44,7 @@ class Rescue:
         unreadable = f", {self.unreadable} rows unreadable" if self.unreadable else ""
         return (
             f"{self.reason}; it is now {self.set_aside}, and a new one begins with what could be read of it: "
-            f"{rows}{unreadable}; its decisions stay in the old file"
+            f"{rows}{unreadable}; its decisions and audit trail stay in the old file"
         )
 
 

@@ -28,8 +28,12 @@ def _version_1(connection: sqlite3.Connection) -> None:
     connection.execute("CREATE INDEX decisions_of_target ON decisions (target)")
 
 
+def _version_2(connection: sqlite3.Connection) -> None:
+    connection.execute("CREATE TABLE operations (id INTEGER PRIMARY KEY, content TEXT NOT NULL)")
+
+
 #: The n-th leads from version n to n + 1; each runs in one transaction with the new number. Never edit a released one.
-MIGRATIONS: tuple[Migration, ...] = (_version_1,)
+MIGRATIONS: tuple[Migration, ...] = (_version_1, _version_2)
 
 
 def migrate(connection: sqlite3.Connection, path: Path, migrations: tuple[Migration, ...] = MIGRATIONS) -> None:

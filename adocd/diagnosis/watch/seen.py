@@ -87,6 +87,8 @@ class Book:
     def __init__(self) -> None:
         self.open: dict[str | None, Seen] = {}
         self.found: deque[StallSeen] = deque(maxlen=FOUND_MOST)
+        #: How many were ever found over, each time it was told.
+        self.over = 0
         self._guessed: deque[StallSeen] = deque(maxlen=_GUESSED_MOST)
 
     def begin(self, family: str | None, seen: Seen) -> None:
@@ -103,6 +105,7 @@ class Book:
         """Enter a stall that is over."""
         begin_s = min(seen.begin_s, seen.noticed_s)
         end_s = max(begin_s, end_s)
+        self.over += 1
         self.found.append(StallSeen(begin_s, end_s, seen.noticed_s, seen.cause, seen.held, family, seen.evidence))
 
     def has_logged(self, family: str, kind: Kind, begin_s: float, end_s: float) -> bool:

@@ -13,10 +13,11 @@ from adocd.diagnosis.watch.events import RANK, StallEvents
 from adocd.diagnosis.watch.figures import figures_of_log, verdict
 from adocd.diagnosis.watch.log import StallLog
 from adocd.diagnosis.watch.seen import Book, Kind, Named, Seen, StallNow, StallSeen
+from adocd.diagnosis.watch.shares import shares
 from adocd.diagnosis.watch.window import FamilyWindow, Silence, Window, cause_now, counts_of
 from adocd.model.sample import ColumnFamilySample, Sample
 from adocd.model.snapshot import Event
-from adocd.model.stall import Held
+from adocd.model.stall import Cause, Held
 from adocd.probes.log.events import LogEvent
 
 #: A sample is some moments old when it comes; the least of so many is taken for the distance of its clock.
@@ -48,6 +49,11 @@ class StallWatch:
         return self._book.found
 
     @property
+    def over(self) -> int:
+        """How many stalls were ever found over; grows with `found`, also when that is full."""
+        return self._book.over
+
+    @property
     def now(self) -> StallNow | None:
         """The stall in progress; None while writes flow, as far as is known."""
         held, silence = self._held(), self._silence
@@ -68,6 +74,11 @@ class StallWatch:
             evidence="silence",
             why=f"{why}; {silence.surroundings}" if silence.surroundings else why,
         )
+
+    def within(self, sample: Sample) -> tuple[float, dict[Cause, float]]:
+        """Say when a sample that has just been taken in ended (unix s), and for what share of it writes were held."""
+        end_s = self._unix_s(sample.monotonic_s)
+        return end_s, shares(self._book, end_s - sample.interval_s, end_s)
 
     def _held(self) -> StallNow | None:
         worst_first = sorted(self._book.open.items(), key=lambda item: -RANK[item[1].held])

@@ -152,3 +152,22 @@ def test_two_daemons_in_one_run_directory(tmp_path: Path) -> None:
 def test_the_daemons_socket_is_closed_to_others(tmp_path: Path) -> None:
     with server.daemon_socket(tmp_path / "daemon.sock"):
         assert (tmp_path / "daemon.sock").stat().st_mode & 0o777 == 0o660
+
+
+def test_pages_of_decisions_are_stable(tmp_path: Path) -> None:
+    async def body(service: Service) -> None:
+        wanted = {"controller": "adoc", "parameters": {"batch_max_bytes": 256 << 20}, "dry_run": True}
+        await service.call("PUT", f"{service.target}/policy", wanted)
+        await until(lambda: service.loop.decisions.count >= 5, "five decisions", timeout_s=30)
+        before: int | None = 6
+        seen: list[int] = []
+        while before is not None:
+            _, page = await service.call("GET", f"{service.target}/decisions?limit=2&before={before}")
+            seen = [record["sequence"] for record in page["decisions"]] + seen
+            before = page["next_before"]
+        assert seen == [1, 2, 3, 4, 5]
+        _, page = await service.call("GET", f"{service.target}/decisions?after=3&before=6")
+        assert [record["sequence"] for record in page["decisions"]] == [4, 5]
+        assert page["next_before"] is None
+
+    with_service(tmp_path, overflowing(tmp_path / "db"), body)

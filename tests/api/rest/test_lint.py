@@ -20,7 +20,7 @@ from tests.daemon.harness import FRESH_S, Scene, overflowing
 
 async def answer(loop: TargetLoop) -> dict[str, Any]:
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
-    lint.install(app, lambda _: loop, lambda _: (GIB, 0), {})
+    lint.install(app, lambda _: loop, lambda _: (GIB, 0))
     (route,) = (route for route in app.routes if isinstance(route, APIRoute))
     view = await route.endpoint(target=loop.id)
     assert isinstance(view, lint.LintView)

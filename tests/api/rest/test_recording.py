@@ -46,7 +46,7 @@ def test_the_last_decisions_come_along(tmp_path: Path) -> None:
         seen = SEEN.validate_python(content)
         assert seen.rule.policy.controller == "adoc"
         assert list(seen.decisions) == list(service.loop.decisions)[-10:]
-        (records,) = (await service.call("GET", f"{service.target}/decisions"))[1].values()
+        records = (await service.call("GET", f"{service.target}/decisions"))[1]["decisions"]
         assert records[-1] in json.loads(json.dumps(content["decisions"]))
 
     with_service(tmp_path, overflowing(tmp_path / "db"), body)

@@ -30,11 +30,13 @@ READ = {
     "GET /metrics",
     "GET /v1/controllers",
     "GET /v1/events",
+    "GET /v1/operations",
     "GET /v1/overrides",
     "GET /v1/targets",
     "GET /v1/targets/{target}",
     "GET /v1/targets/{target}/decisions",
     "GET /v1/targets/{target}/diagnosis",
+    "GET /v1/targets/{target}/history",
     "GET /v1/targets/{target}/lint",
     "GET /v1/targets/{target}/overrides",
     "GET /v1/targets/{target}/policy",
@@ -52,6 +54,7 @@ OPERATE = {
     "DELETE /v1/overrides/{option}",
     "PUT /v1/targets/{target}/policy",
     "DELETE /v1/targets/{target}/policy",
+    "POST /v1/targets/{target}/policy/difference",
     "PUT /v1/targets/{target}/overrides/{option}",
     "DELETE /v1/targets/{target}/overrides/{option}",
     "POST /v1/targets/{target}/pause",
@@ -63,7 +66,7 @@ OPERATE = {
 NEVER = {"GET /v1/tokens", "POST /v1/tokens", "DELETE /v1/tokens/{name}"}
 #: In no document: beside REST, or what is not there.
 OTHERS = {
-    "GET /metrics", "GET /v1/events", "GET /docs", "GET /openapi.json", "GET /what/is/to/come",
+    "GET /metrics", "GET /docs", "GET /openapi.json", "GET /what/is/to/come",
     "PATCH /what/is/to/come", "OPTIONS /v1/pause",
 }  # fmt: skip
 

@@ -12,13 +12,13 @@ from adocd.daemon.journal.schema import MIGRATIONS, migrate, version_of
 from tests.daemon.journal.support import EVERYTHING, counts, fill_with_everything, with_journal
 
 
-def version_2(connection: sqlite3.Connection) -> None:
+def one_more(connection: sqlite3.Connection) -> None:
     connection.execute("ALTER TABLE decisions ADD COLUMN note TEXT NOT NULL DEFAULT ''")
     connection.execute("CREATE TABLE notes (note TEXT)")
 
 
-def version_3(connection: sqlite3.Connection) -> None:
-    connection.execute("INSERT INTO notes VALUES ('from 2 to 3')")
+def another(connection: sqlite3.Connection) -> None:
+    connection.execute("INSERT INTO notes VALUES ('the next one')")
 
 
 def breaks(connection: sqlite3.Connection) -> None:
@@ -33,11 +33,11 @@ def open_with(path: Path, *further: object) -> opening.Opened:
 def test_an_older_file_is_brought_up_to_date_and_keeps_everything(tmp_path: Path) -> None:
     path = tmp_path / "journal"
     with_journal(path, fill_with_everything)
-    opened = open_with(path, version_2, version_3)
+    opened = open_with(path, one_more, another)
     try:
         assert opened.rescue is None
-        assert version_of(opened.connection) == 3
-        assert opened.connection.execute("SELECT note FROM notes").fetchall() == [("from 2 to 3",)]
+        assert version_of(opened.connection) == len(MIGRATIONS) + 2
+        assert opened.connection.execute("SELECT note FROM notes").fetchall() == [("the next one",)]
         assert opened.connection.execute("SELECT count(*) FROM documents").fetchone() == (sum(EVERYTHING.values()),)
     finally:
         opened.close()
@@ -48,18 +48,18 @@ def test_a_step_that_fails_leaves_the_version_before(tmp_path: Path) -> None:
     with_journal(path, fill_with_everything)
     with closing(file.connect(path)) as connection:
         with pytest.raises(sqlite3.OperationalError, match="no such table: nowhere"):
-            migrate(connection, path, (*MIGRATIONS, version_2, breaks))
-        assert version_of(connection) == 2
+            migrate(connection, path, (*MIGRATIONS, one_more, breaks))
+        assert version_of(connection) == len(MIGRATIONS) + 1
         assert connection.execute("SELECT count(*) FROM notes").fetchone() == (0,)
-    open_with(path, version_2, version_3).close()
+    open_with(path, one_more, another).close()
 
 
 def test_a_newer_file_is_refused_and_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "journal"
     with_journal(path, fill_with_everything)
-    open_with(path, version_2).close()
+    open_with(path, one_more).close()
     before = path.read_bytes()
-    with pytest.raises(JournalTooNew, match="is of schema version 2, and this adocd knows versions up to 1: use the"):
+    with pytest.raises(JournalTooNew, match="is of schema version 3, and this adocd knows versions up to 2: use the"):
         with_journal(path, counts)
     assert path.read_bytes() == before
     assert sorted(name.name for name in tmp_path.iterdir()) == ["journal", "journal.lock"]
@@ -68,7 +68,7 @@ def test_a_newer_file_is_refused_and_left_alone(tmp_path: Path) -> None:
 def test_the_released_versions_never_change(tmp_path: Path) -> None:
     """Who edits a step that users' files have already been through breaks them; add a step instead."""
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
-        migrate(connection, tmp_path, MIGRATIONS[:1])
+        migrate(connection, tmp_path, MIGRATIONS[:2])
         tables = [
             (name, [column[1] for column in connection.execute(f"PRAGMA table_info({name})")])
             for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
@@ -76,5 +76,6 @@ def test_the_released_versions_never_change(tmp_path: Path) -> None:
     assert tables == [
         ("decisions", ["id", "target", "run", "sequence", "unix_s", "content"]),
         ("documents", ["kind", "key", "content", "checksum"]),
+        ("operations", ["id", "content"]),
         ("sqlite_sequence", ["name", "seq"]),
     ]

@@ -1,0 +1,179 @@
+"""The OpenAPI document: the contract of REST v1. What routes do not say themselves is here, in one table."""
+
+import asyncio
+import functools
+import json
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from fastapi import FastAPI, Path, Response
+from fastapi.openapi.docs import get_swagger_ui_html
+from fastapi.openapi.utils import get_openapi
+from fastapi.responses import HTMLResponse
+
+from adocd.api.problems import PROBLEM_JSON, Problem
+from adocd.api.rest.examples import ANSWERS
+from adocd.api.rest.views import KNOWN_OF_ANY_FAMILY
+from adocd.controllers import registry
+
+#: An id as agents give them (agents/admin-api.yaml), or the beginning of one.
+ID_BEGINS = r"^[0-9a-f]{1,16}$"
+TargetId = Annotated[
+    str,
+    Path(
+        json_schema_extra={"pattern": ID_BEGINS},  # not checked: what is no id is no target, which says more
+        description="a target's id, or so much of its beginning that it means no other",
+        examples=["3f2a9c4b7d10e586"],
+    ),
+]
+
+_DESCRIPTION = """\
+Keeps RocksDB out of write stalls, from outside the database's process.
+
+On the daemon's Unix socket everything can be read and done; what TCP clients may do, their tokens' scope says. Times
+are seconds, `unix_s` is wall clock, sizes are bytes. Every error is an RFC 9457 problem whose `detail` is one sentence
+that names the way out. What is new in v1 is added, nothing is taken away: ignore members that you do not know."""
+
+_TAGS = {
+    "daemon": "The daemon itself.",
+    "targets": "What is seen of databases: one of them, its samples, its history, its decisions.",
+    "policy": "Which law controls a database, with which parameters.",
+    "overrides": "An operator's pins of options, with an expiry; they beat the law.",
+    "stop": "Stop the law, let it go on, give everything back.",
+    "why": "What stalled and why, and what in the configuration is dangerous.",
+    "follow": "What happens, as it happens; and who did what.",
+    "tokens": "Who may come by TCP; on the daemon's own socket only.",
+}
+
+#: The id and the tag of each operation.
+OPERATIONS: Mapping[tuple[str, str], tuple[str, str]] = {
+    ("get", "/healthz"): ("health", "daemon"),
+    ("get", "/v1/controllers"): ("listControllers", "daemon"),
+    ("get", "/v1/targets"): ("listTargets", "targets"),
+    ("get", "/v1/targets/{target}"): ("getTarget", "targets"),
+    ("get", "/v1/targets/{target}/samples"): ("listSamples", "targets"),
+    ("get", "/v1/targets/{target}/history"): ("getHistory", "targets"),
+    ("get", "/v1/targets/{target}/decisions"): ("listDecisions", "targets"),
+    ("get", "/v1/targets/{target}/snapshot"): ("getSnapshot", "targets"),
+    ("get", "/v1/targets/{target}/policy"): ("getPolicy", "policy"),
+    ("put", "/v1/targets/{target}/policy"): ("setPolicy", "policy"),
+    ("delete", "/v1/targets/{target}/policy"): ("resetPolicy", "policy"),
+    ("post", "/v1/targets/{target}/policy/difference"): ("comparePolicy", "policy"),
+    ("get", "/v1/targets/{target}/overrides"): ("listOverrides", "overrides"),
+    ("put", "/v1/targets/{target}/overrides/{option}"): ("setOverride", "overrides"),
+    ("delete", "/v1/targets/{target}/overrides/{option}"): ("removeOverride", "overrides"),
+    ("get", "/v1/overrides"): ("listOverridesOfAll", "overrides"),
+    ("put", "/v1/overrides/{option}"): ("setOverrideOfAll", "overrides"),
+    ("delete", "/v1/overrides/{option}"): ("removeOverrideOfAll", "overrides"),
+    ("post", "/v1/targets/{target}/pause"): ("pause", "stop"),
+    ("post", "/v1/targets/{target}/resume"): ("resume", "stop"),
+    ("post", "/v1/targets/{target}/restore"): ("restore", "stop"),
+    ("post", "/v1/pause"): ("pauseAll", "stop"),
+    ("post", "/v1/resume"): ("resumeAll", "stop"),
+    ("post", "/v1/restore"): ("restoreAll", "stop"),
+    ("get", "/v1/targets/{target}/lint"): ("lint", "why"),
+    ("get", "/v1/targets/{target}/diagnosis"): ("explain", "why"),
+    ("get", "/v1/events"): ("followEvents", "follow"),
+    ("get", "/v1/operations"): ("listOperations", "follow"),
+    ("get", "/v1/tokens"): ("listTokens", "tokens"),
+    ("post", "/v1/tokens"): ("makeToken", "tokens"),
+    ("delete", "/v1/tokens/{name}"): ("revokeToken", "tokens"),
+}
+
+#: When each error is answered, with an example of its sentence.
+_ERRORS = {
+    400: ("The request cannot be read", "PUT /v1/overrides/x: There was an error parsing the body; see /docs"),
+    401: ("Over TCP: no token, or one that is not good", "the token deploy has expired; make another"),
+    403: ("The token is not for this, or it is not for TCP", "the token grafana is for reading only"),
+    404: (
+        "There is no such thing",
+        "no target has an id that begins with 'ffff'; GET /v1/targets lists them",
+    ),
+    409: ("It cannot be done now", "/data/db is closed or not measured yet: open it, and try again in a second"),
+    412: (
+        "It was changed meanwhile",
+        'the policy of /data/db is not what you saw: it is fixed, ETag "4c9184f37cff01bc"; GET it and decide anew',
+    ),
+    413: ("The body is too large", "a body may have 1048576 bytes, and this one has more"),
+    422: ("It makes no sense", "there is no controller 'adco'; there are adoc, adoc-released, fixed, manual, mimd"),
+    503: ("There is no place for one more", "all 64 connections are busy; try again"),
+}
+#: What the connection answers before any route is asked.
+_ALWAYS = (400, 401, 403, 413, 503)
+
+
+def errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """Document the errors of a route, beside those that every one has."""
+    return {status: _error(status) for status in sorted({*statuses, *_ALWAYS})}
+
+
+def _error(status: int) -> dict[str, Any]:
+    when, sentence = _ERRORS[status]
+    example = Problem.of(status, sentence).model_dump()
+    content = {"schema": {"$ref": "#/components/schemas/Problem"}, "example": example}
+    return {"description": when, "content": {PROBLEM_JSON: content}}
+
+
+def install(app: FastAPI) -> None:
+    """Let `app` serve the document at /openapi.json, and at /docs for people; after all routes.
+
+    The framework would make it in the event loop, where half a second is too much for control.
+    """
+    made = functools.cache(lambda: json.dumps(_document(app), separators=(",", ":")).encode())
+
+    @app.get("/openapi.json", include_in_schema=False)
+    async def openapi() -> Response:
+        return Response(await asyncio.to_thread(made), media_type="application/json")
+
+    @app.get("/docs", include_in_schema=False)
+    async def docs() -> HTMLResponse:
+        return get_swagger_ui_html(openapi_url="/openapi.json", title="adocd REST v1")
+
+
+def _document(app: FastAPI) -> dict[str, Any]:
+    document = get_openapi(
+        title=app.title,
+        version=app.version,
+        summary="REST v1 of adocd",
+        description=_DESCRIPTION,
+        routes=app.routes,
+        tags=[{"name": name, "description": description} for name, description in _TAGS.items()],
+    )
+    document["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+    document["security"] = [{}, {"token": []}]  # none is needed on the socket, nor for reading on loopback
+    schemas = document["components"]["schemas"]
+    schemas["Problem"] = Problem.model_json_schema()
+    for name in ("HTTPValidationError", "ValidationError"):
+        schemas.pop(name, None)  # the framework's own errors, which no route answers with
+    _let_figures_be_unknown(schemas)
+    law = "|".join(re.escape(name).replace("\\-", "-") for name in sorted(registry.laws()))  # as ECMA has it
+    schemas["PolicyView"]["properties"]["controller"]["pattern"] = rf"^({law})(\+({law}))*$"
+    for path, operations in document["paths"].items():
+        for method, operation in operations.items():
+            operation["operationId"], tag = OPERATIONS[method, path]
+            operation["tags"] = [tag]
+            if (answer := ANSWERS.get(operation["operationId"])) is not None:
+                operation["responses"]["200"]["content"]["application/json"]["example"] = answer
+            if "application/json" in operation["responses"].get("422", {}).get("content", {}):
+                del operation["responses"]["422"]  # the framework's guess, where any text is understood
+            for parameter in operation.get("parameters", ()):
+                _leave_out_null(parameter)
+    return document
+
+
+def _leave_out_null(parameter: dict[str, Any]) -> None:
+    """Say that a parameter can be left out, and not that it can be `null`, which no URL knows."""
+    schema = parameter["schema"]
+    if "anyOf" in schema:
+        (known,) = (one for one in schema.pop("anyOf") if one != {"type": "null"})
+        schema.update(known)
+
+
+def _let_figures_be_unknown(schemas: dict[str, Any]) -> None:
+    """Say that each figure of a column family may be null, which its type inside the daemon does not."""
+    for name, schema in schemas.items():
+        if name.startswith("ColumnFamilySample"):
+            for figure, known in schema["properties"].items():
+                if figure not in KNOWN_OF_ANY_FAMILY:
+                    schema["properties"][figure] = {"anyOf": [known, {"type": "null"}]}

@@ -1,0 +1,79 @@
+"""What REST gives to charts: a target's figures over time, thinned here."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import FastAPI, Query, Response
+from pydantic import TypeAdapter
+
+from adocd.api.rest.document import TargetId, errors
+from adocd.daemon.history import REACH_S, Packed, Point, Resolution, resolution_for, thinned
+from adocd.daemon.target_loop import TargetLoop
+
+#: Year 5138; what is beyond has been given in milliseconds.
+_LAST_UNIX_S = 1e11
+_POINTS_MAX = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryView:
+    """A target's figures over time, oldest first; each point stands for at most `resolution_s` seconds."""
+
+    target: TargetId
+    resolution_s: float
+    from_unix_s: float
+    to_unix_s: float
+    points: list[Point]
+
+
+_HISTORY = TypeAdapter(HistoryView)
+UnixTime = Annotated[float | None, Query(ge=0, le=_LAST_UNIX_S, allow_inf_nan=False, description="unix seconds")]
+
+
+def install(
+    app: FastAPI,
+    find: Callable[[str], TargetLoop],
+    wall_clock: Callable[[], float],
+) -> None:
+    """Add the route. `wall_clock` gives seconds since the epoch."""
+
+    @app.get(
+        "/v1/targets/{target}/history",
+        summary="Its figures over time, for charts",
+        response_model=HistoryView,
+        responses=errors(404, 422),
+    )
+    async def history(
+        target: TargetId,
+        from_unix_s: UnixTime = None,
+        to_unix_s: UnixTime = None,
+        resolution: Annotated[
+            Resolution | None, Query(description="1s reaches back 15 minutes, 1m 24 hours; by the range without it")
+        ] = None,
+        points: Annotated[int, Query(ge=1, le=_POINTS_MAX, description="at most so many")] = 600,
+    ) -> Response:
+        """Give the last 15 minutes, or the range that is asked for; thinned so that peaks survive.
+
+        It is in memory: a restart of the daemon begins it anew, a close of the database does not. A time without
+        points is one in which nothing was measured, as while the agent was silent: the next point's `interval_s`
+        covers it.
+        """
+        loop = find(target)
+        now_s = wall_clock()
+        to_s = now_s if to_unix_s is None else to_unix_s
+        from_s = max(0.0, to_s - REACH_S["1s"]) if from_unix_s is None else from_unix_s
+        from_s, to_s = min(from_s, to_s), max(from_s, to_s)
+        tier = resolution or resolution_for(from_s, now_s)
+        packed = loop.history.read(tier)
+        # Beside the event loop: a day takes 20 ms, and control must not wait for them.
+        content = await asyncio.to_thread(_shown, loop.id, packed, tier, (from_s, to_s), points)
+        return Response(content, media_type="application/json")
+
+
+def _shown(
+    target: TargetId, packed: tuple[Packed, ...], tier: Resolution, between_unix_s: tuple[float, float], most: int
+) -> bytes:
+    width_s, found = thinned(packed, tier, *between_unix_s, most)
+    return _HISTORY.dump_json(HistoryView(target, width_s, *between_unix_s, found))

@@ -1,0 +1,45 @@
+"""What REST tells of what people did: the audit trail."""
+
+from typing import Annotated
+
+from fastapi import FastAPI, Query
+from pydantic import BaseModel, Field
+
+from adocd.api.rest.document import ID_BEGINS, errors
+from adocd.daemon.book import Book
+from adocd.daemon.journal.records import Operation
+
+
+class OperationsView(BaseModel):
+    """Entries of the audit trail, oldest first."""
+
+    operations: list[Operation]
+    next_before: int | None = Field(description="ask with it as `before` for those before; null: there are none")
+
+
+def install(
+    app: FastAPI,
+    book: Book,
+) -> None:
+    """Add the route."""
+
+    @app.get("/v1/operations", summary="The audit trail: who did what", responses=errors(422))
+    async def operations(
+        target: Annotated[
+            str | None,
+            Query(
+                pattern=ID_BEGINS, description="the beginning of a target's id: what was done to it, and to all targets"
+            ),
+        ] = None,
+        limit: Annotated[int, Query(ge=1, le=1000, description="at most so many, the last ones")] = 100,
+        before: Annotated[int | None, Query(ge=0, description="only those with a smaller id")] = None,
+    ) -> OperationsView:
+        """Give the newest, or those before an id; the newest 10,000 are kept, over restarts of the daemon too."""
+        found: list[Operation] = []
+        for operation in reversed(book.operations):
+            concerned = target is None or operation.target is None or operation.target.startswith(target)
+            if concerned and (before is None or operation.id < before):
+                if len(found) == limit:
+                    return OperationsView(operations=found[::-1], next_before=found[-1].id)
+                found.append(operation)
+        return OperationsView(operations=found[::-1], next_before=None)

@@ -1,0 +1,118 @@
+"""A target's policy by REST: read, compared, set and reset; with an ETag nobody overwrites what he has not seen."""
+
+import asyncio
+import hashlib
+from collections.abc import Callable
+from typing import Annotated, Any
+
+from fastapi import FastAPI, Header, Response
+from pydantic import BaseModel, Field
+
+from adocd.api.caller import Caller
+from adocd.api.problems import ProblemError
+from adocd.api.rest.document import TargetId, errors
+from adocd.api.rest.views import PolicyView
+from adocd.controllers import registry
+from adocd.daemon.operators import CannotDo, Operators, in_words
+from adocd.daemon.policy_changes import Change, changes
+from adocd.daemon.target_loop import TargetLoop
+
+IfMatch = Annotated[
+    str | None,
+    Header(
+        alias="If-Match",
+        description="an ETag that GET has given: the policy is changed only while it is still that one",
+        examples=['"4c9184f37cff01bc"'],
+    ),
+]
+
+
+#: What each answer with a policy has beside its body.
+_SHOWN: dict[int | str, dict[str, Any]] = {
+    200: {"headers": {"ETag": {"description": "for If-Match", "schema": {"type": "string"}, "required": True}}}
+}
+
+
+class DifferenceView(BaseModel):
+    """What a policy would change, and why it would be refused, in one sentence."""
+
+    changes: list[Change]
+    refused: str | None = Field(description="null: it would be set")
+
+
+def install(app: FastAPI, find: Callable[[str], TargetLoop], operators: Operators) -> None:
+    """Add the routes."""
+    #: Between the look at the ETag and the change that follows nobody else may change it.
+    turn = asyncio.Lock()
+
+    def shown(loop: TargetLoop, response: Response) -> PolicyView:
+        response.headers["ETag"] = etag(PolicyView.of(loop.policy))
+        return PolicyView.of(loop.policy)
+
+    @app.get("/v1/targets/{target}/policy", summary="Its policy", responses=_SHOWN | errors(404))
+    async def policy(target: TargetId, response: Response) -> PolicyView:
+        return shown(find(target), response)
+
+    @app.post(
+        "/v1/targets/{target}/policy/difference", summary="What a policy would change", responses=errors(404, 422)
+    )
+    async def difference(target: TargetId, policy: PolicyView) -> DifferenceView:
+        """Compare, and change nothing."""
+        loop, wanted = find(target), policy.policy()
+        refused: str | None = None
+        try:
+            operators.check_policy(loop, wanted)
+        except (registry.PolicyError, CannotDo) as error:
+            refused = str(error)
+        return DifferenceView(changes=list(changes(loop.policy, wanted)), refused=refused)
+
+    @app.put(
+        "/v1/targets/{target}/policy",
+        summary="Set its policy for good; ends a pause",
+        responses=_SHOWN | errors(404, 409, 412, 422),
+    )
+    async def set_policy(
+        target: TargetId, policy: PolicyView, who: Caller, response: Response, if_match: IfMatch = None
+    ) -> PolicyView:
+        loop = find(target)
+        async with turn:
+            _see_that_it_matches(loop, if_match)
+            try:
+                await operators.set_policy(loop, policy.policy(), who)
+            except registry.PolicyError as error:
+                raise ProblemError(422, str(error)) from None
+            except CannotDo as error:
+                raise ProblemError(409, str(error)) from None
+        return shown(loop, response)
+
+    @app.delete(
+        "/v1/targets/{target}/policy",
+        summary="Leave its policy to the configuration",
+        responses=_SHOWN | errors(404, 409, 412),
+    )
+    async def reset_policy(target: TargetId, who: Caller, response: Response, if_match: IfMatch = None) -> PolicyView:
+        loop = find(target)
+        async with turn:
+            _see_that_it_matches(loop, if_match)
+            try:
+                await operators.reset_policy(loop, who)
+            except CannotDo as error:
+                raise ProblemError(409, str(error)) from None
+        return shown(loop, response)
+
+
+def etag(policy: PolicyView) -> str:
+    """Name a policy by its content."""
+    return f'"{hashlib.sha256(policy.model_dump_json().encode()).hexdigest()[:16]}"'
+
+
+def _see_that_it_matches(loop: TargetLoop, if_match: str | None) -> None:
+    if if_match is None or if_match.strip() == "*":
+        return
+    now = etag(PolicyView.of(loop.policy))
+    if now not in [given.strip() for given in if_match.split(",")]:
+        raise ProblemError(
+            412,
+            f"the policy of {loop.path} is not what you saw: it is {in_words(loop.policy)}, ETag {now}; "
+            "GET it and decide anew",
+        )

@@ -1,0 +1,228 @@
+"""A target's figures over time, for charts: 15 minutes by the second and 24 hours by the minute, in memory. Pure."""
+
+import math
+import struct
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields
+from math import isnan
+from typing import Any, Literal
+
+from adocd.model.stall import Cause
+
+Resolution = Literal["1s", "1m"]
+Knobs = Mapping[str, int | None]
+
+#: Seconds that one point of each tier stands for, and how far back it goes.
+RESOLUTION_S: Mapping[Resolution, float] = {"1s": 1.0, "1m": 60.0}
+REACH_S: Mapping[Resolution, float] = {"1s": 900.0, "1m": 86400.0}
+
+CAUSES: tuple[Cause, ...] = ("memtable", "l0", "pending_bytes", "other")
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One point of a chart: `interval_s` measured seconds that end at `unix_s`; None is what is not known.
+
+    Rates and fractions are means over the interval; files, memtables, bytes and `device_busy_fraction` are the
+    largest values seen in it. Level 0 is that of the column family with most files there, and its triggers; pending
+    bytes and their limits likewise those of the column family that is nearest to a stall by them. `memtables_bytes`
+    is the sum of all. `stalled_by_cause` is the share of the interval in which writes were held for a cause, as far
+    as it was known when the sample was taken. `knobs` are the values in force at the end: options by RocksDB's name,
+    of several column families the largest.
+    """
+
+    unix_s: float
+    interval_s: float
+    writes_per_s: float | None = None
+    written_bytes_per_s: float | None = None
+    flush_written_bytes_per_s: float | None = None
+    compaction_read_bytes_per_s: float | None = None
+    compaction_written_bytes_per_s: float | None = None
+    stopped_fraction: float | None = None
+    delayed_fraction: float | None = None
+    stalled_by_cause: Mapping[Cause, float] | None = None
+    l0_files: int | None = None
+    l0_slowdown_trigger: int | None = None
+    l0_stop_trigger: int | None = None
+    immutable_memtables: int | None = None
+    memtables_bytes: int | None = None
+    pending_compaction_bytes: int | None = None
+    soft_pending_compaction_bytes_limit: int | None = None
+    hard_pending_compaction_bytes_limit: int | None = None
+    device_bytes_per_s: float | None = None
+    device_busy_fraction: float | None = None
+    knobs: Knobs | None = None
+
+
+class History:
+    """Both tiers of one target.
+
+    A full one takes 0.41 MB while knobs stand still, and 0.0007 MB more for each point at which they change: measured
+    by tracemalloc, and held by tests/daemon/test_history.py. So 1,000 targets, full after a day, take about half a GB.
+    Figures have seven digits.
+    """
+
+    def __init__(self) -> None:
+        self._tiers = {name: _Tier(RESOLUTION_S[name], REACH_S[name]) for name in RESOLUTION_S}
+
+    def add(self, point: Point) -> None:
+        """Take the newest point in."""
+        for tier in self._tiers.values():
+            tier.add(point)
+
+    def read(self, resolution: Resolution) -> tuple["Packed", ...]:
+        """Give what one tier has, oldest first, for `points_of` or `thinned`: a copy that another thread may read."""
+        return self._tiers[resolution].read()
+
+
+#: A point as it is kept: its figures, and what seldom changes, which points share.
+Packed = tuple[bytes, "_Settings"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Settings:
+    l0_slowdown_trigger: int | None
+    l0_stop_trigger: int | None
+    soft_pending_compaction_bytes_limit: int | None
+    hard_pending_compaction_bytes_limit: int | None
+    knobs: Knobs | None
+
+
+_SETTINGS = tuple(field.name for field in fields(_Settings))
+#: By how they are put together: the mean weighted by time, or the largest. With the decimals that are shown.
+_MEANS: dict[str, int | None] = {
+    "writes_per_s": 1,
+    "written_bytes_per_s": 0,
+    "flush_written_bytes_per_s": 0,
+    "compaction_read_bytes_per_s": 0,
+    "compaction_written_bytes_per_s": 0,
+    "stopped_fraction": 4,
+    "delayed_fraction": 4,
+    "device_bytes_per_s": 0,
+    **dict.fromkeys(CAUSES, 4),
+}
+_LARGEST: dict[str, int | None] = {
+    "l0_files": None,
+    "immutable_memtables": None,
+    "memtables_bytes": None,
+    "pending_compaction_bytes": None,
+    "device_busy_fraction": 4,
+}
+_COLUMNS = _MEANS | _LARGEST
+_FIRST_LARGEST = len(_MEANS)
+_FIRST_CAUSE = list(_MEANS).index(CAUSES[0])
+_ROW = struct.Struct(f"<d{1 + len(_COLUMNS)}f")
+#: The largest number that fits: what an agent that has gone mad may send beyond it is cut.
+_MOST = 3.0e38
+#: A row before it is packed: unix_s, interval_s, and a column each; not a number where it is unknown.
+_Row = list[float]
+
+
+class _Tier:
+    """Points of one width, whose borders are multiples of it, so that they never move."""
+
+    def __init__(self, width_s: float, reach_s: float) -> None:
+        self._width_s = width_s
+        most = math.ceil(reach_s / width_s)
+        self._rows: deque[bytes] = deque(maxlen=most)
+        self._settings: deque[_Settings] = deque(maxlen=most)
+        self._open: tuple[_Row, _Settings] | None = None
+
+    def add(self, point: Point) -> None:
+        """Put a point to the one that is open, or begin a new one."""
+        row, settings = _row(point), self._shared(point)
+        if self._open is not None:
+            before, _ = self._open
+            if before[0] // self._width_s == row[0] // self._width_s:
+                row = _together(before, row)
+            else:
+                self._rows.append(_ROW.pack(*before))
+                self._settings.append(self._open[1])
+        self._open = (row, settings)
+
+    def read(self) -> tuple[Packed, ...]:
+        """Give all, the open one too."""
+        kept = zip(self._rows, self._settings, strict=True)
+        return (*kept, *([] if self._open is None else [(_ROW.pack(*self._open[0]), self._open[1])]))
+
+    def _shared(self, point: Point) -> _Settings:
+        settings = _Settings(*(getattr(point, name) for name in _SETTINGS))
+        known = None if self._open is None else self._open[1]
+        return known if known is not None and known == settings else settings
+
+
+def points_of(packed: Iterable[Packed], from_unix_s: float, to_unix_s: float) -> Iterator[Point]:
+    """Unpack the points that end in this range."""
+    for row, settings in packed:
+        if from_unix_s <= _ROW.unpack_from(row)[0] <= to_unix_s:
+            yield _point(list(_ROW.unpack(row)), settings)
+
+
+def thinned(
+    packed: Iterable[Packed], resolution: Resolution, from_unix_s: float, to_unix_s: float, most: int
+) -> tuple[float, list[Point]]:
+    """Give at most `most` points of this range, and how many seconds each stands for.
+
+    Their borders are multiples of that width, so that a chart which moves on shows the same points again. Peaks
+    survive: the largest of each gauge, the mean of each rate.
+    """
+    width_s = RESOLUTION_S[resolution]
+    while (to_unix_s // width_s) - (from_unix_s // width_s) + 1 > most and to_unix_s - from_unix_s > width_s:
+        steps = math.ceil((to_unix_s - from_unix_s) / width_s / max(1, most - 1))
+        width_s *= max(2, steps)
+    found: dict[float, tuple[_Row, _Settings]] = {}
+    for bytes_, settings in packed:
+        row = list(_ROW.unpack(bytes_))
+        if not from_unix_s <= row[0] <= to_unix_s:
+            continue
+        bucket = row[0] // width_s
+        known = found.get(bucket)
+        found[bucket] = (row if known is None else _together(known[0], row), settings)
+    return width_s, [_point(row, settings) for row, settings in found.values()][-most:]
+
+
+def resolution_for(from_unix_s: float, now_unix_s: float) -> Resolution:
+    """Choose the finest tier that reaches back so far."""
+    return "1s" if now_unix_s - from_unix_s <= REACH_S["1s"] else "1m"
+
+
+def _row(point: Point) -> _Row:
+    causes: Mapping[Any, float] = point.stalled_by_cause or {}
+    unknown = math.nan if point.stalled_by_cause is None else 0.0
+    row = [point.unix_s, point.interval_s]
+    for name in _COLUMNS:
+        value = causes.get(name, unknown) if name in CAUSES else getattr(point, name)
+        row.append(math.nan if value is None or isnan(value) else float(max(-_MOST, min(_MOST, value))))
+    return row
+
+
+def _together(before: _Row, after: _Row) -> _Row:
+    """Put two into one; what only one of them knows counts as it is."""
+    whole_s = before[1] + after[1]
+    share = after[1] / whole_s if whole_s > 0 else 0.5
+    row = [max(before[0], after[0]), whole_s]
+    for column, (one, other) in enumerate(zip(before[2:], after[2:], strict=True)):
+        if isnan(one) or isnan(other):
+            row.append(other if isnan(one) else one)
+        elif column < _FIRST_LARGEST:
+            row.append(one + (other - one) * share)
+        else:
+            row.append(max(one, other))
+    return row
+
+
+def _point(row: _Row, settings: _Settings) -> Point:
+    values = [
+        None if isnan(value) else round(value, decimals) if decimals else round(value)
+        for value, decimals in zip(row[2:], _COLUMNS.values(), strict=True)
+    ]
+    by_name: dict[str, Any] = dict(zip(_COLUMNS, values, strict=True))
+    causes = {cause: by_name.pop(cause) for cause in CAUSES}
+    return Point(
+        unix_s=row[0],
+        interval_s=round(row[1], 3),
+        stalled_by_cause=None if None in causes.values() else {c: v for c, v in causes.items() if v},
+        **{name: getattr(settings, name) for name in _SETTINGS},
+        **by_name,
+    )

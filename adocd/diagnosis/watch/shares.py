@@ -1,0 +1,36 @@
+"""For what share of an interval writes were held, by cause. Pure."""
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+
+from adocd.diagnosis.watch.seen import Book
+from adocd.model.stall import Cause
+
+#: So many of the newest stalls that are over are looked at: more do not end in one tick, and a tick must stay short.
+_NEWEST = 128
+
+
+def shares(book: Book, begin_s: float, end_s: float) -> dict[Cause, float]:
+    """Say it for these unix seconds, as far as it is known by now; column families that wait together count once."""
+    by_cause: dict[Cause, list[tuple[float, float]]] = {}
+    for cause, since_s, until_s in _stalls(book, end_s):
+        if max(begin_s, since_s) < min(end_s, until_s):
+            by_cause.setdefault(cause, []).append((max(begin_s, since_s), min(end_s, until_s)))
+    whole_s = end_s - begin_s
+    return {cause: min(1.0, covered_s(spans) / whole_s) for cause, spans in by_cause.items()}
+
+
+def covered_s(spans: Iterable[tuple[float, float]]) -> float:
+    """Measure what spans cover together, in their own unit."""
+    total, reached = 0.0, float("-inf")
+    for begin, end in sorted(spans):
+        total += max(0.0, end - max(begin, reached))
+        reached = max(reached, end)
+    return total
+
+
+def _stalls(book: Book, end_s: float) -> Iterator[tuple[Cause, float, float]]:
+    for seen in book.open.values():
+        yield seen.cause, seen.begin_s, end_s
+    for over in islice(reversed(book.found), _NEWEST):
+        yield over.cause, over.begin_unix_s, over.end_unix_s

@@ -1,0 +1,100 @@
+"""A target's policy by REST: compared before it is set, and not overwritten unseen."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+from adocd.targets.http import UnixHttpConnection
+from tests.api.harness import Service, with_service
+from tests.support.fake_database import FakeDatabase
+
+ADOC = {"controller": "adoc", "parameters": {"threads_max": 8}}
+
+
+async def exchange(
+    service: Service, method: str, body: object = None, if_match: str | None = None
+) -> tuple[int, str, Any]:
+    """Call the policy's route; status, ETag and body."""
+    reader, writer = await asyncio.open_unix_connection(str(service.socket))
+    content = b"" if body is None else json.dumps(body).encode()
+    head = [f"{method} {service.target}/policy HTTP/1.0", "Host: adocd", "Content-Type: application/json"]
+    head += [f"Content-Length: {len(content)}", *([] if if_match is None else [f"If-Match: {if_match}"]), "", ""]
+    writer.write("\r\n".join(head).encode() + content)
+    answer, _, got = (await reader.read()).partition(b"\r\n\r\n")
+    writer.close()
+    lines = answer.decode().split("\r\n")
+    etags = [line.partition(": ")[2] for line in lines if line.lower().startswith("etag:")]
+    return int(lines[0].split()[1]), etags[0] if etags else "", json.loads(got)
+
+
+def test_nobody_overwrites_what_he_has_not_seen(tmp_path: Path) -> None:
+    async def body(service: Service) -> None:
+        status, first, _ = await exchange(service, "GET")
+        assert status == 200
+        assert first.startswith('"')
+        status, second, _ = await exchange(service, "PUT", ADOC, first)
+        assert (status, second != first) == (200, True)
+        for stale in (first, f"W/{second}", '"x", "y"', "nonsense"):
+            status, _, problem = await exchange(service, "PUT", {"controller": "fixed"}, stale)
+            assert status == 412
+            assert "it is adoc with threads_max 8, ETag " in problem["detail"]
+        assert (await exchange(service, "DELETE", None, first))[0] == 412
+        assert service.loop.policy.controller == "adoc"
+        assert (await exchange(service, "GET"))[1] == second
+        assert (await exchange(service, "PUT", ADOC, f'"x", {second}'))[0] == 200, "one of them is it"
+        assert (await exchange(service, "DELETE", None, "*"))[:2] == (200, first)
+
+    with_service(tmp_path, FakeDatabase(tmp_path / "db"), body)
+
+
+def test_of_two_who_saw_the_same_one_wins(tmp_path: Path) -> None:
+    async def body(service: Service) -> None:
+        _, seen, _ = await exchange(service, "GET")
+        wanted = [{"controller": "adoc", "parameters": {"threads_max": most}} for most in range(4, 12)]
+        answers = await asyncio.gather(*(exchange(service, "PUT", policy, seen) for policy in wanted))
+        assert sorted(status for status, _, _ in answers) == [200] + [412] * 7
+
+    with_service(tmp_path, FakeDatabase(tmp_path / "db"), body)
+
+
+def test_a_policy_is_compared_and_nothing_changes(tmp_path: Path) -> None:
+    async def body(service: Service) -> None:
+        async def difference(policy: object) -> tuple[dict[str, Any], str | None]:
+            status, answer = await service.call("POST", f"{service.target}/policy/difference", policy)
+            assert status == 200
+            return {c["field"]: (c["now"], c["wanted"]) for c in answer["changes"]}, answer["refused"]
+
+        changed, refused = await difference(ADOC)
+        assert refused is None
+        assert changed == {"controller": ("fixed", "adoc"), "parameters.threads_max": (None, 8)}
+        assert service.loop.policy.controller == "fixed"
+
+        await service.call("PUT", f"{service.target}/policy", {"controller": "adoc"})
+        assert await difference({"controller": "adoc"}) == ({}, None)
+        assert await difference(ADOC) == ({"parameters.threads_max": (20, 8)}, None)
+        assert await difference({"controller": "adoc", "dry_run": True, "shaping": {"pacing_s": 5}}) == (
+            {"dry_run": (False, True), "shaping.pacing_s": (0.0, 5.0)},
+            None,
+        )
+        _, refused = await difference({"controller": "adco"})
+        assert refused is not None
+        assert "there is no controller 'adco'" in refused
+        _, refused = await difference({"controller": "mimd", "parameters": {"max_bytes_per_s": 100_000_000}})
+        assert refused is not None
+        assert "mimd cannot work on" in refused
+
+    with_service(tmp_path, FakeDatabase(tmp_path / "db"), body)
+
+
+def test_numbers_that_json_does_not_know_are_refused(tmp_path: Path) -> None:
+    async def body(service: Service) -> None:
+        connection = UnixHttpConnection(service.socket)
+        policy = {"controller": "adoc", "parameters": {"threads_max": float("nan")}}
+        status, _ = await connection.request("PUT", f"{service.target}/policy", body=policy, timeout_s=10)
+        await connection.close()
+        assert status == 422
+
+    with_service(tmp_path, FakeDatabase(tmp_path / "db"), body)
