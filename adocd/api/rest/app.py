@@ -38,7 +38,6 @@ def make_app(fleet: Fleet, operators: Operators, web_secret: str | None = None) 
     app = FastAPI(
         title="adocd",
         version=__version__,
-        description="Keeps RocksDB out of write stalls.",
         redirect_slashes=False,
         openapi_url=None,
         dependencies=[Depends(caller.from_web)],

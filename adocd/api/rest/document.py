@@ -42,7 +42,7 @@ _TAGS = {
     "stop": "Stop the law, let it go on, give everything back.",
     "why": "What stalled and why, and what in the configuration is dangerous.",
     "follow": "What happens, as it happens; and who did what.",
-    "access": "Tokens for TCP clients; on the daemon's Unix socket only.",
+    "tokens": "Who may come by TCP; on the daemon's own socket only.",
 }
 
 #: The id and the tag of each operation.
@@ -75,16 +75,17 @@ OPERATIONS: Mapping[tuple[str, str], tuple[str, str]] = {
     ("get", "/v1/targets/{target}/diagnosis"): ("explain", "why"),
     ("get", "/v1/events"): ("followEvents", "follow"),
     ("get", "/v1/operations"): ("listOperations", "follow"),
-    ("get", "/v1/tokens"): ("listTokens", "access"),
-    ("post", "/v1/tokens"): ("makeToken", "access"),
-    ("delete", "/v1/tokens/{name}"): ("revokeToken", "access"),
+    ("get", "/v1/tokens"): ("listTokens", "tokens"),
+    ("post", "/v1/tokens"): ("makeToken", "tokens"),
+    ("delete", "/v1/tokens/{name}"): ("revokeToken", "tokens"),
     ("get", "/v1/vitals"): ("getVitals", "daemon"),
 }
 
 #: When each error is answered, with an example of its sentence.
 _ERRORS = {
     400: ("The request cannot be read", "PUT /v1/overrides/x: There was an error parsing the body; see /docs"),
-    403: ("Not by TCP", "tokens are made and revoked on the daemon's own machine: adocctl token --help"),
+    401: ("Over TCP: no token, or one that is not good", "the token deploy has expired; make another"),
+    403: ("The token is not for this, or it is not for TCP", "the token grafana is for reading only"),
     404: (
         "There is no such thing",
         "no target has an id that begins with 'ffff'; GET /v1/targets lists them",
@@ -99,7 +100,7 @@ _ERRORS = {
     503: ("There is no place for one more", "all 64 connections are busy; try again"),
 }
 #: What the connection answers before any route is asked.
-_ALWAYS = (400, 413, 503)
+_ALWAYS = (400, 401, 403, 413, 503)
 
 
 def errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
@@ -139,6 +140,8 @@ def _document(app: FastAPI) -> dict[str, Any]:
         routes=app.routes,
         tags=[{"name": name, "description": description} for name, description in _TAGS.items()],
     )
+    document["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+    document["security"] = [{}, {"token": []}]  # none is needed on the socket, nor for reading on loopback
     schemas = document["components"]["schemas"]
     schemas["Problem"] = Problem.model_json_schema()
     for name in ("HTTPValidationError", "ValidationError"):

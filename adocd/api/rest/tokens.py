@@ -86,7 +86,7 @@ def install(app: FastAPI, store: TokenStore, note: Note) -> None:
 
     @app.get(
         "/v1/tokens", summary="All tokens, without their secrets", dependencies=only_here,
-        responses=errors(403, 409),
+        responses=errors(409),
     )  # fmt: skip
     async def tokens() -> TokensView:
         try:
@@ -97,7 +97,7 @@ def install(app: FastAPI, store: TokenStore, note: Note) -> None:
 
     @app.post(
         "/v1/tokens", summary="Make a token; the answer alone has its secret", status_code=201, dependencies=only_here,
-        responses=errors(403, 409, 422),
+        responses=errors(409, 422),
     )  # fmt: skip
     async def make(body: TokenBody, who: Caller) -> NewTokenView:
         try:
@@ -112,7 +112,7 @@ def install(app: FastAPI, store: TokenStore, note: Note) -> None:
 
     @app.delete(
         "/v1/tokens/{name}", summary="Revoke a token; it is good for nothing at once", dependencies=only_here,
-        responses=errors(403, 404, 409, 422),
+        responses=errors(404, 409, 422),
     )  # fmt: skip
     async def revoke(name: _Name, who: Caller) -> RevokedView:
         try:
