@@ -18,8 +18,8 @@ FUZZ_PACKAGES := clang libclang-rt-dev
 MYROCKS_PACKAGES := mariadb-server mariadb-client mariadb-plugin-rocksdb
 # The tests boot it in namespaces of its own, for the examples' units.
 SYSTEMD_PACKAGES := systemd
-# The page is driven in a real browser, and a real Prometheus reads the metrics; both by what Debian ships.
-SURFACE_PACKAGES := chromium fonts-dejavu-core prometheus
+# The page is driven in a real browser, a real Prometheus reads the metrics, a real proxy stands before them.
+SURFACE_PACKAGES := chromium fonts-dejavu-core prometheus nginx-light openssl
 AGENT_BUILD := .cache/agent
 FIXTURES := .cache/fixtures
 FUZZ_BUILD := .cache/fuzz
@@ -93,6 +93,10 @@ fuzz: .venv/.ready ## two million inputs on the native agent, under sanitizers, 
 chaos: fixtures ## 200 kills, 50 restarts and more against real databases, with figures (make test: a few); 20 minutes
 	@ADOCD_CHAOS=full $(BIN)/python -m pytest -q -s tests -m chaos
 
+.PHONY: schema
+schema: .venv/.ready ## at least 5,000 requests, valid and not, to every route of REST (make test: 150); 10 minutes
+	@ADOCD_SCHEMA=full $(BIN)/python -m pytest -q -s tests/api/rest/test_schema.py
+
 .PHONY: properties
 properties: .venv/.ready ## ten thousand sessions each against the planner, the guards and the way back (make test: 200)
 	@ADOCD_PROPERTIES=long $(BIN)/python -m pytest -q -s tests/daemon/change/test_properties.py
@@ -109,7 +113,7 @@ laws-sine: agent ## the thesis's sine on a real db_bench, without and with the t
 	@./.ci/install-packages $(DB_BENCH_PACKAGES)
 	@$(BIN)/python -m adocd.bench.laws sine
 
-laws-simulator: agent ## three laws on a real db_bench, beside the simulator; 14 minutes
+laws-simulator: agent ## three laws on a real db_bench, beside the simulator; 24 minutes
 	@./.ci/install-packages $(DB_BENCH_PACKAGES)
 	@$(BIN)/python -m adocd.bench.laws simulator
 

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from typing import Annotated, Any
 
 from fastapi import FastAPI, Path, Response
-from fastapi.openapi.docs import get_swagger_ui_html
 from fastapi.openapi.utils import get_openapi
 from fastapi.responses import HTMLResponse
 
 from adocd.api.problems import PROBLEM_JSON, Problem
+from adocd.api.rest import reference
 from adocd.api.rest.examples import ANSWERS
 from adocd.api.rest.views import KNOWN_OF_ANY_FAMILY
 from adocd.controllers import registry
@@ -120,15 +120,17 @@ def install(app: FastAPI) -> None:
 
     The framework would make it in the event loop, where half a second is too much for control.
     """
-    made = functools.cache(lambda: json.dumps(_document(app), separators=(",", ":")).encode())
+    made = functools.cache(lambda: _document(app))
+    for_programs = functools.cache(lambda: json.dumps(made(), separators=(",", ":")).encode())
+    for_people = functools.cache(lambda: reference.page(made()))
 
     @app.get("/openapi.json", include_in_schema=False)
     async def openapi() -> Response:
-        return Response(await asyncio.to_thread(made), media_type="application/json")
+        return Response(await asyncio.to_thread(for_programs), media_type="application/json")
 
     @app.get("/docs", include_in_schema=False)
     async def docs() -> HTMLResponse:
-        return get_swagger_ui_html(openapi_url="/openapi.json", title="adocd REST v1")
+        return HTMLResponse(await asyncio.to_thread(for_people))
 
 
 def _document(app: FastAPI) -> dict[str, Any]:
