@@ -35,7 +35,7 @@ QUARTER: Flags = {
     "target_file_size_base": 16 << 20,
     "max_bytes_for_level_base": 64 << 20,
     "soft_pending_compaction_bytes_limit": 16 << 30,
-    "hard_pending_compaction_bytes_limit": 64 << 30,
+    "hard_pending_compaction_bytes_limit": 32 << 30,
     "delayed_write_rate": 2 << 20,
 }
 WHOLE_PROFILES = ("cap-210", "cap-100")
