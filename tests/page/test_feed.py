@@ -9,8 +9,10 @@ from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
+import pytest
+
 from adocd.api.web.page import feed as feed_module
-from adocd.api.web.page.feed import Feed
+from adocd.api.web.page.feed import Feed, Listener
 from adocd.api.web.page.listen import Lines
 from adocd.api.web.upstream import Stream
 from adocd.targets.errors import Unreachable
@@ -78,27 +80,37 @@ def with_feed(body: Callable[[Feed, FakeUpstream], Awaitable[None]]) -> None:
     asyncio.run(run())
 
 
-class Listener:
-    """Counts the ticks that it is told of."""
+class Page:
+    """An open page, which counts what it is told."""
 
     def __init__(self) -> None:
         self.ticks = 0
+        self.beats = 0
+        self.listener = Listener(self._news, self._beat)
 
-    async def __call__(self) -> None:
-        """Take a tick."""
+    async def _news(self) -> None:
         self.ticks += 1
 
+    def _beat(self) -> None:
+        self.beats += 1
 
-def test_fifty_pages_are_one_reader_and_one_follower(monkeypatch: Any) -> None:
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let time pass a hundred times as fast."""
     monkeypatch.setattr(feed_module, "TICK_S", 0.01)
+    monkeypatch.setattr(feed_module, "BEAT_S", 0.005)
+    monkeypatch.setattr(feed_module, "LOST_S", 0.2)
 
+
+def test_fifty_pages_are_one_reader_and_one_follower() -> None:
     async def body(feed: Feed, upstream: FakeUpstream) -> None:
-        listeners = [Listener() for _ in range(50)]
-        rooms = [feed.enter("t1") for _ in listeners]
-        for number, listener in enumerate(listeners):
-            feed.listen(number, listener)
-        await until(lambda: all(listener.ticks >= 5 for listener in listeners), "five ticks")
-        ticks = max(listener.ticks for listener in listeners) + 1
+        pages = [Page() for _ in range(50)]
+        rooms = [feed.enter("t1") for _ in pages]
+        for page in pages:
+            feed.listen(page, page.listener)
+        await until(lambda: all(page.ticks >= 5 for page in pages), "five ticks")
+        ticks = max(page.ticks for page in pages) + 1
         assert upstream.streams == 1
         assert upstream.asked["/v1/targets/t1"] <= ticks
         assert upstream.asked["/v1/targets/t1/decisions"] == 1
@@ -106,37 +118,33 @@ def test_fifty_pages_are_one_reader_and_one_follower(monkeypatch: Any) -> None:
         for room in rooms:
             feed.leave(room)
         seen = upstream.asked["/v1/targets/t1"]
-        before = listeners[0].ticks
-        await until(lambda: listeners[0].ticks > before + 3, "more ticks")
+        before = pages[0].ticks
+        await until(lambda: pages[0].ticks > before + 3, "more ticks")
         assert upstream.asked["/v1/targets/t1"] <= seen + 1
 
     with_feed(body)
 
 
-def test_nothing_is_asked_while_nobody_looks(monkeypatch: Any) -> None:
-    monkeypatch.setattr(feed_module, "TICK_S", 0.01)
-
+def test_nothing_is_asked_while_nobody_looks() -> None:
     async def body(feed: Feed, upstream: FakeUpstream) -> None:
         await asyncio.sleep(0.05)
         assert upstream.asked.total() == 0
-        listener = Listener()
-        feed.listen("one", listener)
-        await until(lambda: listener.ticks > 2, "ticks")
+        page, another = Page(), Page()
+        feed.listen("one", page.listener)
+        await until(lambda: page.ticks > 2, "ticks")
         feed.forget("one")
-        ticks = listener.ticks
-        feed.listen("two", another := Listener())
+        ticks = page.ticks
+        feed.listen("two", another.listener)
         await until(lambda: another.ticks > 2, "ticks of another")
-        assert listener.ticks <= ticks + 1
+        assert page.ticks <= ticks + 1
 
     with_feed(body)
 
 
-def test_events_bring_the_list_and_decisions_up_to_date(monkeypatch: Any) -> None:
-    monkeypatch.setattr(feed_module, "TICK_S", 0.01)
-
+def test_events_bring_the_list_and_decisions_up_to_date() -> None:
     async def body(feed: Feed, upstream: FakeUpstream) -> None:
         room = feed.enter("t1")
-        feed.listen("one", Listener())
+        feed.listen("one", Page().listener)
         await until(lambda: room.decisions_version == 1, "the decisions so far")
         upstream.tell({"kind": "sample", "target": "t1", "sample": target(writes_per_s=77.0)})
         upstream.tell({"kind": "decision", "target": "t1", "record": decision(2)})
@@ -146,15 +154,15 @@ def test_events_bring_the_list_and_decisions_up_to_date(monkeypatch: Any) -> Non
     with_feed(body)
 
 
-def test_a_daemon_that_is_gone_is_lost_and_found_again(monkeypatch: Any) -> None:
-    monkeypatch.setattr(feed_module, "TICK_S", 0.01)
-    monkeypatch.setattr(feed_module, "LOST_S", 0.2)
-
+def test_a_daemon_that_is_gone_is_lost_and_found_again() -> None:
     async def body(feed: Feed, upstream: FakeUpstream) -> None:
-        feed.listen("one", Listener())
-        await until(lambda: not feed.lost and feed.trouble is None, "it is there")
+        page = Page()
+        feed.listen("one", page.listener)
+        await until(lambda: not feed.lost and feed.trouble is None and bool(feed.targets), "it is there")
         upstream.is_there = False
         await until(lambda: feed.lost, "it is lost")
+        beats = page.beats
+        await until(lambda: page.beats > beats + 2, "the page is told so")
         assert feed.trouble == "nobody is there"
         assert feed.targets, "what was known stays"
         upstream.is_there = True
@@ -163,15 +171,14 @@ def test_a_daemon_that_is_gone_is_lost_and_found_again(monkeypatch: Any) -> None
     with_feed(body)
 
 
-def test_a_page_that_fails_hurts_no_other(monkeypatch: Any) -> None:
-    monkeypatch.setattr(feed_module, "TICK_S", 0.01)
-
+def test_a_page_that_fails_hurts_no_other() -> None:
     async def body(feed: Feed, upstream: FakeUpstream) -> None:
         async def fails() -> None:
             raise RuntimeError("a browser of its own kind")
 
-        feed.listen("bad", fails)
-        feed.listen("good", good := Listener())
+        good = Page()
+        feed.listen("bad", Listener(fails, lambda: None))
+        feed.listen("good", good.listener)
         await until(lambda: good.ticks > 2, "ticks")
 
     with_feed(body)
