@@ -28,6 +28,8 @@ MAX_STREAMS = 100
 #: A stream is closed when its reader has taken nothing of what is there for him for so long. One that is slow stays:
 #: who makes the stream waits for the connection, and has to drop what is too much.
 STREAM_STUCK_S = 60.0
+#: Tells who finds no place to try again; Refresh lets a browser do that by itself, when many pages come back at once.
+COME_BACK = {"Retry-After": "2", "Refresh": "2"}
 #: How long, and how much of, a body that is too large is read on, so that its sender comes to read the refusal.
 _DRAIN_S = 1.0
 _DRAIN_BYTES = 16 << 20
@@ -122,7 +124,8 @@ class LimitedConnection(H11Protocol):
         return True
 
     def _refuse(self, status: int, detail: str) -> None:
-        answer = problems.problem(status, detail, {"Connection": "close"})
+        headers = {"Connection": "close"} | (COME_BACK if status == 503 else {})
+        answer = problems.problem(status, detail, headers)
         try:
             parts = [
                 self.conn.send(h11.Response(status_code=status, headers=answer.raw_headers)),

@@ -14,6 +14,7 @@ GUIDES = (
     REPOSITORY / "README.md",
     REPOSITORY / "docs" / "guide.md",
     REPOSITORY / "docs" / "access.md",
+    REPOSITORY / "docs" / "page.md",
     REPOSITORY / "docs" / "simulator.md",
     REPOSITORY / "docs" / "replay.md",
     REPOSITORY / "examples" / "README.md",

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import psutil
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request
 
 from tests.cli.harness import BIN, command, log_of, serving
@@ -31,6 +32,7 @@ class Site:
     run_dir: Path
     port: int
     token: str
+    daemon_pid: int
 
     @property
     def url(self) -> str:
@@ -60,13 +62,28 @@ class Site:
         return self.call("GET", f"/v1/targets/{self.target()}")
 
 
+def web_process(at: Site) -> psutil.Process:
+    """The process that serves the page; the daemon may be starting it anew."""
+
+    def found() -> psutil.Process | None:
+        for child in psutil.Process(at.daemon_pid).children():
+            with contextlib.suppress(psutil.Error):
+                if "adocd.api.web" in child.cmdline():
+                    return child
+        return None
+
+    process = eventually(found, within_s=30, what="a process that serves the page")
+    assert process is not None
+    return process
+
+
 @contextlib.contextmanager
 def site(run_dir: Path, *arguments: str) -> Iterator[Site]:
     """Run a daemon with a page and a token to operate while the block runs."""
-    with serving(run_dir, "--port", "0", *arguments):
+    with serving(run_dir, "--port", "0", *arguments) as daemon:
         where = eventually(lambda: log_of(run_dir).partition("on http://")[2].split("\n")[0], within_s=20)
         made = command("adocctl", "token", "create", "night", "--scope", "operate", run_dir=run_dir).ok()
-        yield Site(run_dir, int(where.rpartition(":")[2]), made.strip())
+        yield Site(run_dir, int(where.rpartition(":")[2]), made.strip(), daemon.pid)
 
 
 @contextlib.contextmanager

@@ -5,6 +5,7 @@ import json
 import logging
 import time
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import Any
 
 from adocd.api.web.page.listen import Event, events
@@ -16,17 +17,25 @@ from adocd.targets.errors import TargetError
 
 _log = logging.getLogger(__name__)
 
-Listener = Callable[[], Awaitable[None]]
-
 TICK_S = 1.0
-#: The daemon counts as lost when it has not answered for so long; the question itself takes a millisecond.
-LOST_S = 1.5
+#: How often the daemon is asked whether it is there, which takes a millisecond, and how long that may take.
+BEAT_S, PATIENCE_S = 0.5, 1.0
+#: It counts as lost when it has not answered for so long: a browser knows within 2 s.
+LOST_S = 1.4
 #: The small chart of each target in the list, and what it is made of.
 GLANCE_S, GLANCE_SLOTS = 900, 60
 #: So many of them are read in a tick at most, each anew after so long: a thousand targets are no flood.
 _GLANCES_A_TICK, _GLANCE_AGE_S = 8, 15.0
 _LIST_AGE_S = 10.0
 _KINDS = ("sample", "decision", "stall", "target", "operation", "daemon")
+
+
+@dataclass(frozen=True)
+class Listener:
+    """An open page: `news` is awaited after every tick, `beat` is called twice a second, come what may."""
+
+    news: Callable[[], Awaitable[None]]
+    beat: Callable[[], None]
 
 
 class Feed:
@@ -65,7 +74,7 @@ class Feed:
         return self.targets.get(target)
 
     def listen(self, key: object, listener: Listener) -> None:
-        """Call the listener after every tick until `forget`."""
+        """Tell the listener of every tick and beat until `forget`."""
         self._listeners[key] = listener
         self._wanted.set()
 
@@ -90,7 +99,29 @@ class Feed:
     # -- the daemon's side
 
     async def run(self) -> None:
-        """Follow the daemon for ever: its events, and a question a second to know that it is there."""
+        """Follow the daemon for ever."""
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._beat(), name="beat")
+            tasks.create_task(self._run_ticks(), name="ticks")
+
+    async def _beat(self) -> None:
+        """Know at once when the daemon is lost, also while a tick waits for it."""
+        while True:
+            await self._wanted.wait()
+            try:
+                async with asyncio.timeout(PATIENCE_S):
+                    _, body = await self._get("/healthz")
+                self.journal = json.loads(body)["journal"]
+                self._heard_s, self.trouble = time.monotonic(), None
+            except TimeoutError:
+                self.trouble = f"no answer within {PATIENCE_S:.0f} s"
+            except (TargetError, ValueError, KeyError) as error:
+                self.trouble = str(error)
+            for listener in list(self._listeners.values()):
+                listener.beat()
+            await asyncio.sleep(BEAT_S)
+
+    async def _run_ticks(self) -> None:
         follower: asyncio.Task[None] | None = None
         try:
             while True:
@@ -105,28 +136,23 @@ class Feed:
                 began_s = time.monotonic()
                 await self._tick()
                 await self._tell()
-                await asyncio.sleep(max(0.05, began_s + TICK_S - time.monotonic()))
+                await asyncio.sleep(max(TICK_S / 20, began_s + TICK_S - time.monotonic()))
         finally:
             if follower is not None:
                 follower.cancel()
 
     async def _tick(self) -> None:
         try:
-            async with asyncio.timeout(LOST_S):
-                await self._read_list()
-                self._heard_s, self.trouble = time.monotonic(), None
+            await self._read_list()
             await self._refresh_rooms()
             await self._refresh_glances()
-        except (TargetError, TimeoutError, ValueError, KeyError) as error:
-            self.trouble = str(error) or f"it does not answer within {LOST_S} s"
+        except (TargetError, ValueError, KeyError) as error:
+            _log.debug("nothing new: %s", error)
 
     async def _read_list(self) -> None:
-        """Ask whether the daemon is there; the whole list only now and then, for events tell what is new."""
+        """Read the whole list now and then only, for events tell what is new."""
         now_s = time.monotonic()
         if now_s - self._list_at_s < _LIST_AGE_S:
-            status, body = await self._get("/healthz")
-            if status < 400:
-                self.journal = json.loads(body)["journal"]
             return
         _, body = await self._get("/v1/targets")
         listed = json.loads(body)
@@ -159,7 +185,7 @@ class Feed:
         """Call every listener; one that fails hurts no other, and others have a turn between."""
         for listener in list(self._listeners.values()):
             try:
-                await listener()
+                await listener.news()
             except Exception:  # a page of one browser, whatever it is
                 _log.exception("a page could not be brought up to date")
             await asyncio.sleep(0)

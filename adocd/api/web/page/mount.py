@@ -18,7 +18,7 @@ from nicegui import core, ui
 from nicegui.client import Client
 
 from adocd.api import problems
-from adocd.api.limits import MAX_WEBSOCKETS
+from adocd.api.limits import COME_BACK, MAX_WEBSOCKETS
 from adocd.api.web import page
 from adocd.api.web.page import session
 from adocd.api.web.page.feed import Feed
@@ -136,7 +136,7 @@ def _guard(mounted: FastAPI) -> None:
     @mounted.middleware("http")
     async def guarded(request: Request, call_next: Any) -> Response:
         if len(Client.instances) >= _MOST_CLIENTS and "/_nicegui" not in request.url.path:
-            return problems.problem(503, f"{_MOST_CLIENTS} pages are open already; close one and try again")
+            return problems.problem(503, f"{_MOST_CLIENTS} pages are open already; close one and try again", COME_BACK)
         answer: Response = await call_next(request)
         answer.headers["Content-Security-Policy"] = _POLICY
         return answer

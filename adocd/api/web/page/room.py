@@ -39,7 +39,6 @@ class Room:
         #: The audit trail, newest first.
         self.operations: list[dict[str, Any]] = []
         self.findings: list[dict[str, Any]] = []
-        self.advice: list[str] = []
         self._get = get
         self._long: dict[int, tuple[float, list[Point]]] = {}
         self._before: tuple[float, list[Point]] | None = None

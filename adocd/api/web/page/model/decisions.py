@@ -82,13 +82,6 @@ def merged(known: Sequence[dict[str, Any]], news: Sequence[dict[str, Any]], most
     return [by_sequence[sequence] for sequence in sorted(by_sequence)][-most:]
 
 
-def last_in_words(record: dict[str, Any] | None) -> str:
-    """Say what was done last, and why, in one line."""
-    if record is None:
-        return "It has decided nothing yet."
-    return f"{'; '.join(_what(record))}, because of {record['signal']} ({record['rule']}): {_outcome(record)}"
-
-
 def _what(record: dict[str, Any]) -> tuple[str, ...]:
     if record["settings"]:
         return tuple(_setting(setting) for setting in record["settings"])

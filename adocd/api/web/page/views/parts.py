@@ -94,7 +94,7 @@ def last_card(detail: dict[str, Any], last: Told | None) -> str:
     what = f"<b>{text('; '.join(last.what))}</b>"
     return (
         f'<div class="card">{head}<p>Last decision {ago(last.unix_s)}: {what} {outcome}</p>'
-        f'<p>because of {text(last.signal)} <span class="muted">({text(last.rule)})</span></p>{guards}{effect}</div>'
+        f'<p>Seen: {text(last.signal)} <span class="muted">({text(last.rule)})</span></p>{guards}{effect}</div>'
     )
 
 
@@ -158,8 +158,9 @@ def audit(operations: Sequence[dict[str, Any]]) -> str:
 
 
 def _done(operation: dict[str, Any]) -> str:
+    """Say what was done, without who did, which stands beside it."""
     words = text(operation["sentence"].removeprefix(f"{operation['who']} "))
-    return words if operation["target"] else f'{words} <span class="muted">(all databases)</span>'
+    return words + ("" if operation["target"] else ' <span class="muted">(all databases)</span>')
 
 
 def facts(detail: dict[str, Any]) -> str:

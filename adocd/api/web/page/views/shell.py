@@ -13,7 +13,7 @@ from nicegui.client import Client
 from adocd.api.web.gate import Grant
 from adocd.api.web.page import session
 from adocd.api.web.page.actions.ask import Actions
-from adocd.api.web.page.feed import Feed
+from adocd.api.web.page.feed import Feed, Listener
 from adocd.api.web.page.session import Sessions
 from adocd.api.web.upstream import Upstream
 
@@ -52,7 +52,7 @@ class Visit:
     def keep_fresh(self, refresh: Refresh) -> None:
         """Call `refresh` after every tick for as long as the browser is there."""
 
-        async def tick() -> None:
+        async def news() -> None:
             if not self.client.has_socket_connection:
                 return
             if not await self.grant.holds():
@@ -60,12 +60,14 @@ class Visit:
                 return
             with self.client:
                 await refresh()
-            self._tell_time()
 
-        self.client.on_connect(lambda: self.feed.listen(self.client.id, tick))
+        listener = Listener(news, self._tell_time)
+        self.client.on_connect(lambda: self.feed.listen(self.client.id, listener))
         self.client.on_delete(lambda: self.feed.forget(self.client.id))
 
     def _tell_time(self) -> None:
+        if not self.client.has_socket_connection:
+            return
         trouble = (self.feed.trouble or "no answer") if self.feed.lost else None
         silent_s = self.feed.silence_s if self.feed.lost else 0.0
         self.client.run_javascript(f"adocd.tick({json.dumps(trouble)}, {silent_s:.1f}, {time.time():.3f})")

@@ -1,0 +1,194 @@
+"""What is asked of the daemon depends on what is looked at, not on how many look."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from adocd.api.web.page import feed as feed_module
+from adocd.api.web.page.feed import Feed, Listener
+from adocd.api.web.page.listen import Lines
+from adocd.api.web.upstream import Stream
+from adocd.targets.errors import Unreachable
+from tests.daemon.harness import until
+from tests.page.points import decision, point, target
+
+
+class FakeUpstream:
+    """A daemon that answers what it is told to, and counts what it is asked."""
+
+    def __init__(self) -> None:
+        self.asked: Counter[str] = Counter()
+        self.is_there = True
+        self.streams = 0
+        self.sent: asyncio.Queue[bytes] = asyncio.Queue()
+        self.answers: dict[str, Any] = {
+            "/healthz": {"journal": {"problem": None}},
+            "/v1/targets": {"targets": [target()], "problems": {}, "journal": {"problem": None}},
+            "/v1/controllers": {"controllers": []},
+            "/v1/targets/t1": target(id="t1"),
+            "/v1/targets/t1/history": {"points": [point(100.0), point(101.0)]},
+            "/v1/targets/t1/decisions": {"decisions": [decision(1)]},
+            "/v1/targets/t1/overrides": {"overrides": []},
+            "/v1/targets/t1/lint": {"findings": []},
+            "/v1/operations": {"operations": []},
+        }
+
+    async def get(self, path: str) -> tuple[int, bytes]:
+        """Answer."""
+        if not self.is_there:
+            raise Unreachable("nobody is there")
+        self.asked[path.partition("?")[0]] += 1
+        return 200, json.dumps(self.answers[path.partition("?")[0]]).encode()
+
+    @contextlib.asynccontextmanager
+    async def stream(self, path: str) -> AsyncIterator[Stream]:
+        """Hand out what is sent."""
+        assert path.startswith("/v1/events?kinds=")
+        if not self.is_there:
+            raise Unreachable("nobody is there")
+        self.streams += 1
+
+        async def pieces() -> AsyncIterator[bytes]:
+            while True:
+                yield await self.sent.get()
+
+        yield Stream(200, {}, pieces())
+
+    def tell(self, event: dict[str, Any]) -> None:
+        """Send an event."""
+        self.sent.put_nowait(f"event: {event['kind']}\ndata: {json.dumps(event)}\n\n".encode())
+
+
+def with_feed(body: Callable[[Feed, FakeUpstream], Awaitable[None]]) -> None:
+    async def run() -> None:
+        upstream = FakeUpstream()
+        feed = Feed(upstream)  # type: ignore[arg-type]
+        task = asyncio.create_task(feed.run())
+        try:
+            await body(feed, upstream)
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+    asyncio.run(run())
+
+
+class Page:
+    """An open page, which counts what it is told."""
+
+    def __init__(self) -> None:
+        self.ticks = 0
+        self.beats = 0
+        self.listener = Listener(self._news, self._beat)
+
+    async def _news(self) -> None:
+        self.ticks += 1
+
+    def _beat(self) -> None:
+        self.beats += 1
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let time pass a hundred times as fast."""
+    monkeypatch.setattr(feed_module, "TICK_S", 0.01)
+    monkeypatch.setattr(feed_module, "BEAT_S", 0.005)
+    monkeypatch.setattr(feed_module, "LOST_S", 0.2)
+
+
+def test_fifty_pages_are_one_reader_and_one_follower() -> None:
+    async def body(feed: Feed, upstream: FakeUpstream) -> None:
+        pages = [Page() for _ in range(50)]
+        rooms = [feed.enter("t1") for _ in pages]
+        for page in pages:
+            feed.listen(page, page.listener)
+        await until(lambda: all(page.ticks >= 5 for page in pages), "five ticks")
+        ticks = max(page.ticks for page in pages) + 1
+        assert upstream.streams == 1
+        assert upstream.asked["/v1/targets/t1"] <= ticks
+        assert upstream.asked["/v1/targets/t1/decisions"] == 1
+        assert all(room is rooms[0] for room in rooms)
+        for room in rooms:
+            feed.leave(room)
+        seen = upstream.asked["/v1/targets/t1"]
+        before = pages[0].ticks
+        await until(lambda: pages[0].ticks > before + 3, "more ticks")
+        assert upstream.asked["/v1/targets/t1"] <= seen + 1
+
+    with_feed(body)
+
+
+def test_nothing_is_asked_while_nobody_looks() -> None:
+    async def body(feed: Feed, upstream: FakeUpstream) -> None:
+        await asyncio.sleep(0.05)
+        assert upstream.asked.total() == 0
+        page, another = Page(), Page()
+        feed.listen("one", page.listener)
+        await until(lambda: page.ticks > 2, "ticks")
+        feed.forget("one")
+        ticks = page.ticks
+        feed.listen("two", another.listener)
+        await until(lambda: another.ticks > 2, "ticks of another")
+        assert page.ticks <= ticks + 1
+
+    with_feed(body)
+
+
+def test_events_bring_the_list_and_decisions_up_to_date() -> None:
+    async def body(feed: Feed, upstream: FakeUpstream) -> None:
+        room = feed.enter("t1")
+        feed.listen("one", Page().listener)
+        await until(lambda: room.decisions_version == 1, "the decisions so far")
+        upstream.tell({"kind": "sample", "target": "t1", "sample": target(writes_per_s=77.0)})
+        upstream.tell({"kind": "decision", "target": "t1", "record": decision(2)})
+        await until(lambda: feed.targets["t1"]["writes_per_s"] == 77.0, "the sample")
+        assert [record["sequence"] for record in room.decisions] == [1, 2]
+
+    with_feed(body)
+
+
+def test_a_daemon_that_is_gone_is_lost_and_found_again() -> None:
+    async def body(feed: Feed, upstream: FakeUpstream) -> None:
+        page = Page()
+        feed.listen("one", page.listener)
+        await until(lambda: not feed.lost and feed.trouble is None and bool(feed.targets), "it is there")
+        upstream.is_there = False
+        await until(lambda: feed.lost, "it is lost")
+        beats = page.beats
+        await until(lambda: page.beats > beats + 2, "the page is told so")
+        assert feed.trouble == "nobody is there"
+        assert feed.targets, "what was known stays"
+        upstream.is_there = True
+        await until(lambda: not feed.lost, "it is there again")
+
+    with_feed(body)
+
+
+def test_a_page_that_fails_hurts_no_other() -> None:
+    async def body(feed: Feed, upstream: FakeUpstream) -> None:
+        async def fails() -> None:
+            raise RuntimeError("a browser of its own kind")
+
+        good = Page()
+        feed.listen("bad", Listener(fails, lambda: None))
+        feed.listen("good", good.listener)
+        await until(lambda: good.ticks > 2, "ticks")
+
+    with_feed(body)
+
+
+def test_events_come_in_pieces_of_any_size() -> None:
+    content = (
+        b': hello\n\nevent: stall\nid: 7\ndata: {"kind": "stall",\ndata: "id": 7}\n\ndata: no json\n\ndata: []\n\n'
+    )
+    for size in (1, 3, 7, len(content)):
+        lines = Lines()
+        pieces = [content[begin : begin + size] for begin in range(0, len(content), size)]
+        assert [event for piece in pieces for event in lines.feed(piece)] == [{"kind": "stall", "id": 7}]
