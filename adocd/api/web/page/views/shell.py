@@ -124,7 +124,7 @@ def _who(visit: Visit) -> None:
         )  # fmt: skip
         form = ui.element("form")
         with form:
-            secret = ui.input("Token", password=True).props('outlined autocomplete="off"')
+            secret = ui.input("Token", password=True).props('outlined autofocus autocomplete="off"')
             problem = ui.label("").classes("problem").props("role=alert")
             with ui.element("div").classes("actions"):
                 ui.button("Log in", color=None).props("unelevated no-caps type=submit").classes("act confirm")
@@ -133,9 +133,17 @@ def _who(visit: Visit) -> None:
         async def log_in() -> None:
             words = await ui.run_javascript(f"return await adocd.logIn({json.dumps(secret.value)})", timeout=10)
             problem.set_text(words or "")
+            if words:  # the button has taken the focus, and the wrong one would stand before the next that is typed
+                secret.set_value("")
+                secret.run_method("focus")
+
+        def opened() -> None:
+            secret.set_value("")
+            problem.set_text("")
+            dialog.open()
 
         form.on("submit.prevent", log_in)
-    ui.button("Log in", color=None, on_click=dialog.open).props("unelevated no-caps").classes("act")
+    ui.button("Log in", color=None, on_click=opened).props("unelevated no-caps").classes("act")
 
 
 def _hint(visit: Visit) -> None:
