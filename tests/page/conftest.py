@@ -1,4 +1,4 @@
-"""One Chromium for all tests of the page."""
+"""A Chromium for the tests of the page."""
 
 from __future__ import annotations
 
@@ -14,9 +14,12 @@ from tests.conftest import REPOSITORY
 PICTURES = REPOSITORY / ".cache" / "page"
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """The system's Chromium; root needs --no-sandbox."""
+    """The system's Chromium; root needs --no-sandbox.
+
+    For a module alone: while it is there its event loop runs in this thread, and no other test could have one.
+    """
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
         yield chromium

@@ -108,7 +108,10 @@ def test_many_clients_cost_control_nothing(night: Site) -> None:
             await until(lambda: all(each.received_bytes for each in followers), "every follower has an event")
             crowded = await measure(night, id_, SECONDS)
             loads, messages = sum(page.loads for page in pages), sum(page.messages for page in pages)
-            web_process(night).kill()
+            print(f"\nalone: {alone}\nwith {CLIENTS} pages and {CLIENTS} followers: {crowded}")
+            killed = web_process(night)
+            killed.kill()
+            await asyncio.to_thread(killed.wait)
             seen = {id(page): page.messages for page in pages}
             afterwards = await measure(night, id_, SECONDS // 2 if FULL else 5) if FULL else None
             await until(lambda: all(page.messages > seen[id(page)] + 2 for page in pages), "every page is back")
@@ -117,7 +120,6 @@ def test_many_clients_cost_control_nothing(night: Site) -> None:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
-        print(f"\nalone: {alone}\nwith {CLIENTS} pages and {CLIENTS} followers: {crowded}")
         print(f"while the page's process was killed and all came back: {afterwards}")
         print(
             f"{messages} messages to pages by {loads} loads; {min(began)} to {max(began)} connections a follower; ",

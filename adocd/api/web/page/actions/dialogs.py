@@ -56,16 +56,22 @@ class Dialog:
         self.root.open()
 
 
-def confirmed(key: str, title: str, words: str, confirm: str, do: Do, *, danger: bool = False) -> Callable[[], None]:
-    """Make a dialog that asks for a confirmation and a reason; what opens it. `words` is HTML."""
+def confirmed(
+    key: str, title: str, words: str, confirm: str, do: Do, *, danger: bool = False, reason: bool = False
+) -> Callable[[], None]:
+    """Make a dialog that asks for a confirmation, and for a reason where REST keeps one; what opens it.
+
+    `words` is HTML.
+    """
     dialog = Dialog(key, title)
     with dialog.body:
         ui.html(f"<p>{words}</p>", sanitize=False)
-        reason = ui.input("Reason, for who looks next").props("outlined dense maxlength=500")
-    dialog.buttons(confirm, lambda: do(reason.value or ""), danger=danger)
+        why = ui.input("Reason, for who looks next").props("outlined dense maxlength=500") if reason else None
+    dialog.buttons(confirm, lambda: do("" if why is None else why.value or ""), danger=danger)
 
     def opened() -> None:
-        reason.set_value("")
+        if why is not None:
+            why.set_value("")
         dialog.open()
 
     return opened

@@ -38,7 +38,7 @@ class Overview:
         pause = confirmed(
             "pause-all", "Pause all tuners?",
             "No law decides anything, on what is open and on what opens later. What is set stays set.",
-            "Pause all", self._pause,
+            "Pause all", self._pause, reason=True,
         )  # fmt: skip
         resume = confirmed(
             "resume-all", "Let all tuners go on?", "It also ends the pause that a restore has begun.",
@@ -59,7 +59,7 @@ class Overview:
         return f"All are paused. {answer['warning'] or ''}"
 
     async def _resume(self, reason: str) -> str:
-        del reason  # REST has none for it
+        del reason
         answer = await self._visit.actions.do("POST", "/v1/resume")
         return f"All go on. {answer['warning'] or ''}"
 
@@ -82,6 +82,7 @@ class Overview:
             '<div class="card"><h2>No database is open</h2><p>Start a program under the agent: '
             "<code>adocd exec -- PROGRAM</code></p></div>"
         )
+        self._visit.name(f"{state.state_of(targets[0]).sign} {state.summary(targets)} adocd" if targets else "adocd")
         self._summary.show(f"<h1>{text(state.summary(targets))}</h1>")
         self._problems.show(parts.problems(feed.problems, feed.journal))
         self._list.show((rows + rest) if targets else empty if feed.journal is not None else "")

@@ -35,6 +35,7 @@ class Visit:
     holder: "Holder | None"
     grant: Grant
     client: Client
+    title: str = ""
 
     @classmethod
     async def of(cls, request: Request, feed: Feed, upstream: Upstream, sessions: Sessions) -> "Visit":
@@ -48,6 +49,12 @@ class Visit:
     def may_operate(self) -> bool:
         """Whether this visitor may change things."""
         return self.holder is not None and self.holder.may_operate
+
+    def name(self, title: str) -> None:
+        """Name the browser's tab, so that one in the background tells how things are."""
+        if title != self.title:
+            self.title = title
+            self.client.run_javascript(f"document.title = {json.dumps(title)}")
 
     def keep_fresh(self, refresh: Refresh) -> None:
         """Call `refresh` after every tick for as long as the browser is there."""

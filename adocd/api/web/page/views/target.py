@@ -9,6 +9,7 @@ from adocd.api.web.page.actions.pin import PinDialog
 from adocd.api.web.page.actions.policy import PolicyDialog
 from adocd.api.web.page.charts.panel import Panel
 from adocd.api.web.page.model import decisions, settings
+from adocd.api.web.page.model.state import state_of
 from adocd.api.web.page.model.units import text
 from adocd.api.web.page.views import parts
 from adocd.api.web.page.views.pins import Pins
@@ -62,7 +63,7 @@ class TargetPage:
         visit, can = self._visit, self._visit.may_operate
         pause = confirmed(
             "pause", "Pause the tuner here?", "Its law decides nothing. What is set stays set, and pins still act.",
-            "Pause", self._do_pause,
+            "Pause", self._do_pause, reason=True,
         )  # fmt: skip
         resume = confirmed("resume", "Let the tuner go on?", "Its law decides again.", "Resume", self._do_resume)
         restore = confirmed(
@@ -92,7 +93,7 @@ class TargetPage:
         return f"Paused. {answer['warning'] or ''}"
 
     async def _do_resume(self, reason: str) -> str:
-        del reason  # REST has none for it
+        del reason
         answer = await self._visit.actions.do("POST", f"{self._room.path}/resume")
         self._room.ask_again()
         return f"It goes on. {answer['warning'] or ''}"
@@ -121,6 +122,8 @@ class TargetPage:
         detail = room.detail | (feed.find(self._target) or {})
         now = room.now_unix_s
         last = parts.last_of(detail, room.points, room.decisions, now)
+        state = state_of(detail)
+        self._visit.name(f"{state.sign} {state.word}: {detail['path']} - adocd")
         self._head.show(f"<h1>{text(detail['path'])}</h1>{parts.facts(detail)}")
         self._state.show(parts.state_card(detail))
         self._verdict.show(parts.verdict_card(await room.verdict()))
