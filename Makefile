@@ -97,6 +97,10 @@ chaos: fixtures ## 200 kills, 50 restarts and more against real databases, with 
 schema: .venv/.ready ## at least 5,000 requests, valid and not, to every route of REST (make test: 150); 10 minutes
 	@ADOCD_SCHEMA=full $(BIN)/python -m pytest -q -s tests/api/rest/test_schema.py
 
+.PHONY: page-load
+page-load: fixtures ## 50 pages and 50 readers of events at once, and the page process killed, with figures; 3 minutes
+	@ADOCD_PAGE_LOAD=full $(BIN)/python -m pytest -q -s tests/page/load
+
 .PHONY: properties
 properties: .venv/.ready ## ten thousand sessions each against the planner, the guards and the way back (make test: 200)
 	@ADOCD_PROPERTIES=long $(BIN)/python -m pytest -q -s tests/daemon/change/test_properties.py
