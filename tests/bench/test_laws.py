@@ -171,7 +171,7 @@ def test_a_short_real_run(law: str, native_agent_library: Path) -> None:
     # However slow a machine is, a few files of level 0 are a stall, and the law has something to say.
     found = measure(replace(plan, flags={**plan.flags, "level0_slowdown_writes_trigger": 6}))
     trace = attached.compared(found)
-    assert len(trace.windows) >= 5
-    assert trace.acted >= 1
-    assert any(each.decided for each in trace.windows)
-    assert len(trace.windows) - trace.agreed <= 2 * trace.gaps, attached.trace(trace)
+    assert len(trace.windows) >= 5, attached.trace(trace)
+    assert any(each.decided and each.agrees for each in trace.windows), attached.trace(trace)
+    # A cycle's sentence, which tells whether the law was asked, may be seen late, too: on both sides of a window.
+    assert len(trace.windows) - trace.agreed <= 2 * (trace.gaps + 1), attached.trace(trace)
