@@ -248,7 +248,9 @@ def restored(answer: dict[str, Any]) -> None:
     if not answer["restored"] and not answer["failed"]:
         console.print("No database is open, so there is nothing to restore.")
     if any("did not answer" in reason for reason in answer["failed"].values()):
-        console.print("What did not answer restores by itself once it can: nobody renews its lease. See adocctl status.")
+        console.print(
+            "What did not answer restores by itself once it can: nobody renews its lease. See adocctl status."
+        )
 
 
 def changed(t: dict[str, Any]) -> list[tuple[str, str, str, str]]:
@@ -278,9 +280,14 @@ def policy_in_words(t: dict[str, Any]) -> str:
 
 
 def _change(change: dict[str, Any]) -> str:
+    from adocd.cli.top.words import value  # noqa: PLC0415 - it imports this module
+
     name = change["option"]["name"]
     family = f" ({name})" if name else ""
-    return f"{change['option']['option']}{family} {change['before']} -> {change['value']}"
+    option, before, after = change["option"]["option"], change["before"], change["value"]
+    if before == after:  # RocksDB takes it for good only when it is set once more
+        return f"{option}{family} {value(option, after)} once more"
+    return f"{option}{family} {value(option, before)} -> {value(option, after)}"
 
 
 def _setting(setting: dict[str, Any]) -> str:

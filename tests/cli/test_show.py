@@ -89,12 +89,12 @@ def test_writers_that_wait_at_once(fraction: float, words: str) -> None:
 
 def test_what_is_known_of_a_silent_database_is_called_old(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody shall take a stall that was there before for one that is there now."""
-    sample = {
+    sample: dict[str, Any] = {
         "writes_per_s": 10.0, "written_bytes_per_s": None, "stalled_fraction": 0.5, "interval_s": 1.0,
         "stopped_fraction": 0.0, "delayed_fraction": 1.0, "condition": "delayed", "overflow": [],
         "background_jobs": None, "column_families": [],
     }  # fmt: skip
-    more = {
+    more: dict[str, Any] = {
         "sentence": "the agent has been silent for 10 s", "sample": sample, "lease": None, "restore": None,
         "unseen_column_families": [], "overrides": [], "options": None, "originals": None, "last_decision": None,
         "process": {"program": "db_bench", "pid": 7, "rocksdb_version": "7.8.3", "agent": "native 0.1.0"},

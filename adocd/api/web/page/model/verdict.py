@@ -42,7 +42,9 @@ def began_unix_s(operations: Sequence[dict[str, Any]], target: str) -> float | N
     """Find when the policy in force began to act; None where nobody has let it begin.
 
     An operator's last word on this target or on all: that set it, or that ended a restore. What ended a pause began
-    nothing, for in a pause all stays as the law has set it. `operations` are entries of REST's audit trail, newest first.
+    nothing, for in a pause all stays as the law has set it.
+
+    `operations` are entries of REST's audit trail, newest first.
     """
     resumed: float | None = None
     for operation in operations:
