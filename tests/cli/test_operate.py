@@ -70,7 +70,7 @@ def test_a_pin_from_the_terminal(run_dir: Path) -> None:
         eventually(lambda: batch(database) == str(96 * MIB), what="it beats the law")
         eventually(lambda: "in force" in adocctl(run_dir, "override", "list").ok(), what="the list says so")
         shown = adocctl(run_dir, "override", "list").ok()
-        for words in ("write_buffer_size", str(96 * MIB), "min", "a bulk load"):
+        for words in ("write_buffer_size", "96 MiB", "min", "a bulk load"):
             assert words in shown
         always(lambda: batch(database) == str(96 * MIB), for_s=1.5, what="the law keeps its hands off")
 
