@@ -279,6 +279,16 @@ def policy_in_words(t: dict[str, Any]) -> str:
     return " ".join(words)
 
 
+def left_alone(*, remembered: bool, everything: bool) -> None:
+    """Say what holds after a restore, and what ends it."""
+    if not remembered:
+        console.print("No daemon remembers it: one that runs or starts later applies its policies.")
+    elif everything:
+        console.print("Every database is left alone, also one that opens later, until: adocctl resume --all")
+    else:
+        console.print("It is left alone until: adocctl resume, or adocctl set-policy")
+
+
 def _change(change: dict[str, Any]) -> str:
     from adocd.cli.top.words import value  # noqa: PLC0415 - it imports this module
 
