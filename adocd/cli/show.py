@@ -226,6 +226,16 @@ def resumed(answer: dict[str, Any]) -> None:
     warning(answer)
 
 
+def left_alone(*, remembered: bool, everything: bool) -> None:
+    """Say what holds after a restore, and what ends it."""
+    if not remembered:
+        console.print("No daemon remembers it: one that runs or starts later applies its policies.")
+    elif everything:
+        console.print("Every database is left alone, also one that opens later, until: adocctl resume --all")
+    else:
+        console.print("It is left alone until: adocctl resume, or adocctl set-policy")
+
+
 def warning(answer: dict[str, Any]) -> None:
     """Say on stderr what else there is to know."""
     if answer.get("warning"):
@@ -277,16 +287,6 @@ def policy_in_words(t: dict[str, Any]) -> str:
     if t["paused"]:
         words.append("(paused)")
     return " ".join(words)
-
-
-def left_alone(*, remembered: bool, everything: bool) -> None:
-    """Say what holds after a restore, and what ends it."""
-    if not remembered:
-        console.print("No daemon remembers it: one that runs or starts later applies its policies.")
-    elif everything:
-        console.print("Every database is left alone, also one that opens later, until: adocctl resume --all")
-    else:
-        console.print("It is left alone until: adocctl resume, or adocctl set-policy")
 
 
 def _change(change: dict[str, Any]) -> str:
