@@ -184,9 +184,11 @@ def restore(
     if everything == (target is not None):
         fail("say which target to restore, or --all", Exit.USAGE)
     client = daemon()
+    remembered = False
     try:
         path = "/v1/restore" if everything else f"/v1/targets/{target_id(client, target)}/restore"
         answer = client.post(path)
+        remembered = True
     except NoDaemon:
         answer = _restore_directly(None if everything else target)
     except RestError as error:
@@ -194,6 +196,8 @@ def restore(
             raise
         answer = _restore_directly(None if everything else target)
     show.json_or(as_json, answer, show.restored)
+    if not as_json:
+        show.left_alone(remembered=remembered, everything=everything)
     if answer["failed"] or any(restored["errors"] for restored in answer["restored"].values()):
         raise typer.Exit(Exit.FAILED)
 

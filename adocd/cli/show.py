@@ -93,12 +93,14 @@ def status(t: dict[str, Any]) -> None:
     facts.add_row("last cycle", t["sentence"])
     if t["stall"]:
         facts.add_row("stall", _stall(t["stall"]))
+    if sample and t["state"] != "attached":
+        facts.add_row("last figures", f"it is {t['state']}: what follows is what was known before")
     if t["lease"]:
         facts.add_row("lease", f"{t['lease']['holder']}, expires in {t['lease']['expires_in_s']:.1f} s")
     if t["restore"] and t["restore"]["state"] in ("running", "waiting"):
         facts.add_row("restore", f"{t['restore']['state']}, {t['restore']['steps_left']} steps left")
     if sample:
-        _sample_facts(facts, sample, is_directory=is_directory)
+        _sample_facts(facts, sample, is_directory=is_directory, now="now" if t["state"] == "attached" else "then")
     if t["unseen_column_families"]:
         facts.add_row("left alone", ", ".join(t["unseen_column_families"]) + ": the program gave the agent no handle")
     for override in t["overrides"]:
@@ -140,13 +142,13 @@ def _waited(sample: dict[str, Any], *, is_directory: bool) -> str:
     return f"{waited} the time between RocksDB's last two statistics dumps"
 
 
-def _sample_facts(facts: Table, sample: dict[str, Any], *, is_directory: bool) -> None:
+def _sample_facts(facts: Table, sample: dict[str, Any], *, is_directory: bool, now: str) -> None:
     facts.add_row("writes", f"{_number(sample['writes_per_s'])}/s, {_mib(sample['written_bytes_per_s'])}/s")
     facts.add_row(
         "stalls",
         f"{_waited(sample, is_directory=is_directory)}; "
         f"stopped {_percent(sample['stopped_fraction'])}, delayed {_percent(sample['delayed_fraction'])}; "
-        f"now {sample['condition']}",
+        f"{now} {sample['condition']}",
     )
     facts.add_row("overflow", ", ".join(sample["overflow"]) or "none")
     facts.add_row("background jobs", jobs_in_words(sample))
@@ -224,6 +226,16 @@ def resumed(answer: dict[str, Any]) -> None:
     warning(answer)
 
 
+def left_alone(*, remembered: bool, everything: bool) -> None:
+    """Say what holds after a restore, and what ends it."""
+    if not remembered:
+        console.print("No daemon remembers it: one that runs or starts later applies its policies.")
+    elif everything:
+        console.print("Every database is left alone, also one that opens later, until: adocctl resume --all")
+    else:
+        console.print("It is left alone until: adocctl resume, or adocctl set-policy")
+
+
 def warning(answer: dict[str, Any]) -> None:
     """Say on stderr what else there is to know."""
     if answer.get("warning"):
@@ -245,6 +257,10 @@ def restored(answer: dict[str, Any]) -> None:
         console.print(f"{target}: FAILED: {reason}")
     if not answer["restored"] and not answer["failed"]:
         console.print("No database is open, so there is nothing to restore.")
+    if any("did not answer" in reason for reason in answer["failed"].values()):
+        console.print(
+            "What did not answer restores by itself once it can: nobody renews its lease. See adocctl status."
+        )
 
 
 def changed(t: dict[str, Any]) -> list[tuple[str, str, str, str]]:
@@ -274,9 +290,14 @@ def policy_in_words(t: dict[str, Any]) -> str:
 
 
 def _change(change: dict[str, Any]) -> str:
+    from adocd.cli.top.words import value  # noqa: PLC0415 - it imports this module
+
     name = change["option"]["name"]
     family = f" ({name})" if name else ""
-    return f"{change['option']['option']}{family} {change['before']} -> {change['value']}"
+    option, before, after = change["option"]["option"], change["before"], change["value"]
+    if before == after:  # RocksDB takes it for good only when it is set once more
+        return f"{option}{family} {value(option, after)} once more"
+    return f"{option}{family} {value(option, before)} -> {value(option, after)}"
 
 
 def _setting(setting: dict[str, Any]) -> str:

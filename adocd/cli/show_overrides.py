@@ -3,13 +3,14 @@
 from typing import Any
 
 from adocd.cli.show import console, table
+from adocd.cli.top import words
 
 
 def pinned(override: dict[str, Any]) -> None:
     """Show a pin that was set."""
-    console.print(f"{_name(override)} is pinned to {override['value']} {_time(override['remaining_s'])}")
+    console.print(f"{_name(override)} is pinned to {_value(override)} {_time(override['remaining_s'])}")
     if override["ineffective"]:
-        console.print(f"It has no effect yet: {override['ineffective']}")
+        console.print(f"It is not in force: {override['ineffective']}")
 
 
 def listed(overrides: list[dict[str, Any]]) -> None:
@@ -21,7 +22,7 @@ def listed(overrides: list[dict[str, Any]]) -> None:
     for override in overrides:
         rows.add_row(
             _name(override),
-            override["value"],
+            _value(override),
             override["target"] or "all targets",
             _time(override["remaining_s"]),
             override["who"],
@@ -34,11 +35,11 @@ def listed(overrides: list[dict[str, Any]]) -> None:
 def cleared(answer: dict[str, Any]) -> None:
     """Show which pins were removed, and which stay for they are for all targets."""
     for override in answer["removed"]:
-        console.print(f"{_name(override)} is not pinned any more (it was {override['value']})")
+        console.print(f"{_name(override)} is not pinned any more (it was {_value(override)})")
     if not answer["removed"]:
         console.print("Nothing was pinned there.")
     for override in answer["left"]:
-        console.print(f"{_name(override)} stays pinned to {override['value']}, as on all targets: clear --all")
+        console.print(f"{_name(override)} stays pinned to {_value(override)}, as on all targets: clear --all")
 
 
 def _name(override: dict[str, Any]) -> str:
@@ -46,7 +47,9 @@ def _name(override: dict[str, Any]) -> str:
     return str(override["option"]) if family is None else f"{override['option']} ({family})"
 
 
+def _value(override: dict[str, Any]) -> str:
+    return words.value(override["option"], override["value"])
+
+
 def _time(remaining_s: float | None) -> str:
-    if remaining_s is None:
-        return "until it is removed"
-    return f"for {remaining_s / 60:.0f} min" if remaining_s >= 120 else f"for {remaining_s:.0f} s"
+    return "until it is removed" if remaining_s is None else f"for {words.span(remaining_s)}"

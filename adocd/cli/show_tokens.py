@@ -13,7 +13,7 @@ def created(token: dict[str, Any]) -> None:
     may = "read and operate" if token["scope"] == "operate" else "read"
     typer.echo(token["secret"])
     typer.echo(
-        f"{token['name']} may {may}, {_until(token)}. This secret is shown this once; send it as "
+        f"{token['name']} may {may}, {_until(token)}. This secret is shown only once: send it as "
         "`Authorization: Bearer SECRET`, or enter it in the page.",
         err=True,
     )

@@ -57,6 +57,7 @@ def test_an_operators_way_through(run_dir: Path) -> None:
 
         shown = command("adocctl", "restore", "--all", run_dir=run_dir).ok()
         assert "originals" in shown or "restoring" in shown
+        assert "also one that opens later, until: adocctl resume --all" in shown
         eventually(lambda: batch(database) == str(64 << 20), within_s=10, what="the originals are back")
         assert "adoc batch_max_bytes=134217728 (paused)" in command("adocctl", "targets", run_dir=run_dir).ok()
         assert "restored the originals; resume" in command("adocctl", "status", run_dir=run_dir).ok()
@@ -69,7 +70,8 @@ def test_panic_works_while_the_daemon_is_dead(run_dir: Path) -> None:
             eventually(lambda: batch(database) != str(64 << 20), within_s=20, what="it is tuned")
             daemon.kill()
             daemon.wait()
-        command("adocctl", "restore", "--all", run_dir=run_dir).ok()
+        shown = command("adocctl", "restore", "--all", run_dir=run_dir).ok()
+        assert "No daemon remembers it" in shown
         eventually(lambda: batch(database) == str(64 << 20), within_s=5, what="the originals are back")
 
 

@@ -85,3 +85,36 @@ def test_what_is_piped_is_not_folded(monkeypatch: pytest.MonkeyPatch, capsys: py
 )
 def test_writers_that_wait_at_once(fraction: float, words: str) -> None:
     assert words in show._waited({"stalled_fraction": fraction, "interval_s": 1.0}, is_directory=False)
+
+
+def test_what_is_known_of_a_silent_database_is_called_old(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody shall take a stall that was there before for one that is there now."""
+    sample: dict[str, Any] = {
+        "writes_per_s": 10.0, "written_bytes_per_s": None, "stalled_fraction": 0.5, "interval_s": 1.0,
+        "stopped_fraction": 0.0, "delayed_fraction": 1.0, "condition": "delayed", "overflow": [],
+        "background_jobs": None, "column_families": [],
+    }  # fmt: skip
+    more: dict[str, Any] = {
+        "sentence": "the agent has been silent for 10 s", "sample": sample, "lease": None, "restore": None,
+        "unseen_column_families": [], "overrides": [], "options": None, "originals": None, "last_decision": None,
+        "process": {"program": "db_bench", "pid": 7, "rocksdb_version": "7.8.3", "agent": "native 0.1.0"},
+    }  # fmt: skip
+    output = StringIO()
+    monkeypatch.setattr(show, "console", Console(file=output, width=200, highlight=False, markup=False))
+    show.status(target("/db") | more | {"state": "silent"})
+    assert "it is silent: what follows is what was known before" in output.getvalue()
+    assert "delayed 100%; then delayed" in output.getvalue()
+    show.status(target("/db") | more)
+    assert "delayed 100%; now delayed" in output.getvalue()
+    assert output.getvalue().count("known before") == 1
+
+
+def test_a_restore_that_was_not_answered_says_what_becomes_of_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output = StringIO()
+    monkeypatch.setattr(show, "console", Console(file=output, width=200, highlight=False, markup=False))
+    show.restored({"restored": {}, "failed": {"id": "/run/agent-7.sock did not answer DELETE within 2.0 s"}})
+    show.restored({"restored": {}, "failed": {"id": "it speaks protocol 9"}})
+    assert output.getvalue().count("restores by itself once it can") == 1
+    assert capsys.readouterr().err == ""

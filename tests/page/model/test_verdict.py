@@ -75,12 +75,22 @@ def test_a_policy_that_does_not_act_neither_helps_nor_hurts(members: dict[str, A
     assert "Writes were held for 25 %" in found.sentence
 
 
-def test_a_policy_begins_with_an_operators_last_word_on_this_target_or_on_all() -> None:
-    def said(what: str, target: str | None, unix_s: float) -> dict[str, Any]:
-        return {"what": what, "target": target, "unix_s": unix_s}
+def said(what: str, target: str | None, unix_s: float) -> dict[str, Any]:
+    """An entry of the audit trail."""
+    return {"what": what, "target": target, "unix_s": unix_s}
 
-    newest_first = [
-        said("pin", "t1", 50), said("set-policy", "t2", 40), said("resume", None, 30), said("set-policy", "t1", 20),
-    ]  # fmt: skip
-    assert began_unix_s(newest_first, "t1") == 30
-    assert began_unix_s(newest_first[:1], "t1") is None
+
+def test_a_policy_begins_when_it_is_set_on_this_target_or_on_all() -> None:
+    newest_first = [said("pin", "t1", 50), said("set-policy", "t2", 40), said("set-policy", "t1", 20)]
+    assert began_unix_s(newest_first, "t1") == 20
+    assert began_unix_s(newest_first[:2], "t1") is None
+
+
+def test_it_begins_anew_after_a_restore_and_not_after_a_pause_in_which_all_stays_as_the_law_has_set_it() -> None:
+    begun = [said("set-policy", "t1", 20)]
+    paused = [said("resume", None, 40), said("pause", "t1", 30)]
+    restored = [said("resume", "t1", 60), said("pause", None, 55), said("restore", None, 50)]
+    assert began_unix_s([*paused, *begun], "t1") == 20
+    assert began_unix_s(paused, "t1") is None
+    assert began_unix_s([*restored, *paused, *begun], "t1") == 60
+    assert began_unix_s(restored, "t2") is None

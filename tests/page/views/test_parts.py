@@ -42,7 +42,17 @@ def test_a_stall_is_said_with_its_cause_and_since_when() -> None:
 
 def test_the_small_chart_says_its_figure_to_who_cannot_see_it() -> None:
     html = parts.sparkline([held(held_points(0, 10, 0.5), 0, 10)])
-    assert 'aria-label="writes held 50 % of the last 15 minutes"' in html
+    assert 'aria-label="writes held 50 % of 10 s"' in html
+
+
+def test_a_share_is_of_what_was_measured_not_of_what_the_chart_could_show() -> None:
+    seconds = [held([], 0, 890), held(held_points(890, 900, 1.0), 890, 900)]
+    assert "held 100 % of 10 s" in parts.glance_row(target(), seconds, "")
+    assert "nothing measured" in parts.glance_row(target(), seconds[:1], "")
+
+
+def test_a_row_says_since_when_writes_are_held() -> None:
+    assert 'since <local-time unix="50.000">' in parts.glance_row(target(stall=stall("stopped", "l0")), [], "")
 
 
 def test_rows_have_a_column_for_every_line_and_limits_that_are_off_are_none() -> None:

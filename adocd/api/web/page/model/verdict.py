@@ -15,8 +15,7 @@ SPAN_S = 900.0
 _LEAST_S = 30.0
 #: A difference counts where it is at least so much of the time, and at least that share of what it was.
 _LEAST_SHARE, _LEAST_RATIO = 0.01, 0.2
-#: What an operator did that lets a law begin, or go on.
-_BEGINNINGS = ("set-policy", "reset-policy", "resume")
+_SETS = ("set-policy", "reset-policy")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +39,23 @@ class Verdict:
 
 
 def began_unix_s(operations: Sequence[dict[str, Any]], target: str) -> float | None:
-    """Find when the policy in force began: an operator's last word on this target or on all; None where there is none.
+    """Find when the policy in force began to act; None where nobody has let it begin.
+
+    An operator's last word on this target or on all: that set it, or that ended a restore. What ended a pause began
+    nothing, for in a pause all stays as the law has set it.
 
     `operations` are entries of REST's audit trail, newest first.
     """
+    resumed: float | None = None
     for operation in operations:
-        if operation["what"] in _BEGINNINGS and operation["target"] in (target, None):
+        if operation["target"] not in (target, None):
+            continue
+        if operation["what"] in _SETS:
             return float(operation["unix_s"])
+        if operation["what"] == "resume":
+            resumed = float(operation["unix_s"])
+        if operation["what"] == "restore" and resumed is not None:
+            return resumed
     return None
 
 
@@ -58,8 +67,8 @@ def verdict(target: dict[str, Any], began: float | None, points: Sequence[Point]
         return Verdict("idle", "The tuner is not acting", words, since=lately)
     controller = target["policy"]["controller"]
     if began is None:
-        words = f"{controller} acts since before its work was recorded, so there is nothing to compare with."
-        return Verdict("unknown", "Cannot tell yet", f"{words} {_was_held(lately)} of {_last(lately)}.", since=lately)
+        words = f"{controller} has acted ever since this database was found, so there is nothing to compare with."
+        return Verdict("unknown", "Cannot tell", f"{words} {_was_held(lately)} of {_last(lately)}.", since=lately)
     before = held(points, began - SPAN_S, began)
     since = held(points, max(began, now_unix_s - SPAN_S), now_unix_s)
     if before.measured_s < _LEAST_S:

@@ -194,14 +194,13 @@ def glance_row(target: dict[str, Any], parts: Sequence[Held], last: str) -> str:
     process = target["process"]
     program = "" if process is None else text(f"{process['program']} on {process['host']}")
     paused = ' <span class="tag warn">paused</span>' if target["paused"] else ""
-    held = _mean(parts)
     return (
         f'<a class="glance level-{now.level}" href="target/{text(target["id"])}">'
         f"{_sign(now.sign)}"
         f'<span class="name"><b>{text(target["path"])}</b><small>{program}</small></span>'
         f'<span class="word"><b>{text(now.word)}</b>'
-        f"<small>{'since ' + ago(now.since_unix_s) if now.since_unix_s else ''}</small></span>"
-        f'<span class="spark">{sparkline(parts)}{_held_lately(held)}</span>'
+        f"<small>{'since ' + at(now.since_unix_s) if now.since_unix_s else ''}</small></span>"
+        f'<span class="spark">{sparkline(parts)}{_held_lately(parts)}</span>'
         f'<span class="rate"><b>{units.count(target["writes_per_s"])}</b><small>writes/s</small></span>'
         f'<span class="policy"><b>{text(state.policy_in_words(target))}</b>{paused}<small>{text(last)}</small></span>'
         "</a>"
@@ -217,7 +216,7 @@ def sparkline(parts: Sequence[Held]) -> str:
         high = max(1.0, part.share * 20) if part.share > 0 else 0.6
         colour = _CAUSE_COLOURS.get(part.worst_cause or "", "line" if part.share == 0 else "grey")
         bars.append(f'<rect class="{colour}" x="{index * 2}" y="{20 - high:.1f}" width="1.6" height="{high:.1f}"/>')
-    label = f"writes held {units.share(_mean(parts))} of the last 15 minutes"
+    label = f"writes {_held_of(parts)}"
     return (
         f'<svg viewBox="0 0 {max(1, len(parts)) * 2} 20" preserveAspectRatio="none" role="img" aria-label="{label}">'
         f"{''.join(bars)}</svg>"
@@ -256,10 +255,17 @@ def _cause(target: dict[str, Any]) -> str:
     return f"Cause: {state.causes_in_words(target['stall'])}"
 
 
-def _held_lately(fraction: float | None) -> str:
+def _held_lately(parts: Sequence[Held]) -> str:
     """Say the share of the last quarter of an hour, the louder the larger it is."""
-    look = "most" if (fraction or 0) >= _MOST_HELD else "much" if (fraction or 0) >= _MUCH_HELD else ""
-    return f'<small class="{look}">held {units.share(fraction)} of 15 min</small>'
+    fraction = _mean(parts) or 0.0
+    look = "most" if fraction >= _MOST_HELD else "much" if fraction >= _MUCH_HELD else ""
+    return f'<small class="{look}">{_held_of(parts)}</small>'
+
+
+def _held_of(parts: Sequence[Held]) -> str:
+    """Say the share, and of how long: a daemon that has just begun knows of seconds, not of the quarter of an hour."""
+    measured_s = sum(part.measured_s for part in parts)
+    return f"held {units.share(_mean(parts))} of {units.duration(measured_s)}" if measured_s else "nothing measured"
 
 
 def _mean(parts: Sequence[Held]) -> float | None:
