@@ -5,7 +5,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from adocd.api.client import NoDaemon, RestError
-from adocd.cli import completing, events, exits, override, policy, show, show_lint, token
+from adocd.cli import completing, events, exits, override, policy, show, show_lint, token, tuner
 from adocd.cli.doctor.command import doctor
 from adocd.cli.exits import EPILOG, Exit, fail
 from adocd.cli.explain import explain
@@ -71,10 +71,11 @@ def targets(as_json: Json = False) -> None:
 
 @app.command(epilog=EPILOG, rich_help_panel=LOOK)
 def status(target: TargetName = None, as_json: Json = False) -> None:
-    """Show one target: what it suffers from, what its options are, what was done last and why."""
+    """Show one target: what it suffers from, whether the tuner helps, what its options are, what was done and why."""
     client = daemon()
     where = f"/v1/targets/{target_id(client, target)}"
     detail = client.get(where) | client.get(f"{where}/overrides")
+    detail["verdict"] = tuner.verdict_of(client, detail)
     show.json_or(as_json, detail, show.status)
 
 

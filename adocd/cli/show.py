@@ -95,6 +95,8 @@ def status(t: dict[str, Any]) -> None:
         facts.add_row("stall", _stall(t["stall"]))
     if sample and t["state"] != "attached":
         facts.add_row("last figures", f"it is {t['state']}: what follows is what was known before")
+    if (verdict := t.get("verdict")) is not None:
+        facts.add_row("tuner", f"{verdict['title']}. {verdict['sentence']}")
     if t["lease"]:
         facts.add_row("lease", f"{t['lease']['holder']}, expires in {t['lease']['expires_in_s']:.1f} s")
     if t["restore"] and t["restore"]["state"] in ("running", "waiting"):

@@ -105,10 +105,8 @@ class Room:
             if self._before is None or self._before[0] != began:
                 begin = began - verdict.SPAN_S
                 self._before = began, await self._history(begin, began, "1m", 60)
-            # A minute in which the policy began belongs to both sides; seconds say more where they are left.
-            first = self.points[0]["unix_s"] - self.points[0]["interval_s"]
-            older = [point for point in self._before[1] if point["unix_s"] <= first]
-        return verdict.verdict(self.detail, began, [*older, *self.points], self.now_unix_s)
+            older = self._before[1]
+        return verdict.verdict(self.detail, began, verdict.joined(older, self.points), self.now_unix_s)
 
     async def _read_points(self) -> None:
         if not self.points:

@@ -59,6 +59,12 @@ def began_unix_s(operations: Sequence[dict[str, Any]], target: str) -> float | N
     return None
 
 
+def joined(older: Sequence[Point], points: Sequence[Point]) -> list[Point]:
+    """Put minutes before seconds. A minute in which the policy began belongs to both sides; seconds say more."""
+    first = points[0]["unix_s"] - points[0]["interval_s"]
+    return [*(point for point in older if point["unix_s"] <= first), *points]
+
+
 def verdict(target: dict[str, Any], began: float | None, points: Sequence[Point], now_unix_s: float) -> Verdict:
     """Judge the policy of a target by its history; `points` are oldest first, of any resolution."""
     lately = held(points, now_unix_s - SPAN_S, now_unix_s)
