@@ -69,7 +69,7 @@ def digest(secret: str) -> str:
     A secret is 256 random bits, so nobody guesses one, however fast the hash: what slow, salted hashes are for are
     passwords, which people choose.
     """
-    return hashlib.sha256(secret.encode("utf-8", "surrogateescape")).hexdigest()
+    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()  # JSON can have half a character
 
 
 def matching(tokens: tuple[Token, ...], secret: str) -> Token | None:

@@ -23,7 +23,8 @@ _NICE = 5
 
 
 async def _main(arguments: argparse.Namespace, web_secret: str) -> None:
-    os.nice(_NICE)
+    with contextlib.suppress(OSError):  # a service's filter of system calls may have no place for it
+        os.nice(_NICE)
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
