@@ -117,8 +117,11 @@ class Feed:
                 self._heard_s, self.trouble = time.monotonic(), None
             await self._refresh_rooms()
             await self._refresh_glances()
-        except (TargetError, TimeoutError, ValueError, KeyError) as error:
+        except (TargetError, TimeoutError) as error:
             self.trouble = str(error) or f"it does not answer within {LOST_S} s"
+        except Exception as error:  # an answer that is not understood: the next one may be
+            self.trouble = f"its answer is not understood ({type(error).__name__}: {error})"
+            _log.debug("an answer of the daemon's", exc_info=True)
 
     async def _read_list(self) -> None:
         """Ask whether the daemon is there; the whole list only now and then, for events tell what is new."""
@@ -172,6 +175,8 @@ class Feed:
                     self._take(event)
             except TargetError as error:
                 _log.debug("events: %s", error)
+            except Exception:  # nobody would follow any more
+                _log.exception("an event of the daemon's is not understood; following anew")
             self._list_at_s = float("-inf")
             await asyncio.sleep(TICK_S)
 
