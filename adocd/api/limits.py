@@ -25,6 +25,8 @@ MAX_CONNECTIONS = 64
 MAX_WEBSOCKETS = 128
 #: At most so many beside these whose answer is a stream: nothing is owed there, so none is closed to make place.
 MAX_STREAMS = 100
+#: How many of them TCP clients leave to others: the page, and terminals on this machine.
+SPARE_STREAMS = 20
 #: A stream is closed when its reader has taken nothing of what is there for him for so long. One that is slow stays:
 #: who makes the stream waits for the connection, and has to drop what is too much.
 STREAM_STUCK_S = 60.0
@@ -39,10 +41,10 @@ _DRAIN_BYTES = 16 << 20
 _BEGIN_STREAM = "begin_stream"
 
 
-def begin_stream(scope: Scope) -> bool:
-    """Say that this request's answer goes on for as long as its client reads; False when there are too many."""
+def begin_stream(scope: Scope, most: int) -> bool:
+    """Say that this request's answer goes on for as long as its client reads; False when there are `most` already."""
     begin = scope.get("state", {}).get(_BEGIN_STREAM)
-    return begin is None or bool(begin())
+    return begin is None or bool(begin(most))
 
 
 class LimitedConnection(H11Protocol):
@@ -74,8 +76,8 @@ class LimitedConnection(H11Protocol):
         """Whether it is in the middle of a stream."""
         return self._streamed is not None and self._streamed is self.cycle and not self.cycle.response_complete
 
-    def _begin_stream(self) -> bool:
-        if self._streams() >= MAX_STREAMS:
+    def _begin_stream(self, most: int) -> bool:
+        if self._streams() >= most:
             return False
         self._streamed = self.cycle
         return True

@@ -23,7 +23,9 @@ class Problem(BaseModel):
     @classmethod
     def of(cls, status: int, detail: str) -> "Problem":
         """Make the problem of a status."""
-        return cls(title=HTTPStatus(status).phrase, status=status, detail=detail)
+        # Words of a request may have half a character, which JSON can write and UTF-8 cannot.
+        words = detail.encode("utf-8", "backslashreplace").decode()
+        return cls(title=HTTPStatus(status).phrase, status=status, detail=words)
 
 
 class ProblemError(Exception):

@@ -5,8 +5,11 @@ time that a reader may take, and none on the number of connections, which adocd.
 """
 
 import time
+from typing import Any
 
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+
+from adocd.api import problems
 
 #: What a page sends is a click or a form.
 MAX_MESSAGE_BYTES = 64 << 10
@@ -18,6 +21,25 @@ class LimitedWebSocket(WebSocketsSansIOProtocol):
     """A WebSocket that its server looks at every tenth of a second; cut when its client does not read."""
 
     _unread_since_s: float | None = None
+
+    def data_received(self, data: bytes) -> None:
+        """Close what does not begin as a WebSocket does: its head is here, so nothing better comes.
+
+        The parser refuses a POST, and a line or a number of headers that is too large for it, and leaves the answer to
+        us: without one such a connection would keep the place of a page for ever.
+        """
+        super().data_received(data)
+        if not self.handshake_initiated and not self.transport.is_closing():
+            answer = problems.problem(400, "a WebSocket begins with a GET that has few and short headers")
+            head = b"".join(b"%s: %s\r\n" % header for header in answer.raw_headers)
+            self.transport.write(b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n%s\r\n%s" % (head, answer.body))
+            self.transport.close()
+
+    async def send(self, message: Any) -> None:
+        """Send; a refusal with a body ends the beginning, which uvicorn forgets, and complains of in the log."""
+        await super().send(message)
+        if message["type"] == "websocket.http.response.body" and not message.get("more_body", False):
+            self.handshake_complete = True
 
     def watch(self) -> None:
         """Cut the connection when what was sent has not been read in time."""

@@ -36,6 +36,8 @@ SYSTEM_CONFIG = Path("/etc/adocd/adocd.toml")
 _RESTART_DELAY_S = 1.0
 #: How long the web process may take to end.
 _WEB_PATIENCE_S = 5.0
+#: How long it may say nothing before it counts as hung: it has a word every 2 s, and a slow start first.
+_WEB_SILENT_S = 60.0
 
 
 class CannotServe(Exception):
@@ -203,12 +205,13 @@ async def _web_process(asked: Serve, listener: socket.socket, web_secret: str) -
         sys.executable, "-m", "adocd.api.web",
         "--fd", str(listener.fileno()), "--daemon-socket", str(run_dir.daemon_socket(asked.directory)),
         "--tokens", str(_tokens(asked)), "--log-format", asked.log_format, *options,
-        pass_fds=(listener.fileno(),), stdin=asyncio.subprocess.PIPE, start_new_session=True,
+        pass_fds=(listener.fileno(),), stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
+        start_new_session=True,
     )  # fmt: skip
     try:
         assert process.stdin is not None  # noqa: S101 - as asked for
         process.stdin.write(f"{web_secret}\n".encode())
-        return await process.wait()
+        return await _attend(process)
     except asyncio.CancelledError:
         process.terminate()
         try:
@@ -217,3 +220,18 @@ async def _web_process(asked: Serve, listener: socket.socket, web_secret: str) -
             process.kill()
             await process.wait()
         raise
+
+
+async def _attend(process: asyncio.subprocess.Process) -> int:
+    """Wait for the web process to end, and end it when its event loop no longer says that it goes on; its status."""
+    assert process.stdout is not None  # noqa: S101 - as asked for
+    beat = b"."
+    while beat:
+        try:
+            async with asyncio.timeout(_WEB_SILENT_S):
+                beat = await process.stdout.read(4096)
+        except TimeoutError:
+            _log.warning("the web process has hung for %g s; ending it", _WEB_SILENT_S)
+            process.kill()
+            break
+    return await process.wait()

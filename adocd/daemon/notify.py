@@ -98,13 +98,17 @@ class Attendance:
     def wedged(self) -> str | None:
         """Name a loop that has not ended a cycle for longer than any sound one takes; None when all go on."""
         settings = self._fleet.settings
-        long_ago_s = settings.clock() - max(_CYCLE_MOST_S, _TICKS_MOST * settings.tick_s)
+
+        def is_long_ago(at_s: float | None, tick_s: float) -> bool:
+            return at_s is not None and at_s < settings.clock() - max(_CYCLE_MOST_S, _TICKS_MOST * tick_s)
+
         for loop in self._fleet.loops.values():
-            ticked_s = loop.vitals.ticked_s
-            if loop.state != "closed" and ticked_s is not None and ticked_s < long_ago_s:
+            # A reload may have made ticks shorter than the one that the loop sleeps for.
+            tick_s = max(settings.tick_s, loop.vitals.tick_s)
+            if loop.state != "closed" and is_long_ago(loop.vitals.ticked_s, tick_s):
                 return f"the loop of {loop.path}"
-        discovered_s = settings.vitals.discovered_s
-        return "the search for agents" if discovered_s is not None and discovered_s < long_ago_s else None
+        is_late = is_long_ago(settings.vitals.discovered_s, settings.tick_s)
+        return "the search for agents" if is_late else None
 
     def status(self) -> str:
         """Say in one line what the service does."""

@@ -1,4 +1,4 @@
-"""Where the journal is kept."""
+"""Where the journal is kept, and what is beside it."""
 
 import os
 from collections.abc import Mapping
@@ -20,6 +20,15 @@ def journal_path(run_dir: Path, environment: Mapping[str, str] = os.environ) -> 
         return Path("/var/lib/adocd") / _NAME
     home = environment.get("XDG_STATE_HOME") or Path(environment.get("HOME") or Path.home()) / ".local/state"
     return Path(home) / "adocd" / _NAME
+
+
+def sync_directory(directory: Path) -> None:
+    """Make renames in a directory durable."""
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 _NAME = "journal.sqlite"

@@ -203,7 +203,8 @@ class TargetLoop:
             self._news.looked(self.observation.watch)
             self.vitals.ticked_s = ended_s = self._settings.clock()
             ticks.duration.observe(ended_s - began_s)
-            due_s = began_s + self._settings.tick_s
+            self.vitals.tick_s = self._settings.tick_s
+            due_s = began_s + self.vitals.tick_s
             await asyncio.sleep(max(0.0, due_s - ended_s))
 
     async def _observe(self) -> None:

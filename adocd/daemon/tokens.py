@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from adocd.daemon.journal.file import sync_directory
+from adocd.daemon.state_dir import sync_directory
 
 Scope = Literal["read", "operate"]
 NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
@@ -69,7 +69,7 @@ def digest(secret: str) -> str:
     A secret is 256 random bits, so nobody guesses one, however fast the hash: what slow, salted hashes are for are
     passwords, which people choose.
     """
-    return hashlib.sha256(secret.encode("utf-8", "surrogateescape")).hexdigest()
+    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()  # JSON can have half a character
 
 
 def matching(tokens: tuple[Token, ...], secret: str) -> Token | None:

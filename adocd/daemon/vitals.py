@@ -90,6 +90,8 @@ class TargetVitals:
         #: When the last sample was taken, and a cycle last ended, whatever it came to, by the loop's clock.
         self.sampled_s: float | None = None
         self.ticked_s: float | None = None
+        #: How long it sleeps between two cycles, in seconds: another tick_s is taken when it wakes.
+        self.tick_s = 0.0
         self._directions: dict[OptionName, bool] = {}
 
     def decided(self, record: DecisionRecord) -> None:

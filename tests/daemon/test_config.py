@@ -98,6 +98,7 @@ def test_several_laws_have_a_table_each(tmp_path: Path) -> None:
             "targets.0.parameters: adoc: threads_max: Input should be greater than or equal to 1",
         ),
         ("[daemon\n", "is not TOML"),
+        ("a = " + "[" * 100_000, "is not TOML"),
     ],
 )
 def test_mistakes_are_named_with_their_path(tmp_path: Path, text: str, sentence: str) -> None:

@@ -93,6 +93,24 @@ def test_the_watchdog_starves_while_one_loop_hangs(tmp_path: Path, run_dir: Path
     with_service(tmp_path, overflowing(tmp_path / "db"), body)
 
 
+def test_a_reload_to_shorter_ticks_starves_no_watchdog(tmp_path: Path) -> None:
+    """The loop sleeps to the end of the tick that it has begun."""
+
+    async def body(service: Service) -> None:
+        vitals = service.loop.vitals
+        attendance = Attendance(ServiceManager(None, None), service.fleet)
+        await until(lambda: vitals.tick_s > 0, "it sleeps")
+        async with service.loop._turn:
+            vitals.tick_s = 60.0  # as it was when the sleep began
+            assert vitals.ticked_s is not None
+            vitals.ticked_s -= 100.0
+            assert attendance.wedged() is None
+            vitals.ticked_s -= 100.0
+            assert attendance.wedged() == f"the loop of {service.loop.path}"
+
+    with_service(tmp_path, overflowing(tmp_path / "db"), body)
+
+
 def test_the_status_says_what_is_the_matter(tmp_path: Path) -> None:
     database = overflowing(tmp_path / "db")
     database.measurements.properties["rocksdb.is-write-stopped"] = 1

@@ -30,6 +30,7 @@ def test_the_limits_are_those_that_hold() -> None:
     for number, words in (
         (limits.MAX_CONNECTIONS, "It takes none of the {} places"),
         (limits.MAX_STREAMS, "there may be {}, and"),
+        (limits.MAX_STREAMS - limits.SPARE_STREAMS, "by TCP {} of them"),
         (KEPT, "the last {} are kept, samples aside"),
         (OPERATIONS_KEPT, "the newest {}, over restarts too"),
     ):

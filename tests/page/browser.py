@@ -87,15 +87,19 @@ def site(run_dir: Path, *arguments: str) -> Iterator[Site]:
 
 
 @contextlib.contextmanager
-def db_bench(run_dir: Path) -> Iterator[None]:
-    """Write into small memtables, which overflow now and then, for as long as the block runs."""
+def db_bench(directory: Path, run_dir: Path | None = None) -> Iterator[None]:
+    """Write into small memtables, which overflow now and then.
+
+    The database is in `directory`, its agent in `run_dir`, or there too.
+    """
     program = subprocess.Popen(
         [
-            str(BIN / "adocd"), "exec", "--", "db_bench", "--benchmarks=fillrandom", f"--db={run_dir / 'db'}",
+            str(BIN / "adocd"), "exec", "--", "db_bench", "--benchmarks=fillrandom", f"--db={directory / 'db'}",
             "--value_size=1000", "--compression_type=none", "--num=100000", "--writes=100000000", "--duration=600",
             f"--write_buffer_size={MIB}", "--benchmark_write_rate_limit=6000000",
         ],
-        env=dict(os.environ) | {"ADOCD_RUN_DIR": str(run_dir)}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        env=dict(os.environ) | {"ADOCD_RUN_DIR": str(run_dir or directory)},
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
     try:
         yield

@@ -113,7 +113,7 @@ def install(
         """
         found = None if target is None else find(target).id
         wanted = frozenset(KINDS if kinds is None else kinds.split(","))
-        if not limits.begin_stream(request.scope):
+        if not limits.begin_stream(request.scope, limits.MAX_STREAMS):
             raise ProblemError(503, f"{limits.MAX_STREAMS} streams are open already; close one, and try again")
         feed = fleet.events.read(target=found, kinds=wanted, after=last_event_id)
         return EventStream(_sent(feed, fleet), headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"})

@@ -1,9 +1,9 @@
 """What REST shows of the daemon's state."""
 
 from dataclasses import asdict
-from typing import Annotated
+from typing import Annotated, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, WrapSerializer
+from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, WrapSerializer, field_validator
 
 from adocd.daemon.book import Book
 from adocd.daemon.config import ShapingConfig
@@ -17,6 +17,8 @@ from adocd.model.snapshot import Lease, OptionValues, Restore
 from adocd.model.values import nested
 from adocd.targets.base import Info
 
+Text = TypeVar("Text", str, dict[str, ParameterValue])
+
 
 class PolicyView(BaseModel):
     """A policy, as it is read and as it is set."""
@@ -27,6 +29,17 @@ class PolicyView(BaseModel):
     parameters: dict[str, ParameterValue] = Field(default_factory=dict, examples=[{"threads_max": 8}])
     dry_run: bool = False
     shaping: ShapingConfig = ShapingConfig()
+
+    @field_validator("controller", "parameters")
+    @classmethod
+    def _can_be_written(cls, given: Text) -> Text:
+        """Refuse half a character, which JSON can have, and neither an answer nor a journal in UTF-8."""
+        for word in (given,) if isinstance(given, str) else (*given, *given.values()):
+            try:
+                str(word).encode()
+            except UnicodeEncodeError:
+                raise ValueError(f"{word!r} is no text") from None
+        return given
 
     @classmethod
     def of(cls, policy: Policy) -> "PolicyView":

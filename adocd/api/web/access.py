@@ -71,9 +71,11 @@ class Access:
             seen = (0, 0, 0)
         if seen == self._seen:
             return
-        self._seen = seen
+        before, self._problem = self._problem, None
         try:
-            self._tokens, self._problem = tokens.read(self._path), None
+            self._tokens, self._seen = tokens.read(self._path), seen
         except TokenError as error:
-            self._tokens, self._problem = (), str(error)
-            _log.warning("nobody's token is good now: %s", error)
+            # Read it again next time, whatever it looks like: the trouble may be ours, such as too many open files.
+            self._tokens, self._seen, self._problem = (), None, str(error)
+            if self._problem != before:
+                _log.warning("nobody's token is good now: %s", error)

@@ -54,8 +54,9 @@ def make_app(upstream: Upstream, access: Access, rules: Rules | None = None, by_
     @app.api_route("/v1/events", methods=["GET", "HEAD"])
     async def events(request: Request) -> Response:
         grant = _grant(request)
-        if request.method == "GET" and not limits.begin_stream(request.scope):
-            return problems.problem(503, f"{limits.MAX_STREAMS} streams are open already; close one, and try again")
+        most = limits.MAX_STREAMS - limits.SPARE_STREAMS
+        if request.method == "GET" and not limits.begin_stream(request.scope, most):
+            return problems.problem(503, f"{most} streams are open already; close one, and try again")
         open_stream = upstream.stream(_target(request), grant.holder, _of(request.headers, _ASKED))
         return Relay(open_stream, grant.holds, lambda headers: _of(headers, _ANSWERED))
 

@@ -122,7 +122,8 @@ class Upstream:
         return httpcore.Request(
             method,
             httpcore.URL(scheme=b"http", host=b"adocd", target=path.encode("ascii", "replace")),
-            headers=list(sent.items()),
+            # As they came: HTTP's headers are bytes, which servers read as latin-1 (RFC 9110, 5.5).
+            headers=[(name.encode("ascii"), value.encode("latin-1")) for name, value in sent.items()],
             content=body or b"",
             extensions={"timeout": {"connect": _READ_S, "write": _READ_S, "pool": _READ_S, "read": limit_s}},
         )

@@ -19,6 +19,7 @@ from adocd.daemon.journal.errors import (
     is_damage,
 )
 from adocd.daemon.journal.schema import APPLICATION_ID, MIGRATIONS, Migration, migrate, transaction
+from adocd.daemon.state_dir import sync_directory
 
 #: How long SQLite waits for somebody who reads the file with other tools.
 _BUSY_S = 0.5
@@ -141,15 +142,6 @@ def decode_text(text: bytes) -> str:
 def beside(path: Path, suffix: str) -> Path:
     """Name a file beside the journal."""
     return path.with_name(path.name + suffix)
-
-
-def sync_directory(directory: Path) -> None:
-    """Make renames in a directory durable."""
-    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def with_sides(path: Path) -> tuple[Path, ...]:

@@ -20,6 +20,7 @@ from adocd.daemon.journal import file
 from adocd.daemon.journal.documents import KINDS, Row
 from adocd.daemon.journal.errors import SQLITE_ERRORS, JournalUnopenable
 from adocd.daemon.journal.records import JournaledPolicy, Override, Pause, Tuned
+from adocd.daemon.state_dir import sync_directory
 
 #: The most rows that are tried one by one between those that can be read from either end.
 _PROBED_ROWS = 20_000
@@ -97,9 +98,9 @@ def finish(path: Path, now_unix_s: float) -> Path:
         for source, destination in zip(file.with_sides(path), file.with_sides(old), strict=True):
             with suppress(FileNotFoundError):
                 source.rename(destination)
-        file.sync_directory(path.parent)
+        sync_directory(path.parent)
         _rescued(path).rename(path)
-        file.sync_directory(path.parent)
+        sync_directory(path.parent)
     except OSError as error:
         raise JournalUnopenable(f"the damaged journal {path} cannot be set aside: {error.strerror}") from None
     return old

@@ -98,3 +98,20 @@ def test_numbers_that_json_does_not_know_are_refused(tmp_path: Path) -> None:
         assert status == 422
 
     with_service(tmp_path, FakeDatabase(tmp_path / "db"), body)
+
+
+def test_half_a_character_is_refused(tmp_path: Path) -> None:
+    """JSON can have it, and neither an answer nor a journal in UTF-8."""
+
+    async def body(service: Service) -> None:
+        for policy in (
+            {"controller": "\ud800"},
+            {"controller": "adoc", "parameters": {"\ud800": 1}},
+            {"controller": "adoc", "parameters": {"threads_max": "\ud800"}},
+            {"controller": "adoc", "\ud800": 1},
+        ):
+            assert (await exchange(service, "PUT", policy))[0] == 422
+            status, answer = await service.call("POST", f"{service.target}/policy/difference", policy)
+            assert status == 422 or (status == 200 and answer["refused"])
+
+    with_service(tmp_path, FakeDatabase(path=tmp_path / "db"), body)

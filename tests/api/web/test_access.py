@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import itertools
 import json
+import os
 from collections.abc import Callable, Iterator, MutableMapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -277,6 +279,31 @@ def test_tokens_that_cannot_be_read_are_nobodys(tmp_path: Path, caplog: pytest.L
 
     asyncio.run(body())
     assert len(caplog.records) == 1, "said once"
+
+
+def test_trouble_of_a_moment_locks_nobody_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file is the same as before: what was wrong was ours."""
+
+    async def body() -> None:
+        store = TokenStore(tmp_path / "tokens.json")
+        access = Access(store.path)
+        secret, _ = store.make("a", "operate", None, "root")
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "open", _too_many_files)
+            assert await access.holder(secret) is None
+        assert await access.holder(secret) == Holder("a", "operate")
+
+    asyncio.run(body())
+
+
+def _too_many_files(*_: object, **__: object) -> int:
+    raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+
+@pytest.mark.parametrize("name", ["Accept", "If-Match", "Last-Event-ID", "Content-Type"])
+def test_headers_that_are_no_ascii_are_handed_on(both: dict[bool, Gateway], name: str) -> None:
+    assert both[True].call("GET", "/v1/x", {name: "caf\xe9"}).status == 200
+    assert both[True].daemon.headers[-1][name.lower()] == "caf\xe9"
 
 
 Check = Callable[[Holder | None, dict[str, str]], int | str]

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 #: Where it is mounted; `/` leads there.
 PATH = "/page"
-#: What the gate lets pass without a token: the page's frame, and logging in. What it shows is checked by itself.
+#: What the gate lets pass without a token: logging in. The page asks by itself whether its visitor may read.
 OPEN = {
     "/": frozenset({"GET", "HEAD"}),
-    f"{PATH}/": frozenset({"GET", "HEAD", "WEBSOCKET"}),
+    f"{PATH}/": frozenset({"GET", "HEAD"}),
     f"{PATH}/session": frozenset({"POST", "DELETE"}),
 }
 

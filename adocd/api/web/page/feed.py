@@ -115,8 +115,10 @@ class Feed:
                 self._heard_s, self.trouble = time.monotonic(), None
             except TimeoutError:
                 self.trouble = f"no answer within {PATIENCE_S:.0f} s"
-            except (TargetError, ValueError, KeyError) as error:
+            except TargetError as error:
                 self.trouble = str(error)
+            except Exception as error:  # an answer that is not understood: the next one may be
+                self.trouble = f"its answer is not understood ({type(error).__name__}: {error})"
             for listener in list(self._listeners.values()):
                 listener.beat()
             await asyncio.sleep(BEAT_S)
@@ -146,8 +148,10 @@ class Feed:
             await self._read_list()
             await self._refresh_rooms()
             await self._refresh_glances()
-        except (TargetError, ValueError, KeyError) as error:
+        except TargetError as error:
             _log.debug("nothing new: %s", error)
+        except Exception:  # an answer that is not understood: the next one may be
+            _log.debug("an answer of the daemon's", exc_info=True)
 
     async def _read_list(self) -> None:
         """Read the whole list now and then only, for events tell what is new."""
@@ -198,6 +202,8 @@ class Feed:
                     self._take(event)
             except TargetError as error:
                 _log.debug("events: %s", error)
+            except Exception:  # nobody would follow any more
+                _log.exception("an event of the daemon's is not understood; following anew")
             self._list_at_s = float("-inf")
             await asyncio.sleep(TICK_S)
 

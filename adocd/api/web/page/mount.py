@@ -12,7 +12,7 @@ from typing import Any
 os.environ["NICEGUI_STORAGE_PATH"] = "/dev/null/adocd"
 
 from fastapi import FastAPI, Request, Response
-from fastapi.responses import JSONResponse, RedirectResponse
+from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse
 from nicegui import app as nicegui_app
 from nicegui import core, ui
 from nicegui.client import Client
@@ -67,6 +67,7 @@ def mount(app: FastAPI, upstream: Upstream, sessions: Sessions) -> None:
     app.router.routes[before:] = []
     app.router.routes[:0] = [*ours, mounted]
     _while_serving(app, feed)
+    _bound_strangers(nicegui_app)
     _guard(nicegui_app)
 
 
@@ -90,7 +91,7 @@ def _log_in_and_out(app: FastAPI, sessions: Sessions) -> None:
     async def log_in(request: Request) -> Response:
         try:
             body: Any = await request.json()
-        except ValueError:
+        except (ValueError, RecursionError):
             body = None
         secret = body.get("token") if isinstance(body, dict) else None
         if not isinstance(secret, str) or not secret.strip():
@@ -130,12 +131,46 @@ def _while_serving(app: FastAPI, feed: Feed) -> None:
     app.router.lifespan_context = with_feed
 
 
+def _bound_strangers(mounted: Any) -> None:
+    """Keep visitors from filling the memory and the log, which NiceGUI by itself lets them do."""
+
+    # NiceGUI's own builds a page for each path that there is not, and writes the path to the log.
+    async def no_such_page(request: Request, _: Exception) -> Response:
+        return problems.problem(404, f"there is no {request.url.path}; the page is {page.PATH}/")
+
+    mounted.add_exception_handler(404, no_such_page)
+
+    # A browser could fill our log by it.
+    core.sio.on("log", handler=_unheard)
+
+    # NiceGUI keeps something for every tab for ever, by a name that the browser chooses.
+    def forget_tab(client: Client) -> None:
+        tab = client._pinned_tab_id
+        if all(other._pinned_tab_id != tab for other in Client.instances.values() if other is not client):
+            mounted.storage._tabs.pop(tab, None)
+
+    mounted.on_delete(forget_tab)
+
+
+def _unheard(sid: str, message: Any) -> None:
+    """Take what a browser would write to our log."""
+    del sid, message
+
+
 def _guard(mounted: FastAPI) -> None:
-    """Bound how many pages are built, and tell the browser to talk to nobody else."""
+    """Bound how many pages are built, and tell the browser to talk to nobody else.
+
+    Who may not read gets a page that costs nothing: no client of NiceGUI's, and so no place of an operator's.
+    """
+    style = (_STATIC / "page.css").read_text(encoding="utf-8")
+    door = (_STATIC / "door.html").read_text(encoding="utf-8").replace("/* page.css stands here */", style)
 
     @mounted.middleware("http")
     async def guarded(request: Request, call_next: Any) -> Response:
-        if len(Client.instances) >= _MOST_CLIENTS and "/_nicegui" not in request.url.path:
+        is_asset = request.url.path.startswith(f"{page.PATH}/_nicegui")
+        if not is_asset and not request.state.grant.may_read:
+            return HTMLResponse(door, headers={"Content-Security-Policy": _POLICY, "Cache-Control": "no-store"})
+        if not is_asset and len(Client.instances) >= _MOST_CLIENTS:
             return problems.problem(503, f"{_MOST_CLIENTS} pages are open already; close one and try again", COME_BACK)
         answer: Response = await call_next(request)
         answer.headers["Content-Security-Policy"] = _POLICY

@@ -58,6 +58,7 @@
     if (!banner) return;
     const quietMs = Date.now() - heardMs;
     const gone = reached && window.socket && !window.socket.connected;
+    if (gone) knock();
     let words = null;
     if (gone || quietMs > (reached ? QUIET_MS : FIRST_MS)) {
       words = `Connection to adocd's page lost. What you see is ${age(quietMs / 1000)} old. It comes back by itself.`;
@@ -73,6 +74,17 @@
     }
   };
   let lostSinceMs = 0;
+  // Who may not read any more gets no connection again: the page has to say so, and not that it comes back.
+  let knockedMs = 0;
+  const knock = async () => {
+    if (Date.now() - knockedMs < 5000) return;
+    knockedMs = Date.now();
+    try {
+      if ((await fetch("/v1/controllers", { method: "HEAD" })).status === 401) location.reload();
+    } catch {
+      // nobody is there: the banner says it
+    }
+  };
   adocd.tick = (trouble, silentS, unix) => {
     heardMs = Date.now();
     reached = true;

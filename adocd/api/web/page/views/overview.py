@@ -6,7 +6,7 @@ from adocd.api.web.page.actions.dialogs import act, confirmed
 from adocd.api.web.page.model import state
 from adocd.api.web.page.model.units import text
 from adocd.api.web.page.views import parts
-from adocd.api.web.page.views.shell import Text, Visit, frame, only_the_door
+from adocd.api.web.page.views.shell import Text, Visit, frame
 
 #: More are found by the terminal, or by their address: a page of thousands is of no use at night.
 _MOST_ROWS = 200
@@ -21,8 +21,6 @@ class Overview:
     async def show(self) -> None:
         """Lay it out, and keep it up to date."""
         visit = self._visit
-        if only_the_door(visit):
-            return
         with frame(visit, ""):
             with ui.element("div").classes("actions"):
                 self._summary = Text("summary", "role=status")

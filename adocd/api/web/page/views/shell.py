@@ -1,5 +1,6 @@
 """What every page has: the top bar, who has logged in, and how it stays up to date."""
 
+import asyncio
 import json
 import time
 from collections.abc import Awaitable, Callable
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from adocd.api.web.access import Holder
 
 Refresh = Callable[[], Awaitable[None]]
+#: How long a browser has to load the page anew when its log-in has ended.
+_MOMENT_S = 2.0
 _THEMES = {"system": "System", "light": "Light", "dark": "Dark"}
 
 
@@ -63,7 +66,7 @@ class Visit:
             if not self.client.has_socket_connection:
                 return
             if not await self.grant.holds():
-                self.client.run_javascript("location.reload()")  # the token has been revoked, or has expired
+                self._end()
                 return
             with self.client:
                 await refresh()
@@ -71,6 +74,17 @@ class Visit:
         listener = Listener(news, self._tell_time)
         self.client.on_connect(lambda: self.feed.listen(self.client.id, listener))
         self.client.on_delete(lambda: self.feed.forget(self.client.id))
+
+    def _end(self) -> None:
+        """Take the page away: the token has been revoked, or has expired. Its browser has a moment to ask anew."""
+        self.client.run_javascript("location.reload()")
+
+        def cut() -> None:
+            if self.client.has_socket_connection and not self.client.is_deleted:
+                self.client.delete()  # what is behind its buttons is for nobody any more, whatever the browser does
+
+        self.feed.forget(self.client.id)
+        asyncio.get_running_loop().call_later(_MOMENT_S, cut)
 
     def _tell_time(self) -> None:
         if not self.client.has_socket_connection:
@@ -161,20 +175,6 @@ def _hint(visit: Visit) -> None:
         f"<div class=\"hint\">{what}. To act, log in with a token, made on the daemon's machine by "
         "<code>adocctl token create NAME --scope operate</code></div>", sanitize=False,
     )  # fmt: skip
-
-
-def only_the_door(visit: Visit) -> bool:
-    """Show the log-in alone where nothing may be read without a token; whether that is so."""
-    if visit.grant.may_read:
-        return False
-    with frame(visit, ""):
-        ui.html('<div class="card"><h1>Log in to see anything.</h1></div>', sanitize=False)
-    visit.keep_fresh(_nothing)
-    return True
-
-
-async def _nothing() -> None:
-    """Bring nothing up to date."""
 
 
 def _root() -> str:

@@ -13,7 +13,7 @@ from adocd.api.web.page.model.state import state_of
 from adocd.api.web.page.model.units import text
 from adocd.api.web.page.views import parts
 from adocd.api.web.page.views.pins import Pins
-from adocd.api.web.page.views.shell import Text, Visit, frame, only_the_door
+from adocd.api.web.page.views.shell import Text, Visit, frame
 
 _SHOWN_DECISIONS = 40
 
@@ -29,8 +29,6 @@ class TargetPage:
     async def show(self) -> None:
         """Lay it out, and keep it up to date."""
         visit = self._visit
-        if only_the_door(visit):
-            return
         room = self._room = visit.feed.enter(self._target)
         visit.client.on_delete(lambda: visit.feed.leave(room))
         with frame(visit, '<a href="/page/">All databases</a>'):
