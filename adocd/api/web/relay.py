@@ -7,7 +7,7 @@ from contextlib import AbstractAsyncContextManager
 from fastapi import Response
 from starlette.types import Receive, Scope, Send
 
-from adocd.api import limits, problems
+from adocd.api import problems
 from adocd.api.web.upstream import Stream
 from adocd.targets.errors import TargetError
 
@@ -33,11 +33,7 @@ class Relay(Response):
         self._handed_on = handed_on
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer, unless so many do already."""
-        if not limits.begin_stream(scope):
-            detail = f"{limits.MAX_STREAMS} streams are open already; close one, and try again"
-            await problems.problem(503, detail)(scope, receive, send)
-            return
+        """Answer."""
         began = False
 
         async def relay() -> None:
