@@ -51,7 +51,8 @@ def choose(page: Page, dialog: Locator, field: str, value: str) -> None:
 
 
 def serious(page: Page) -> list[str]:
-    """What axe finds serious or worse."""
+    """What axe finds serious or worse, once nothing fades in any more."""
+    page.wait_for_function("document.getAnimations().every(each => each.playState !== 'running')")
     found: list[dict[str, Any]] = Axe().run(page).response["violations"]
     return [
         f"{each['id']}: {each['help']}: {[node['html'][:200] for node in each['nodes'][:3]]}"
