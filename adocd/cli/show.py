@@ -199,16 +199,16 @@ def decisions(records: list[dict[str, Any]]) -> None:
 
 def controllers(laws: list[dict[str, Any]]) -> None:
     """Show the control laws and their parameters; one that must be given has no value."""
-    rows = table("law", "what it does", "source", "turns", "parameters")
     for law in laws:
-        rows.add_row(
-            f"{law['name']} (default)" if law["default"] else law["name"],
-            law["summary"],
-            law["source"],
-            ", ".join(law["knobs"]) or "nothing",
-            "\n".join(f"{name}={'' if value is None else value}" for name, value in law["parameters"].items()) or "-",
-        )
-    console.print(rows)
+        console.print(f"{law['name']} (default)" if law["default"] else law["name"], style="bold")
+        facts = _facts()
+        facts.add_row("  what", law["summary"])
+        facts.add_row("  source", law["source"])
+        facts.add_row("  turns", ", ".join(law["knobs"]) or "nothing")
+        if law["parameters"]:
+            given = (name if value is None else f"{name}={value}" for name, value in law["parameters"].items())
+            facts.add_row("  takes", ", ".join(given))
+        console.print(facts)
 
 
 def policy(content: dict[str, Any]) -> None:

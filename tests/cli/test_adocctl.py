@@ -41,6 +41,7 @@ def test_an_operators_way_through(run_dir: Path) -> None:
         shown = command("adocctl", "status", run_dir=run_dir).ok()
         assert "memory" in shown
         assert "2 immutable memtables" in shown
+        assert "The tuner is not acting. The policy fixed watches and changes nothing." in " ".join(shown.split())
 
         assert "dry run" in command("adocctl", "set-policy", "adoc", "--dry-run", run_dir=run_dir).ok()
         eventually(lambda: adocctl_json(run_dir, "decisions"), within_s=10, what="a decision")
@@ -51,6 +52,9 @@ def test_an_operators_way_through(run_dir: Path) -> None:
         eventually(lambda: batch(database) == str(128 << 20), within_s=10, what="it is tuned")
         tuned = "write_buffer_size = 134217728 (originally 67108864)"
         eventually(lambda: tuned in command("adocctl", "status", run_dir=run_dir).ok(), what="status shows it")
+        judged = adocctl_json(run_dir, "status")["verdict"]
+        assert judged["kind"] == "unknown", "of neither side there is half a minute"
+        assert "adoc" in judged["sentence"]
         shown = command("adocctl", "decisions", run_dir=run_dir).ok()
         assert "adoc.memory" in shown
         assert "applied" in shown
