@@ -57,7 +57,7 @@ include-path = ["/v1/targets/{{target}}/policy", "/v1/targets/{{target}}/policy/
 enabled = false
 """
 PROFILE = (
-    ["--phases", "examples,coverage,fuzzing,stateful", "--max-examples", "150"]
+    ["--phases", "examples,coverage,fuzzing,stateful", "--max-examples", "250"]
     if FULL
     else ["--phases", "examples,fuzzing", "--max-examples", "6", "--seed", "1"]
 )
