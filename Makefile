@@ -72,7 +72,7 @@ format: .venv/.ready ## format and fix what can be fixed
 ALONE := tests/bench tests/docs tests/examples tests/packages
 
 test: check agent-tests fixtures ## everything CI runs
-	@$(BIN)/python -m pytest -n 2 --dist loadfile $(ALONE:%=--ignore=%)
+	@$(BIN)/python -m pytest -n 3 --dist loadfile $(ALONE:%=--ignore=%)
 	@$(BIN)/python -m pytest $(ALONE)
 
 .PHONY: detection
