@@ -141,7 +141,7 @@ def test_five_seconds_in_one_law_hold_up_nobody_else(
                 gaps.append(time.monotonic() - before_s)
                 if (lease := other.keeper.lease()) is not None:
                     epochs.add(lease["epoch"])
-            assert max(gaps) < 0.5
+            assert max(gaps) < 2.0, "five seconds, were it held up; a busy machine alone takes half of one"
             assert bad.policy == Policy("fixed")
             (record,) = bad.decisions
             assert record.signal == f"theirs failed: it took more than {law.STEP_LIMIT_S:g} s to decide"

@@ -158,4 +158,4 @@ def log_in(page: Page, token: str) -> None:
 
 def drawn(page: Page, rows: int = 2) -> None:
     """Wait until the charts have at least so many rows."""
-    page.wait_for_function(f"Number(document.body.dataset.charts) >= {rows}")
+    page.wait_for_function(f"Number(document.body?.dataset.charts) >= {rows}")

@@ -51,7 +51,7 @@ def test_a_page_whose_process_is_killed_says_so_and_comes_back_by_itself(browser
     killed.kill()
     page.get_by_role("alert").filter(has_text="Connection to adocd's page lost").wait_for()
     # Another process knows nothing of this page: the browser loads it anew.
-    page.wait_for_function("document.body.dataset.before === undefined")
+    page.wait_for_function("document.body && document.body.dataset.before === undefined")
     drawn(page)
     expect(page.locator("#lost")).to_be_hidden(timeout=20_000)
     assert web_process(night).pid != killed.pid

@@ -179,9 +179,9 @@ def test_it_can_be_read_by_everybody_in_both_colours(
     # The switch beats the system, and is kept.
     other = "Light" if scheme == "dark" else "Dark"
     page.get_by_role("button", name=other, exact=True).click()
-    page.wait_for_function(f"document.body.classList.contains('body--{other.lower()}')")
+    page.wait_for_function(f"document.body?.classList.contains('body--{other.lower()}')")
     page.reload()
-    page.wait_for_function(f"document.body.classList.contains('body--{other.lower()}')")
+    page.wait_for_function(f"document.body?.classList.contains('body--{other.lower()}')")
     context.close()
 
 

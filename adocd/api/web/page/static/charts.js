@@ -253,7 +253,7 @@
       chart("knobs").on("click", (p) => p.seriesType === "scatter" && adocd.showDecision(p.name));
     }
     state.drawn = true;
-    document.body.dataset.charts = String(state.rows.length); // for who waits for them
+    if (document.body) document.body.dataset.charts = String(state.rows.length); // for who waits for them
   };
 
   adocd.showDecision = (number) => {
