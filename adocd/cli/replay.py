@@ -9,6 +9,7 @@ import typer
 from adocd.cli import completing, show
 from adocd.cli.exits import Exit, fail
 from adocd.cli.parameters import parse_parameters
+from adocd.cli.policy import Parameter, Shape
 from adocd.cli.target import Json
 
 if TYPE_CHECKING:
@@ -20,19 +21,8 @@ def replay(
     policy: Annotated[
         str, typer.Option(help="A control law, or several as `adoc+mimd`.", autocompletion=completing.laws)
     ],
-    parameter: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="KEY=VALUE",
-            help="A parameter of the law; repeatable.",
-            autocompletion=completing.parameters,
-        ),
-    ] = None,
-    shape: Annotated[
-        list[str] | None,
-        typer.Option("--shape", metavar="KEY=VALUE", help="A shaping guard: step_factor, pacing_s or refractory_s."),
-    ] = None,
+    parameter: Parameter = None,
+    shape: Shape = None,
     as_json: Json = False,
 ) -> None:
     """Show what a law would have decided on what was recorded; it cannot show what would have happened.

@@ -10,6 +10,7 @@ import typer
 from adocd.cli import completing, show_simulate
 from adocd.cli.exits import Exit, fail
 from adocd.cli.parameters import parse_parameters, parse_pin
+from adocd.cli.policy import Parameter
 from adocd.cli.target import Json
 
 
@@ -17,15 +18,7 @@ def simulate(
     policy: Annotated[
         str, typer.Option(help="The control law; `adocctl controllers` lists them.", autocompletion=completing.laws)
     ] = "fixed",
-    parameter: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="KEY=VALUE",
-            help="A parameter of the law; repeatable.",
-            autocompletion=completing.parameters,
-        ),
-    ] = None,
+    parameter: Parameter = None,
     profile: Annotated[str, typer.Option(help="cap-N (N in MB/s, such as cap-210) or uncapped.")] = "cap-210",
     workload: Annotated[
         str, typer.Option(help="Who writes: closed-loop, constant, sine, burst or peaks.")
