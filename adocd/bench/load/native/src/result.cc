@@ -70,7 +70,7 @@ Json PhaseJson(const Phase& phase, const PhaseResult& result) {
   if (result.tallies) {
     const bool open = phase.open.has_value();
     json["loop"] = open ? "open" : "closed";
-    json["operations"] = Operations(*result.tallies, open);
+    json["operations_by_kind"] = Operations(*result.tallies, open);
     json["not_found"] = result.tallies->not_found;
     json["by_second"] = Seconds(*result.tallies, open);
   }
