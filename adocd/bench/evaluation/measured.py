@@ -1,4 +1,4 @@
-"""What is measured once for a plan, before its runs, and kept with them: the device, and what flushing alone reaches."""
+"""What is measured once for a plan, and kept with its runs: the device, and what flushing alone reaches."""
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path

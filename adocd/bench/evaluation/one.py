@@ -23,6 +23,8 @@ from adocd.model.sample import Sample
 from adocd.probes.diskstats import SECTOR_BYTES, read_devices
 
 _DISAGREE = 0.02
+#: Told the newest sample of a run in progress; None before the first.
+OnLook = Callable[[Sample | None], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +46,7 @@ def run(
     cap: Cap,
     machine: raw.Machine,
     place: Path,
-    on_look: Callable[[Sample | None], None] = lambda _: None,
+    on_look: OnLook = lambda _: None,
 ) -> raw.Run:
     """Run it in a new directory below `place`, which is gone afterwards. Raises BenchError."""
     database = place / "database"
