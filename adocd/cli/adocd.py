@@ -7,7 +7,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from adocd import __version__
+from adocd import __version__, compiled
 from adocd.bench import demo
 from adocd.bench.db_bench import DbBench
 from adocd.bench.errors import BadOption, BenchError
@@ -18,6 +18,7 @@ from adocd.cli.exits import EPILOG, Exit, fail
 from adocd.cli.parameters import parse_parameters
 from adocd.cli.serve import SYSTEM_CONFIG
 from adocd.cli.simulate import simulate
+from adocd.compiled import NativeError
 from adocd.controllers import registry
 from adocd.daemon import address, logs
 from adocd.daemon import config as configuration
@@ -147,7 +148,7 @@ def exec_command(
         ended = program.run(command, program.AgentSettings(statistics, rate_limiter))
     except program.NotFound as error:
         fail(str(error), Exit.NO_PROGRAM)
-    except (program.CannotAttach, native.NativeAgentError) as error:
+    except (program.CannotAttach, NativeError) as error:
         fail(str(error), Exit.NO_AGENT)
     if ended.status == 0 and not ended.opened:
         fail(
@@ -193,7 +194,7 @@ def demo_command(
         demo.run_demo(demo.DemoOptions(on, seconds, profile, directory, as_json, picture))
     except BenchError as error:
         fail(str(error), Exit.USAGE if isinstance(error, BadOption) else Exit.FAILED)
-    except native.NativeAgentError as error:
+    except NativeError as error:
         fail(str(error), Exit.NO_AGENT)
     except KeyboardInterrupt:
         fail("interrupted; everything that was started is gone", Exit.FAILED)
@@ -210,9 +211,9 @@ def build(
 ) -> None:
     """Compile the agent for this machine's librocksdb."""
     try:
-        library = native.rocksdb(rocksdb)
-        path = native.build(library, output, work)
-    except native.NativeAgentError as error:
+        library = compiled.rocksdb(rocksdb)
+        path = native.product().build(library, output, work)
+    except NativeError as error:
         fail(str(error), Exit.NO_AGENT)
     _show_agent(path, library, as_json)
 
@@ -224,14 +225,14 @@ def path(
 ) -> None:
     """Say where the agent for this machine's librocksdb is."""
     try:
-        library = native.rocksdb(rocksdb)
+        library = compiled.rocksdb(rocksdb)
         found = native.find(library)
-    except native.NativeAgentError as error:
+    except NativeError as error:
         fail(str(error), Exit.NO_AGENT)
     _show_agent(found, library, as_json)
 
 
-def _show_agent(path: Path, library: native.RocksDb, as_json: bool) -> None:
+def _show_agent(path: Path, library: compiled.RocksDb, as_json: bool) -> None:
     if as_json:
         shown = {"agent": str(path), "rocksdb": str(library.path), "rocksdb_build_id": library.build_id}
         typer.echo(json.dumps(shown))

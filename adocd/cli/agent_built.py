@@ -2,14 +2,16 @@
 
 import typer
 
+from adocd import compiled
 from adocd.cli import native
+from adocd.compiled import NativeError
 
 
 def find_or_build_agent() -> None:
-    """Compile the agent where it is missing. Raises NativeAgentError."""
-    library = native.rocksdb()
+    """Compile the agent where it is missing. Raises NativeError."""
+    library = compiled.rocksdb()
     try:
         native.find(library)
-    except native.NativeAgentError:
+    except NativeError:
         typer.echo("compiling the native agent, for about a minute", err=True)
-        native.build(library)
+        native.product().build(library)

@@ -14,9 +14,9 @@ from adocd.bench.evaluation import runs
 from adocd.bench.evaluation.plan import Asked
 from adocd.bench.evaluation.schemes import BASELINE, DEFAULT_SCHEMES, SCHEMES
 from adocd.bench.evaluation.workloads import WORKLOADS
-from adocd.cli import native
 from adocd.cli.agent_built import find_or_build_agent
 from adocd.cli.exits import EPILOG, Exit, fail
+from adocd.compiled import NativeError
 
 bench_app = typer.Typer(help="The evaluation: schemes, device profiles, workloads, and a report.", no_args_is_help=True)
 
@@ -60,7 +60,7 @@ def run_command(
         done = runs.carry_out(asked, out, directory, console)
     except BenchError as error:
         _fail(error)
-    except native.NativeAgentError as error:
+    except NativeError as error:
         fail(str(error), Exit.NO_AGENT)
     except KeyboardInterrupt:
         fail(

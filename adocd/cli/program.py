@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 
+from adocd import compiled
 from adocd.cli import native
 from adocd.targets import run_dir
 
@@ -101,9 +102,9 @@ class Ended:
 
 
 def run(command: list[str], settings: AgentSettings) -> Ended:
-    """Run the program to its end, passing signals on. Raises CannotAttach or native.NativeAgentError."""
+    """Run the program to its end, passing signals on. Raises CannotAttach or compiled.NativeError."""
     program = resolve(command[0])
-    agent = native.find(native.rocksdb(librocksdb_of(program)))
+    agent = native.find(compiled.rocksdb(librocksdb_of(program)))
     if set(str(agent)) & set(" :"):  # what ld.so takes for the end of a name in LD_PRELOAD
         raise CannotAttach(f"the agent's path {agent} has a space or a colon; set XDG_CACHE_HOME and build anew")
     directory = run_dir.run_dir()

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from adocd import compiled
 from adocd.cli import native, program
 from tests.cli.harness import BIN, command
 from tests.support.waiting import eventually
@@ -78,7 +79,7 @@ def test_an_agent_for_another_librocksdb_is_not_taken(run_dir: Path) -> None:
 
 
 def test_an_agent_from_other_sources_is_not_taken(run_dir: Path) -> None:
-    mine = run_dir / "adocd" / "agent" / native.rocksdb().build_id / native.LIBRARY
+    mine = run_dir / "adocd" / "agent" / compiled.rocksdb().build_id / native.LIBRARY
     mine.parent.mkdir(parents=True)
     mine.touch()
     command("adocd", "agent", "path", run_dir=run_dir, XDG_CACHE_HOME=str(run_dir)).failed(

@@ -8,17 +8,18 @@ from pathlib import Path
 
 import pytest
 
+from adocd import compiled
 from adocd.cli import native
 
 
 @pytest.fixture
-def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> native.RocksDb:
+def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> compiled.RocksDb:
     """A librocksdb in a directory of its own, and a user without a cache."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    return native.RocksDb(tmp_path / "lib" / "librocksdb.so.7.8.3", "cafe")
+    return compiled.RocksDb(tmp_path / "lib" / "librocksdb.so.7.8.3", "cafe")
 
 
-def system_agent(library: native.RocksDb, **note: str) -> Path:
+def system_agent(library: compiled.RocksDb, **note: str) -> Path:
     """Put an agent where a package would."""
     agent = library.path.with_name(native.LIBRARY)
     written = agent.parent / "adocd" / "agent.json"
@@ -28,52 +29,54 @@ def system_agent(library: native.RocksDb, **note: str) -> Path:
     return agent
 
 
-def own_agent(library: native.RocksDb, digest: str) -> Path:
+def own_agent(library: compiled.RocksDb, digest: str) -> Path:
     """Put an agent where `adocd agent build` does."""
-    agent = native.directory(library) / native.LIBRARY
+    agent = native.product().directory(library) / native.LIBRARY
     agent.parent.mkdir(parents=True)
     agent.with_name("agent.json").write_text(json.dumps({"sources": digest}))
     agent.touch()
     return agent
 
 
-def test_the_systems_agent_is_taken_where_the_user_has_none(library: native.RocksDb) -> None:
+def test_the_systems_agent_is_taken_where_the_user_has_none(library: compiled.RocksDb) -> None:
     agent = system_agent(library)
     assert native.find(library) == agent
 
 
 @pytest.mark.parametrize("note", [{"adocd": "0.0.9", "protocol": "1.0"}, {"adocd": "1.9.0", "protocol": "1.7"}])
-def test_an_older_or_newer_one_is_taken_within_the_major_version(library: native.RocksDb, note: dict[str, str]) -> None:
+def test_an_older_or_newer_one_is_taken_within_the_major_version(
+    library: compiled.RocksDb, note: dict[str, str]
+) -> None:
     agent = system_agent(library, **note)
     assert native.find(library) == agent
 
 
-def test_one_of_another_major_version_is_not(library: native.RocksDb) -> None:
+def test_one_of_another_major_version_is_not(library: compiled.RocksDb) -> None:
     agent = system_agent(library, protocol="2.0")
-    with pytest.raises(native.NativeAgentError, match=f"{agent} speaks version 2.0 of the admin protocol, which adocd"):
+    with pytest.raises(compiled.NativeError, match=f"{agent} speaks version 2.0 of the admin protocol, which adocd"):
         native.find(library)
 
 
-def test_one_for_another_librocksdb_is_not(library: native.RocksDb) -> None:
+def test_one_for_another_librocksdb_is_not(library: compiled.RocksDb) -> None:
     system_agent(library, rocksdb_build_id="beef")
-    with pytest.raises(native.NativeAgentError, match=r"it was built for another one \(beef\)"):
+    with pytest.raises(compiled.NativeError, match=r"it was built for another one \(beef\)"):
         native.find(library)
 
 
-def test_a_library_without_its_note_is_not(library: native.RocksDb) -> None:
+def test_a_library_without_its_note_is_not(library: compiled.RocksDb) -> None:
     agent = system_agent(library)
     (agent.parent / "adocd" / "agent.json").unlink()
-    with pytest.raises(native.NativeAgentError, match="it has not been built"):
+    with pytest.raises(compiled.NativeError, match="it has not been built"):
         native.find(library)
 
 
-def test_the_users_own_goes_before_it(library: native.RocksDb) -> None:
+def test_the_users_own_goes_before_it(library: compiled.RocksDb) -> None:
     system_agent(library)
-    own = own_agent(library, native.digest(native.sources()))
+    own = own_agent(library, compiled.digest(native.product().sources))
     assert native.find(library) == own
 
 
-def test_but_not_when_it_is_of_other_sources(library: native.RocksDb) -> None:
+def test_but_not_when_it_is_of_other_sources(library: compiled.RocksDb) -> None:
     agent = system_agent(library)
     own_agent(library, "others")
     assert native.find(library) == agent
@@ -84,8 +87,8 @@ def test_headers_of_another_version_are_refused(tmp_path: Path) -> None:
     headers = tmp_path / "include" / "rocksdb"
     headers.mkdir(parents=True)
     (headers / "version.h").write_text("#define ROCKSDB_MAJOR 4\n#define ROCKSDB_MINOR 2\n")
-    configure = ["cmake", "-S", str(native.sources()), "-B", str(tmp_path / "build")]
-    configure += [f"-DROCKSDB_LIBRARY={native.rocksdb().path}", f"-DROCKSDB_INCLUDE={headers.parent}"]
+    configure = ["cmake", "-S", str(native.product().sources), "-B", str(tmp_path / "build")]
+    configure += [f"-DROCKSDB_LIBRARY={compiled.rocksdb().path}", f"-DROCKSDB_INCLUDE={headers.parent}"]
     done = subprocess.run(configure, capture_output=True, text=True, check=False)
     assert done.returncode != 0
     assert f"but the headers in {headers.parent} are of 4.2; install those that belong to the library" in done.stderr

@@ -21,6 +21,7 @@ from pathlib import Path
 
 import pytest
 
+from adocd import compiled
 from adocd.cli import native
 from tests.cli.harness import Done, command
 from tests.conftest import REPOSITORY
@@ -99,7 +100,7 @@ def place(deb: Deb, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]
         root = tmp_path_factory.mktemp("root")
         said_by("dpkg-deb", "-x", deb.file, root)
         unpacked = root / library.removeprefix("/")
-        copy = Path(shutil.copy(native.rocksdb().path, unpacked.parent))
+        copy = Path(shutil.copy(compiled.rocksdb().path, unpacked.parent))
         (unpacked.parent / soname(copy)).symlink_to(copy.name)
         yield Place(unpacked, {"LD_LIBRARY_PATH": str(unpacked.parent)}, ["--rocksdb", str(copy)], *before)
 
@@ -144,7 +145,7 @@ def run(place: Place, run_dir: Path, *words: str, **more: str) -> Done:
 
 def test_what_it_says_of_itself(deb: Deb) -> None:
     assert VERSION is not None
-    owner = said_by("dpkg-query", "--search", native.rocksdb().path).partition(": ")[0]
+    owner = said_by("dpkg-query", "--search", compiled.rocksdb().path).partition(": ")[0]
     rocksdb, version = said_by("dpkg-query", "--show", "--showformat=${Package} ${Version}", owner).split()
     assert deb.field("Package") == PACKAGE
     assert deb.field("Version") == f"{VERSION[1]}+rocksdb{version.partition(':')[2] or version}"
@@ -183,7 +184,7 @@ def test_its_note_says_what_adocd_asks_for(deb: Deb, tmp_path: Path) -> None:
     assert note == {
         "adocd": VERSION[1],
         "protocol": contract.document()["info"]["version"],
-        "rocksdb_build_id": native.rocksdb().build_id,
+        "rocksdb_build_id": compiled.rocksdb().build_id,
     }
 
 

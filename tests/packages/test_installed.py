@@ -54,7 +54,7 @@ def test_its_sources_are_those_of_the_checkout(adocd: Environment, native_agent_
 
 def test_the_agent_can_be_compiled_from_the_wheel(adocd: Environment, tmp_path: Path) -> None:
     """As far as cmake's configuration, where files or the version would be missing; compiling takes a minute."""
-    sources = adocd.run("python", "-c", "from adocd.cli import native; print(native.sources())").ok().strip()
+    sources = adocd.run("python", "-c", "from adocd.cli import native; print(native.product().sources)").ok().strip()
     assert str(adocd.root) in sources
     version = importlib.metadata.version("adocd")
     configure = ["cmake", "-S", sources, "-B", str(tmp_path)]

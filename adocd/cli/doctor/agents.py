@@ -4,9 +4,10 @@ import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 
-from adocd import __version__
+from adocd import __version__, compiled
 from adocd.cli import native
 from adocd.cli.doctor.finding import Finding, ok, problem, warning
+from adocd.compiled import NativeError
 from adocd.targets.agent import Agent
 from adocd.targets.base import Info
 from adocd.targets.errors import Dead, NotAllowed, Silent, TargetError, WrongVersion
@@ -17,13 +18,13 @@ def native_agent() -> Iterator[Finding]:
     """Say whether there is a native agent for the librocksdb that this machine's linker finds."""
     check = "native agent"
     try:
-        library = native.rocksdb()
-    except native.NativeAgentError as error:
+        library = compiled.rocksdb()
+    except NativeError as error:
         yield ok(check, f"none is needed: {error}")
         return
     try:
         path = native.find(library)
-    except native.NativeAgentError as error:
+    except NativeError as error:
         yield warning(check, str(error), "until then `adocd exec` cannot attach to programs that load it")
     else:
         yield ok(check, f"{path} is for {library.path}")

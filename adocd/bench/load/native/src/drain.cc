@@ -1,0 +1,50 @@
+#include "drain.h"
+
+namespace adocd::load {
+namespace {
+
+constexpr uint64_t kLookEveryNs = kNsPerS / 10;
+constexpr int kQuietLooks = 3;
+
+uint64_t Property(const Database& database, const std::string& name) {
+  uint64_t value = 0;
+  database.rocksdb()->GetIntProperty(name, &value);
+  return value;
+}
+
+bool IsQuiet(const Database& database) {
+  using Properties = rocksdb::DB::Properties;
+  for (const std::string& name :
+       {Properties::kNumRunningFlushes, Properties::kNumRunningCompactions, Properties::kMemTableFlushPending,
+        Properties::kCompactionPending, Properties::kNumImmutableMemTable,
+        Properties::kEstimatePendingCompactionBytes}) {
+    if (Property(database, name) != 0) return false;
+  }
+  return true;
+}
+
+double SecondsSince(uint64_t begin_ns) {
+  return static_cast<double>(NowNs() - begin_ns) / static_cast<double>(kNsPerS);
+}
+
+}  // namespace
+
+Drained WaitUntilDrained(const Database& database, double at_most_s, Signals* signals) {
+  const uint64_t begin_ns = NowNs();
+  int quiet = 0;
+  double quiet_since_s = 0;
+  while (quiet < kQuietLooks) {
+    const double now_s = SecondsSince(begin_ns);
+    if (IsQuiet(database)) {
+      if (quiet++ == 0) quiet_since_s = now_s;
+    } else {
+      quiet = 0;
+    }
+    if (quiet < kQuietLooks && (now_s >= at_most_s || signals->Wait(kLookEveryNs))) break;
+  }
+  const bool reached = quiet == kQuietLooks;
+  return {reached, reached ? quiet_since_s : SecondsSince(begin_ns),
+          Property(database, rocksdb::DB::Properties::kEstimatePendingCompactionBytes)};
+}
+
+}  // namespace adocd::load
