@@ -44,6 +44,7 @@ class ClosedLoop:
 
     bench: DbBench
     benchmark: Benchmark
+    seconds: int
     records: int | None = None
     drained: bool = True
     name: str = "db_bench"
@@ -54,11 +55,6 @@ class ClosedLoop:
     def version(self) -> str:
         """Name it with the RocksDB it came with."""
         return f"db_bench {self.bench.rocksdb_version}"
-
-    @property
-    def rocksdb_version(self) -> str:
-        """Name the RocksDB it is linked to."""
-        return self.bench.rocksdb_version
 
     def at_most_s(self, job: Job) -> float:
         """Allow for the load and the drain."""
@@ -115,6 +111,7 @@ class ClosedLoop:
             begin_monotonic_s=begin_s,
             measured_s=seconds,
             drain_s=self._drain_s(observed, begin_unix_s + seconds),
+            rocksdb_version=self.bench.rocksdb_version,
         )
 
     def _report(self, job: Job) -> Path:

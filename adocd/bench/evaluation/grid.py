@@ -178,9 +178,9 @@ def _run(there: Setting, grid: Grid, what: tuple[int, int, int], asked: Asked, o
     load = program(replace(asked, seconds=seconds), grid.workload)
     if isinstance(load, ClosedLoop):
         load = replace(load, drained=False)
-    told = raw.WorkloadUsed(grid.workload, workload(grid.workload).title, load.name, load.arguments, seconds)
+    told = raw.WorkloadUsed(grid.workload, workload(grid.workload).title, load.name, load.arguments, load.seconds)
     with capped(profile, there.parent) as cap:
-        wanted = one.Wanted(grid.block, used, grid.profile, told, 1, asked.seed, asked.scale)
+        wanted = one.Wanted(grid.block, used, grid.profile, told, load.version, 1, asked.seed, asked.scale)
         return one.run(wanted, load, cap, there.machine, there.place, on_look)
 
 

@@ -1,5 +1,6 @@
 """What is measured once for a plan, and kept with its runs: the device, and what flushing alone reaches."""
 
+import statistics
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -69,14 +70,14 @@ def flushing(known: Known, cap: Cap, machine: raw.Machine, scale: int, place: Pa
     """Measure what flushing alone reaches under a cap; raises RunFailed."""
     used = scheme(BASELINE).used(Circumstances(scale))
     used = replace(used, options={**used.options, **_FLUSHES_ALONE})
-    program = ClosedLoop(find_db_bench(), "fillrandom")
-    workload = raw.WorkloadUsed("fillrandom", "", program.name, {}, FLUSHING_SECONDS)
-    wanted = one.Wanted("flushing", used, cap.profile.name, workload, 1, 1, scale)
+    program = ClosedLoop(
+        find_db_bench(), "fillrandom", FLUSHING_SECONDS, drained=False
+    )  # nothing is ever compacted here
+    workload = raw.WorkloadUsed("fillrandom", "", program.name, {}, program.seconds)
+    wanted = one.Wanted("flushing", used, cap.profile.name, workload, program.version, 1, 1, scale)
     run = one.run(wanted, program, cap, machine, place)
-    flushed = run.at_end.flush_written_bytes
-    if not flushed:
+    rates = [each.flush_written_bytes_per_s or 0.0 for each in run.samples if each.at_s <= run.measured_s]
+    if not any(rates):
         raise RunFailed("nothing was flushed while it was measured what flushing alone reaches")
-    return replace(
-        known,
-        flushing_bytes_per_s={**known.flushing_bytes_per_s, cap.profile.name: round(flushed / run.measured_s)},
-    )
+    reached = {**known.flushing_bytes_per_s, cap.profile.name: round(statistics.fmean(rates))}
+    return replace(known, flushing_bytes_per_s=reached)

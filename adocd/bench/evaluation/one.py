@@ -35,6 +35,7 @@ class Wanted:
     scheme: raw.SchemeUsed
     profile: str
     workload: raw.WorkloadUsed
+    program_version: str
     repetition: int
     seed: int
     scale: int
@@ -71,9 +72,7 @@ def run(
         others_cpu_fraction=others_share(cpu_before, cpu_times()),
         other_device_bytes=_others_bytes(observed, group, sectors_before, _written_bytes(device)),
     )
-    return assembled(
-        wanted, _with(machine, program), observed, outcome, noise, (begun_unix_s, time.monotonic() - begun_s)
-    )
+    return assembled(wanted, machine, observed, outcome, noise, (begun_unix_s, time.monotonic() - begun_s))
 
 
 def assembled(
@@ -98,7 +97,7 @@ def assembled(
         scale=wanted.scale,
         started_unix_s=took[0],
         wall_s=took[1],
-        machine=machine,
+        machine=replace(machine, rocksdb_version=outcome.rocksdb_version, program_version=wanted.program_version),
         operations=outcome.operations,
         measured_s=end_s,
         drain_s=outcome.drain_s,
@@ -123,10 +122,6 @@ def _drained(outcome: Outcome, counted: Counted, last_s: float) -> raw.Moved | N
         return None
     drained_s = outcome.measured_s + outcome.drain_s
     return replace(counted.moved(max(drained_s, last_s)), at_s=drained_s)
-
-
-def _with(machine: raw.Machine, program: LoadProgram) -> raw.Machine:
-    return replace(machine, rocksdb_version=program.rocksdb_version, program_version=program.version)
 
 
 def _since(observed: Observed, outcome: Outcome) -> list[Tick]:

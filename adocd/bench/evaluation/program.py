@@ -34,7 +34,7 @@ class Outcome:
     """What the program says of its run; `begin_monotonic_s` is when its measured phase began.
 
     `drain_s` is from the phase's end until nothing was left to flush or compact; None where that was not reached.
-    `after` is what clients did after that phase.
+    `rocksdb_version` is that of the library it ran with; `after` is what clients did after the measured phase.
     """
 
     operations: tuple[Operations, ...]
@@ -42,6 +42,7 @@ class Outcome:
     begin_monotonic_s: float
     measured_s: float
     drain_s: float | None
+    rocksdb_version: str
     after: tuple[Operations, ...] = ()
 
 
@@ -57,8 +58,8 @@ class LoadProgram(Protocol):
         """Say which one it is."""
 
     @property
-    def rocksdb_version(self) -> str:
-        """Say which RocksDB it is linked to."""
+    def seconds(self) -> int:
+        """Say how long its measured phase is."""
 
     @property
     def arguments(self) -> Mapping[str, Any]:

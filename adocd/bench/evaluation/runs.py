@@ -111,8 +111,8 @@ def _make(
 def _one(there: Setting, asked: Asked, run: Planned, used: raw.SchemeUsed, line: Line) -> raw.Run:
     load, profile = program(asked, run.workload), parse_profile(run.profile)
     work = workload(run.workload)
-    told = raw.WorkloadUsed(work.name, work.title, load.name, load.arguments, asked.seconds, load.offered_per_s)
-    wanted = one.Wanted(run.block, used, run.profile, told, run.repetition, run.seed, asked.scale)
+    told = raw.WorkloadUsed(work.name, work.title, load.name, load.arguments, load.seconds, load.offered_per_s)
+    wanted = one.Wanted(run.block, used, run.profile, told, load.version, run.repetition, run.seed, asked.scale)
     with capped(profile, there.parent) as cap:
         return one.run(wanted, load, cap, there.machine, there.place, line.look)
 

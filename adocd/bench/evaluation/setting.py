@@ -56,8 +56,12 @@ class Setting:
 def setting(asked: Asked, out: Path, directory: Path | None) -> Iterator[Setting]:
     """Find a place with room enough for each run, and measure its device once; gone afterwards. Raises BenchError."""
     profiles = [parse_profile(name) for name in asked.profiles]
-    loaded = max(program(asked, name).loaded_bytes for name in asked.workloads)
-    room = max(needed_bytes(asked.seconds, profile) for profile in profiles) + _LOADED_TIMES * loaded
+    loads = [program(asked, name) for name in asked.workloads]
+    room = max(
+        needed_bytes(load.seconds, profile) + _LOADED_TIMES * load.loaded_bytes
+        for profile in profiles
+        for load in loads
+    )
     parent = choose_parent(directory, room)
     for profile in profiles:
         with capped(profile, parent):  # what cannot be capped is refused before anything is measured
