@@ -17,16 +17,14 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 from rich.console import Console
 
-from adocd.bench.cap import capped
-from adocd.bench.device import parse_profile
 from adocd.bench.errors import BadOption, BenchError, RunFailed
 from adocd.bench.evaluation import one, raw
 from adocd.bench.evaluation.closed_loop import ClosedLoop
-from adocd.bench.evaluation.plan import SECONDS_MIN, Asked, block_name
+from adocd.bench.evaluation.plan import SECONDS_MIN, Asked, Planned, block_name
 from adocd.bench.evaluation.progress import Progress
 from adocd.bench.evaluation.schemes import BASELINE, Circumstances, Options, batch, scheme
-from adocd.bench.evaluation.setting import Setting, program
-from adocd.bench.evaluation.workloads import workload
+from adocd.bench.evaluation.setting import Setting, program, wanted
+from adocd.bench.evaluation.two_phase import percentile_us
 from adocd.model.knob import MIB
 
 THREADS = tuple(range(2, 21, 2))
@@ -43,6 +41,8 @@ class Grid:
     workload: str
     threads: tuple[int, ...] = THREADS
     batches_mib: tuple[int, ...] = BATCHES_MIB
+    #: The rate of a workload that finds its own.
+    found_per_s: float | None = None
 
     @property
     def block(self) -> str:
@@ -171,28 +171,16 @@ def _try(there: Setting, searched: Searched, what: tuple[int, int, int], asked: 
 
 def _run(there: Setting, grid: Grid, what: tuple[int, int, int], asked: Asked, on_look: one.OnLook) -> raw.Run:
     threads, batch_bytes, seconds = what
-    profile = parse_profile(grid.profile)
     used = scheme(BASELINE).used(Circumstances(asked.scale))
     options = {**batch(batch_bytes), "max_background_jobs": threads, "max_write_buffer_number": _MEMTABLES}
     used = replace(used, options={**used.options, **{key: str(value) for key, value in options.items()}})
-    load = program(replace(asked, seconds=seconds), grid.workload)
+    load = program(replace(asked, seconds=seconds), grid.workload, grid.found_per_s)
     if isinstance(load, ClosedLoop):
         load = replace(load, drained=False)
-    told = raw.WorkloadUsed(grid.workload, workload(grid.workload).title, load.name, load.arguments, load.seconds)
-    with capped(profile, there.parent) as cap:
-        wanted = one.Wanted(grid.block, used, grid.profile, told, load.version, 1, asked.seed, asked.scale)
-        return one.run(wanted, load, cap, there.machine, there.place, on_look)
+    run = Planned("grid", grid.profile, grid.workload, 1, asked.seed)
+    return there.run(wanted(asked, run, used, load), load, on_look)
 
 
 def _score(run: raw.Run, per_s: float) -> float:
     totals = [each.total for each in run.operations if each.total is not None]
-    return per_s if not totals else -max(_percentile_us(total, 0.99) for total in totals)
-
-
-def _percentile_us(histogram: raw.Histogram, share: float) -> float:
-    wanted, seen = share * sum(count for _, _, count in histogram.buckets), 0
-    for _, highest, count in histogram.buckets:
-        seen += count
-        if seen >= wanted:
-            return float(highest)
-    return float(histogram.max_us)
+    return per_s if not totals else -max(percentile_us(total, 0.99) for total in totals)

@@ -8,14 +8,13 @@ from pathlib import Path
 
 from rich.console import Console
 
-from adocd.bench.cap import capped
 from adocd.bench.device import parse_profile
 from adocd.bench.errors import BadOption, BenchError
-from adocd.bench.evaluation import grid, one, raw
+from adocd.bench.evaluation import grid, raw, searches, two_phase
 from adocd.bench.evaluation.plan import Asked, Folder, Planned, checked, planned
 from adocd.bench.evaluation.progress import Line, Progress, time_text
 from adocd.bench.evaluation.schemes import Options, Scheme, scheme
-from adocd.bench.evaluation.setting import Setting, prepare, program, setting
+from adocd.bench.evaluation.setting import Setting, prepare, program, setting, wanted
 from adocd.bench.evaluation.workloads import workload
 from adocd.bench.interrupt import interruptible
 
@@ -49,10 +48,10 @@ def carry_out(asked: Asked, out: Path, directory: Path | None, console: Console)
         with interruptible(), setting(asked, out, directory) as there:
             progress = Progress(console, len(left), asked.seconds, _walls_s(folder, asked))
             prepare(there, asked, schemes, progress)
-            best = _grids(there, asked, out, schemes, console)
-            _resolve(there, asked, best)
+            found = _search(there, asked, out, schemes, console)
+            _resolve(there, asked, found)
             progress.say(f"{len(left)} of {total} runs to make, which takes about {time_text(progress.left_s)}")
-            failed = _make(there, asked, folder, left, best, progress)
+            failed = _make(there, asked, folder, left, found, progress)
     return Done(
         out=str(out),
         runs=total,
@@ -63,39 +62,46 @@ def carry_out(asked: Asked, out: Path, directory: Path | None, console: Console)
     )
 
 
-_Best = dict[str, Options]
+@dataclass(frozen=True, slots=True)
+class _Searched:
+    """What is found before the runs, by block: the grid's options, and the rate of a workload that finds its own."""
+
+    best: dict[str, Options]
+    per_s: dict[str, float]
 
 
-def _grids(there: Setting, asked: Asked, out: Path, schemes: list[Scheme], console: Console) -> _Best:
-    """Run the grid of each block, or read its result, where a scheme needs it; by block."""
-    if not any(each.needs_grid for each in schemes):
-        return {}
-    blocks = {run.block: run for run in planned(asked)}
-    return {
-        block: grid.best(there, grid.Grid(run.profile, run.workload), asked, out, console)
-        for block, run in blocks.items()
-    }
+def _search(there: Setting, asked: Asked, out: Path, schemes: list[Scheme], console: Console) -> _Searched:
+    """Search, or read what was found before."""
+    found = _Searched({}, {})
+    for run in {run.block: run for run in planned(asked)}.values():
+        if workload(run.workload).needs_maximum:
+            maximum = searches.maximum(there, asked, run, out, console)
+            found.per_s[run.block] = two_phase.RUNNING_SHARE * maximum.maximum_per_s
+        if any(each.needs_grid for each in schemes):
+            wanted_grid = grid.Grid(run.profile, run.workload, found_per_s=found.per_s.get(run.block))
+            found.best[run.block] = grid.best(there, wanted_grid, asked, out, console)
+    return found
 
 
-def _resolve(there: Setting, asked: Asked, best: _Best) -> None:
+def _resolve(there: Setting, asked: Asked, found: _Searched) -> None:
     """Raise BadOption for a scheme that cannot be run here, before hours are spent on the others."""
     for run in planned(asked):
-        _used(there, asked, run, best)
+        _used(there, asked, run, found)
 
 
-def _used(there: Setting, asked: Asked, run: Planned, best: _Best) -> raw.SchemeUsed:
+def _used(there: Setting, asked: Asked, run: Planned, found: _Searched) -> raw.SchemeUsed:
     profile = parse_profile(run.profile)
-    return scheme(run.scheme).used(there.circumstances(profile, asked.scale, best.get(run.block)))
+    return scheme(run.scheme).used(there.circumstances(profile, asked.scale, found.best.get(run.block)))
 
 
 def _make(
-    there: Setting, asked: Asked, folder: Folder, left: list[Planned], best: _Best, progress: Progress
+    there: Setting, asked: Asked, folder: Folder, left: list[Planned], found: _Searched, progress: Progress
 ) -> dict[str, str]:
     failed: dict[str, str] = {}
     for run in left:
         with progress.run(run.name) as line:
             try:
-                raw.write(folder.file(run), _one(there, asked, run, _used(there, asked, run, best), line))
+                raw.write(folder.file(run), _one(there, asked, run, found, line))
             except BadOption:  # the directory is full, or gone: the next would fail as well
                 raise
             except BenchError as error:
@@ -108,13 +114,9 @@ def _make(
     return failed
 
 
-def _one(there: Setting, asked: Asked, run: Planned, used: raw.SchemeUsed, line: Line) -> raw.Run:
-    load, profile = program(asked, run.workload), parse_profile(run.profile)
-    work = workload(run.workload)
-    told = raw.WorkloadUsed(work.name, work.title, load.name, load.arguments, load.seconds, load.offered_per_s)
-    wanted = one.Wanted(run.block, used, run.profile, told, load.version, run.repetition, run.seed, asked.scale)
-    with capped(profile, there.parent) as cap:
-        return one.run(wanted, load, cap, there.machine, there.place, line.look)
+def _one(there: Setting, asked: Asked, run: Planned, found: _Searched, line: Line) -> raw.Run:
+    load = program(asked, run.workload, found.per_s.get(run.block))
+    return there.run(wanted(asked, run, _used(there, asked, run, found), load), load, line.look)
 
 
 def _walls_s(folder: Folder, asked: Asked) -> list[float]:

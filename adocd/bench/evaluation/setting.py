@@ -7,11 +7,12 @@ from pathlib import Path
 
 from adocd.bench.cap import capped
 from adocd.bench.device import DeviceProfile, parse_profile
-from adocd.bench.evaluation import measured, raw
+from adocd.bench.errors import BadOption
+from adocd.bench.evaluation import measured, one, raw
 from adocd.bench.evaluation.bandwidth import refuse_above
 from adocd.bench.evaluation.machine import machine
 from adocd.bench.evaluation.measured import Known
-from adocd.bench.evaluation.plan import Asked
+from adocd.bench.evaluation.plan import Asked, Planned
 from adocd.bench.evaluation.program import LoadProgram
 from adocd.bench.evaluation.progress import Progress
 from adocd.bench.evaluation.schemes import Circumstances, Options, Scheme
@@ -51,6 +52,11 @@ class Setting:
             grid_best=grid_best,
         )
 
+    def run(self, wanted: one.Wanted, load: LoadProgram, on_look: one.OnLook = lambda _: None) -> raw.Run:
+        """Make one run under its profile's cap; raises BenchError."""
+        with capped(parse_profile(wanted.profile), self.parent) as cap:
+            return one.run(wanted, load, cap, self.machine, self.place, on_look)
+
 
 @contextlib.contextmanager
 def setting(asked: Asked, out: Path, directory: Path | None) -> Iterator[Setting]:
@@ -74,9 +80,18 @@ def setting(asked: Asked, out: Path, directory: Path | None) -> Iterator[Setting
         yield Setting(place, parent, file, machine(place, known.bandwidth), known)
 
 
-def program(asked: Asked, workload_name: str) -> LoadProgram:
-    """Make the program of a workload as it was asked for; raises BenchError."""
-    return workload(workload_name).program(AskedLoad(asked.seconds, asked.scale, asked.rate_per_s))
+def program(asked: Asked, workload_name: str, found_per_s: float | None = None) -> LoadProgram:
+    """Make the program of a workload as it was asked for; raises BenchError.
+
+    `found_per_s` is the rate of one that finds its own; before it is known, it is made with another for the checks.
+    """
+    work = workload(workload_name)
+    rate_per_s = asked.rate_per_s
+    if work.needs_maximum:
+        if rate_per_s is not None:
+            raise BadOption(f"{workload_name} finds its own rate: give no --rate")
+        rate_per_s = found_per_s or 1.0
+    return work.program(AskedLoad(asked.seconds, asked.scale, rate_per_s))
 
 
 def prepare(there: Setting, asked: Asked, schemes: Sequence[Scheme], progress: Progress) -> None:
@@ -84,3 +99,10 @@ def prepare(there: Setting, asked: Asked, schemes: Sequence[Scheme], progress: P
     if any(each.needs_flushing for each in schemes):
         for name in asked.profiles:
             there.know_flushing(parse_profile(name), asked.scale, progress)
+
+
+def wanted(asked: Asked, run: Planned, used: raw.SchemeUsed, load: LoadProgram) -> one.Wanted:
+    """Say what one run is to be, for its record."""
+    work = workload(run.workload)
+    told = raw.WorkloadUsed(work.name, work.title, load.name, load.arguments, load.seconds, load.offered_per_s)
+    return one.Wanted(run.block, used, run.profile, told, load.version, run.repetition, run.seed, asked.scale)
