@@ -1,6 +1,6 @@
 """RocksDB's own counts at any moment of a run, from the daemon's samples."""
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 
 from adocd.bench.evaluation.raw import Moved
@@ -48,7 +48,7 @@ class Counted:
 
     def _value(self, monotonic_s: float, name: str) -> float | None:
         """Interpolate; before the first sample nothing is counted, as the database was opened then."""
-        after = bisect_left(self._times, monotonic_s)
+        after = bisect_right(self._times, monotonic_s)
         if after == 0:
             return 0.0 if self._count(0, name) is not None else None
         if after == len(self._times):

@@ -94,13 +94,18 @@ def rungs(count: int, seconds: int) -> list[tuple[int, int]]:
     return [(size, max(SECONDS_MIN, seconds // _KEPT ** (last - rung))) for rung, size in enumerate(sizes)]
 
 
-def best(there: Setting, grid: Grid, asked: Asked, out: Path, console: Console) -> Options:
-    """Search, or go on searching, or read what was found; raises BenchError."""
+def best(there: Setting, grid: Grid, asked: Asked, out: Path, console: Console, *, any_grid: bool = False) -> Options:
+    """Search, or go on searching, or read what was found; raises BenchError.
+
+    With `any_grid` the one that is kept will do, whichever threads and batches it has.
+    """
     file = out / "grid" / f"{grid.block}.json"
-    searched = _begin(file, Searched(grid, asked.seconds, asked.scale, asked.seed))
+    searched = _begin(file, Searched(grid, asked.seconds, asked.scale, asked.seed), any_grid=any_grid)
     if searched.best is not None:
         return searched.best
-    chosen = configurations(grid, asked.scale)
+    chosen = configurations(searched.grid, asked.scale)
+    if not chosen:
+        raise BadOption(f"no batch of this grid stays within ADOC's memory: its largest is {max(BATCHES_MIB)} MiB")
     plan = rungs(len(chosen), asked.seconds)
     left = sum(size for size, _ in plan) - len(searched.tried)
     progress = Progress(console, left, round(sum(n * s for n, s in plan) / sum(n for n, _ in plan)))
@@ -120,7 +125,7 @@ def best(there: Setting, grid: Grid, asked: Asked, out: Path, console: Console) 
     return searched.best or {}
 
 
-def _begin(file: Path, wanted: Searched) -> Searched:
+def _begin(file: Path, wanted: Searched, *, any_grid: bool) -> Searched:
     if not file.exists():
         return wanted
     try:
@@ -129,6 +134,7 @@ def _begin(file: Path, wanted: Searched) -> Searched:
         raise BadOption(f"{file} cannot be read ({error.strerror}): choose another --out") from None
     except ValidationError as error:
         raise BadOption(f"{file} is no grid of adocd bench ({error.errors()[0]['msg']}): remove it") from None
+    wanted = replace(wanted, grid=before.grid) if any_grid else wanted
     if replace(before, tried=(), failed=None, best=None) != wanted:
         raise BadOption(f"{file} is of another grid: give the same options to resume it, or choose another --out")
     return before

@@ -3,7 +3,8 @@
 import contextlib
 import os
 import time
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rich.console import Console
@@ -31,6 +32,34 @@ class Done:
     wall_s: float
 
 
+def search_grid(asked: Asked, wanted_grid: grid.Grid, out: Path, directory: Path | None, console: Console) -> Options:
+    """Find the best static options for a block, and keep all that was tried; raises BenchError."""
+    asked = checked(replace(asked, profiles=(wanted_grid.profile,), workloads=(wanted_grid.workload,)))
+    with _there(asked, out, directory) as there:
+        return grid.best(there, wanted_grid, asked, out, console)
+
+
+def search_sustainable(asked: Asked, out: Path, directory: Path | None, console: Console) -> dict[str, two_phase.Found]:
+    """Find for each scheme which rate lasts, by name; raises BenchError."""
+    asked = checked(asked)
+    found = {}
+    with _there(asked, out, directory) as there:
+        prepare(there, asked, [scheme(name) for name in asked.schemes], Progress(console, 0, asked.seconds))
+        for run in planned(replace(asked, repeat=1)):
+            found[f"{run.block}-{run.scheme}"] = searches.sustainable(there, asked, run, out, console)
+    return found
+
+
+@contextlib.contextmanager
+def _there(asked: Asked, out: Path, directory: Path | None) -> Iterator[Setting]:
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BadOption(f"{out} cannot be used ({error.strerror}): choose another --out") from None
+    with interruptible(), setting(asked, out, directory) as there:
+        yield there
+
+
 def carry_out(asked: Asked, out: Path, directory: Path | None, console: Console) -> Done:
     """Make all runs that are left; raises BenchError, and KeyboardInterrupt when everything it started is gone.
 
@@ -45,7 +74,7 @@ def carry_out(asked: Asked, out: Path, directory: Path | None, console: Console)
     left, total = folder.left(asked), len(list(planned(asked)))
     failed: dict[str, str] = {}
     if left:
-        with interruptible(), setting(asked, out, directory) as there:
+        with _there(asked, out, directory) as there:
             progress = Progress(console, len(left), asked.seconds, _walls_s(folder, asked))
             prepare(there, asked, schemes, progress)
             found = _search(there, asked, out, schemes, console)
@@ -79,7 +108,7 @@ def _search(there: Setting, asked: Asked, out: Path, schemes: list[Scheme], cons
             found.per_s[run.block] = two_phase.RUNNING_SHARE * maximum.maximum_per_s
         if any(each.needs_grid for each in schemes):
             wanted_grid = grid.Grid(run.profile, run.workload, found_per_s=found.per_s.get(run.block))
-            found.best[run.block] = grid.best(there, wanted_grid, asked, out, console)
+            found.best[run.block] = grid.best(there, wanted_grid, asked, out, console, any_grid=True)
     return found
 
 

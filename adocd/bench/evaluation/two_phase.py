@@ -30,7 +30,7 @@ _CLOSE = 0.05
 
 
 @dataclass(frozen=True, slots=True)
-class Tested:
+class Judged:
     """One rate of the bisection: offered, carried out, and whether it lasts."""
 
     offered_per_s: float
@@ -46,7 +46,7 @@ class Found:
     seconds: int
     scale: int
     maximum_per_s: float
-    tested: tuple[Tested, ...] = ()
+    tested: tuple[Judged, ...] = ()
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -85,7 +85,7 @@ def maximum_per_s(run: raw.Run) -> float:
     return done / run.measured_s
 
 
-def judged(run: raw.Run) -> Tested:
+def judged(run: raw.Run) -> Judged:
     """Say whether a running phase's rate lasts."""
     totals = [each.total for each in run.operations if each.total is not None]
     counted = sum(count for total in totals for _, _, count in total.buckets)
@@ -93,7 +93,7 @@ def judged(run: raw.Run) -> Tested:
     done = sum(each.count for each in run.operations)
     offered = run.workload.offered_per_s or 0.0
     started = counted == done
-    return Tested(
+    return Judged(
         offered_per_s=offered,
         done_per_s=done / run.measured_s,
         p99_total_us=max((percentile_us(total, _LASTS_SHARE) for total in totals), default=0),

@@ -1,0 +1,161 @@
+"""Real runs: one against what RocksDB itself counts, and the command from end to end, interrupted and resumed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from adocd.bench.cap import GROUP_PREFIX, CgroupTree
+from adocd.bench.device import REAL_ROOTS, block_device_of
+from adocd.bench.errors import CapUnavailable
+from adocd.bench.evaluation import raw
+from adocd.bench.workspace import PREFIX
+
+_WITHIN_S = 240
+
+
+def profile(disk: Path) -> str:
+    """A cap where one can be had, so slow that the database stalls within seconds."""
+    try:
+        CgroupTree(REAL_ROOTS)
+        block_device_of(disk)
+    except CapUnavailable:
+        return "uncapped"
+    return "cap-50" if os.geteuid() == 0 else "uncapped"
+
+
+def bench(*arguments: str, disk: Path, out: Path) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "adocd", "bench", "run", *arguments, "--out", str(out), "--directory", str(disk)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def finished(process: subprocess.Popen[str]) -> tuple[int, str, str]:
+    output, errors = process.communicate(timeout=_WITHIN_S)
+    return process.returncode, output, errors
+
+
+def assert_nothing_is_left(process: subprocess.Popen[str], disk: Path) -> None:
+    assert not list(disk.glob(f"{PREFIX}*"))
+    assert not list(Path("/sys/fs/cgroup").glob(f"**/{GROUP_PREFIX}{process.pid}-*"))
+
+
+@pytest.fixture(autouse=True)
+def _agent(native_agent_library: Path) -> None:
+    """All of it needs the agent."""
+
+
+def test_a_real_plan_is_run_interrupted_and_resumed(disk: Path, tmp_path: Path) -> None:
+    """Two schemes for five seconds; what is there stays as it is, and what is gone is made again."""
+    asked = ("--scheme", "adoc", "--profile", profile(disk), "--seconds", "5", "--repeat", "1", "--scale", "8")
+    out = tmp_path / "out"
+    first = bench(*asked, disk=disk, out=out)
+    deadline_s = time.monotonic() + 60
+    while not list(out.glob("measured.json")) and time.monotonic() < deadline_s:
+        time.sleep(0.1)
+    time.sleep(2)
+    first.send_signal(signal.SIGINT)
+    status, _, errors = finished(first)
+    assert (status, errors.count("interrupted; everything that was started is gone")) == (1, 1), errors
+    assert not list((out / "runs").iterdir())
+    assert_nothing_is_left(first, disk)
+
+    status, output, errors = finished(bench(*asked, "--json", disk=disk, out=out))
+    assert status == 0, errors
+    done = json.loads(output.splitlines()[-1])
+    assert (done["runs"], done["kept"], done["made"], done["failed"]) == (2, 0, 2, {})
+    assert "run 2 of 2" in errors
+    baseline, other = sorted((out / "runs").iterdir(), key=lambda file: "default" not in file.name)
+    _check(raw.read(baseline))
+    before = baseline.read_bytes()
+
+    other.unlink()
+    status, output, errors = finished(bench(*asked, "--json", disk=disk, out=out))
+    assert status == 0, errors
+    assert json.loads(output.splitlines()[-1])["kept"] == 1
+    assert baseline.read_bytes() == before
+    found = raw.read(other)
+    assert (found.scheme.name, found.scheme.policy) == ("adoc", "adoc")
+    _check(found)
+
+
+def _check(run: raw.Run) -> None:
+    """Hold a run against what it says of itself: what db_bench counts is what RocksDB does."""
+    (written,) = run.operations
+    assert run.at_end.user_written_bytes is not None
+    # A write is a record with some 16 bytes of a batch beside it.
+    assert run.at_end.user_written_bytes == pytest.approx(written.count * 1032, rel=0.02)
+    assert written.processing is not None
+    assert sum(count for _, _, count in written.processing.buckets) == written.count
+    assert 5 <= run.measured_s < 20
+    by_second = sum(second.writes for second in run.seconds)
+    assert 0.5 * written.count < by_second <= written.count * 1.01
+    assert run.samples[0].at_s >= 0
+    assert run.samples[-1].at_s > run.measured_s
+    assert run.drain_s is not None
+    assert run.drain_s >= 0
+    assert run.drained is not None
+    assert run.drained.pending_compaction_bytes == 0
+    flushed = (run.at_end.flush_written_bytes, run.drained.flush_written_bytes)
+    assert None not in flushed
+    assert 0 < (flushed[0] or 0) <= (flushed[1] or 0)
+    assert all(0 <= stall.stalled_s <= run.measured_s + 0.1 for stall in run.stalls)
+    assert run.database.cpu_s > (run.database.measured_cpu_s or 0) > 0
+    assert run.database.peak_rss_bytes > 8 << 20
+    assert run.daemon.cpu_s > 0
+    assert run.machine.rocksdb_version.count(".") == 2
+    assert not [warning for warning in run.warnings if "counted" in warning]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("--scheme", "x"), "there is no scheme 'x': use some of default"),
+        (("--workload", "x"), "there is no workload 'x': use some of fillrandom"),
+        (("--workload", "constant"), "constant needs --rate"),
+        (("--workload", "fillrandom", "--rate", "5"), "fillrandom takes no --rate"),
+        (("--seconds", "1"), "--seconds must be from 5"),
+        (("--profile", "cap-0"), "there is no device profile 'cap-0'"),
+    ],
+)
+def test_a_refusal_is_one_sentence_and_makes_nothing(
+    arguments: tuple[str, ...], sentence: str, disk: Path, tmp_path: Path
+) -> None:
+    status, output, errors = finished(bench(*arguments, disk=disk, out=tmp_path / "out"))
+    assert (status, output) == (2, "")
+    assert errors.startswith(f"adocd: {sentence}")
+    assert len(errors.splitlines()) == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_what_the_generator_does_is_kept_with_its_queueing(disk: Path, tmp_path: Path) -> None:
+    """An open loop at a rate that cannot be had: what waits to be started counts."""
+    asked = ("--scheme", "default", "--workload", "sine", "--seconds", "5", "--repeat", "1", "--scale", "32")
+    process = bench(*asked, "--profile", profile(disk), disk=disk, out=tmp_path)
+    status, _, errors = finished(process)
+    assert status == 0, errors
+    (file,) = (tmp_path / "runs").iterdir()
+    run = raw.read(file)
+    (written,) = run.operations
+    assert written.count == pytest.approx((run.workload.offered_per_s or 0) * 5, rel=0.02)
+    assert written.queueing is not None
+    assert written.total is not None
+    assert written.total.max_us >= written.queueing.max_us
+    (read,) = run.after
+    assert (read.kind, read.count) == ("read", 100_000 // 32)
+    assert sum(second.offered or 0 for second in run.seconds) == pytest.approx(written.count, abs=2)
+    assert_nothing_is_left(process, disk)
+
+
+def test_lists_name_all_there_is() -> None:
+    for what, some in (("schemes", "spring-and-gear"), ("workloads", "peaks-100")):
+        shown = subprocess.run(
+            [sys.executable, "-m", "adocd", "bench", what, "--json"], capture_output=True, text=True, check=True
+        )
+        assert some in json.loads(shown.stdout)
