@@ -117,11 +117,10 @@ def assembled(
 
 
 def _drained(outcome: Outcome, counted: Counted, last_s: float) -> raw.Moved | None:
-    """Give the counts of the last sample: nothing has moved since the drain's end."""
-    if outcome.drain_s is None:
+    """Give the counts of the last sample, where it is after the drain: nothing has moved since."""
+    if outcome.drain_s is None or last_s < outcome.measured_s + outcome.drain_s:
         return None
-    drained_s = outcome.measured_s + outcome.drain_s
-    return replace(counted.moved(max(drained_s, last_s)), at_s=drained_s)
+    return replace(counted.moved(last_s), at_s=outcome.measured_s + outcome.drain_s)
 
 
 def _since(observed: Observed, outcome: Outcome) -> list[Tick]:
@@ -191,7 +190,7 @@ def _cpu_s(usage: Mapping[float, Usage], monotonic_s: float) -> float:
 
 def _warnings(outcome: Outcome, counted: Counted, last_s: float) -> Iterator[str]:
     if outcome.drain_s is None:
-        yield "the program ended before everything was compacted, so how long the drain takes is not known"
+        yield "not everything was compacted in the end, so how long the drain takes is not known"
     if last_s < outcome.measured_s:
         yield "the daemon saw nothing after the measured phase, so the counts at its end are those of its last second"
     writes = sum(each.count for each in outcome.operations if each.kind == "write")
