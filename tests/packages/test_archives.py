@@ -34,7 +34,7 @@ def test_the_only_top_level_package_is_its_own(archives: dict[str, Archives], na
     assert f"{name}/py.typed" in names(archives[name].wheel)
 
 
-def test_the_agents_and_the_protocol_travel(archives: dict[str, Archives]) -> None:
+def test_the_agents_the_protocol_and_the_load_generator_travel(archives: dict[str, Archives]) -> None:
     native = REPOSITORY / "agents" / "native"
     expected = {
         f"adocd/_agents/native/{path.relative_to(native)}"
@@ -47,6 +47,8 @@ def test_the_agents_and_the_protocol_travel(archives: dict[str, Archives]) -> No
         for path in DISTRIBUTIONS["adocd_agent"].glob("adocd_agent/**/*.py")
     }
     expected.add("adocd/_agents/admin-api.yaml")
+    load = REPOSITORY / "adocd" / "bench" / "load" / "native"
+    expected |= {str(path.relative_to(REPOSITORY)) for path in load.rglob("*") if path.is_file()}
     assert expected - set(names(archives["adocd"].wheel)) == set()
 
 

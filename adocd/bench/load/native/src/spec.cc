@@ -13,6 +13,10 @@ using Json = nlohmann::json;
 
 constexpr double kMost = 9e15;  // whole numbers beyond are not exact in JSON
 
+std::string Shown(double bound) {
+  return std::floor(bound) == bound ? Json(static_cast<int64_t>(bound)).dump() : Json(bound).dump();
+}
+
 // An object whose keys are taken one by one: what is of the wrong kind, out of range or unknown is said by its path.
 class Object {
  public:
@@ -93,8 +97,7 @@ class Object {
       const double number = value.get<double>();
       if (number >= least && number <= most) return number;
     }
-    throw SpecError(path + " must be a number from " + Json(least).dump() + " to " + Json(most).dump() + "; it is " +
-                    value.dump());
+    throw SpecError(path + " must be a number from " + Shown(least) + " to " + Shown(most) + "; it is " + value.dump());
   }
 
  private:
