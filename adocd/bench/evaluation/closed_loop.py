@@ -107,7 +107,7 @@ class ClosedLoop:
             rows = _shared(lines, counted)
         return Outcome(
             operations=every,
-            seconds=tuple(rows[: int(seconds)]),
+            seconds=tuple(_with_rest(rows[: int(seconds)], every)),
             begin_monotonic_s=begin_s,
             measured_s=seconds,
             drain_s=self._drain_s(observed, begin_unix_s + seconds),
@@ -153,6 +153,14 @@ def last_job_s(log: Sequence[LogEvent]) -> float:
     """Say when the last flush or compaction ended, in unix seconds; 0 where there was none."""
     jobs = FlushFinished | CompactionFinished | TrivialMove
     return max((event.time_s for event in log if isinstance(event, jobs)), default=0.0)
+
+
+def _with_rest(rows: list[Second], every: Sequence[Operations]) -> list[Second]:
+    """Add what came after the last line: db_bench writes none for the second in which it ends."""
+    done = {each.kind: each.count for each in every}
+    writes = done.get("write", 0) - sum(row.writes for row in rows)
+    reads = done.get("read", 0) - sum(row.reads for row in rows)
+    return [*rows, Second(len(rows), max(0, writes), max(0, reads))] if writes > 0 or reads > 0 else rows
 
 
 def _shared(lines: Sequence[int], counted: Counted) -> list[Second]:

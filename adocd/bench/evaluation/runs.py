@@ -77,8 +77,8 @@ def carry_out(asked: Asked, out: Path, directory: Path | None, console: Console)
         with _there(asked, out, directory) as there:
             progress = Progress(console, len(left), asked.seconds, _walls_s(folder, asked))
             prepare(there, asked, schemes, progress)
+            _resolve(there, asked)
             found = _search(there, asked, out, schemes, console)
-            _resolve(there, asked, found)
             progress.say(f"{len(left)} of {total} runs to make, which takes about {time_text(progress.left_s)}")
             failed = _make(there, asked, folder, left, found, progress)
     return Done(
@@ -112,8 +112,9 @@ def _search(there: Setting, asked: Asked, out: Path, schemes: list[Scheme], cons
     return found
 
 
-def _resolve(there: Setting, asked: Asked, found: _Searched) -> None:
-    """Raise BadOption for a scheme that cannot be run here, before hours are spent on the others."""
+def _resolve(there: Setting, asked: Asked) -> None:
+    """Raise BadOption for a scheme that cannot be run here, before hours are spent on searching."""
+    found = _Searched({run.block: {} for run in planned(asked)}, {})
     for run in planned(asked):
         _used(there, asked, run, found)
 
