@@ -11,13 +11,10 @@ import os
 import re
 import secrets
 import shutil
-import signal
-import threading
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import FrameType
 
 from rich.console import Console
 
@@ -30,6 +27,7 @@ from adocd.bench.embedded import find_embedded
 from adocd.bench.errors import BadOption, CapUnavailable
 from adocd.bench.figures import DemoFacts, DemoResult
 from adocd.bench.half import HalfOutcome, HalfPlan, run_half
+from adocd.bench.interrupt import interruptible
 from adocd.bench.workload import Workload
 from adocd.bench.workspace import choose_parent, needed_bytes, workspace
 
@@ -87,7 +85,7 @@ def run_demo(
     workload = WORKLOADS[options.on]()
     parent = choose_parent(options.directory, needed_bytes(seconds, wanted), roots)
     with ExitStack() as stack:
-        stack.enter_context(_interruptible())
+        stack.enter_context(interruptible())
         directory = stack.enter_context(workspace(parent, roots))
         cap, warning = _enter_cap(stack, wanted, parent, roots, explicit=options.profile is not None)
         if warning:
@@ -159,30 +157,3 @@ def _enter_cap(
 def _title(workload: Workload, facts: DemoFacts) -> str:
     place = f"{facts.profile} on {facts.device}" if facts.device else f"{facts.profile} in {facts.directory}"
     return f"{workload.title}, 2 x {facts.seconds} s, {place}"
-
-
-@contextmanager
-def _interruptible() -> Iterator[None]:
-    """Turn the first SIGINT, SIGTERM or SIGHUP into KeyboardInterrupt; later ones must not cut cleaning short.
-
-    A signal that is ignored, as under nohup, stays so.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    interrupted = False
-
-    def interrupt(_number: int, _frame: FrameType | None) -> None:
-        nonlocal interrupted
-        if not interrupted:
-            interrupted = True
-            raise KeyboardInterrupt
-
-    wanted = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    numbers = [number for number in wanted if signal.getsignal(number) is not signal.SIG_IGN]
-    before = {number: signal.signal(number, interrupt) for number in numbers}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

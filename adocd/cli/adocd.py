@@ -12,6 +12,8 @@ from adocd.bench import demo
 from adocd.bench.db_bench import DbBench
 from adocd.bench.errors import BadOption, BenchError
 from adocd.cli import exits, native, program, serve
+from adocd.cli.agent_built import find_or_build_agent
+from adocd.cli.bench import bench_app
 from adocd.cli.exits import EPILOG, Exit, fail
 from adocd.cli.parameters import parse_parameters
 from adocd.cli.serve import SYSTEM_CONFIG
@@ -34,6 +36,7 @@ app = typer.Typer(
 )
 agent_app = typer.Typer(help="The native agent for this machine's librocksdb.", no_args_is_help=True)
 app.add_typer(agent_app, name="agent")
+app.add_typer(bench_app, name="bench")
 app.command(epilog=EPILOG)(simulate)
 
 Json = Annotated[bool, typer.Option("--json", help="Machine-readable output.")]
@@ -187,7 +190,7 @@ def demo_command(
     """
     try:
         if on == DbBench.name:
-            _find_or_build_agent()
+            find_or_build_agent()
         demo.run_demo(demo.DemoOptions(on, seconds, profile, directory, as_json, picture))
     except BenchError as error:
         fail(str(error), Exit.USAGE if isinstance(error, BadOption) else Exit.FAILED)
@@ -227,16 +230,6 @@ def path(
     except NativeError as error:
         fail(str(error), Exit.NO_AGENT)
     _show_agent(found, library, as_json)
-
-
-def _find_or_build_agent() -> None:
-    """Compile the agent where it is missing, so that a demo needs no second command. Raises NativeError."""
-    library = compiled.rocksdb()
-    try:
-        native.find(library)
-    except NativeError:
-        typer.echo("compiling the native agent, for about a minute", err=True)
-        native.product().build(library)
 
 
 def _show_agent(path: Path, library: compiled.RocksDb, as_json: bool) -> None:

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from adocd.bench.laws import attached, sine
-from adocd.bench.laws.measure import Measured, Plan, Tick, measure
+from adocd.bench.laws.measure import Measured, Plan, measure
 from adocd.bench.laws.readings import READINGS
 from adocd.bench.laws.windows import gaps, joined, windows
+from adocd.bench.observed import Tick
 from adocd.bench.workload import FillReport
 from adocd.controllers import registry
 from adocd.daemon.records import DecisionRecord

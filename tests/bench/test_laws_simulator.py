@@ -11,7 +11,8 @@ from adocd.bench.errors import BadOption, CapUnavailable, RunFailed
 from adocd.bench.laws import agreement, calibration, simulator
 from adocd.bench.laws.agreement import Figures
 from adocd.bench.laws.calibration import Speeds
-from adocd.bench.laws.measure import Measured, Plan, Tick
+from adocd.bench.laws.measure import Measured, Plan
+from adocd.bench.observed import Tick
 from adocd.bench.workload import FillReport
 from adocd.diagnosis.background import Led
 from adocd.diagnosis.stalls import StallFound

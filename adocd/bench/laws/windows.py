@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from adocd.bench.laws.measure import Tick
+from adocd.bench.observed import Tick
 from adocd.model.sample import ColumnFamilySample, Sample
 
 #: A law is asked in every cycle but those that end with one of these: a change was on its way.

@@ -1,0 +1,17 @@
+"""The native agent where a command needs it: compiled at first need, so that it takes no second command."""
+
+import typer
+
+from adocd import compiled
+from adocd.cli import native
+from adocd.compiled import NativeError
+
+
+def find_or_build_agent() -> None:
+    """Compile the agent where it is missing. Raises NativeError."""
+    library = compiled.rocksdb()
+    try:
+        native.find(library)
+    except NativeError:
+        typer.echo("compiling the native agent, for about a minute", err=True)
+        native.product().build(library)

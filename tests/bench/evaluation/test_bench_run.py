@@ -1,0 +1,148 @@
+"""Real runs: one against what RocksDB itself counts, and the command from end to end, interrupted and resumed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from adocd.bench.cap import GROUP_PREFIX, CgroupTree
+from adocd.bench.device import REAL_ROOTS, block_device_of
+from adocd.bench.errors import CapUnavailable
+from adocd.bench.evaluation import raw
+from adocd.bench.evaluation.schemes import SCHEMES
+from adocd.bench.evaluation.workloads import WORKLOADS
+from adocd.bench.workspace import PREFIX
+from adocd.cli.bench import bench_app
+
+_WITHIN_S = 240
+
+
+def profile(disk: Path) -> str:
+    """A cap where one can be had, so slow that the database stalls within seconds."""
+    try:
+        CgroupTree(REAL_ROOTS)
+        block_device_of(disk)
+    except CapUnavailable:
+        return "uncapped"
+    return "cap-50" if os.geteuid() == 0 else "uncapped"
+
+
+def bench(*arguments: str, disk: Path, out: Path) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "adocd", "bench", "run", *arguments, "--out", str(out), "--directory", str(disk)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def finished(process: subprocess.Popen[str]) -> tuple[int, str, str]:
+    output, errors = process.communicate(timeout=_WITHIN_S)
+    return process.returncode, output, errors
+
+
+def assert_nothing_is_left(process: subprocess.Popen[str], disk: Path) -> None:
+    assert not list(disk.glob(f"{PREFIX}*"))
+    assert not list(Path("/sys/fs/cgroup").glob(f"**/{GROUP_PREFIX}{process.pid}-*"))
+
+
+@pytest.fixture(autouse=True)
+def _agent(native_agent_library: Path) -> None:
+    """All of it needs the agent."""
+
+
+def test_a_real_plan_is_run_interrupted_and_resumed(disk: Path, tmp_path: Path) -> None:
+    """Two schemes for five seconds; what is there stays as it is, and what is gone is made again."""
+    asked = ("--scheme", "adoc", "--profile", profile(disk), "--seconds", "5", "--repeat", "1", "--scale", "8")
+    out = tmp_path / "out"
+    first = bench(*asked, disk=disk, out=out)
+    deadline_s = time.monotonic() + 60
+    while not list(out.glob("measured.json")) and time.monotonic() < deadline_s:
+        time.sleep(0.1)
+    time.sleep(2)
+    first.send_signal(signal.SIGINT)
+    status, _, errors = finished(first)
+    assert (status, errors.count("interrupted; everything that was started is gone")) == (1, 1), errors
+    assert not list((out / "runs").iterdir())
+    assert_nothing_is_left(first, disk)
+
+    status, output, errors = finished(bench(*asked, "--json", disk=disk, out=out))
+    assert status == 0, errors
+    done = json.loads(output.splitlines()[-1])
+    assert (done["runs"], done["kept"], done["made"], done["failed"]) == (2, 0, 2, {})
+    assert "run 2 of 2" in errors
+    baseline, other = sorted((out / "runs").iterdir(), key=lambda file: "default" not in file.name)
+    _check(raw.read(baseline))
+    before = baseline.read_bytes()
+
+    other.unlink()
+    status, output, errors = finished(bench(*asked, "--json", disk=disk, out=out))
+    assert status == 0, errors
+    assert json.loads(output.splitlines()[-1])["kept"] == 1
+    assert baseline.read_bytes() == before
+    found = raw.read(other)
+    assert (found.scheme.name, found.scheme.policy) == ("adoc", "adoc")
+    _check(found)
+
+
+def _check(run: raw.Run) -> None:
+    """Hold a run against what it says of itself: what db_bench counts is what RocksDB does."""
+    (written,) = run.operations
+    assert run.at_end.user_written_bytes is not None
+    # A write is a record with some 16 bytes of a batch beside it.
+    assert run.at_end.user_written_bytes == pytest.approx(written.count * 1032, rel=0.02)
+    assert written.processing is not None
+    assert sum(count for _, _, count in written.processing.buckets) == written.count
+    assert 5 <= run.measured_s < 20
+    assert sum(second.writes for second in run.seconds) == pytest.approx(written.count, rel=0.01)
+    assert [second.at_s for second in run.seconds] == list(range(len(run.seconds)))
+    assert run.samples[0].at_s >= 0
+    assert run.samples[-1].at_s > run.measured_s
+    assert run.drain_s is not None
+    assert run.drain_s >= 0
+    assert (run.at_end.flush_written_bytes or 0) > 0
+    if run.drained is not None:  # the program may end before the daemon's next look
+        assert run.drained.pending_compaction_bytes == 0
+        assert (run.drained.flush_written_bytes or 0) >= (run.at_end.flush_written_bytes or 0)
+    assert all(0 <= stall.stalled_s <= run.measured_s + 0.1 for stall in run.stalls)
+    assert run.database.cpu_s > (run.database.measured_cpu_s or 0) > 0
+    assert run.database.peak_rss_bytes > 8 << 20
+    assert run.daemon.cpu_s > 0
+    assert run.machine.rocksdb_version.count(".") == 2
+    assert not [warning for warning in run.warnings if "counted" in warning]
+
+
+def test_a_refusal_is_one_sentence_and_makes_nothing(disk: Path, tmp_path: Path) -> None:
+    status, output, errors = finished(bench("--workload", "constant", disk=disk, out=tmp_path / "out"))
+    assert (status, output) == (2, "")
+    assert errors == "adocd: constant needs --rate: operations a second\n"
+    assert not (tmp_path / "out").exists()
+
+
+def test_what_the_generator_does_is_kept_with_its_queueing(disk: Path, tmp_path: Path) -> None:
+    """An open loop at a rate that cannot be had: what waits to be started counts."""
+    asked = ("--scheme", "default", "--workload", "sine", "--seconds", "5", "--repeat", "1", "--scale", "32")
+    process = bench(*asked, "--profile", profile(disk), disk=disk, out=tmp_path)
+    status, _, errors = finished(process)
+    assert status == 0, errors
+    (file,) = (tmp_path / "runs").iterdir()
+    run = raw.read(file)
+    (written,) = run.operations
+    assert written.count == pytest.approx((run.workload.offered_per_s or 0) * 5, rel=0.02)
+    assert written.queueing is not None
+    assert written.total is not None
+    assert written.total.max_us >= written.queueing.max_us
+    (read,) = run.after
+    assert (read.kind, read.count) == ("read", 100_000 // 32)
+    assert sum(second.offered or 0 for second in run.seconds) == pytest.approx(written.count, abs=2)
+    assert_nothing_is_left(process, disk)
+
+
+def test_lists_name_all_there_is() -> None:
+    shown = CliRunner().invoke(bench_app, ["schemes"])
+    assert all(name in shown.stdout for name in SCHEMES)
+    assert list(json.loads(CliRunner().invoke(bench_app, ["workloads", "--json"]).stdout)) == list(WORKLOADS)

@@ -1,0 +1,103 @@
+"""Which runs there are, in which order, and what is left of them."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from adocd.bench.errors import BadOption
+from adocd.bench.evaluation.plan import Asked, Folder, Planned, block_name, checked, planned
+
+ASKED = Asked(("default", "adoc", "silk"), ("cap-50", "cap-25"), ("fillrandom", "overwrite"), 10, 3)
+
+
+def test_each_scheme_runs_once_in_each_repetition_of_each_block() -> None:
+    runs = list(planned(ASKED))
+    assert len(runs) == len({run.name for run in runs}) == 3 * 2 * 2 * 3
+    counted = Counter((run.block, run.repetition) for run in runs)
+    assert set(counted.values()) == {3}
+
+
+def test_repetitions_follow_each_other_and_each_begins_with_another_scheme() -> None:
+    block = [run for run in planned(ASKED) if run.block == "cap-50-fillrandom"]
+    assert [run.repetition for run in block] == [1, 1, 1, 2, 2, 2, 3, 3, 3]
+    assert [run.scheme for run in block[::3]] == ["default", "adoc", "silk"]
+
+
+def test_all_schemes_of_a_repetition_write_the_same_keys_and_repetitions_others() -> None:
+    seeds = {(run.repetition, run.seed) for run in planned(replace(ASKED, seed=7))}
+    assert seeds == {(1, 7), (2, 8), (3, 9)}
+
+
+def test_every_plan_has_the_baseline_and_names_nothing_twice() -> None:
+    found = checked(Asked(("adoc", "adoc"), ("cap-50", "cap-50"), ("read-while-writing", "readwhilewriting"), 5, 1))
+    assert found.schemes == ("default", "adoc")
+    assert (found.profiles, found.workloads) == (("cap-50",), ("readwhilewriting",))
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"schemes": ("adox",)}, r"there is no scheme 'adox': use some of default, auto-tuned, .*bad$"),
+        ({"profiles": ("fast",)}, r"there is no device profile 'fast'"),
+        ({"workloads": ("fill",)}, r"there is no workload 'fill': use some of fillrandom, .*trace:FILE$"),
+        ({"workloads": ("trace:/no/such",)}, r"the trace /no/such cannot be read"),
+        ({"seconds": 4}, r"--seconds must be from 5 to 86400, not 4$"),
+        ({"repeat": 0}, r"--repeat must be from 1"),
+        ({"scale": 65}, r"--scale must be from 1 to 64, not 65$"),
+        ({"rate_per_s": 0.0}, r"--rate must be above 0"),
+        ({"rate_per_s": float("nan")}, r"--rate must be above 0"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(change: dict[str, object], sentence: str) -> None:
+    with pytest.raises(BadOption, match=sentence):
+        checked(replace(ASKED, **change))  # type: ignore[arg-type]
+
+
+def test_a_plan_is_resumed_where_it_stopped(tmp_path: Path) -> None:
+    folder = Folder(tmp_path / "out")
+    folder.begin(ASKED)
+    first, *others = planned(ASKED)
+    folder.file(first).write_text("{}")
+    again = Folder(tmp_path / "out")
+    again.begin(ASKED)
+    assert again.left(ASKED) == others
+
+
+def test_another_plan_in_the_same_directory_is_refused(tmp_path: Path) -> None:
+    Folder(tmp_path).begin(ASKED)
+    with pytest.raises(BadOption, match=r"another plan \(seconds 10, not 20\): give the same options to resume"):
+        Folder(tmp_path).begin(replace(ASKED, seconds=20))
+
+
+def test_a_damaged_plan_and_a_file_in_its_place_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "plan.json").write_text("{")
+    with pytest.raises(BadOption, match="is no plan of adocd bench"):
+        Folder(tmp_path).begin(ASKED)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(BadOption, match="choose another --out"):
+        Folder(tmp_path / "file").begin(ASKED)
+
+
+def test_a_failure_is_kept_with_its_attempts_until_it_succeeds(tmp_path: Path) -> None:
+    folder, run = Folder(tmp_path), Planned("adoc", "cap-50", "fillrandom", 1, 1)
+    folder.begin(ASKED)
+    folder.fail(run, "db_bench failed")
+    folder.fail(run, "db_bench failed again")
+    (file,) = folder.failed.iterdir()
+    assert json.loads(file.read_text()) == {
+        "run": "cap-50-fillrandom-adoc-1",
+        "sentence": "db_bench failed again",
+        "attempts": 2,
+    }
+    assert run in folder.left(ASKED)
+    folder.succeed(run)
+    assert not list(folder.failed.iterdir())
+
+
+def test_a_block_can_be_a_files_name() -> None:
+    assert block_name("cap-50", "trace:/Data/My trace.csv") == "cap-50-trace-data-my-trace.csv"

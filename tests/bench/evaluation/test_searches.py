@@ -1,0 +1,127 @@
+"""The grid's rungs and the bisection, on runs that are made up: what is tried, kept, and found."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import cast
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+
+from adocd.bench.errors import BadOption, RunFailed
+from adocd.bench.evaluation import grid, raw
+from adocd.bench.evaluation.grid import Grid
+from adocd.bench.evaluation.one import OnLook, Wanted
+from adocd.bench.evaluation.plan import Asked
+from adocd.bench.evaluation.program import LoadProgram
+from adocd.bench.evaluation.setting import Setting
+from adocd.bench.evaluation.two_phase import Found, Judged, judged, percentile_us
+from adocd.model.knob import MIB
+from tests.bench.evaluation.builders import offered, run_of
+
+ASKED = Asked(("default",), ("cap-50",), ("fillrandom",), 45, 1)
+SMALL = Grid("cap-50", "fillrandom", (2, 4, 8), (64, 128, 512))
+
+
+@dataclass
+class Made:
+    """A place where 4 threads and 128 MiB are best, and 8 threads with 512 MiB cannot be run."""
+
+    tried: list[tuple[int, int, float]] = field(default_factory=list)
+    ends_after: int | None = None
+
+    def run(self, wanted: Wanted, load: LoadProgram, on_look: OnLook) -> raw.Run:  # noqa: ARG002
+        """Make up a run, as Setting.run makes one."""
+        if self.ends_after == len(self.tried):
+            raise KeyboardInterrupt
+        threads = int(wanted.scheme.options["max_background_jobs"])
+        mib = int(wanted.scheme.options["write_buffer_size"]) // MIB
+        self.tried.append((threads, mib, wanted.workload.seconds))
+        if (threads, mib) == (8, 512):
+            raise RunFailed("out of memory")
+        writes = 100_000 - 1000 * abs(threads - 4) - 10 * abs(mib - 128)
+        return run_of(wanted, (raw.Operations("write", writes, None),))
+
+
+def best(made: Made, out: Path, wanted: Grid = SMALL, *, any_grid: bool = False) -> dict[str, int]:
+    found = grid.best(cast(Setting, made), wanted, ASKED, out, Console(file=io.StringIO()), any_grid=any_grid)
+    return dict(found)
+
+
+def test_the_best_third_goes_on_and_the_last_rung_is_as_long_as_a_run(tmp_path: Path) -> None:
+    made = Made()
+    assert best(made, tmp_path)["max_background_jobs"] == 4
+    assert best(Made(), tmp_path)["write_buffer_size"] == 128 * MIB
+    by_rung = [[each[:2] for each in made.tried if each[2] == seconds] for seconds in (5, 15, 45)]
+    assert [len(rung) for rung in by_rung] == [9, 3, 1]
+    assert by_rung[1] == [(4, 128), (4, 64), (2, 128)]
+
+
+def test_a_grid_that_was_interrupted_goes_on_where_it_stopped(tmp_path: Path) -> None:
+    first, second = Made(ends_after=6), Made()
+    with pytest.raises(KeyboardInterrupt):
+        best(first, tmp_path)
+    assert best(second, tmp_path)["max_background_jobs"] == 4
+    assert len(first.tried) == 6
+    assert not set(first.tried) & set(second.tried)
+
+
+def test_a_kept_grid_is_taken_for_a_run_and_refused_for_another_search(tmp_path: Path) -> None:
+    best(Made(), tmp_path)
+    whole = Grid("cap-50", "fillrandom")
+    assert best(Made(ends_after=0), tmp_path, whole, any_grid=True)["max_background_jobs"] == 4
+    with pytest.raises(BadOption, match="is of another grid: give the same options"):
+        best(Made(), tmp_path, whole)
+
+
+def test_the_whole_grid_stays_within_the_memory_that_adoc_may_come_to() -> None:
+    configurations = grid.configurations(Grid("cap-50", "fillrandom"), 4)
+    assert len(configurations) == len(set(configurations)) == 40
+    assert max(size for _, size in configurations) == 128 * MIB
+    assert not grid.configurations(Grid("cap-50", "fillrandom", batches_mib=(1024,)), 1)
+
+
+@given(st.integers(1, 100), st.integers(5, 7200))
+def test_rungs_get_smaller_and_longer_and_end_with_whole_runs(count: int, seconds: int) -> None:
+    rungs = grid.rungs(count, seconds)
+    assert rungs[0][0] == count
+    assert rungs[-1][1] == seconds
+    assert [size for size, _ in rungs] == sorted((size for size, _ in rungs), reverse=True)
+    assert [each for _, each in rungs] == sorted(each for _, each in rungs)
+
+
+@given(st.floats(0.01, 1.0))
+def test_the_bisection_ends_close_below_what_lasts(share: float) -> None:
+    found, steps = Found(60, 1, 10_000.0), 0
+    while (per_s := found.next_per_s) is not None:
+        tested = Judged(per_s, per_s, 0, per_s <= share * 10_000)
+        found = Found(60, 1, 10_000.0, (*found.tested, tested))
+        steps += 1
+        assert steps < 10
+    lasting, failing = found.bounds
+    assert lasting <= share * 10_000 <= failing
+    assert failing - lasting <= 0.05 * 10_000
+
+
+@pytest.mark.parametrize(
+    ("total_us", "done", "lasts"),
+    [
+        ({500: 990, 2_000_000: 10}, None, True),
+        ({500: 989, 2_000_000: 11}, None, False),
+        ({500: 1000}, 999, False),
+    ],
+    ids=["1 % late", "more than 1 % late", "one never started"],
+)
+def test_what_lasts(total_us: dict[int, int], done: int | None, lasts: bool) -> None:
+    tested = judged(offered(100.0, total_us, done))
+    assert tested.lasts is lasts
+    assert tested.offered_per_s == 100.0
+
+
+def test_a_percentile_is_the_upper_end_of_its_bucket_and_never_above_the_longest() -> None:
+    histogram = raw.Histogram(((1, 10, 99), (11, 100, 1)), 40)
+    assert [percentile_us(histogram, share) for share in (0.5, 0.99, 0.995, 1.0)] == [10, 10, 40, 40]

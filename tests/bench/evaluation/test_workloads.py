@@ -1,0 +1,116 @@
+"""The workloads: each makes its program, and what it is told fits together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from adocd.bench.errors import BadOption
+from adocd.bench.evaluation import two_phase, workloads
+from adocd.bench.evaluation.generated import Generated
+from adocd.bench.evaluation.plan import Asked as Plan
+from adocd.bench.evaluation.program import Job
+from adocd.bench.evaluation.schemes import SCHEMES, Circumstances
+from adocd.bench.evaluation.setting import program
+from adocd.bench.evaluation.workloads import WORKLOADS, Asked
+from adocd.bench.load.arrivals import mean_per_s, total_s
+from adocd.bench.load.spec import Closed, Drain, Open
+
+OPEN = ("constant", "two-phase", "burst", "sine", "sine-350", "sine-1000", "peaks-10", "peaks-100")
+
+
+@pytest.fixture(autouse=True)
+def _no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only the orders are looked at here, and none is carried out."""
+    monkeypatch.setattr(workloads, "find_or_build", lambda _: Path("/usr/bin/adocd-load"))
+
+
+def made(name: str, scale: int = 1, rate_per_s: float | None = None) -> Generated:
+    load = workloads.workload(name).program(Asked(60, scale, rate_per_s))
+    assert isinstance(load, Generated)
+    return load
+
+
+@pytest.mark.parametrize("name", [name for name in WORKLOADS if name not in {"constant", "two-phase"}])
+def test_every_workload_makes_a_program_that_says_how_long_it_is(name: str) -> None:
+    load = workloads.workload(name).program(Asked(60, 4))
+    assert load.seconds == {"sine-350": 350, "sine-700": 700, "sine-1000": 1000}.get(name, 60)
+    assert (load.offered_per_s is not None) == (name in OPEN or name in {"sine-700", "peaks-50"})
+
+
+@pytest.mark.parametrize("name", OPEN)
+def test_open_loops_offer_for_as_long_as_they_say(name: str) -> None:
+    load = made(name, rate_per_s=100.0 if name in {"constant", "two-phase"} else None)
+    assert isinstance(load.work.arrivals, Open)
+    assert total_s(load.work.arrivals.steps) == pytest.approx(load.seconds)
+    assert mean_per_s(load.work.arrivals.steps) == pytest.approx(load.offered_per_s)
+
+
+def test_a_scale_divides_rates_and_records_and_leaves_a_rate_that_was_given() -> None:
+    for name in ("burst", "sine-350", "peaks-50"):
+        one, four = made(name), made(name, 4)
+        assert one.offered_per_s == pytest.approx(4 * (four.offered_per_s or 0))
+        assert one.work.keys.records == 4 * four.work.keys.records
+    assert made("constant", 4, 100.0).offered_per_s == pytest.approx(100.0)
+
+
+def test_the_thesiss_wave_is_125_mb_a_second_and_10_in_its_tail() -> None:
+    wave, tail = made("sine-350"), made("sine-1000")
+    assert (wave.offered_per_s or 0) * wave.value_bytes == pytest.approx(125e6)
+    assert isinstance(tail.work.arrivals, Open)
+    last = tail.work.arrivals.steps[-1]
+    assert (last.seconds, last.operations_per_s * tail.value_bytes) == (650, 10e6)
+
+
+def test_ycsb_is_a_closed_loop_and_open_with_a_rate() -> None:
+    assert isinstance(made("ycsb-a").work.arrivals, Closed)
+    assert isinstance(made("ycsb-a", rate_per_s=10.0).work.arrivals, Open)
+
+
+def test_a_database_is_loaded_settles_is_measured_and_drained(tmp_path: Path) -> None:
+    scheme = SCHEMES["auto-tuned"].used(Circumstances(4, 50_000_000))
+    spec = made("burst", 4).spec(Job(tmp_path / "db", tmp_path, 60, 7, scheme))
+    assert [phase.name for phase in spec.phases] == ["load", "settle", "measured", "drain"]
+    assert (spec.rate_limiter_bytes_per_s, spec.auto_tuned, spec.seed) == (50_000_000, True, 7)
+    assert spec.options["write_buffer_size"] == str(16 << 20)
+
+
+def test_after_the_wave_it_is_read_with_compaction_off_and_then_drained(tmp_path: Path) -> None:
+    spec = made("sine-350").spec(Job(tmp_path / "db", tmp_path, 350, 1, SCHEMES["default"].used(Circumstances())))
+    assert [phase.name for phase in spec.phases] == ["measured", "reads", "drain"]
+    reads, drain = spec.phases[1:]
+    assert reads.set_options == {"disable_auto_compactions": "true"}
+    assert isinstance(drain, Drain)
+    assert drain.set_options == {"disable_auto_compactions": "false"}
+
+
+def test_the_testing_phase_is_a_closed_loop_of_one_writer_behind_a_warm_up() -> None:
+    running = made("two-phase", rate_per_s=1.0)
+    testing = two_phase.testing_phase(running, 120)
+    assert testing.work.arrivals == Closed(seconds=100)
+    assert testing.warm_up is not None
+    assert testing.warm_up.arrivals == Closed(seconds=20)
+    assert testing.work.threads == 1
+    assert testing.offered_per_s is None
+
+
+def test_a_workload_that_finds_its_rate_takes_no_other() -> None:
+    asked = Plan(("default",), ("cap-50",), ("two-phase",), 60, 1)
+    assert program(asked, "two-phase", 123.0).offered_per_s == pytest.approx(123.0)
+    with pytest.raises(BadOption, match="two-phase finds its own rate: give no --rate"):
+        program(Plan(("default",), ("cap-50",), ("two-phase",), 60, 1, rate_per_s=5.0), "two-phase")
+
+
+@pytest.mark.parametrize("name", ["fillrandom", "burst", "sine", "peaks-10"])
+def test_a_rate_is_refused_where_it_means_nothing(name: str) -> None:
+    with pytest.raises(BadOption, match=f"{name}.* takes no --rate"):
+        workloads.workload(name).program(Asked(60, 1, 5.0))
+
+
+def test_a_trace_is_a_workload(tmp_path: Path) -> None:
+    file = tmp_path / "day.csv"
+    file.write_text("seconds,operations_per_s\n10,100\n20,400\n")
+    load = made(f"trace:{file}", 2)
+    assert load.seconds == 30
+    assert load.offered_per_s == pytest.approx(150.0)
