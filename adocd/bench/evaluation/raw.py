@@ -194,6 +194,7 @@ class Run:
         repetition: 1 for the first.
         started_unix_s: when the program was started.
         operations: what clients did in the measured phase.
+        after: reads of one reader after that phase and its drain, with compaction off, where the workload has them.
         measured_s: how long that phase took, by the program's own account.
         drain_s: how long compactions took until none was left; None where that was not reached, or not waited for.
         wal_outside_cap: whether the WAL's buffered writes escaped the cap (cgroup v1).
@@ -226,6 +227,7 @@ class Run:
     noise: Noise
     wal_outside_cap: bool
     warnings: tuple[str, ...] = ()
+    after: tuple[Operations, ...] = ()
 
 
 _RUN = TypeAdapter(Run)

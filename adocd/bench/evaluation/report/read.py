@@ -1,0 +1,29 @@
+"""What a directory of `adocd bench run` holds."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from adocd.bench.errors import BadOption
+from adocd.bench.evaluation import raw
+from adocd.bench.evaluation.raw import Run
+
+RUNS, FAILED = "runs", "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """All runs, and how many failed and are not among them."""
+
+    runs: tuple[Run, ...]
+    failed: int
+
+
+def found_in(directory: Path) -> Found:
+    """Read all raw results. Raises BadOption where there is none, or one is broken."""
+    if not directory.is_dir():
+        raise BadOption(f"{directory} is no directory: name the --out of adocd bench run")
+    files = sorted((directory / RUNS).glob("*.json"))
+    if not files:
+        raise BadOption(f"{directory} has no raw results in {RUNS}/: make them by adocd bench run --out {directory}")
+    failed = len(list((directory / FAILED).glob("*.json")))
+    return Found(tuple(raw.read(file) for file in files), failed)
