@@ -99,7 +99,7 @@ class Compares:
         unit = MEASURES[self.measure].unit
         found = compared(self.measure, mine, other)
         said = [f"{each.name} {words.cell(unit, each.cells[self.measure], each.marked)}" for each in (mine, other)]
-        return f"{said[0]}, {said[1]}; ratio {words.compared(found)}"
+        return f"{said[0]}, {said[1]}; {words.compared(found)} times"
 
     def _verdict(self, block: Block, mine: Scheme, other: Scheme) -> Verdict:
         found = compared(self.measure, mine, other)

@@ -1,15 +1,15 @@
 """Medians and spreads over repetitions, and the rule of when two schemes differ.
 
-A scheme is compared with another within each repetition: what a machine does on one evening, it does to both. A
-difference is called one only if all three hold:
+Repetitions are pairs: what a machine does on one evening, it does to both schemes. A difference is called one only if
 
-- there are at least two such pairs;
-- in every pair the same scheme has more;
-- the median of the differences is larger than the other scheme's own runs are apart (largest less smallest), and
-  larger than 5 % of their median: two runs of the same differ by as much for no reason but what else ran. For a figure
-  that is a share of the time it has to be half a percentage point beside, so that next to nothing is nothing.
+- there are at least two pairs;
+- every run of one has more than every run of the other;
+- the median of the pairs' differences is larger than 5 % of the other's median, and for a figure that is a share of the
+  time larger than half a percentage point, so that next to nothing is nothing; with two pairs alone, also larger than
+  the other's two runs are apart, for two of the same lie so by chance in one case of three.
 
-Else no difference was shown, which does not say that there is none.
+With n pairs of the same scheme, the second happens by chance in 2 of (2n over n) cases: 1 of 10 with three pairs, 1 of
+35 with four, 1 of 126 with five. Else no difference was shown, which does not say that there is none.
 """
 
 import math
@@ -29,9 +29,11 @@ _INTERVAL_FROM, _COVERAGE_LEAST = 5, 0.9
 #: The rule, as the report says it.
 RULE = (
     "Schemes are compared within each repetition. A difference is called one only if there are at least "
-    f"{LEAST_PAIRS} pairs, if all of them agree on its side, and if the median of the differences is larger than the "
-    f"other scheme's own runs are apart and than {LEAST_DIFFERENCE:.0%} of their median (for a share of the time also "
-    "than half a percentage point). Else no difference was shown, which does not say that there is none."
+    f"{LEAST_PAIRS} pairs, if every run of one has more than every run of the other, and if the median of the pairs' "
+    f"differences is larger than {LEAST_DIFFERENCE:.0%} of the other's median (for a share of the time also than half "
+    "a percentage point; with two pairs alone also than the other's runs are apart). By chance two of the same are "
+    "told apart so in at most 1 of 10 cases with three pairs, 1 of 126 with five. Else no difference was shown, which "
+    "does not say that there is none."
 )
 
 
@@ -96,14 +98,15 @@ def compare(measure: Measure, mine: Mapping[int, float], others: Mapping[int, fl
 def _difference(measure: Measure, pairs: Sequence[tuple[float, float]]) -> Difference:
     if len(pairs) < LEAST_PAIRS:
         return "too few"
-    apart = [one - other for one, other in pairs]
-    if not (all(each > 0 for each in apart) or all(each < 0 for each in apart)):
+    mine, others = [one for one, _ in pairs], [other for _, other in pairs]
+    if min(mine) <= max(others) and max(mine) >= min(others):
         return "none"
-    others = [other for _, other in pairs]
-    least = max(max(others) - min(others), LEAST_DIFFERENCE * statistics.median(others))
+    least = LEAST_DIFFERENCE * statistics.median(others)
     if measure.unit == "share":
         least = max(least, LEAST_SHARE)
-    middle = statistics.median(apart)
+    if len(pairs) == LEAST_PAIRS:
+        least = max(least, max(others) - min(others))
+    middle = statistics.median(one - other for one, other in pairs)
     if abs(middle) <= least:
         return "none"
     return "more" if middle > 0 else "less"

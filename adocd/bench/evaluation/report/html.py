@@ -7,6 +7,8 @@ from adocd.bench.evaluation.report import svg
 from adocd.bench.evaluation.report.document import Document, Heading, Items, Paragraph, Part, Picture, Table
 
 _CODE = re.compile(r"(`[^`]*`)")
+#: A cell's spread stands below its median, or tables would be wider than any page.
+_SPREAD = re.compile(r"^([^()]*) \(([^()]+ \.\. [^()]+)\)$")
 _STYLE = """
 :root{color-scheme:light dark;
 --ink:#1b1f24;--soft:#59636e;--line:#d5dae0;--paper:#ffffff;--shade:#f4f6f8;--link:#0060a8}
@@ -29,12 +31,14 @@ caption{text-align:left;font-weight:600;font-size:14px;padding:8px 10px}
 th,td{padding:5px 10px;text-align:left;vertical-align:top;border-top:1px solid var(--line)}
 thead th{background:var(--shade);color:var(--soft);font-weight:600;vertical-align:bottom}
 tbody th{font-weight:600;white-space:nowrap}
+table.prose th{white-space:normal}
 .n{text-align:right;font-variant-numeric:tabular-nums}
 td.n{white-space:nowrap}
-td.w{min-width:11em}
-.by{color:var(--soft);font-size:13px;margin:2px 0 16px}
+td.w{min-width:5em}
+small{display:block;color:var(--soft);font-size:11.5px}
+.by{color:var(--soft);font-size:13px;margin:4px 0 18px;max-width:none}
 figure{margin:18px 0;overflow-x:auto;border:1px solid var(--line);border-radius:6px;padding:6px}
-figure svg{display:block;max-width:100%;height:auto;min-width:620px}
+figure svg{display:block;width:100%;max-width:1000px;height:auto;min-width:620px;margin:0 auto}
 """
 
 
@@ -82,9 +86,10 @@ def _table(table: Table) -> str:
     rows = "\n".join(f"<tr>{_cells(row, table.words)}</tr>" for row in table.rows)
     # A table that is wider than the page is scrolled, by keys, too.
     frame = f'<div class="scroll" role="region" tabindex="0" aria-label="{escape(table.title)}">'
+    prose = ' class="prose"' if table.words == len(table.head) else ""
     command = f'<p class="by">By <code>{escape(table.command)}</code></p>' if table.command else ""
     return (
-        f"{frame}<table><caption>{_text(table.title)}</caption><thead><tr>{head}</tr></thead>\n"
+        f"{frame}<table{prose}><caption>{_text(table.title)}</caption><thead><tr>{head}</tr></thead>\n"
         f"<tbody>{rows}</tbody></table></div>{command}"
     )
 
@@ -107,6 +112,8 @@ def _anchor(text: str) -> str:
 
 def _text(text: str) -> str:
     return "".join(
-        f"<code>{escape(part[1:-1])}</code>" if part.startswith("`") and len(part) > 1 else escape(part)
+        f"<code>{escape(part[1:-1])}</code>"
+        if part.startswith("`") and len(part) > 1
+        else _SPREAD.sub(r"\1 <small>\2</small>", escape(part))
         for part in _CODE.split(text)
     )

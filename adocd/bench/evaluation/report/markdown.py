@@ -7,7 +7,7 @@ from adocd.bench.evaluation.report.document import Document, Heading, Items, Par
 #: Where the pictures are, from the report.
 PICTURES = "pictures"
 _CODE = re.compile(r"(`[^`]*`)")
-_MEANS_SOMETHING = re.compile(r"([\\*_<|~\[\]])")
+_MEANS_SOMETHING = re.compile(r"([\\*<|~\[\]]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9]))")
 
 
 def render(document: Document) -> str:

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 
 from adocd.bench.evaluation.raw import Histogram
 
+#: The median has so many nines.
+MEDIAN_NINES = math.log10(2)
 #: A product such as 0.07 x 100 comes out a little above 7, which is no rank of its own.
 _ROUNDING = 1e-9
 
@@ -80,11 +82,11 @@ def merged(histograms: Iterable[Histogram | None]) -> Histogram | None:
 
 
 def curve(histogram: Histogram, nines: float = 5.0, steps: int = 60) -> list[tuple[float, float]]:
-    """Give (fraction, microseconds) for a picture: evenly over "how many nines", as far as there are values."""
+    """Give (fraction, microseconds) for a picture, from the median on: evenly over "how many nines"."""
     total = sum(count for _, _, count in histogram.buckets)
     found = []
     for step in range(steps + 1):
-        fraction = 1 - 10 ** (-nines * step / steps)
+        fraction = 1 - 10 ** -(MEDIAN_NINES + (nines - MEDIAN_NINES) * step / steps)
         if total == 0 or total * (1 - fraction) < 1 - _ROUNDING:
             break
         found.append((fraction, percentile_us(histogram, fraction) or 0.0))

@@ -7,7 +7,7 @@ from adocd.bench.evaluation.raw import Histogram, OperationKind, Run
 from adocd.bench.evaluation.report import svg, words
 from adocd.bench.evaluation.report.accounting import CAUSES, CONDITIONS
 from adocd.bench.evaluation.report.measures import Spans
-from adocd.bench.evaluation.report.percentiles import curve, merged
+from adocd.bench.evaluation.report.percentiles import MEDIAN_NINES, curve, merged
 from adocd.bench.evaluation.report.summary import Block, Judged, Scheme
 from adocd.bench.evaluation.report.svg import Axis, Drawing
 
@@ -87,11 +87,11 @@ def latencies(block: Block, kind: OperationKind, span: Spans) -> Drawing | None:
         height,
     )
     drawing.text(_LEFT, 20, f"latency of a {kind}, {since}", kind="head")
-    x = Axis(0, 5, _LEFT, right)
+    x = Axis(MEDIAN_NINES, 5, _LEFT, right)
     low, high = svg.around(value for _, line in curves for _, value in line)
     y = Axis(low, high, bottom, top, log=True)
     drawing.left_axis(y, _LEFT, svg.decades(low, high), words.micros, right)
-    drawing.bottom_axis(x, bottom, range(6), _nines, top)
+    drawing.bottom_axis(x, bottom, (MEDIAN_NINES, 1, 2, 3, 4, 5), _nines, top)
     drawing.text((_LEFT + right) / 2, height - 8, "share of operations that took no longer", "middle", "soft")
     for scheme, line in curves:
         place = _place(scheme.name)
@@ -257,4 +257,4 @@ def _how_many_nines(fraction: float) -> float:
 
 
 def _nines(count: float) -> str:
-    return "0 %" if count == 0 else f"{100 - 100 / 10**count:.10g} %"
+    return f"{100 - 100 / 10**count:.10g} %"

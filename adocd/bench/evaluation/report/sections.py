@@ -122,10 +122,10 @@ def _rules() -> list[Part]:
         Heading(2, "How to read it"),
         Items((_RANKED, comparison.RULE, _LEFT_OUT, disturbed.RULE)),
         Paragraph(
-            "A cell is the median over repetitions, with the smallest and the largest in brackets. Percentiles are by "
-            "the nearest rank, evenly within a bucket; db_bench's own buckets are within 50 % of a value, the load "
-            "generator's within 0.1 %. Stopped and delayed time is from RocksDB's LOG: how long the condition held. "
-            "Write amplification is flushes and compactions over what users wrote, the WAL aside."
+            "A cell is the median over repetitions, and in parentheses the smallest and the largest where they differ. "
+            "Percentiles are by the nearest rank, evenly within a bucket; db_bench's own buckets are within 50 % of a "
+            "value, the load generator's within 0.1 %. Stopped and delayed time is from RocksDB's LOG: how long the "
+            "condition held. Write amplification is flushes and compactions over what users wrote, the WAL aside."
         ),
     ]
 
@@ -165,7 +165,7 @@ def _claims(blocks: Sequence[Block]) -> list[Part]:
         ]  # fmt: skip
         parts.append(Heading(3, f"{number}. {title}"))
         head = ("source", "the paper's words", "claims", "our rule", "our figures", "verdict")
-        parts.append(Table(title, head, tuple(rows), words=6))
+        parts.append(Table(f"Points of claim {number}", head, tuple(rows), words=6))
     return parts
 
 

@@ -12,7 +12,7 @@ from html import escape
 
 _LIGHT = ("#0072b2", "#c44e00", "#00805f", "#b0528a", "#2b87b8", "#9a6b00", "#5a5a5a", "#7a7000")
 _DARK = ("#5fb0ea", "#ff8c4a", "#35c79a", "#e59fc6", "#9ad4f5", "#f0b93a", "#c8c8c8", "#e9df6c")
-_DASHES = ("", "6 3", "2 3", "8 3 2 3")
+_DASHES = ("", "7 4", "2 4", "9 4 2 4", "14 5", "1 4 6 4")
 _LIGHT_INK = "--ink:#1b1f24;--soft:#59636e;--grid:#dde2e8;--paper:#ffffff;--stopped:#c62828;--delayed:#e08e00"
 _DARK_INK = "--ink:#e6e9ed;--soft:#a3adb8;--grid:#343b44;--paper:#14181d;--stopped:#ff6b60;--delayed:#f0b93a"
 FONT_PX = 12
@@ -39,8 +39,8 @@ def colour(index: int) -> str:
 
 
 def dash(index: int) -> str:
-    """Give the dashes of the n-th thing: other ones where colours begin anew."""
-    return _DASHES[index // len(_LIGHT) % len(_DASHES)]
+    """Give the dashes of the n-th thing: other ones for each four, as the later colours are close to the first."""
+    return _DASHES[index // 4 % len(_DASHES)]
 
 
 def text_width(text: str) -> float:

@@ -100,8 +100,8 @@ def compared(found: Comparison | None) -> str:
     """Write how a figure compares with the baseline's."""
     if found is None:
         return ""
-    return f"{ratio(found.ratio)}: {_DIFFERENCE[found.difference]}"
+    return f"{_DIFFERENCE[found.difference]}: {ratio(found.ratio)}"
 
 
 def _spread(low: str, high: str) -> str:
-    return f" [{low} .. {high}]"
+    return "" if low == high else f" ({low} .. {high})"
