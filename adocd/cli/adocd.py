@@ -11,7 +11,8 @@ from adocd import __version__
 from adocd.bench import demo
 from adocd.bench.db_bench import DbBench
 from adocd.bench.errors import BadOption, BenchError
-from adocd.cli import bench, exits, native, program, serve
+from adocd.cli import exits, native, program, serve
+from adocd.cli.bench import bench_app
 from adocd.cli.exits import EPILOG, Exit, fail
 from adocd.cli.parameters import parse_parameters
 from adocd.cli.serve import SYSTEM_CONFIG
@@ -33,7 +34,7 @@ app = typer.Typer(
 )
 agent_app = typer.Typer(help="The native agent for this machine's librocksdb.", no_args_is_help=True)
 app.add_typer(agent_app, name="agent")
-app.add_typer(bench.app, name="bench")
+app.add_typer(bench_app, name="bench")
 app.command(epilog=EPILOG)(simulate)
 
 Json = Annotated[bool, typer.Option("--json", help="Machine-readable output.")]

@@ -5,10 +5,10 @@ import typer
 from adocd.cli.bench_report import report
 from adocd.cli.exits import EPILOG
 
-app = typer.Typer(help="The evaluation: schemes against each other on real RocksDB.", no_args_is_help=True)
-app.command(epilog=EPILOG)(report)
+bench_app = typer.Typer(help="The evaluation: schemes against each other on real RocksDB.", no_args_is_help=True)
+bench_app.command(epilog=EPILOG)(report)
 
 
-@app.callback()
+@bench_app.callback()
 def _root() -> None:
     """Keep `report` a command of its own while it is the only one."""

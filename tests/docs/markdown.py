@@ -28,6 +28,7 @@ REFERENCES = tuple(
     for name in (
         "controllers.md",
         "detection.md",
+        "evaluation.md",
         "laws-proof.md",
         "lint.md",
         "metrics.md",

@@ -123,10 +123,14 @@ class Moved:
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """What a process used from its start to its end: processor seconds, and its resident memory at the most."""
+    """What a process used from its start to its end: processor seconds, and its resident memory at the most.
+
+    `measured_cpu_s` is what of it lies in the measured phase; None where that cannot be told.
+    """
 
     cpu_s: float
     peak_rss_bytes: int
+    measured_cpu_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +165,7 @@ class Machine:
 
 @dataclass(frozen=True, slots=True)
 class SchemeUsed:
-    """A scheme as it was run: options at the open, whether a limiter was there, and the daemon's policy."""
+    """A scheme as it was run: options at the open, whether a limiter was there, and the daemon's policy and tick."""
 
     name: str
     title: str
@@ -170,6 +174,7 @@ class SchemeUsed:
     auto_tuned: bool
     policy: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    tick_s: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,10 +199,10 @@ class Run:
         repetition: 1 for the first.
         started_unix_s: when the program was started.
         operations: what clients did in the measured phase.
-        after: reads of one reader after that phase and its drain, with compaction off, where the workload has them.
         measured_s: how long that phase took, by the program's own account.
         drain_s: how long compactions took until none was left; None where that was not reached, or not waited for.
         wal_outside_cap: whether the WAL's buffered writes escaped the cap (cgroup v1).
+        after: what clients did after the measured phase, where the workload goes on to see what it left behind.
         warnings: what the runner noticed: a disagreement of counts, a daemon that ended, and so on.
 
     """

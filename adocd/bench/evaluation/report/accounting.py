@@ -7,7 +7,8 @@
   one. Writers' waiting is RocksDB's STALL_MICROS: how long they really waited.
 - Write amplification is what flushes and compactions wrote over what users wrote; the WAL is left aside. At the end of
   the phase, and when it was drained: a law that only puts compaction off shows in the second.
-- Processor time of the database is the process's from its start to its end: fill and drain are in it.
+- Processor time of the database's process is that of the measured phase, and beside it all from its start to its end,
+  with the load before and the drain after.
 - The reaction is from a stall's begin in the measured phase to the next decision, whatever it was for.
 """
 
@@ -59,8 +60,9 @@ class Figures:
     Attributes:
         held_s: condition (`stopped`, `delayed`) -> cause -> seconds of the measured phase.
         waited_s: how long writers waited, together; None without the ticker.
-        cores: processors that the database's process used in the mean of the run's wall time.
-        cpu_us_per_operation: its processor time over the operations of the measured phase.
+        cores: processors that the database's process used in the mean of the measured phase; None where not told apart.
+        cpu_us_per_operation: its processor time in that phase over the operations.
+        cpu_s: its processor time in all.
         debt_bytes: pending compaction at the end of the measured phase.
         decided: rule and outcome -> decisions, in the measured phase and the drain.
         decisions_per_minute: of the measured phase.
@@ -86,8 +88,9 @@ class Figures:
     write_amplification: float | None
     write_amplification_drained: float | None
     peak_memory_bytes: int
-    cores: float
+    cores: float | None
     cpu_us_per_operation: float | None
+    cpu_s: float
     debt_bytes: int
     drain_s: float | None
     decided: Mapping[tuple[str, str], int]
@@ -116,7 +119,7 @@ def figures(run: Run) -> Figures:
     operations = sum(each.count for each in run.operations)
     held = _held(run)
     shares = {condition: _per(sum(held[condition].values()), run.measured_s) or 0.0 for condition in CONDITIONS}
-    waited_s = run.at_end.stalled_s
+    waited_s, cpu_s = run.at_end.stalled_s, run.database.measured_cpu_s
     whole_s = None if run.drain_s is None else run.measured_s + run.drain_s
     in_phase = [each for each in run.decisions if 0 <= each.at_s <= run.measured_s]
     begun = [stall.begin_s for stall in run.stalls if 0 <= stall.begin_s < run.measured_s]
@@ -136,8 +139,9 @@ def figures(run: Run) -> Figures:
         write_amplification=_amplification(run.at_end),
         write_amplification_drained=None if run.drained is None else _amplification(run.drained),
         peak_memory_bytes=run.database.peak_rss_bytes,
-        cores=_per(run.database.cpu_s, run.wall_s) or 0.0,
-        cpu_us_per_operation=_per(run.database.cpu_s * 1e6, operations),
+        cores=None if cpu_s is None else _per(cpu_s, run.measured_s),
+        cpu_us_per_operation=None if cpu_s is None else _per(cpu_s * 1e6, operations),
+        cpu_s=run.database.cpu_s,
         debt_bytes=run.at_end.pending_compaction_bytes,
         drain_s=run.drain_s,
         decided=dict(sorted(Counter((each.rule, each.outcome) for each in run.decisions).items())),

@@ -85,7 +85,7 @@ def _table(table: Table) -> str:
     )
     rows = "\n".join(f"<tr>{_cells(row, table.words)}</tr>" for row in table.rows)
     # A table that is wider than the page is scrolled, by keys, too.
-    frame = f'<div class="scroll" role="region" tabindex="0" aria-label="{escape(table.title)}">'
+    frame = f'<div class="scroll" role="group" tabindex="0" aria-label="{escape(table.title)}">'
     prose = ' class="prose"' if table.words == len(table.head) else ""
     command = f'<p class="by">By <code>{escape(table.command)}</code></p>' if table.command else ""
     return (

@@ -66,6 +66,7 @@ def _own() -> list[Measure]:
         Measure(
             "cpu_us_per_operation", "CPU per operation", "us_per_operation", less, lambda f: f.cpu_us_per_operation
         ),
+        Measure("cpu_s", "CPU with load and drain", "s", less, lambda f: f.cpu_s),
         Measure("debt_bytes", "compaction debt at the end", "bytes", less, lambda f: f.debt_bytes),
         Measure("drain_s", "time to drain it", "s", less, lambda f: f.drain_s),
         Measure("decisions", "decisions", "count", None, lambda f: f.decisions),

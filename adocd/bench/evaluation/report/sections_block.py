@@ -11,7 +11,7 @@ from adocd.bench.evaluation.report.percentiles import FRACTIONS
 from adocd.bench.evaluation.report.pictures import pictures
 from adocd.bench.evaluation.report.summary import Block, Scheme
 
-_CPU = ("cores", "cpu_us_per_operation")
+_CPU = ("cores", "cpu_us_per_operation", "cpu_s")
 _COST = ("write_amplification", "write_amplification_drained", "peak_memory_bytes", *_CPU, "debt_bytes", "drain_s")
 _REACTION = ("decisions", "decisions_per_minute", "stalls", "unanswered_stalls", "reaction_s", "apply_s")
 _CONTROL = (*_REACTION, "daemon_cores", "daemon_memory_bytes")
@@ -21,10 +21,12 @@ _SAID = {"p50_us": "p50", "p90_us": "p90", "p99_us": "p99", "p999_us": "p99.9", 
 def command(block: Block) -> str:
     """Write the command that measures a block anew."""
     names = ",".join(sorted(scheme.name for scheme in block.schemes))
-    scale = f" --scale {block.scale}" if block.scale != 1 else ""
+    seed = block.first.seed - block.first.repetition + 1
+    others = f" --scale {block.scale}" if block.scale != 1 else ""
+    others += f" --seed {seed}" if seed != 1 else ""
     return (
         f"adocd bench run --scheme {names} --profile {block.profile} --workload {block.workload} "
-        f"--seconds {block.seconds:g} --repeat {block.repetitions}{scale} --out DIR"
+        f"--seconds {block.seconds:g} --repeat {block.repetitions}{others} --out DIR"
     )
 
 
@@ -45,7 +47,7 @@ def block_parts(block: Block) -> list[Part]:
         *_latencies(block),
         _of(block, "Amplification, memory, processors and what was left", _COST),
         _of(block, "Decisions, and what control costs", _CONTROL),
-        _rules(block),
+        *_rules(block),
         *(Picture(drawing) for drawing in pictures(block)),
     ]
 
@@ -127,20 +129,15 @@ def _of(block: Block, title: str, names: Sequence[str]) -> Table:
     return Table(title, head, rows, command=command(block))
 
 
-def _rules(block: Block) -> Table:
+def _rules(block: Block) -> list[Part]:
     rows = []
     for scheme in block.schemes:
         keys = sorted({key for judged in scheme.used for key in judged.figures.decided})
         for rule, outcome in keys:
             found = cell([float(judged.figures.decided.get((rule, outcome), 0)) for judged in scheme.used])
             rows.append((scheme.name, rule, outcome, words.cell("count", found, scheme.marked)))
-    return Table(
-        "Decisions by rule and outcome, in run and drain",
-        ("scheme", "rule", "outcome", "decisions"),
-        tuple(rows),
-        words=3,
-        command=command(block),
-    )
+    title, head = "Decisions by rule and outcome, in run and drain", ("scheme", "rule", "outcome", "decisions")
+    return [Table(title, head, tuple(rows), words=3, command=command(block))] if rows else []
 
 
 def _cell(scheme: Scheme, name: str) -> str:
