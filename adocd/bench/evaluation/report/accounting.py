@@ -165,6 +165,11 @@ def reactions(begun_s: Iterable[float], decisions: Sequence[Decided]) -> list[fl
     return [moments[place] - begin_s for begin_s, place in places if place < len(moments)]
 
 
+def asked_for(operations: Operations) -> bool:
+    """Say whether there were such operations: done, or due and never started, which count as late as they were."""
+    return operations.count > 0 or (operations.total is not None and len(operations.total.buckets) > 0)
+
+
 def own_device_bytes(moved: Moved) -> int | None:
     """Add up what RocksDB itself wrote, its WAL included; None where a part is not counted."""
     parts = (moved.wal_bytes, moved.flush_written_bytes, moved.compaction_written_bytes)
@@ -200,13 +205,13 @@ def _latencies(operations: Sequence[Operations]) -> tuple[Latencies, ...]:
             each.kind, each.count, percentiles(each.queueing), percentiles(each.processing), percentiles(each.total)
         )
         for each in sorted(operations, key=lambda each: each.kind, reverse=True)
-        if each.count
+        if asked_for(each)
     ]
     return (*found, _all(operations)) if found else ()
 
 
 def _all(operations: Sequence[Operations]) -> Latencies:
-    done = [each for each in operations if each.count]
+    done = [each for each in operations if asked_for(each)]
 
     def together(histograms: Iterable[Histogram | None]) -> Percentiles | None:
         return percentiles(merged(histograms))

@@ -1,18 +1,20 @@
 """All figures for programs: every run's, every block's, and what the claims came to."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from adocd.bench.evaluation.report.comparison import Cell, Comparison
 from adocd.bench.evaluation.report.sections import judgements
 from adocd.bench.evaluation.report.summary import Block, Judged, Scheme
+from adocd.bench.evaluation.report.sustained import Search
 
 
-def as_json(blocks: Sequence[Block], failed: int) -> dict[str, Any]:
+def as_json(blocks: Sequence[Block], failed: int, searches: Mapping[str, Search]) -> dict[str, Any]:
     """Make the report's JSON object; what was not measured is null."""
     return {
         "failed": failed,
+        "sustainable": {name: asdict(found) | {"lasts_per_s": found.lasts_per_s} for name, found in searches.items()},
         "blocks": [_block(block) for block in blocks],
         "claims": [
             {
@@ -29,7 +31,7 @@ def as_json(blocks: Sequence[Block], failed: int) -> dict[str, Any]:
                     for found in judged
                 ],
             }
-            for title, judged in judgements(blocks)
+            for title, judged in judgements(blocks, searches)
         ],
     }
 

@@ -10,15 +10,19 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Literal, Protocol
 
 from adocd.bench.evaluation.report import words
 from adocd.bench.evaluation.report.measures import MEASURES
 from adocd.bench.evaluation.report.summary import BASELINE, Block, Scheme, compared
+from adocd.bench.evaluation.report.sustained import Search
 
 Verdict = Literal["reproduced", "direction only", "not reproduced", "not shown", "in part"]
 #: A baseline that was held less than this share of the time left nothing to win.
 STALLS_LEAST = 0.005
+#: The running phase's rate, of the maximum: where it lasts, the maximum is not too high.
+RUNNING_SHARE = 0.95
 #: So many undisturbed pairs without a difference are an answer, too.
 PAIRS_FOR_NONE = 3
 
@@ -180,6 +184,39 @@ class Keeps:
 
 
 @dataclass(frozen=True, slots=True)
+class Lasts:
+    """The highest rate that lasts under a scheme is at most this share of the maximum in a closed loop."""
+
+    scheme: str
+    share: float
+
+    def words(self) -> str:
+        """Say the rule in a sentence."""
+        return (
+            f"the rate that lasts under {self.scheme}: at most {words.share(self.share)} of the maximum, by bisection"
+        )
+
+    def judge(self, block: Block) -> Finding | None:
+        """No block speaks to it: it is a search of its own."""
+        del block
+        return None
+
+    def judge_search(self, name: str, search: Search) -> Finding | None:
+        """Hold it against a search, named by block and scheme."""
+        if not name.endswith(f"-{self.scheme}"):
+            return None
+        ours = f"{words.digits(search.lasts_per_s)} operations/s last, {words.share(search.share)} of the maximum"
+        verdict: Verdict = "not reproduced"
+        if search.lasts_per_s == 0:
+            verdict = "not shown"
+        elif search.share <= self.share:
+            verdict = "reproduced"
+        elif search.share < RUNNING_SHARE:
+            verdict = "direction only"
+        return Finding(name, verdict, ours)
+
+
+@dataclass(frozen=True, slots=True)
 class OutOfReach:
     """No scheme and workload of ours speaks to it; `why` says so."""
 
@@ -222,9 +259,13 @@ class Judgement:
     findings: tuple[Finding, ...]
 
 
-def judge(point: Point, blocks: Sequence[Block]) -> Judgement:
-    """Hold a point against all blocks."""
-    findings = tuple(found for block in blocks if (found := point.rule.judge(block)) is not None)
+def judge(point: Point, blocks: Sequence[Block], searches: Mapping[str, Search] = MappingProxyType({})) -> Judgement:
+    """Hold a point against all blocks, or against the searches for what lasts."""
+    rule = point.rule
+    found = [rule.judge(block) for block in blocks]
+    if isinstance(rule, Lasts):
+        found = [rule.judge_search(name, search) for name, search in searches.items()]
+    findings = tuple(each for each in found if each is not None)
     return Judgement(point, _together(findings), findings)
 
 

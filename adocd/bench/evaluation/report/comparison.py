@@ -30,8 +30,8 @@ _INTERVAL_FROM, _COVERAGE_LEAST = 5, 0.9
 RULE = (
     "Schemes are compared within each repetition. A difference is called one only if there are at least "
     f"{LEAST_PAIRS} pairs, if every run of one has more than every run of the other, and if the median of the pairs' "
-    f"differences is larger than {LEAST_DIFFERENCE:.0%} of the other's median (for a share of the time also than half "
-    "a percentage point; with two pairs alone also than the other's runs are apart). By chance two of the same are "
+    f"differences is larger than {100 * LEAST_DIFFERENCE:g} % of the other's median (for a share of the time also than "
+    "half a percentage point; with two pairs alone also than the other's runs are apart). By chance two of the same are "
     "told apart so in at most 1 of 10 cases with three pairs, 1 of 126 with five. Else no difference was shown, which "
     "does not say that there is none."
 )

@@ -8,10 +8,10 @@ OTHERS_CPU_MOST, OTHERS_DEVICE_MOST, DISAGREEMENT_MOST = 0.10, 0.05, 0.02
 
 #: The rule, as the report says it.
 RULE = (
-    f"A run is marked as disturbed when other programs had more than {OTHERS_CPU_MOST:.0%} of all processors, when "
-    f"others wrote more than {OTHERS_DEVICE_MOST:.0%} of the device's bytes, when its counts by second and in all are "
-    f"more than {DISAGREEMENT_MOST:.0%} apart, when its drain was not reached or not waited for, or when its runner "
-    "noticed something."
+    f"A run is marked as disturbed when other programs had more than {100 * OTHERS_CPU_MOST:g} % of all processors, "
+    f"when others wrote more than {100 * OTHERS_DEVICE_MOST:g} % of the device's bytes, when its counts by second and "
+    f"in all are more than {100 * DISAGREEMENT_MOST:g} % apart, when its drain was not reached or not waited for, or "
+    "when its runner noticed something."
 )
 
 
@@ -25,7 +25,7 @@ def marks(run: Run) -> tuple[str, ...]:
 
 def _cpu(run: Run) -> str | None:
     share = run.noise.others_cpu_fraction
-    return f"other programs had {share:.0%} of the processors" if share > OTHERS_CPU_MOST else None
+    return f"other programs had {100 * share:.0f} % of the processors" if share > OTHERS_CPU_MOST else None
 
 
 def _device(run: Run) -> str | None:
@@ -33,7 +33,7 @@ def _device(run: Run) -> str | None:
     if not others or own is None:
         return None
     share = others / (others + own)
-    return f"others wrote {share:.0%} of the device's bytes" if share > OTHERS_DEVICE_MOST else None
+    return f"others wrote {100 * share:.0f} % of the device's bytes" if share > OTHERS_DEVICE_MOST else None
 
 
 def _counts(run: Run) -> str | None:

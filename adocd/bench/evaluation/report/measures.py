@@ -11,7 +11,8 @@ Unit = Literal["per_s", "share", "us", "s", "bytes", "count", "times", "cores", 
 Spans = Literal["queueing", "processing", "total"]
 _KINDS = ("write", "read", "scan", ALL)
 _SPANS: tuple[Spans, ...] = ("queueing", "processing", "total")
-_POINTS = {"p50_us": "p50", "p90_us": "p90", "p99_us": "p99", "p999_us": "p99.9", "p9999_us": "p99.99", "max_us": "max"}
+#: Member of `Percentiles` -> how it is called.
+POINTS = {"p50_us": "p50", "p90_us": "p90", "p99_us": "p99", "p999_us": "p99.9", "p9999_us": "p99.99", "max_us": "max"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,7 @@ def _latencies() -> list[Measure]:
         Measure(latency(kind, span, point), f"{kind} {span} {said}", "us", False, partial(_latency, kind, span, point))
         for kind in _KINDS
         for span in _SPANS
-        for point, said in _POINTS.items()
+        for point, said in POINTS.items()
     ]
 
 

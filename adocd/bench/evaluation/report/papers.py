@@ -4,7 +4,7 @@ ADOC: Yu, Noh, Choi, Xue, FAST '23. Thesis: Warlo, Auto-tuning RocksDB, 2018. SI
 Stability: Luo, Carey, On Performance Stability in LSM-based Storage Systems, VLDB '19.
 """
 
-from adocd.bench.evaluation.report.claims import Claim, Compares, Exceeds, Keeps, OutOfReach, Point, Where
+from adocd.bench.evaluation.report.claims import Claim, Compares, Exceeds, Keeps, Lasts, OutOfReach, Point, Where
 from adocd.bench.evaluation.report.measures import latency
 
 _FILL = Where(("fillrandom",))
@@ -155,14 +155,14 @@ _TOGGLE = Claim(
             "Thesis 4.3.1, figures 4.3 and 4.4",
             "In total it allows [...] 90.5% more writes than the Enabled Compactions over a 350second period",
             "423K writes against 222K: 1.905 times, in one period",
-            Compares("toggle", "default", "throughput_per_s", True, Where(("sine-350",)), {"*": 1.905}),
+            Compares("toggle", "default", "throughput_per_s", True, Where(("sine-350", "sine")), {"*": 1.905}),
         ),
         Point(
             "Thesis 4.3.1 and 4.4, figure 4.4",
             "When compactions are disabled, the random read rate is about 3.4MB/s but enabled it is 74.3MB/s. [...] "
             "our random read rates for the auto-tuner and disabled compactions was ~3-4MB/s",
             "reads right afterwards: about 0.05 times the default's",
-            Compares("toggle", "default", "reads_after_per_s", False, Where(("sine-350",)), {"*": 0.05}),
+            Compares("toggle", "default", "reads_after_per_s", False, Where(("sine-350", "sine")), {"*": 0.05}),
         ),
         Point(
             "Thesis 4.3.2, figures 4.5 and 4.6",
@@ -281,10 +281,7 @@ _STABILITY = Claim(
             "previous experiment. [...] the LSM-tree successfully maintains a sustainable write throughput without any "
             "write stalls",
             "what is sustainable is about 30 % below the measured maximum",
-            OutOfReach(
-                "stock RocksDB merges as many level-0 files as there are, so its maximum cannot be measured as in the "
-                "paper; the bisection of the running phase, a search of its own, finds the rate"
-            ),
+            Lasts("default", 0.70),
         ),
     ),
 )

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from adocd.bench.evaluation.raw import Histogram, OperationKind, Run
 from adocd.bench.evaluation.report import svg, words
-from adocd.bench.evaluation.report.accounting import CAUSES, CONDITIONS
+from adocd.bench.evaluation.report.accounting import CAUSES, CONDITIONS, asked_for
 from adocd.bench.evaluation.report.measures import Spans
 from adocd.bench.evaluation.report.percentiles import MEDIAN_NINES, curve, merged
 from adocd.bench.evaluation.report.summary import Block, Judged, Scheme
@@ -248,7 +248,7 @@ def _held_bar(drawing: Drawing, judged: Judged, x: Axis, top: float) -> None:
 
 
 def _pooled(scheme: Scheme, kind: OperationKind, span: Spans) -> Histogram | None:
-    found = [each for judged in scheme.used for each in judged.run.operations if each.kind == kind and each.count]
+    found = [each for judged in scheme.used for each in judged.run.operations if each.kind == kind and asked_for(each)]
     return merged(getattr(each, span) for each in found)
 
 

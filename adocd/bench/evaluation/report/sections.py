@@ -1,14 +1,15 @@
 """The report's parts: what it is of, what was compared, the blocks with their figures, the five claims, every run."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from adocd.bench.evaluation.raw import Run
+from adocd.bench.evaluation.raw import Run, SchemeUsed
 from adocd.bench.evaluation.report import comparison, disturbed, words
 from adocd.bench.evaluation.report.claims import Judgement, judge
 from adocd.bench.evaluation.report.document import Document, Heading, Items, Paragraph, Part, Table
 from adocd.bench.evaluation.report.papers import CLAIMS
 from adocd.bench.evaluation.report.sections_block import block_parts, command
 from adocd.bench.evaluation.report.summary import BASELINE, Block
+from adocd.bench.evaluation.report.sustained import Search
 
 _TITLE = "Evaluation of adocd's control laws on real RocksDB"
 _RANKED = (
@@ -23,7 +24,7 @@ _LEFT_OUT = (
 )
 
 
-def document(blocks: Sequence[Block], failed: int) -> Document:
+def document(blocks: Sequence[Block], failed: int, searches: Mapping[str, Search]) -> Document:
     """Put the report together."""
     runs = [judged for block in blocks for scheme in block.schemes for judged in scheme.runs]
     parts: list[Part] = [
@@ -34,14 +35,15 @@ def document(blocks: Sequence[Block], failed: int) -> Document:
     ]
     for block in blocks:
         parts += block_parts(block)
-    parts += _claims(blocks)
+    parts += _sustained(searches)
+    parts += _claims(blocks, searches)
     parts += _runs(blocks)
     return Document(_TITLE, parts)
 
 
-def judgements(blocks: Sequence[Block]) -> list[tuple[str, list[Judgement]]]:
-    """Hold every claim against the blocks."""
-    return [(claim.title, [judge(point, blocks) for point in claim.points]) for claim in CLAIMS]
+def judgements(blocks: Sequence[Block], searches: Mapping[str, Search]) -> list[tuple[str, list[Judgement]]]:
+    """Hold every claim against the blocks, and against what lasts."""
+    return [(claim.title, [judge(point, blocks, searches) for point in claim.points]) for claim in CLAIMS]
 
 
 def _head(runs: Sequence[Run], blocks: Sequence[Block], failed: int) -> list[Part]:
@@ -50,8 +52,8 @@ def _head(runs: Sequence[Run], blocks: Sequence[Block], failed: int) -> list[Par
     marked = sum(1 for block in blocks for scheme in block.schemes for judged in scheme.runs if judged.marks)
     items = [
         *_machine(runs[0]),
-        f"{len(runs)} runs in {len(blocks)} blocks, from {words.moment(first)} to {words.moment(last)}; they took "
-        f"{words.digits(sum(run.wall_s for run in runs) / 3600)} h.",
+        f"{words.counted(len(runs), 'run')} in {words.counted(len(blocks), 'block')}, from {words.moment(first)} to "
+        f"{words.moment(last)}; they took {words.digits(sum(run.wall_s for run in runs) / 3600)} h.",
         f"{marked} of {len(runs)} runs were disturbed and are marked at the end; {failed} failed and are not here.",
         *_caps(runs),
         *_escapes(runs),
@@ -131,23 +133,70 @@ def _rules() -> list[Part]:
 
 
 def _schemes(blocks: Sequence[Block]) -> list[Part]:
-    used = {scheme.name: scheme.used_as for block in blocks for scheme in block.schemes}
+    """Say how each was run: its options beside the default's, for each block where they are not the same in all."""
     rows = []
-    for name in sorted(used):
-        scheme = used[name]
-        options = ", ".join(f"{option}={value}" for option, value in sorted(scheme.options.items()))
-        parameters = ", ".join(f"{key}={value}" for key, value in sorted(scheme.parameters.items()))
-        limiter = "none"
-        if scheme.rate_limiter_bytes_per_s is not None:
-            tuned = ", auto-tuned" if scheme.auto_tuned else ""
-            limiter = f"{words.rate(scheme.rate_limiter_bytes_per_s)}{tuned}"
-        policy = f"{scheme.policy} ({parameters})" if parameters else scheme.policy
-        rows.append((name, scheme.title, options or "RocksDB's defaults", limiter, policy))
+    for name in sorted({scheme.name for block in blocks for scheme in block.schemes}):
+        found = [(block, scheme.used_as) for block in blocks if (scheme := block.scheme(name)) is not None]
+        said = [_as_run(used, _baseline(block)) for block, used in found]
+        if all(row == said[0] for row in said):
+            rows.append((name, *said[0]))
+        else:
+            rows += [(f"{name}, {block.name}", *row) for (block, _), row in zip(found, said, strict=True)]
     head = ("scheme", "what it is", "options at the open", "limiter", "policy")
     return [Heading(2, "Schemes"), Table("Schemes, as they were run", head, tuple(rows), words=5)]
 
 
-def _claims(blocks: Sequence[Block]) -> list[Part]:
+def _baseline(block: Block) -> SchemeUsed | None:
+    scheme = block.scheme(BASELINE)
+    return None if scheme is None else scheme.used_as
+
+
+def _as_run(scheme: SchemeUsed, baseline: SchemeUsed | None) -> tuple[str, ...]:
+    known = {} if baseline is None or baseline.name == scheme.name else dict(baseline.options)
+    options = _listed({option: value for option, value in scheme.options.items() if known.get(option) != value})
+    limiter = "none"
+    if scheme.rate_limiter_bytes_per_s is not None:
+        tuned = ", auto-tuned" if scheme.auto_tuned else ""
+        limiter = f"{words.rate(scheme.rate_limiter_bytes_per_s)}{tuned}"
+    policy = f"{scheme.policy} ({_listed(scheme.parameters)})" if scheme.parameters else scheme.policy
+    return scheme.title, options or (f"as {BASELINE}" if known else "RocksDB's defaults"), limiter, policy
+
+
+def _listed(values: Mapping[str, object]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in sorted(values.items()))
+
+
+def _sustained(searches: Mapping[str, Search]) -> list[Part]:
+    if not searches:
+        return []
+    rows = []
+    for name, search in searches.items():
+        failing = [each.offered_per_s for each in search.tested if not each.lasts]
+        rows.append((
+            name,
+            words.digits(search.maximum_per_s),
+            words.digits(search.lasts_per_s) if search.lasts_per_s else "none of those tried",
+            words.share(search.share) if search.lasts_per_s else "",
+            words.digits(min(failing)) if failing else "none",
+            str(len(search.tested)),
+            f"1/{search.scale}",
+        ))  # fmt: skip
+    head = ("block and scheme", "maximum, operations/s", "highest that lasts", "of the maximum", "lowest that does not",
+            "rates tried", "scale")  # fmt: skip
+    command = (
+        f"adocd bench sustainable --scheme S --profile P --seconds {next(iter(searches.values())).seconds} --out DIR"
+    )
+    return [
+        Heading(2, "What lasts"),
+        Paragraph(
+            "The maximum is the default's in a closed loop. A rate lasts where all operations were started and 99 % of "
+            "them ended within a second of their arrival; between the two, bisection."
+        ),
+        Table("Rates that last", head, tuple(rows), command=command),
+    ]
+
+
+def _claims(blocks: Sequence[Block], searches: Mapping[str, Search]) -> list[Part]:
     parts: list[Part] = [
         Heading(2, "Five claims, point by point"),
         Paragraph(
@@ -157,7 +206,7 @@ def _claims(blocks: Sequence[Block]) -> list[Part]:
             "none. Not shown: too few undisturbed repetitions, a baseline that did not stall, or not run."
         ),
     ]
-    for number, (title, judged) in enumerate(judgements(blocks), 1):
+    for number, (title, judged) in enumerate(judgements(blocks, searches), 1):
         rows = [
             (found.point.source, f"\N{LEFT DOUBLE QUOTATION MARK}{found.point.sentence}\N{RIGHT DOUBLE QUOTATION MARK}",
              found.point.claims, found.point.rule.words(), _ours(found), found.verdict)

@@ -6,16 +6,16 @@ from adocd.bench.evaluation.report import words
 from adocd.bench.evaluation.report.accounting import ALL, CAUSES, CONDITIONS
 from adocd.bench.evaluation.report.comparison import cell
 from adocd.bench.evaluation.report.document import Heading, Paragraph, Part, Picture, Table
-from adocd.bench.evaluation.report.measures import MEASURES, Spans, latency
-from adocd.bench.evaluation.report.percentiles import FRACTIONS
+from adocd.bench.evaluation.report.measures import MEASURES, POINTS, Spans, latency
 from adocd.bench.evaluation.report.pictures import pictures
 from adocd.bench.evaluation.report.summary import Block, Scheme
 
+#: Workloads whose rate is the operator's.
+_AT_A_RATE = ("constant", "ycsb-")
 _CPU = ("cores", "cpu_us_per_operation", "cpu_s")
 _COST = ("write_amplification", "write_amplification_drained", "peak_memory_bytes", *_CPU, "debt_bytes", "drain_s")
 _REACTION = ("decisions", "decisions_per_minute", "stalls", "unanswered_stalls", "reaction_s", "apply_s")
 _CONTROL = (*_REACTION, "daemon_cores", "daemon_memory_bytes")
-_SAID = {"p50_us": "p50", "p90_us": "p90", "p99_us": "p99", "p999_us": "p99.9", "p9999_us": "p99.99", "max_us": "max"}
 
 
 def command(block: Block) -> str:
@@ -24,6 +24,9 @@ def command(block: Block) -> str:
     seed = block.first.seed - block.first.repetition + 1
     others = f" --scale {block.scale}" if block.scale != 1 else ""
     others += f" --seed {seed}" if seed != 1 else ""
+    rate = block.first.workload.offered_per_s
+    if rate is not None and block.workload.startswith(_AT_A_RATE):
+        others += f" --rate {rate:g}"
     return (
         f"adocd bench run --scheme {names} --profile {block.profile} --workload {block.workload} "
         f"--seconds {block.seconds:g} --repeat {block.repetitions}{others} --out DIR"
@@ -33,10 +36,12 @@ def command(block: Block) -> str:
 def block_parts(block: Block) -> list[Part]:
     """Write a block."""
     workload = block.first.workload
-    offered = "closed loop" if workload.offered_per_s is None else f"{words.digits(workload.offered_per_s)} offered/s"
+    loop = "Closed loop"
+    if workload.offered_per_s is not None:
+        loop = f"Open loop, {words.digits(workload.offered_per_s)} operations/s offered in the mean"
     said = (
-        f"{workload.title} ({workload.program}, {offered}) on {block.profile}, {words.span(block.seconds)} each, "
-        f"{block.repetitions} repetitions, scale 1/{block.scale}."
+        f"{workload.title}. {loop}, on {block.profile}; {block.repetitions} repetitions with "
+        f"{words.span(block.first.measured_s)} measured in each, scale 1/{block.scale}."
     )
     weak = f" Weak evidence: {', '.join(block.weak)} had fewer than two undisturbed repetitions." if block.weak else ""
     return [
@@ -104,14 +109,14 @@ def _latencies(block: Block) -> list[Part]:
     kinds = _kinds(block)
     parts: list[Part] = []
     for span in spans:
-        names = [(kind, [latency(kind, span, point) for point in (*FRACTIONS, "max_us")]) for kind in kinds]
+        names = [(kind, [latency(kind, span, point) for point in POINTS]) for kind in kinds]
         rows = [
             (scheme.name, kind, *(_cell(scheme, name) for name in of_kind))
             for kind, of_kind in names
             for scheme in block.schemes
-            if (found := scheme.used[0].figures.latency(kind)) is not None and found.count
+            if scheme.used[0].figures.latency(kind) is not None
         ]
-        head = ("scheme", "operation", *_SAID.values())
+        head = ("scheme", "operation", *POINTS.values())
         parts.append(Table(f"Latency, {span}", head, tuple(rows), words=2, command=command(block)))
     return parts
 

@@ -61,6 +61,11 @@ def moment(unix_s: float) -> str:
     return f"{datetime.fromtimestamp(unix_s, UTC):%Y-%m-%d %H:%M} UTC"
 
 
+def counted(count: int, thing: str) -> str:
+    """Write how many there are of a thing."""
+    return f"{count} {thing}" if count == 1 else f"{count} {thing}s"
+
+
 _BY_UNIT = {
     "share": share,
     "us": micros,

@@ -1,6 +1,6 @@
 """From a directory of raw results to the files of a report; the same raw results always give the same bytes."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -11,6 +11,7 @@ from adocd.bench.evaluation.report.as_json import as_json
 from adocd.bench.evaluation.report.read import found_in
 from adocd.bench.evaluation.report.sections import document
 from adocd.bench.evaluation.report.summary import Block, summarise
+from adocd.bench.evaluation.report.sustained import Search
 
 Format = Literal["md", "html", "both"]
 MARKDOWN, HTML = "report.md", "report.html"
@@ -22,14 +23,15 @@ class Report:
 
     blocks: tuple[Block, ...]
     failed: int
+    searches: Mapping[str, Search]
 
     def as_json(self) -> dict[str, Any]:
         """All figures, for programs."""
-        return as_json(self.blocks, self.failed)
+        return as_json(self.blocks, self.failed, self.searches)
 
     def write(self, out: Path, format_: Format) -> list[Path]:
         """Write the report's files below `out`, and name the reports. Raises BadOption where that cannot be done."""
-        whole = document(self.blocks, self.failed)
+        whole = document(self.blocks, self.failed, self.searches)
         files: dict[str, str] = {}
         if format_ in ("md", "both"):
             files[MARKDOWN] = markdown.render(whole)
@@ -48,4 +50,5 @@ class Report:
 def report_of(directories: Sequence[Path]) -> Report:
     """Work out the report of one directory or several. Raises BadOption where one cannot be read."""
     found = [found_in(directory) for directory in directories]
-    return Report(summarise(run for each in found for run in each.runs), sum(each.failed for each in found))
+    searches = {name: search for each in found for name, search in each.searches.items()}
+    return Report(summarise(run for each in found for run in each.runs), sum(each.failed for each in found), searches)

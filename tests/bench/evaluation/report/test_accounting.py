@@ -94,6 +94,15 @@ def test_latencies_by_kind_and_together() -> None:
     assert MEASURES["scan_total_p99_us"].of(found) is None
 
 
+def test_what_never_started_counts_as_late_as_it_was() -> None:
+    never = Operations("read", 0, Histogram((), 0), at(9_000_000, 4), at(9_000_000, 4))
+    found = figures(run(operations=(never, Operations("write", 4, at(5, 4), at(1, 4), at(6, 4)))))
+    assert found.operations == 4
+    assert MEASURES["read_total_p50_us"].of(found) == 9_000_000
+    assert MEASURES["read_processing_p50_us"].of(found) is None
+    assert MEASURES["all_total_p99_us"].of(found) == 9_000_000
+
+
 def test_one_kind_without_a_histogram_leaves_all_together_unmeasured() -> None:
     found = figures(run(operations=(Operations("read", 9, at(5, 9)), Operations("write", 9, None))))
     assert MEASURES["read_processing_p50_us"].of(found) == 5

@@ -12,6 +12,7 @@ from adocd.bench.evaluation.report.claims import Compares, Exceeds, Keeps, OutOf
 from adocd.bench.evaluation.report.measures import MEASURES
 from adocd.bench.evaluation.report.papers import CLAIMS
 from adocd.bench.evaluation.report.summary import summarise
+from adocd.bench.evaluation.report.sustained import Search, Tried
 from tests.bench.evaluation.report.builders import at, block, held, run, stalling
 
 FILL = Where(("fillrandom",))
@@ -148,6 +149,23 @@ def test_the_default_at_95_percent_is_not_sustainable_where_it_stalls() -> None:
     stalls = [replace(each, stalls=(held(1.0),)) for each in late("default", (1, 2))]
     assert judge(point, summarise(stalls)).verdict == "reproduced"
     assert judge(point, summarise(late("default", (1, 2)))).verdict == "not reproduced"
+
+
+@pytest.mark.parametrize(
+    ("lasting", "expected"),
+    [((650.0,), "reproduced"), ((650.0, 800.0), "direction only"), ((950.0,), "not reproduced"), ((), "not shown")],
+)
+def test_what_lasts_of_the_maximum(lasting: tuple[float, ...], expected: str) -> None:
+    point = POINTS[5, "what is sustainable is about 30 % below the measured maximum"]
+    tested = [Tried(rate, rate, 900, True) for rate in lasting] + [Tried(990.0, 700.0, 9_000_000, False)]
+    searches = {
+        "cap-210-two-phase-default": Search(60, 1, 1000.0, tuple(tested)),
+        "cap-210-two-phase-adoc": Search(60, 1, 1000.0, ()),
+    }
+    found = judge(point, (), searches)
+    assert found.verdict == expected
+    assert [finding.block for finding in found.findings] == ["cap-210-two-phase-default"]
+    assert judge(point, ()).verdict == "not shown"
 
 
 def test_every_point_has_its_source_and_names_what_is_measured() -> None:

@@ -97,8 +97,8 @@ def test_an_interval_holds_the_median_and_covers_enough(values: list[float]) -> 
 @pytest.mark.parametrize(
     ("disturbed", "words"),
     [
-        (run(noise=Noise(0.24)), "other programs had 24% of the processors"),
-        (run(noise=Noise(0.0, 100 * MIB), drained=moved(100 * MIB, 4.0)), "others wrote 17% of the device's bytes"),
+        (run(noise=Noise(0.24)), "other programs had 24 % of the processors"),
+        (run(noise=Noise(0.0, 100 * MIB), drained=moved(100 * MIB, 4.0)), "others wrote 17 % of the device's bytes"),
         (run(drain_s=None), "drain"),
         (run(warnings=("the daemon ended",)), "the daemon ended"),
         (run(per_s=1000, seconds=100, measured_s=100.0, operations=run(per_s=980, seconds=98).operations), "96040"),

@@ -75,7 +75,7 @@ def test_every_table_of_a_block_says_its_command(markdown: str) -> None:
 def test_the_ranking_and_the_disturbed_run(markdown: str) -> None:
     assert "| 1 adoc, 2 silk, 3 default, 4 auto-tuned, 5 bad | operations/s | 3 |" in markdown
     assert "| 1 silk, 2 default | p99 latency | 2 |" in markdown
-    assert "other programs had 40% of the processors (left out)" in markdown
+    assert "other programs had 40 % of the processors (left out)" in markdown
 
 
 def test_a_row_by_hand(markdown: str) -> None:
@@ -159,6 +159,24 @@ def test_all_figures_as_json(results: Path, tmp_path: Path, capsys: pytest.Captu
     assert opened["rank_by"] == "all_total_p99_us"
     assert [len(claim["points"]) for claim in found["claims"]] == [10, 7, 6, 6, 6]
     assert found["claims"][0]["points"][0]["verdict"] == "reproduced"
+
+
+def test_rates_that_last_are_told(tmp_path: Path) -> None:
+    results = written(tmp_path / "DIR")
+    (results / "sustainable").mkdir()
+    file = results / "sustainable" / "cap-210-two-phase-default.json"
+    tried = [
+        {"offered_per_s": 9500.0, "done_per_s": 9000.0, "p99_total_us": 5_000_000, "lasts": False},
+        {"offered_per_s": 6000.0, "done_per_s": 6000.0, "p99_total_us": 9000, "lasts": True},
+    ]
+    file.write_text(json.dumps({"seconds": 60, "scale": 4, "maximum_per_s": 10_000.0, "tested": tried}))
+    found = report_of([results])
+    found.write(tmp_path, "md")
+    text = (tmp_path / "report.md").read_text(encoding="utf-8")
+    assert "| cap-210-two-phase-default | 10,000 | 6,000 | 60 % | 9,500 | 2 | 1/4 |" in text
+    assert found.as_json()["sustainable"]["cap-210-two-phase-default"]["lasts_per_s"] == 6000
+    file.write_text("{}")
+    refused("cap-210-two-phase-default.json", "adocd bench sustainable", directory=[results])
 
 
 def refused(*words: str, code: Exit = Exit.USAGE, **given: Any) -> None:
