@@ -4,9 +4,9 @@ Repetitions are pairs: what a machine does on one evening, it does to both schem
 
 - there are at least two pairs;
 - every run of one has more than every run of the other;
-- the median of the pairs' differences is larger than 5 % of the other's median, and for a figure that is a share of the
+- the median of the pairs' differences is larger than 5 % of the larger median, and for a figure that is a share of the
   time larger than half a percentage point, so that next to nothing is nothing; with two pairs alone, also larger than
-  the other's two runs are apart, for two of the same lie so by chance in one case of three.
+  the two runs of either are apart, for two of the same lie so by chance in one case of three.
 
 With n pairs of the same scheme, the second happens by chance in 2 of (2n over n) cases: 1 of 10 with three pairs, 1 of
 35 with four, 1 of 126 with five. Else no difference was shown, which does not say that there is none.
@@ -30,10 +30,10 @@ _INTERVAL_FROM, _COVERAGE_LEAST = 5, 0.9
 RULE = (
     "Schemes are compared within each repetition. A difference is called one only if there are at least "
     f"{LEAST_PAIRS} pairs, if every run of one has more than every run of the other, and if the median of the pairs' "
-    f"differences is larger than {100 * LEAST_DIFFERENCE:g} % of the other's median (for a share of the time also than "
-    "half a percentage point; with two pairs alone also than the other's runs are apart). By chance two of the same are "
-    "told apart so in at most 1 of 10 cases with three pairs, 1 of 126 with five. Else no difference was shown, which "
-    "does not say that there is none."
+    f"differences is larger than {100 * LEAST_DIFFERENCE:g} % of the larger median (for a share of the time also than "
+    "half a percentage point; with two pairs alone also than the two runs of either are apart). By chance two of the "
+    "same are told apart so in at most 1 of 10 cases with three pairs, 1 of 126 with five. Else no difference was "
+    "shown, which does not say that there is none."
 )
 
 
@@ -101,11 +101,11 @@ def _difference(measure: Measure, pairs: Sequence[tuple[float, float]]) -> Diffe
     mine, others = [one for one, _ in pairs], [other for _, other in pairs]
     if min(mine) <= max(others) and max(mine) >= min(others):
         return "none"
-    least = LEAST_DIFFERENCE * statistics.median(others)
+    least = LEAST_DIFFERENCE * max(statistics.median(mine), statistics.median(others))
     if measure.unit == "share":
         least = max(least, LEAST_SHARE)
     if len(pairs) == LEAST_PAIRS:
-        least = max(least, max(others) - min(others))
+        least = max(least, max(mine) - min(mine), max(others) - min(others))
     middle = statistics.median(one - other for one, other in pairs)
     if abs(middle) <= least:
         return "none"
