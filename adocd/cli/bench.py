@@ -17,10 +17,12 @@ from adocd.bench.evaluation.plan import Asked
 from adocd.bench.evaluation.schemes import BASELINE, DEFAULT_SCHEMES, SCHEMES
 from adocd.bench.evaluation.workloads import TWO_PHASE, WORKLOADS
 from adocd.cli.agent_built import find_or_build_agent
+from adocd.cli.bench_report import report
 from adocd.cli.exits import EPILOG, Exit, fail
 from adocd.compiled import NativeError
 
 bench_app = typer.Typer(help="The evaluation: schemes, device profiles, workloads, and a report.", no_args_is_help=True)
+bench_app.command(epilog=EPILOG)(report)
 
 _Result = TypeVar("_Result")
 

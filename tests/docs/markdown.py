@@ -28,6 +28,7 @@ REFERENCES = tuple(
     for name in (
         "controllers.md",
         "detection.md",
+        "evaluation.md",
         "laws-proof.md",
         "load-generator.md",
         "lint.md",

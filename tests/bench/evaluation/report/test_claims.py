@@ -1,0 +1,182 @@
+"""The claims' verdicts, each way; and that every point names what there is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from adocd.bench.evaluation.raw import Histogram, Noise, Run
+from adocd.bench.evaluation.report.claims import Compares, Exceeds, Keeps, OutOfReach, Point, Rule, Where, judge
+from adocd.bench.evaluation.report.measures import MEASURES
+from adocd.bench.evaluation.report.papers import CLAIMS
+from adocd.bench.evaluation.report.summary import summarise
+from adocd.bench.evaluation.report.sustained import Search, Tried
+from tests.bench.evaluation.report.builders import at, block, held, run, stalling
+
+FILL = Where(("fillrandom",))
+FASTER = Compares("adoc", "default", "throughput_per_s", True, FILL, {"cap-210": 1.5}, needs_stalls=True)
+POINTS = {(number, point.claims): point for number, claim in enumerate(CLAIMS, 1) for point in claim.points}
+
+
+def verdict(rule: Rule, runs: Sequence[Run]) -> str:
+    return judge(Point("s", "q", "c", rule), summarise(runs)).verdict
+
+
+def against(adoc: Sequence[int], default: Sequence[int], stalled_s: float = 2.0, profile: str = "cap-210") -> list[Run]:
+    still = [stalled_s] * len(default)
+    return stalling("default", default, still, profile=profile) + stalling(
+        "adoc", adoc, [0.0] * len(adoc), profile=profile
+    )
+
+
+@pytest.mark.parametrize(
+    ("adoc", "default", "stalled_s", "expected"),
+    [
+        ((1600, 1610, 1590), (1000, 1010, 990), 2.0, "reproduced"),
+        ((1200, 1210, 1190), (1000, 1010, 990), 2.0, "direction only"),
+        ((700, 710, 690), (1000, 1010, 990), 2.0, "not reproduced"),
+        ((1001, 1011, 991), (1000, 1010, 990), 2.0, "not reproduced"),  # three pairs show none
+        ((1001, 1011), (1000, 1010), 2.0, "not shown"),  # two do not
+        ((1600, 1610, 1590), (1000, 1010, 990), 0.01, "not shown"),  # there was nothing to win
+        ((1600,), (1000,), 2.0, "not shown"),
+    ],
+)
+def test_comparing(adoc: Sequence[int], default: Sequence[int], stalled_s: float, expected: str) -> None:
+    assert verdict(FASTER, against(adoc, default, stalled_s)) == expected
+
+
+def test_our_figures_and_the_reason_are_told() -> None:
+    found = judge(Point("s", "q", "c", FASTER), summarise(against((1600, 1620), (1000, 1000), 0.01)))
+    (finding,) = found.findings
+    assert finding.block == "cap-210-fillrandom"
+    assert "adoc 1,610 (1,600 .. 1,620), default 1,000; more: 1.61 (1.6 .. 1.62) times" in finding.ours
+    assert "the baseline was held 0.1 % of the time" in finding.ours
+
+
+def test_disturbed_runs_show_nothing() -> None:
+    runs = [replace(each, noise=Noise(0.5)) for each in against((1600, 1610), (1000, 1010))]
+    (finding,) = judge(Point("s", "q", "c", FASTER), summarise(runs)).findings
+    assert finding.verdict == "not shown"
+    assert "fewer than two undisturbed repetitions of adoc and default" in finding.ours
+
+
+def test_a_profile_without_a_size_needs_the_direction_alone() -> None:
+    assert verdict(FASTER, against((1200, 1210, 1190), (1000, 1010, 990), profile="cap-490")) == "reproduced"
+
+
+def test_blocks_that_disagree_are_told_so() -> None:
+    runs = against((1600, 1610), (1000, 1010)) + against((500, 510), (1000, 1010), profile="cap-490")
+    assert verdict(FASTER, runs) == "in part"
+
+
+def test_where_nothing_speaks_to_it_nothing_is_shown() -> None:
+    assert verdict(FASTER, block({"default": (1, 1), "silk": (2, 2)})) == "not shown"
+    assert verdict(FASTER, block({"default": (1, 1), "adoc": (2, 2)}, workload="burst")) == "not shown"
+    assert verdict(OutOfReach("why"), against((1, 1), (1, 1))) == "not shown"
+
+
+def test_less_is_held_against_a_size_from_below() -> None:
+    rule = Compares("adoc", "default", "held_share", False, FILL, {"*": 0.5})
+    some = stalling("default", (1000,) * 3, (4.0, 4.1, 3.9))
+    assert verdict(rule, [*some, *stalling("adoc", (1000,) * 3, (1.0, 1.1, 0.9))]) == "reproduced"
+    assert verdict(rule, [*some, *stalling("adoc", (1000,) * 3, (3.0, 3.1, 2.9))]) == "direction only"
+    assert verdict(rule, [*some, *stalling("adoc", (1000,) * 3, (6.0, 6.1, 5.9))]) == "not reproduced"
+
+
+def late(name: str, queueing_us: Sequence[int], processing_us: int = 100, **members: str) -> list[Run]:
+    def all_of(latency_us: int) -> Histogram:
+        return at(latency_us, 10_000)
+
+    return [
+        run(
+            name,
+            repetition,
+            offered_per_s=1000,
+            queueing=all_of(each),
+            processing=all_of(processing_us),
+            total=all_of(each + processing_us),
+            workload=members.get("workload", "two-phase"),
+        )
+        for repetition, each in enumerate(queueing_us, 1)
+    ]
+
+
+def test_one_figure_far_above_another_in_every_run() -> None:
+    rule = Exceeds("spring-and-gear", "write_queueing_p99_us", "write_processing_p99_us", 10, Where(("two-phase",)))
+    assert verdict(rule, late("spring-and-gear", (1000, 2000))) == "reproduced"
+    assert verdict(rule, late("spring-and-gear", (1000, 900))) == "in part"
+    assert verdict(rule, late("spring-and-gear", (10, 20))) == "not reproduced"
+    assert verdict(rule, late("spring-and-gear", (1000,))) == "not shown"
+    closed = block({"spring-and-gear": (100, 100)}, workload="two-phase")
+    assert verdict(rule, closed) == "not shown"
+
+
+def test_a_bound_that_every_run_keeps() -> None:
+    rule = Keeps("silk", "completed_share", True, 0.95, Where(("peaks-10",)))
+
+    def runs(*per_s: int) -> list[Run]:
+        return block({"silk": per_s}, workload="peaks-10", offered_per_s=1000)
+
+    assert verdict(rule, runs(990, 950)) == "reproduced"
+    assert verdict(rule, runs(990, 900)) == "in part"
+    assert verdict(rule, runs(800, 900)) == "not reproduced"
+    assert verdict(rule, runs(990)) == "not shown"
+
+
+def test_silk_and_its_halves() -> None:
+    runs = [
+        each
+        for name, queueing in (("silk", (100, 110)), ("silk-bandwidth", (5000, 6000)), ("silk-hold", (50, 60)))
+        for each in late(name, queueing, 1, workload="peaks-100")
+    ]
+    found = {point.claims: judge(point, summarise(runs)).verdict for point in CLAIMS[3].points}
+    assert found["bandwidth alone: higher p99 than SILK"] == "reproduced"
+    assert found["priorities alone (ours: holding deeper compactions): higher p99 than SILK"] == "not reproduced"
+    assert found["a production trace: p99 at most 0.01 times the auto-tuned limiter's"] == "not shown"
+
+
+def test_the_trace_is_found_by_the_beginning_of_its_name() -> None:
+    point = CLAIMS[3].points[0]
+    runs = late("silk", (10, 11), 1, workload="trace:day.csv")
+    runs += late("auto-tuned", (90_000, 91_000), 1, workload="trace:day.csv")
+    assert judge(point, summarise(runs)).verdict == "reproduced"
+
+
+def test_the_default_at_95_percent_is_not_sustainable_where_it_stalls() -> None:
+    point = POINTS[5, "the default at 95 % of its own maximum stalls"]
+    stalls = [replace(each, stalls=(held(1.0),)) for each in late("default", (1, 2))]
+    assert judge(point, summarise(stalls)).verdict == "reproduced"
+    assert judge(point, summarise(late("default", (1, 2)))).verdict == "not reproduced"
+
+
+@pytest.mark.parametrize(
+    ("lasting", "expected"),
+    [((650.0,), "reproduced"), ((650.0, 800.0), "direction only"), ((950.0,), "not reproduced"), ((), "not shown")],
+)
+def test_what_lasts_of_the_maximum(lasting: tuple[float, ...], expected: str) -> None:
+    point = POINTS[5, "what is sustainable is about 30 % below the measured maximum"]
+    tested = [Tried(rate, rate, 900, True) for rate in lasting] + [Tried(990.0, 700.0, 9_000_000, False)]
+    searches = {
+        "cap-210-two-phase-default": Search(60, 1, 1000.0, tuple(tested)),
+        "cap-210-two-phase-adoc": Search(60, 1, 1000.0, ()),
+    }
+    found = judge(point, (), searches)
+    assert found.verdict == expected
+    assert [finding.block for finding in found.findings] == ["cap-210-two-phase-default"]
+    assert judge(point, ()).verdict == "not shown"
+
+
+def test_every_point_has_its_source_and_names_what_is_measured() -> None:
+    assert len(CLAIMS) == 5
+    for point in POINTS.values():
+        assert point.source.split()[0] in {"ADOC", "Thesis", "SILK", "Stability"}
+        assert point.sentence
+        rule = point.rule
+        assert rule.words()
+        if isinstance(rule, Compares | Keeps | Exceeds):
+            assert rule.measure in MEASURES
+        if isinstance(rule, Compares):
+            # A size lies on the side that is claimed.
+            assert all((size > 1) == rule.more for size in rule.sizes.values())

@@ -1,0 +1,237 @@
+"""The report as it is written: what it says, the same bytes each time, and the command."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from markdown_it import MarkdownIt
+
+from adocd.bench.evaluation.report import words
+from adocd.bench.evaluation.report.comparison import Cell
+from adocd.bench.evaluation.report.write import report_of
+from adocd.cli.bench_report import report
+from adocd.cli.exits import Exit, Failure
+from tests.bench.evaluation.report.directory import written
+from tests.cli.harness import command
+
+PICTURES = {
+    "cap-210-fillrandom-held.svg",
+    "cap-210-fillrandom-memory.svg",
+    "cap-210-fillrandom-throughput.svg",
+    "cap-210-fillrandom-write-processing.svg",
+    "cap-210-peaks-100-held.svg",
+    "cap-210-peaks-100-memory.svg",
+    "cap-210-peaks-100-read-processing.svg",
+    "cap-210-peaks-100-read-total.svg",
+    "cap-210-peaks-100-throughput.svg",
+    "cap-210-peaks-100-write-processing.svg",
+    "cap-210-peaks-100-write-total.svg",
+}
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return written(tmp_path_factory.mktemp("results") / "DIR")
+
+
+@pytest.fixture(scope="module")
+def markdown(results: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
+    out = tmp_path_factory.mktemp("markdown")
+    (file,) = report_of([results]).write(out, "md")
+    assert {found.name for found in (out / "pictures").iterdir()} == PICTURES
+    return file.read_text(encoding="utf-8")
+
+
+def test_the_head_says_what_it_is_of(markdown: str) -> None:
+    for said in (
+        "2 processors, 8 GiB of memory; Debian 12, Linux 6.1.0",
+        "1,500 MB/s writing, 2,000 MB/s reading",
+        "RocksDB 7.8.3",
+        "19 runs in 2 blocks, from 2026-01-01 00:01 UTC to 2026-01-01 00:05 UTC; they took 0.106 h",
+        "1 of 19 runs were disturbed and are marked at the end; 1 failed",
+        "What escapes the cap: the write-ahead log",
+        "Scale: 1/4",
+    ):
+        assert said in markdown
+
+
+def test_every_table_of_a_block_says_its_command(markdown: str) -> None:
+    blocks = re.split(r"^## ", markdown, flags=re.MULTILINE)
+    closed = next(part for part in blocks if part.startswith("cap-210-fillrandom"))
+    commands = re.findall(r"^By `(.*)`\.$", closed, re.MULTILINE)
+    tables = re.findall(r"^\*\*.*\*\*$", closed, re.MULTILINE)
+    assert len(commands) == len(tables) == 6
+    assert set(commands) == {
+        "adocd bench run --scheme adoc,auto-tuned,bad,default,silk --profile cap-210 --workload fillrandom "
+        "--seconds 20 --repeat 3 --scale 4 --out DIR"
+    }
+
+
+def test_the_ranking_and_the_disturbed_run(markdown: str) -> None:
+    assert "| 1 adoc, 2 silk, 3 default, 4 auto-tuned, 5 bad | operations/s | 3 |" in markdown
+    assert "| 1 silk, 2 default | p99 latency | 2 |" in markdown
+    assert "other programs had 40 % of the processors (left out)" in markdown
+
+
+def test_a_row_by_hand(markdown: str) -> None:
+    (row,) = re.findall(r"^\| adoc \| 1 \| more.*$", markdown, re.MULTILINE)
+    cells = [cell.strip() for cell in row.strip("|").split(" | ")]
+    # 1510, 1520 and 1530 operations/s against 1010, 1020 and 1030; held 1.5 s of 20 s against 3 s.
+    assert cells[2] == "more: 1.49 (1.49 .. 1.5)"
+    assert cells[3] == "less: 0.5"
+    assert cells[4] == "1,520 (1,510 .. 1,530)"
+    # 20 s and 5 s of drain.
+    assert cells[5] == "1,216 (1,208 .. 1,224)"
+
+
+def test_missing_is_said_and_never_zero(markdown: str) -> None:
+    control = markdown.partition("**Decisions, and what control costs**")[2].partition("\n\nBy")[0]
+    (default,) = re.findall(r"^\| default .*$", control, re.MULTILINE)
+    assert default.count("not measured") == 2  # no reaction, nothing applied
+
+
+def test_markdown_is_whole(markdown: str) -> None:
+    tokens = MarkdownIt().enable("table").parse(markdown)
+    assert sum(token.type == "table_open" for token in tokens) == 2 + 6 + 7 + 5 + 2
+    # What is in a rule's name is text, not a cell's end and not HTML.
+    (row,) = re.findall(r"^\| adoc \| mmo .*$", markdown, re.MULTILINE)
+    assert row == r"| adoc | mmo \| \<b> | refused | 1 |"
+    pictures = {str(child.attrs["src"]) for token in tokens for child in token.children or [] if child.type == "image"}
+    assert pictures == {f"pictures/{name}" for name in PICTURES}
+
+
+def test_the_pictures_are_xml_with_a_title_and_numbers(results: Path, tmp_path: Path) -> None:
+    report_of([results]).write(tmp_path, "md")
+    for file in (tmp_path / "pictures").iterdir():
+        text = file.read_text(encoding="utf-8")
+        root = ElementTree.fromstring(text)  # noqa: S314  # our own
+        assert root.find("{*}title") is not None
+        assert root.find("{*}desc") is not None
+        assert "nan" not in text
+        assert "inf" not in re.sub(r"<desc.*?</desc>", "", text)
+
+
+def test_the_same_raw_results_give_the_same_bytes(results: Path, tmp_path: Path) -> None:
+    once, again = tmp_path / "once", tmp_path / "again"
+    report_of([results]).write(once, "both")
+    report_of([results]).write(again, "both")
+    files = sorted(found.relative_to(once) for found in once.rglob("*") if found.is_file())
+    assert len(files) == 2 + len(PICTURES)
+    for file in files:
+        assert (once / file).read_bytes() == (again / file).read_bytes()
+
+
+def test_the_command_writes_beside_the_results(tmp_path: Path) -> None:
+    results = written(tmp_path / "DIR")
+    out = command("adocd", "bench", "report", str(results), run_dir=tmp_path).ok()
+    assert out.splitlines() == [str(results / "report.md"), str(results / "report.html")]
+    assert (results / "pictures").is_dir()
+
+
+def test_the_command_refuses_in_one_sentence(tmp_path: Path) -> None:
+    said = command("adocd", "bench", "report", str(tmp_path), run_dir=tmp_path)
+    said.failed(2, f"{tmp_path} has no raw results in runs/", "adocd bench run --out")
+
+
+def test_one_format_elsewhere(results: Path, tmp_path: Path) -> None:
+    report([results], "html", tmp_path / "new" / "place")
+    assert [found.name for found in (tmp_path / "new" / "place").iterdir()] == ["report.html"]
+
+
+def test_all_figures_as_json(results: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    report([results], out=tmp_path / "none", as_json=True)
+    assert not (tmp_path / "none").exists()
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    assert found["failed"] == 1
+    closed, opened = found["blocks"]
+    assert [scheme["scheme"] for scheme in closed["schemes"]] == ["adoc", "silk", "default", "auto-tuned", "bad"]
+    adoc = closed["schemes"][0]
+    assert adoc["figures"]["throughput_per_s"]["median"] == 1520
+    assert adoc["against_default"]["throughput_per_s"]["difference"] == "more"
+    assert adoc["runs"][0]["figures"]["reaction_s"] == 0.5
+    assert adoc["runs"][0]["figures"]["completed_share"] is None
+    assert [run["counts"] for run in closed["schemes"][-1]["runs"]] == [True, True, False]
+    assert opened["rank_by"] == "all_total_p99_us"
+    assert [len(claim["points"]) for claim in found["claims"]] == [10, 7, 6, 6, 6]
+    assert found["claims"][0]["points"][0]["verdict"] == "reproduced"
+
+
+def test_rates_that_last_are_told(tmp_path: Path) -> None:
+    results = written(tmp_path / "DIR")
+    (results / "sustainable").mkdir()
+    file = results / "sustainable" / "cap-210-two-phase-default.json"
+    tried = [
+        {"offered_per_s": 9500.0, "done_per_s": 9000.0, "p99_total_us": 5_000_000, "lasts": False},
+        {"offered_per_s": 6000.0, "done_per_s": 6000.0, "p99_total_us": 9000, "lasts": True},
+    ]
+    file.write_text(json.dumps({"seconds": 60, "scale": 4, "maximum_per_s": 10_000.0, "tested": tried}))
+    found = report_of([results])
+    found.write(tmp_path, "md")
+    text = (tmp_path / "report.md").read_text(encoding="utf-8")
+    assert "| cap-210-two-phase-default | 10,000 | 6,000 | 60 % | 9,500 | 2 | 1/4 |" in text
+    assert found.as_json()["sustainable"]["cap-210-two-phase-default"]["lasts_per_s"] == 6000
+    file.write_text("{}")
+    refused("cap-210-two-phase-default.json", "adocd bench sustainable", directory=[results])
+
+
+def refused(*words: str, code: Exit = Exit.USAGE, **given: Any) -> None:
+    with pytest.raises(Failure) as caught:
+        report(**given)
+    assert caught.value.code == code
+    for word in words:
+        assert word in str(caught.value)
+
+
+def test_what_cannot_be_reported_is_said(results: Path, tmp_path: Path) -> None:
+    refused("nowhere is no directory", directory=[tmp_path / "nowhere"])
+    refused("--format is md, html, both, not 'pdf'", directory=[results], format_="pdf")
+    (tmp_path / "file").touch()
+    refused("file", "choose another --out", directory=[results], out=tmp_path / "file")
+    refused("two raw results are of the same run", directory=[results, results])
+
+
+@pytest.mark.parametrize("content", [b"{", b"[]", b"\xff\xfe", b'{"format": 1}'])
+def test_a_broken_file_is_named(tmp_path: Path, content: bytes) -> None:
+    results = written(tmp_path / "DIR")
+    (results / "runs" / "broken.json").write_bytes(content)
+    refused("broken.json is no raw result of adocd bench", directory=[results])
+
+
+def test_another_format_is_not_read(tmp_path: Path) -> None:
+    results = written(tmp_path / "DIR")
+    file = next(iter((results / "runs").iterdir()))
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"format": 99}))
+    refused(file.name, "format 99", directory=[results])
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        (words.digits(0.0000123), "0.000012"),
+        (words.digits(99.96), "100"),
+        (words.digits(1234.5), "1,234"),
+        (words.share(0.1234), "12.3 %"),
+        (words.share(0), "0 %"),
+        (words.micros(12.34), "12.3 µs"),
+        (words.micros(1234), "1.23 ms"),
+        (words.micros(12_345_678), "12.3 s"),
+        (words.size(1536), "1.5 KiB"),
+        (words.size(12), "12 B"),
+        (words.span(0.0123), "12.3 ms"),
+        (words.span(90), "90 s"),
+        (words.span(600), "10 min"),
+        (words.span(9000), "2.5 h"),
+        (words.value("us", None), "not measured"),
+        (words.cell("share", Cell(0.5, 0.25, 0.75, 2), True), "50 % † (25 % .. 75 %)"),
+        (words.cell("bytes", Cell(4096, 4096, 4096, 3)), "4 KiB"),
+        (words.cell("us", None), "not measured"),
+        (words.ratio(None), "no ratio"),
+    ],
+)
+def test_words(said: str, expected: str) -> None:
+    assert said == expected

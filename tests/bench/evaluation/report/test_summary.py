@@ -1,0 +1,125 @@
+"""Blocks, their baseline, who is left out, and the ranking."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from adocd.bench.errors import BadOption
+from adocd.bench.evaluation.raw import Noise, Operations, Run
+from adocd.bench.evaluation.report.comparison import Cell
+from adocd.bench.evaluation.report.summary import Block, Scheme, compared, summarise
+from tests.bench.evaluation.report.builders import at, block, repeated, run
+
+NOISY = Noise(0.3)
+
+
+def only(runs: list[Run]) -> Block:
+    (found,) = summarise(runs)
+    return found
+
+
+def named(found: Block, name: str) -> Scheme:
+    scheme = found.scheme(name)
+    assert scheme is not None
+    return scheme
+
+
+def places(found: Block) -> list[tuple[str, int | None, bool]]:
+    return [(scheme.name, scheme.place, scheme.tied) for scheme in found.schemes]
+
+
+def test_medians_spreads_and_paired_ratios() -> None:
+    found = only(block({"default": (1000, 2000, 4000), "adoc": (1500, 2200, 8000)}))
+    adoc = named(found, "adoc")
+    assert adoc.cells["throughput_per_s"] == Cell(2200, 1500, 8000, 3)
+    against = adoc.against["throughput_per_s"]
+    assert against.ratio == Cell(1.5, 1.1, 2.0, 3)
+    assert against.difference == "none"
+    assert named(found, "default").against == {}
+
+
+def test_the_bad_one_is_ranked_last() -> None:
+    runs = block({"bad": (50, 60, 55), "default": (1000, 990, 1010), "adoc": (1500, 1510, 1490)})
+    found = only(runs)
+    assert places(found) == [("adoc", 1, False), ("default", 2, False), ("bad", 3, False)]
+    assert named(found, "bad").against["throughput_per_s"].difference == "less"
+
+
+def test_what_cannot_be_told_apart_ties_with_the_best_of_its_group() -> None:
+    runs = block({"adoc": (1500, 1510, 1490), "silk": (1480, 1505, 1470), "mimd": (1000,) * 3, "bad": (20,) * 3})
+    assert places(only(runs)) == [("adoc", 1, True), ("silk", 1, True), ("mimd", 3, False), ("bad", 4, False)]
+
+
+def test_one_repetition_tells_nobody_apart() -> None:
+    found = only(block({"default": (1000,), "bad": (10,)}))
+    assert places(found) == [("default", 1, True), ("bad", 1, True)]
+    assert found.weak == ("bad", "default")
+
+
+def test_an_open_loop_is_ranked_by_latency_from_the_intended_start() -> None:
+    runs = [
+        run(name, repetition, offered_per_s=1000, total=at(late + repetition, 10_000), processing=at(1, 10_000))
+        for name, late in (("default", 9000), ("silk", 100), ("bad", 900_000))
+        for repetition in (1, 2, 3)
+    ]
+    found = only(runs)
+    assert found.open_loop
+    assert places(found) == [("silk", 1, False), ("default", 2, False), ("bad", 3, False)]
+
+
+def test_without_what_it_is_ranked_by_a_scheme_has_no_place() -> None:
+    runs = [run("default", n, offered_per_s=1000, total=at(9, 10_000)) for n in (1, 2)]
+    runs += [run("adoc", n, offered_per_s=1000) for n in (1, 2)]
+    assert places(only(runs)) == [("default", 1, False), ("adoc", None, False)]
+
+
+def test_disturbed_runs_are_left_out_where_enough_are_left() -> None:
+    quiet = repeated("default", (1000, 1100))
+    found = named(only([*quiet, run("default", 3, per_s=5000, noise=NOISY)]), "default")
+    assert found.cells["throughput_per_s"] == Cell(1050, 1000, 1100, 2)
+    assert len(found.runs) == 3
+    assert not found.marked
+    assert not found.weak
+
+
+def test_else_they_are_kept_and_marked() -> None:
+    found = only([run("default", 1, per_s=1000), run("default", 2, per_s=3000, noise=NOISY)])
+    scheme = named(found, "default")
+    assert scheme.cells["throughput_per_s"] == Cell(2000, 1000, 3000, 2)
+    assert scheme.marked
+    assert found.weak == ("default",)
+
+
+def test_a_pair_needs_both_runs_to_count() -> None:
+    runs = block({"default": (1000, 1000, 1000), "adoc": (2000, 2000, 2000)})
+    runs[1] = replace(runs[1], noise=NOISY)
+    found = only(runs)
+    assert compared("throughput_per_s", named(found, "adoc"), named(found, "default")).pairs == 2
+
+
+def test_what_some_runs_did_not_measure_is_not_measured() -> None:
+    whole = run("default", 1, after=(Operations("read", 10, at(100, 10)),))
+    assert "reads_after_per_s" in named(only([whole, replace(whole, repetition=2)]), "default").cells
+    assert "reads_after_per_s" not in named(only([whole, run("default", 2)]), "default").cells
+
+
+def test_what_was_not_run_together_is_not_compared() -> None:
+    runs = [run("default"), run("adoc", profile="cap-490"), replace(run("adoc"), scale=4)]
+    assert [found.name for found in summarise(runs)] == [
+        "cap-210-fillrandom",
+        "cap-210-fillrandom",
+        "cap-490-fillrandom",
+    ]
+    assert all(scheme.against == {} for found in summarise(runs) for scheme in found.schemes)
+
+
+def test_the_order_of_the_files_does_not_matter() -> None:
+    runs = block({"default": (1000, 2000, 3000), "adoc": (1500, 2500, 3500)})
+    assert summarise(runs) == summarise(runs[::-1])
+
+
+def test_the_same_run_twice_is_refused() -> None:
+    with pytest.raises(BadOption, match="cap-210-fillrandom, adoc, repetition 2"):
+        summarise([run("adoc", 2), run("adoc", 2)])
