@@ -45,6 +45,8 @@ def targets(listed: dict[str, Any]) -> None:
     for place, problem in listed["problems"].items():
         console.print(problem if problem.startswith(place) else f"{place}: {problem}")
     _journal(listed["journal"])
+    if listed.get("web_problem"):  # an older daemon has none
+        console.print(f"{listed['web_problem']}.")
 
 
 def _rows(listed: list[dict[str, Any]]) -> None:

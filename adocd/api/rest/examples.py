@@ -132,9 +132,9 @@ _FINDING = {
 }
 
 ANSWERS: Mapping[str, Any] = {
-    "health": {"status": "ok", "version": "0.1.0", "pid": 815, "targets": 1, "journal": _JOURNAL},
+    "health": {"status": "ok", "version": "0.1.0", "pid": 815, "targets": 1, "journal": _JOURNAL, "web_problem": None},
     "listControllers": {"controllers": [_LAW], "problems": {}},
-    "listTargets": {"targets": [_LISTED], "problems": {}, "journal": _JOURNAL},
+    "listTargets": {"targets": [_LISTED], "problems": {}, "journal": _JOURNAL, "web_problem": None},
     "getHistory": {
         "target": _TARGET,
         "resolution_s": 2.0,
