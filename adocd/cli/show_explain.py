@@ -147,7 +147,7 @@ def _said(stall: dict[str, Any]) -> str:
 def _advice(d: dict[str, Any], console: Console) -> None:
     console.print()
     if not d["advice"]:
-        console.print(Text("No rule knows what would help: the options in the LOG, where there are any, are usual."))
+        console.print(Text("No rule knows what would help: the options now, where they are known, are usual."))
         return
     console.print(Text("What would likely help, the worst first:"))
     for each in d["advice"]:
