@@ -114,8 +114,8 @@ def test_the_last_tokens_end_keeps_no_database_from_being_controlled(run_dir: Pa
         assert call(port(run_dir), "GET", "/v1/targets", secret)[0] == 200
         assert "is not served" not in command("adocctl", "targets", run_dir=run_dir).ok()
         assert json.loads(call(port(run_dir), "GET", "/v1/targets", secret)[1])["web_problem"] is None
-    token_file_of_nobody = '{"version": 1, "tokens": []}'
-    file.write_text(token_file_of_nobody)
+    empty = {"version": 1, "tokens": []}
+    file.write_text(json.dumps(empty))
     with serving(run_dir, "--listen", "0.0.0.0:0"):
         assert "and there is none; make one" in said_of_tcp(run_dir)
 
@@ -123,7 +123,7 @@ def test_the_last_tokens_end_keeps_no_database_from_being_controlled(run_dir: Pa
 def test_an_address_that_comes_later(run_dir: Path) -> None:
     """Its port is somebody else's, or its network is not up, when the daemon starts."""
     secret = token(run_dir, "grafana")
-    with socket.create_server(("0.0.0.0", 0)) as other:
+    with socket.create_server(("0.0.0.0", 0)) as other:  # noqa: S104 - as the daemon is to
         number = other.getsockname()[1]
         with serving(run_dir, "--listen", f"0.0.0.0:{number}"):
             assert f"port {number} cannot be had on 0.0.0.0" in said_of_tcp(run_dir)

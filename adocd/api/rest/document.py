@@ -3,7 +3,6 @@
 import asyncio
 import functools
 import json
-from collections.abc import Mapping
 from typing import Annotated, Any
 
 from fastapi import FastAPI, Path, Response
@@ -58,7 +57,7 @@ _ERRORS = {
     409: ("It cannot be done now", "/data/db is closed or not measured yet: open it, and try again in a second"),
     412: (
         "It was changed meanwhile",
-        'the policy of /data/db is not what you saw: it is fixed, ETag "4c9184f37cff01bc"; GET it and decide anew',
+        'the policy of /data/db is not what you saw: it is fixed, ETag "4c9184f37cff01bc"; look at it and decide anew',
     ),
     413: ("The body is too large", "a body may have 1048576 bytes, and this one has more"),
     422: ("It makes no sense", "there is no controller 'adco'; there are adoc, adoc-released, fixed, manual, mimd"),

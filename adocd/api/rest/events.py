@@ -107,7 +107,7 @@ def install(
         Beside these a `sample` (once a tick, the newest alone) has `sample`, the target as the list has it; a
         `decision` has `record`, once when it is taken and again with its outcome; a `stall` has `state` (began,
         changed, ended), `stall`, and `ended_unix_s` when it has; a `target` has `state` and `sentence`; an `operation`
-        has `operation`, as in the audit trail; `daemon` has `about` (journal, configuration, web) and `sentence`. `lost`
+        has `operation`, as in the audit trail; `daemon` has `about` (journal, configuration, web), `sentence`. `lost`
         says that at most `count` events before it are gone, or with null that the daemon was started anew: read the
         state anew then. The last 5,000 events are kept, samples aside.
         """

@@ -146,7 +146,11 @@ ANSWERS: Mapping[str, Any] = {
     "getPolicy": _POLICY,
     "setPolicy": _POLICY,
     "resetPolicy": {"controller": "fixed", "parameters": {}, "dry_run": False, "shaping": _SHAPING},
-    "comparePolicy": {"changes": [{"field": "parameters.threads_max", "now": 20, "wanted": 8}], "refused": None},
+    "comparePolicy": {
+        "etag": '"4c9184f37cff01bc"',
+        "changes": [{"field": "parameters.threads_max", "now": 20, "wanted": 8}],
+        "refused": None,
+    },
     "listOverrides": {"overrides": [_OVERRIDE]},
     "setOverride": _OVERRIDE,
     "removeOverride": _REMOVED,

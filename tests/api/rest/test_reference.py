@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from adocd.api.rest import reference
 from adocd.api.operations import OPERATIONS
+from adocd.api.rest import reference
 from tests.api.harness import Service, with_service
 from tests.daemon.harness import overflowing
 
