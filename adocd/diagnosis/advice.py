@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from adocd.diagnosis.around import FULL_FRACTION, Around
 from adocd.diagnosis.stalls import StallFound
+from adocd.model.in_words import size as in_bytes
 from adocd.probes.log.events import Cause
 
 MIB = 1 << 20
@@ -94,7 +95,7 @@ def _memtable(seen: "_Seen") -> _Found:
     if size is not None and 0 < size < _WRITE_BUFFER_BYTES:
         yield (
             "write_buffer_size",
-            f"raise write_buffer_size from {_bytes(size)} to {_bytes(_WRITE_BUFFER_BYTES)}",
+            f"raise write_buffer_size from {in_bytes(size)} to {in_bytes(_WRITE_BUFFER_BYTES)}",
             "small memtables fill faster than they are flushed; this is RocksDB's default, and ADOC's answer to memory "
             "overflow begins with the batch size, too",
             "RocksDB options.h, write_buffer_size; ADOC, FAST'23, section 4",
@@ -137,7 +138,7 @@ def _l0(seen: "_Seen") -> _Found:
     if size is not None and 0 < size < _WRITE_BUFFER_BYTES:
         yield (
             "write_buffer_size",
-            f"raise write_buffer_size from {_bytes(size)} to {_bytes(_WRITE_BUFFER_BYTES)}",
+            f"raise write_buffer_size from {in_bytes(size)} to {in_bytes(_WRITE_BUFFER_BYTES)}",
             "each flush makes one file of level 0, so smaller memtables make more of them",
             f"{WRITE_STALLS}; RocksDB options.h, write_buffer_size",
         )
@@ -152,8 +153,8 @@ def _pending(seen: "_Seen") -> _Found:
     if soft is not None and 0 < soft < _SOFT_LIMIT_BYTES:
         yield (
             "soft_pending_compaction_bytes_limit",
-            f"raise soft_pending_compaction_bytes_limit from {_bytes(soft)} (RocksDB's default is "
-            f"{_bytes(_SOFT_LIMIT_BYTES)}), and the hard limit with it",
+            f"raise soft_pending_compaction_bytes_limit from {in_bytes(soft)} (RocksDB's default is "
+            f"{in_bytes(_SOFT_LIMIT_BYTES)}), and the hard limit with it",
             "the backlog of a burst is no danger as long as there is space for it and a quieter time comes; where none "
             "comes, the stall only comes later",
             f"{WRITE_STALLS}; RocksDB advanced_options.h, soft_pending_compaction_bytes_limit",
@@ -184,7 +185,7 @@ def _full(seen: "_Seen") -> _Found:
             "give the database a faster device or a larger quota, or make it write less to this one: larger memtables, "
             "stronger compression of the deepest level",
             f"the device was at its limit for {around.at_limit_fraction or 0:.0%} of the longest of these stalls, with "
-            f"{_bytes(around.write_bytes_per_s or 0)}/s written and {_bytes(around.read_bytes_per_s or 0)}/s read: "
+            f"{in_bytes(around.write_bytes_per_s or 0)}/s written and {in_bytes(around.read_bytes_per_s or 0)}/s read: "
             "flushes and compactions had no more to get, and more of them at once would only divide it",
             "ADOC, FAST'23, section 4.2",
         )
@@ -212,7 +213,7 @@ def _limiter(seen: "_Seen") -> _Found:
     if seen.is_limited:
         yield (
             "rate_limiter",
-            f"raise the rate limiter from {_bytes(seen.limiter_bytes_per_s or 0)}/s",
+            f"raise the rate limiter from {in_bytes(seen.limiter_bytes_per_s or 0)}/s",
             f"flushes and compactions write no faster than it lets them, however many there are; {seen.wrote}",
             _LIMITER,
         )
@@ -262,7 +263,7 @@ def _delay(seen: "_Seen") -> _Found:
     if rate is not None and 0 < rate < _DELAYED_BYTES_PER_S and seen.mostly_delayed:
         yield (
             "delayed_write_rate",
-            f"raise delayed_write_rate from {_bytes(rate)}/s to {_bytes(_DELAYED_BYTES_PER_S)}/s or more",
+            f"raise delayed_write_rate from {in_bytes(rate)}/s to {in_bytes(_DELAYED_BYTES_PER_S)}/s or more",
             "writes were slowed more than they were stopped, and RocksDB begins at this rate and goes down from there",
             "RocksDB options.h, delayed_write_rate; db/write_controller.h",
         )
@@ -293,9 +294,9 @@ class _Seen:
         by_jobs = (led.flushed_bytes + led.compacted_bytes) / led.seconds
         #: What a limiter let through, by what tells more: the disks in the stall, or the jobs in the minute before.
         self.wrote = (
-            f"all that wrote to the disks in the longest of these stalls got {_bytes(written)}/s together"
+            f"all that wrote to the disks in the longest of these stalls got {in_bytes(written)}/s together"
             if written >= by_jobs
-            else f"in the {led.seconds} s before the longest of these stalls they wrote {_bytes(by_jobs)}/s together"
+            else f"in the {led.seconds} s before the longest of these stalls they wrote {in_bytes(by_jobs)}/s together"
         )
         limit = self.limiter_bytes_per_s or 0
         self.is_limited = limit > 0 and max(written, by_jobs) >= _LIMITED_SHARE * limit
@@ -317,10 +318,3 @@ _RULES: Mapping[Cause, Callable[[_Seen], _Found]] = {
     "l0": _l0,
     "pending_bytes": _pending,
 }
-
-
-def _bytes(value: float) -> str:
-    for unit, name in ((GIB, "GiB"), (MIB, "MiB"), (1 << 10, "KiB")):
-        if value >= unit:
-            return f"{value / unit:.3g} {name}"
-    return f"{value:.0f} bytes"

@@ -13,6 +13,7 @@ from adocd.api.client import NoDaemon, RestClient
 from adocd.cli.top import words
 from adocd.cli.top.feed import Feed, Frame
 from adocd.cli.top.screen import Screen, fits
+from adocd.model.in_words import option_value
 from tests.cli.harness import command, log_of, serving
 from tests.cli.pseudo_terminal import PseudoTerminal
 from tests.cli.test_adocctl import adocctl_json, wait_for_target
@@ -234,7 +235,7 @@ def test_a_line_over_time(values: list[float | None], line: str) -> None:
     ],
 )
 def test_a_value_by_its_unit(option: str, text: str, shown: str) -> None:
-    assert words.value(option, text) == shown
+    assert option_value(option, text) == shown
 
 
 def test_json_is_a_line_for_each_look(run_dir: Path) -> None:

@@ -9,6 +9,7 @@ from rich.text import Text
 from adocd.cli.show import policy_in_words, printable, program_in_words
 from adocd.cli.top import words
 from adocd.cli.top.feed import Frame
+from adocd.model.in_words import option_value, size
 
 #: How long it is said that the daemon is back.
 _BACK_S = 30.0
@@ -197,10 +198,10 @@ def _figures(frame: Frame, t: dict[str, Any], width: int) -> Iterable[Text]:
         soft = options["soft_pending_compaction_bytes_limit"]
         pending = [_total(f, "pending_compaction_bytes") for f in families]
         now = pending[-1] if pending else None
-        limit = f" (slow {words.size(soft)})" if soft else ""
+        limit = f" (slow {size(soft)})" if soft else ""
         yield _line(
             "pending",
-            f"{('unknown' if now is None else words.size(now)) + limit:<{figure}.{figure}}",
+            f"{('unknown' if now is None else size(now)) + limit:<{figure}.{figure}}",
             over_time(pending),
         )
         immutable = [_most(f, "immutable_memtables") for f in families]
@@ -265,4 +266,4 @@ def _known(value: int | None) -> str:
 
 
 def _trigger(value: int) -> str:
-    return words.value("level0_stop_writes_trigger", str(value))
+    return option_value("level0_stop_writes_trigger", str(value))
