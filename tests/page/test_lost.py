@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.cli.harness import command
 from tests.page.browser import Site, Watched, db_bench, drawn, open_page, site, web_process
+from tests.support.fake_agent import FakeAgent
+from tests.support.fake_database import FakeDatabase
 
 
 @pytest.fixture
@@ -58,14 +59,14 @@ def test_a_target_that_is_not_there_is_said_and_nothing_else_is_shown(browser: B
 
 def test_a_target_that_comes_later_is_shown_whole(browser: Browser, run_dir: Path) -> None:
     """A bookmark may be opened before its database is."""
-    with site(run_dir) as at, db_bench(run_dir):
-        target = at.target()
-        command("adocctl", "token", "revoke", "night", run_dir=run_dir).ok()
+    database = FakeDatabase(run_dir / "db")
+    with FakeAgent(run_dir) as agent:
+        target = agent.id_of(database)
     with site(run_dir) as at:
         context, page = open_page(browser, Watched(), at)
         page.goto(f"{at.url}/page/target/{target}")
         page.get_by_text(f"There is no target {target}.").wait_for()
-        with db_bench(run_dir):
+        with FakeAgent(run_dir, [database]):
             drawn(page)
             expect(page.get_by_role("button", name="Restore originals")).to_be_visible()
         context.close()
