@@ -12,8 +12,8 @@ MIB = 1 << 20
 @pytest.mark.parametrize(
     ("value", "said"),
     [
-        (0, "0"), (1023, "1023 bytes"), (64 * MIB, "64 MiB"), (1536 * MIB, "1.5 GiB"), (2 << 40, "2 TiB"), (1000 * MIB, "1000 MiB"),
-        (100_000_000, "95.4 MiB (100000000 bytes)"),
+        (0, "0"), (1023, "1023 bytes"), (64 * MIB, "64 MiB"), (1536 * MIB, "1.5 GiB"),
+        (2 << 40, "2 TiB"), (1000 * MIB, "1000 MiB"), (100_000_000, "95.4 MiB (100000000 bytes)"),
     ],
 )  # fmt: skip
 def test_a_size_in_a_record(value: int, said: str) -> None:
