@@ -241,11 +241,11 @@ def test_lines_over_time_end_now() -> None:
     points = tuple(point(9_000.0 + at_s, stopped_fraction=1.0) for at_s in range(450, 1000))
     frame = Frame(9_999.0, (one,), {}, JOURNAL, {one["id"]: one}, points=points)
     shown = drawn(frame, columns=97)
-    lines = {line[:11].strip(): line[37:] for line in shown}
+    lines = {line[:11].strip(): line[36:] for line in shown}
     assert lines["waited"].rstrip().count("█") in (36, 37), "550 of 900 s are 37 of 60 columns"
     assert lines["waited"].startswith(" " * 20)
     assert lines["writes/s"].endswith("█")
-    (axis,) = [line[37:] for line in shown if "min ago" in line]
+    (axis,) = [line[36:] for line in shown if "min ago" in line]
     assert (axis.split(), axis.startswith("15 min ago"), len(axis)) == (["15", "min", "ago", "now"], True, 60)
 
 
