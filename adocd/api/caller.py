@@ -20,6 +20,7 @@ from typing import Annotated
 
 from fastapi import Depends, FastAPI, Request
 
+from adocd.api.operations import is_reading
 from adocd.api.problems import ProblemError
 
 #: Where a connection leaves it in the state of its requests.
@@ -28,7 +29,6 @@ _UCRED = struct.Struct("3i")
 #: What the web process shows to be believed, and whose token it acts for; no token where it only reads.
 WEB_HEADER = "adocd-web"
 HOLDER_HEADER = "adocd-holder"
-_READING = ("GET", "HEAD")
 
 
 def peer_uid(connection: socket.socket | None) -> int | None:
@@ -63,7 +63,7 @@ async def from_web(request: Request) -> bool:
     uid: int | None = getattr(request.state, PEER_UID, None)
     if web is None or not hmac.compare_digest(claimed.encode("latin-1"), web[0].encode("latin-1")) or uid != web[1]:
         raise ProblemError(403, f"{WEB_HEADER} is for adocd's own web process; leave it out")
-    if request.method not in _READING and HOLDER_HEADER not in request.headers:
+    if HOLDER_HEADER not in request.headers and not is_reading(request.method, request.scope["path"]):
         raise ProblemError(403, "the web process changes nothing for who has shown no token")
     return True
 

@@ -31,9 +31,9 @@ class RestClient:
         """Read; raises NoDaemon or RestError."""
         return self._call("GET", path, query=query)
 
-    def put(self, path: str, body: object) -> Any:
-        """Set; raises NoDaemon or RestError."""
-        return self._call("PUT", path, body=body)
+    def put(self, path: str, body: object, *, if_match: str | None = None) -> Any:
+        """Set, only while what is there has this ETag if one is given; raises NoDaemon or RestError."""
+        return self._call("PUT", path, body=body, headers={} if if_match is None else {"If-Match": if_match})
 
     def post(self, path: str, body: object = None) -> Any:
         """Do; raises NoDaemon or RestError."""

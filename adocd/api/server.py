@@ -108,17 +108,20 @@ def _open_to_the_group(path: Path) -> None:
 def listen(address: Address) -> socket.socket:
     """Bind a TCP port (0: any free one). Raises AddressInUse when it cannot be had, and says why."""
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
-    # The protocol is named, for asyncio sends an answer's head and body without delay (TCP_NODELAY) only where it is.
-    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener = None
     try:
+        # The protocol is named, for asyncio sends an answer's head and body without delay (TCP_NODELAY) only where it
+        # is. A service may have been denied the family.
+        listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if listener.family == socket.AF_INET6:
             # `::` is every address of this machine, as 0.0.0.0 is for IPv4 alone, whatever the system's default says.
             listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, address.host != "::")
         listener.bind((address.host, address.port))
         listener.listen(128)
     except OSError as error:
-        listener.close()
+        if listener is not None:
+            listener.close()
         raise AddressInUse(
             f"port {address.port} cannot be had on {address.host} ({error.strerror}); choose another"
         ) from None

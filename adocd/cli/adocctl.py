@@ -5,7 +5,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from adocd.api.client import NoDaemon, RestError
-from adocd.cli import completing, events, exits, override, policy, show, show_lint, token, tuner
+from adocd.cli import completing, events, exits, override, policy, show, show_lint, show_policy, token, tuner
 from adocd.cli.doctor.command import doctor
 from adocd.cli.exits import EPILOG, Exit, fail
 from adocd.cli.explain import explain
@@ -111,13 +111,22 @@ def set_policy(
     parameter: policy.Parameter = None,
     shape: policy.Shape = None,
     dry_run: policy.DryRun = False,
+    if_match: Annotated[
+        str | None,
+        typer.Option("--if-match", metavar="ETAG", help="Only while the policy is still what `policy diff` compared."),
+    ] = None,
     as_json: Json = False,
 ) -> None:
-    """Set a target's control law for good: adocctl set-policy adoc --set threads_max=8."""
+    """Set a target's control law for good: adocctl set-policy adoc --set threads_max=8.
+
+    Says what it replaced. With --if-match it is refused, exit code 5, where somebody has set another policy since.
+    """
     client = daemon()
     body = policy.wanted(controller, parameter, shape, dry_run=dry_run)
-    answer = client.put(f"/v1/targets/{target_id(client, target)}/policy", body)
+    answer, replaced = policy.put(client, target_id(client, target), body, if_match)
     show.json_or(as_json, answer, show.policy)
+    if not as_json:
+        show_policy.replaced(replaced)
 
 
 @app.command(name="reset-policy", epilog=EPILOG, rich_help_panel=STEER)

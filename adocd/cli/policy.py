@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from adocd.api.client import RestError
+from adocd.api.client import RestClient, RestError
 from adocd.cli import completing, show, show_policy
 from adocd.cli.exits import EPILOG, Exit, fail
 from adocd.cli.parameters import parse_parameters
@@ -49,6 +49,20 @@ def wanted(controller: str, parameter: list[str] | None, shape: list[str] | None
         "shaping": parse_parameters(shape or [], "--shape"),
         "dry_run": dry_run,
     }
+
+
+def put(
+    client: RestClient, id_: str, body: dict[str, Any], if_match: str | None
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Set a policy in place of the one that was seen, and no other; the answer, and what it has changed.
+
+    `if_match` is the ETag of what the operator has seen; None takes what is there now, so that what is said to be
+    replaced is what was. Raises RestError where somebody has set another one since.
+    """
+    path = f"/v1/targets/{id_}/policy"
+    compared = client.post(f"{path}/difference", body)
+    etag = str(compared["etag"]) if if_match is None else f'"{if_match.strip().strip(chr(34))}"'
+    return client.put(path, body, if_match=etag), compared["changes"]
 
 
 @app.command(name="show", epilog=EPILOG)

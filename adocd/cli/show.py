@@ -11,6 +11,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from adocd.model.in_words import option_value
+
 MIB = 1 << 20
 #: What reads us in a pipe gets a line for each row, as long as it is.
 _PIPE_COLUMNS = 10_000
@@ -45,6 +47,8 @@ def targets(listed: dict[str, Any]) -> None:
     for place, problem in listed["problems"].items():
         console.print(problem if problem.startswith(place) else f"{place}: {problem}")
     _journal(listed["journal"])
+    if listed.get("web_problem"):  # an older daemon has none
+        console.print(f"{listed['web_problem']}.")
 
 
 def _rows(listed: list[dict[str, Any]]) -> None:
@@ -292,14 +296,12 @@ def policy_in_words(t: dict[str, Any]) -> str:
 
 
 def _change(change: dict[str, Any]) -> str:
-    from adocd.cli.top.words import value  # noqa: PLC0415 - it imports this module
-
     name = change["option"]["name"]
     family = f" ({name})" if name else ""
     option, before, after = change["option"]["option"], change["before"], change["value"]
     if before == after:  # RocksDB takes it for good only when it is set once more
-        return f"{option}{family} {value(option, after)} once more"
-    return f"{option}{family} {value(option, before)} -> {value(option, after)}"
+        return f"{option}{family} {option_value(option, after)} once more"
+    return f"{option}{family} {option_value(option, before)} -> {option_value(option, after)}"
 
 
 def _setting(setting: dict[str, Any]) -> str:

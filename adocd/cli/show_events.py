@@ -47,6 +47,8 @@ def _decision(event: dict[str, Any]) -> str:
 
 def _stall(event: dict[str, Any]) -> str:
     stall = event["stall"] or {}
+    if event["state"] == "began" and event.get("ended_unix_s") is not None:
+        return f"{stall.get('why', 'writes were held')} ({_causes(stall)})"
     if event["state"] in ("began", "changed"):
         still = " now" if event["state"] == "changed" else ""
         return f"writes are {stall.get('condition', 'held')}{still}: {_why(stall)}"

@@ -8,7 +8,8 @@ from rich.console import Console
 from rich.text import Text
 
 from adocd.cli.show import columns, table
-from adocd.cli.show_over_time import COLOURS, NAMES, clock, in_bytes, in_seconds, over_time, zone
+from adocd.cli.show_over_time import COLOURS, NAMES, clock, in_seconds, over_time, zone
+from adocd.model.in_words import size
 
 _KINDS = {"stopped": "stopped", "delayed": "slowed"}
 _BAR = 20
@@ -83,9 +84,7 @@ def _around(around: dict[str, Any]) -> str:
     """Say in a line what disks and process did at the time of a stall."""
     parts = []
     if around["write_bytes_per_s"] is not None:
-        disks = (
-            f"disks wrote {in_bytes(around['write_bytes_per_s'])}/s and read {in_bytes(around['read_bytes_per_s'])}/s"
-        )
+        disks = f"disks wrote {size(around['write_bytes_per_s'])}/s and read {size(around['read_bytes_per_s'])}/s"
         queue = f", {around['busy_fraction']:.0%} busy, queue {around['mean_queue']:.1f}"
         limit = f", at their limit {around['at_limit_fraction']:.0%} of it" if around["at_limit_fraction"] else ""
         parts.append(disks + queue + limit)
@@ -116,11 +115,11 @@ def _longest(d: dict[str, Any], console: Console) -> None:
             console,
             "    ",
             f"in the {led['seconds']} s before: {_count(led['flushes'], 'flush', 'es')} "
-            f"({in_bytes(led['flushed_bytes'])}), {_count(led['compactions'], 'compaction')} "
-            f"({in_bytes(led['compacted_bytes'])} written); then "
+            f"({size(led['flushed_bytes'])}), {_count(led['compactions'], 'compaction')} "
+            f"({size(led['compacted_bytes'])} written); then "
             f"{_count(led['compactions_running'], 'compaction')} running, "
             f"{_known(led['l0_files'])} level-0 files, "
-            f"{'unknown' if led['pending_compaction_bytes'] is None else in_bytes(led['pending_compaction_bytes'])} "
+            f"{'unknown' if led['pending_compaction_bytes'] is None else size(led['pending_compaction_bytes'])} "
             "pending",
         )
         if stall["around"] is not None:
@@ -139,15 +138,15 @@ def _said(stall: dict[str, Any]) -> str:
     elif stall["cause"] == "l0":
         words = f"{figure} level-0 files"
     else:
-        words = f"{in_bytes(figure)} pending"
+        words = f"{size(figure)} pending"
     rate = said["rate_bytes_per_s"]
-    return words if rate is None else f"{words}, down to {in_bytes(rate)}/s"
+    return words if rate is None else f"{words}, down to {size(rate)}/s"
 
 
 def _advice(d: dict[str, Any], console: Console) -> None:
     console.print()
     if not d["advice"]:
-        console.print(Text("No rule knows what would help: the options in the LOG, where there are any, are usual."))
+        console.print(Text("No rule knows what would help: the options now, where they are known, are usual."))
         return
     console.print(Text("What would likely help, the worst first:"))
     for each in d["advice"]:

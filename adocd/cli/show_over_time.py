@@ -8,6 +8,8 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from adocd.model.in_words import size
+
 NAMES = {"memtable": "memtables", "l0": "level-0 files", "pending_bytes": "pending compaction", "other": "other"}
 COLOURS = {"memtable": "magenta", "l0": "yellow", "pending_bytes": "cyan", "other": "white"}
 #: By RocksDB's own count; where only dumps of statistics have it, spread evenly over the time between two.
@@ -19,7 +21,6 @@ _NOT_MEASURED = "?"
 #: What stands around a chart: its label and frame, and behind it the most of the disks.
 _BESIDE = _LABEL + len(" ||") + len("  most: 1000 MiB/s")
 _COLUMNS_LEAST = 10
-_UNITS = ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 
 _Column = list[dict[str, Any]]
 
@@ -61,7 +62,7 @@ def _around(columns: list[_Column], console: Console) -> None:
     most = max((each for each in disks if each is not None), default=0.0)
     if most > 0:
         chart = "".join(_measured(each, most) for each in disks)
-        console.print(Text.assemble(f"{_DISKS:<{_LABEL}} |", (chart, "blue"), f"|  most: {in_bytes(most)}/s"))
+        console.print(Text.assemble(f"{_DISKS:<{_LABEL}} |", (chart, "blue"), f"|  most: {size(most)}/s"))
     cpus = [_mean(column, lambda around: around["cpu_cores"]) for column in columns]
     arounds = [bucket["around"] for column in columns for bucket in column]
     limit = max((around["cpu_limit_cores"] or 0.0 for around in arounds if around is not None), default=0.0)
@@ -124,11 +125,3 @@ def in_seconds(seconds: float) -> str:
     if seconds >= 120:
         return f"{seconds / 60:.1f} min"
     return f"{seconds:.1f} s" if seconds >= 10 else f"{seconds:.3g} s"
-
-
-def in_bytes(value: float) -> str:
-    """Show how many bytes, by the unit that fits."""
-    for unit, name in _UNITS:
-        if value >= unit:
-            return f"{value / unit:.3g} {name}"
-    return f"{value:.0f} bytes"

@@ -4,6 +4,7 @@ from typing import Any
 
 from adocd.cli.show import console, table
 from adocd.cli.top import words
+from adocd.model.in_words import option_value
 
 
 def pinned(override: dict[str, Any]) -> None:
@@ -48,7 +49,7 @@ def _name(override: dict[str, Any]) -> str:
 
 
 def _value(override: dict[str, Any]) -> str:
-    return words.value(override["option"], override["value"])
+    return option_value(override["option"], override["value"])
 
 
 def _time(remaining_s: float | None) -> str:

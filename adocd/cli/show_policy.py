@@ -25,8 +25,14 @@ def in_force(policy: dict[str, Any], laws: list[dict[str, Any]]) -> None:
         console.print(rows)
 
 
+def replaced(changes: list[dict[str, Any]]) -> None:
+    """Show what a policy that was set has changed."""
+    for change in changes:
+        console.print(f"  {change['field']}: {_value(change['wanted'])}, was {_value(change['now'])}")
+
+
 def difference(answer: dict[str, Any]) -> None:
-    """Show what would change."""
+    """Show what would change, and by which ETag it can be set in place of nothing else."""
     if not answer["changes"]:
         console.print("Nothing would change." if not answer["refused"] else "It cannot be set.")
         return
@@ -34,6 +40,8 @@ def difference(answer: dict[str, Any]) -> None:
     for change in answer["changes"]:
         rows.add_row(change["field"], _value(change["now"]), _value(change["wanted"]))
     console.print(rows)
+    if not answer["refused"]:
+        console.print(f"To set it in place of this policy and no other: --if-match {answer['etag'].strip(chr(34))}")
 
 
 def _value(value: Any) -> str:

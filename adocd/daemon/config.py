@@ -1,7 +1,9 @@
 """The daemon's configuration: strict TOML, every key with a default, a unit and bounds."""
 
 import fnmatch
+import os
 import re
+import stat
 import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -198,12 +200,22 @@ def load(path: Path) -> Config:
     Raises ConfigError with one sentence: the file, the key's path, what is wrong and what would be right.
     """
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        content = tomllib.loads(_read(path))
     except OSError as error:
         raise ConfigError(f"{path} cannot be read: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ConfigError(f"{path} is not TOML: {error}") from None
     return parse(content, str(path))
+
+
+def _read(path: Path) -> str:
+    """Read a file without ever waiting for somebody to write it: a reload would hang, and every one after it."""
+    with open(path, encoding="utf-8", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as stream:
+        if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+            raise ConfigError(
+                f"{path} is no regular file, and a configuration is read again at each reload; write it to one"
+            )
+        return stream.read()
 
 
 def parse(content: dict[str, Any], name: str) -> Config:

@@ -71,8 +71,9 @@ class News:
             evidence=worst.evidence,
             why=f"writes were {worst.condition} {times}, and flowed again before the next look",
         )
-        self._tell("stall", state="began", stall=stall)
-        self._tell("stall", state="ended", stall=stall, ended_unix_s=self._told_until_s)
+        # Both have the end: whoever shows a beginning says that it is over.
+        for state in ("began", "ended"):
+            self._tell("stall", state=state, stall=stall, ended_unix_s=self._told_until_s)
 
     def _tell(self, kind: str, **members: object) -> None:
         self._events.publish(

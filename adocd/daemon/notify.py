@@ -122,4 +122,5 @@ class Attendance:
         ):
             words += [f"{count} {what}"] if count else []
         wedged = [f"{self._was_wedged} hangs"] if self._was_wedged else []
-        return "; ".join([", ".join(words), *wedged, *([self.reloaded] if self.reloaded else [])])
+        no_tcp = [why] if (why := self._fleet.settings.vitals.web_problem) else []
+        return "; ".join([", ".join(words), *wedged, *no_tcp, *([self.reloaded] if self.reloaded else [])])

@@ -14,6 +14,7 @@ from adocd.daemon.journal.errors import JournalError
 from adocd.daemon.journal.records import Override, Pause, What
 from adocd.daemon.target_loop import TargetLoop
 from adocd.model.capabilities import ONLY_OBSERVED
+from adocd.model.in_words import named, pinned
 from adocd.model.policy import Policy
 from adocd.model.snapshot import Restore
 from adocd.model.values import OptionName
@@ -114,8 +115,8 @@ class Operators:
 
     def overrides_of(self, loop: TargetLoop | None) -> tuple[PinState, ...]:
         """List the overrides that concern a target, or with None those for all targets."""
-        pinned = self._book.overrides_of(None if loop is None else loop.id)
-        return tuple(self._state(loop, pin) for pin in pinned)
+        pins = self._book.overrides_of(None if loop is None else loop.id)
+        return tuple(self._state(loop, pin) for pin in pins)
 
     async def pin(self, loop: TargetLoop | None, asked: Asked) -> PinState:
         """Pin an option; it beats the law and its shaping.
@@ -140,12 +141,12 @@ class Operators:
             unix_s=now_s,
         )
         try:
-            pinned = await self._book.pin(override)
+            pin = await self._book.pin(override)
         except JournalError as error:
             raise CannotDo(f"nothing is pinned: {error}") from None
         _log.info("%s pinned %s to %s: %s", asked.who, asked.option, asked.value, asked.reason or "no reason given")
         self._note("pin", loop, asked.who, _pinned_in_words(asked))
-        return self._state(loop, pinned)
+        return self._state(loop, pin)
 
     def unpin(self, loop: TargetLoop | None, option: str, column_family: str | None, who: str) -> bool:
         """Remove an override; whether there was one."""
@@ -274,7 +275,7 @@ class Operators:
 
 def in_words(policy: Policy) -> str:
     """Put a policy into words: `adoc with threads_max 8, as a dry run`."""
-    parameters = ", ".join(f"{name} {value}" for name, value in policy.parameters.items())
+    parameters = ", ".join(f"{name} {named(name, value)}" for name, value in policy.parameters.items())
     shaped = ", ".join(f"{name} {value:g}" for name, value in asdict(policy.shaping).items() if value)
     with_ = ", ".join(words for words in (parameters, shaped) if words)
     return policy.controller + (f" with {with_}" if with_ else "") + (", as a dry run" if policy.dry_run else "")
@@ -283,7 +284,8 @@ def in_words(policy: Policy) -> str:
 def _pinned_in_words(asked: Asked) -> str:
     how_long = "until it is removed" if asked.for_s is None else f"for {asked.for_s:g} s"
     why = f": {asked.reason}" if asked.reason else ""
-    return f"{asked.who} pinned {asked.option}{_of(asked.column_family)} to {asked.value} {how_long}{why}"
+    value = pinned(asked.option, asked.value)
+    return f"{asked.who} pinned {asked.option}{_of(asked.column_family)} to {value} {how_long}{why}"
 
 
 def _of(column_family: str | None) -> str:

@@ -13,6 +13,7 @@ from adocd.daemon.fleet import Fleet
 from adocd.daemon.journal.errors import PolicyNotUnderstood
 from adocd.daemon.run import loop_settings, memory_budget_bytes
 from adocd.daemon.target_loop import TargetLoop
+from adocd.model.in_words import named
 
 _log = logging.getLogger(__name__)
 #: What can be taken while databases are under control; `policy` and `targets` too, database by database.
@@ -136,12 +137,14 @@ def _changed(old: Config, new: Config) -> dict[str, str]:
     """Say of each key outside of policies that has changed from what to what."""
     before, after = _flat(old), _flat(new)
     return {
-        key: f"{key} {_word(before[key])} -> {_word(value)}" for key, value in after.items() if before[key] != value
+        key: f"{key} {_word(key, before[key])} -> {_word(key, value)}"
+        for key, value in after.items()
+        if before[key] != value
     }
 
 
-def _word(value: object) -> str:
-    return "[" + ", ".join(map(str, value)) + "]" if isinstance(value, tuple | list) else f"{value}"
+def _word(key: str, value: object) -> str:
+    return "[" + ", ".join(map(str, value)) + "]" if isinstance(value, tuple | list) else named(key, value)
 
 
 def _with(new: Config, old: Config, kept: set[str]) -> Config:

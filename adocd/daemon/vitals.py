@@ -67,6 +67,8 @@ class LoopVitals:
         #: When the configuration was last taken, in seconds since the epoch, and whether the last attempt succeeded.
         self.configured_unix_s: float | None = None
         self.is_configured = True
+        #: Why nothing is served by TCP yet though it is asked for, in one sentence.
+        self.web_problem: str | None = None
 
 
 class TargetVitals:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from adocd.diagnosis.around import FULL_FRACTION, Around
 from adocd.diagnosis.stalls import StallFound
+from adocd.model.in_words import size as in_bytes
 from adocd.probes.log.events import Cause
 
 MIB = 1 << 20
@@ -44,13 +45,22 @@ class Advice:
     source: str
 
 
-_Found = Iterator[tuple[str, str, str]]
+#: What it turns, by which the same advice is known again with other figures; what to do; why; who says so.
+_Found = Iterator[tuple[str, str, str, str]]
+#: Tells the options' values now, of a column family, as far as they matter for a cause.
+Values = Callable[[str, Cause], Mapping[str, str]]
 
 
 def advise(
-    stalls: Iterable[StallFound], around: Callable[[StallFound], Around | None] = lambda _: None
+    stalls: Iterable[StallFound],
+    around: Callable[[StallFound], Around | None] = lambda _: None,
+    now: Values = lambda _family, _cause: {},
 ) -> list[Advice]:
-    """Say what would likely help, the worst cause first; `around` tells what disks and process did in a stall."""
+    """Say what would likely help, the worst cause first; `around` tells what disks and process did in a stall.
+
+    What a law or an operator has set since the longest stall is not advised again: a rule has to hold with the options
+    then, which have made it, and with those of `now`, which are what can be changed.
+    """
     by_cause: dict[tuple[Cause, str], list[StallFound]] = {}
     for stall in stalls:
         by_cause.setdefault((stall.cause, stall.column_family), []).append(stall)
@@ -63,19 +73,20 @@ def advise(
         rule = _RULES.get(cause)
         if rule is None or lasted_s[key] <= 0 or lasted_s[key] < least_s:
             continue
-        for do, why, source in rule(_Seen(by_cause[key], around)):
-            if (cause, do) not in said:
+        held_then = {subject for subject, *_ in rule(_Seen(by_cause[key], around))}
+        for subject, do, why, source in rule(_Seen(by_cause[key], around, now(family, cause))):
+            if subject in held_then and (cause, do) not in said:
                 said.add((cause, do))
                 advice.append(Advice(cause, family, do, why, source))
     return advice
 
 
 def _memtable(seen: "_Seen") -> _Found:
-    yield from _full(seen)
-    yield from _limiter(seen)
+    yield from _held_back(seen)
     count, size = seen.figure("max_write_buffer_number"), seen.figure("write_buffer_size")
     if count is not None and count <= _MEMTABLES_FEW:
         yield (
+            "max_write_buffer_number",
             f"raise max_write_buffer_number from {count} to {count + 2}",
             f"with {count} memtables writes stop when the last is full before the flush of the others is done; two "
             "more cost their memory",
@@ -83,7 +94,8 @@ def _memtable(seen: "_Seen") -> _Found:
         )
     if size is not None and 0 < size < _WRITE_BUFFER_BYTES:
         yield (
-            f"raise write_buffer_size from {_bytes(size)} to {_bytes(_WRITE_BUFFER_BYTES)}",
+            "write_buffer_size",
+            f"raise write_buffer_size from {in_bytes(size)} to {in_bytes(_WRITE_BUFFER_BYTES)}",
             "small memtables fill faster than they are flushed; this is RocksDB's default, and ADOC's answer to memory "
             "overflow begins with the batch size, too",
             "RocksDB options.h, write_buffer_size; ADOC, FAST'23, section 4",
@@ -91,6 +103,7 @@ def _memtable(seen: "_Seen") -> _Found:
     jobs = seen.figure("max_background_jobs")
     if jobs is not None and jobs <= _JOBS_FEW and seen.has_room and seen.figure("max_background_flushes") in (None, -1):
         yield (
+            "max_background_jobs",
             f"raise max_background_jobs from {jobs} to 8 or more",
             "a quarter of the jobs may flush, at least one: one flush at a time is all there was, and two at a time "
             "need 8 jobs",
@@ -99,12 +112,12 @@ def _memtable(seen: "_Seen") -> _Found:
 
 
 def _l0(seen: "_Seen") -> _Found:
-    yield from _full(seen)
-    yield from _limiter(seen)
+    yield from _held_back(seen)
     yield from _compactions_off(seen)
     yield from _more_compactions(seen)
     if seen.figure("max_subcompactions") == 1 and seen.has_room:
         yield (
+            "max_subcompactions",
             "raise max_subcompactions from 1 to 2 or 4, where there are CPUs to spare",
             "a compaction from level 0 runs alone, as one thread, whatever max_background_jobs says",
             f"RocksDB options.h, max_subcompactions; {_TUNING}",
@@ -115,6 +128,7 @@ def _l0(seen: "_Seen") -> _Found:
         room = "" if trigger is None else f": a compaction begins at {trigger}, which leaves it little time"
         higher = "" if stop is None or stop >= _STOP_FILES else f", level0_stop_writes_trigger to {_STOP_FILES}"
         yield (
+            "level0_slowdown_writes_trigger",
             f"raise level0_slowdown_writes_trigger to {_SLOWDOWN_FILES}{higher}",
             f"writes are slowed at {slow} files{room}; these are RocksDB's defaults, and reads look into more files "
             "then",
@@ -123,7 +137,8 @@ def _l0(seen: "_Seen") -> _Found:
     size = seen.figure("write_buffer_size")
     if size is not None and 0 < size < _WRITE_BUFFER_BYTES:
         yield (
-            f"raise write_buffer_size from {_bytes(size)} to {_bytes(_WRITE_BUFFER_BYTES)}",
+            "write_buffer_size",
+            f"raise write_buffer_size from {in_bytes(size)} to {in_bytes(_WRITE_BUFFER_BYTES)}",
             "each flush makes one file of level 0, so smaller memtables make more of them",
             f"{WRITE_STALLS}; RocksDB options.h, write_buffer_size",
         )
@@ -131,15 +146,15 @@ def _l0(seen: "_Seen") -> _Found:
 
 
 def _pending(seen: "_Seen") -> _Found:
-    yield from _full(seen)
-    yield from _limiter(seen)
+    yield from _held_back(seen)
     yield from _compactions_off(seen)
     yield from _more_compactions(seen)
     soft = seen.figure("soft_pending_compaction_bytes_limit")
     if soft is not None and 0 < soft < _SOFT_LIMIT_BYTES:
         yield (
-            f"raise soft_pending_compaction_bytes_limit from {_bytes(soft)} (RocksDB's default is "
-            f"{_bytes(_SOFT_LIMIT_BYTES)}), and the hard limit with it",
+            "soft_pending_compaction_bytes_limit",
+            f"raise soft_pending_compaction_bytes_limit from {in_bytes(soft)} (RocksDB's default is "
+            f"{in_bytes(_SOFT_LIMIT_BYTES)}), and the hard limit with it",
             "the backlog of a burst is no danger as long as there is space for it and a quieter time comes; where none "
             "comes, the stall only comes later",
             f"{WRITE_STALLS}; RocksDB advanced_options.h, soft_pending_compaction_bytes_limit",
@@ -147,20 +162,36 @@ def _pending(seen: "_Seen") -> _Found:
     yield from _delay(seen)
 
 
+def _held_back(seen: "_Seen") -> _Found:
+    """Say what holds flushes and compactions back, the surest first.
+
+    A limiter whose rate they reach is the cause wherever the device has more to give: CPUs that are taken are so beside
+    it then, and more of them would change nothing.
+    """
+    if seen.is_limited and not seen.is_device_full:
+        yield from _limiter(seen)
+        yield from _full(seen)
+    else:
+        yield from _full(seen)
+        yield from _limiter(seen)
+
+
 def _full(seen: "_Seen") -> _Found:
     """Say what more jobs cannot help: they would only divide what there is."""
     around = seen.around
     if around is not None and seen.is_device_full:
         yield (
+            "device",
             "give the database a faster device or a larger quota, or make it write less to this one: larger memtables, "
             "stronger compression of the deepest level",
             f"the device was at its limit for {around.at_limit_fraction or 0:.0%} of the longest of these stalls, with "
-            f"{_bytes(around.write_bytes_per_s or 0)}/s written and {_bytes(around.read_bytes_per_s or 0)}/s read: "
+            f"{in_bytes(around.write_bytes_per_s or 0)}/s written and {in_bytes(around.read_bytes_per_s or 0)}/s read: "
             "flushes and compactions had no more to get, and more of them at once would only divide it",
             "ADOC, FAST'23, section 4.2",
         )
     if around is not None and seen.is_cpu_full:
         yield (
+            "cpu",
             "give the database more CPU, or make flushes and compactions cheaper: a lighter compression",
             f"its process used {around.cpu_cores or 0:.1f} of the {around.cpu_limit_cores or 0:.3g} CPUs that it may "
             "use in the longest of these stalls",
@@ -168,6 +199,7 @@ def _full(seen: "_Seen") -> _Found:
         )
     elif around is not None and seen.waits_for_cpu:
         yield (
+            "cpu",
             "give the database more CPU, by moving other work away or giving it a larger share",
             f"some of its tasks, or of the machine's where its own cannot be told, waited for a CPU for "
             f"{around.cpu_pressure_some_fraction or 0:.0%} of the longest of these stalls: more jobs at once would "
@@ -178,15 +210,16 @@ def _full(seen: "_Seen") -> _Found:
 
 def _limiter(seen: "_Seen") -> _Found:
     """Say that a rate limiter is there, which holds back flushes and compactions and nothing else."""
-    if seen.is_limited and seen.around is not None:
+    if seen.is_limited:
         yield (
-            f"raise the rate limiter from {_bytes(seen.limiter_bytes_per_s or 0)}/s",
-            "flushes and compactions write no faster than it lets them, however many there are; all that wrote to the "
-            f"disks in the longest of these stalls got {_bytes(seen.around.write_bytes_per_s or 0)}/s together",
+            "rate_limiter",
+            f"raise the rate limiter from {in_bytes(seen.limiter_bytes_per_s or 0)}/s",
+            f"flushes and compactions write no faster than it lets them, however many there are; {seen.wrote}",
             _LIMITER,
         )
     elif seen.limiter_bytes_per_s is None and seen.has_limiter:
         yield (
+            "rate_limiter",
             "see whether the rate limiter is too low",
             "there is one, a LOG does not tell its rate, and flushes and compactions write no faster than it lets them",
             _LIMITER,
@@ -196,6 +229,7 @@ def _limiter(seen: "_Seen") -> _Found:
 def _compactions_off(seen: "_Seen") -> _Found:
     if seen.value("disable_auto_compactions") in ("1", "true"):
         yield (
+            "disable_auto_compactions",
             "set disable_auto_compactions to false",
             "automatic compaction is off, so nothing takes away what writes wait for",
             "RocksDB advanced_options.h, disable_auto_compactions",
@@ -207,6 +241,7 @@ def _more_compactions(seen: "_Seen") -> _Found:
     old = seen.figure("max_background_compactions")
     if jobs is not None and jobs <= _JOBS_FEW and seen.has_room and old in (None, -1):
         yield (
+            "max_background_jobs",
             f"raise max_background_jobs from {jobs} to the number of CPUs, to 4 at least",
             f"with {jobs} jobs {'one compaction' if jobs < 3 else 'two compactions'} may run at a time; more help as "
             f"long as CPU and device are not full{_room(seen.around)}",
@@ -227,7 +262,8 @@ def _delay(seen: "_Seen") -> _Found:
     rate = seen.figure("delayed_write_rate")
     if rate is not None and 0 < rate < _DELAYED_BYTES_PER_S and seen.mostly_delayed:
         yield (
-            f"raise delayed_write_rate from {_bytes(rate)}/s to {_bytes(_DELAYED_BYTES_PER_S)}/s or more",
+            "delayed_write_rate",
+            f"raise delayed_write_rate from {in_bytes(rate)}/s to {in_bytes(_DELAYED_BYTES_PER_S)}/s or more",
             "writes were slowed more than they were stopped, and RocksDB begins at this rate and goes down from there",
             "RocksDB options.h, delayed_write_rate; db/write_controller.h",
         )
@@ -236,9 +272,15 @@ def _delay(seen: "_Seen") -> _Found:
 class _Seen:
     """What held in the longest of some stalls of one kind."""
 
-    def __init__(self, stalls: Sequence[StallFound], around: Callable[[StallFound], Around | None]) -> None:
+    def __init__(
+        self,
+        stalls: Sequence[StallFound],
+        around: Callable[[StallFound], Around | None],
+        now: Mapping[str, str] | None = None,
+    ) -> None:
+        """Look at the stalls with the options then, or, as far as they are known, those of `now`."""
         longest = max(stalls, key=lambda stall: stall.stalled_s)
-        self._options: Mapping[str, str] = longest.led.options
+        self._options: Mapping[str, str] = {**longest.led.options, **(now or {})}
         self.around = around(longest)
         self.is_device_full = self.around is not None and (self.around.at_limit_fraction or 0) >= _AT_LIMIT_SHARE
         cpu = None if self.around is None else self.around.cpu_fraction
@@ -247,9 +289,17 @@ class _Seen:
         self.waits_for_cpu = waiting is not None and waiting >= _NO_CPU_SHARE
         self.limiter_bytes_per_s = self.figure("rate_limiter_bytes_per_s")
         self.has_limiter = self.value("rate_limiter") not in (None, "0", "0x0", "(nil)")
-        written = None if self.around is None else self.around.write_bytes_per_s
+        written = (None if self.around is None else self.around.write_bytes_per_s) or 0.0
+        led = longest.led
+        by_jobs = (led.flushed_bytes + led.compacted_bytes) / led.seconds
+        #: What a limiter let through, by what tells more: the disks in the stall, or the jobs in the minute before.
+        self.wrote = (
+            f"all that wrote to the disks in the longest of these stalls got {in_bytes(written)}/s together"
+            if written >= by_jobs
+            else f"in the {led.seconds} s before the longest of these stalls they wrote {in_bytes(by_jobs)}/s together"
+        )
         limit = self.limiter_bytes_per_s or 0
-        self.is_limited = limit > 0 and (written or 0) >= _LIMITED_SHARE * limit
+        self.is_limited = limit > 0 and max(written, by_jobs) >= _LIMITED_SHARE * limit
         #: As far as is known.
         self.has_room = not (self.is_device_full or self.is_cpu_full or self.waits_for_cpu or self.is_limited)
         delayed_s = sum(stall.stalled_s for stall in stalls if stall.condition == "delayed")
@@ -268,10 +318,3 @@ _RULES: Mapping[Cause, Callable[[_Seen], _Found]] = {
     "l0": _l0,
     "pending_bytes": _pending,
 }
-
-
-def _bytes(value: float) -> str:
-    for unit, name in ((GIB, "GiB"), (MIB, "MiB"), (1 << 10, "KiB")):
-        if value >= unit:
-            return f"{value / unit:.3g} {name}"
-    return f"{value:.0f} bytes"

@@ -156,7 +156,7 @@ class Diagnosis:
                 _stall(stall) | {"led": asdict(stall.led), "around": _as_json(around(stall))} for stall in longest
             ],
             "over_time": self._over_time(held, surrounded),
-            "advice": [asdict(each) for each in advise(found, around)],
+            "advice": [asdict(each) for each in advise(found, around, self._knobs.of)],
         }
 
     def _over_time(self, held: Timeline, surrounded: Surrounded | None) -> list[dict[str, Any]]:

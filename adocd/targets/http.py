@@ -51,6 +51,7 @@ class UnixHttpConnection:
         *,
         query: Mapping[str, str | int] | None = None,
         body: object = None,
+        headers: Mapping[str, str] | None = None,
         timeout_s: float | None,
     ) -> tuple[int, bytes]:
         """Send a request and read the whole answer: its status and body.
@@ -64,7 +65,7 @@ class UnixHttpConnection:
         async with self._turn:
             try:
                 async with asyncio.timeout(timeout_s):
-                    return await self._exchange(method, path, content)
+                    return await self._exchange(method, path, content, headers or {})
             except BaseException as error:
                 self._drop()
                 if (said := self._in_words(error, f"{method} {path}", timeout_s)) is not None:
@@ -100,12 +101,12 @@ class UnixHttpConnection:
             self._streams = None
             writer.close()
 
-    async def _exchange(self, method: str, path: str, content: bytes) -> tuple[int, bytes]:
+    async def _exchange(self, method: str, path: str, content: bytes, more: Mapping[str, str]) -> tuple[int, bytes]:
         if self._streams is not None and (self._streams[0].at_eof() or self._streams[1].is_closing()):
             self._drop()
         reused = self._streams is not None
         try:
-            return await self._send_and_receive(method, path, content)
+            return await self._send_and_receive(method, path, content, more)
         except (ConnectionResetError, BrokenPipeError):
             if not reused or method not in _IDEMPOTENT:
                 raise
@@ -113,16 +114,18 @@ class UnixHttpConnection:
             if not reused or method not in _IDEMPOTENT or broken.answered:
                 raise
         self._drop()
-        return await self._send_and_receive(method, path, content)
+        return await self._send_and_receive(method, path, content, more)
 
-    async def _send_and_receive(self, method: str, path: str, content: bytes) -> tuple[int, bytes]:
+    async def _send_and_receive(
+        self, method: str, path: str, content: bytes, more: Mapping[str, str]
+    ) -> tuple[int, bytes]:
         if self._closed:
             raise _Broken(answered=False)
         if self._streams is None:
             self._streams = await asyncio.open_unix_connection(sock=self._connected())
             self._http = h11.Connection(h11.CLIENT)
         reader, writer = self._streams
-        headers = [("Host", "agent"), ("Content-Length", str(len(content)))]
+        headers = [("Host", "agent"), ("Content-Length", str(len(content))), *more.items()]
         if content:
             headers.append(("Content-Type", "application/json"))
         request = h11.Request(method=method, target=path, headers=headers)

@@ -16,8 +16,9 @@ from typing import Any
 import pytest
 
 from adocd import __version__
-from adocd.cli.doctor import agents, daemon, places, processes
+from adocd.cli.doctor import agents, daemon, places, processes, web
 from adocd.cli.doctor.finding import Finding
+from adocd.daemon.tokens import TokenStore
 from tests.cli.fake_daemon import HEALTH, FakeDaemon
 from tests.cli.harness import command
 from tests.cli.test_operate import serving
@@ -51,7 +52,7 @@ def test_a_good_installation(run_dir: Path) -> None:
         )  # fmt: skip
         status, findings = found(run_dir)
         assert status == 0
-        for check in ("run directory", "daemon", "databases", "journal", "clock", "configuration", "web"):
+        for check in ("run directory", "daemon", "databases", "journal", "clock", "configuration", "web", "tokens"):
             assert "problem" not in levels(findings, check), findings
         assert levels(findings, "daemon") == ["ok"]
         assert any("the daemon follows 1" in finding["what"] for finding in findings)
@@ -197,6 +198,67 @@ def test_a_configuration(tmp_path: Path, content: str | None, level: str) -> Non
     if content is not None:
         file.write_text(content)
     assert [each.level for each in places.configuration(file)] == [level]
+
+
+# -- TCP and who may come by it
+
+
+def test_tokens_from_the_first_to_the_last(run_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ADOCD_RUN_DIR", str(run_dir))
+    monkeypatch.delenv("STATE_DIRECTORY", raising=False)
+    now_s, store = time.time(), TokenStore(run_dir / "tokens.json")
+
+    def looked(at_s: float = now_s) -> tuple[str, str]:
+        (finding,) = web.tokens(run_dir, at_s)
+        assert (finding.way_out is None) == (finding.level == "ok")
+        return finding.level, finding.what
+
+    assert looked()[0] == "ok"
+    assert "there is none" in looked()[1]
+    store.make("deploy", "operate", 30 * 86400.0, "root")
+    assert looked() == ("ok", "1 of 1 are good")
+    level, what = looked(now_s + 25 * 86400.0)
+    assert (level, "expires within a week: deploy at 20" in what) == ("warning", True)
+    assert looked(now_s + 31 * 86400.0) == ("warning", "every one has expired: deploy")
+    store.make("grafana", "read", None, "root")
+    assert looked(now_s + 31 * 86400.0) == ("ok", "1 of 2 are good")
+    store.path.chmod(0o644)
+    assert looked()[0] == "problem"
+    store.path.unlink()
+    kept = {"name": "a", "expires_unix_s": now_s + 60.0}
+    with FakeDaemon(run_dir, {"/v1/tokens": (200, {"tokens": [kept]})}):
+        assert "expires within a week: a at" in looked()[1], "the daemon knows where they are"
+
+
+def test_where_the_configuration_wants_to_listen(run_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ADOCD_RUN_DIR", str(run_dir))
+    monkeypatch.delenv("STATE_DIRECTORY", raising=False)
+    file = run_dir / "adocd.toml"
+
+    def looked(listen: str, *, answers: bool = False) -> list[tuple[str, str]]:
+        file.write_text(f'[web]\nlisten = "{listen}"\n')
+        return [(each.level, each.what) for each in web.configured(file, run_dir, answers=answers)]
+
+    assert looked("") == []
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        for where in (f"127.0.0.1:{port}", f"0.0.0.0:{port}"):
+            ((level, what),) = looked(where)
+            assert (level, f"({os.getpid()}) listens there" in what) == ("problem", True)
+        assert looked(f"127.0.0.1:{port}", answers=True) == [], "what it has is looked at, not what it would have"
+    ((level, what),) = looked(f"0.0.0.0:{port}")
+    assert (level, "there is none that is good" in what) == ("warning", True)
+    TokenStore(run_dir / "tokens.json").make("a", "read", None, "root")
+    assert [level for level, _ in looked(f"0.0.0.0:{port}")] == ["ok"]
+    assert [level for level, _ in looked(f"127.0.0.1:{port}")] == ["ok"]
+    file.write_text("nonsense")
+    assert list(web.configured(file, run_dir, answers=False)) == []
+
+
+def test_what_the_daemon_cannot_serve_is_a_problem() -> None:
+    trouble = "0.0.0.0:9631 is not served, while databases are controlled: every token has expired; make one"
+    (finding,) = web.served(HEALTH[1] | {"web_problem": trouble})
+    assert (finding.level, finding.way_out) == ("problem", "make one")
 
 
 @pytest.mark.parametrize(

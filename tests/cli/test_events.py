@@ -59,6 +59,14 @@ def test_a_line_for_each(run_dir: Path) -> None:
         assert parse_qs(urlsplit(asked).query)["kinds"] == ["decision,stall,target,operation,daemon"]
 
 
+def test_a_stall_that_was_over_before_anybody_looked_is_told_as_past() -> None:
+    stall = {"condition": "stopped", "why": "writes were stopped once, and flowed again before the next look"} | CAUSE
+    said = {"unix_s": 1.0, "path": "/db", "stall": stall | {"since_unix_s": 1.0}, "ended_unix_s": 1.2}
+    began, ended = (show_events.line("stall", said | {"state": state})[20:] for state in ("began", "ended"))
+    assert began == "/db: writes were stopped once, and flowed again before the next look (l0)"
+    assert ended == "/db: writes flow again after 0.2 s; they were stopped because of l0"
+
+
 def test_json_lines_are_the_daemons_own(run_dir: Path) -> None:
     with FakeDaemon(run_dir, daemon_with(event(1, "decision", record=DECISION), event(2, "sample", writes_per_s=1.0))):
         shown = command("adocctl", "events", "--json", "--kind", "decision", "-n", "2", run_dir=run_dir).ok()

@@ -53,6 +53,39 @@ def test_the_policy_in_force(run_dir: Path) -> None:
         assert content["parameters"] == {"threads_max": 8}
 
 
+def test_setting_one_says_what_it_replaced(run_dir: Path) -> None:
+    with FakeAgent(run_dir, [FakeDatabase(run_dir / "db")]), serving(run_dir):
+        wait_for_target(run_dir)
+        said = command("adocctl", "set-policy", "adoc", "--set", "threads_max=8", run_dir=run_dir).ok().splitlines()
+        assert said[:2] == ["The policy is now adoc threads_max=8", "  controller: adoc, was fixed"]
+
+
+def test_nobody_replaces_a_policy_that_he_has_not_seen(run_dir: Path) -> None:
+    with FakeAgent(run_dir, [FakeDatabase(run_dir / "db")]), serving(run_dir):
+        wait_for_target(run_dir)
+        seen = adocctl_json(run_dir, "policy", "diff", "adoc", "--dry-run")["etag"]
+        command("adocctl", "set-policy", "adoc", "--set", "threads_max=8", "--dry-run", run_dir=run_dir).ok()  # another
+        late = ("set-policy", "adoc", "--dry-run", "--if-match")
+        command("adocctl", *late, seen, run_dir=run_dir).failed(
+            5, "is not what you saw: it is adoc", "look at it and decide anew"
+        )
+        assert adocctl_json(run_dir, "policy", "show")["parameters"] == {"threads_max": 8}
+        seen = adocctl_json(run_dir, "policy", "diff", "adoc", "--dry-run")["etag"]
+        command("adocctl", *late, seen.strip('"'), run_dir=run_dir).ok()
+        assert adocctl_json(run_dir, "policy", "show")["parameters"] == {}
+
+
+def test_what_it_says_it_replaced_is_what_it_did(run_dir: Path) -> None:
+    """Even without being asked to, it sets nothing in place of what came between its look and its change."""
+
+    def refuses(method: str, path: str, headers: dict[str, str], body: object) -> Answer:
+        assert (method, headers["if-match"]) == ("PUT", '"4c91"')
+        return 412, {"detail": "the policy of /db is not what you saw"}
+
+    with FakeDaemon(run_dir, difference([]) | {"/v1/targets/ed765b/policy": refuses}):
+        command("adocctl", "set-policy", "adoc", run_dir=run_dir).failed(5, "is not what you saw")
+
+
 # -- the difference
 
 
@@ -60,7 +93,7 @@ def difference(changes: list[dict[str, Any]], refused: str | None = None) -> dic
     return {
         "/v1/targets": (200, {"targets": [TARGET], "problems": {}, "journal": {}}),
         "/v1/targets/ed765b": (200, TARGET),
-        "/v1/targets/ed765b/policy/difference": (200, {"changes": changes, "refused": refused}),
+        "/v1/targets/ed765b/policy/difference": (200, {"etag": '"4c91"', "changes": changes, "refused": refused}),
     }
 
 
@@ -71,6 +104,7 @@ def test_how_another_policy_would_differ(run_dir: Path) -> None:
         rows = [line.split() for line in command("adocctl", *arguments, run_dir=run_dir).ok().splitlines()]
         assert rows == [
             ["what", "now", "would", "be"], ["parameters.threads_max", "20", "8"], ["dry_run", "true", "false"],
+            ["To", "set", "it", "in", "place", "of", "this", "policy", "and", "no", "other:", "--if-match", "4c91"],
         ]  # fmt: skip
         assert daemon.asked[-1][0] == "POST"
         assert daemon.asked[-1][3] == {

@@ -5,12 +5,15 @@ from __future__ import annotations
 import http.client
 import json
 import socket
+import time
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from tests.cli.harness import command, log_of, serving
+from tests.support.fake_agent import FakeAgent
+from tests.support.fake_database import FakeDatabase
 from tests.support.waiting import eventually
 
 
@@ -70,11 +73,8 @@ def test_a_token_from_its_making_to_its_end(run_dir: Path) -> None:
         assert call(port(run_dir), "GET", "/v1/targets", read)[0] == 200, "it survives a restart"
 
 
-def test_another_address_than_loopback_needs_one(run_dir: Path) -> None:
-    words = ("0.0.0.0:0 is no loopback address", "make one by `adocctl token create NAME`, which needs no daemon")
-    command("adocd", "serve", "--listen", "0.0.0.0:0", run_dir=run_dir).failed(1, *words)
+def test_another_address_than_loopback_is_served_with_the_first_token(run_dir: Path) -> None:
     (run_dir / "a.toml").write_text('[web]\nlisten = "0.0.0.0:0"\n')
-    command("adocd", "serve", "--config", str(run_dir / "a.toml"), run_dir=run_dir).failed(1, *words)
     made = command("adocctl", "token", "create", "grafana", run_dir=run_dir)
     secret = made.ok().strip()
     assert f"keeps its tokens in {run_dir}/tokens.json" in made.err
@@ -86,7 +86,50 @@ def test_another_address_than_loopback_needs_one(run_dir: Path) -> None:
         assert call(number, "GET", "/v1/targets", secret)[0] == 200
         assert "adocd_targets 0" in call(number, "GET", "/metrics", secret)[1]
     (run_dir / "tokens.json").chmod(0o666)
-    command("adocd", "serve", "--listen", "0.0.0.0:0", run_dir=run_dir).failed(1, "close it by chmod 600")
+    with serving(run_dir, "--listen", "0.0.0.0:0"):
+        assert "on http://" not in log_of(run_dir)
+        said = said_of_tcp(run_dir)
+        assert "0.0.0.0:0 is not served, while databases are controlled" in said
+        assert "close it by chmod 600" in said
+
+
+def said_of_tcp(run_dir: Path) -> str:
+    """Wait until the daemon says why it serves no TCP; what `adocctl targets` says then."""
+    eventually(lambda: "is not served" in log_of(run_dir), within_s=10, what="it says so")
+    return command("adocctl", "targets", run_dir=run_dir).ok()
+
+
+def test_the_last_tokens_end_keeps_no_database_from_being_controlled(run_dir: Path) -> None:
+    """A machine comes back from a reboot when nobody is there: TCP waits for a token, control does not."""
+    token(run_dir, "old", "--for", "1s")
+    file = run_dir / "tokens.json"
+    eventually(lambda: time.time() > json.loads(file.read_text())["tokens"][0]["expires_unix_s"], within_s=20)
+    with FakeAgent(run_dir, [FakeDatabase(run_dir / "db")]), serving(run_dir, "--listen", "0.0.0.0:0"):
+        said = said_of_tcp(run_dir)
+        assert "every one has expired; make one by `adocctl token create NAME`" in said
+        eventually(
+            lambda: "attached" in command("adocctl", "targets", run_dir=run_dir).ok(), within_s=20, what="it controls"
+        )
+        secret = token(run_dir, "new")
+        assert call(port(run_dir), "GET", "/v1/targets", secret)[0] == 200
+        assert "is not served" not in command("adocctl", "targets", run_dir=run_dir).ok()
+        assert json.loads(call(port(run_dir), "GET", "/v1/targets", secret)[1])["web_problem"] is None
+    empty = {"version": 1, "tokens": []}
+    file.write_text(json.dumps(empty))
+    with serving(run_dir, "--listen", "0.0.0.0:0"):
+        assert "and there is none; make one" in said_of_tcp(run_dir)
+
+
+def test_an_address_that_comes_later(run_dir: Path) -> None:
+    """Its port is somebody else's, or its network is not up, when the daemon starts."""
+    secret = token(run_dir, "grafana")
+    with socket.create_server(("0.0.0.0", 0)) as other:  # noqa: S104 - as the daemon is to
+        number = other.getsockname()[1]
+        with serving(run_dir, "--listen", f"0.0.0.0:{number}"):
+            assert f"port {number} cannot be had on 0.0.0.0" in said_of_tcp(run_dir)
+            other.close()
+            eventually(lambda: "on http://" in log_of(run_dir), within_s=10, what="it is tried again")
+            assert call(number, "GET", "/v1/targets", secret)[0] == 200
 
 
 def test_without_a_daemon(run_dir: Path) -> None:

@@ -10,9 +10,10 @@ import pytest
 from rich.console import Console
 
 from adocd.api.client import NoDaemon, RestClient
-from adocd.cli.top import words
+from adocd.cli.top import over_time, words
 from adocd.cli.top.feed import Feed, Frame
 from adocd.cli.top.screen import Screen, fits
+from adocd.model.in_words import option_value
 from tests.cli.harness import command, log_of, serving
 from tests.cli.pseudo_terminal import PseudoTerminal
 from tests.cli.test_adocctl import adocctl_json, wait_for_target
@@ -51,13 +52,18 @@ class Rest(RestClient):
     def __init__(self) -> None:
         self.details = [detail("/db")]
         self.is_there = True
+        self.points: list[dict[str, Any]] = []
+        self.asked_from: list[float] = []
 
-    def get(self, path: str, **query: str | int) -> Any:  # noqa: ARG002
+    def get(self, path: str, **query: str | int) -> Any:
         """Read."""
         if not self.is_there:
             raise NoDaemon("no daemon answers at /run/adocd/daemon.sock")
         if path == "/v1/targets":
             return {"targets": [dict(each) for each in self.details], "problems": {}, "journal": JOURNAL}
+        if path.endswith("/history"):
+            self.asked_from.append(float(query["from_unix_s"]))
+            return {"points": [each for each in self.points if each["unix_s"] >= self.asked_from[-1]]}
         if path.endswith(("/decisions", "/overrides")):
             return {"decisions": [], "overrides": []}
         return next(each for each in self.details if path == f"/v1/targets/{each['id']}")
@@ -182,6 +188,67 @@ def test_the_worst_come_first() -> None:
     assert "3 open, 2 stalled" in drawn(frame)[0]
 
 
+# -- over time
+
+
+def point(unix_s: float, **members: Any) -> dict[str, Any]:
+    return {
+        "unix_s": unix_s, "interval_s": 1.0, "writes_per_s": 100.0, "stopped_fraction": 0.0, "delayed_fraction": 0.0,
+        "l0_files": 3, "immutable_memtables": 0, "pending_compaction_bytes": None,
+    } | members  # fmt: skip
+
+
+def test_the_last_quarter_of_an_hour_is_there_at_the_first_look() -> None:
+    rest, now = Rest(), [10_000.0]
+    rest.points = [point(float(at_s)) for at_s in range(8_000, 10_001)]
+    feed = Feed(rest, "db", wall_clock=lambda: now[0])
+    first = feed.ask().points
+    assert (first[0]["unix_s"], first[-1]["unix_s"], len(first)) == (9_100.0, 10_000.0, 901)
+    now[0], rest.points = 10_002.0, [point(10_001.0), point(10_002.0)]  # another daemon, which knows nothing of it
+    assert [each["unix_s"] for each in feed.ask().points] == [float(at_s) for at_s in range(9_103, 10_003)]
+    assert rest.asked_from == [9_100.0, 10_000.0], "only what is new"
+    rest.details = [detail("/db", id="another")]
+    assert [each["unix_s"] for each in feed.ask().points] == [10_001.0, 10_002.0]
+
+
+def test_a_short_stall_does_not_vanish_in_a_wide_column() -> None:
+    points = [point(1000.0 + at_s, stopped_fraction=float(at_s == 50)) for at_s in range(900)]
+    points[50]["writes_per_s"] = 0.0
+    slots = over_time.slots(points, 1899.0, 9)
+    assert [len(slot) for slot in slots] == [100] * 9
+    assert over_time.most(slots, lambda each: each["stopped_fraction"]) == [1.0] + [0.0] * 8
+    assert over_time.mean(slots, "writes_per_s") == [99.0] + [100.0] * 8
+    assert over_time.most(slots, lambda each: each["pending_compaction_bytes"]) == [None] * 9
+    later = over_time.slots(points, 1999.0, 9)
+    assert later[:8] == slots[1:], "columns move, and do not change"
+    assert later[8] == []
+    assert over_time.marks([999.0, 1000.0, 1899.0], 1899.0, 9) == "^       ^"
+
+
+def test_lines_over_time_end_now() -> None:
+    family = {
+        "name": "default", "l0_files": 4, "immutable_memtables": 0, "pending_compaction_bytes": 0,
+        "options": {
+            "level0_slowdown_writes_trigger": 20, "level0_stop_writes_trigger": 36, "max_write_buffer_number": 2,
+            "soft_pending_compaction_bytes_limit": 0,
+        },
+    }  # fmt: skip
+    sample = {
+        "writes_per_s": 100.0, "stopped_fraction": 0.0, "delayed_fraction": 0.0, "stalled_fraction": 0.0,
+        "column_families": [family],
+    }  # fmt: skip
+    one = target("/db", sample=sample, around=None)
+    points = tuple(point(9_000.0 + at_s, stopped_fraction=1.0) for at_s in range(450, 1000))
+    frame = Frame(9_999.0, (one,), {}, JOURNAL, {one["id"]: one}, points=points)
+    shown = drawn(frame, columns=97)
+    lines = {line[:11].strip(): line[36:] for line in shown}
+    assert lines["waited"].rstrip().count("█") in (36, 37), "550 of 900 s are 37 of 60 columns"
+    assert lines["waited"].startswith(" " * 20)
+    assert lines["writes/s"].endswith("█")
+    (axis,) = [line[36:] for line in shown if "min ago" in line]
+    assert (axis.split(), axis.startswith("15 min ago"), len(axis)) == (["15", "min", "ago", "now"], True, 60)
+
+
 # -- the daemon comes and goes
 
 
@@ -234,7 +301,7 @@ def test_a_line_over_time(values: list[float | None], line: str) -> None:
     ],
 )
 def test_a_value_by_its_unit(option: str, text: str, shown: str) -> None:
-    assert words.value(option, text) == shown
+    assert option_value(option, text) == shown
 
 
 def test_json_is_a_line_for_each_look(run_dir: Path) -> None:

@@ -21,6 +21,7 @@ from adocd.model.policy import Policy
 from tests.daemon.harness import Scene, loop_settings, overflowing, until, with_agent, write_buffer_size
 from tests.daemon.laws import Theirs, decision, spin
 from tests.support.fake_database import FakeDatabase
+from tests.support.run_queue import waited_s
 
 SIZE = Knob.MEMTABLE_SIZE
 
@@ -136,12 +137,14 @@ def test_five_seconds_in_one_law_hold_up_nobody_else(
             running = [asyncio.create_task(loop.run()) for loop in (bad, good)]
             began_s, gaps, epochs = time.monotonic(), [], set()
             while time.monotonic() - began_s < 5.5:
-                before_s = time.monotonic()
+                before_s, waited_before_s = time.monotonic(), waited_s()
                 await asyncio.sleep(0.01)
-                gaps.append(time.monotonic() - before_s)
+                # What the machine gave to others meanwhile is nobody's hold-up.
+                others_s = max(0.0, waited_s() - waited_before_s)
+                gaps.append(time.monotonic() - before_s - others_s)
                 if (lease := other.keeper.lease()) is not None:
                     epochs.add(lease["epoch"])
-            assert max(gaps) < 2.0, "five seconds, were it held up; a busy machine alone takes half of one"
+            assert max(gaps) < 0.5
             assert bad.policy == Policy("fixed")
             (record,) = bad.decisions
             assert record.signal == f"theirs failed: it took more than {law.STEP_LIMIT_S:g} s to decide"

@@ -1,5 +1,6 @@
 """The configuration file: every mistake is named with its path and the way out."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,16 @@ def write(tmp_path: Path, text: str) -> Path:
 
 def test_an_empty_file_is_the_defaults(tmp_path: Path) -> None:
     assert config.load(write(tmp_path, "")) == config.Config()
+
+
+def test_what_is_no_regular_file_is_refused_at_once(tmp_path: Path) -> None:
+    """A FIFO would be waited for, /dev/zero never ends."""
+    os.mkfifo(tmp_path / "fifo")
+    for path in (tmp_path / "fifo", Path("/dev/zero")):
+        with pytest.raises(config.ConfigError, match=f"{path} is no regular file.*write it to one"):
+            config.load(path)
+    with pytest.raises(config.ConfigError, match="cannot be read: Is a directory"):
+        config.load(tmp_path)
 
 
 def test_the_first_target_that_matches_counts(tmp_path: Path) -> None:

@@ -66,7 +66,7 @@ def test_a_stall_that_was_over_before_anybody_looked_is_told_at_once() -> None:
     told.ends("default", 1001.2)
     told.begins("other", "memtable", "stopped", at_s=1001.1)
     told.ends("other", 1001.3)
-    assert told.look() == [("began", "stopped", None), ("ended", "stopped", 1001.3)]
+    assert told.look() == [("began", "stopped", 1001.3), ("ended", "stopped", 1001.3)]
     assert told.look() == []
 
 

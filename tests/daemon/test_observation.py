@@ -63,6 +63,17 @@ async def measured(seen: Observation) -> None:
         await asyncio.sleep(0.05)
 
 
+async def hanging(path: Path, hang: threading.Event) -> Observation:
+    """Make one that has measured, and whose next look hangs."""
+    seen = observation(path)
+    hang.set()
+    seen.opened(info(os.getpid()), database(path))
+    await measured(seen)
+    hang.clear()
+    await seen.look()
+    return seen
+
+
 def test_looks_that_hang_hinder_nobody(tmp_path: Path, hang: threading.Event) -> None:
     async def body() -> None:
         seen = [observation(tmp_path) for _ in range(40)]
@@ -79,12 +90,7 @@ def test_looks_that_hang_hinder_nobody(tmp_path: Path, hang: threading.Event) ->
 
 def test_a_look_that_comes_back_after_the_close_is_forgotten(tmp_path: Path, hang: threading.Event) -> None:
     async def body() -> None:
-        seen = observation(tmp_path)
-        hang.set()
-        seen.opened(info(os.getpid()), database(tmp_path))
-        await measured(seen)
-        hang.clear()
-        await seen.look()
+        seen = await hanging(tmp_path, hang)
         seen.closed()
         hang.set()
         await asyncio.sleep(0.3)
@@ -97,12 +103,7 @@ def test_what_took_too_long_is_no_rate(tmp_path: Path, hang: threading.Event) ->
     """The disks' counters are read some time after the look began: what they did in between is no second's."""
 
     async def body() -> None:
-        seen = observation(tmp_path)
-        hang.set()
-        seen.opened(info(os.getpid()), database(tmp_path))
-        await measured(seen)
-        hang.clear()
-        await seen.look()
+        seen = await hanging(tmp_path, hang)
         await asyncio.sleep(0.2)
         hang.set()
         await asyncio.sleep(0.3)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -80,6 +81,9 @@ def test_a_broken_file_and_one_that_is_gone_change_nothing(tmp_path: Path) -> No
             assert service.fleet.config == before
             assert not service.fleet.settings.vitals.is_configured
             assert service.fleet.settings.vitals.configured_unix_s == taken_unix_s
+        os.mkfifo(file)
+        assert "is no regular file" in str(await reload.again()), "it would be waited for, by every later reload too"
+        write(file, None)
         write(file, "")
         assert str(await reload.again()) == "the configuration was read again, and nothing in it has changed"
         assert service.fleet.settings.vitals.is_configured

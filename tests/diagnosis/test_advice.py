@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
-from .logs import compacted, diagnosed, flushed, opened, stall
+from tests.probes.log.lines import line
+
+from .logs import BEGIN_S, compacted, diagnosed, flushed, opened, stall
 
 STOP = "we have 2 immutable memtables (waiting for flush), max_write_buffer_number is set to 2"
 L0 = "we have 20 level-0 files rate 8388608"
@@ -42,6 +44,31 @@ def test_a_rule(because: str, options: dict[str, Any], advice: list[str]) -> Non
     found = diagnosed(opened(**options), line, flushed(20))
     assert [each["do"] for each in found["advice"]] == advice
     assert all(each["why"] and each["source"] and each["column_family"] == "default" for each in found["advice"])
+
+
+def set_(at_s: float, **options: int) -> bytes:
+    """Write that options of the database were set, by a law or anybody."""
+    at_s += BEGIN_S
+    lines = ["SetDBOptions(), inputs:", *(f"{name}: {value}" for name, value in options.items())]
+    return b"".join(line(each, at_s) for each in [*lines, "SetDBOptions() succeeded"])
+
+
+@pytest.mark.parametrize(
+    ("then", "now", "advice"),
+    [
+        (2, 8, []),
+        (8, 2, []),
+        (1, 3, ["raise max_background_jobs from 3 to 8 or more"]),
+        (3, 1, ["raise max_background_jobs from 1 to 8 or more"]),
+    ],
+)
+def test_what_has_been_set_since_is_not_advised_again(then: int, now: int, advice: list[str]) -> None:
+    """A law turns the same knobs: what it has set helps already, and what has not helped before will not either."""
+    found = diagnosed(
+        opened(max_background_jobs=then), stall(10, STOP, stopped=True), flushed(20), set_(30, max_background_jobs=now)
+    )
+    assert [each["do"] for each in found["advice"]] == advice
+    assert found["longest"][0]["led"]["options"] == {"max_background_jobs": str(then)}
 
 
 def test_what_made_next_to_nothing_of_it_gets_no_advice() -> None:

@@ -12,7 +12,7 @@ from adocd.model.surroundings import SurroundingsPoint
 from adocd.probes.log import LogParser
 from adocd.probes.log.events import OptionsListed
 
-from .logs import BEGIN_S, flushed, opened, stall
+from .logs import BEGIN_S, compacted, flushed, opened, stall
 
 MIB = 1 << 20
 L0 = "we have 20 level-0 files rate 8388608"
@@ -97,6 +97,33 @@ def test_a_rate_limiter_that_is_used_up_is_named_first() -> None:
     advice = [each["do"] for each in explained(surrounded(write_bytes_per_s=95.0 * MIB), found)["advice"]]
     assert advice[0] == "raise the rate limiter from 100 MiB/s"
     assert not any("max_background_jobs" in do for do in advice)
+
+
+@pytest.mark.parametrize("cpu", [{"cpu_cores": 3.9}, {"cpu_pressure_some_fraction": 0.9}])
+def test_a_used_up_limiter_comes_before_the_cpu_and_not_before_the_device(cpu: dict[str, Any]) -> None:
+    def advice(**members: Any) -> list[str]:
+        found = Diagnosis()
+        found.learn(OptionsListed(BEGIN_S, None, {"rate_limiter_bytes_per_s": str(100 * MIB)}))
+        around = surrounded(write_bytes_per_s=95.0 * MIB, **cpu, **members)
+        return [each["do"] for each in explained(around, found)["advice"]]
+
+    first, second = advice()[:2]
+    assert first == "raise the rate limiter from 100 MiB/s"
+    assert second.startswith("give the database more CPU")
+    assert advice(at_limit=True)[0].startswith("give the database a faster device")
+
+
+def test_a_limiter_that_the_jobs_have_used_up_is_named_where_the_disks_tell_nothing() -> None:
+    """What is written reaches the disks late where it goes through the page cache."""
+    found = Diagnosis()
+    found.learn(OptionsListed(BEGIN_S, None, {"rate_limiter_bytes_per_s": "1000"}))
+    jobs = b"".join(compacted(n / 100, 3, job=n) for n in range(1, 60))
+    for event in LogParser().feed(opened() + jobs + stall(10, L0) + flushed(20)):
+        found.add(event)
+    found.end()
+    (advice,) = found.summary(surrounded=surrounded(write_bytes_per_s=0.0))["advice"]
+    assert advice["do"] == "raise the rate limiter from 1000 bytes/s"
+    assert "they wrote 983 bytes/s together" in advice["why"]
 
 
 def test_a_rate_limiter_that_is_not_used_up_is_no_matter() -> None:

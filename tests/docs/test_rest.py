@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from adocd.api import limits
-from adocd.api.rest.document import OPERATIONS
+from adocd.api.operations import OPERATIONS
 from adocd.daemon.events import KEPT, KINDS
 from adocd.daemon.journal.journal import OPERATIONS_KEPT
 from tests.conftest import REPOSITORY

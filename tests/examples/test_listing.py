@@ -30,6 +30,7 @@ STARTED_BY = {
     "proxy/web.toml": "test_proxy.py",
     "rocksdict/ingest.py": "test_rocksdict.py",
     "systemd/adocd.service": "test_systemd.py",
+    "systemd/adocd.service.d/listen.conf": "test_systemd.py",
     "systemd/mydb.service": "test_systemd.py",
     "systemd/mydb.service.d/adocd.conf": "test_systemd.py",
 }

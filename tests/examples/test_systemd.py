@@ -115,6 +115,21 @@ def test_a_drop_in_without_its_group_keeps_the_service_from_starting(systemd: Sy
     eventually(lambda: systemd.run("systemctl show -P ExecMainStatus mydb").ok() == "216\n", what="216/GROUP")
 
 
+def test_another_address_by_a_drop_in(systemd: Systemd) -> None:
+    systemd.run(PREPARE + "systemd-tmpfiles --create adocd.conf; install -d /etc/adocd").ok()
+    systemd.run("printf '[web]\\nlisten = \"[::]:0\"\\n' > /etc/adocd/adocd.toml; systemctl daemon-reload").ok()
+    systemd.run("systemctl start adocd").ok()
+    systemd.run("adocctl token create grafana").ok()
+    eventually(lambda: "cannot be had on ::" in status(systemd), within_s=20, what="the unit has no IPv6")
+    systemd.run(
+        "install -D -m 644 -t /etc/systemd/system/adocd.service.d examples/systemd/adocd.service.d/listen.conf; "
+        "systemctl daemon-reload; systemctl restart adocd"
+    ).ok()
+    eventually(lambda: "on http://[::]:" in systemd.log(), within_s=20, what="it serves IPv6, too")
+    allowed = systemd.run("systemctl show -P IPAddressAllow adocd").ok().split()
+    assert {"127.0.0.0/8", "10.0.0.0/8", "fd00::/8"} <= set(allowed)
+
+
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not installed")
 @pytest.mark.parametrize("unit", ["adocd.service", "mydb.service"])
 def test_the_units_are_valid(unit: str) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.conformance.python_host import LIFECYCLE
+from tests.python_agent.sessions import Watched
 from tests.support.agent_client import AgentClient
 from tests.support.programs import Program, environment
 
@@ -41,3 +42,12 @@ def scene(tmp_path: Path, run_dir: Path) -> Iterator[Scene]:
         assert started.program.stderr() == "", "nothing of the agent belongs on the host's stderr"
     finally:
         started.program.stop()
+
+
+@pytest.fixture
+def database() -> Iterator[Watched]:
+    """Open one, and close it."""
+    opened = Watched()
+    yield opened
+    opened.while_checking = lambda: None
+    opened.close()

@@ -81,6 +81,7 @@ def _health(app: FastAPI, fleet: Fleet, book: Book) -> None:
             pid=os.getpid(),
             targets=len(fleet.loops),
             journal=views.JournalView.of(book),
+            web_problem=fleet.settings.vitals.web_problem,
         )
 
     @app.get("/v1/controllers", summary="The control laws a policy can name", responses=errors())
@@ -95,6 +96,7 @@ def _targets(app: FastAPI, fleet: Fleet, book: Book) -> None:
             targets=[views.target(loop) for loop in fleet.loops.values()],
             problems=fleet.problems | fleet.directories.problems,
             journal=views.JournalView.of(book),
+            web_problem=fleet.settings.vitals.web_problem,
         )
 
     @app.get("/v1/targets/{target}", summary="One target", responses=errors(404))

@@ -3,13 +3,13 @@
 import asyncio
 import functools
 import json
-from collections.abc import Mapping
 from typing import Annotated, Any
 
 from fastapi import FastAPI, Path, Response
 from fastapi.openapi.utils import get_openapi
 from fastapi.responses import HTMLResponse
 
+from adocd.api.operations import OPERATIONS
 from adocd.api.problems import PROBLEM_JSON, Problem
 from adocd.api.rest import reference
 from adocd.api.rest.examples import ANSWERS
@@ -45,42 +45,6 @@ _TAGS = {
     "tokens": "Who may come by TCP; on the daemon's own socket only.",
 }
 
-#: The id and the tag of each operation.
-OPERATIONS: Mapping[tuple[str, str], tuple[str, str]] = {
-    ("get", "/healthz"): ("health", "daemon"),
-    ("get", "/v1/controllers"): ("listControllers", "daemon"),
-    ("get", "/v1/targets"): ("listTargets", "targets"),
-    ("get", "/v1/targets/{target}"): ("getTarget", "targets"),
-    ("get", "/v1/targets/{target}/samples"): ("listSamples", "targets"),
-    ("get", "/v1/targets/{target}/history"): ("getHistory", "targets"),
-    ("get", "/v1/targets/{target}/decisions"): ("listDecisions", "targets"),
-    ("get", "/v1/targets/{target}/snapshot"): ("getSnapshot", "targets"),
-    ("get", "/v1/targets/{target}/policy"): ("getPolicy", "policy"),
-    ("put", "/v1/targets/{target}/policy"): ("setPolicy", "policy"),
-    ("delete", "/v1/targets/{target}/policy"): ("resetPolicy", "policy"),
-    ("post", "/v1/targets/{target}/policy/difference"): ("comparePolicy", "policy"),
-    ("get", "/v1/targets/{target}/overrides"): ("listOverrides", "overrides"),
-    ("put", "/v1/targets/{target}/overrides/{option}"): ("setOverride", "overrides"),
-    ("delete", "/v1/targets/{target}/overrides/{option}"): ("removeOverride", "overrides"),
-    ("get", "/v1/overrides"): ("listOverridesOfAll", "overrides"),
-    ("put", "/v1/overrides/{option}"): ("setOverrideOfAll", "overrides"),
-    ("delete", "/v1/overrides/{option}"): ("removeOverrideOfAll", "overrides"),
-    ("post", "/v1/targets/{target}/pause"): ("pause", "stop"),
-    ("post", "/v1/targets/{target}/resume"): ("resume", "stop"),
-    ("post", "/v1/targets/{target}/restore"): ("restore", "stop"),
-    ("post", "/v1/pause"): ("pauseAll", "stop"),
-    ("post", "/v1/resume"): ("resumeAll", "stop"),
-    ("post", "/v1/restore"): ("restoreAll", "stop"),
-    ("get", "/v1/targets/{target}/lint"): ("lint", "why"),
-    ("get", "/v1/targets/{target}/diagnosis"): ("explain", "why"),
-    ("get", "/v1/events"): ("followEvents", "follow"),
-    ("get", "/v1/operations"): ("listOperations", "follow"),
-    ("get", "/v1/tokens"): ("listTokens", "tokens"),
-    ("post", "/v1/tokens"): ("makeToken", "tokens"),
-    ("delete", "/v1/tokens/{name}"): ("revokeToken", "tokens"),
-    ("get", "/v1/vitals"): ("getVitals", "daemon"),
-}
-
 #: When each error is answered, with an example of its sentence.
 _ERRORS = {
     400: ("The request cannot be read", "PUT /v1/overrides/x: There was an error parsing the body; see /docs"),
@@ -93,7 +57,7 @@ _ERRORS = {
     409: ("It cannot be done now", "/data/db is closed or not measured yet: open it, and try again in a second"),
     412: (
         "It was changed meanwhile",
-        'the policy of /data/db is not what you saw: it is fixed, ETag "4c9184f37cff01bc"; GET it and decide anew',
+        'the policy of /data/db is not what you saw: it is fixed, ETag "4c9184f37cff01bc"; look at it and decide anew',
     ),
     413: ("The body is too large", "a body may have 1048576 bytes, and this one has more"),
     422: ("It makes no sense", "there is no controller 'adco'; there are adoc, adoc-released, fixed, manual, mimd"),
@@ -153,8 +117,8 @@ def _document(app: FastAPI) -> dict[str, Any]:
     schemas["PolicyView"]["properties"]["controller"]["description"] = f"one of {laws}; or several, joined by +"
     for path, operations in document["paths"].items():
         for method, operation in operations.items():
-            operation["operationId"], tag = OPERATIONS[method, path]
-            operation["tags"] = [tag]
+            known = OPERATIONS[method, path]
+            operation["operationId"], operation["tags"] = known.id, [known.tag]
             if (answer := ANSWERS.get(operation["operationId"])) is not None:
                 operation["responses"]["200"]["content"]["application/json"]["example"] = answer
             if "application/json" in operation["responses"].get("422", {}).get("content", {}):

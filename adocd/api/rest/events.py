@@ -106,10 +106,10 @@ def install(
 
         Beside these a `sample` (once a tick, the newest alone) has `sample`, the target as the list has it; a
         `decision` has `record`, once when it is taken and again with its outcome; a `stall` has `state` (began,
-        changed, ended), `stall`, and `ended_unix_s` when it has; a `target` has `state` and `sentence`; an `operation`
-        has `operation`, as in the audit trail; `daemon` has `about` (journal, configuration) and `sentence`. `lost`
-        says that at most `count` events before it are gone, or with null that the daemon was started anew: read the
-        state anew then. The last 5,000 events are kept, samples aside.
+        changed, ended), `stall`, and `ended_unix_s` when it is over, at its beginning, too; a `target` has `state` and
+        `sentence`; an `operation` has `operation`, as in the audit trail; `daemon` has `about` (journal, configuration,
+        web) and `sentence`. `lost` says that at most `count` events before it are gone, or with null that the daemon
+        was started anew: read the state anew then. The last 5,000 events are kept, samples aside.
         """
         found = None if target is None else find(target).id
         wanted = frozenset(KINDS if kinds is None else kinds.split(","))

@@ -132,9 +132,9 @@ _FINDING = {
 }
 
 ANSWERS: Mapping[str, Any] = {
-    "health": {"status": "ok", "version": "0.1.0", "pid": 815, "targets": 1, "journal": _JOURNAL},
+    "health": {"status": "ok", "version": "0.1.0", "pid": 815, "targets": 1, "journal": _JOURNAL, "web_problem": None},
     "listControllers": {"controllers": [_LAW], "problems": {}},
-    "listTargets": {"targets": [_LISTED], "problems": {}, "journal": _JOURNAL},
+    "listTargets": {"targets": [_LISTED], "problems": {}, "journal": _JOURNAL, "web_problem": None},
     "getHistory": {
         "target": _TARGET,
         "resolution_s": 2.0,
@@ -146,7 +146,11 @@ ANSWERS: Mapping[str, Any] = {
     "getPolicy": _POLICY,
     "setPolicy": _POLICY,
     "resetPolicy": {"controller": "fixed", "parameters": {}, "dry_run": False, "shaping": _SHAPING},
-    "comparePolicy": {"changes": [{"field": "parameters.threads_max", "now": 20, "wanted": 8}], "refused": None},
+    "comparePolicy": {
+        "etag": '"4c9184f37cff01bc"',
+        "changes": [{"field": "parameters.threads_max", "now": 20, "wanted": 8}],
+        "refused": None,
+    },
     "listOverrides": {"overrides": [_OVERRIDE]},
     "setOverride": _OVERRIDE,
     "removeOverride": _REMOVED,

@@ -36,6 +36,7 @@ _SHOWN: dict[int | str, dict[str, Any]] = {
 class DifferenceView(BaseModel):
     """What a policy would change, and why it would be refused, in one sentence."""
 
+    etag: str = Field(description="of the policy in force, which the changes are from; for If-Match")
     changes: list[Change]
     refused: str | None = Field(description="null: it would be set")
 
@@ -64,7 +65,8 @@ def install(app: FastAPI, find: Callable[[str], TargetLoop], operators: Operator
             operators.check_policy(loop, wanted)
         except (registry.PolicyError, CannotDo) as error:
             refused = str(error)
-        return DifferenceView(changes=list(changes(loop.policy, wanted)), refused=refused)
+        now = loop.policy
+        return DifferenceView(etag=etag(PolicyView.of(now)), changes=list(changes(now, wanted)), refused=refused)
 
     @app.put(
         "/v1/targets/{target}/policy",
@@ -114,5 +116,5 @@ def _see_that_it_matches(loop: TargetLoop, if_match: str | None) -> None:
         raise ProblemError(
             412,
             f"the policy of {loop.path} is not what you saw: it is {in_words(loop.policy)}, ETag {now}; "
-            "GET it and decide anew",
+            "look at it and decide anew",
         )

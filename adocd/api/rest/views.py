@@ -147,12 +147,16 @@ class JournalView(BaseModel):
         )  # fmt: skip
 
 
+_WEB_PROBLEM = Field(description="why nothing is served by TCP though it is asked for, in one sentence")
+
+
 class TargetsView(BaseModel):
     """All targets, what is wrong with sockets that are none, and how the journal is."""
 
     targets: list[TargetView]
     problems: dict[str, str]
     journal: JournalView
+    web_problem: str | None = _WEB_PROBLEM
 
 
 class SamplesView(BaseModel):
@@ -184,6 +188,7 @@ class HealthView(BaseModel):
     pid: int
     targets: int
     journal: JournalView
+    web_problem: str | None = _WEB_PROBLEM
 
 
 def target(loop: TargetLoop) -> TargetView:

@@ -23,9 +23,9 @@ from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from adocd.api import problems
+from adocd.api.operations import is_reading
 from adocd.api.web.access import Access, Holder
 
-READING = frozenset({"GET", "HEAD", "WEBSOCKET"})
 #: What a proxy adds. Who comes through one is not on this machine, whatever the address of its last step.
 _FORWARDED = ("forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip")
 _LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})
@@ -127,9 +127,10 @@ class Gate:
         whose = self._whose(request)
         holder = await whose()
         anonymous = self._is_anonymous_welcome(request, name)
+        reads = method == "WEBSOCKET" or is_reading(method, path)
         if not self._is_open(path, method):
-            _check(holder, method, anonymous)
-        if holder is not None and method not in READING and "authorization" not in request.headers and not origins:
+            _check(holder, reads, anonymous)
+        if holder is not None and not reads and "authorization" not in request.headers and not origins:
             raise Refusal(403, "what a browser's session changes has to come with its Origin")
 
         async def holds() -> bool:
@@ -177,9 +178,9 @@ class Gate:
         )
 
 
-def _check(holder: Holder | None, method: str, anonymous: bool) -> None:
+def _check(holder: Holder | None, reads: bool, anonymous: bool) -> None:
     """Hold what is wanted against what a token is for."""
-    needed = "read" if method in READING else "operate"
+    needed = "read" if reads else "operate"
     if holder is None and not (anonymous and needed == "read"):
         what = "reading from here" if needed == "read" else "changing anything"
         raise Refusal(401, f"{what} needs a token, made on the daemon's machine by: {_HOW.format(needed)}")

@@ -32,7 +32,7 @@ def doctor(as_json: Json = False) -> None:
 
 def _all(directory: Path) -> Iterator[Any]:
     # Only here: what they need would be a part of the time that every other command takes to start.
-    from adocd.cli.doctor import agents, daemon, places, processes  # noqa: PLC0415
+    from adocd.cli.doctor import agents, daemon, places, processes, web  # noqa: PLC0415
 
     yield from places.run_directory(directory)
     health, found = daemon.health(directory)
@@ -44,7 +44,9 @@ def _all(directory: Path) -> Iterator[Any]:
     yield from places.configuration(_CONFIG)
     yield from places.clock(directory)
     if health is not None:
-        yield from daemon.web(health)
+        yield from web.served(health)
+    yield from web.configured(_CONFIG, directory, answers=health is not None)
+    yield from web.tokens(directory)
     yield from daemon.systemd(answers=health is not None)
 
 

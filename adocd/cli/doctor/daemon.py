@@ -1,6 +1,5 @@
-"""The daemon itself: does it answer, which version is it, what says systemd, and who serves TCP."""
+"""The daemon itself: does it answer, which version is it, and what says systemd."""
 
-import http.client
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -44,43 +43,6 @@ def _version(answer: dict[str, Any]) -> Finding:
             "daemon", f"{what}; this adocctl is {__version__}", "restart the daemon: systemctl restart adocd"
         )
     return ok("daemon", what)
-
-
-def web(answer: dict[str, Any]) -> Iterator[Finding]:
-    """Ask the TCP side, where the daemon has one."""
-    import psutil  # noqa: PLC0415
-
-    check = "web"
-    try:
-        processes = [p for p in psutil.Process(answer["pid"]).children() if "adocd.api.web" in p.cmdline()]
-        listening = {
-            (c.laddr.ip, c.laddr.port)
-            for process in processes
-            for c in process.net_connections("inet")
-            if c.status == psutil.CONN_LISTEN
-        }
-    except psutil.Error as error:
-        yield ok(check, f"whether it serves TCP cannot be seen by this user ({error}); ask as root")
-        return
-    if not listening:
-        yield ok(check, "it serves no TCP: `adocd serve --port N` would, for metrics and the page")
-    for address, port in sorted(listening):
-        yield _answers(check, address, port)
-
-
-def _answers(check: str, address: str, port: int) -> Finding:
-    reached = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(address, address)  # noqa: S104
-    connection = http.client.HTTPConnection(reached, port, timeout=_PATIENCE_S)
-    try:
-        connection.request("GET", "/healthz")
-        status = connection.getresponse().status
-    except (OSError, http.client.HTTPException) as error:
-        return problem(check, f"{address}:{port} does not answer: {error}", "the daemon starts it anew within a second")
-    finally:
-        connection.close()
-    if status >= 500:
-        return problem(check, f"{address}:{port} answers with status {status}", "look into the daemon's log")
-    return ok(check, f"{address}:{port} answers")
 
 
 def systemd(*, answers: bool) -> Iterator[Finding]:

@@ -1,18 +1,18 @@
 """What `top` shows, asked of the daemon again and again; a daemon that goes is waited for."""
 
 import time
-from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from adocd.api.client import NoDaemon, RestClient, RestError
+from adocd.cli.top.over_time import SPAN_S
 from adocd.targets.names import named
 
-#: So many samples of one target are kept for its lines over time: more than a terminal is wide.
-_SAMPLES = 240
-#: So many of its decisions.
+#: So many decisions of one target are asked for.
 _DECISIONS = 50
+#: More than the daemon has of so long by the second: nothing is thinned.
+_POINTS = 1000
 #: A daemon that ends lets go of its databases, one after the other, before it does not answer any more.
 _ENDING_S = 5.0
 #: Attached targets come first, those that write is held from before all.
@@ -25,7 +25,8 @@ class Frame:
 
     `problem` says in one sentence why it is not of now, since `problem_since_unix_s`; None while the daemon answers.
     `back_unix_s` is when it answered again. `targets` are the daemon's list, the worst first; `details` are of those
-    that are shown, by id; `samples`, `decisions` and `overrides` are of the one that is looked at alone.
+    that are shown, by id; `points`, of the last 15 minutes and the oldest first, `decisions` and `overrides` are of the
+    one that is looked at alone.
     """
 
     unix_s: float
@@ -33,7 +34,7 @@ class Frame:
     problems: dict[str, str] = field(default_factory=dict)
     journal: dict[str, Any] | None = None
     details: dict[str, dict[str, Any]] = field(default_factory=dict)
-    samples: tuple[dict[str, Any], ...] = ()
+    points: tuple[dict[str, Any], ...] = ()
     decisions: tuple[dict[str, Any], ...] = ()
     overrides: tuple[dict[str, Any], ...] = ()
     problem: str | None = None
@@ -50,9 +51,9 @@ class Feed:
         self.shown = shown
         self._client, self._name, self._wall_clock = client, name, wall_clock
         self._last = self._open = Frame(0.0)
-        self._samples: deque[dict[str, Any]] = deque(maxlen=_SAMPLES)
-        #: Whose samples they are: a database that was made anew has another id, and begins to count anew.
-        self._samples_of: tuple[str, str | None] | None = None
+        self._points: list[dict[str, Any]] = []
+        #: Whose points they are.
+        self._points_of: str | None = None
 
     def ask(self) -> Frame:
         """Ask once; what was seen before, with the problem, where no daemon answers."""
@@ -91,21 +92,20 @@ class Feed:
 
     def _with_one(self, frame: Frame) -> Frame:
         """Add what is shown where one target is looked at alone."""
-        ((id_, detail),) = frame.details.items()
-        if self._samples_of != (id_, detail["session"]):
-            self._samples.clear()
-            self._samples_of = (id_, detail["session"])
-        if detail["sample"] is not None:
-            newest = detail["sample"]["sequence"]
-            known = self._samples[-1]["sequence"] if self._samples else 0
-            if known > newest:  # another daemon counts
-                self._samples.clear()
-                known = 0
-            after = max(known, newest - _SAMPLES, 0)
-            self._samples.extend(self._client.get(f"/v1/targets/{id_}/samples", after=after)["samples"])
+        (id_,) = frame.details
+        if self._points_of != id_:
+            self._points, self._points_of = [], id_
+        begin_s = frame.unix_s - SPAN_S
+        # All of it at the first look; what is known stays, for a daemon that was started anew knows nothing of it.
+        since_s = max(begin_s, self._points[-1]["unix_s"] if self._points else 0.0)
+        newer = self._client.get(
+            f"/v1/targets/{id_}/history", resolution="1s", points=_POINTS, from_unix_s=str(since_s)
+        )
+        kept = [point for point in self._points if begin_s < point["unix_s"]]
+        self._points = kept + [point for point in newer["points"] if not kept or point["unix_s"] > kept[-1]["unix_s"]]
         return replace(
             frame,
-            samples=tuple(self._samples),
+            points=tuple(self._points),
             decisions=tuple(self._client.get(f"/v1/targets/{id_}/decisions", limit=_DECISIONS)["decisions"]),
             overrides=tuple(self._client.get(f"/v1/targets/{id_}/overrides")["overrides"]),
         )

@@ -1,14 +1,16 @@
 """How `top` fills a terminal: lines, cut to its width, never more than it has."""
 
 from collections.abc import Iterable
+from operator import itemgetter
 from typing import Any
 
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
 from adocd.cli.show import policy_in_words, printable, program_in_words
-from adocd.cli.top import words
+from adocd.cli.top import over_time, words
 from adocd.cli.top.feed import Frame
+from adocd.model.in_words import option_value, size
 
 #: How long it is said that the daemon is back.
 _BACK_S = 30.0
@@ -16,8 +18,10 @@ _LINES_A_TARGET = 2
 #: Lines that are never a target's: the head, the columns' names, and the foot.
 _AROUND = 5
 _LABEL = 11
-#: Where the width has no end: so many samples, and so many decisions, are a picture.
-_SAMPLES, _DECISIONS = 120, 20
+#: Where the width has no end: so many columns, and so many decisions, are a picture.
+_COLUMNS, _DECISIONS = 120, 20
+#: What stands below the lines over time.
+_BEGIN, _END = f"{over_time.SPAN_S / 60:.0f} min ago", "now"
 PANIC = "adocctl restore --all"
 
 
@@ -168,23 +172,20 @@ def _one(frame: Frame, t: dict[str, Any], width: int) -> Iterable[Text]:
 def _figures(frame: Frame, t: dict[str, Any], width: int) -> Iterable[Text]:
     sample = t["sample"]
     label, figure = _LABEL, 25
-    samples = frame.samples[-max(1, min(_SAMPLES, width - label - figure - 1)) :]
-    families = [s["column_families"] for s in samples]
+    columns = max(1, min(_COLUMNS, width - label - figure - 1))
+    slots = over_time.slots(frame.points, frame.unix_s, columns)
 
-    def over_time(values: list[float | None], top: float | None = None) -> tuple[str, str]:
+    def line(values: list[float | None], top: float | None = None) -> tuple[str, str]:
         return words.sparkline(values, top), "cyan"
 
     worst = _worst(sample["column_families"])
     yield _line(
-        "writes/s", f"{words.rate(sample['writes_per_s']):<{figure}}", over_time([s["writes_per_s"] for s in samples])
+        "writes/s", f"{words.rate(sample['writes_per_s']):<{figure}}", line(over_time.mean(slots, "writes_per_s"))
     )
     held = f"stop {words.percent(sample['stopped_fraction'])}, slow {words.percent(sample['delayed_fraction'])}"
     waited = f"{words.percent(sample['stalled_fraction'])} ({held})"
-    yield _line(
-        "waited", f"{waited:<{figure}.{figure}}",
-        (words.sparkline([max(s["stalled_fraction"] or 0.0, s["stopped_fraction"]) for s in samples], 1.0), "red"),
-    )  # fmt: skip
-    marks = _marks(samples, frame.decisions)
+    yield _line("waited", f"{waited:<{figure}.{figure}}", (words.sparkline(over_time.most(slots, _held), 1.0), "red"))
+    marks = over_time.marks([record["unix_s"] for record in frame.decisions], frame.unix_s, columns)
     if "^" in marks:
         yield _line("decided", f"{'':<{figure}}", (marks, "magenta"))
     if worst is not None:
@@ -192,24 +193,31 @@ def _figures(frame: Frame, t: dict[str, Any], width: int) -> Iterable[Text]:
         slow, stop = options["level0_slowdown_writes_trigger"], options["level0_stop_writes_trigger"]
         l0 = f"{_known(worst['l0_files'])} (slow {_trigger(slow)}, stop {_trigger(stop)})"
         yield _line(
-            "L0 files", f"{l0:<{figure}.{figure}}", over_time([_most(f, "l0_files") for f in families], float(stop))
+            "L0 files", f"{l0:<{figure}.{figure}}", line(over_time.most(slots, itemgetter("l0_files")), float(stop))
         )
         soft = options["soft_pending_compaction_bytes_limit"]
-        pending = [_total(f, "pending_compaction_bytes") for f in families]
-        now = pending[-1] if pending else None
-        limit = f" (slow {words.size(soft)})" if soft else ""
+        now = _total(sample["column_families"], "pending_compaction_bytes")
+        limit = f" (slow {size(soft)})" if soft else ""
         yield _line(
             "pending",
-            f"{('unknown' if now is None else words.size(now)) + limit:<{figure}.{figure}}",
-            over_time(pending),
+            f"{('unknown' if now is None else size(now)) + limit:<{figure}.{figure}}",
+            line(over_time.most(slots, itemgetter("pending_compaction_bytes"))),
         )
-        immutable = [_most(f, "immutable_memtables") for f in families]
+        most = float(options["max_write_buffer_number"])
         memtables = f"{_known(worst['immutable_memtables'])} full of {options['max_write_buffer_number']}"
         yield _line(
-            "memtables", f"{memtables:<{figure}}", over_time(immutable, float(options["max_write_buffer_number"]))
+            "memtables", f"{memtables:<{figure}}", line(over_time.most(slots, itemgetter("immutable_memtables")), most)
         )
+    if frame.points and columns >= len(_BEGIN) + len(_END):
+        yield _line("", f"{'':<{figure}}", (f"{_BEGIN}{_END:>{columns - len(_BEGIN)}}", "dim"))
     if t["around"]:
         yield from _sentence("around it", Text(t["around"]), width)
+
+
+def _held(point: over_time.Point) -> float | None:
+    """Say for how much of a time writes were held, stopped or slowed."""
+    known = [point[name] for name in ("stopped_fraction", "delayed_fraction") if point[name] is not None]
+    return min(1.0, sum(known)) if known else None
 
 
 def _worst(families: list[dict[str, Any]]) -> dict[str, Any] | None:
@@ -239,22 +247,6 @@ def _decided(frame: Frame) -> Iterable[Text]:
         )  # fmt: skip
 
 
-def _marks(samples: tuple[dict[str, Any], ...], decisions: tuple[dict[str, Any], ...]) -> str:
-    """Mark the samples at whose end something was decided."""
-    columns = [" "] * len(samples)
-    for record in decisions:
-        for column, sample in enumerate(samples):
-            if sample["monotonic_s"] >= record["monotonic_s"] - sample["interval_s"] / 2:
-                if column or sample["monotonic_s"] - sample["interval_s"] <= record["monotonic_s"]:
-                    columns[column] = "^"
-                break
-    return "".join(columns)
-
-
-def _most(families: list[dict[str, Any]], name: str) -> float | None:
-    return max((cf[name] for cf in families if cf[name] is not None), default=None)
-
-
 def _total(families: list[dict[str, Any]], name: str) -> float | None:
     known = [cf[name] for cf in families if cf[name] is not None]
     return sum(known) if known else None
@@ -265,4 +257,4 @@ def _known(value: int | None) -> str:
 
 
 def _trigger(value: int) -> str:
-    return words.value("level0_stop_writes_trigger", str(value))
+    return option_value("level0_stop_writes_trigger", str(value))

@@ -5,11 +5,10 @@ from datetime import datetime
 from typing import Any
 
 from adocd.cli.show import changed, jobs_in_words, waits
+from adocd.model.in_words import option_value, size
 from adocd.model.knob import KNOBS, Knob
-from adocd.model.options import OPTIONS, OUT_OF_THE_WAY
 
 _EIGHTHS = "▁▂▃▄▅▆▇█"
-_UNITS = ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 _STYLES = {"stopped": "bold red", "possibly": "bold yellow", "delayed": "yellow", "normal": "green"}
 #: Names that everybody who runs RocksDB knows by less.
 _SHORT = {"max_background_jobs": "jobs", "write_buffer_size": "memtable"}
@@ -20,14 +19,6 @@ _FIT = 3
 def clock(unix_s: float) -> str:
     """Show a time of day, of this machine's zone."""
     return f"{datetime.fromtimestamp(unix_s).astimezone():%H:%M:%S}"
-
-
-def size(value: float) -> str:
-    """Show bytes by the unit that fits."""
-    for unit, name in _UNITS:
-        if value >= unit:
-            return f"{value / unit:.3g} {name}"
-    return f"{value:.0f} bytes"
 
 
 def rate(value: float | None) -> str:
@@ -63,17 +54,6 @@ def why(stall: dict[str, Any]) -> str:
     return str(stall["why"]).removeprefix(f"writes were {stall['condition']}: ")
 
 
-def value(option: str, text: str) -> str:
-    """Show an option's value by its unit."""
-    facts = OPTIONS.get(option)
-    if not text.isdecimal() or (facts is None and option != "rate_limiter"):
-        return text
-    if facts is not None and facts.unit not in ("bytes", "bytes/s"):
-        return "out of the way" if int(text) >= OUT_OF_THE_WAY else text
-    rate_of = "/s" if facts is None or facts.unit == "bytes/s" else ""
-    return f"{size(int(text))}{rate_of}" if int(text) else "0"
-
-
 def knobs(detail: dict[str, Any]) -> str:
     """Say what is not as it was, or what the two knobs are that most laws turn."""
     found = changed(detail)
@@ -81,7 +61,7 @@ def knobs(detail: dict[str, Any]) -> str:
         return jobs_and_memtable(detail)
     words = [
         f"{_SHORT.get(name, name)}{'' if scope in ('database', 'default') else f' ({scope})'} "
-        f"{value(name, then)} → {value(name, now)}"
+        f"{option_value(name, then)} → {option_value(name, now)}"
         for scope, name, now, then in sorted(found, key=lambda each: each[1] not in _SHORT)
     ]
     more = f", {len(words) - _FIT} more" if len(words) > _FIT else ""
@@ -114,15 +94,15 @@ def pin(override: dict[str, Any]) -> str:
     long = "until it is removed" if left_s is None else f"for {span(left_s)}"
     reason = f" ({override['reason']})" if override["reason"] else ""
     effect = f": no effect now, {override['ineffective']}" if override["ineffective"] else ""
-    return f"{name} = {value(override['option'], override['value'])} {long} by {override['who']}{reason}{effect}"
+    return f"{name} = {option_value(override['option'], override['value'])} {long} by {override['who']}{reason}{effect}"
 
 
 def _change(change: dict[str, Any]) -> str:
     option, before, after = change["option"], change["before"], change["value"]
     name = f"{_SHORT.get(option['option'], option['option'])}{_family(option['name'])}"
     if before == after:  # RocksDB takes a limit anew only when it is set once more
-        return f"{name} {value(option['option'], after)} once more"
-    return f"{name} {value(option['option'], before)} → {value(option['option'], after)}"
+        return f"{name} {option_value(option['option'], after)} once more"
+    return f"{name} {option_value(option['option'], before)} → {option_value(option['option'], after)}"
 
 
 def _setting(knob: str, given: int) -> str:

@@ -24,7 +24,7 @@ def test_everything_an_operator_does_is_taken_down(tmp_path: Path) -> None:
     me = getpass.getuser()
 
     async def body(service: Service) -> None:
-        policy = {"controller": "adoc", "parameters": {"threads_max": 8}, "dry_run": True}
+        policy = {"controller": "adoc", "parameters": {"threads_max": 8, "batch_max_bytes": 256 << 20}, "dry_run": True}
         place = f"{service.target}/overrides/{SLOWDOWN}"
         for method, path, asked in (
             ("PUT", f"{service.target}/policy", policy),
@@ -40,7 +40,7 @@ def test_everything_an_operator_does_is_taken_down(tmp_path: Path) -> None:
             assert status == 200, answer
         done = await trail(service)
         assert [(one["what"], one["sentence"].removeprefix(f"{me} ")) for one in done] == [
-            ("set-policy", "set the policy to adoc with threads_max 8, as a dry run"),
+            ("set-policy", "set the policy to adoc with threads_max 8, batch_max_bytes 256 MiB, as a dry run"),
             ("reset-policy", "left the policy to the configuration: fixed"),
             ("pin", f"pinned {SLOWDOWN} to 30 for 3600 s: a bulk load"),
             ("unpin", f"removed the pin of {SLOWDOWN}"),

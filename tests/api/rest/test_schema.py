@@ -18,8 +18,8 @@ import jsonschema_rs
 import pytest
 
 from adocd.api import server
+from adocd.api.operations import OPERATIONS
 from adocd.api.rest import app as rest
-from adocd.api.rest.document import OPERATIONS
 from adocd.api.rest.examples import ANSWERS
 from adocd.daemon.operators import Operators
 from tests.api.harness import Service, with_service

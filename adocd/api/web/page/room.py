@@ -54,7 +54,8 @@ class Room:
         """Read what is new; `now_s` is the web process's monotonic clock. Raises TargetError."""
         detail = await self._read(self.path)
         if detail is None:
-            self.missing = f"There is no target {self.target} any more."
+            gone = "" if self.detail is None else " any more"
+            self.missing = f"There is no target {self.target}{gone}."
             return
         self.missing, self.detail = None, detail
         await self._read_points()

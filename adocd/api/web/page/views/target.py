@@ -33,29 +33,34 @@ class TargetPage:
         visit.client.on_delete(lambda: visit.feed.leave(room))
         with frame(visit, '<a href="/page/">All databases</a>'):
             self._head = Text()
-            with ui.element("div").classes("cards"):
-                self._state = Text("", "role=status")
-                self._verdict = Text()
-                self._last = Text()
-            self._restore_note = Text()
-            self._buttons()
-            self._panel = Panel(room, visit.client)
-            self._panel.lay_out()
-            with _section("Decisions"):
-                self._decisions = Text()
-            with ui.element("div").classes("two section"):
-                with _section("Pins"):
-                    self._pins = Pins(room, visit)
-                with _section("Options that differ from their originals"):
-                    self._changed = Text("panel")
-            with ui.element("div").classes("two section"):
-                with _section("Audit trail"):
-                    self._audit = Text("panel")
-                with _section("Its configuration"):
-                    self._findings = Text("panel")
+            with ui.element("div") as self._body:
+                self._lay_out()
         await self._refresh()
         visit.client.on_connect(self._panel.reset)
         visit.keep_fresh(self._refresh)
+
+    def _lay_out(self) -> None:
+        room, visit = self._room, self._visit
+        with ui.element("div").classes("cards"):
+            self._state = Text("", "role=status")
+            self._verdict = Text()
+            self._last = Text()
+        self._restore_note = Text()
+        self._buttons()
+        self._panel = Panel(room, visit.client)
+        self._panel.lay_out()
+        with _section("Decisions"):
+            self._decisions = Text()
+        with ui.element("div").classes("two section"):
+            with _section("Pins"):
+                self._pins = Pins(room, visit)
+            with _section("Options that differ from their originals"):
+                self._changed = Text("panel")
+        with ui.element("div").classes("two section"):
+            with _section("Audit trail"):
+                self._audit = Text("panel")
+            with _section("Its configuration"):
+                self._findings = Text("panel")
 
     def _buttons(self) -> None:
         visit, can = self._visit, self._visit.may_operate
@@ -113,9 +118,15 @@ class TargetPage:
         room, feed = self._room, self._visit.feed
         if room.missing is not None:
             self._head.show(f'<p class="note">{text(room.missing)} <a href="/page/">All databases</a></p>')
+            if room.detail is None:  # one that was there keeps its last figures: it may only be opening again
+                self._visit.name("No such target - adocd")
+                self._body.set_visibility(False)
             return
         if room.detail is None:
             self._head.show(f"<h1>{text(self._target)}</h1>")
+            return
+        if not self._body.visible:  # it has come since; charts that were laid out unseen have no size
+            self._visit.client.run_javascript("location.reload()")
             return
         detail = room.detail | (feed.find(self._target) or {})
         now = room.now_unix_s

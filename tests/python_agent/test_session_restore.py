@@ -1,0 +1,183 @@
+"""What one session restores where calls fail, and what it gives back at its end."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+from adocd_agent.keeper import TRIES
+from adocd_agent.option_state import OptionState
+from adocd_agent.problems import Refusal
+from adocd_agent.thread_pools import ThreadPools
+
+from tests.python_agent.sessions import CHANGE, NAME, UNDO, Json, Watched, change, restored, revoke, value
+from tests.python_agent.test_thread_pools import SlowPools
+from tests.support.changes import back, family, threads
+from tests.support.fake_database import FakeDatabase
+from tests.support.waiting import eventually
+
+# --- calls that fail ------------------------------------------------------------------------------------------------
+
+
+def unpersisted(database: FakeDatabase) -> None:
+    """Let a change fail whose value is in use, while the OPTIONS file has the one before (HAZARDS 3)."""
+    database.fail_next("column_family", "IO error: No space left on device")
+
+
+def test_what_a_failed_call_may_have_set_is_restored(database: Watched) -> None:
+    unpersisted(database)
+    assert change(database, [CHANGE], [UNDO]) == ["error"]
+    database.executed.clear()
+    revoke(database)
+    assert restored(database)["errors"] == []
+    assert database.executed == [UNDO["change"]], "though the value reads as if it were there"
+
+
+def test_what_a_failed_call_may_have_set_is_in_every_plan_until_one_succeeds(database: Watched) -> None:
+    unpersisted(database)
+    assert change(database, [CHANGE], [UNDO]) == ["error"]
+    other, undo_other = family(max_write_buffer_number="5"), back(family(max_write_buffer_number="2"))
+    with pytest.raises(Refusal) as refused:
+        change(database, [other], [undo_other])
+    assert refused.value.body["code"] == "plan_incomplete"
+    assert change(database, [UNDO["change"]], [UNDO]) == ["applied"]
+    assert change(database, [UNDO["change"]], [UNDO]) == ["unchanged"]
+    assert change(database, [other], [undo_other]) == ["applied"]
+
+
+def test_a_failed_call_for_a_dropped_column_family_is_in_no_plan(database: Watched) -> None:
+    database.add_column_family("short")
+    step = family("short", write_buffer_size="4194304")
+    unpersisted(database)
+    assert change(database, [step], [back(family("short", write_buffer_size="67108864"))]) == ["error"]
+    database.drop_column_family("short")
+    assert change(database, [CHANGE], [UNDO]) == ["applied"]
+
+
+class Raising(FakeDatabase):
+    """Cannot be read, for lack of file descriptors for example."""
+
+    raising = False
+
+    def read_options(self, *, fresh: bool = False) -> OptionState:
+        """See Database."""
+        if self.raising and fresh:
+            raise OSError("Too many open files")
+        return super().read_options(fresh=fresh)
+
+    def property_value(self, column_family: str, name: str) -> int | None:
+        """See Database."""
+        if self.raising:
+            raise OSError("Too many open files")
+        return super().property_value(column_family, name)
+
+
+@pytest.mark.parametrize("when", [None, ("default", "rocksdb.num-files-at-level0", -1)])
+def test_a_restore_goes_on_after_a_step_that_keeps_raising(when: tuple[str, str, int] | None) -> None:
+    database = Raising()
+    assert change(database, [CHANGE], [back(UNDO["change"], when=when)]) == ["applied"]
+    database.raising = True
+    revoke(database)
+    [error] = restored(database)["errors"]
+    assert "Too many open files" in error
+    database.close()
+
+
+def test_a_restore_survives_a_step_that_raises_for_a_while() -> None:
+    database = Raising()
+    assert change(database, [CHANGE], [UNDO]) == ["applied"]
+    database.raising = True
+    revoke(database)
+    eventually(lambda: database.keeper._failed_tries == TRIES - 2, every_s=0.001, what="tries")
+    database.raising = False
+    assert restored(database)["errors"] == []
+    assert value(database) == "67108864"
+    database.close()
+
+
+def test_the_restore_at_detach_goes_on_as_well() -> None:
+    database = Raising()
+    assert change(database, [CHANGE], [UNDO]) == ["applied"]
+    database.raising = True
+    database.keeper.restore_now()
+    assert database.keeper.restore()["state"] == "done"
+    database.close()
+
+
+# --- what is whose --------------------------------------------------------------------------------------------------
+
+
+def test_what_was_restored_is_not_given_back_again_at_close(database: Watched) -> None:
+    assert change(database, [threads("low", 6)], [back(threads("low", 1))]) == ["applied"]
+    revoke(database)
+    restored(database)
+    database.options.thread_pools["low"] = 5  # the host's own doing
+    database.close()
+    assert database.ended == [[]]
+
+
+def test_what_was_not_restored_is_given_back_at_close(database: Watched) -> None:
+    assert change(database, [threads("low", 6)], [back(threads("low", 1))]) == ["applied"]
+    database.close()
+    assert database.ended == [[("thread_pool", "low", "threads")]]
+
+
+class WithPools(FakeDatabase):
+    """Its thread pools are those of a process."""
+
+    def __init__(self) -> None:
+        self.slow = SlowPools()
+        self.pools = ThreadPools(self.slow, self.slow.count)
+        super().__init__()
+
+    def read_options(self, *, fresh: bool = False) -> OptionState:
+        """See Database."""
+        options = super().read_options(fresh=fresh)
+        options.thread_pools = self.pools.sizes(fresh=fresh)
+        return options
+
+    def call(self, change: Json) -> str | None:
+        """See Database."""
+        if change["scope"] == "thread_pool":
+            self.pools.set(change["pool"], change["threads"])
+            return None
+        return super().call(change)
+
+
+def test_an_adopted_pool_is_the_original_of_the_next_database() -> None:
+    database = WithPools()
+    assert change(database, [threads("low", 7)], [back(threads("low", 4))]) == ["applied"]
+    assert database.pools.originals()["low"] == 4
+    revoke(database, restore=False)
+    assert database.originals.thread_pools["low"] == 7
+    assert database.pools.originals()["low"] == 7
+    database.close()
+
+
+def test_a_change_in_flight_is_adopted_too(database: Watched) -> None:
+    """A release without restore ends the lease at once, and takes for the original what the step in flight sets."""
+    outcomes: list[str] = []
+    with database.hold_changes():
+        changer = threading.Thread(target=lambda: outcomes.extend(change(database, [CHANGE], [UNDO])))
+        changer.start()
+        eventually(lambda: database.session._leased, what="the change in flight")
+        releaser = threading.Thread(target=lambda: revoke(database, restore=False))
+        releaser.start()
+        eventually(lambda: database.keeper.lease() is None, what="the end of the lease")
+    changer.join()
+    releaser.join()
+    assert outcomes == ["applied"]
+    assert value(database) == database.originals.get(NAME) == "4194304"
+    assert database.keeper.restore()["state"] == "none"
+
+
+def test_a_restore_step_that_was_dropped_in_flight_leaves_no_restore(database: Watched) -> None:
+    assert change(database, [CHANGE], [UNDO]) == ["applied"]
+    with database.hold_changes():
+        revoke(database)
+        eventually(database.session._executing.locked, what="the step in flight")
+        releaser = threading.Thread(target=lambda: revoke(database, restore=False))
+        releaser.start()
+        eventually(lambda: database.keeper.restore()["state"] == "none", what="the drop")
+    releaser.join()
+    assert database.keeper.restore()["state"] == "none"
