@@ -88,7 +88,13 @@ def _all_causes(figures: Figures) -> set[str]:
 
 def _latencies() -> list[Measure]:
     return [
-        Measure(latency(kind, span, point), f"{kind} {span} {said}", "us", False, partial(_latency, kind, span, point))
+        Measure(
+            latency(kind, span, point),
+            f"{said} of {span} latency ({kind})",
+            "us",
+            False,
+            partial(_latency, kind, span, point),
+        )
         for kind in _KINDS
         for span in _SPANS
         for point, said in POINTS.items()

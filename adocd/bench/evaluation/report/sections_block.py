@@ -40,7 +40,7 @@ def block_parts(block: Block) -> list[Part]:
     if workload.offered_per_s is not None:
         loop = f"Open loop, {words.digits(workload.offered_per_s)} operations/s offered in the mean"
     said = (
-        f"{workload.title}. {loop}, on {block.profile}; {block.repetitions} repetitions with "
+        f"{workload.title}. {loop}, on {block.profile}; {words.counted(block.repetitions, 'repetition')} with "
         f"{words.span(block.first.measured_s)} measured in each, scale 1/{block.scale}."
     )
     weak = f" Weak evidence: {', '.join(block.weak)} had fewer than two undisturbed repetitions." if block.weak else ""
