@@ -61,7 +61,7 @@ def put(
     """
     path = f"/v1/targets/{id_}/policy"
     compared = client.post(f"{path}/difference", body)
-    etag = str(compared["etag"]) if if_match is None else f'"{if_match.strip().strip(chr(34))}"'
+    etag = compared.get("etag") if if_match is None else f'"{if_match.strip().strip(chr(34))}"'
     return client.put(path, body, if_match=etag), compared["changes"]
 
 

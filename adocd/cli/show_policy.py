@@ -40,7 +40,7 @@ def difference(answer: dict[str, Any]) -> None:
     for change in answer["changes"]:
         rows.add_row(change["field"], _value(change["now"]), _value(change["wanted"]))
     console.print(rows)
-    if not answer["refused"]:
+    if not answer["refused"] and "etag" in answer:  # an older daemon tells none
         console.print(f"To set it in place of this policy and no other: --if-match {answer['etag'].strip(chr(34))}")
 
 
