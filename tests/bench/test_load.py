@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,8 @@ from adocd.bench.load.result import LoadResult, read_result
 from adocd.bench.load.spec import Closed, Drain, Keys, Mix, Open, Spec, Work
 from adocd.bench.load.ycsb import CORE
 from adocd.bench.process import child
+from tests.conftest import REPOSITORY
+from tests.docs.markdown import blocks
 from tests.support.agent_client import AgentClient
 from tests.support.waiting import eventually
 
@@ -86,10 +89,12 @@ def test_steps_are_honoured_by_the_second(run: Run) -> None:
     steps = (Step(1, 500), Step(1, 2000), Step(1, 0), Step(1, 250))
     measured = run(fast("run", Open(steps), threads=4, measured=True)).measured
     seconds = measured.raw_seconds
-    assert [second.offered for second in seconds] == [500, 2000, 0, 250]
-    # The machine may hold them up for a moment, and then they end a second later.
-    assert sum(second.writes for second in seconds) == 2750
-    assert [second.writes for second in seconds] == pytest.approx([500, 2000, 0, 250], abs=200)
+    assert [second.offered for second in seconds][:4] == [500, 2000, 0, 250]
+    # The machine may hold them up for a moment, and then they end a second later; none is early.
+    done = list(accumulate(second.writes for second in seconds))
+    assert done[-1] == 2750
+    assert all(ended <= due for ended, due in zip(done, (500, 2500, 2500, 2750, *[2750] * 99), strict=False))
+    assert done[1] > 1000
     (writes,) = measured.operations
     assert writes.count == total(writes.processing) == total(writes.queueing) == total(writes.total) == 2750
     assert measured.not_started == 0
@@ -243,6 +248,19 @@ def test_what_the_process_used_and_when(run: Run) -> None:
         float(Path("/proc/stat").read_text().partition("btime ")[2].split()[0]), abs=5
     )
     assert result.measured.seconds == pytest.approx(0.5, abs=0.4)
+
+
+def test_the_example_of_the_docs_runs(program: Path, disk: Path) -> None:
+    (block,) = (block for block in blocks(REPOSITORY / "docs" / "load-generator.md") if block.language == "json")
+    content = json.loads(block.content) | {"database": str(disk / "db"), "result": str(disk / "result.json")}
+    load, _, measured, _ = content["phases"]
+    load["closed"]["count"] = load["keys"]["records"] = measured["keys"]["records"] = RECORDS
+    measured["open"]["steps"] = [[1, 200], [1, 800]]
+    (disk / "spec.json").write_text(json.dumps(content))
+    subprocess.run([program, disk / "spec.json"], check=True, capture_output=True)
+    result = read_result(disk / "result.json")
+    assert sum(each.count for each in result.measured.operations) == 1000
+    assert result.drain_s is not None
 
 
 GOOD = fast("run", Closed(count=1), measured=True)

@@ -29,6 +29,7 @@ REFERENCES = tuple(
         "controllers.md",
         "detection.md",
         "laws-proof.md",
+        "load-generator.md",
         "lint.md",
         "metrics.md",
         "runbook.md",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import tomllib
@@ -45,6 +46,8 @@ def test_each_block_is_run_or_held_against_an_example(block: Block) -> None:
             assert quoted(block), "such lines are in no example, so no test runs them"
         case "toml":
             config.parse(tomllib.loads(block.content), str(block))
+        case "json":
+            json.loads(block.content)  # tests/bench/test_load.py runs it
         case "python" | "cpp" | "ini":
             assert quoted(block), "such lines are in no example, so no test runs them"
         case _:

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -18,6 +19,8 @@
 #include "tally.h"
 
 namespace adocd::load {
+
+constexpr size_t kCacheLine = 64;
 
 class Clients {
  public:
@@ -37,7 +40,8 @@ class Clients {
   uint64_t end_ns() const { return end_ns_; }
 
  private:
-  struct Client {
+  // What one thread writes often is in no other's cache line.
+  struct alignas(kCacheLine) Client {
     Tally tally;
     std::thread thread;
     uint64_t held = 0;  // the operation that it took and did not start
@@ -60,8 +64,8 @@ class Clients {
   uint64_t seed_;
   KeyChooser chooser_;
   std::vector<Client> clients_;
-  std::atomic<uint64_t> next_{0};
-  std::atomic<size_t> running_{0};
+  alignas(kCacheLine) std::atomic<uint64_t> next_{0};
+  alignas(kCacheLine) std::atomic<size_t> running_{0};
   std::atomic<bool> stop_{false};
   std::mutex error_mutex_;
   std::string error_;

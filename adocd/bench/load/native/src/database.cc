@@ -7,7 +7,7 @@
 namespace adocd::load {
 namespace {
 
-constexpr size_t kPoolBytes = 1 << 20;
+constexpr size_t kPoolBytes = 1 << 16;  // stays in the processor's cache
 
 void Check(const rocksdb::Status& status, const std::string& what) {
   if (!status.ok()) throw Failed(what + ": " + status.ToString());
