@@ -94,9 +94,12 @@ def observe(
     room: Path,
     *,
     tick_s: float = 1.0,
+    look_s: float = POLL_S,
     on_look: Callable[[Sample | None], None] = lambda _: None,
 ) -> Observed:
     """Run the program to its end under `cap`, sockets and output in `room`; `on_look` is told the newest sample.
+
+    The daemon is asked every `look_s` seconds; each look costs some milliseconds of a processor.
 
     Raises RunFailed where the program or the daemon ends badly, or the agent never shows up.
     """
@@ -108,7 +111,7 @@ def observe(
         await_daemon(daemon, DaemonClient(room / "daemon.sock"))
         collector = _Collector(RestClient(room / "daemon.sock"), program, daemon)
         with child(program.name, cap.command(program.command), {**environment, **program.environment}, room) as started:
-            _follow(program, started, collector, min(POLL_S, tick_s / 2), on_look)
+            _follow(program, started, collector, look_s, on_look)
         collector.decisions()
     if not collector.is_found():
         raise RunFailed(f"{program.name} ran, but its agent did not show up")

@@ -23,6 +23,8 @@ from adocd.model.sample import Sample
 from adocd.probes.diskstats import SECTOR_BYTES, read_devices
 
 _DISAGREE = 0.02
+#: Counts are cumulative, so none is lost between two looks; looking oftener costs the database its processors.
+_LOOK_S = 0.5
 #: Told the newest sample of a run in progress; None before the first.
 OnLook = Callable[[Sample | None], None]
 
@@ -63,7 +65,7 @@ def run(
                 program.name, program.command(job), database, program.at_most_s(job), program.environment()
             )
             policy = Policy(wanted.scheme.policy, wanted.scheme.parameters)
-            observed = observe(started, policy, cap, room, tick_s=wanted.scheme.tick_s, on_look=on_look)
+            observed = observe(started, policy, cap, room, tick_s=wanted.scheme.tick_s, look_s=_LOOK_S, on_look=on_look)
             outcome = program.outcome(job, observed)
     finally:
         shutil.rmtree(database, ignore_errors=True)
