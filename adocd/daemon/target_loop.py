@@ -86,7 +86,7 @@ class TargetLoop:
         self.fell_back: str | None = None
         self.closed_since_s = settings.clock()
         #: What can be seen without the agent.
-        self.observation = Observation(path, settings.clock, settings.wall_clock, settings.looks)
+        self.observation = Observation(path, settings.clock, settings.wall_clock, settings.looks, settings.shared)
         self._settings = settings
         self._safety = safety
         self._book = book
