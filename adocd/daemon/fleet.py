@@ -76,6 +76,8 @@ class Fleet:
         #: Who did what.
         self.audit = Audit(book, settings.events, settings.wall_clock)
         self._agents: dict[Path, Agent] = {}
+        #: The worst case of each target's memtables, in bytes, and of which sample it is.
+        self._memtables: dict[str, tuple[Sample, int]] = {}
         #: The databases of each agent, as it last said.
         self._listed: dict[Path, frozenset[str]] = {}
         self.directories = Directories(directories, self._loop, self._has_agent, self._attach)
@@ -247,11 +249,19 @@ class Fleet:
 
     def _memtables_beside(self, target_id: str) -> int:
         """Sum the worst case of all other targets' memtables, in bytes; growth on its way counts."""
-        return sum(
-            safety.worst_case_bytes(loop.sample, None if loop.session is None else loop.session.ledger.sent)
-            for loop in self.loops.values()
-            if loop.id != target_id and loop.sample is not None
-        )
+        return sum(self._memtables_of(loop) for loop in self.loops.values() if loop.id != target_id)
+
+    def _memtables_of(self, loop: TargetLoop) -> int:
+        """Work out the worst case of one target's memtables, once a sample where nothing of ours is on its way."""
+        sample = loop.sample
+        if sample is None:
+            return 0
+        if loop.session is not None and loop.session.ledger.sent:
+            return safety.worst_case_bytes(sample, loop.session.ledger.sent)
+        known = self._memtables.get(loop.id)
+        if known is None or known[0] is not sample:
+            known = self._memtables[loop.id] = (sample, safety.worst_case_bytes(sample))
+        return known[1]
 
     def _owner_of_process(self, target_id: str) -> str | None:
         """Name the other database of this target's process whose law or operator turns what they share."""
@@ -280,6 +290,7 @@ class Fleet:
             if is_gone and loop.closed_since_s < long_ago_s:
                 self._tasks.pop(target_id).cancel()
                 del self.loops[target_id]
+                self._memtables.pop(target_id, None)
 
     async def _drop(self, socket: Path) -> None:
         self._listed.pop(socket, None)

@@ -8,6 +8,7 @@ from typing import Literal
 
 from adocd.controllers import registry
 from adocd.controllers.base import Controller
+from adocd.daemon import pace
 from adocd.daemon.audit import Audit
 from adocd.daemon.book import Book
 from adocd.daemon.change.actuator import Actuator
@@ -104,6 +105,7 @@ class TargetLoop:
         self._silence = Silence(settings.clock)
         #: When a cycle was last done to its end; a loop that sees nothing, or fails each time, loses its lease.
         self._acted_s = settings.clock()
+        self._phase = pace.phase_of(target_id)
         self._attached = asyncio.Event()
         #: A cycle, and what an operator asks for, never overlap.
         self._turn = asyncio.Lock()
@@ -204,7 +206,7 @@ class TargetLoop:
             self.vitals.ticked_s = ended_s = self._settings.clock()
             ticks.duration.observe(ended_s - began_s)
             self.vitals.tick_s = self._settings.tick_s
-            due_s = began_s + self.vitals.tick_s
+            due_s = pace.due_after_s(began_s, self.vitals.tick_s, self._phase)
             await asyncio.sleep(max(0.0, due_s - ended_s))
 
     async def _observe(self) -> None:
@@ -216,7 +218,8 @@ class TargetLoop:
             if self.info is not None and (owed_s := self._silence.owed_s) is not None:
                 self.observation.silent(owed_s, may_be_stalled=may_be_stalled(self.info.capabilities))
             self._news.looked(self.observation.watch)
-            await asyncio.sleep(max(0.0, began_s + self._settings.tick_s - self._settings.clock()))
+            due_s = pace.due_after_s(began_s, self._settings.tick_s, self._phase + pace.LOOK)
+            await asyncio.sleep(max(0.0, due_s - self._settings.clock()))
 
     # -- one cycle
 

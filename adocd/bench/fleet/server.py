@@ -52,7 +52,9 @@ class SimulatedAgent:
         return 200, _encoded({"databases": [database.listed() for database in self._databases.values()]})
 
 
-def _answer_of(database: SimulatedDatabase, method: str, what: str | None, query: str, body: bytes) -> tuple[int, bytes]:
+def _answer_of(
+    database: SimulatedDatabase, method: str, what: str | None, query: str, body: bytes
+) -> tuple[int, bytes]:
     asked = dict(parse_qsl(query)) if query else {}
     now_s = asyncio.get_running_loop().time()  # CLOCK_MONOTONIC
     match method, what:
