@@ -192,8 +192,7 @@ class Fleet:
     async def _look_at(self, socket: Path) -> None:
         agent = self._agents.setdefault(socket, Agent(socket))
         try:
-            info = await agent.info()  # each time: another process may have come under the same name
-            databases = await agent.databases()
+            info, databases = await agent.listing()
             self._listed[socket] = frozenset(database.id for database in databases)
             for database in databases:
                 loop = self._loop(database.id, database.path)

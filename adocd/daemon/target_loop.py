@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-from collections import deque
 from dataclasses import replace
 from typing import Literal
 
@@ -25,13 +24,14 @@ from adocd.daemon.log_context import ABOUT, About
 from adocd.daemon.news import News
 from adocd.daemon.observation import Observation
 from adocd.daemon.records import DecisionRecord
+from adocd.daemon.samples import Samples
 from adocd.daemon.session import Session
 from adocd.daemon.settings import LoopSettings
 from adocd.daemon.silence import Silence, may_be_stalled
 from adocd.model.decision import Decision
 from adocd.model.policy import Policy
 from adocd.model.sample import Sample
-from adocd.model.snapshot import OptionValues, Restore, Snapshot
+from adocd.model.snapshot import Restore, Snapshot
 from adocd.targets.base import Info, Target
 from adocd.targets.errors import Closed, OutOfSight, Silent, TargetError, Unreachable
 
@@ -76,7 +76,7 @@ class TargetLoop:
         self.looks = 0
         #: The last sample; `samples` keeps the ones before without options and events, for those are large.
         self.sample: Sample | None = None
-        self.samples: deque[Sample] = deque(maxlen=settings.history)
+        self.samples = Samples(settings.history)
         #: For charts; it outlives sessions.
         self.history = History()
         self._news = News(target_id, path, settings.events, settings.wall_clock)
@@ -143,7 +143,7 @@ class TargetLoop:
         """Go on with other times and limits, from the next cycle on; what was measured is kept."""
         self._settings = settings
         self.control.lease_ttl_s = settings.lease_ttl_s
-        self.samples = deque(self.samples, maxlen=settings.history)
+        self.samples = Samples(settings.history, self.samples)
         if self.session is not None:
             self.session.steering.limit_compaction(settings.compaction)
 
@@ -287,7 +287,7 @@ class TargetLoop:
     async def _cycle(self, target: Target) -> str:
         asked_s = self._settings.clock()
         if self.session is not None and asked_s - self._acted_s <= self._settings.lease_ttl_s:
-            await self.session.renew_lease(self._settings.holder, self._settings.lease_ttl_s)
+            await self.session.renew_lease(self._settings.holder, self._settings.lease_ttl_s, asked_s)
         sent_s = self._settings.clock()
         snapshot = await target.snapshot(None if self.session is None else self.session.last_event)
         self.vitals.answer.observe(self._settings.clock() - sent_s)
@@ -309,7 +309,7 @@ class TargetLoop:
         self.observation.sampled(sample)
         self.sample = sample
         self.vitals.sampled(sample, asked_s)
-        self.samples.append(_for_history(sample))
+        self.samples.add(sample)
         self.observation.chart(sample, self.history)
         sentence = await self.control.act(session, View(sample, snapshot, asked_s))
         self._acted_s = self._settings.clock()
@@ -396,9 +396,3 @@ class TargetLoop:
         self.samples.clear()
         self.closed_since_s = self._settings.clock()
         self._attached.clear()
-
-
-def _for_history(sample: Sample) -> Sample:
-    return replace(
-        sample, options=OptionValues(), events=(), ticker_increases=None, histogram_increases=None, surroundings=None
-    )

@@ -34,6 +34,11 @@ class Shared:
         self._taken: dict[Hashable, Taken[object]] = {}
         self._swept_s: float | None = None
 
+    @property
+    def known(self) -> int:
+        """How many readings are kept."""
+        return len(self._taken)
+
     def read(
         self,
         key: Hashable,

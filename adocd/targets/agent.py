@@ -2,14 +2,14 @@
 
 import contextlib
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 from pydantic_core import from_json
 
-from adocd.model.snapshot import Lease, Restore, Snapshot
+from adocd.model.snapshot import Lease, OptionValues, Restore, Snapshot
 from adocd.targets.base import Change, Database, DatabaseDetail, Info, RestoreStep, StepResult
 from adocd.targets.errors import Closed, NotAnAgent, Refused, Silent, WrongVersion
 from adocd.targets.http import UnixHttpConnection
@@ -49,6 +49,7 @@ class Agent:
     def __init__(self, socket: Path) -> None:
         self.socket = socket
         self._connection = UnixHttpConnection(socket)
+        self._met: tuple[int, Info] | None = None
         self._listed: tuple[tuple[int, bytes], tuple[Database, ...]] | None = None
 
     async def info(self) -> Info:
@@ -76,6 +77,23 @@ class Agent:
             self._listed = (answer, listed)
         return self._listed[1]
 
+    async def listing(self) -> tuple[Info, tuple[Database, ...]]:
+        """Read who this is and what is open there.
+
+        Another process may have come under the same name, but not on the same connection: there its word on itself
+        holds on. Raises as `info` and `databases`.
+        """
+        met = self._met
+        while True:
+            is_new = met is None or met[0] != self._connection.opened
+            if met is None or is_new:
+                info = await self.info()
+                met = self._met = (self._connection.opened, info)
+            databases = await self.databases()
+            # One that keeps no connection is asked both each time, as it was just now.
+            if is_new or met[0] == self._connection.opened:
+                return met[1], databases
+
     def target(self, database: Database) -> "AgentTarget":
         """Reach one of its databases."""
         return AgentTarget(self.socket, database.id)
@@ -91,6 +109,7 @@ class AgentTarget:
     def __init__(self, socket: Path, database_id: str) -> None:
         self.socket = socket
         self._path = f"/v1/databases/{database_id}"
+        self._options: OptionValues | None = None
         self._observer = UnixHttpConnection(socket)
         self._changer = UnixHttpConnection(socket)
 
@@ -102,7 +121,12 @@ class AgentTarget:
     async def snapshot(self, events_after: int | None) -> Snapshot:
         """Read the newest snapshot, with the events after a cursor."""
         query = None if events_after is None else {"events_after": events_after}
-        return await _read(self._observer, _SNAPSHOT, f"{self._path}/snapshot", query=query)
+        options = self._options
+        snapshot = await _read(self._observer, _SNAPSHOT, f"{self._path}/snapshot", query=query)
+        if options is not None and options == snapshot.options:
+            return replace(snapshot, options=options)  # what was worked out of them holds on
+        self._options = snapshot.options
+        return snapshot
 
     async def hold_lease(self, holder: str, ttl_s: float, epoch: int | None) -> Lease:
         """Acquire (epoch None) or renew the lease."""

@@ -32,6 +32,8 @@ class UnixHttpConnection:
     def __init__(self, socket: Path) -> None:
         self._socket = socket
         self._wire: _Wire | None = None
+        #: How often it was opened: as long as that stays the same, the same process answers.
+        self.opened = 0
         self._turn = asyncio.Lock()
         self._closed = False
 
@@ -115,6 +117,7 @@ class UnixHttpConnection:
         if self._wire is None:
             loop = asyncio.get_running_loop()
             _, self._wire = await loop.create_unix_connection(_Wire, sock=self._connected())
+            self.opened += 1
         answer = await self._wire.ask(method, path, content)
         if not answer.keeps_alive:
             self._drop()

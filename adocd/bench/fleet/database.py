@@ -24,8 +24,7 @@ _FNV = (0xCBF29CE484222325, 0x100000001B3)
 #: What RocksDB's LOG says of a flush and of a compaction, as far as adocd reads it.
 _LOGGED = {
     "flush_begin": '"event": "flush_started", "num_memtables": 1, "flush_reason": "Write Buffer Full"',
-    "flush_end": '"event": "flush_finished", "output_compression": "NoCompression", "lsm_state": [1, 0, 0, 0, 0, 0, 0], '
-    '"immutable_memtables": 0',
+    "flush_end": '"event": "flush_finished", "lsm_state": [1, 0, 0, 0, 0, 0, 0], "immutable_memtables": 0',
     "compaction_begin": '"event": "compaction_started", "compaction_reason": "LevelL0FilesNum", "score": 1',
     "compaction_end": '"event": "compaction_finished", "output_level": 1, "num_output_files": 1, '
     '"lsm_state": [0, 1, 0, 0, 0, 0, 0]',

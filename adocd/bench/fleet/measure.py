@@ -53,12 +53,9 @@ def fleet(asked: Fleet) -> dict[str, Any]:
         time.sleep(asked.settle_s)
         process, beside = psutil.Process(daemon.process.pid), psutil.Process(simulated.process.pid)
         before, machine = _Reading.of(rest, process, beside), cpu_times()
-        after = dict.fromkeys(_some(rest), 0)
-        for target in after:
-            after[target] = rest.get(f"/v1/targets/{target}")["sample"]["sequence"]
         time.sleep(asked.seconds)
         then, others = _Reading.of(rest, process, beside), cpu_times()
-        times = [_times(rest, target, sequence, then.monotonic_s) for target, sequence in after.items()]
+        times = [_times(rest, target, before.monotonic_s, then.monotonic_s) for target in _some(rest)]
     return _figures(asked, before, then, times, (machine, others))
 
 
@@ -116,6 +113,8 @@ def _figures(
             "max": round(jitters_ms[-1], 2),
         },
         "began_within_100_ms": round(_within(bounds, lateness, 0.1), 5),
+        "garbage_collections": sum(collections := _grown(before, then, "garbage_collection")),
+        "garbage_pause_within_ms": 1000 * _most(bounds, collections),
         "simulated_share_of_a_core": round((then.simulated_cpu_s - before.simulated_cpu_s) / elapsed_s, 3),
         "machine_busy_with_others": round(others_share(*machine), 3),
     }
@@ -141,6 +140,12 @@ def _within(bounds: Sequence[float], counts: Sequence[int], bound: float) -> flo
     return sum(count for limit, count in zip(bounds, counts, strict=False) if limit <= bound) / max(1, sum(counts))
 
 
+def _most(bounds: Sequence[float], counts: Sequence[int]) -> float:
+    """Say which bound all values were within; infinity where some were beyond all."""
+    most = max((at for at, count in enumerate(counts) if count), default=0)
+    return bounds[most] if most < len(bounds) else float("inf")
+
+
 def _sampled(rest: RestClient) -> int:
     return sum(target["writes_per_s"] is not None for target in rest.get("/v1/targets")["targets"])
 
@@ -150,9 +155,9 @@ def _some(rest: RestClient) -> list[str]:
     return targets[:: max(1, len(targets) // _READ_MOST)][:_READ_MOST]
 
 
-def _times(rest: RestClient, target: str, after: int, until_s: float) -> list[float]:
-    samples = rest.get(f"/v1/targets/{target}/samples", after=after, limit=_SAMPLES_MOST)["samples"]
-    return [sample["monotonic_s"] for sample in samples if sample["monotonic_s"] <= until_s]
+def _times(rest: RestClient, target: str, from_s: float, until_s: float) -> list[float]:
+    samples = rest.get(f"/v1/targets/{target}/samples", limit=_SAMPLES_MOST)["samples"]
+    return [sample["monotonic_s"] for sample in samples if from_s <= sample["monotonic_s"] <= until_s]
 
 
 @contextlib.contextmanager
