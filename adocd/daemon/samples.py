@@ -45,6 +45,8 @@ class Samples:
     """The last so many samples, oldest first."""
 
     def __init__(self, most: int, samples: Iterable[Sample] = ()) -> None:
+        #: How many are kept at most.
+        self.most = most
         self._packed: deque[bytes] = deque(maxlen=most)
         self._common: deque[_Common] = deque(maxlen=most)
         for sample in samples:

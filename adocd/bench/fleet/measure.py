@@ -6,7 +6,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -38,6 +38,28 @@ class Fleet:
     seconds: float
     per_process: int = 10
     settle_s: float = _SETTLE_S
+
+
+_HEAD = (
+    "| targets | law | share of a core | ms per target and s | resident MiB | jitter p50, p99, worst (ms) | missed |\n"
+    "|---|---|---|---|---|---|---|\n"
+)
+
+
+def fleets(plans: Iterable[Fleet], say: Callable[[str], object]) -> dict[str, Any]:
+    """Measure one fleet after the other; each is a line of a table as soon as it is known."""
+    measured = []
+    say(f"The targets are SIMULATED: what is measured is the daemon.\n\n{_HEAD}")
+    for plan in plans:
+        found = fleet(plan)
+        measured.append(found)
+        late = found["jitter_ms"]
+        say(
+            f"| {found['targets']:,} | {found['policy']} | {found['share_of_a_core']:.3f} "
+            f"| {found['ms_per_target_and_second']:.2f} | {found['resident_mib']:.0f} "
+            f"| {late['p50']:.1f}, {late['p99']:.1f}, {late['max']:.1f} | {found['cycles_missed']} |\n"
+        )
+    return {"simulated": True, "fleets": measured}
 
 
 def fleet(asked: Fleet) -> dict[str, Any]:
