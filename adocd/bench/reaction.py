@@ -156,7 +156,7 @@ def _run(
 def _decided(rest: RestClient, target: str) -> tuple[list[Decided], float]:
     """Read the law's decisions, oldest first, and from when on it had a window to decide on."""
     to_unix_s = time.time() - time.monotonic()
-    began_s = time.time() - _HISTORY_S
+    began_s = round(time.time() - _HISTORY_S)
     history = rest.get(f"/v1/targets/{target}/history", from_unix_s=began_s, resolution="1s")["points"]
     if not history:
         raise RunFailed("adocd serve measured nothing: give it more --seconds")

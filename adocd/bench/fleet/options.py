@@ -1,4 +1,5 @@
 """The options of a simulated database: names and values as the native agent reports them of RocksDB 7.8.3."""
+# ruff: noqa: E501 - as RocksDB writes them
 
 from collections.abc import Mapping
 
