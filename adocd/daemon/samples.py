@@ -28,7 +28,11 @@ _LEFT_OUT: dict[str, Any] = {
 _OTHERS = ("target", "session", "counters", "column_families", "overflow", "threads_by")
 _PLAIN = tuple(field.name for field in fields(Sample) if field.name not in (*_LEFT_OUT, *_OTHERS))
 _COUNTERS = tuple(field.name for field in fields(Counters))
-_FAMILY = tuple(field.name for field in fields(ColumnFamilySample) if field.name not in ("name", "options", "overflow"))
+_FAMILY = tuple(
+    field.name
+    for field in fields(ColumnFamilySample)
+    if field.name not in ("name", "options", "overflow", "stall_counts")
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +42,8 @@ class _Common:
     target: str
     session: str
     threads_by: ThreadsBy | None
-    families: tuple[tuple[str, ColumnFamilyOptions], ...]
+    #: Name, options and names of the counts of stalls.
+    families: tuple[tuple[str, ColumnFamilyOptions, tuple[str, ...]], ...]
 
 
 class Samples:
@@ -54,7 +59,7 @@ class Samples:
 
     def add(self, sample: Sample) -> None:
         """Keep a sample; the oldest goes where there are too many."""
-        families = tuple((cf.name, cf.options) for cf in sample.column_families)
+        families = tuple((cf.name, cf.options, tuple(cf.stall_counts)) for cf in sample.column_families)
         common = _Common(sample.target, sample.session, sample.threads_by, families)
         if self._common and self._common[-1] == common:
             common = self._common[-1]
@@ -89,7 +94,11 @@ def _pack(sample: Sample) -> tuple[Any, ...]:
         [getattr(sample.counters, name) for name in _COUNTERS],
         [overflow.value for overflow in sample.overflow],
         [
-            ([getattr(cf, name) for name in _FAMILY], [overflow.value for overflow in cf.overflow])
+            (
+                [getattr(cf, name) for name in _FAMILY],
+                [overflow.value for overflow in cf.overflow],
+                list(cf.stall_counts.values()),
+            )
             for cf in sample.column_families
         ],
     )
@@ -108,9 +117,10 @@ def _unpacked(packed: bytes, common: _Common) -> Sample:
                 name=name,
                 options=options,
                 overflow=tuple(map(Overflow, its)),
+                stall_counts=dict(zip(counts, stalls, strict=True)),
                 **dict(zip(_FAMILY, values, strict=True)),
             )
-            for (name, options), (values, its) in zip(common.families, families, strict=True)
+            for (name, options, counts), (values, its, stalls) in zip(common.families, families, strict=True)
         ),
         **dict(zip(_PLAIN, plain, strict=True)),
         **_LEFT_OUT,

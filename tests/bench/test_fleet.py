@@ -104,8 +104,10 @@ def test_a_lease_is_the_holders_and_its_way_back_is_gone(tmp_path: Path) -> None
         assert [kind for kind in kinds if kind.startswith(("lease", "restore", "options"))] == [
             "lease_acquired", "options_changed", "lease_expired", "restore_begin", "restore_step", "restore_end",
         ]  # fmt: skip
+        gone = agent.target(replace((await agent.databases())[0], id="0" * 16))
         with pytest.raises(Closed):
-            await agent.target(replace((await agent.databases())[0], id="0" * 16)).snapshot(None)
+            await gone.snapshot(None)
+        await gone.close()
 
     with_target(tmp_path, body)
 
