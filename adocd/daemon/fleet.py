@@ -19,6 +19,7 @@ from adocd.daemon.directories import Directories
 from adocd.daemon.events import Events
 from adocd.daemon.journal.errors import PolicyNotUnderstood
 from adocd.daemon.journal.records import Pause
+from adocd.daemon.pace import phase_of
 from adocd.daemon.settings import LoopSettings
 from adocd.daemon.target_loop import TargetLoop
 from adocd.model.policy import Policy
@@ -33,6 +34,8 @@ from adocd.targets.run_dir import agent_sockets
 _log = logging.getLogger(__name__)
 #: A database that opens is followed within about this time.
 _DISCOVERY_PERIOD_S = 0.5
+#: So many agents are looked at at the same moment.
+_AT_ONCE = 8
 #: A target that was closed for so long is forgotten, with its policy and decisions.
 _FORGET_AFTER_S = 3600.0
 #: Who pauses a target whose journaled policy this version does not know.
@@ -149,7 +152,11 @@ class Fleet:
         self.problems = {path: problem for path, problem in self.problems.items() if Path(path) in sockets}
         for socket in sockets:
             if (look := self._looks.get(socket)) is None or look.done():
-                self._looks[socket] = asyncio.create_task(self._look_at(socket), name=f"look at {socket}")
+                # All at once they would hold up control: of many, those that are known come one after the other.
+                is_one_of_many = socket in self._agents and len(sockets) > _AT_ONCE
+                after_s = _DISCOVERY_PERIOD_S * phase_of(socket.name) if is_one_of_many else 0.0
+                looking = self._look_at(socket, after_s)
+                self._looks[socket] = asyncio.create_task(looking, name=f"look at {socket}")
         for socket in (self._agents.keys() | self._looks.keys()) - set(sockets):
             self._looks.pop(socket, None)
             await self._drop(socket)
@@ -189,7 +196,8 @@ class Fleet:
         for socket in list(self._agents):
             await self._drop(socket)
 
-    async def _look_at(self, socket: Path) -> None:
+    async def _look_at(self, socket: Path, after_s: float) -> None:
+        await asyncio.sleep(after_s)
         agent = self._agents.setdefault(socket, Agent(socket))
         try:
             info, databases = await agent.listing()

@@ -8,7 +8,6 @@ from adocd.bench.reaction import Decided, Reaction, reactions
 from adocd.diagnosis.background import Led
 from adocd.diagnosis.stalls import StallFound
 
-
 LED = Led(10, 0, 0, 0, 0, 0, None, None)
 
 
