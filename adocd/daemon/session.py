@@ -97,8 +97,8 @@ class Session:
         waits = self.detail.capabilities.responds_during_stall and self.lease.ttl_s == ttl_s
         if waits and self._renewed_s is not None and now_s - self._renewed_s < _RENEW_SHARE * ttl_s:
             return
-        self._renewed_s = now_s
         await self._hold(holder, ttl_s, self.lease.epoch)
+        self._renewed_s = now_s  # not when that raised: then it is tried again in the next cycle
 
     async def _hold(self, holder: str, ttl_s: float, epoch: int | None) -> str | None:
         try:
