@@ -19,12 +19,14 @@ def phase_of(target_id: str) -> float:
     return crc32(target_id.encode("utf-8", "surrogatepass")) / (1 << 32)
 
 
-def due_after_s(began_s: float, tick_s: float, phase: float) -> float:
+def due_after_s(began_s: float, tick_s: float, phase: float | None) -> float:
     """Say when the next is due after one that began at `began_s`, by the same monotonic clock.
 
     That is about a tick later, at a time that is `phase` of a tick beyond a multiple of ticks, or as near to it as
-    may be. A cycle that was late does not make all that follow late.
+    may be. A cycle that was late does not make all that follow late. Without a phase it is just a tick later.
     """
+    if phase is None:
+        return began_s + tick_s
     tick = math.ceil(began_s / tick_s + 0.5 - phase)
     due_s = (tick + phase) * tick_s
     return min(max(due_s, began_s + (1 - _SHIFT) * tick_s), began_s + (1 + _SHIFT) * tick_s)

@@ -25,6 +25,8 @@ class LoopSettings:
     wall_clock: Callable[[], float]
     #: How long a law may take to decide; None: no limit, and it is asked in the loop itself, where time is virtual.
     step_limit_s: float | None = None
+    #: Whether each target has a moment of its own in the tick; where one is alone, its ticks follow its beginning.
+    spreads: bool = True
     #: Whose turn it is to look at LOG, device and process.
     looks: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(LOOKS_AT_ONCE))
     #: What their looks have in common.

@@ -105,7 +105,7 @@ class TargetLoop:
         self._silence = Silence(settings.clock)
         #: When a cycle was last done to its end; a loop that sees nothing, or fails each time, loses its lease.
         self._acted_s = settings.clock()
-        self._phase = pace.phase_of(target_id)
+        self._phase = pace.phase_of(target_id) if settings.spreads else None
         self._attached = asyncio.Event()
         #: A cycle, and what an operator asks for, never overlap.
         self._turn = asyncio.Lock()
@@ -218,7 +218,9 @@ class TargetLoop:
             if self.info is not None and (owed_s := self._silence.owed_s) is not None:
                 self.observation.silent(owed_s, may_be_stalled=may_be_stalled(self.info.capabilities))
             self._news.looked(self.observation.watch)
-            due_s = pace.due_after_s(began_s, self._settings.tick_s, self._phase + pace.LOOK)
+            due_s = pace.due_after_s(
+                began_s, self._settings.tick_s, None if self._phase is None else self._phase + pace.LOOK
+            )
             await asyncio.sleep(max(0.0, due_s - self._settings.clock()))
 
     # -- one cycle
