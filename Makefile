@@ -101,6 +101,11 @@ schema: .venv/.ready ## at least 5,000 requests, valid and not, to every route o
 page-load: fixtures ## 50 pages and 50 readers of events at once, and the page process killed, with figures; 3 minutes
 	@ADOCD_PAGE_LOAD=full $(BIN)/python -m pytest -q -s tests/page/load
 
+.PHONY: cost
+cost: fixtures ## the daemon's CPU, memory and jitter with up to 1,000 simulated databases, and from stall to change; 20 minutes
+	@$(BIN)/python -m adocd.bench.cost fleet
+	@$(BIN)/python -m adocd.bench.cost reaction
+
 .PHONY: properties
 properties: .venv/.ready ## ten thousand sessions each against the planner, the guards and the way back (make test: 200)
 	@ADOCD_PROPERTIES=long $(BIN)/python -m pytest -q -s tests/daemon/change/test_properties.py

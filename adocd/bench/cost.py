@@ -1,4 +1,4 @@
-"""What control costs: `python -m adocd.bench.cost attach | snapshot | daemon`, JSON on the last line.
+"""What control costs: `python -m adocd.bench.cost attach | snapshot | daemon | fleet | reaction`; JSON in the end.
 
 - attach [--on db_bench | embedded]: the host's CPU time per write on an in-memory load that never stalls, with the
   agent and a daemon whose policy is `fixed` against without either, in interleaved pairs; and the CPU time of the
@@ -6,6 +6,10 @@
 - snapshot [--on db_bench | embedded]: time from a request to its whole answer on a kept-alive connection, every answer
   a fresh snapshot: idle, under a stall, and with 100 column families (embedded: idle, and writing).
 - daemon: CPU time and resident memory of `adocd serve` on one target at 1 Hz.
+- fleet [--targets 1,10,100,1000]: the same on simulated targets (adocd.bench.fleet), and how late cycles are, under
+  `fixed` and under `adoc`.
+- reaction: from a stall's beginning, by RocksDB's LOG, to a change being sent and applied: db_bench under a cap and
+  `adoc`.
 """
 
 import argparse
@@ -28,9 +32,11 @@ import psutil
 from adocd.api.client import RestClient
 from adocd.bench.cost_programs import IDLE, IN_MEMORY, SNAPSHOT_CASES, Start
 from adocd.bench.daemon_client import DaemonClient
-from adocd.bench.errors import BenchError, RunFailed
+from adocd.bench.errors import BadOption, BenchError, RunFailed
+from adocd.bench.fleet.measure import Fleet, fleets
 from adocd.bench.half import await_daemon
 from adocd.bench.process import Child, child
+from adocd.bench.reaction import reaction
 from adocd.bench.workspace import run_directory
 from adocd.targets.agent import Agent
 from adocd.targets.errors import TargetError
@@ -235,21 +241,46 @@ def _spread(values: Sequence[float]) -> dict[str, float]:
     }
 
 
+def _numbers(text: str) -> tuple[int, ...]:
+    return tuple(int(word) for word in text.split(","))
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(text.split(","))
+
+
 def main() -> None:
     """Measure what the command line names."""
     parser = argparse.ArgumentParser(description="What control costs.")
-    parser.add_argument("what", choices=["attach", "snapshot", "daemon"])
+    parser.add_argument("what", choices=["attach", "snapshot", "daemon", "fleet", "reaction"])
     parser.add_argument("--on", choices=list(IN_MEMORY), default="db_bench", help="attach, snapshot: of what")
     parser.add_argument("--pairs", type=int, default=10)
     parser.add_argument("--writes", type=int, default=3_000_000)
     parser.add_argument("--snapshots", type=int, default=2000)
-    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--seconds", type=float, default=60, help="daemon, fleet, reaction: of each run")
+    parser.add_argument("--targets", type=_numbers, default=(1, 10, 100, 1000), help="fleet: how many, such as 1,100")
+    parser.add_argument("--policies", type=_words, default=("fixed", "adoc"), help="fleet: under which laws")
+    parser.add_argument("--per-process", type=int, default=10, help="fleet: databases of one process")
+    parser.add_argument("--runs", type=int, default=5, help="reaction: how many")
+    parser.add_argument("--profile", default="cap-50", help="reaction: of the device")
+    parser.add_argument("--directory", type=Path, help="reaction: where its database is to be")
     asked = parser.parse_args()
     try:
         if asked.what == "attach":
             measured = attach(asked.pairs, asked.writes, asked.on)
         elif asked.what == "snapshot":
             measured = snapshot(asked.snapshots, asked.on)
+        elif asked.what == "fleet":
+            plans = [
+                Fleet(number, policy, asked.seconds, asked.per_process)
+                for policy in asked.policies
+                for number in asked.targets
+            ]
+            measured = fleets(plans, sys.stderr.write)
+        elif asked.what == "reaction":
+            if asked.on != "db_bench":
+                raise BadOption(f"reaction is measured on db_bench, whose LOG has every stall, and not on {asked.on}")
+            measured = reaction(asked.seconds, asked.runs, asked.profile, asked.directory)
         else:
             measured = daemon(asked.seconds)
     except BenchError as error:

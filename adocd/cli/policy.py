@@ -1,5 +1,6 @@
 """`adocctl policy`: the policy in force, and how another one would differ from it."""
 
+import re
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -61,8 +62,16 @@ def put(
     """
     path = f"/v1/targets/{id_}/policy"
     compared = client.post(f"{path}/difference", body)
-    etag = compared.get("etag") if if_match is None else f'"{if_match.strip().strip(chr(34))}"'
+    etag = compared.get("etag") if if_match is None else _quoted(if_match)
     return client.put(path, body, if_match=etag), compared["changes"]
+
+
+def _quoted(given: str) -> str:
+    """Make an entity tag (RFC 9110, 8.8.3) of what was given, with its quotes or without."""
+    bare = given.strip().strip('"')
+    if re.fullmatch(r"[!#-~]+", bare) is None:
+        fail(f"--if-match is the ETag that `adocctl policy diff` shows, not {given!r}", Exit.USAGE)
+    return f'"{bare}"'
 
 
 @app.command(name="show", epilog=EPILOG)

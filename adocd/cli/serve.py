@@ -13,7 +13,7 @@ from adocd.api import server
 from adocd.api.rest import app
 from adocd.cli.service import Service
 from adocd.cli.web_side import WebSide
-from adocd.daemon import address
+from adocd.daemon import address, garbage
 from adocd.daemon.address import Address
 from adocd.daemon.book import Book
 from adocd.daemon.config import Config
@@ -114,7 +114,8 @@ async def _serve(asked: Serve, daemon_listener: socket.socket, web: WebSide | No
             service.running(fleet, reload),
         ):
             _log.info("serving at %s", run_dir.daemon_socket(asked.directory))
-            await stop.wait()
+            with garbage.tamed(fleet.settings.vitals.garbage):
+                await stop.wait()
             _log.info("stopping: restoring what was changed")
             service.stopping()
             discovery.cancel()

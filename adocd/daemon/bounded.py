@@ -2,9 +2,10 @@
 
 import asyncio
 import contextlib
-import threading
 from collections.abc import Callable
 from typing import TypeVar
+
+from adocd.probes import workers
 
 _T = TypeVar("_T")
 
@@ -51,7 +52,7 @@ async def call(function: Callable[[], _T], limit_s: float | None) -> _T:
         with contextlib.suppress(RuntimeError):  # the loop has ended meanwhile
             loop.call_soon_threadsafe(tell, result, failed)
 
-    threading.Thread(target=body, name="bounded call", daemon=True).start()
+    workers.start(body, "bounded call")
     try:
         result, failed = await asyncio.wait_for(done, limit_s)
     except TimeoutError:

@@ -4,7 +4,9 @@ from collections.abc import Iterable, Mapping
 
 from adocd.daemon.history import Point
 from adocd.model.sample import ColumnFamilySample, Sample
+from adocd.model.snapshot import OptionValues
 from adocd.model.stall import Cause
+from adocd.probes.statistics import family_options
 
 #: Options of the whole database that laws turn, as far as an agent reports them.
 _DATABASE = (
@@ -65,7 +67,7 @@ def charted(sample: Sample, unix_s: float, stalled_by_cause: Mapping[Cause, floa
         else pending.options.hard_pending_compaction_bytes_limit,
         device_bytes_per_s=None if read is None or written is None else read + written,
         device_busy_fraction=None if around is None else around.busy_fraction,
-        knobs=_knobs(sample),
+        knobs={"background_jobs": sample.background_jobs, **sample.options.once(_knobs)},
     )
 
 
@@ -86,13 +88,12 @@ def _sum(values: Iterable[int]) -> int | None:
     return sum(values) if values else None
 
 
-def _knobs(sample: Sample) -> dict[str, int | None]:
-    knobs: dict[str, int | None] = {"background_jobs": sample.background_jobs}
-    for option in _DATABASE:
-        knobs[option] = _integer(sample.options.database.get(option))
+def _knobs(options: OptionValues) -> dict[str, int | None]:
+    knobs: dict[str, int | None] = {option: _integer(options.database.get(option)) for option in _DATABASE}
+    families = options.once(family_options).values()
     for option, member in _FAMILY.items():
-        knobs[option] = max((int(getattr(cf.options, member)) for cf in sample.column_families), default=None)
-    knobs["rate_limiter_bytes_per_sec"] = sample.options.rate_limiter_bytes_per_s
+        knobs[option] = max((int(getattr(family, member)) for family in families), default=None)
+    knobs["rate_limiter_bytes_per_sec"] = options.rate_limiter_bytes_per_s
     return knobs
 
 

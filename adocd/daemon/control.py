@@ -19,7 +19,7 @@ from adocd.daemon.weighing import weigh
 from adocd.model.decision import Decision
 from adocd.model.sample import Sample
 from adocd.model.snapshot import Restore, Snapshot
-from adocd.model.values import RATE_LIMITER, OptionName, nested
+from adocd.model.values import RATE_LIMITER, OptionName
 from adocd.targets.errors import TargetError
 
 _log = logging.getLogger(__name__)
@@ -178,7 +178,7 @@ class Control:
 
     async def _ask_law(self, session: Session, view: View, pins: dict[OptionName, str]) -> str | None:
         law, sample = session.law, view.sample
-        asked = await law.step(view.snapshot, nested(session.ledger.baseline))
+        asked = await law.step(view.snapshot, session.ledger.originals, session.probe.made)
         session.steering.release(law.given_up, sample)
         if asked is None:
             return None
@@ -243,7 +243,7 @@ class Control:
         law = session.law
         if not law.policy.dry_run:
             return None
-        asked = await law.step(view.snapshot, nested(session.ledger.baseline))
+        asked = await law.step(view.snapshot, session.ledger.originals, session.probe.made)
         if asked is None:
             return None
         weighed = weigh(law, session.steering, asked, {}, view.sample)

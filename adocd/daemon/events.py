@@ -66,6 +66,8 @@ class Events:
 
     def sampled(self, unix_s: float, *, target: str, path: str) -> None:
         """Tell who reads now that a target was sampled: of each target the newest is enough."""
+        if not self._feeds:
+            return
         event = Event(self.newest_id, unix_s, "sample", target, path)
         for feed in self._feeds:
             feed.sampled(event)

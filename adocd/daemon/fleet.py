@@ -19,6 +19,7 @@ from adocd.daemon.directories import Directories
 from adocd.daemon.events import Events
 from adocd.daemon.journal.errors import PolicyNotUnderstood
 from adocd.daemon.journal.records import Pause
+from adocd.daemon.pace import phase_of
 from adocd.daemon.settings import LoopSettings
 from adocd.daemon.target_loop import TargetLoop
 from adocd.model.policy import Policy
@@ -33,6 +34,8 @@ from adocd.targets.run_dir import agent_sockets
 _log = logging.getLogger(__name__)
 #: A database that opens is followed within about this time.
 _DISCOVERY_PERIOD_S = 0.5
+#: So many agents are looked at at the same moment.
+_AT_ONCE = 8
 #: A target that was closed for so long is forgotten, with its policy and decisions.
 _FORGET_AFTER_S = 3600.0
 #: Who pauses a target whose journaled policy this version does not know.
@@ -76,6 +79,8 @@ class Fleet:
         #: Who did what.
         self.audit = Audit(book, settings.events, settings.wall_clock)
         self._agents: dict[Path, Agent] = {}
+        #: The worst case of each target's memtables, in bytes, and of which sample it is.
+        self._memtables: dict[str, tuple[Sample, int]] = {}
         #: The databases of each agent, as it last said.
         self._listed: dict[Path, frozenset[str]] = {}
         self.directories = Directories(directories, self._loop, self._has_agent, self._attach)
@@ -147,7 +152,11 @@ class Fleet:
         self.problems = {path: problem for path, problem in self.problems.items() if Path(path) in sockets}
         for socket in sockets:
             if (look := self._looks.get(socket)) is None or look.done():
-                self._looks[socket] = asyncio.create_task(self._look_at(socket), name=f"look at {socket}")
+                # All at once they would hold up control: of many, those that are known come one after the other.
+                is_one_of_many = socket in self._agents and len(sockets) > _AT_ONCE
+                after_s = _DISCOVERY_PERIOD_S * phase_of(socket.name) if is_one_of_many else 0.0
+                looking = self._look_at(socket, after_s)
+                self._looks[socket] = asyncio.create_task(looking, name=f"look at {socket}")
         for socket in (self._agents.keys() | self._looks.keys()) - set(sockets):
             self._looks.pop(socket, None)
             await self._drop(socket)
@@ -187,11 +196,11 @@ class Fleet:
         for socket in list(self._agents):
             await self._drop(socket)
 
-    async def _look_at(self, socket: Path) -> None:
+    async def _look_at(self, socket: Path, after_s: float) -> None:
+        await asyncio.sleep(after_s)
         agent = self._agents.setdefault(socket, Agent(socket))
         try:
-            info = await agent.info()  # each time: another process may have come under the same name
-            databases = await agent.databases()
+            info, databases = await agent.listing()
             self._listed[socket] = frozenset(database.id for database in databases)
             for database in databases:
                 loop = self._loop(database.id, database.path)
@@ -247,11 +256,19 @@ class Fleet:
 
     def _memtables_beside(self, target_id: str) -> int:
         """Sum the worst case of all other targets' memtables, in bytes; growth on its way counts."""
-        return sum(
-            safety.worst_case_bytes(loop.sample, None if loop.session is None else loop.session.ledger.sent)
-            for loop in self.loops.values()
-            if loop.id != target_id and loop.sample is not None
-        )
+        return sum(self._memtables_of(loop) for loop in self.loops.values() if loop.id != target_id)
+
+    def _memtables_of(self, loop: TargetLoop) -> int:
+        """Work out the worst case of one target's memtables, once a sample where nothing of ours is on its way."""
+        sample = loop.sample
+        if sample is None:
+            return 0
+        if loop.session is not None and loop.session.ledger.sent:
+            return safety.worst_case_bytes(sample, loop.session.ledger.sent)
+        known = self._memtables.get(loop.id)
+        if known is None or known[0] is not sample:
+            known = self._memtables[loop.id] = (sample, safety.worst_case_bytes(sample))
+        return known[1]
 
     def _owner_of_process(self, target_id: str) -> str | None:
         """Name the other database of this target's process whose law or operator turns what they share."""
@@ -280,6 +297,7 @@ class Fleet:
             if is_gone and loop.closed_since_s < long_ago_s:
                 self._tasks.pop(target_id).cancel()
                 del self.loops[target_id]
+                self._memtables.pop(target_id, None)
 
     async def _drop(self, socket: Path) -> None:
         self._listed.pop(socket, None)

@@ -65,11 +65,18 @@ class History:
 
     def __init__(self) -> None:
         self._tiers = {name: _Tier(RESOLUTION_S[name], REACH_S[name]) for name in RESOLUTION_S}
+        #: The last one's, which the next mostly has, too.
+        self._settings: _Settings | None = None
 
     def add(self, point: Point) -> None:
         """Take the newest point in."""
+        row = _row(point)
+        settings = _Settings(*(getattr(point, name) for name in _SETTINGS))
+        if self._settings == settings:
+            settings = self._settings
+        self._settings = settings
         for tier in self._tiers.values():
-            tier.add(point)
+            tier.add(row, settings)
 
     def read(self, resolution: Resolution) -> tuple["Packed", ...]:
         """Give what one tier has, oldest first, for `points_of` or `thinned`: a copy that another thread may read."""
@@ -129,9 +136,8 @@ class _Tier:
         self._settings: deque[_Settings] = deque(maxlen=most)
         self._open: tuple[_Row, _Settings] | None = None
 
-    def add(self, point: Point) -> None:
+    def add(self, row: "_Row", settings: "_Settings") -> None:
         """Put a point to the one that is open, or begin a new one."""
-        row, settings = _row(point), self._shared(point)
         if self._open is not None:
             before, _ = self._open
             if before[0] // self._width_s == row[0] // self._width_s:
@@ -145,11 +151,6 @@ class _Tier:
         """Give all, the open one too."""
         kept = zip(self._rows, self._settings, strict=True)
         return (*kept, *([] if self._open is None else [(_ROW.pack(*self._open[0]), self._open[1])]))
-
-    def _shared(self, point: Point) -> _Settings:
-        settings = _Settings(*(getattr(point, name) for name in _SETTINGS))
-        known = None if self._open is None else self._open[1]
-        return known if known is not None and known == settings else settings
 
 
 def points_of(packed: Iterable[Packed], from_unix_s: float, to_unix_s: float) -> Iterator[Point]:

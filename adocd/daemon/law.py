@@ -18,7 +18,7 @@ from adocd.model.knob import Knob
 from adocd.model.policy import Policy
 from adocd.model.sample import Sample
 from adocd.model.snapshot import Event, OptionValues, Snapshot
-from adocd.probes.statistics import StatisticsProbe
+from adocd.probes.statistics import Made, StatisticsProbe
 
 _log = logging.getLogger(__name__)
 #: A law is called so much before its period has passed, that a tick's jitter does not skip one: a tenth of the period,
@@ -64,15 +64,18 @@ class Law:
         for part in self._parts:
             part.observe(snapshot)
 
-    async def step(self, snapshot: Snapshot, originals: OptionValues) -> tuple[Decision, Sample] | None:
+    async def step(
+        self, snapshot: Snapshot, originals: OptionValues, made: Made | None = None
+    ) -> tuple[Decision, Sample] | None:
         """Ask each law once its period has passed, with a sample of all the time since it was last asked.
 
         The loop may tick faster than a law's period; the law must still see all of its window. Returns the decision
-        and what it was made of; None when there is none. Raises LawFailed.
+        and what it was made of; None when there is none. `made` is what the loop has made of this snapshot:
+        a law that is asked in each tick sees just that. Raises LawFailed.
         """
         decisions, last = [], None
         for part in self._parts:
-            sample = None if part.is_stopped else part.measure(snapshot, originals)
+            sample = None if part.is_stopped else part.measure(snapshot, originals, made)
             if sample is None:
                 continue
             decision = await part.step(sample)
@@ -118,7 +121,9 @@ class _Part:
     def observe(self, snapshot: Snapshot) -> None:
         self._events.extend(snapshot.events)
 
-    def measure(self, snapshot: Snapshot, originals: OptionValues | None = None) -> Sample | None:
+    def measure(
+        self, snapshot: Snapshot, originals: OptionValues | None = None, made: Made | None = None
+    ) -> Sample | None:
         """Measure the window, once it is over; the first call begins it."""
         began_s, period_s = self._window_began_s, self.controller.period_s
         if began_s is not None and snapshot.monotonic_s - began_s < period_s - min(_EARLY_SHARE * period_s, _EARLY_S):
@@ -126,7 +131,7 @@ class _Part:
         self._window_began_s = snapshot.monotonic_s
         events = tuple(self._events)
         self._events.clear()
-        return self._window.sample(snapshot, events, originals)
+        return self._window.sample(snapshot, events, originals, made)
 
     async def step(self, sample: Sample) -> Decision | None:
         name = self.controller.name

@@ -25,6 +25,7 @@ from adocd.model.surroundings import Surroundings
 from adocd.probes.log import LogFollower
 from adocd.probes.log.clock import zone_here
 from adocd.probes.own_thread import OwnThread
+from adocd.probes.shared import Shared
 from adocd.probes.surroundings import SurroundingsProbe
 from adocd.targets.base import Database, Info
 from adocd.targets.directory.target import KIND, gone
@@ -44,7 +45,12 @@ class Observation:
     """One target's LOG and surroundings, through all its sessions. The parameters are as in LoopSettings."""
 
     def __init__(
-        self, path: str, clock: Callable[[], float], wall_clock: Callable[[], float], looks: asyncio.Semaphore
+        self,
+        path: str,
+        clock: Callable[[], float],
+        wall_clock: Callable[[], float],
+        looks: asyncio.Semaphore,
+        shared: Shared | None = None,
     ) -> None:
         self.watch = StallWatch()
         #: Of the last look; None where there is nothing to see, or not yet.
@@ -68,6 +74,7 @@ class Observation:
         self._looked_in_time = True
         self._thread = OwnThread(f"look around {path}")
         self._looks = looks
+        self._shared = shared
         #: The diagnosis is fed by looks and read by whoever asks for it.
         self._lock = threading.Lock()
 
@@ -79,7 +86,7 @@ class Observation:
             return
         wal_dir = None if database.wal_dir is None else Path(database.wal_dir)
         with self._lock:
-            self._probe = SurroundingsProbe(info.pid or None, Path(database.path), wal_dir)
+            self._probe = SurroundingsProbe(info.pid or None, Path(database.path), wal_dir, shared=self._shared)
             self.surroundings = None
         log_path = Path(database.log_path or Path(database.path) / "LOG")
         if log_path != self._log_path:

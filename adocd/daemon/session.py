@@ -14,6 +14,9 @@ from adocd.probes.statistics import StatisticsProbe
 from adocd.targets.base import DatabaseDetail, Target
 from adocd.targets.errors import Closed, Refused
 
+#: A lease is renewed when so much of its time has gone: each renewal is a request to every target.
+_RENEW_SHARE = 0.25
+
 
 class Session:
     """State of one session: probes, law, what is ours, lease and the change in flight."""
@@ -52,6 +55,8 @@ class Session:
         self.why_back = ""
         self.last_event: int | None = None
         self._lease_lost = False
+        #: When the lease was last renewed; None since it was acquired.
+        self._renewed_s: float | None = None
 
     def take_policy(self, policy: Policy) -> None:
         """Begin with a fresh law; raises registry.PolicyError when the policy makes no sense.
@@ -77,17 +82,23 @@ class Session:
             return None
         if snapshot.change_in_flight:
             return "a change made under an earlier lease is still in flight"
-        self.has_way_back = False
+        self.has_way_back, self._renewed_s = False, None
         return await self._hold(holder, ttl_s, None)
 
-    async def renew_lease(self, holder: str, ttl_s: float) -> None:
-        """Renew the lease where one is held, or learn that it is lost.
+    async def renew_lease(self, holder: str, ttl_s: float, now_s: float) -> None:
+        """Renew the lease where one is held and a quarter of its time has gone, or learn that it is lost.
 
         The first thing in a cycle: an agent that cannot answer now finds the renewal in its socket once it can, and
-        before it lets the lease expire.
+        before it lets the lease expire. One that may stand still is asked each time, for the same reason. `now_s` is by
+        any monotonic clock, always the same.
         """
-        if self.lease is not None:
-            await self._hold(holder, ttl_s, self.lease.epoch)
+        if self.lease is None:
+            return
+        waits = self.detail.capabilities.responds_during_stall and self.lease.ttl_s == ttl_s
+        if waits and self._renewed_s is not None and now_s - self._renewed_s < _RENEW_SHARE * ttl_s:
+            return
+        await self._hold(holder, ttl_s, self.lease.epoch)
+        self._renewed_s = now_s  # not when that raised: then it is tried again in the next cycle
 
     async def _hold(self, holder: str, ttl_s: float, epoch: int | None) -> str | None:
         try:

@@ -8,6 +8,7 @@ from adocd.daemon.change.compaction import CompactionLimits
 from adocd.daemon.events import Events
 from adocd.daemon.observation import LOOKS_AT_ONCE
 from adocd.daemon.vitals import LoopVitals
+from adocd.probes.shared import Shared
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +25,12 @@ class LoopSettings:
     wall_clock: Callable[[], float]
     #: How long a law may take to decide; None: no limit, and it is asked in the loop itself, where time is virtual.
     step_limit_s: float | None = None
+    #: Whether each target has a moment of its own in the tick; where one is alone, its ticks follow its beginning.
+    spreads: bool = True
     #: Whose turn it is to look at LOG, device and process.
     looks: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(LOOKS_AT_ONCE))
+    #: What their looks have in common.
+    shared: Shared = field(default_factory=Shared)
     #: Where they tell what happens.
     events: Events = field(default_factory=Events)
     vitals: LoopVitals = field(default_factory=LoopVitals)

@@ -183,11 +183,11 @@ class Steering:
     def _back(self, originals: Values) -> dict[OptionName, str]:
         """Name what is ours with the values that lead back."""
         ours = self.ledger.ours
-        return {option: value for option, value in originals.items() if option in ours}
+        return {option: value for option, value in originals.items() if option in ours} if ours else {}
 
-    def _originals(self) -> dict[OptionName, str]:
+    def _originals(self) -> Values:
         """Name all values that lead back, or leave an option to its owner: no guard stands in the way of those."""
-        return {option: planner.restorable(option, value) for option, value in self.ledger.baseline.items()}
+        return self.ledger.way_back
 
     def _goal(self, wanted: Values, pins: Values, originals: Values) -> dict[OptionName, str]:
         return {**self._back(originals), **wanted, **pins}

@@ -2,12 +2,12 @@
 
 import asyncio
 import logging
-from collections import deque
 from dataclasses import replace
 from typing import Literal
 
 from adocd.controllers import registry
 from adocd.controllers.base import Controller
+from adocd.daemon import pace
 from adocd.daemon.audit import Audit
 from adocd.daemon.book import Book
 from adocd.daemon.change.actuator import Actuator
@@ -24,13 +24,14 @@ from adocd.daemon.log_context import ABOUT, About
 from adocd.daemon.news import News
 from adocd.daemon.observation import Observation
 from adocd.daemon.records import DecisionRecord
+from adocd.daemon.samples import Samples
 from adocd.daemon.session import Session
 from adocd.daemon.settings import LoopSettings
 from adocd.daemon.silence import Silence, may_be_stalled
 from adocd.model.decision import Decision
 from adocd.model.policy import Policy
 from adocd.model.sample import Sample
-from adocd.model.snapshot import OptionValues, Restore, Snapshot
+from adocd.model.snapshot import Restore, Snapshot
 from adocd.targets.base import Info, Target
 from adocd.targets.errors import Closed, OutOfSight, Silent, TargetError, Unreachable
 
@@ -75,7 +76,7 @@ class TargetLoop:
         self.looks = 0
         #: The last sample; `samples` keeps the ones before without options and events, for those are large.
         self.sample: Sample | None = None
-        self.samples: deque[Sample] = deque(maxlen=settings.history)
+        self.samples = Samples(settings.history)
         #: For charts; it outlives sessions.
         self.history = History()
         self._news = News(target_id, path, settings.events, settings.wall_clock)
@@ -86,7 +87,7 @@ class TargetLoop:
         self.fell_back: str | None = None
         self.closed_since_s = settings.clock()
         #: What can be seen without the agent.
-        self.observation = Observation(path, settings.clock, settings.wall_clock, settings.looks)
+        self.observation = Observation(path, settings.clock, settings.wall_clock, settings.looks, settings.shared)
         self._settings = settings
         self._safety = safety
         self._book = book
@@ -104,6 +105,7 @@ class TargetLoop:
         self._silence = Silence(settings.clock)
         #: When a cycle was last done to its end; a loop that sees nothing, or fails each time, loses its lease.
         self._acted_s = settings.clock()
+        self._phase = pace.phase_of(target_id) if settings.spreads else None
         self._attached = asyncio.Event()
         #: A cycle, and what an operator asks for, never overlap.
         self._turn = asyncio.Lock()
@@ -141,7 +143,7 @@ class TargetLoop:
         """Go on with other times and limits, from the next cycle on; what was measured is kept."""
         self._settings = settings
         self.control.lease_ttl_s = settings.lease_ttl_s
-        self.samples = deque(self.samples, maxlen=settings.history)
+        self.samples = Samples(settings.history, self.samples)
         if self.session is not None:
             self.session.steering.limit_compaction(settings.compaction)
 
@@ -204,7 +206,7 @@ class TargetLoop:
             self.vitals.ticked_s = ended_s = self._settings.clock()
             ticks.duration.observe(ended_s - began_s)
             self.vitals.tick_s = self._settings.tick_s
-            due_s = began_s + self.vitals.tick_s
+            due_s = pace.due_after_s(began_s, self.vitals.tick_s, self._phase)
             await asyncio.sleep(max(0.0, due_s - ended_s))
 
     async def _observe(self) -> None:
@@ -216,7 +218,10 @@ class TargetLoop:
             if self.info is not None and (owed_s := self._silence.owed_s) is not None:
                 self.observation.silent(owed_s, may_be_stalled=may_be_stalled(self.info.capabilities))
             self._news.looked(self.observation.watch)
-            await asyncio.sleep(max(0.0, began_s + self._settings.tick_s - self._settings.clock()))
+            due_s = pace.due_after_s(
+                began_s, self._settings.tick_s, None if self._phase is None else self._phase + pace.LOOK
+            )
+            await asyncio.sleep(max(0.0, due_s - self._settings.clock()))
 
     # -- one cycle
 
@@ -284,7 +289,7 @@ class TargetLoop:
     async def _cycle(self, target: Target) -> str:
         asked_s = self._settings.clock()
         if self.session is not None and asked_s - self._acted_s <= self._settings.lease_ttl_s:
-            await self.session.renew_lease(self._settings.holder, self._settings.lease_ttl_s)
+            await self.session.renew_lease(self._settings.holder, self._settings.lease_ttl_s, asked_s)
         sent_s = self._settings.clock()
         snapshot = await target.snapshot(None if self.session is None else self.session.last_event)
         self.vitals.answer.observe(self._settings.clock() - sent_s)
@@ -306,7 +311,7 @@ class TargetLoop:
         self.observation.sampled(sample)
         self.sample = sample
         self.vitals.sampled(sample, asked_s)
-        self.samples.append(_for_history(sample))
+        self.samples.add(sample)
         self.observation.chart(sample, self.history)
         sentence = await self.control.act(session, View(sample, snapshot, asked_s))
         self._acted_s = self._settings.clock()
@@ -393,9 +398,3 @@ class TargetLoop:
         self.samples.clear()
         self.closed_since_s = self._settings.clock()
         self._attached.clear()
-
-
-def _for_history(sample: Sample) -> Sample:
-    return replace(
-        sample, options=OptionValues(), events=(), ticker_increases=None, histogram_increases=None, surroundings=None
-    )

@@ -62,6 +62,8 @@ class LoopVitals:
         self.duration = Histogram()
         #: How much later than it was due a cycle began: what control suffers from a busy machine, or from us.
         self.lateness = Histogram()
+        #: How long each collection of cyclic garbage stopped everything.
+        self.garbage = Histogram()
         #: When agents were last looked for; None before the first time.
         self.discovered_s: float | None = None
         #: When the configuration was last taken, in seconds since the epoch, and whether the last attempt succeeded.

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 
 from adocd.model.overflow import Overflow
 from adocd.model.snapshot import Condition, Counters, Event, OptionValues
@@ -120,10 +119,10 @@ class Sample:
     #: What the options were before adocd changed any: the owner's values, which a law is given; None elsewhere.
     originals: OptionValues | None = None
 
-    @cached_property
+    @property
     def values(self) -> Values:
         """Give the options in one map, made once: a cycle asks for it many times."""
-        return flat(self.options)
+        return self.options.once(flat)
 
     def ticker_per_s(self, ticker: str) -> float | None:
         """Say how fast a ticker grew, by RocksDB's name such as `rocksdb.bytes.read`; None where it cannot be read."""

@@ -4,9 +4,11 @@ A snapshot is raw: cumulative counters and momentary properties under RocksDB's 
 sample (adocd.probes.statistics).
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal, TypeVar
+
+_T = TypeVar("_T")
 
 Condition = Literal["normal", "delayed", "stopped"]
 
@@ -39,14 +41,35 @@ class Counters:
     compaction_written_bytes: int | None = None
 
 
+class _Derived:
+    # No field of the dataclass, which would be written out with the others.
+    __slots__ = ("_derived",)
+    _derived: dict[object, Any]
+
+
 @dataclass(frozen=True, slots=True)
-class OptionValues:
+class OptionValues(_Derived):
     """Option values as RocksDB writes them, and the two knobs that are no options."""
 
     database: Mapping[str, str] = field(default_factory=dict)
     column_families: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     rate_limiter_bytes_per_s: int | None = None
     thread_pools: Mapping[str, int] = field(default_factory=dict)
+
+    def once(self, work_out: Callable[["OptionValues"], _T]) -> _T:
+        """Work something out of these values, once for as long as they are kept: they seldom change.
+
+        Nobody may change what it gives.
+        """
+        try:
+            known = self._derived
+        except AttributeError:
+            known = {}
+            object.__setattr__(self, "_derived", known)
+        if work_out not in known:
+            known[work_out] = work_out(self)
+        found: _T = known[work_out]
+        return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,21 +25,36 @@ _WRAP = 1 << 32
 _LIKELY = 1 << 31
 
 
+#: The fields of all devices, by their kernel's names.
+Lines = dict[str, list[str]]
+
+
 def read_devices(names: tuple[str, ...], monotonic_s: float, root: Path = Path("/")) -> DiskReading:
     """Read the counters of the devices with these kernel names, at a time of the caller's monotonic clock.
 
     Never raises: a device that is not there, and a line that cannot be read, are sentences in `missing`.
     """
+    return devices_in(read_lines(root), names, monotonic_s)
+
+
+def read_lines(root: Path = Path("/")) -> Lines | Missing:
+    """Read the fields of all devices; never raises."""
     text = read_text(root / "proc/diskstats")
     if isinstance(text, Missing):
-        why = f"the counters of block devices cannot be read ({text.why})"
-        return DiskReading(monotonic_s, {}, dict.fromkeys(names, why))
-    lines: dict[str, list[str]] = {}
+        return Missing(f"the counters of block devices cannot be read ({text.why})")
+    lines: Lines = {}
     for line in text.split("\n"):
         fields = line.split()
         if len(fields) > _NAME:
             # Where the driver's name has a slash (cciss/c0d0), sysfs has an exclamation mark instead.
             lines[fields[_NAME].replace("/", "!")] = fields
+    return lines
+
+
+def devices_in(lines: Lines | Missing, names: tuple[str, ...], monotonic_s: float) -> DiskReading:
+    """Take the counters of these devices out of what was read at this time."""
+    if isinstance(lines, Missing):
+        return DiskReading(monotonic_s, {}, dict.fromkeys(names, lines.why))
     devices, missing = {}, {}
     for name in names:
         counters = _counters(lines[name]) if name in lines else None

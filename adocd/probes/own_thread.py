@@ -6,9 +6,10 @@ them. Nobody waits for these.
 
 import asyncio
 import contextlib
-import threading
 from collections.abc import Callable
 from typing import TypeVar
+
+from adocd.probes import workers
 
 _T = TypeVar("_T")
 
@@ -57,5 +58,5 @@ def _begun(work: Callable[[], _T], name: str) -> asyncio.Future[_T]:
         with contextlib.suppress(RuntimeError):  # the event loop has ended meanwhile
             loop.call_soon_threadsafe(lambda: None if future.done() else how(what))
 
-    threading.Thread(target=run, name=name, daemon=True).start()
+    workers.start(run, name)
     return future

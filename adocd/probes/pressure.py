@@ -6,7 +6,7 @@ memory.max, memory.high, io.max; Documentation/admin-guide/cgroup-v2.rst) and of
 memory.limit_in_bytes, blkio.throttle.*). psutil has none of this.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -39,22 +39,40 @@ _THROTTLE: Final = {
 }
 
 
-def read_pressure(pid: int | None, monotonic_s: float, root: Path = Path("/")) -> PressureReading:
+@dataclass(frozen=True, slots=True)
+class Places:
+    """The cgroups that pressure is read of: the process's own (v2), and those that may throttle it."""
+
+    own: Path | None
+    throttling: tuple[Path, ...]
+
+
+def places_of(pid: int, root: Path = Path("/")) -> Places:
+    """Find a process's cgroups. It takes longer than all else of a reading, and they change seldom."""
+    own = next((group.directories[0] for group in groups_of(pid, "", root) if group.unified), None)
+    return Places(own, tuple(each for each in _directories(pid, "cpu", root) if _cpu_cores(each) is not None))
+
+
+def read_pressure(
+    pid: int | None, monotonic_s: float, root: Path = Path("/"), places: Places | None = None
+) -> PressureReading:
     """Read the pressure of the machine and of the process's cgroup at a time of the caller's monotonic clock.
 
-    Never raises: what the kernel does not have is a sentence in `missing`. Without a process it is the machine's alone.
+    `places` are the process's cgroups where they are known already. Never raises: what the kernel does not have is a
+    sentence in `missing`. Without a process it is the machine's alone.
     """
     missing: list[str] = []
     machine = _all(root / "proc/pressure", "", missing, "this kernel measures no pressure, or not all of it")
     if pid is None:
         return PressureReading(monotonic_s, machine, {}, None, tuple(missing))
-    own = next((group.directories[0] for group in groups_of(pid, "", root) if group.unified), None)
+    places = places_of(pid, root) if places is None else places
+    own = places.own
     group: dict[Resource, Pressure] = {}
     if own is None:
         missing.append(f"process {pid} is in no cgroup (v2) that can be seen from here, so its own pressure is unknown")
     elif machine:  # else it was said already
         group = _all(own, ".pressure", missing, f"the pressure of process {pid}'s cgroup cannot be read")
-    return PressureReading(monotonic_s, machine, group, _throttled_us(pid, root), tuple(missing))
+    return PressureReading(monotonic_s, machine, group, _throttled_us(places), tuple(missing))
 
 
 def pressure_activity(before: PressureReading, after: PressureReading) -> PressureActivity | Missing:
@@ -163,12 +181,10 @@ def _cpu_cores(directory: Path) -> float | None:
     return quota_us / period_us if quota_us is not None and period_us else None
 
 
-def _throttled_us(pid: int, root: Path) -> int | None:
+def _throttled_us(places: Places) -> int | None:
     """Add up the throttled time of every group with a quota: a parent's quota makes the process wait as well."""
     totals = []
-    for directory in _directories(pid, "cpu", root):
-        if _cpu_cores(directory) is None:
-            continue
+    for directory in places.throttling:
         values = dict(line.partition(" ")[::2] for line in text_or(directory / "cpu.stat").split("\n"))
         in_us, in_ns = natural(values.get("throttled_usec", "")), natural(values.get("throttled_time", ""))
         if in_us is not None:

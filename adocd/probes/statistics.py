@@ -1,6 +1,7 @@
 """Two snapshots of a database make a sample: cumulative counters become rates over the measured interval."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 from adocd.model.capabilities import Capabilities
 from adocd.model.overflow import PRECEDENCE, detect
@@ -30,6 +31,19 @@ _NO_LIMIT = 0
 _EMPTY = HistogramTotals(0, 0)
 
 
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A sample, and the two snapshots that it was made from."""
+
+    before: Snapshot
+    snapshot: Snapshot
+    sample: Sample
+
+    def is_of(self, before: Snapshot, snapshot: Snapshot) -> bool:
+        """Whether it was made from these very two."""
+        return self.before is before and self.snapshot is snapshot
+
+
 class StatisticsProbe:
     """Keeps the snapshot before, and turns each new one into a sample.
 
@@ -41,18 +55,24 @@ class StatisticsProbe:
     def __init__(self, capabilities: Capabilities) -> None:
         self._capabilities = capabilities
         self._before: Snapshot | None = None
+        #: The last sample, and what it was made from.
+        self.made: Made | None = None
 
     def sample(
         self,
         snapshot: Snapshot,
         events: tuple[Event, ...] | None = None,
         originals: OptionValues | None = None,
+        made: "Made | None" = None,
     ) -> Sample | None:
         """Make a sample from this snapshot and the one before; None when they do not measure an interval.
 
-        `events` are those of the interval, where it is longer than what this snapshot tells of.
+        `events` are those of the interval, where it is longer than what this snapshot tells of. `made` is what another
+        probe has made of this snapshot: where it has measured over the same interval, it is not worked out again.
         """
         before, self._before = self._before, snapshot
+        if made is not None and before is not None and made.is_of(before, snapshot):
+            return replace(made.sample, events=snapshot.events if events is None else events, originals=originals)
         if before is None or before.session != snapshot.session:
             return None
         interval_s = snapshot.monotonic_s - before.monotonic_s
@@ -67,7 +87,7 @@ class StatisticsProbe:
         wrote = _writes(snapshot, before, interval_s)
         overflow = {o for cf in families for o in cf.overflow}
         by = threads_by(snapshot.options, self._capabilities)
-        return Sample(
+        sample = Sample(
             target=snapshot.database,
             session=snapshot.session,
             sequence=snapshot.sequence,
@@ -103,6 +123,8 @@ class StatisticsProbe:
             condition_told_before=before.stall.condition,
             originals=originals,
         )
+        self.made = Made(before, snapshot, sample)
+        return sample
 
 
 def _writes(snapshot: Snapshot, before: Snapshot, interval_s: float) -> PeriodicDump:
@@ -181,7 +203,7 @@ def _share(part_s: float, interval_s: float) -> float:
 def _column_family(
     name: str, now: ColumnFamilySnapshot, before: ColumnFamilySnapshot | None, snapshot: Snapshot
 ) -> ColumnFamilySample:
-    options = _options(snapshot.options.column_families.get(name, {}))
+    options = snapshot.options.once(family_options).get(name, _NO_OPTIONS)
     levels: list[int] = []
     while (files := now.properties.get(f"rocksdb.num-files-at-level{len(levels)}")) is not None:
         levels.append(files)
@@ -219,6 +241,11 @@ def _new_stalls(now: ColumnFamilySnapshot, before: ColumnFamilySnapshot | None) 
     return {cause: _grown(count, then.get(cause, 0)) for cause, count in now.stall_counts.items()}
 
 
+def family_options(values: OptionValues) -> dict[str, ColumnFamilyOptions]:
+    """Read the options of each column family that laws and guards reason about."""
+    return {name: _options(its) for name, its in values.column_families.items()}
+
+
 def _options(values: Mapping[str, str]) -> ColumnFamilyOptions:
     def number(option: str, otherwise: int = _NO_LIMIT) -> int:
         return int(values.get(option, otherwise))
@@ -236,3 +263,6 @@ def _options(values: Mapping[str, str]) -> ColumnFamilyOptions:
         max_bytes_for_level_base_bytes=number("max_bytes_for_level_base"),
         disable_auto_compactions=values.get("disable_auto_compactions") == "true",
     )
+
+
+_NO_OPTIONS = _options({})

@@ -19,10 +19,11 @@ from adocd.model.surroundings import Surroundings, concerned
 from adocd.probes.block_device import storage_of
 from adocd.probes.cpus import cpus_of
 from adocd.probes.device_limit import LimitDetector
-from adocd.probes.diskstats import activity, read_devices
+from adocd.probes.diskstats import activity, devices_in, read_lines
 from adocd.probes.files import read_text
-from adocd.probes.pressure import pressure_activity, read_limits, read_pressure
+from adocd.probes.pressure import places_of, pressure_activity, read_limits, read_pressure
 from adocd.probes.process import process_activity, read_process
+from adocd.probes.shared import Shared
 
 #: A file system can be mounted over, a volume moved: rare, and 0.4 ms to find out.
 STORAGE_S: Final = 60.0
@@ -43,17 +44,25 @@ class SurroundingsProbe:
 
     `pid` is its process as this one numbers it, None where it is not known; `path` and `wal_dir` are absolute, as that
     process sees them, and `wal_dir` is None where the WAL lies with the data. `root` is the root of a file system with
-    `proc` and `sys`. `cpus` is how many CPUs the process may use; None asks the kernel.
+    `proc` and `sys`. `cpus` is how many CPUs the process may use; None asks the kernel. `shared` are the readings of
+    this and other databases under the same root; None shares none.
     """
 
     def __init__(
-        self, pid: int | None, path: Path, wal_dir: Path | None, root: Path = Path("/"), cpus: int | None = None
+        self,
+        pid: int | None,
+        path: Path,
+        wal_dir: Path | None,
+        root: Path = Path("/"),
+        cpus: int | None = None,
+        shared: Shared | None = None,
     ) -> None:
         self._pid = pid
         self._root = root
-        self._process = _OneProcess(pid, root)
-        self._disks = _Disks(pid, path, wal_dir, root)
-        self._limits = _Limits(pid, root, cpus)
+        self._shared = Shared() if shared is None else shared
+        self._process = _OneProcess(pid, root, self._shared)
+        self._disks = _Disks(pid, path, wal_dir, root, self._shared)
+        self._limits = _Limits(pid, root, cpus, self._shared)
         self._before: _Reading | None = None
 
     def read(self, monotonic_s: float) -> Surroundings | None:
@@ -65,11 +74,23 @@ class SurroundingsProbe:
         process = self._process.read(monotonic_s)
         pid = None if isinstance(process, Missing) else self._pid
         disks = self._disks.read(monotonic_s, ended=pid is None and self._pid is not None)
-        pressure = read_pressure(pid, monotonic_s, self._root)
+        pressure = self._pressure(monotonic_s, pid)
         self._limits.read(monotonic_s, pid)
         before, now = self._before, _Reading(monotonic_s, disks, process, pressure)
         self._before = now
         return None if before is None else self._between(before, now)
+
+    def _pressure(self, monotonic_s: float, pid: int | None) -> PressureReading:
+        places = None
+        if pid is not None:
+            kept = self._shared.read(("places", pid), monotonic_s, lambda: places_of(pid, self._root), most_s=LIMITS_S)
+            places = kept.value
+        return self._shared.read(
+            ("pressure", pid),
+            monotonic_s,
+            lambda: read_pressure(pid, monotonic_s, self._root, places),
+            before_s=None if self._before is None else self._before.pressure.monotonic_s,
+        ).value
 
     def _between(self, before: _Reading, now: _Reading) -> Surroundings:
         devices, limits, device_gaps = self._disks.between(before.disks, now.disks)
@@ -99,15 +120,24 @@ class SurroundingsProbe:
 class _OneProcess:
     """Reads one process, and no other that got its number later."""
 
-    def __init__(self, pid: int | None, root: Path) -> None:
+    def __init__(self, pid: int | None, root: Path, shared: Shared) -> None:
         self._pid = pid
         self._root = root
+        self._shared = shared
+        self._before_s: float | None = None
         self._start_ticks: int | None = None
 
     def read(self, monotonic_s: float) -> ProcessReading | Missing:
-        if self._pid is None:
+        pid = self._pid
+        if pid is None:
             return Missing("the database's process is not known, so neither is its CPU, memory and cgroup")
-        found = read_process(self._pid, monotonic_s, self._root)
+        taken = self._shared.read(
+            ("process", pid),
+            monotonic_s,
+            lambda: read_process(pid, monotonic_s, self._root),
+            before_s=self._before_s,
+        )
+        found, self._before_s = taken.value, taken.monotonic_s
         if isinstance(found, Missing):
             return found
         # The first thread can end before the others: only all of them are the process.
@@ -123,11 +153,12 @@ class _OneProcess:
 class _Disks:
     """Knows which devices hold the data and the WAL, and watches each for its limit."""
 
-    def __init__(self, pid: int | None, path: Path, wal_dir: Path | None, root: Path) -> None:
+    def __init__(self, pid: int | None, path: Path, wal_dir: Path | None, root: Path, shared: Shared) -> None:
         self._pid = pid
         self._path = path
         self._wal_dir = None if wal_dir == path else wal_dir
         self._root = root
+        self._shared = shared
         self._resolved_s: float | None = None
         self._names: tuple[str, ...] = ()
         self._before: DiskReading | None = None
@@ -141,12 +172,17 @@ class _Disks:
         ask = self._resolved_s is None or not ended
         if ask and _due(self._resolved_s, monotonic_s, STORAGE_S):
             self._resolve(monotonic_s)
-        reading = read_devices(self._names, monotonic_s, self._root)
+        reading = self._reading(monotonic_s)
         if ask and self._before is not None and self._before.devices.keys() & reading.missing.keys():
             self._resolve(monotonic_s)
-            reading = read_devices(self._names, monotonic_s, self._root)
+            reading = self._reading(monotonic_s)
         self._before = reading
         return reading
+
+    def _reading(self, monotonic_s: float) -> DiskReading:
+        before_s = None if self._before is None else self._before.monotonic_s
+        taken = self._shared.read("disks", monotonic_s, lambda: read_lines(self._root), before_s=before_s)
+        return devices_in(taken.value, self._names, taken.monotonic_s)
 
     def between(
         self, before: DiskReading, now: DiskReading
@@ -185,8 +221,9 @@ class _Disks:
 class _Limits:
     """Keeps what the process's cgroups and the machine allow it."""
 
-    def __init__(self, pid: int | None, root: Path, cpus: int | None) -> None:
+    def __init__(self, pid: int | None, root: Path, cpus: int | None, shared: Shared) -> None:
         self._root = root
+        self._shared = shared
         self._given = cpus
         self._read_s: float | None = None
         self._pid = pid
@@ -200,12 +237,14 @@ class _Limits:
             return
         self._pid, self._read_s = pid, monotonic_s
         gaps: list[str] = []
-        self.group = None if pid is None else read_limits(pid, self._root)
+        self.group = None
+        if pid is not None:
+            self.group = self._shared.read(("limits", pid), monotonic_s, lambda: read_limits(pid, self._root)).value
         if self.group is not None and self.group.missing:
             gaps += self.group.missing
             self.group = None
         if self._given is None:
-            cpus = cpus_of(pid, self._root)
+            cpus = self._shared.read(("cpus", pid), monotonic_s, lambda: cpus_of(pid, self._root)).value
             self.cpus = None if isinstance(cpus, Missing) else cpus
             gaps += [cpus.why] if isinstance(cpus, Missing) else []
         self.missing = tuple(gaps)

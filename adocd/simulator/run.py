@@ -92,6 +92,7 @@ class Scene:
             compaction=CompactionLimits(),
             clock=clock,
             wall_clock=clock,
+            spreads=False,
         )
         guards = (safety.bounds, safety.order, safety.memory_budget(MEMORY_BUDGET_BYTES))
         self.loop = TargetLoop(ID, PATH, policy, settings, guards, self.book)

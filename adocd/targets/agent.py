@@ -1,14 +1,15 @@
 """A database reached through the agent in its process (agents/admin-api.yaml)."""
 
+import contextlib
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 from pydantic_core import from_json
 
-from adocd.model.snapshot import Lease, Restore, Snapshot
+from adocd.model.snapshot import Lease, OptionValues, Restore, Snapshot
 from adocd.targets.base import Change, Database, DatabaseDetail, Info, RestoreStep, StepResult
 from adocd.targets.errors import Closed, NotAnAgent, Refused, Silent, WrongVersion
 from adocd.targets.http import UnixHttpConnection
@@ -28,7 +29,7 @@ _INFO = TypeAdapter(Info)
 _DATABASES = TypeAdapter(tuple[Database, ...], config=_FINITE)
 _DETAIL = TypeAdapter(tuple[DatabaseDetail], config=_FINITE)
 _SNAPSHOT = TypeAdapter(tuple[Snapshot], config=_FINITE)
-_LEASE = TypeAdapter(Lease)
+_LEASE = TypeAdapter(tuple[Lease])
 _RESTORE = TypeAdapter(Restore)
 _STEPS = TypeAdapter(tuple[StepResult, ...])
 
@@ -48,6 +49,8 @@ class Agent:
     def __init__(self, socket: Path) -> None:
         self.socket = socket
         self._connection = UnixHttpConnection(socket)
+        self._met: tuple[int, Info] | None = None
+        self._listed: tuple[tuple[int, bytes], tuple[Database, ...]] | None = None
 
     async def info(self) -> Info:
         """Read who this is. Raises NotAnAgent or WrongVersion for what adocd cannot talk to."""
@@ -66,8 +69,30 @@ class Agent:
 
     async def databases(self) -> tuple[Database, ...]:
         """List the databases open in this process."""
-        content = await _call(self._connection, "GET", "/v1/databases", timeout_s=READ_TIMEOUT_S)
-        return _parse(_DATABASES, content.get("databases"), f"/v1/databases of {self.socket}")
+        answer = await self._connection.request("GET", "/v1/databases", timeout_s=READ_TIMEOUT_S)
+        # It is asked twice a second, and the answer is long and nearly always the same.
+        if self._listed is None or self._listed[0] != answer:
+            content = _content(answer, "GET", "/v1/databases")
+            listed = _parse(_DATABASES, content.get("databases"), f"/v1/databases of {self.socket}")
+            self._listed = (answer, listed)
+        return self._listed[1]
+
+    async def listing(self) -> tuple[Info, tuple[Database, ...]]:
+        """Read who this is and what is open there.
+
+        Another process may have come under the same name, but not on the same connection: there its word on itself
+        holds on. Raises as `info` and `databases`.
+        """
+        met = self._met
+        while True:
+            is_new = met is None or met[0] != self._connection.opened
+            if met is None or is_new:
+                info = await self.info()
+                met = self._met = (self._connection.opened, info)
+            databases = await self.databases()
+            # One that keeps no connection is asked both each time, as it was just now.
+            if is_new or met[0] == self._connection.opened:
+                return met[1], databases
 
     def target(self, database: Database) -> "AgentTarget":
         """Reach one of its databases."""
@@ -84,6 +109,7 @@ class AgentTarget:
     def __init__(self, socket: Path, database_id: str) -> None:
         self.socket = socket
         self._path = f"/v1/databases/{database_id}"
+        self._options: OptionValues | None = None
         self._observer = UnixHttpConnection(socket)
         self._changer = UnixHttpConnection(socket)
 
@@ -95,14 +121,17 @@ class AgentTarget:
     async def snapshot(self, events_after: int | None) -> Snapshot:
         """Read the newest snapshot, with the events after a cursor."""
         query = None if events_after is None else {"events_after": events_after}
-        content = await _call(self._observer, "GET", f"{self._path}/snapshot", query=query, timeout_s=READ_TIMEOUT_S)
-        return _parse(_SNAPSHOT, (content,), f"{self._path}/snapshot")[0]
+        options = self._options
+        snapshot = await _read(self._observer, _SNAPSHOT, f"{self._path}/snapshot", query=query)
+        if options is not None and options == snapshot.options:
+            return replace(snapshot, options=options)  # what was worked out of them holds on
+        self._options = snapshot.options
+        return snapshot
 
     async def hold_lease(self, holder: str, ttl_s: float, epoch: int | None) -> Lease:
         """Acquire (epoch None) or renew the lease."""
         body = {"holder": holder, "ttl_s": ttl_s} | ({} if epoch is None else {"epoch": epoch})
-        content = await _call(self._observer, "PUT", f"{self._path}/lease", body=body, timeout_s=READ_TIMEOUT_S)
-        return _parse(_LEASE, content, f"{self._path}/lease")
+        return await _read(self._observer, _LEASE, f"{self._path}/lease", method="PUT", body=body)
 
     async def release_lease(self, holder: str, epoch: int) -> Restore:
         """Give the lease back and let the agent restore the originals."""
@@ -151,7 +180,21 @@ def _step(step: RestoreStep) -> dict[str, object]:
 
 
 async def _call(connection: UnixHttpConnection, method: str, path: str, **request: Any) -> dict[str, Any]:
-    status, body = await connection.request(method, path, **request)
+    return _content(await connection.request(method, path, **request), method, path)
+
+
+async def _read(connection: UnixHttpConnection, adapter: TypeAdapter[tuple[T]], path: str, **request: Any) -> T:
+    """Read what is asked for each second: in one go where it is as it should be."""
+    method = request.pop("method", "GET")
+    status, body = await connection.request(method, path, timeout_s=READ_TIMEOUT_S, **request)
+    if status < 400:
+        with contextlib.suppress(ValidationError):
+            return adapter.validate_json(b"[%b]" % body)[0]
+    return _parse(adapter, (_content((status, body), method, path),), path)[0]
+
+
+def _content(answer: tuple[int, bytes], method: str, path: str) -> dict[str, Any]:
+    status, body = answer
     try:
         content = from_json(body)
     except ValueError:

@@ -70,6 +70,9 @@ def test_nobody_replaces_a_policy_that_he_has_not_seen(run_dir: Path) -> None:
             5, "is not what you saw: it is adoc", "look at it and decide anew"
         )
         assert adocctl_json(run_dir, "policy", "show")["parameters"] == {"threads_max": 8}
+        command("adocctl", *late, "4c91\r\nX: y", run_dir=run_dir).failed(
+            2, "the ETag that `adocctl policy diff` shows"
+        )
         seen = adocctl_json(run_dir, "policy", "diff", "adoc", "--dry-run")["etag"]
         command("adocctl", *late, seen.strip('"'), run_dir=run_dir).ok()
         assert adocctl_json(run_dir, "policy", "show")["parameters"] == {}

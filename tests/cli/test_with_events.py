@@ -65,9 +65,10 @@ def test_how_another_policy_would_differ(run_dir: Path) -> None:
             command("adocctl", "policy", "diff", "adoc", "--dry-run", run_dir=run_dir).ok() == "Nothing would change.\n"
         )
         rows = command("adocctl", "policy", "diff", "adoc", "--set", "threads_max=8", run_dir=run_dir).ok().splitlines()
-        assert [row.split() for row in rows[1:]] == [
+        assert [row.split() for row in rows[1:-1]] == [
             ["parameters.threads_max", "20", "8"],
             ["dry_run", "true", "false"],
         ]
+        assert "--if-match" in rows[-1]
         command("adocctl", "policy", "diff", "adco", run_dir=run_dir).failed(5, "there is no controller 'adco'")
         assert adocctl_json(run_dir, "policy", "show")["dry_run"] is True, "nothing was changed"

@@ -43,7 +43,7 @@ def test_times_and_limits_are_taken_at_once(tmp_path: Path) -> None:
         assert {words.split()[0] for words in done.taken} == set(LIVE), "all that is said to be taken"
         assert "daemon.tick_s 1.0 -> 0.05" in str(done)
         loop, fleet = service.loop, service.fleet
-        assert (loop.tick_s, loop.control.lease_ttl_s, loop.samples.maxlen) == (0.05, 4.0, 200)
+        assert (loop.tick_s, loop.control.lease_ttl_s, loop.samples.most) == (0.05, 4.0, 200)
         assert fleet.memory_of(loop.id)[0] == 1 << 30
         assert loop.session is not None
         assert loop.session.steering._compaction.limits.l0_files == 7

@@ -27,6 +27,7 @@ REFERENCES = tuple(
     REPOSITORY / "docs" / name
     for name in (
         "controllers.md",
+        "cost.md",
         "detection.md",
         "evaluation.md",
         "laws-proof.md",

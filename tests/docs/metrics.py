@@ -18,6 +18,7 @@ _VITALS = {
     "process": _PROCESS,
     "tick_duration": _HISTOGRAM,
     "tick_lateness": _HISTOGRAM,
+    "garbage_collection": _HISTOGRAM,
     "socket_problems": 0,
     "journal_writable": True,
     "journal_lost_decisions": 0,

@@ -257,3 +257,41 @@ def test_a_change_is_never_sent_twice(tmp_path: Path) -> None:
             await agent.close()
 
     asyncio.run(run())
+
+
+def test_who_an_agent_is_is_asked_once_a_connection(tmp_path: Path) -> None:
+    """Another process may come under the same name, and then it is asked anew."""
+
+    async def run() -> None:
+        first = FakeAgent(tmp_path, [FakeDatabase(tmp_path / "db")], pid=1, program="one")
+        first.start()
+        agent = Agent(first.socket_path)
+        info, databases = await agent.listing()
+        assert await agent.listing() == (info, databases)
+        assert [where for _, where, _ in first.requests] == ["/v1/info", "/v1/databases", "/v1/databases"]
+        assert info.program == "one"
+        first.close()
+        with FakeAgent(tmp_path, pid=1, program="two"):
+            info, databases = await agent.listing()
+        assert (info.program, databases) == ("two", ())
+        await agent.close()
+
+    asyncio.run(run())
+
+
+def test_options_that_did_not_change_are_the_same_object(tmp_path: Path) -> None:
+    async def run() -> None:
+        with FakeAgent(tmp_path, [FakeDatabase(tmp_path / "db")]) as fake:
+            agent = Agent(fake.socket_path)
+            target = agent.target((await agent.databases())[0])
+            one, other = await target.snapshot(None), await target.snapshot(None)
+            assert one.options is other.options
+            fake.databases[0].options.database["max_background_jobs"] = "7"
+            await asyncio.sleep(0.06)
+            changed = await target.snapshot(None)
+            assert changed.options.database["max_background_jobs"] == "7"
+            assert changed.options is not one.options
+            await target.close()
+            await agent.close()
+
+    asyncio.run(run())

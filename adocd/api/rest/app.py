@@ -1,7 +1,6 @@
 """The daemon's own REST API, on its Unix socket: everything can be read and done here."""
 
 import functools
-import itertools
 import os
 from typing import Annotated
 
@@ -110,8 +109,7 @@ def _targets(app: FastAPI, fleet: Fleet, book: Book) -> None:
         limit: Annotated[int, Query(ge=1, le=1000, description="at most so many, the first ones")] = 1000,
     ) -> views.SamplesView:
         """Read on from the last sequence number that came; options and events are only in the target's own sample."""
-        newer = (sample for sample in _loop(fleet, target).samples if sample.sequence > after)
-        return views.SamplesView(samples=list(itertools.islice(newer, limit)))
+        return views.SamplesView(samples=_loop(fleet, target).samples.newer(after, limit))
 
     @app.get("/v1/targets/{target}/decisions", summary="Its decisions, oldest first", responses=errors(404, 422))
     async def decisions(

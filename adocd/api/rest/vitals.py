@@ -142,6 +142,7 @@ class VitalsView:
     process: ProcessVitals
     tick_duration: HistogramView
     tick_lateness: HistogramView
+    garbage_collection: HistogramView
     socket_problems: int
     journal_writable: bool
     journal_lost_decisions: int
@@ -185,6 +186,7 @@ def of(fleet: Fleet, book: Book) -> VitalsView:
         process=measured(),
         tick_duration=HistogramView.of(ticks.duration),
         tick_lateness=HistogramView.of(ticks.lateness),
+        garbage_collection=HistogramView.of(ticks.garbage),
         socket_problems=len(fleet.problems | fleet.directories.problems),
         journal_writable=book.problem is None,
         journal_lost_decisions=book.lost_decisions,

@@ -88,6 +88,7 @@ def _daemon(vitals: dict[str, Any]) -> Iterator[Metric]:
     for name, text, key in (
         ("tick_duration", "Time that a cycle of a target took", "tick_duration"),
         ("tick_lateness", "How much later than due a cycle of a target began", "tick_lateness"),
+        ("garbage_collection", "Time that a collection of cyclic garbage stopped the daemon", "garbage_collection"),
     ):
         family = HistogramMetricFamily(f"adocd_{name}_seconds", text)
         family.add_metric([], *buckets(vitals[key]))

@@ -45,14 +45,14 @@ def measure(setting: Setting, seconds: int, room: Path) -> Measured:
     for each in records:
         if sum(isinstance(entry, Taken) for entry in each.entries) < 2:
             raise RunFailed(f"{setting.name}: the agent did not answer twice; give it more --seconds")
-    truth = _truth(directory / "LOG")
+    truth = true_stalls(directory / "LOG")
     finest: Record = min(records, key=lambda each: each.period_s)
     true, agreed = confirmed(finest, truth)
     outcomes = tuple(score(setting.name, each, detector, truth) for each in records for detector in DETECTORS)
     return Measured(setting, outcomes, true, agreed)
 
 
-def _truth(log: Path) -> list[StallFound]:
+def true_stalls(log: Path) -> list[StallFound]:
     """Read every stall from the LOG of one session; db_bench opens a database twice, and the LOG is the second's."""
     stalls = StallLog()
     return stalls.take(read_log(log, rotated=False)) + stalls.close()

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from adocd.daemon.change.planner import restorable
-from adocd.model.values import OptionName, Values
+from adocd.model.snapshot import OptionValues
+from adocd.model.values import OptionName, Values, nested
 
 #: RocksDB takes a value back: this often it is sent again, before somebody else is taken for the cause.
 _REVERTS_MAX = 3
@@ -60,6 +61,29 @@ class Ledger:
         self._last_seen: dict[OptionName, str] = {}
         self._before: dict[OptionName, str] = {}
         self._reverts: dict[OptionName, int] = {}
+        #: What was last taken stock of, and followed, while nothing has changed here since: most cycles end there.
+        self._stock: Values | None = None
+        self._followed: Values | None = None
+        self._way_back: dict[OptionName, str] | None = None
+        self._nested: OptionValues | None = None
+
+    @property
+    def way_back(self) -> Mapping[OptionName, str]:
+        """The values that lead back, or leave an option to its owner."""
+        if self._way_back is None:
+            self._way_back = {option: restorable(option, value) for option, value in self.baseline.items()}
+        return self._way_back
+
+    @property
+    def originals(self) -> OptionValues:
+        """The baseline as agents report values."""
+        if self._nested is None:
+            self._nested = nested(self.baseline)
+        return self._nested
+
+    def _changed(self) -> None:
+        """Forget what was worked out of how things were."""
+        self._stock = self._followed = self._way_back = self._nested = None
 
     @property
     def knows_nothing(self) -> bool:
@@ -72,6 +96,8 @@ class Ledger:
         An option is ours when the journal says that its value is; everything else is as its owner wants it, and that
         may change.
         """
+        if current is self._stock and not left:
+            return
         self.released()
         self.baseline = dict(current)
         for option, value in current.items():
@@ -80,6 +106,8 @@ class Ledger:
                 self.baseline[option] = known.original
                 self.ours.add(option)
         self._touched |= self.ours
+        self._changed()
+        self._stock = current if not left else None
 
     def differs(self, current: Values) -> bool:
         """Whether anything is not as this session was opened with."""
@@ -109,12 +137,17 @@ class Ledger:
 
     def watch(self, current: Values) -> None:
         """Follow the host's own changes of what is not ours, while we hold the lease."""
+        if current is self._followed:
+            return
         for option, value in current.items():
             if option not in self.ours:
                 self.baseline[option] = value
+        self._changed()
+        self._followed = current
 
     def sending(self, sent: Values, current: Values) -> None:
         """Take over what is about to be sent, before it is known what becomes of it."""
+        self._changed()
         self.ours |= sent.keys()
         self._touched |= sent.keys()
         self.sent.update(sent)
@@ -169,9 +202,11 @@ class Ledger:
         self._leave(option)
         self._reverts.pop(option, None)
         self.baseline[option] = value
+        self._changed()
 
     def reopened_with(self, opened_with: Values) -> None:
         """Go on with column families that came, and without those that went."""
+        self._changed()
         self._opened_with = dict(opened_with)
         gone = {o for o in self.ours | self._touched if o.scope == "column_family" and o not in opened_with}
         self._touched -= gone
@@ -181,6 +216,7 @@ class Ledger:
 
     def released(self) -> None:
         """Forget what is ours: the agent leads it back."""
+        self._changed()
         for account in (
             self.ours,
             self.sent,
@@ -196,6 +232,7 @@ class Ledger:
         if option in self.ours and option in self.baseline:
             self._armed[option] = restorable(option, self.baseline[option])
         self.ours.discard(option)
+        self._changed()
         for account in (self.sent, self._confirmed, self._before):
             account.pop(option, None)
 

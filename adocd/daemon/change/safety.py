@@ -201,11 +201,14 @@ def memory_budget(
     """
 
     def guard(wanted: Values, sample: Sample) -> tuple[Refusal, ...]:
+        growths = _growths(wanted, sample)
+        if not growths:  # nearly always, and `beside` asks all other targets
+            return ()
         own = worst_case_bytes(sample)
         total = beside() + own
         limit = process_limit()
         refusals = []
-        for growth in _growths(wanted, sample):
+        for growth in growths:
             if total + growth.bytes > budget_bytes:
                 reason = (
                     f"{growth} would take the memtables to {(total + growth.bytes) // MIB} MiB, "
@@ -282,7 +285,9 @@ class _Growth:
 
 def _growths(wanted: Values, sample: Sample) -> list[_Growth]:
     """List the column families whose worst case would grow, and by how much."""
-    growths = []
+    growths: list[_Growth] = []
+    if not wanted:
+        return growths
     for cf in sample.column_families:
         names = [of_family(cf.name, option) for option in _MEMTABLES]
         now = (cf.options.write_buffer_size_bytes, cf.options.max_write_buffer_number)
