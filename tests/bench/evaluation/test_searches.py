@@ -23,7 +23,7 @@ from adocd.bench.evaluation.two_phase import Found, Judged, judged, percentile_u
 from adocd.model.knob import MIB
 from tests.bench.evaluation.builders import offered, run_of
 
-ASKED = Asked(("default",), ("cap-50",), ("fillrandom",), 45, 1)
+ASKED = Asked(("default",), ("cap-50",), ("fillrandom",), 80, 1)
 SMALL = Grid("cap-50", "fillrandom", (2, 4, 8), (64, 128, 512))
 
 
@@ -56,7 +56,7 @@ def test_the_best_third_goes_on_and_the_last_rung_is_as_long_as_a_run(tmp_path: 
     made = Made()
     assert best(made, tmp_path)["max_background_jobs"] == 4
     assert best(Made(), tmp_path)["write_buffer_size"] == 128 * MIB
-    by_rung = [[each[:2] for each in made.tried if each[2] == seconds] for seconds in (5, 15, 45)]
+    by_rung = [[each[:2] for each in made.tried if each[2] == seconds] for seconds in (20, 40, 80)]
     assert [len(rung) for rung in by_rung] == [9, 3, 1]
     assert by_rung[1] == [(4, 128), (4, 64), (2, 128)]
 
