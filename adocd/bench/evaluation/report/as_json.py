@@ -6,7 +6,7 @@ from typing import Any
 
 from adocd.bench.evaluation.report.comparison import Cell, Comparison
 from adocd.bench.evaluation.report.sections import judgements
-from adocd.bench.evaluation.report.summary import Block, Judged, Scheme
+from adocd.bench.evaluation.report.summary import Block, Judged, Scheme, Standing
 from adocd.bench.evaluation.report.sustained import Search
 
 
@@ -53,14 +53,18 @@ def _block(block: Block) -> dict[str, Any]:
 def _scheme(scheme: Scheme) -> dict[str, Any]:
     return {
         "scheme": scheme.name,
-        "place": scheme.place,
-        "tied": scheme.tied,
+        "standing": _standing(scheme.standing),
+        "standing_over_run_and_drain": _standing(scheme.drained_standing),
         "marked": scheme.marked,
         "weak": scheme.weak,
         "figures": {name: _cell(found) for name, found in scheme.cells.items()},
         "against_default": {name: _comparison(found) for name, found in scheme.against.items()},
         "runs": [_run(judged, judged in scheme.used) for judged in scheme.runs],
     }
+
+
+def _standing(found: Standing | None) -> dict[str, Any] | None:
+    return None if found is None else asdict(found)
 
 
 def _cell(found: Cell | None) -> dict[str, Any] | None:

@@ -105,3 +105,5 @@ def _latencies() -> list[Measure]:
 MEASURES = {measure.name: measure for measure in (*_own(), *_latencies())}
 #: What a scheme is ranked by: an open loop's throughput is what was offered, unless it failed.
 RANK_CLOSED, RANK_OPEN = "throughput_per_s", latency(ALL, "total", "p99_us")
+#: Beside it where the loop is closed: work that was only put off is in it.
+RANK_DRAINED = "with_drain_per_s"

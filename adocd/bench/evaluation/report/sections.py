@@ -108,15 +108,22 @@ def _overview(blocks: Sequence[Block]) -> Table:
     rows = [
         (
             block.name,
-            ", ".join(f"{scheme.place or '-'}{'=' if scheme.tied else ''} {scheme.name}" for scheme in block.schemes),
+            ", ".join(f"{scheme.standing or '-'} {scheme.name}" for scheme in block.schemes),
             "p99 latency" if block.open_loop else "operations/s",
+            _drained_places(block),
             str(block.repetitions),
             "weak" if block.weak else "",
         )
         for block in blocks
     ]
-    head = ("block", "places (= ties)", "ranked by", "repetitions", "evidence")
-    return Table("All blocks", head, tuple(rows), words=5)
+    head = ("block", "places (= ties)", "ranked by", "places over run and drain", "repetitions", "evidence")
+    return Table("All blocks", head, tuple(rows), words=6)
+
+
+def _drained_places(block: Block) -> str:
+    found = [(scheme.drained_standing, scheme.name) for scheme in block.schemes]
+    placed = sorted(((standing.place, str(standing), name) for standing, name in found if standing is not None))
+    return ", ".join(f"{standing} {name}" for _, standing, name in placed)
 
 
 def _rules() -> list[Part]:

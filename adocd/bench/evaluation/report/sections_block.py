@@ -62,18 +62,20 @@ def _done(block: Block) -> Table:
     names = ["throughput_per_s", "with_drain_per_s", *open_loop, "worst_second", "longest_us"]
     names += [name for name in ("reads_after_per_s",) if any(name in scheme.cells for scheme in block.schemes)]
     versus = (block.rank_by, "throughput_per_s") if block.open_loop else (block.rank_by, "held_share")
-    head = ["scheme", "place", *(f"{MEASURES[name].title}, over default's" for name in versus)]
+    drained = any(scheme.drained_standing for scheme in block.schemes)
+    places = ("place", "place over run and drain") if drained else ("place",)
+    head = ["scheme", *places, *(f"{MEASURES[name].title}, over default's" for name in versus)]
     rows = [
         (
             scheme.name,
-            f"{scheme.place or '-'}{'=' if scheme.tied else ''}",
+            *(str(standing or "-") for standing in (scheme.standing, scheme.drained_standing)[: len(places)]),
             *(words.compared(scheme.against.get(name)) for name in versus),
             *(_cell(scheme, name) for name in names),
         )
         for scheme in block.schemes
     ]
     titles = [MEASURES[name].title for name in names]
-    return Table("Operations", (*head, *titles), tuple(rows), words=4, command=command(block))
+    return Table("Operations", (*head, *titles), tuple(rows), words=3 + len(places), command=command(block))
 
 
 def _held(block: Block) -> Table:

@@ -6,7 +6,8 @@ repetitions makes its block weak evidence.
 
 Ranked by operations/s where the loop is closed, else by the 99th percentile of all latencies from the intended start:
 in an open loop throughput is what was offered, unless a scheme failed. A scheme ties with the best of the group before
-it where no difference to it was shown.
+it where no difference to it was shown. In a closed loop a law that only puts work off looks well: a second place, by
+operations/s over run and drain, stands beside the first.
 """
 
 import itertools
@@ -20,7 +21,7 @@ from adocd.bench.evaluation.raw import Run, SchemeUsed
 from adocd.bench.evaluation.report import disturbed
 from adocd.bench.evaluation.report.accounting import Figures, figures
 from adocd.bench.evaluation.report.comparison import Cell, Comparison, cell, compare
-from adocd.bench.evaluation.report.measures import MEASURES, RANK_CLOSED, RANK_OPEN
+from adocd.bench.evaluation.report.measures import MEASURES, RANK_CLOSED, RANK_DRAINED, RANK_OPEN
 
 BASELINE = "default"
 #: So many undisturbed repetitions make evidence.
@@ -37,6 +38,17 @@ class Judged:
 
 
 @dataclass(frozen=True, slots=True)
+class Standing:
+    """A scheme's place by a measure, 1 for the best; `tied`: others have the same one."""
+
+    place: int
+    tied: bool
+
+    def __str__(self) -> str:
+        return f"{self.place}{'=' if self.tied else ''}"
+
+
+@dataclass(frozen=True, slots=True)
 class Scheme:
     """A scheme in a block.
 
@@ -47,8 +59,8 @@ class Scheme:
         weak: fewer than two repetitions of it were undisturbed.
         cells: measure -> figure over repetitions; a measure that was not measured in all of them is not there.
         against: measure -> comparison with the baseline; empty for the baseline, or where there is none.
-        place: 1 for the best; None where the block's rank is by what was not measured.
-        tied: others have the same place.
+        standing: None where the block's rank is by what was not measured.
+        drained_standing: the same by operations/s over run and drain, of a closed loop.
 
     """
 
@@ -59,8 +71,8 @@ class Scheme:
     weak: bool
     cells: Mapping[str, Cell]
     against: Mapping[str, Comparison]
-    place: int | None = None
-    tied: bool = False
+    standing: Standing | None = None
+    drained_standing: Standing | None = None
 
     @property
     def name(self) -> str:
@@ -142,6 +154,9 @@ def _block(runs: Sequence[Run]) -> Block:
     found = [_scheme(list(group)) for _, group in itertools.groupby(runs, key=lambda run: run.scheme.name)]
     baseline = next((scheme for scheme in found if scheme.name == BASELINE), None)
     rank_by = RANK_OPEN if open_loop else RANK_CLOSED
+    schemes = [_with(scheme, baseline) for scheme in found]
+    standings = _standings(schemes, rank_by)
+    drained = {} if open_loop else _standings(schemes, RANK_DRAINED)
     return Block(
         name=first.block,
         profile=first.profile,
@@ -150,7 +165,10 @@ def _block(runs: Sequence[Run]) -> Block:
         seconds=first.workload.seconds,
         open_loop=open_loop,
         rank_by=rank_by,
-        schemes=_ranked([_with(scheme, baseline) for scheme in found], rank_by),
+        schemes=tuple(
+            replace(scheme, standing=standings.get(scheme.name), drained_standing=drained.get(scheme.name))
+            for scheme in _ordered(schemes, rank_by)
+        ),
     )
 
 
@@ -182,26 +200,30 @@ def _with(scheme: Scheme, baseline: Scheme | None) -> Scheme:
     return replace(scheme, against=against)
 
 
-def _ranked(schemes: Sequence[Scheme], rank_by: str) -> tuple[Scheme, ...]:
-    measure = MEASURES[rank_by]
-    sign = -1 if measure.more_is_better else 1
+def _ordered(schemes: Sequence[Scheme], rank_by: str) -> list[Scheme]:
+    """Order by the median, the best first; whatever was not measured comes last."""
+    sign = -1 if MEASURES[rank_by].more_is_better else 1
 
     def key(scheme: Scheme) -> tuple[float, str]:
         found = scheme.cells.get(rank_by)
         return (math.inf if found is None else sign * found.median), scheme.name
 
+    return sorted(schemes, key=key)
+
+
+def _standings(schemes: Sequence[Scheme], rank_by: str) -> dict[str, Standing]:
     groups: list[list[Scheme]] = []
-    for scheme in sorted(schemes, key=key):
-        if groups and rank_by in scheme.cells and _tied(rank_by, scheme, groups[-1][0]):
+    for scheme in (each for each in _ordered(schemes, rank_by) if rank_by in each.cells):
+        if groups and _tied(rank_by, scheme, groups[-1][0]):
             groups[-1].append(scheme)
         else:
             groups.append([scheme])
-    placed, place = [], 1
+    standings: dict[str, Standing] = {}
+    place = 1
     for group in groups:
-        for scheme in group:
-            placed.append(replace(scheme, place=place if rank_by in scheme.cells else None, tied=len(group) > 1))
+        standings |= {scheme.name: Standing(place, len(group) > 1) for scheme in group}
         place += len(group)
-    return tuple(placed)
+    return standings
 
 
 def _tied(rank_by: str, scheme: Scheme, best: Scheme) -> bool:

@@ -73,20 +73,23 @@ def test_every_table_of_a_block_says_its_command(markdown: str) -> None:
 
 
 def test_the_ranking_and_the_disturbed_run(markdown: str) -> None:
-    assert "| 1 adoc, 2 silk, 3 default, 4 auto-tuned, 5 bad | operations/s | 3 |" in markdown
-    assert "| 1 silk, 2 default | p99 latency | 2 |" in markdown
+    drained = re.search(r"1 adoc, 2 silk, 3 default, 4 auto-tuned, 5 bad \| operations/s \| (1.*) \| 3 \|", markdown)
+    assert drained is not None
+    assert drained[1].startswith("1 adoc")
+    assert drained[1].endswith("5 bad")
+    assert "| 1 silk, 2 default | p99 latency |  | 2 |" in markdown
     assert "other programs had 40 % of the processors (left out)" in markdown
 
 
 def test_a_row_by_hand(markdown: str) -> None:
-    (row,) = re.findall(r"^\| adoc \| 1 \| more.*$", markdown, re.MULTILINE)
+    (row,) = re.findall(r"^\| adoc \| 1 \| 1 \| more.*$", markdown, re.MULTILINE)
     cells = [cell.strip() for cell in row.strip("|").split(" | ")]
     # 1510, 1520 and 1530 operations/s against 1010, 1020 and 1030; held 1.5 s of 20 s against 3 s.
-    assert cells[2] == "more: 1.49 (1.49 .. 1.5)"
-    assert cells[3] == "less: 0.5"
-    assert cells[4] == "1,520 (1,510 .. 1,530)"
+    assert cells[3] == "more: 1.49 (1.49 .. 1.5)"
+    assert cells[4] == "less: 0.5"
+    assert cells[5] == "1,520 (1,510 .. 1,530)"
     # 20 s and 5 s of drain.
-    assert cells[5] == "1,216 (1,208 .. 1,224)"
+    assert cells[6] == "1,216 (1,208 .. 1,224)"
 
 
 def test_missing_is_said_and_never_zero(markdown: str) -> None:

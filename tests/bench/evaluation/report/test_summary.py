@@ -27,7 +27,17 @@ def named(found: Block, name: str) -> Scheme:
 
 
 def places(found: Block) -> list[tuple[str, int | None, bool]]:
-    return [(scheme.name, scheme.place, scheme.tied) for scheme in found.schemes]
+    standings = [(scheme.name, scheme.standing) for scheme in found.schemes]
+    return [(name, None if one is None else one.place, one is not None and one.tied) for name, one in standings]
+
+
+def test_a_law_that_only_puts_work_off_has_another_place_with_the_drain_in_it() -> None:
+    found = only(block({"toggle": (1500,) * 3, "default": (1000,) * 3}))
+    runs = [replace(judged.run, drain_s=90.0) for judged in named(found, "toggle").runs]
+    found = only([*runs, *(replace(judged.run, drain_s=0.0) for judged in named(found, "default").runs)])
+    assert places(found) == [("toggle", 1, False), ("default", 2, False)]
+    drained = {scheme.name: str(scheme.drained_standing) for scheme in found.schemes}
+    assert drained == {"default": "1", "toggle": "2"}
 
 
 def test_medians_spreads_and_paired_ratios() -> None:
