@@ -58,6 +58,8 @@ class WebSide:
     @contextlib.asynccontextmanager
     async def serving(self, fleet: Fleet, web_secret: str) -> AsyncIterator[None]:
         """Keep the web process alive while the body runs; `web_secret` is what the daemon knows it by."""
+        if self._listener is not None:
+            self._announce(self._listener)  # before it is said that the daemon serves: whoever waits for that may call
         keeper = asyncio.create_task(self._keep(fleet, web_secret), name="web")
         try:
             yield
@@ -69,9 +71,7 @@ class WebSide:
     async def _keep(self, fleet: Fleet, web_secret: str) -> None:
         if self._listener is None:
             self._listener = await self._once_possible(fleet)
-        bound = Address(*self._listener.getsockname()[:2])
-        reads = "who is on this machine may read" if self._anonymous_read else "reading needs a token"
-        _log.info("%s, changing needs a token to operate, on http://%s", reads, bound)
+            self._announce(self._listener)
         while True:
             try:
                 status = await self._web_process(self._listener, web_secret)
@@ -79,6 +79,11 @@ class WebSide:
             except OSError as error:
                 _log.warning("the web process cannot be started (%s); trying again", error)
             await asyncio.sleep(_RESTART_DELAY_S)
+
+    def _announce(self, listener: socket.socket) -> None:
+        bound = Address(*listener.getsockname()[:2])
+        reads = "who is on this machine may read" if self._anonymous_read else "reading needs a token"
+        _log.info("%s, changing needs a token to operate, on http://%s", reads, bound)
 
     @property
     def _anonymous_read(self) -> bool:
