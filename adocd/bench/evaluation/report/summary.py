@@ -13,6 +13,7 @@ operations/s over run and drain, stands beside the first.
 import itertools
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -132,7 +133,15 @@ def summarise(runs: Iterable[Run]) -> tuple[Block, ...]:
                 f"two raw results are of the same run ({one.block}, {one.scheme.name}, repetition {one.repetition}): "
                 "take one of them away"
             )
-    return tuple(_block(list(found)) for _, found in itertools.groupby(ordered, key=_block_key))
+    return tuple(_told_apart([_block(list(found)) for _, found in itertools.groupby(ordered, key=_block_key)]))
+
+
+def _told_apart(blocks: Sequence[Block]) -> Iterable[Block]:
+    """Add length and scale to the names of blocks that have the same one: it is heading, anchor and file."""
+    names = Counter(block.name for block in blocks)
+    for block in blocks:
+        same = names[block.name] > 1
+        yield replace(block, name=f"{block.name}, {block.seconds:g} s, scale 1/{block.scale}") if same else block
 
 
 def compared(measure: str, one: Scheme, other: Scheme) -> Comparison:

@@ -118,8 +118,8 @@ def test_what_some_runs_did_not_measure_is_not_measured() -> None:
 def test_what_was_not_run_together_is_not_compared() -> None:
     runs = [run("default"), run("adoc", profile="cap-490"), replace(run("adoc"), scale=4)]
     assert [found.name for found in summarise(runs)] == [
-        "cap-210-fillrandom",
-        "cap-210-fillrandom",
+        "cap-210-fillrandom, 10 s, scale 1/1",
+        "cap-210-fillrandom, 10 s, scale 1/4",
         "cap-490-fillrandom",
     ]
     assert all(scheme.against == {} for found in summarise(runs) for scheme in found.schemes)
@@ -133,3 +133,12 @@ def test_the_order_of_the_files_does_not_matter() -> None:
 def test_the_same_run_twice_is_refused() -> None:
     with pytest.raises(BadOption, match="cap-210-fillrandom, adoc, repetition 2"):
         summarise([run("adoc", 2), run("adoc", 2)])
+
+
+def test_blocks_of_the_same_name_are_told_apart() -> None:
+    short = repeated("default", (1000, 1100))
+    long = [replace(each, workload=replace(each.workload, seconds=3600.0)) for each in short]
+    alone, (first, second) = only(short), summarise([*short, *long])
+    assert first.name == f"{alone.name}, {alone.seconds:g} s, scale 1/{alone.scale}"
+    assert second.name == f"{alone.name}, 3600 s, scale 1/{alone.scale}"
+    assert first.slug != second.slug
