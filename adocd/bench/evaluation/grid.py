@@ -20,6 +20,7 @@ from rich.console import Console
 from adocd.bench.errors import BadOption, BenchError, RunFailed
 from adocd.bench.evaluation import one, raw
 from adocd.bench.evaluation.closed_loop import ClosedLoop
+from adocd.bench.evaluation.kept import write_whole
 from adocd.bench.evaluation.plan import Asked, Planned, block_name
 from adocd.bench.evaluation.progress import Progress
 from adocd.bench.evaluation.schemes import BASELINE, Circumstances, Options, batch, scheme
@@ -145,11 +146,7 @@ def _begin(file: Path, wanted: Searched, *, any_grid: bool) -> Searched:
 
 
 def _keep(file: Path, searched: Searched) -> None:
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(_SEARCHED.dump_json(searched, indent=1) + b"\n")
-    except OSError as error:
-        raise BadOption(f"{file} cannot be written ({error.strerror}): choose another --out") from None
+    write_whole(file, _SEARCHED.dump_json(searched, indent=1) + b"\n")
 
 
 def _found(searched: Searched, threads: int, batch_bytes: int, seconds: int) -> Tried | None:

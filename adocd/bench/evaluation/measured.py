@@ -13,6 +13,7 @@ from adocd.bench.errors import BadOption, RunFailed
 from adocd.bench.evaluation import bandwidth, one, raw
 from adocd.bench.evaluation.bandwidth import Bandwidth
 from adocd.bench.evaluation.closed_loop import ClosedLoop
+from adocd.bench.evaluation.kept import write_whole
 from adocd.bench.evaluation.schemes import BASELINE, Circumstances, scheme
 from adocd.model.options import OUT_OF_THE_WAY
 
@@ -59,10 +60,7 @@ def know(file: Path, place: Path) -> Known:
 
 def keep(file: Path, known: Known) -> Known:
     """Write it down; raises BadOption."""
-    try:
-        file.write_bytes(_KNOWN.dump_json(known, indent=1) + b"\n")
-    except OSError as error:
-        raise BadOption(f"{file} cannot be written ({error.strerror}): choose another --out") from None
+    write_whole(file, _KNOWN.dump_json(known, indent=1) + b"\n")
     return known
 
 

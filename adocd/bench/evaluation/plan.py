@@ -15,6 +15,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from adocd.bench.device import parse_profile
 from adocd.bench.errors import BadOption
+from adocd.bench.evaluation.kept import write_whole
 from adocd.bench.evaluation.schemes import BASELINE, SCALE_MAX, scheme
 from adocd.bench.evaluation.workloads import workload
 
@@ -114,7 +115,7 @@ class Folder:
             self.runs.mkdir(parents=True, exist_ok=True)
             self.failed.mkdir(exist_ok=True)
             if not kept.exists():
-                kept.write_bytes(_ASKED.dump_json(asked, indent=1) + b"\n")
+                write_whole(kept, _ASKED.dump_json(asked, indent=1) + b"\n")
                 return
             before = _ASKED.validate_json(kept.read_bytes())
         except OSError as error:

@@ -4,7 +4,6 @@ Nothing here is a judgement: medians, ranks and whether a run was disturbed are 
 seconds since the first client operation of the measured phase, unless a name says otherwise; bytes are bytes.
 """
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any, Literal
 from pydantic import TypeAdapter, ValidationError
 
 from adocd.bench.errors import BadOption
+from adocd.bench.evaluation.kept import write_whole
 
 #: Raised when a field changes its meaning; a report refuses what it does not know.
 FORMAT = 1
@@ -240,12 +240,7 @@ _RUN = TypeAdapter(Run)
 
 def write(file: Path, run: Run) -> None:
     """Keep a run; the file is whole or not there. Raises BadOption where it cannot be written."""
-    unfinished = file.with_suffix(".unfinished")
-    try:
-        unfinished.write_bytes(_RUN.dump_json(run) + b"\n")
-        os.replace(unfinished, file)
-    except OSError as error:
-        raise BadOption(f"{file} cannot be written ({error.strerror}): choose another --out") from None
+    write_whole(file, _RUN.dump_json(run) + b"\n")
 
 
 def read(file: Path) -> Run:

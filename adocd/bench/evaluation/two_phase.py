@@ -18,6 +18,7 @@ from pydantic import TypeAdapter, ValidationError
 from adocd.bench.errors import BadOption, RunFailed
 from adocd.bench.evaluation import raw
 from adocd.bench.evaluation.generated import Generated
+from adocd.bench.evaluation.kept import write_whole
 from adocd.bench.evaluation.program import LoadProgram
 from adocd.bench.load.spec import Closed
 
@@ -128,9 +129,5 @@ def found(file: Path, seconds: int, scale: int, measure: Callable[[], float]) ->
 
 def keep(file: Path, what: Found) -> Found:
     """Write it down; raises BadOption."""
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(_FOUND.dump_json(what, indent=1) + b"\n")
-    except OSError as error:
-        raise BadOption(f"{file} cannot be written ({error.strerror}): choose another --out") from None
+    write_whole(file, _FOUND.dump_json(what, indent=1) + b"\n")
     return what
