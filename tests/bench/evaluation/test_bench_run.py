@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -21,6 +20,7 @@ from adocd.bench.evaluation.schemes import SCHEMES
 from adocd.bench.evaluation.workloads import WORKLOADS
 from adocd.bench.workspace import PREFIX
 from adocd.cli.bench import bench_app
+from tests.support.waiting import eventually
 
 _WITHIN_S = 240
 
@@ -60,10 +60,7 @@ def test_a_real_plan_is_run_interrupted_and_resumed(disk: Path, tmp_path: Path) 
     asked = ("--scheme", "adoc", "--profile", profile(disk), "--seconds", "5", "--repeat", "1", "--scale", "8")
     out = tmp_path / "out"
     first = bench(*asked, disk=disk, out=out)
-    deadline_s = time.monotonic() + 60
-    while not list(out.glob("measured.json")) and time.monotonic() < deadline_s:
-        time.sleep(0.1)
-    time.sleep(2)
+    eventually(lambda: list(disk.glob(f"{PREFIX}*/database/CURRENT")), within_s=60, what="the first run has begun")
     first.send_signal(signal.SIGINT)
     status, _, errors = finished(first)
     assert (status, errors.count("interrupted; everything that was started is gone")) == (1, 1), errors
