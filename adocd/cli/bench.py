@@ -125,7 +125,7 @@ def sustainable_command(
         typer.echo(json.dumps({name: asdict(each) for name, each in found.items()}))
         return
     for name, each in found.items():
-        typer.echo(f"{name}: {each.bounds[0]:,.0f} operations/s last, of a maximum of {each.maximum_per_s:,.0f}")
+        typer.echo(f"{name}: {each.lasts_per_s:,.0f} operations/s last, of a maximum of {each.maximum_per_s:,.0f}")
 
 
 @bench_app.command(epilog=EPILOG)

@@ -11,11 +11,12 @@ from rich.console import Console
 
 from adocd.bench.device import parse_profile
 from adocd.bench.errors import BadOption, BenchError
-from adocd.bench.evaluation import grid, raw, searches, two_phase
+from adocd.bench.evaluation import grid, raw, searches
 from adocd.bench.evaluation.plan import Asked, Folder, Planned, checked, planned
 from adocd.bench.evaluation.progress import Line, Progress, time_text
 from adocd.bench.evaluation.schemes import Options, Scheme, scheme
 from adocd.bench.evaluation.setting import Setting, prepare, program, setting, wanted
+from adocd.bench.evaluation.sustained import RUNNING_SHARE, Search
 from adocd.bench.evaluation.workloads import workload
 from adocd.bench.interrupt import interruptible
 
@@ -39,7 +40,7 @@ def search_grid(asked: Asked, wanted_grid: grid.Grid, out: Path, directory: Path
         return grid.best(there, wanted_grid, asked, out, console)
 
 
-def search_sustainable(asked: Asked, out: Path, directory: Path | None, console: Console) -> dict[str, two_phase.Found]:
+def search_sustainable(asked: Asked, out: Path, directory: Path | None, console: Console) -> dict[str, Search]:
     """Find for each scheme which rate lasts, by name; raises BenchError."""
     asked = checked(asked)
     found = {}
@@ -105,7 +106,7 @@ def _search(there: Setting, asked: Asked, out: Path, schemes: list[Scheme], cons
     for run in {run.block: run for run in planned(asked)}.values():
         if workload(run.workload).needs_maximum:
             maximum = searches.maximum(there, asked, run, out, console)
-            found.per_s[run.block] = two_phase.RUNNING_SHARE * maximum.maximum_per_s
+            found.per_s[run.block] = RUNNING_SHARE * maximum.maximum_per_s
         if any(each.needs_grid for each in schemes):
             wanted_grid = grid.Grid(run.profile, run.workload, found_per_s=found.per_s.get(run.block))
             found.best[run.block] = grid.best(there, wanted_grid, asked, out, console, any_grid=True)

@@ -153,6 +153,16 @@ def _silk_preset(threads: int, batch_mib: int) -> Callable[[Circumstances], Opti
     }
 
 
+def _limits_raised(_: Circumstances) -> Options:
+    """Put the limits of level 0 and of pending bytes out of the way, as the thesis's 3.5.6 does, and nothing else."""
+    return {
+        "level0_slowdown_writes_trigger": OUT_OF_THE_WAY,
+        "level0_stop_writes_trigger": OUT_OF_THE_WAY,
+        "soft_pending_compaction_bytes_limit": 0,
+        "hard_pending_compaction_bytes_limit": 0,
+    }
+
+
 def _grid_best(here: Circumstances) -> Options:
     if here.grid_best is None:
         raise BadOption("the scheme grid-best needs the grid's result: run `adocd bench grid` first")
@@ -220,6 +230,11 @@ _ALL = (
         lambda here: {**_toggle(here), "residual": True},
         limiter=True,
         needs_flushing=True,
+    ),
+    Scheme(
+        "limits-raised",
+        "the toggle's limits without its switch: none on level 0 and pending bytes (Warlo 4.5)",
+        options=_limits_raised,
     ),
     Scheme("silk", "SILK: bandwidth and hold", "silk", _silk(), limiter=True, tick_s=_SILK_TICK_S),
     Scheme("silk-bandwidth", "SILK, bandwidth only", "silk", _silk(hold=False), limiter=True, tick_s=_SILK_TICK_S),

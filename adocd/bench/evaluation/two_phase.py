@@ -10,62 +10,19 @@ second of their arrival. The paper judges by its plots; this rule is ours.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
-from pydantic import TypeAdapter, ValidationError
-
 from adocd.bench.errors import BadOption, RunFailed
-from adocd.bench.evaluation import raw
+from adocd.bench.evaluation import raw, sustained
 from adocd.bench.evaluation.generated import Generated
-from adocd.bench.evaluation.kept import write_whole
 from adocd.bench.evaluation.program import LoadProgram
+from adocd.bench.evaluation.sustained import Search, Tried
 from adocd.bench.load.spec import Closed
 
-RUNNING_SHARE = 0.95
 _WARM_UP_SHARE = 1 / 6
 #: A rate lasts where so many of the operations took no longer than so many seconds from their arrival on.
 _LASTS_SHARE, _LASTS_US = 0.99, 1_000_000
-#: Bisection ends when what lasts and what does not are so close.
-_CLOSE = 0.05
-
-
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """One rate of the bisection: offered, carried out, and whether it lasts."""
-
-    offered_per_s: float
-    done_per_s: float
-    p99_total_us: int
-    lasts: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """What is known of a block: the testing phase's maximum, and the bisection so far."""
-
-    seconds: int
-    scale: int
-    maximum_per_s: float
-    tested: tuple[Judged, ...] = ()
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        """The highest rate that lasted, and the lowest above it that did not; 0 and the maximum before any test."""
-        lasting = max((each.offered_per_s for each in self.tested if each.lasts), default=0.0)
-        failing = [each.offered_per_s for each in self.tested if not each.lasts and each.offered_per_s > lasting]
-        return lasting, min(failing, default=self.maximum_per_s)
-
-    @property
-    def next_per_s(self) -> float | None:
-        """The rate to be tested next; None where what lasts is known."""
-        lasting, failing = self.bounds
-        if not self.tested:
-            return RUNNING_SHARE * self.maximum_per_s
-        return None if failing - lasting <= _CLOSE * self.maximum_per_s else (lasting + failing) / 2
-
-
-_FOUND = TypeAdapter(Found)
 
 
 def testing_phase(running: LoadProgram, seconds: int) -> Generated:
@@ -86,7 +43,7 @@ def maximum_per_s(run: raw.Run) -> float:
     return done / run.measured_s
 
 
-def judged(run: raw.Run) -> Judged:
+def tried(run: raw.Run) -> Tried:
     """Say whether a running phase's rate lasts."""
     totals = [each.total for each in run.operations if each.total is not None]
     counted = sum(count for total in totals for _, _, count in total.buckets)
@@ -94,7 +51,7 @@ def judged(run: raw.Run) -> Judged:
     done = sum(each.count for each in run.operations)
     offered = run.workload.offered_per_s or 0.0
     started = counted == done
-    return Judged(
+    return Tried(
         offered_per_s=offered,
         done_per_s=done / run.measured_s,
         p99_total_us=max((percentile_us(total, _LASTS_SHARE) for total in totals), default=0),
@@ -112,22 +69,11 @@ def percentile_us(histogram: raw.Histogram, share: float) -> int:
     return histogram.max_us
 
 
-def found(file: Path, seconds: int, scale: int, measure: Callable[[], float]) -> Found:
-    """Read what was found before, or measure the maximum now and keep it; raises BenchError."""
-    try:
-        before = _FOUND.validate_json(file.read_bytes())
-    except FileNotFoundError:
-        return keep(file, Found(seconds, scale, measure()))
-    except OSError as error:
-        raise BadOption(f"{file} cannot be read ({error.strerror}): choose another --out") from None
-    except ValidationError as error:
-        raise BadOption(f"{file} is damaged ({error.errors()[0]['msg']}): remove it") from None
+def search(file: Path, seconds: int, scale: int, measure: Callable[[], float]) -> Search:
+    """Read the search so far, or measure the maximum now and begin one; raises BenchError."""
+    before = sustained.read(file)
+    if before is None:
+        return sustained.keep(file, Search(seconds, scale, measure()))
     if (before.seconds, before.scale) != (seconds, scale):
         raise BadOption(f"{file} is for other --seconds or another --scale: give the same, or choose another --out")
     return before
-
-
-def keep(file: Path, what: Found) -> Found:
-    """Write it down; raises BadOption."""
-    write_whole(file, _FOUND.dump_json(what, indent=1) + b"\n")
-    return what

@@ -19,7 +19,8 @@ from adocd.bench.evaluation.one import OnLook, Wanted
 from adocd.bench.evaluation.plan import Asked
 from adocd.bench.evaluation.program import LoadProgram
 from adocd.bench.evaluation.setting import Setting
-from adocd.bench.evaluation.two_phase import Found, Judged, judged, percentile_us
+from adocd.bench.evaluation.sustained import Search, Tried
+from adocd.bench.evaluation.two_phase import percentile_us, tried
 from adocd.model.knob import MIB
 from tests.bench.evaluation.builders import offered, run_of
 
@@ -96,15 +97,14 @@ def test_rungs_get_smaller_and_longer_and_end_with_whole_runs(count: int, second
 
 @given(st.floats(0.01, 1.0))
 def test_the_bisection_ends_close_below_what_lasts(share: float) -> None:
-    found, steps = Found(60, 1, 10_000.0), 0
-    while (per_s := found.next_per_s) is not None:
-        tested = Judged(per_s, per_s, 0, per_s <= share * 10_000)
-        found = Found(60, 1, 10_000.0, (*found.tested, tested))
+    search, steps = Search(60, 1, 10_000.0), 0
+    while (per_s := search.next_per_s) is not None:
+        tested = Tried(per_s, per_s, 0, per_s <= share * 10_000)
+        search = Search(60, 1, 10_000.0, (*search.tested, tested))
         steps += 1
         assert steps < 10
-    lasting, failing = found.bounds
-    assert lasting <= share * 10_000 <= failing
-    assert failing - lasting <= 0.05 * 10_000
+    assert search.lasts_per_s <= share * 10_000 <= search.fails_per_s
+    assert search.fails_per_s - search.lasts_per_s <= 0.05 * 10_000
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_the_bisection_ends_close_below_what_lasts(share: float) -> None:
     ids=["1 % late", "more than 1 % late", "one never started"],
 )
 def test_what_lasts(total_us: dict[int, int], done: int | None, lasts: bool) -> None:
-    tested = judged(offered(100.0, total_us, done))
+    tested = tried(offered(100.0, total_us, done))
     assert tested.lasts is lasts
     assert tested.offered_per_s == 100.0
 

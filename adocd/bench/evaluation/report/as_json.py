@@ -7,7 +7,7 @@ from typing import Any
 from adocd.bench.evaluation.report.comparison import Cell, Comparison
 from adocd.bench.evaluation.report.sections import judgements
 from adocd.bench.evaluation.report.summary import Block, Judged, Scheme, Standing
-from adocd.bench.evaluation.report.sustained import Search
+from adocd.bench.evaluation.sustained import Search
 
 
 def as_json(blocks: Sequence[Block], failed: int, searches: Mapping[str, Search]) -> dict[str, Any]:

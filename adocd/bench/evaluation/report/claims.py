@@ -16,13 +16,11 @@ from typing import Literal, Protocol
 from adocd.bench.evaluation.report import words
 from adocd.bench.evaluation.report.measures import MEASURES
 from adocd.bench.evaluation.report.summary import BASELINE, Block, Scheme, compared
-from adocd.bench.evaluation.report.sustained import Search
+from adocd.bench.evaluation.sustained import RUNNING_SHARE, Search
 
 Verdict = Literal["reproduced", "direction only", "not reproduced", "not shown", "in part"]
 #: A baseline that was held less than this share of the time left nothing to win.
 STALLS_LEAST = 0.005
-#: The running phase's rate, of the maximum: where it lasts, the maximum is not too high.
-RUNNING_SHARE = 0.95
 #: So many undisturbed pairs without a difference are an answer, too.
 PAIRS_FOR_NONE = 3
 
@@ -214,22 +212,6 @@ class Lasts:
         elif search.share < RUNNING_SHARE:
             verdict = "direction only"
         return Finding(name, verdict, ours)
-
-
-@dataclass(frozen=True, slots=True)
-class OutOfReach:
-    """No scheme and workload of ours speaks to it; `why` says so."""
-
-    why: str
-
-    def words(self) -> str:
-        """Say why."""
-        return self.why
-
-    def judge(self, block: Block) -> Finding | None:
-        """Nothing speaks to it."""
-        del block
-        return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ ADOC: Yu, Noh, Choi, Xue, FAST '23. Thesis: Warlo, Auto-tuning RocksDB, 2018. SI
 Stability: Luo, Carey, On Performance Stability in LSM-based Storage Systems, VLDB '19.
 """
 
-from adocd.bench.evaluation.report.claims import Claim, Compares, Exceeds, Keeps, Lasts, OutOfReach, Point, Where
+from adocd.bench.evaluation.report.claims import Claim, Compares, Exceeds, Keeps, Lasts, Point, Where
 from adocd.bench.evaluation.report.measures import latency
 
 _FILL = Where(("fillrandom",))
@@ -186,10 +186,16 @@ _TOGGLE = Claim(
         ),
         Point(
             "Thesis 4.5, figure 4.10",
-            "it is able to avoid the slowdown which results in cumulative write rate at 81.38MB/s, with stalling it is "
-            "61.92MB/s. An improvement, however, still less than the 116.34 MB/s achieved by the auto-tuner",
-            "raised triggers alone are not what makes the gain",
-            OutOfReach("no scheme of ours raises the triggers and leaves compaction on"),
+            "With the level0 stalling parameters increased, it is able to avoid the slowdown which results in "
+            "cumulative write rate at 81.38MB/s, with stalling it is 61.92MB/s.",
+            "raised limits alone: 1.314 times the default's writes, in one period",
+            Compares("limits-raised", "default", "throughput_per_s", True, Where(("sine-350", "sine")), {"*": 1.314}),
+        ),
+        Point(
+            "Thesis 4.5, figure 4.10",
+            "An improvement, however, still less than the 116.34 MB/s achieved by the auto-tuner",
+            "the toggle: 1.43 times the writes of raised limits alone",
+            Compares("toggle", "limits-raised", "throughput_per_s", True, Where(("sine-350", "sine")), {"*": 1.43}),
         ),
     ),
 )

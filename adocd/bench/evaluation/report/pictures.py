@@ -18,7 +18,7 @@ _POINTS_MOST = 420
 _KNOWN = (
     "default", "adoc", "auto-tuned", "silk", "grid-best", "toggle", "bad", "stability", "adoc-threads", "adoc-batch",
     "adoc-released", "mimd", "toggle-residual", "silk-bandwidth", "silk-hold", "spring-and-gear", "silk-d", "silk-p",
-    "silk-o",
+    "silk-o", "limits-raised",
 )  # fmt: skip
 _CAUSE_COLOURS = {"memtable": 0, "l0": 1, "pending_bytes": 2, "other": 3}
 

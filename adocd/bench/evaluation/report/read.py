@@ -7,7 +7,7 @@ from pathlib import Path
 from adocd.bench.errors import BadOption
 from adocd.bench.evaluation import raw
 from adocd.bench.evaluation.raw import Run
-from adocd.bench.evaluation.report.sustained import Search, searches_in
+from adocd.bench.evaluation.sustained import Search, searches_in
 
 RUNS, FAILED = "runs", "failed"
 

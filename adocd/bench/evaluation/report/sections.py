@@ -9,7 +9,7 @@ from adocd.bench.evaluation.report.document import Document, Heading, Items, Par
 from adocd.bench.evaluation.report.papers import CLAIMS
 from adocd.bench.evaluation.report.sections_block import block_parts, command
 from adocd.bench.evaluation.report.summary import BASELINE, Block
-from adocd.bench.evaluation.report.sustained import Search
+from adocd.bench.evaluation.sustained import Search
 
 _TITLE = "Evaluation of adocd's control laws on real RocksDB"
 _RANKED = (

@@ -11,7 +11,7 @@ from adocd.bench.evaluation.report.as_json import as_json
 from adocd.bench.evaluation.report.read import found_in
 from adocd.bench.evaluation.report.sections import document
 from adocd.bench.evaluation.report.summary import Block, summarise
-from adocd.bench.evaluation.report.sustained import Search
+from adocd.bench.evaluation.sustained import Search
 
 Format = Literal["md", "html", "both"]
 MARKDOWN, HTML = "report.md", "report.html"

@@ -8,11 +8,11 @@ from dataclasses import replace
 import pytest
 
 from adocd.bench.evaluation.raw import Histogram, Noise, Run
-from adocd.bench.evaluation.report.claims import Compares, Exceeds, Keeps, OutOfReach, Point, Rule, Where, judge
+from adocd.bench.evaluation.report.claims import Compares, Exceeds, Keeps, Point, Rule, Where, judge
 from adocd.bench.evaluation.report.measures import MEASURES
 from adocd.bench.evaluation.report.papers import CLAIMS
 from adocd.bench.evaluation.report.summary import summarise
-from adocd.bench.evaluation.report.sustained import Search, Tried
+from adocd.bench.evaluation.sustained import Search, Tried
 from tests.bench.evaluation.report.builders import at, block, held, run, stalling
 
 FILL = Where(("fillrandom",))
@@ -74,7 +74,6 @@ def test_blocks_that_disagree_are_told_so() -> None:
 def test_where_nothing_speaks_to_it_nothing_is_shown() -> None:
     assert verdict(FASTER, block({"default": (1, 1), "silk": (2, 2)})) == "not shown"
     assert verdict(FASTER, block({"default": (1, 1), "adoc": (2, 2)}, workload="burst")) == "not shown"
-    assert verdict(OutOfReach("why"), against((1, 1), (1, 1))) == "not shown"
 
 
 def test_less_is_held_against_a_size_from_below() -> None:
