@@ -15,7 +15,7 @@ import errno
 import os
 import signal
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,12 +38,14 @@ class Cap:
         profile: what is capped.
         device: the disk that is capped, None when nothing is.
         procs: the group's cgroup.procs, None when nothing is capped.
+        version: of the cgroups, 1 or 2.
 
     """
 
     profile: DeviceProfile
     device: BlockDevice | None = None
     procs: Path | None = None
+    version: int = 1
 
     def command(self, arguments: Sequence[str]) -> list[str]:
         """Wrap a command line so that the program and all its children run under the cap.
@@ -54,6 +56,20 @@ class Cap:
         if self.procs is None:
             return list(arguments)
         return ["/bin/sh", "-c", 'echo $$ >"$0" && exec "$@"', str(self.procs), *arguments]
+
+    def lift(self) -> None:
+        """Let everything through until `impose`."""
+        self._write(lifting_lines)
+
+    def impose(self) -> None:
+        """Cap again."""
+        self._write(limit_lines)
+
+    def _write(self, lines: Callable[[int, BlockDevice, DeviceProfile], list[tuple[str, str]]]) -> None:
+        if self.procs is None or self.device is None:
+            return
+        for name, value in lines(self.version, self.device, self.profile):
+            (self.procs.parent / name).write_text(value)
 
     def written_bytes(self) -> int | None:
         """Count what the group has written to the device: what the cap covered. None where nothing is capped."""
@@ -126,8 +142,20 @@ def written_bytes(group: Path, device: BlockDevice) -> int:
 
 def limit_lines(version: int, device: BlockDevice, profile: DeviceProfile) -> list[tuple[str, str]]:
     """Say what to write into which file of the group, for cgroup version 1 or 2."""
+    return _lines(version, device, {way: str(cap) for way, cap in _caps(profile).items()})
+
+
+def lifting_lines(version: int, device: BlockDevice, profile: DeviceProfile) -> list[tuple[str, str]]:
+    """Say the same for letting everything through that the profile caps."""
+    return _lines(version, device, dict.fromkeys(_caps(profile), "0" if version == 1 else "max"))
+
+
+def _caps(profile: DeviceProfile) -> dict[str, int]:
     caps = {"read": profile.read_bytes_per_s, "write": profile.write_bytes_per_s}
-    set_caps = {way: bytes_per_s for way, bytes_per_s in caps.items() if bytes_per_s is not None}
+    return {way: bytes_per_s for way, bytes_per_s in caps.items() if bytes_per_s is not None}
+
+
+def _lines(version: int, device: BlockDevice, set_caps: Mapping[str, str]) -> list[tuple[str, str]]:
     if version == 1:
         return [(f"blkio.throttle.{way}_bps_device", f"{device.number} {cap}") for way, cap in set_caps.items()]
     limits = " ".join(f"{way[0]}bps={cap}" for way, cap in set_caps.items())
@@ -161,7 +189,7 @@ def capped(
             tree.limit(group, device, profile)
         except OSError as error:
             raise refusal(error, group) from error
-        yield Cap(profile, device, group / "cgroup.procs")
+        yield Cap(profile, device, group / "cgroup.procs", tree.version)
     finally:
         _end(tree, group)
 

@@ -8,15 +8,20 @@ from typing import Any
 
 from adocd.bench.errors import RunFailed
 from adocd.bench.evaluation.program import Job, Outcome
+from adocd.bench.load.arrivals import constant
 from adocd.bench.load.build import PROGRAM
 from adocd.bench.load.result import read_result
-from adocd.bench.load.spec import Closed, Drain, Keys, Mix, Spec, Work
+from adocd.bench.load.spec import Closed, Drain, Keys, Mix, Open, Spec, Work
 from adocd.bench.observed import Observed
 from adocd.bench.workload import KEY_BYTES
 
 #: Loading and settling get so long beside the measured phase, and as much again its drain.
 _BESIDE_S = 900.0
 _DRAIN_S = 600.0
+#: Nothing happens for so long at the end, so that the daemon's last sample is of what the drain has left.
+_WATCHED_S = 2.5
+_LOAD, _SETTLE = "load", "settle"
+_PREPARING = {_LOAD, _SETTLE}
 #: Reads of what a phase has left behind: the thesis's number (Warlo 2018, figure 4.2), or so long.
 READS, READS_S = 100_000, 30.0
 
@@ -67,6 +72,12 @@ class Generated:
         file.write_text(self.spec(job).to_json(), encoding="utf-8")
         return [sys.executable, "-m", "adocd", "exec", "--", str(self.path), str(file)]
 
+    def is_preparing(self, job: Job) -> bool:
+        """Read which phase it is in: it says so on its standard output."""
+        output = job.room / f"{self.name}.out"
+        said = output.read_text(encoding="utf-8") if output.exists() else ""
+        return self.loaded and (not said or said.split()[-1] in _PREPARING)
+
     def environment(self) -> Mapping[str, str]:
         """Need nothing beside what there is."""
         return {}
@@ -108,19 +119,21 @@ class Generated:
     def _phases(self) -> tuple[Work | Drain, ...]:
         phases: list[Work | Drain] = []
         if self.loaded:
-            phases += [load(self.work.keys.records), Drain("settle", _DRAIN_S)]
+            phases += [load(self.work.keys.records), Drain(_SETTLE, _DRAIN_S)]
         if self.warm_up is not None:
             phases.append(self.warm_up)
         phases.append(replace(self.work, measured=True))
         if self.reads is not None:
             phases.append(replace(self.reads, set_options={"disable_auto_compactions": "true"}))
-            return (*phases, Drain("drain", _DRAIN_S, {"disable_auto_compactions": "false"}))
-        return (*phases, Drain("drain", _DRAIN_S))
+            phases.append(Drain("drain", _DRAIN_S, {"disable_auto_compactions": "false"}))
+        else:
+            phases.append(Drain("drain", _DRAIN_S))
+        return (*phases, replace(self.work, name="watched", arrivals=Open(constant(0.0, _WATCHED_S)), threads=1))
 
 
 def load(records: int) -> Work:
     """Write each record once, in the order of their numbers, which is random in that of their keys."""
-    return Work("load", Closed(count=records), Mix(update=1.0), Keys("sequential", records))
+    return Work(_LOAD, Closed(count=records), Mix(update=1.0), Keys("sequential", records))
 
 
 def _result(job: Job) -> Path:

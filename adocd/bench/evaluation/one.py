@@ -65,7 +65,13 @@ def run(
                 program.name, program.command(job), database, program.at_most_s(job), program.environment()
             )
             policy = Policy(wanted.scheme.policy, wanted.scheme.parameters)
-            observed = observe(started, policy, cap, room, tick_s=wanted.scheme.tick_s, look_s=_LOOK_S, on_look=on_look)
+            capping = _Capping(cap, program, job)
+
+            def looked(sample: Sample | None) -> None:
+                capping.look()
+                on_look(sample)
+
+            observed = observe(started, policy, cap, room, tick_s=wanted.scheme.tick_s, look_s=_LOOK_S, on_look=looked)
             outcome = program.outcome(job, observed)
     finally:
         shutil.rmtree(database, ignore_errors=True)
@@ -74,7 +80,26 @@ def run(
         others_cpu_fraction=others_share(cpu_before, cpu_times()),
         other_device_bytes=_others_bytes(observed, group, sectors_before, _written_bytes(device)),
     )
-    return assembled(wanted, machine, observed, outcome, noise, (begun_unix_s, time.monotonic() - begun_s))
+    made = assembled(wanted, machine, observed, outcome, noise, (begun_unix_s, time.monotonic() - begun_s))
+    imposed_s = capping.imposed_monotonic_s
+    return made if imposed_s is None else replace(made, capped_at_s=imposed_s - outcome.begin_monotonic_s)
+
+
+class _Capping:
+    """Lets a program prepare at the device's own speed: what no figure is of need not take its time."""
+
+    def __init__(self, cap: Cap, program: LoadProgram, job: Job) -> None:
+        self._cap, self._program, self._job = cap, program, job
+        self._lifted = cap.profile.capped and program.is_preparing(job)
+        self.imposed_monotonic_s: float | None = None
+        if self._lifted:
+            cap.lift()
+
+    def look(self) -> None:
+        """Impose the cap as soon as the program is at what is measured."""
+        if self._lifted and not self._program.is_preparing(self._job):
+            self._cap.impose()
+            self._lifted, self.imposed_monotonic_s = False, time.monotonic()
 
 
 def assembled(

@@ -79,6 +79,9 @@ class LoadProgram(Protocol):
     def command(self, job: Job) -> list[str]:
         """Build the command line that starts it with its agent; writes what files it needs into the job's room."""
 
+    def is_preparing(self, job: Job) -> bool:
+        """Say whether it is at work that no figure is of, such as loading: the device need not be capped then."""
+
     def environment(self) -> Mapping[str, str]:
         """Name the variables it needs beside those there are."""
 

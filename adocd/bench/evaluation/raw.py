@@ -202,6 +202,7 @@ class Run:
         measured_s: how long that phase took, by the program's own account.
         drain_s: how long compactions took until none was left; None where that was not reached, or not waited for.
         wal_outside_cap: whether the WAL's buffered writes escaped the cap (cgroup v1).
+        capped_at_s: when the cap came into force, where what came before was let through; else None.
         after: what clients did after the measured phase, where the workload goes on to see what it left behind.
         warnings: what the runner noticed: a disagreement of counts, a daemon that ended, and so on.
 
@@ -233,6 +234,7 @@ class Run:
     wal_outside_cap: bool
     warnings: tuple[str, ...] = ()
     after: tuple[Operations, ...] = ()
+    capped_at_s: float | None = None
 
 
 _RUN = TypeAdapter(Run)

@@ -71,15 +71,15 @@ def test_ycsb_is_a_closed_loop_and_open_with_a_rate() -> None:
 def test_a_database_is_loaded_settles_is_measured_and_drained(tmp_path: Path) -> None:
     scheme = SCHEMES["auto-tuned"].used(Circumstances(4, 50_000_000))
     spec = made("burst", 4).spec(Job(tmp_path / "db", tmp_path, 60, 7, scheme))
-    assert [phase.name for phase in spec.phases] == ["load", "settle", "measured", "drain"]
+    assert [phase.name for phase in spec.phases] == ["load", "settle", "measured", "drain", "watched"]
     assert (spec.rate_limiter_bytes_per_s, spec.auto_tuned, spec.seed) == (50_000_000, True, 7)
     assert spec.options["write_buffer_size"] == str(16 << 20)
 
 
 def test_after_the_wave_it_is_read_with_compaction_off_and_then_drained(tmp_path: Path) -> None:
     spec = made("sine-350").spec(Job(tmp_path / "db", tmp_path, 350, 1, SCHEMES["default"].used(Circumstances())))
-    assert [phase.name for phase in spec.phases] == ["measured", "reads", "drain"]
-    reads, drain = spec.phases[1:]
+    assert [phase.name for phase in spec.phases] == ["measured", "reads", "drain", "watched"]
+    reads, drain = spec.phases[1:3]
     assert reads.set_options == {"disable_auto_compactions": "true"}
     assert isinstance(drain, Drain)
     assert drain.set_options == {"disable_auto_compactions": "false"}

@@ -96,12 +96,19 @@ def _caps(runs: Sequence[Run]) -> list[str]:
 
 
 def _escapes(runs: Sequence[Run]) -> list[str]:
+    items = []
     if any(run.wal_outside_cap for run in runs):
-        return [
+        items.append(
             "What escapes the cap: the write-ahead log, whose buffered writes cgroup v1 does not count to the program. "
             "Flushes, compactions and reads are direct and under it."
-        ]
-    return []
+        )
+    late_s = [run.capped_at_s for run in runs if run.capped_at_s is not None]
+    if late_s:
+        items.append(
+            f"The load generator's records were loaded before the cap came into force, {words.digits(max(late_s))} s "
+            "after the measured phase's begin at the latest."
+        )
+    return items
 
 
 def _overview(blocks: Sequence[Block]) -> Table:

@@ -72,6 +72,7 @@ void Clients::RunOpen(Client* client) {
     ++SecondAt(&client->tally.seconds, offset_ns).offered;
     Carry(client->held, intended_ns, call_ns, client);
   }
+  WaitUntil(begin_ns_ + ToNs(phase_.open->Seconds()));  // a phase is as long as its steps, quiet ones at its end too
 }
 
 void Clients::RunClosed(Client* client) {
