@@ -12,7 +12,7 @@ from rich.table import Table
 
 from adocd.bench.device import DEFAULT_PROFILE
 from adocd.bench.errors import BadOption, BenchError
-from adocd.bench.evaluation import grid, runs
+from adocd.bench.evaluation import halving, runs
 from adocd.bench.evaluation.plan import Asked
 from adocd.bench.evaluation.schemes import BASELINE, DEFAULT_SCHEMES, SCHEMES
 from adocd.bench.evaluation.workloads import TWO_PHASE, WORKLOADS
@@ -88,8 +88,8 @@ def grid_command(
     out: Out,
     profile: Annotated[str, typer.Option(help="A device profile: cap-N or uncapped.")] = DEFAULT_PROFILE,
     workload: Annotated[str, typer.Option(help="A workload.")] = "fillrandom",
-    threads: Annotated[str, typer.Option(help=f"Background jobs to try, {_LIST}.")] = _joined(grid.THREADS),
-    batch: Annotated[str, typer.Option(help=f"Batches to try, in MiB, {_LIST}.")] = _joined(grid.BATCHES_MIB),
+    threads: Annotated[str, typer.Option(help=f"Background jobs to try, {_LIST}.")] = _joined(halving.THREADS),
+    batch: Annotated[str, typer.Option(help=f"Batches to try, in MiB, {_LIST}.")] = _joined(halving.BATCHES_MIB),
     seconds: Seconds = 60,
     scale: Scale = 1,
     seed: Seed = 1,
@@ -100,7 +100,7 @@ def grid_command(
 
     `adocd bench run` with grid-best and the same --out, --seconds, --scale and --seed takes what was found here.
     """
-    wanted = grid.Grid(profile, workload, _numbers("--threads", threads), _numbers("--batch", batch))
+    wanted = halving.Grid(profile, workload, _numbers("--threads", threads), _numbers("--batch", batch))
     asked = Asked((BASELINE,), (profile,), (workload,), seconds, 1, scale, seed)
     best = _carried_out(lambda: runs.search_grid(asked, wanted, out, directory, Console(stderr=True)))
     options = {name: int(value) for name, value in best.items()}

@@ -11,74 +11,27 @@ which is why the last rung is as long as the runs that it is compared in.
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
-from pydantic import TypeAdapter, ValidationError
 from rich.console import Console
 
 from adocd.bench.errors import BadOption, BenchError, RunFailed
-from adocd.bench.evaluation import one, raw
+from adocd.bench.evaluation import halving, one, raw
 from adocd.bench.evaluation.closed_loop import ClosedLoop
-from adocd.bench.evaluation.kept import write_whole
-from adocd.bench.evaluation.plan import Asked, Planned, block_name
+from adocd.bench.evaluation.halving import BATCHES_MIB, GRIDS, Grid, Searched, Tried
+from adocd.bench.evaluation.plan import Asked, Planned
 from adocd.bench.evaluation.progress import Progress
 from adocd.bench.evaluation.schemes import BASELINE, Circumstances, Options, batch, scheme
 from adocd.bench.evaluation.setting import Setting, program, wanted
 from adocd.bench.evaluation.two_phase import percentile_us
 from adocd.model.knob import MIB
 
-THREADS = tuple(range(2, 21, 2))
-BATCHES_MIB = (64, 128, 256, 512)
 _MEMTABLES = 2
 _KEPT, _LONGER, _RUNGS = 3, 2, 3
 #: In its first seconds an empty database does not stall, and all configurations do the same: on cap-210 twelve of them
 #: were within 13 % of each other after 5 s, the default ahead.
 _RUNG_LEAST_S = 15
-
-
-@dataclass(frozen=True, slots=True)
-class Grid:
-    """What is searched: threads and batches, at scale 1, for a workload on a profile."""
-
-    profile: str
-    workload: str
-    threads: tuple[int, ...] = THREADS
-    batches_mib: tuple[int, ...] = BATCHES_MIB
-    #: The rate of a workload that finds its own.
-    found_per_s: float | None = None
-
-    @property
-    def block(self) -> str:
-        """Name the block that it is for."""
-        return block_name(self.profile, self.workload)
-
-
-@dataclass(frozen=True, slots=True)
-class Tried:
-    """One configuration in one rung; `score` is higher where it is better."""
-
-    threads: int
-    batch_bytes: int
-    seconds: int
-    score: float
-    operations_per_s: float
-
-
-@dataclass(frozen=True, slots=True)
-class Searched:
-    """A grid as it is kept: what was searched, and all rungs so far; `best` once there is one."""
-
-    grid: Grid
-    seconds: int
-    scale: int
-    seed: int
-    tried: tuple[Tried, ...] = ()
-    failed: dict[str, str] | None = None
-    best: dict[str, int] | None = None
-
-
-_SEARCHED = TypeAdapter(Searched)
 
 
 def configurations(grid: Grid, scale: int) -> list[tuple[int, int]]:
@@ -104,8 +57,8 @@ def best(there: Setting, grid: Grid, asked: Asked, out: Path, console: Console, 
 
     With `any_grid` the one that is kept will do, whichever threads and batches it has.
     """
-    file = out / "grid" / f"{grid.block}.json"
-    searched = _begin(file, Searched(grid, asked.seconds, asked.scale, asked.seed), any_grid=any_grid)
+    file = out / GRIDS / f"{grid.block}.json"
+    searched = halving.begin(file, Searched(grid, asked.seconds, asked.scale, asked.seed), any_grid=any_grid)
     if searched.best is not None:
         return searched.best
     chosen = configurations(searched.grid, asked.scale)
@@ -118,45 +71,21 @@ def best(there: Setting, grid: Grid, asked: Asked, out: Path, console: Console, 
     for size, seconds in plan:
         chosen = chosen[:size]
         for threads, batch_bytes in chosen:
-            if _found(searched, threads, batch_bytes, seconds) is None:
-                searched = _try(there, searched, (threads, batch_bytes, seconds), asked, progress)
-                _keep(file, searched)
+            if searched.found(threads, batch_bytes, seconds) is None:
+                tried = _try(there, searched, (threads, batch_bytes, seconds), asked, progress)
+                searched = halving.keep(file, tried)
         chosen = _ranked(searched, chosen, seconds)
     if not chosen:
         raise RunFailed(f"no configuration of the grid for {grid.block} could be run: see {file}")
     threads, batch_bytes = chosen[0]
-    searched = replace(searched, best={**batch(batch_bytes), "max_background_jobs": threads})
-    _keep(file, searched)
-    return searched.best or {}
-
-
-def _begin(file: Path, wanted: Searched, *, any_grid: bool) -> Searched:
-    if not file.exists():
-        return wanted
-    try:
-        before = _SEARCHED.validate_json(file.read_bytes())
-    except OSError as error:
-        raise BadOption(f"{file} cannot be read ({error.strerror}): choose another --out") from None
-    except ValidationError as error:
-        raise BadOption(f"{file} is no grid of adocd bench ({error.errors()[0]['msg']}): remove it") from None
-    wanted = replace(wanted, grid=before.grid) if any_grid else wanted
-    if replace(before, tried=(), failed=None, best=None) != wanted:
-        raise BadOption(f"{file} is of another grid: give the same options to resume it, or choose another --out")
-    return before
-
-
-def _keep(file: Path, searched: Searched) -> None:
-    write_whole(file, _SEARCHED.dump_json(searched, indent=1) + b"\n")
-
-
-def _found(searched: Searched, threads: int, batch_bytes: int, seconds: int) -> Tried | None:
-    wanted = (threads, batch_bytes, seconds)
-    return next((each for each in searched.tried if (each.threads, each.batch_bytes, each.seconds) == wanted), None)
+    found = {**batch(batch_bytes), "max_background_jobs": threads}
+    halving.keep(file, replace(searched, best=found))
+    return found
 
 
 def _ranked(searched: Searched, chosen: Sequence[tuple[int, int]], seconds: int) -> list[tuple[int, int]]:
     """Order by the rung's scores, the best first, without those that failed."""
-    found = [(_found(searched, *one_, seconds), one_) for one_ in chosen]
+    found = [(searched.found(*one_, seconds), one_) for one_ in chosen]
     scored = [(tried.score, one_) for tried, one_ in found if tried is not None]
     return [one_ for _, one_ in sorted(scored, key=lambda pair: -pair[0])]
 

@@ -12,6 +12,7 @@ from rich.console import Console
 from adocd.bench.device import parse_profile
 from adocd.bench.errors import BadOption, BenchError
 from adocd.bench.evaluation import grid, raw, searches
+from adocd.bench.evaluation.halving import Grid
 from adocd.bench.evaluation.plan import Asked, Folder, Planned, checked, planned
 from adocd.bench.evaluation.progress import Line, Progress, time_text
 from adocd.bench.evaluation.schemes import Options, Scheme, scheme
@@ -33,7 +34,7 @@ class Done:
     wall_s: float
 
 
-def search_grid(asked: Asked, wanted_grid: grid.Grid, out: Path, directory: Path | None, console: Console) -> Options:
+def search_grid(asked: Asked, wanted_grid: Grid, out: Path, directory: Path | None, console: Console) -> Options:
     """Find the best static options for a block, and keep all that was tried; raises BenchError."""
     asked = checked(replace(asked, profiles=(wanted_grid.profile,), workloads=(wanted_grid.workload,)))
     with _there(asked, out, directory) as there:
@@ -108,7 +109,7 @@ def _search(there: Setting, asked: Asked, out: Path, schemes: list[Scheme], cons
             maximum = searches.maximum(there, asked, run, out, console)
             found.per_s[run.block] = RUNNING_SHARE * maximum.maximum_per_s
         if any(each.needs_grid for each in schemes):
-            wanted_grid = grid.Grid(run.profile, run.workload, found_per_s=found.per_s.get(run.block))
+            wanted_grid = Grid(run.profile, run.workload, found_per_s=found.per_s.get(run.block))
             found.best[run.block] = grid.best(there, wanted_grid, asked, out, console, any_grid=True)
     return found
 

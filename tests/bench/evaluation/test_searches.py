@@ -14,7 +14,7 @@ from rich.console import Console
 
 from adocd.bench.errors import BadOption, RunFailed
 from adocd.bench.evaluation import grid, raw
-from adocd.bench.evaluation.grid import Grid
+from adocd.bench.evaluation.halving import Grid
 from adocd.bench.evaluation.one import OnLook, Wanted
 from adocd.bench.evaluation.plan import Asked
 from adocd.bench.evaluation.program import LoadProgram

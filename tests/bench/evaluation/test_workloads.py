@@ -76,6 +76,19 @@ def test_a_database_is_loaded_settles_is_measured_and_drained(tmp_path: Path) ->
     assert spec.options["write_buffer_size"] == str(16 << 20)
 
 
+def test_a_program_that_loads_says_when_it_is_done_and_one_that_does_not_is_measured_at_once(tmp_path: Path) -> None:
+    job = Job(tmp_path / "db", tmp_path, 60, 7, SCHEMES["default"].used(Circumstances()))
+    loading, wave = made("burst", 4), made("sine")
+    output = tmp_path / f"{loading.name}.out"
+    said = []
+    for text in (None, "", "phase load\n", "phase load\nphase settle\n", "phase load\nphase settle\nphase measured\n"):
+        if text is not None:
+            output.write_text(text)
+        said.append(loading.is_preparing(job))
+        assert not wave.is_preparing(job)
+    assert said == [True, True, True, True, False]
+
+
 def test_after_the_wave_it_is_read_with_compaction_off_and_then_drained(tmp_path: Path) -> None:
     spec = made("sine-350").spec(Job(tmp_path / "db", tmp_path, 350, 1, SCHEMES["default"].used(Circumstances())))
     assert [phase.name for phase in spec.phases] == ["measured", "reads", "drain", "watched"]

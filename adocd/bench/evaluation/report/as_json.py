@@ -4,17 +4,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from adocd.bench.evaluation.halving import Searched
 from adocd.bench.evaluation.report.comparison import Cell, Comparison
 from adocd.bench.evaluation.report.sections import judgements
 from adocd.bench.evaluation.report.summary import Block, Judged, Scheme, Standing
 from adocd.bench.evaluation.sustained import Search
 
 
-def as_json(blocks: Sequence[Block], failed: int, searches: Mapping[str, Search]) -> dict[str, Any]:
+def as_json(
+    blocks: Sequence[Block], failed: int, searches: Mapping[str, Search], grids: Sequence[Searched]
+) -> dict[str, Any]:
     """Make the report's JSON object; what was not measured is null."""
     return {
         "failed": failed,
         "sustainable": {name: asdict(found) | {"lasts_per_s": found.lasts_per_s} for name, found in searches.items()},
+        "grids": [asdict(grid) for grid in grids],
         "blocks": [_block(block) for block in blocks],
         "claims": [
             {

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from adocd.bench.errors import BadOption
 from adocd.bench.evaluation import raw
+from adocd.bench.evaluation.halving import Searched, grids_in
 from adocd.bench.evaluation.raw import Run
 from adocd.bench.evaluation.sustained import Search, searches_in
 
@@ -14,11 +15,12 @@ RUNS, FAILED = "runs", "failed"
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """All runs, how many failed and are not among them, and the rates that were found to last."""
+    """All runs, how many failed and are not among them, the rates that were found to last, and the grids."""
 
     runs: tuple[Run, ...]
     failed: int
     searches: Mapping[str, Search]
+    grids: tuple[Searched, ...]
 
 
 def found_in(directory: Path) -> Found:
@@ -29,4 +31,4 @@ def found_in(directory: Path) -> Found:
     if not files:
         raise BadOption(f"{directory} has no raw results in {RUNS}/: make them by adocd bench run --out {directory}")
     failed = len(list((directory / FAILED).glob("*.json")))
-    return Found(tuple(raw.read(file) for file in files), failed, searches_in(directory))
+    return Found(tuple(raw.read(file) for file in files), failed, searches_in(directory), grids_in(directory))

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from adocd.bench.evaluation.halving import Searched, Tried
 from adocd.bench.evaluation.raw import Run, SchemeUsed
 from adocd.bench.evaluation.report import comparison, disturbed, words
 from adocd.bench.evaluation.report.claims import Judgement, judge
@@ -24,7 +25,9 @@ _LEFT_OUT = (
 )
 
 
-def document(blocks: Sequence[Block], failed: int, searches: Mapping[str, Search]) -> Document:
+def document(
+    blocks: Sequence[Block], failed: int, searches: Mapping[str, Search], grids: Sequence[Searched]
+) -> Document:
     """Put the report together."""
     runs = [judged for block in blocks for scheme in block.schemes for judged in scheme.runs]
     parts: list[Part] = [
@@ -35,6 +38,7 @@ def document(blocks: Sequence[Block], failed: int, searches: Mapping[str, Search
     ]
     for block in blocks:
         parts += block_parts(block)
+    parts += _grids(grids)
     parts += _sustained(searches)
     parts += _claims(blocks, searches)
     parts += _runs(blocks)
@@ -178,6 +182,50 @@ def _as_run(scheme: SchemeUsed, baseline: SchemeUsed | None) -> tuple[str, ...]:
 
 def _listed(values: Mapping[str, object]) -> str:
     return ", ".join(f"{name}={value}" for name, value in sorted(values.items()))
+
+
+def _grids(grids: Sequence[Searched]) -> list[Part]:
+    if not grids:
+        return []
+    parts: list[Part] = [
+        Heading(2, "What the grid tried"),
+        Paragraph(
+            "Successive halving: all configurations run for a short time, the best third of them for longer, and what "
+            "is best in the last rung is the scheme grid-best. All stay within the memory that ADOC may come to."
+        ),
+    ]
+    for grid in grids:
+        parts.append(_grid(grid))
+        parts += [Paragraph(f"Not run: {name} ({why}).") for name, why in (grid.failed or {}).items()]
+    return parts
+
+
+def _grid(searched: Searched) -> Table:
+    grid = searched.grid
+    rungs = sorted({each.seconds for each in searched.tried})
+    configurations = dict.fromkeys((each.threads, each.batch_bytes) for each in searched.tried)
+    rows = []
+    for threads, batch_bytes in configurations:
+        found = {each.seconds: each for seconds in rungs if (each := searched.found(threads, batch_bytes, seconds))}
+        last = max(found)
+        cells = [_scored(found[seconds]) if seconds in found else "" for seconds in rungs]
+        rows.append(((-last, -found[last].score), (str(threads), words.size(batch_bytes), *cells)))
+    scored = "p99 latency" if any(each.score < 0 for each in searched.tried) else "operations/s"
+    head = ("threads", "batch", *(f"{scored}, {seconds} s" for seconds in rungs))
+    command = (
+        f"adocd bench grid --profile {grid.profile} --workload {grid.workload} --seconds {searched.seconds} "
+        f"--threads {_joined(grid.threads)} --batch {_joined(grid.batches_mib)} --scale {searched.scale} --out DIR"
+    )
+    title = f"The grid for {grid.block}, {searched.seconds} s, the best first"
+    return Table(title, head, tuple(row for _, row in sorted(rows)), words=0, command=command)
+
+
+def _scored(tried: Tried) -> str:
+    return words.micros(-tried.score) if tried.score < 0 else words.digits(tried.score)
+
+
+def _joined(numbers: Sequence[int]) -> str:
+    return ",".join(str(number) for number in numbers)
 
 
 def _sustained(searches: Mapping[str, Search]) -> list[Part]:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from adocd.bench.errors import BadOption
+from adocd.bench.evaluation.halving import Searched
 from adocd.bench.evaluation.report import html, markdown
 from adocd.bench.evaluation.report.as_json import as_json
 from adocd.bench.evaluation.report.read import found_in
@@ -24,14 +25,15 @@ class Report:
     blocks: tuple[Block, ...]
     failed: int
     searches: Mapping[str, Search]
+    grids: tuple[Searched, ...]
 
     def as_json(self) -> dict[str, Any]:
         """All figures, for programs."""
-        return as_json(self.blocks, self.failed, self.searches)
+        return as_json(self.blocks, self.failed, self.searches, self.grids)
 
     def write(self, out: Path, format_: Format) -> list[Path]:
         """Write the report's files below `out`, and name the reports. Raises BadOption where that cannot be done."""
-        whole = document(self.blocks, self.failed, self.searches)
+        whole = document(self.blocks, self.failed, self.searches, self.grids)
         files: dict[str, str] = {}
         if format_ in ("md", "both"):
             files[MARKDOWN] = markdown.render(whole)
@@ -51,4 +53,9 @@ def report_of(directories: Sequence[Path]) -> Report:
     """Work out the report of one directory or several. Raises BadOption where one cannot be read."""
     found = [found_in(directory) for directory in directories]
     searches = {name: search for each in found for name, search in each.searches.items()}
-    return Report(summarise(run for each in found for run in each.runs), sum(each.failed for each in found), searches)
+    return Report(
+        blocks=summarise(run for each in found for run in each.runs),
+        failed=sum(each.failed for each in found),
+        searches=searches,
+        grids=tuple(grid for each in found for grid in each.grids),
+    )

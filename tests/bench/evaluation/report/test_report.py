@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -11,6 +12,8 @@ from xml.etree import ElementTree
 import pytest
 from markdown_it import MarkdownIt
 
+from adocd.bench.evaluation import halving, raw
+from adocd.bench.evaluation.halving import Grid, Searched, Tried
 from adocd.bench.evaluation.report import words
 from adocd.bench.evaluation.report.comparison import Cell
 from adocd.bench.evaluation.report.write import report_of
@@ -180,6 +183,32 @@ def test_rates_that_last_are_told(tmp_path: Path) -> None:
     assert found.as_json()["sustainable"]["cap-210-two-phase-default"]["lasts_per_s"] == 6000
     file.write_text("{}")
     refused("cap-210-two-phase-default.json", "is damaged", directory=[results])
+
+
+def test_the_grid_is_told_rung_by_rung_and_when_the_cap_came(tmp_path: Path) -> None:
+    results = written(tmp_path / "DIR")
+    grid = Grid("cap-210", "fillrandom", (2, 4), (64, 128))
+    first = [Tried(t, b << 20, 15, 1000.0 * t + b, 1.0) for t in (2, 4) for b in (64, 128)]
+    searched = Searched(grid, 30, 1, 1, (*first, Tried(4, 128 << 20, 30, 4000.0, 1.0)), {"2 threads": "no memory"})
+    halving.keep(results / "grid" / "cap-210-fillrandom.json", searched)
+    kept = sorted((results / "runs").glob("*.json"))[0]
+    raw.write(kept, replace(raw.read(kept), capped_at_s=0.31))
+    report_of([results]).write(tmp_path, "md")
+    text = (tmp_path / "report.md").read_text(encoding="utf-8")
+    table = text[text.index("The grid for cap-210-fillrandom") :].splitlines()
+    assert table[2].replace("-", "").split("|")[1:5] == [
+        " threads ",
+        " batch ",
+        " operations/s, 15 s ",
+        " operations/s, 30 s ",
+    ]
+    assert [row.split("|")[1:5] for row in table[4:6]] == [
+        [" 4 ", " 128 MiB ", " 4,128 ", " 4,000 "],
+        [" 4 ", " 64 MiB ", " 4,064 ", "  "],
+    ]
+    assert "Not run: 2 threads (no memory)." in text
+    assert "--threads 2,4 --batch 64,128" in text
+    assert "0.31 s after the measured phase's begin at the latest" in text
 
 
 def refused(*words: str, code: Exit = Exit.USAGE, **given: Any) -> None:
