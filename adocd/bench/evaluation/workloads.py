@@ -143,6 +143,11 @@ def _burst(asked: Asked) -> Steps:
     return arrivals.burst(low_s=period_s - high_s, high_s=high_s, seconds=asked.seconds)
 
 
+def _lapsed_burst(asked: Asked) -> Steps:
+    """Keep the records of each burst, and so how many memtables they fill, where there is no time for half an hour."""
+    return arrivals.scaled(_burst(asked), max(1.0, 2 * _BURST_S / asked.seconds))
+
+
 def _peaks(peak_s: int) -> Workload:
     title = f"half reads, half updates: valleys of 10 s at 10,000/s, peaks of {peak_s} s at 40,000/s (SILK)"
     return _arriving(
@@ -172,6 +177,9 @@ _ALL = (
         needs_maximum=True,
     ),
     _arriving("burst", "updates at 2,000/s, a sixth of the time at 8,000/s (stability paper)", _burst),
+    _arriving(
+        "burst-lapse", "burst in time-lapse: its half hour in half of --seconds, at rates as much higher", _lapsed_burst
+    ),
     _sine("sine", "the thesis's wave, 50 to 200 MB/s, one period in the time that --seconds gives", None),
     _sine("sine-350", "the thesis's wave as it is, 350 s, and what reads cost afterwards", 350),
     _sine("sine-700", "the same, and then 10 MB/s until 700 s", 700),

@@ -17,7 +17,7 @@ from adocd.bench.evaluation.workloads import WORKLOADS, Asked
 from adocd.bench.load.arrivals import mean_per_s, total_s
 from adocd.bench.load.spec import Closed, Drain, Open
 
-OPEN = ("constant", "two-phase", "burst", "sine", "sine-350", "sine-1000", "peaks-10", "peaks-100")
+OPEN = ("constant", "two-phase", "burst", "burst-lapse", "sine", "sine-350", "sine-1000", "peaks-10", "peaks-100")
 
 
 @pytest.fixture(autouse=True)
@@ -26,8 +26,8 @@ def _no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workloads, "find_or_build", lambda _: Path("/usr/bin/adocd-load"))
 
 
-def made(name: str, scale: int = 1, rate_per_s: float | None = None) -> Generated:
-    load = workloads.workload(name).program(Asked(60, scale, rate_per_s))
+def made(name: str, scale: int = 1, rate_per_s: float | None = None, seconds: int = 60) -> Generated:
+    load = workloads.workload(name).program(Asked(seconds, scale, rate_per_s))
     assert isinstance(load, Generated)
     return load
 
@@ -61,6 +61,16 @@ def test_the_thesiss_wave_is_125_mb_a_second_and_10_in_its_tail() -> None:
     assert isinstance(tail.work.arrivals, Open)
     last = tail.work.arrivals.steps[-1]
     assert (last.seconds, last.operations_per_s * tail.value_bytes) == (650, 10e6)
+
+
+def test_a_burst_in_time_lapse_has_the_records_of_one_in_its_own_time() -> None:
+    own, lapsed = made("burst", 4, seconds=3600), made("burst-lapse", 4, seconds=120)
+    assert isinstance(own.work.arrivals, Open)
+    assert isinstance(lapsed.work.arrivals, Open)
+    for slow, fast in zip(own.work.arrivals.steps, lapsed.work.arrivals.steps, strict=True):
+        assert slow.seconds * slow.operations_per_s == pytest.approx(fast.seconds * fast.operations_per_s)
+        assert slow.seconds == pytest.approx(30 * fast.seconds)
+    assert made("burst-lapse", 4, seconds=7200).work == made("burst", 4, seconds=7200).work
 
 
 def test_ycsb_is_a_closed_loop_and_open_with_a_rate() -> None:
