@@ -8,7 +8,7 @@ a baseline of its own.
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
@@ -109,7 +109,10 @@ class Folder:
         self.directory, self.runs, self.failed = directory, directory / "runs", directory / "failed"
 
     def begin(self, asked: Asked) -> None:
-        """Make it, or go on in it; raises BadOption where another plan is there, or it cannot be written to."""
+        """Make it, or go on in it, also with more repetitions than before.
+
+        Raises BadOption where another plan is there, or it cannot be written to.
+        """
         kept = self.directory / "plan.json"
         try:
             self.runs.mkdir(parents=True, exist_ok=True)
@@ -124,11 +127,12 @@ class Folder:
             raise BadOption(
                 f"{kept} is no plan of adocd bench ({error.errors()[0]['msg']}): choose another --out"
             ) from None
-        if before != asked:
+        if before != replace(asked, repeat=min(asked.repeat, before.repeat)):
             raise BadOption(
                 f"{self.directory} has another plan ({_difference(before, asked)}): give the same options to resume "
-                "it, or choose another --out"
+                "it, or more repetitions, or choose another --out"
             )
+        write_whole(kept, _ASKED.dump_json(asked, indent=1) + b"\n")
 
     def file(self, run: Planned) -> Path:
         """Name the file of a run's raw result."""

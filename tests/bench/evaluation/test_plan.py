@@ -68,6 +68,15 @@ def test_a_plan_is_resumed_where_it_stopped(tmp_path: Path) -> None:
     assert again.left(ASKED) == others
 
 
+def test_a_plan_is_given_more_repetitions_and_never_fewer(tmp_path: Path) -> None:
+    more = replace(ASKED, repeat=ASKED.repeat + 1)
+    Folder(tmp_path).begin(ASKED)
+    Folder(tmp_path).begin(more)
+    assert set(planned(ASKED)) < set(planned(more))
+    with pytest.raises(BadOption, match=f"another plan .repeat {more.repeat}, not {ASKED.repeat}."):
+        Folder(tmp_path).begin(ASKED)
+
+
 def test_another_plan_in_the_same_directory_is_refused(tmp_path: Path) -> None:
     Folder(tmp_path).begin(ASKED)
     with pytest.raises(BadOption, match=r"another plan \(seconds 10, not 20\): give the same options to resume"):
