@@ -151,20 +151,22 @@ class Exceeds:
 
 @dataclass(frozen=True, slots=True)
 class Keeps:
-    """In each run of a scheme, a figure is at least (or at most) a bound."""
+    """In each run of a scheme, a figure is at least (or at most) a bound; shorter runs than `least_s` say nothing."""
 
     scheme: str
     measure: str
     at_least: bool
     bound: float
     where: Where
+    least_s: float = 0.0
 
     def words(self) -> str:
         """Say the rule in a sentence."""
         measure = MEASURES[self.measure]
         side = "at least" if self.at_least else "at most"
         bound = words.value(measure.unit, self.bound)
-        return f"every run of {self.scheme}: {measure.title} {side} {bound}, in {self.where.words()}"
+        long = f", for {words.span(self.least_s)} at least" if self.least_s else ""
+        return f"every run of {self.scheme}: {measure.title} {side} {bound}, in {self.where.words()}{long}"
 
     def judge(self, block: Block) -> Finding | None:
         """Hold it against a block."""
@@ -174,6 +176,8 @@ class Keeps:
         if self.measure not in scheme.cells:
             return Finding(block.name, "not shown", f"{measure.title} was not measured")
         ours = f"{measure.title} {words.cell(measure.unit, scheme.cells[self.measure], scheme.marked)}"
+        if block.seconds < self.least_s:
+            return Finding(block.name, "not shown", f"{ours}, in {words.span(block.seconds)}")
         if scheme.weak:
             return Finding(block.name, "not shown", f"{ours}; {_weak(scheme)}")
         found = scheme.by_repetition(self.measure).values()

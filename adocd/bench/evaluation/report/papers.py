@@ -10,6 +10,8 @@ from adocd.bench.evaluation.report.measures import latency
 _FILL = Where(("fillrandom",))
 #: The ADOC paper's SATA HDD and SATA SSD, by their bandwidth; seeks are left out.
 _HDD, _SSD = "cap-210", "cap-490"
+#: What is too much shows late, in the paper after 6000 of 7200 s: a tenth of that is the least to look for it.
+_STALLS_LATE_S = 600.0
 _TOTAL, _WRITE_TOTAL = latency("all", "total", "p99_us"), latency("write", "total", "p99_us")
 _WRITE_QUEUEING, _WRITE_PROCESSING = latency("write", "queueing", "p99_us"), latency("write", "processing", "p99_us")
 _BURST = Where(("burst", "burst-lapse"))
@@ -280,7 +282,7 @@ _STABILITY = Claim(
             "in both cases write stalls start to occur after time 6000s. This suggests that the measured write "
             "throughput during the testing phase is not sustainable.",
             "the default at 95 % of its own maximum stalls",
-            Keeps("default", "held_share", True, 0.005, Where(("two-phase",))),
+            Keeps("default", "held_share", True, 0.005, Where(("two-phase",)), _STALLS_LATE_S),
         ),
         Point(
             "Stability 6.2, figure 17",

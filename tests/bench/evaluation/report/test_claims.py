@@ -122,6 +122,7 @@ def test_a_bound_that_every_run_keeps() -> None:
     assert verdict(rule, runs(990, 900)) == "in part"
     assert verdict(rule, runs(800, 900)) == "not reproduced"
     assert verdict(rule, runs(990)) == "not shown"
+    assert verdict(replace(rule, least_s=3600), runs(800, 900)) == "not shown"
 
 
 def test_silk_and_its_halves() -> None:
@@ -145,9 +146,12 @@ def test_the_trace_is_found_by_the_beginning_of_its_name() -> None:
 
 def test_the_default_at_95_percent_is_not_sustainable_where_it_stalls() -> None:
     point = POINTS[5, "the default at 95 % of its own maximum stalls"]
-    stalls = [replace(each, stalls=(held(1.0),)) for each in late("default", (1, 2))]
+    calm = late("default", (1, 2))
+    long = [replace(each, workload=replace(each.workload, seconds=600.0)) for each in calm]
+    stalls = [replace(each, stalls=(held(10.0),)) for each in long]
     assert judge(point, summarise(stalls)).verdict == "reproduced"
-    assert judge(point, summarise(late("default", (1, 2)))).verdict == "not reproduced"
+    assert judge(point, summarise(long)).verdict == "not reproduced"
+    assert judge(point, summarise(calm)).verdict == "not shown"
 
 
 @pytest.mark.parametrize(
