@@ -3,10 +3,10 @@
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
 from adocd.bench.errors import BadOption
-from adocd.bench.evaluation.kept import write_whole
+from adocd.bench.evaluation.kept import read_again, write_whole
 from adocd.bench.evaluation.plan import block_name
 
 #: Where the files are, in the directory of the runs.
@@ -66,14 +66,7 @@ _SEARCHED = TypeAdapter(Searched)
 
 def read(file: Path) -> Searched | None:
     """Read a grid; None where there is none. Raises BadOption where it is broken."""
-    try:
-        return _SEARCHED.validate_json(file.read_bytes())
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise BadOption(f"{file} cannot be read ({error.strerror}): choose another --out") from None
-    except ValidationError as error:
-        raise BadOption(f"{file} is no grid of adocd bench ({error.errors()[0]['msg']}): remove it") from None
+    return read_again(file, _SEARCHED)
 
 
 def begin(file: Path, wanted: Searched, *, any_grid: bool) -> Searched:

@@ -4,16 +4,16 @@ import statistics
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
 from adocd.bench.cap import Cap
 from adocd.bench.db_bench import find_db_bench
 from adocd.bench.device import DeviceProfile
-from adocd.bench.errors import BadOption, RunFailed
+from adocd.bench.errors import RunFailed
 from adocd.bench.evaluation import bandwidth, one, raw
 from adocd.bench.evaluation.bandwidth import Bandwidth
 from adocd.bench.evaluation.closed_loop import ClosedLoop
-from adocd.bench.evaluation.kept import write_whole
+from adocd.bench.evaluation.kept import read_again, write_whole
 from adocd.bench.evaluation.schemes import BASELINE, Circumstances, scheme
 from adocd.model.options import OUT_OF_THE_WAY
 
@@ -48,14 +48,8 @@ _KNOWN = TypeAdapter(Known)
 
 def know(file: Path, place: Path) -> Known:
     """Read what was measured before, or measure the device now; raises BadOption."""
-    try:
-        return _KNOWN.validate_json(file.read_bytes())
-    except FileNotFoundError:
-        return keep(file, Known(bandwidth.measure(place)))
-    except OSError as error:
-        raise BadOption(f"{file} cannot be read ({error.strerror})") from None
-    except ValidationError as error:
-        raise BadOption(f"{file} is damaged ({error.errors()[0]['msg']}): remove it, and it is measured anew") from None
+    before = read_again(file, _KNOWN)
+    return keep(file, Known(bandwidth.measure(place))) if before is None else before
 
 
 def keep(file: Path, known: Known) -> Known:

@@ -3,10 +3,9 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
-from adocd.bench.errors import BadOption
-from adocd.bench.evaluation.kept import write_whole
+from adocd.bench.evaluation.kept import read_again, write_whole
 
 #: Where the files are, in the directory of the runs.
 SUSTAINABLE = "sustainable"
@@ -65,14 +64,7 @@ _SEARCH = TypeAdapter(Search)
 
 def read(file: Path) -> Search | None:
     """Read a search; None where there is none. Raises BadOption where it is broken."""
-    try:
-        return _SEARCH.validate_json(file.read_bytes())
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise BadOption(f"{file} cannot be read ({error.strerror}): choose another --out") from None
-    except ValidationError as error:
-        raise BadOption(f"{file} is damaged ({error.errors()[0]['msg']}): remove it") from None
+    return read_again(file, _SEARCH)
 
 
 def keep(file: Path, search: Search) -> Search:

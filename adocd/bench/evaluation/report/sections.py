@@ -55,7 +55,7 @@ def _head(runs: Sequence[Run], blocks: Sequence[Block], failed: int) -> list[Par
     machines = {(run.machine.cpu_model, run.machine.cpus, run.machine.memory_bytes, run.machine.kernel) for run in runs}
     marked = sum(1 for block in blocks for scheme in block.schemes for judged in scheme.runs if judged.marks)
     items = [
-        *_machine(runs[0]),
+        *_machine(runs),
         f"{words.counted(len(runs), 'run')} in {words.counted(len(blocks), 'block')}, from {words.moment(first)} to "
         f"{words.moment(last)}; they took {words.digits(sum(run.wall_s for run in runs) / 3600)} h.",
         f"{marked} of {len(runs)} runs were disturbed and are marked at the end; {failed} failed and are not here.",
@@ -79,23 +79,30 @@ def _head(runs: Sequence[Run], blocks: Sequence[Block], failed: int) -> list[Par
     return [Heading(2, "What this is of"), Items(tuple(items)), _overview(blocks)]
 
 
-def _machine(run: Run) -> list[str]:
-    machine = run.machine
-    write, read = machine.device_write_bytes_per_s, machine.device_read_bytes_per_s
+def _machine(runs: Sequence[Run]) -> list[str]:
+    machine = runs[0].machine
+    write, read = (_bandwidth(runs, way) for way in ("device_write_bytes_per_s", "device_read_bytes_per_s"))
     measured = "its bandwidth was not measured"
-    if write is not None and read is not None:
-        measured = f"measured with direct I/O: {words.rate(write)} writing, {words.rate(read)} reading"
+    if write and read:
+        measured = f"measured with direct I/O: {write} writing, {read} reading"
+    programs = sorted({run.machine.program_version for run in runs})
     return [
         f"{machine.cpu_model}, {machine.cpus} processors, {words.size(machine.memory_bytes)} of memory; "
         f"{machine.distribution}, Linux {machine.kernel}.",
         f"Device {machine.device or 'unknown'}; {measured}.",
-        f"adocd {machine.adocd_version}, RocksDB {machine.rocksdb_version}, {machine.program_version}.",
+        f"adocd {machine.adocd_version}, RocksDB {machine.rocksdb_version}, {', '.join(programs)}.",
     ]
 
 
+def _bandwidth(runs: Sequence[Run], way: str) -> str:
+    """Say what was measured; where that was before each plan, from the least to the most."""
+    found = sorted({measured for run in runs if (measured := getattr(run.machine, way)) is not None})
+    return " to ".join(dict.fromkeys(words.rate(measured) for measured in (*found[:1], *found[-1:])))
+
+
 def _caps(runs: Sequence[Run]) -> list[str]:
-    measured = runs[0].machine.device_write_bytes_per_s
-    beside = f" The device itself wrote {words.rate(measured)}." if measured is not None else ""
+    measured = _bandwidth(runs, "device_write_bytes_per_s")
+    beside = f" The device itself wrote {measured}." if measured else ""
     return [f"Device profiles: {', '.join(sorted({run.profile for run in runs}))} (the cap in MB/s).{beside}"]
 
 
