@@ -29,8 +29,13 @@ def test_its_id_is_the_one_of_agents(program: Program, database: Path, tmp_path:
 
 def test_what_is_no_database_is_said_in_one_sentence(program: Program, database: Path) -> None:
     place = DirectoryPlace(database)
-    with pytest.raises(NoDatabase, match=f"{database} is no directory; a database there is followed once it is there"):
+    no_directory = f"{database} is no directory; a database there is followed once it is there"
+    with pytest.raises(NoDatabase, match=no_directory):
         place.look()
+    database.touch()
+    with pytest.raises(NoDatabase, match=no_directory):
+        place.look()
+    database.unlink()
     database.mkdir()
     with pytest.raises(NoDatabase, match=r"has no LOG \(.*/db/LOG\); a RocksDB database there is followed once"):
         place.look()

@@ -3,6 +3,7 @@
 import os
 import platform
 import re
+import stat
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -67,9 +68,10 @@ class DirectoryPlace:
     def look(self) -> Place:
         """See what is there now. Raises NoDatabase, with one sentence, where there is none."""
         path = Path(os.path.realpath(self._path))
-        if not path.is_dir():
-            raise NoDatabase(f"{self._path} is no directory; a database there is followed once it is there")
-        database = self._options_in(path)
+        try:
+            database = self._options_in(path)
+        except (FileNotFoundError, NotADirectoryError):
+            raise NoDatabase(f"{self._path} is no directory; a database there is followed once it is there") from None
         log = _log_path(path, database.get("db_log_dir", ""))
         identity = _identity(path, log)
         holder = self._holder(path / "LOCK")
@@ -89,7 +91,11 @@ class DirectoryPlace:
 
     def _options_in(self, path: Path) -> dict[str, str]:
         """Read where the LOG and the WAL are; RocksDB's defaults where there is no OPTIONS file."""
-        changed_ns = path.stat().st_mtime_ns
+        # One look alone: a database that is made anew is gone for a moment, also between two of them.
+        status = path.stat()
+        if not stat.S_ISDIR(status.st_mode):
+            raise NotADirectoryError(str(path))
+        changed_ns = status.st_mtime_ns
         if self._options is None or self._options[0] != changed_ns:
             found = newest_of(path)
             self._options = changed_ns, dict(found.database) if isinstance(found, OptionsFile) else {}
