@@ -62,7 +62,7 @@ class Cap:
         self._write(lifting_lines)
 
     def impose(self) -> None:
-        """Cap again."""
+        """Write the profile's caps into the group."""
         self._write(limit_lines)
 
     def _write(self, lines: Callable[[int, BlockDevice, DeviceProfile], list[tuple[str, str]]]) -> None:
@@ -100,11 +100,6 @@ class CgroupTree:
         if self.version == 2 and "io" not in _read_words(self.hierarchy / "cgroup.subtree_control"):
             (self.hierarchy / "cgroup.subtree_control").write_text("+io")
         group.mkdir()
-
-    def limit(self, group: Path, device: BlockDevice, profile: DeviceProfile) -> None:
-        """Write the profile's caps into the group."""
-        for name, value in limit_lines(self.version, device, profile):
-            (group / name).write_text(value)
 
     def processes(self, group: Path) -> list[int]:
         """List the group's process ids."""
@@ -184,12 +179,13 @@ def capped(
         tree.make(group)
     except OSError as error:
         raise refusal(error, tree.hierarchy) from error
+    cap = Cap(profile, device, group / "cgroup.procs", tree.version)
     try:
         try:
-            tree.limit(group, device, profile)
+            cap.impose()
         except OSError as error:
             raise refusal(error, group) from error
-        yield Cap(profile, device, group / "cgroup.procs", tree.version)
+        yield cap
     finally:
         _end(tree, group)
 
