@@ -208,7 +208,7 @@ def restore(
     show.json_or(as_json, answer, show.restored)
     if not as_json:
         show.left_alone(remembered=remembered, everything=everything)
-    if answer["failed"] or any(restored["errors"] for restored in answer["restored"].values()):
+    if answer["failed"] or show.is_not_back(answer):
         raise typer.Exit(Exit.FAILED)
 
 

@@ -4,6 +4,7 @@ import asyncio
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from adocd.daemon.change.back import restore
 from adocd.targets.agent import Agent
 from adocd.targets.base import Database
 from adocd.targets.errors import Dead, TargetError
@@ -13,9 +14,11 @@ from adocd.targets.run_dir import agent_sockets
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """How far each restore is, by target id, and what failed."""
+    """How far each restore is, by target id, what is not back, and what failed."""
 
     restored: dict[str, dict[str, object]] = field(default_factory=dict)
+    #: What is not its original, of each restore that has ended; as REST shows it.
+    unlike: dict[str, list[dict[str, object]]] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
 
 
@@ -45,7 +48,10 @@ async def _restore_all_of(agent: Agent, name: str | None, result: Restored) -> N
 async def _restore(agent: Agent, database: Database, result: Restored) -> None:
     target = agent.target(database)
     try:
-        result.restored[database.id] = asdict(await target.revoke_lease())
+        restored = await restore(target, left=None)
+        result.restored[database.id] = asdict(restored.restore)
+        if restored.unlike is not None:
+            result.unlike[database.id] = [asdict(option) for option in restored.unlike]
     except TargetError as error:
         result.failed[database.id] = str(error)
     finally:

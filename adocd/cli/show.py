@@ -248,17 +248,44 @@ def warning(answer: dict[str, Any]) -> None:
         typer.echo(f"warning: {answer['warning']}", err=True)
 
 
+def is_not_back(answer: dict[str, Any]) -> bool:
+    """Whether a restore has failed, or has left something that adocd has set, or may have set."""
+    failed = any(restore["errors"] for restore in answer["restored"].values())
+    return failed or any(_may_be_ours(unlike) for unlike in answer["unlike"].values())
+
+
+def _may_be_ours(unlike: list[dict[str, Any]]) -> bool:
+    return any(option["is_ours"] is not False for option in unlike)
+
+
+def _whose(option: dict[str, Any]) -> str:
+    if option["is_ours"] is None:
+        return "NOT BACK, or set by its own program: no daemon answers that would know"
+    return "NOT BACK" if option["is_ours"] else "somebody else has set it"
+
+
+def _how_far(restore: dict[str, Any], unlike: list[dict[str, Any]] | None) -> str:
+    if restore["state"] not in ("none", "done"):
+        return f"restoring, {restore['steps_left']} steps left"
+    if unlike is None:
+        return "the agent has nothing left to restore, but the values could not be read: see adocctl status"
+    if _may_be_ours(unlike):
+        return "the agent has nothing left to restore, but not all originals are back"
+    return "nothing was changed, nothing to restore" if restore["state"] == "none" else "the originals are back"
+
+
 def restored(answer: dict[str, Any]) -> None:
     """Show how far restores are."""
     warning(answer)
     for target, restore in answer["restored"].items():
-        words = {
-            "none": "nothing was changed, nothing to restore",
-            "done": "the originals are back",
-        }.get(restore["state"], f"restoring, {restore['steps_left']} steps left")
         waiting = f", waiting for {restore['waiting_for']}" if restore["waiting_for"] else ""
         errors = "".join(f"; FAILED: {error}" for error in restore["errors"])
-        console.print(f"{target}: {words}{waiting}{errors}")
+        unlike = answer["unlike"].get(target)
+        console.print(f"{target}: {_how_far(restore, unlike)}{waiting}{errors}")
+        for option in unlike or ():
+            console.print(
+                f"    {option['option']} is {option['value']}, and was {option['original']}: {_whose(option)}"
+            )
     for target, reason in answer["failed"].items():
         console.print(f"{target}: FAILED: {reason}")
     if not answer["restored"] and not answer["failed"]:

@@ -8,7 +8,7 @@ import functools
 import logging
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -171,11 +171,18 @@ class Book:
         self._tuned[target] = {tuned.option_name: tuned for tuned in await journal.tuned(target)}
 
     def forget(self, target: str, options: Iterable[OptionName]) -> None:
-        """Forget options that are as they were, or somebody else's now; written in the background."""
+        """Forget options that have been seen with their originals, or are gone; written in the background."""
         known = self._tuned.get(target, {})
         for option in options:
             if known.pop(option, None) is not None:
                 self._later(("tuned", target, option), functools.partial(_restored, target, option))
+
+    def taken_over(self, target: str, option: OptionName, value: str) -> None:
+        """Let the way back of an option lead to what somebody else has set since; written in the background."""
+        known = self._tuned.get(target, {})
+        if option in known:
+            known[option] = replace(known[option], original=value)
+            self._later(("tuned", target, option), lambda journal: journal.taken_over(target, option, value))
 
     # -- what operators set
 

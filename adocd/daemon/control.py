@@ -139,7 +139,8 @@ class Control:
         restoring = view.snapshot.restore.state in _RESTORING
         session.ledger.unheld(current, left)
         if left and not restoring and not view.snapshot.change_in_flight:
-            self._book.forget(self._id, settled(left, current, set(session.detail.unseen_column_families)))
+            unseen = set(session.detail.unseen_column_families)
+            self._book.forget(self._id, settled(left, current, session.detail.session, unseen))
 
     def _restores_what_nobody_knows(self, session: Session, view: View) -> bool:
         """Whether the agent must be left to finish: its journal lost, nobody else could tell what is whose."""
@@ -163,7 +164,7 @@ class Control:
             if deviation.outcome == "changed-by-someone-else":
                 ledger.give_up(deviation.option, deviation.found)
                 session.steering.wanted.pop(deviation.option, None)
-                self._book.forget(self._id, [deviation.option])
+                self._book.taken_over(self._id, deviation.option, deviation.found)
                 if deviation.option == RATE_LIMITER:
                     limited = str(deviation)
                 else:
@@ -190,12 +191,12 @@ class Control:
         if not decision.settings:
             self._dispatch.note(session, weighed.shaped, view, notes, "refused")
             return f"{decision.rule}: {'; '.join(notes) or 'nothing of it exists here any more'}"
-        before = session.steering.take(weighed.wishes)
+        taken = session.steering.take(weighed.wishes)
         step = session.steering.next_step(pins, sample, self._clock())
         if not step.plan.changes:
             self._dispatch.note(session, decision, view, (*notes, *step.plan.held), "unchanged")
             return f"{decision.rule}: {'; '.join(step.plan.held) or 'the values are there already'}"
-        self._dispatch.send(session, view, step, decision, notes, before)
+        self._dispatch.send(session, view, step, decision, notes, taken)
         return f"{decision.rule}: setting {settings_in_words(decision.settings)}: {decision.signal}"
 
     def _go_on(self, session: Session, view: View, pins: dict[OptionName, str], *, stands_back: bool) -> str | None:

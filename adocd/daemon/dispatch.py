@@ -1,6 +1,6 @@
 """Sends what was decided, and keeps account of it: journal before, ledger and decisions after."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from adocd.daemon.book import Book
@@ -10,11 +10,10 @@ from adocd.daemon.decision_log import DecisionLog
 from adocd.daemon.journal.errors import JournalError
 from adocd.daemon.records import DecisionRecord, OptionChange, Outcome
 from adocd.daemon.session import Session
-from adocd.daemon.steering import Step
+from adocd.daemon.steering import Step, Taken
 from adocd.model.decision import Decision
 from adocd.model.sample import Sample
 from adocd.model.snapshot import Snapshot
-from adocd.model.values import OptionName
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +44,12 @@ class Dispatch:
         step: Step,
         decision: Decision,
         notes: tuple[str, ...],
-        before: Mapping[OptionName, str | None] | None = None,
+        taken: Taken | None = None,
     ) -> None:
-        """Send a step; `before` is what the law wanted before this decision, and wants again when nothing is sent."""
+        """Send a step; `taken` are the wishes that this decision made, and that are taken back when nothing is sent."""
         if session.lease is None:
             raise RuntimeError("nothing is sent without a lease")  # a mistake of the loop's
+        epoch = session.lease.epoch
         plan, ledger, current = step.plan, session.ledger, view.sample.values
         changes = tuple(OptionChange(option, current[option], value) for option, value in plan.sent.items())
         record = self._decisions.add(
@@ -73,18 +73,24 @@ class Dispatch:
                 if not step.leads_back:
                     raise
 
+        def take_back() -> None:
+            if taken is not None:
+                session.steering.take_back(taken)
+
         def done(result: Result) -> None:
             self._decisions.finish(record, result)
+            if session.lease is None or session.lease.epoch != epoch:
+                return  # the lease that it was sent under has ended: the agent leads back what came of it
             ledger.seen(result.there)
             tried = {option: value for option, value in plan.sent.items() if option not in result.untried}
             missing = {option: value for option, value in tried.items() if option not in result.there}
             if result.code == "plan_incomplete":
                 ledger.names_all = True
-                session.steering.take_back(before or {})
+                take_back()
             elif result.outcome == "rejected":
                 session.steering.rejected(missing, self._clock())
             elif result.outcome in ("refused", "failed"):
-                session.steering.take_back(before or {})
+                take_back()
             else:
                 session.has_way_back = True
 

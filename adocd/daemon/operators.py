@@ -9,6 +9,7 @@ from adocd.controllers import registry
 from adocd.daemon import overrides
 from adocd.daemon.book import Book, Pinned
 from adocd.daemon.change import safety
+from adocd.daemon.change.back import Restored
 from adocd.daemon.fleet import NOT_UNDERSTOOD, Fleet
 from adocd.daemon.journal.errors import JournalError
 from adocd.daemon.journal.records import Override, Pause, What
@@ -16,7 +17,6 @@ from adocd.daemon.target_loop import TargetLoop
 from adocd.model.capabilities import ONLY_OBSERVED
 from adocd.model.in_words import named, pinned
 from adocd.model.policy import Policy
-from adocd.model.snapshot import Restore
 from adocd.model.values import OptionName
 from adocd.targets.errors import OnlyObserved, TargetError
 
@@ -168,17 +168,18 @@ class Operators:
         self._note("resume", loop, who, f"{who} let {'all laws' if loop is None else 'its law'} go on")
         return was_paused
 
-    async def restore(self, loop: TargetLoop | None, who: str) -> tuple[Mapping[str, Restore], Mapping[str, str]]:
+    async def restore(self, loop: TargetLoop | None, who: str) -> tuple[Mapping[str, Restored], Mapping[str, str]]:
         """Restore the originals now, whoever holds the lease, and keep them until it is resumed.
 
-        Returns how far each restore is by target id, and why others could not be asked for by id or socket. Raises
-        CannotDo for one of which nothing can be changed; among all, nothing of ours can be there.
+        Returns how far each restore is, and what it has not put back, by target id, and why others could not be asked
+        for by id or socket. Raises CannotDo for one of which nothing can be changed; among all, nothing of ours can be
+        there.
         """
         if loop is not None and loop.is_only_observed:
             raise CannotDo(f"{loop.path} has nothing to restore: {ONLY_OBSERVED}")
         self._pause(loop, "restored", f"{who} restored the originals; resume or set a policy to go on", who)
         self._note("restore", loop, who, f"{who} restored the originals{' of all targets' if loop is None else ''}")
-        restored: dict[str, Restore] = {}
+        restored: dict[str, Restored] = {}
         failed = dict(self._fleet.problems) if loop is None else {}
 
         async def revoke(one: TargetLoop) -> None:

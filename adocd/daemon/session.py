@@ -76,12 +76,15 @@ class Session:
     async def hold_lease(self, holder: str, ttl_s: float, snapshot: Snapshot) -> str | None:
         """Acquire the lease unless it is ours; the sentence says why that was refused, None when it is ours.
 
-        Nothing is acquired while a change of an earlier lease is in flight: nobody could say what it leaves behind.
+        Nothing is acquired while a change of an earlier lease is in flight, or a step of its restore: nobody could say
+        what it leaves behind.
         """
         if self.lease is not None:
             return None
         if snapshot.change_in_flight:
             return "a change made under an earlier lease is still in flight"
+        if snapshot.restore.state == "running":
+            return "the agent is executing a restore step of an earlier lease"
         self.has_way_back, self._renewed_s = False, None
         return await self._hold(holder, ttl_s, None)
 
@@ -128,6 +131,16 @@ class Session:
         self.let_go()
         return True
 
+    def notice_lapsed(self, snapshot: Snapshot) -> bool:
+        """Let go of a lease that the agent has ended, because nobody renewed it; returns whether it had.
+
+        What the agent's restore then sets is its own doing, and no longer a change by somebody else.
+        """
+        if self.lease is None or _is_same(self.lease, snapshot.lease):
+            return False
+        self.let_go()
+        return True
+
     def knows(self, snapshot: Snapshot) -> bool:
         """Whether the originals held are those of the database in the snapshot."""
         return self.detail.session == snapshot.session and set(self.detail.column_families) == set(
@@ -139,3 +152,7 @@ class Session:
         self.lease, self.has_way_back = None, False
         self.steering.forget_wishes()
         self.ledger.released()
+
+
+def _is_same(ours: Lease, held: Lease | None) -> bool:
+    return held is not None and (held.holder, held.epoch) == (ours.holder, ours.epoch)

@@ -32,6 +32,16 @@ class Wishes:
 
 
 @dataclass(frozen=True, slots=True)
+class Taken:
+    """Wishes that have just become the law's, and what it wanted of the same options before; None: nothing."""
+
+    wishes: Values
+    before: Mapping[OptionName, str | None]
+    #: Which law's they are: see Steering.forget_wishes.
+    era: int
+
+
+@dataclass(frozen=True, slots=True)
 class Step:
     """What is to be sent next, where each value comes from, and what a safety guard did not let through."""
 
@@ -49,6 +59,8 @@ class Steering:
         self.ledger = ledger
         #: What the law wants, of everything it has wanted so far.
         self.wanted: dict[OptionName, str] = {}
+        #: Counts how often all wishes were forgotten.
+        self._era = 0
         self._compaction = CompactionGuard(limits)
         self._guards: tuple[Guard, ...] = (*guards, self._compaction)
         self._rejected: dict[OptionName, tuple[str, float]] = {}
@@ -86,15 +98,22 @@ class Steering:
             tuple(setting for setting, _ in kept), options, (*pinned, *(str(refusal) for refusal in refusals))
         )
 
-    def take(self, wishes: Wishes) -> dict[OptionName, str | None]:
-        """Want what is left of a decision from now on; returns what was wanted of these options before."""
+    def take(self, wishes: Wishes) -> Taken:
+        """Want what is left of a decision from now on."""
         before = {option: self.wanted.get(option) for option in wishes.options}
         self.wanted |= wishes.options
-        return before
+        return Taken(wishes.options, before, self._era)
 
-    def take_back(self, before: Mapping[OptionName, str | None]) -> None:
-        """Want what was wanted before a decision that could not be sent."""
-        for option, value in before.items():
+    def take_back(self, taken: Taken) -> None:
+        """Want what was wanted before a decision that could not be sent.
+
+        What has been forgotten since stays forgotten: the answer to a change can come after its law has gone.
+        """
+        if taken.era != self._era:
+            return
+        for option, value in taken.before.items():
+            if self.wanted.get(option) != taken.wishes[option]:
+                continue
             if value is None:
                 self.wanted.pop(option, None)
             else:
@@ -171,6 +190,7 @@ class Steering:
     def forget_wishes(self) -> None:
         """Want nothing any more, so that what is ours goes back."""
         self.wanted.clear()
+        self._era += 1
 
     def release(self, knobs: Set[Knob], sample: Sample) -> None:
         """Want nothing of these knobs any more, so that what is ours of them goes back."""

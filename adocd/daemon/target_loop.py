@@ -10,6 +10,7 @@ from adocd.controllers.base import Controller
 from adocd.daemon import pace
 from adocd.daemon.audit import Audit
 from adocd.daemon.book import Book
+from adocd.daemon.change import back
 from adocd.daemon.change.actuator import Actuator
 from adocd.daemon.change.reach import out_of_reach, without_ours
 from adocd.daemon.change.safety import Guard
@@ -31,7 +32,7 @@ from adocd.daemon.silence import Silence, may_be_stalled
 from adocd.model.decision import Decision
 from adocd.model.policy import Policy
 from adocd.model.sample import Sample
-from adocd.model.snapshot import Restore, Snapshot
+from adocd.model.snapshot import Snapshot
 from adocd.targets.base import Info, Target
 from adocd.targets.errors import Closed, OutOfSight, Silent, TargetError, Unreachable
 
@@ -158,17 +159,17 @@ class TargetLoop:
         pause = self._book.pause_of(self.id)
         return None if pause is None else pause.reason
 
-    async def revoke(self) -> Restore:
+    async def revoke(self) -> back.Restored:
         """Let the agent restore the originals, whoever holds the lease; who calls it has said `restored` in the book.
 
-        Returns how far the restore is. Raises TargetError, also when the database is closed.
+        Returns how far the restore is, and what is not back. Raises TargetError, also when the database is closed.
         """
         async with self._turn:
             if self._target is None:
                 raise Unreachable(f"{self.path} is closed: there is nothing to restore")
             if self.session is not None:
                 self.session.let_go()
-            return await self._target.revoke_lease()
+            return await back.restore(self._target, dict(self._book.left(self.id)))
 
     async def stop(self) -> None:
         """End cleanly: wait for a change in flight, put back what is ours and see it happen."""
@@ -303,6 +304,8 @@ class TargetLoop:
             self._book.pause(Pause(self.id, self.path, "restored", _REVOKED, "agent", self._settings.wall_clock()))
             self._audit.note("restore", "agent", _REVOKED, target=self.id, path=self.path)
             _log.warning("%s: %s", self.path, _REVOKED)
+        elif session.notice_lapsed(snapshot):
+            _log.warning("%s: the lease was not renewed in time, so the agent has ended it and restores", self.path)
         sample = session.probe.sample(snapshot)
         if sample is None:
             return self._measuring(session)
@@ -318,11 +321,12 @@ class TargetLoop:
         return sentence
 
     def _measuring(self, session: Session) -> str:
-        """Say that nothing new could be measured; a lease that nobody acts under is not renewed for ever."""
+        """Say that nothing new could be measured; nobody renews a lease for ever without acting under it."""
         blind_s = self._settings.clock() - self._acted_s
-        if session.lease is None or blind_s <= self._settings.lease_ttl_s:
+        if blind_s <= self._settings.lease_ttl_s:
             return "measuring"
-        return f"no new measurement for {blind_s:.0f} s: the lease is left to expire"
+        lease = "no lease is held" if session.lease is None else "the lease is left to expire"
+        return f"no new measurement for {blind_s:.0f} s: {lease}"
 
     # -- sessions and leases
 

@@ -47,6 +47,8 @@ def test_somebody_elses_change_is_respected_and_the_law_starts_anew(
         assert sentence.startswith("standing back for")
         assert "write_buffer_size (default) is 100663296, not 134217728: somebody else changed it" in sentence
         assert outcomes(loop)[0] == "changed-by-someone-else"
+        (size,) = (tuned for o, tuned in scene.book.left(loop.id).items() if o.option == "write_buffer_size")
+        assert size.original == str(96 * MIB), "it is not forgotten: the way back leads to the new value"
         await asyncio.sleep(0.5)
         await ticks(loop, 2)
         await until(lambda: write_buffer_size(database) == str(160 * MIB), "the law goes on from there")

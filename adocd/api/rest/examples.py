@@ -98,6 +98,7 @@ _PAUSED = {"paused": "alice paused it: maintenance", "was_paused": False, "warni
 _RESUMED = {"paused": None, "was_paused": True, "warning": None}
 _RESTORED: dict[str, Any] = {
     "restored": {_TARGET: {"state": "running", "steps_left": 2, "waiting_for": None, "errors": []}},
+    "unlike": {},
     "failed": {},
     "warning": None,
 }

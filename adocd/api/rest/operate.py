@@ -192,7 +192,7 @@ def _restore(app: FastAPI, find: Find, operators: Operators) -> None:
             restored, failed = await operators.restore(find(target), who)
         except CannotDo as error:
             raise ProblemError(409, str(error)) from None
-        return RestoredView(restored=dict(restored), failed=dict(failed), warning=operators.not_durable)
+        return RestoredView.of(restored, failed, operators.not_durable)
 
     @app.post(
         "/v1/restore",
@@ -201,4 +201,4 @@ def _restore(app: FastAPI, find: Find, operators: Operators) -> None:
     )
     async def restore_all(who: Caller) -> RestoredView:
         restored, failed = await operators.restore(None, who)
-        return RestoredView(restored=dict(restored), failed=dict(failed), warning=operators.not_durable)
+        return RestoredView.of(restored, failed, operators.not_durable)

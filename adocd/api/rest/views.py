@@ -1,11 +1,13 @@
 """What REST shows of the daemon's state."""
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Annotated, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, WrapSerializer, field_validator
 
 from adocd.daemon.book import Book
+from adocd.daemon.change.back import Restored, Unlike
 from adocd.daemon.config import ShapingConfig
 from adocd.daemon.records import DecisionRecord
 from adocd.daemon.target_loop import State, TargetLoop
@@ -176,8 +178,22 @@ class RestoredView(BaseModel):
     """How far a restore is, by target id; `failed` says in one sentence why one could not be asked for."""
 
     restored: dict[str, Restore]
+    unlike: dict[str, list[Unlike]] = Field(
+        description="of each restore that has ended, the options that were read and are not their originals; a target "
+        "that is missing here has not been compared: its restore goes on, or its values could not be read"
+    )
     failed: dict[str, str]
     warning: str | None = Field(default=None, description="why a restart of the daemon would not know of it yet")
+
+    @classmethod
+    def of(cls, restored: Mapping[str, Restored], failed: Mapping[str, str], warning: str | None) -> "RestoredView":
+        """Show what operators.restore has returned."""
+        return cls(
+            restored={target: one.restore for target, one in restored.items()},
+            unlike={target: list(one.unlike) for target, one in restored.items() if one.unlike is not None},
+            failed=dict(failed),
+            warning=warning,
+        )
 
 
 class HealthView(BaseModel):

@@ -58,6 +58,13 @@ def intend(
             TUNED.put(connection, replace(known, path=path, sent=sent, sent_unix_s=unix_s))
 
 
+def taken_over(connection: sqlite3.Connection, target: str, option: OptionName, value: str) -> None:
+    """Let the way back of a tuned option lead to another value, its owner's."""
+    known = TUNED.get(connection, target, option.scope, option.name, option.option)
+    if known is not None:
+        TUNED.put(connection, replace(known, original=value))
+
+
 def restored(connection: sqlite3.Connection, target: str, options: Iterable[OptionName]) -> int:
     """Forget options; returns how many were known."""
     return sum(TUNED.delete(connection, target, option.scope, option.name, option.option) for option in options)

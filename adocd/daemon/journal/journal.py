@@ -96,11 +96,12 @@ class Journal:
         """
         await self._worker.write(content.intend, target, path, session, tuple(intents), unix_s)
 
-    async def restored(self, target: str, options: Iterable[OptionName]) -> int:
-        """Forget options that have been seen with their originals, or that somebody else has taken over.
+    async def taken_over(self, target: str, option: OptionName, value: str) -> None:
+        """Let the original of a tuned option be another one: somebody else has set it since."""
+        await self._worker.write(content.taken_over, target, option, value)
 
-        Returns how many were tuned.
-        """
+    async def restored(self, target: str, options: Iterable[OptionName]) -> int:
+        """Forget options that have been seen with their originals, or are gone; returns how many were tuned."""
         return await self._worker.write(content.restored, target, tuple(options))
 
     async def tuned(self, target: str | None = None) -> tuple[Tuned, ...]:

@@ -20,6 +20,7 @@ class Journaled:
 
     original: str
     sent: tuple[str, ...]
+    session: str = "now"
 
     def is_ours(self, value: str) -> bool:
         """Whether this value was sent."""
@@ -210,15 +211,21 @@ def test_a_family_that_goes_takes_what_is_ours_with_it_and_one_that_comes_has_it
 # -- what the journal can forget
 
 
-def test_the_journal_forgets_what_is_back_or_somebody_elses_and_nothing_unseen() -> None:
+def test_the_journal_forgets_what_is_back_or_gone_and_nothing_unseen() -> None:
     known = Journaled("1", ("2",))
-    left = {of_family(name, "write_buffer_size"): known for name in ("ours", "back", "theirs", "dropped", "unseen")}
+    left = {of_family(name, "write_buffer_size"): known for name in ("ours", "back", "strange", "dropped", "unseen")}
     current = {
-        of_family(name, "write_buffer_size"): value for name, value in (("ours", "2"), ("back", "1"), ("theirs", "3"))
+        of_family(name, "write_buffer_size"): value for name, value in (("ours", "2"), ("back", "1"), ("strange", "3"))
     }
-    found = {option.name for option in settled(left, current, {"unseen"})}
-    assert found == {"back", "theirs", "dropped"}
+    found = {option.name for option in settled(left, current, "now", {"unseen"})}
+    assert found == {"back", "dropped"}
+
+
+def test_the_journal_forgets_what_another_open_has_come_up_with_unless_it_is_ours() -> None:
+    left = {JOBS: Journaled("2", ("4",), session="before")}
+    assert settled(left, database(max_background_jobs=3), "now", set()) == [JOBS]
+    assert settled(left, database(max_background_jobs=4), "now", set()) == []
 
 
 def test_the_journal_forgets_an_option_of_the_database_that_is_back() -> None:
-    assert settled({JOBS: Journaled("2", ("4",))}, database(max_background_jobs=2), {"unseen"}) == [JOBS]
+    assert settled({JOBS: Journaled("2", ("4",))}, database(max_background_jobs=2), "now", {"unseen"}) == [JOBS]

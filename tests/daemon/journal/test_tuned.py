@@ -69,6 +69,17 @@ def test_what_is_ours_is_what_was_sent_and_not_the_original(tmp_path: Path) -> N
     with_journal(tmp_path / "journal", use)
 
 
+def test_what_somebody_else_has_set_is_the_original_from_then_on(tmp_path: Path) -> None:
+    async def use(journal: Journal) -> None:
+        await intend(journal, Intent(JOBS, "2", "4"))
+        await journal.taken_over(A, JOBS, "6")
+        await journal.taken_over(B, JOBS, "7")
+        (tuned,) = await journal.tuned()
+        assert (tuned.target, tuned.original, tuned.sent) == (A, "6", ("4",))
+
+    with_journal(tmp_path / "journal", use)
+
+
 def test_targets_scopes_and_families_are_kept_apart(tmp_path: Path) -> None:
     options = (
         JOBS,

@@ -1,0 +1,99 @@
+"""What a restore says is back has been read after its end, and compared."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from adocd.daemon.change.back import Unlike, restore, unlike
+from adocd.model.knob import MIB
+from adocd.model.values import of_database, of_family, of_pool
+from tests.daemon.change.test_ledger import Journaled
+from tests.daemon.harness import FIXED, Scene, options, pin, ticks, until, with_agent
+from tests.support.fake_database import FakeDatabase
+
+SIZE, SLOWDOWN = of_family("default", "write_buffer_size"), of_family("default", "level0_slowdown_writes_trigger")
+RATE, SYNC, POOL = of_database("delayed_write_rate"), of_database("bytes_per_sync"), of_pool("low")
+OPENED_WITH = {SIZE: "64", SLOWDOWN: "20", RATE: "0", SYNC: "0", POOL: "1"}
+
+
+def test_what_cannot_be_set_to_its_original_and_what_grows_by_itself_is_no_difference() -> None:
+    now = {SIZE: "64", SLOWDOWN: "20", RATE: str(16 * MIB), SYNC: str(MIB), POOL: "4"}
+    assert unlike(now, OPENED_WITH, {}) == ()
+
+
+def test_the_journal_knows_what_is_ours_and_where_it_led_from() -> None:
+    now = OPENED_WITH | {SIZE: "128", SLOWDOWN: "30", POOL: "9"}
+    left = {SIZE: Journaled("32", ("128",)), POOL: Journaled("1", ("9",))}
+    assert unlike(now, OPENED_WITH, left) == (
+        Unlike(str(SLOWDOWN), "30", "20", is_ours=False),
+        Unlike(str(POOL), "9", "1", is_ours=True),
+        Unlike(str(SIZE), "128", "32", is_ours=True),
+    )
+    assert {option.is_ours for option in unlike(now, OPENED_WITH, None)} == {None}, "without a journal nobody knows"
+
+
+def test_a_plan_that_ends_without_a_value_is_not_believed(tmp_path: Path) -> None:
+    """A step of the agent's fails for good: its plan is done, and the value is still there."""
+    database = FakeDatabase(tmp_path / "db")
+
+    async def body(scene: Scene) -> None:
+        loop = await scene.attach(FIXED)
+        await ticks(loop, 2)
+        await pin(scene, "write_buffer_size", str(32 * MIB))
+        await ticks(loop, 2)
+        await until(lambda: options(database)["write_buffer_size"] == str(32 * MIB), "it is pinned")
+        database.fail_next("column_family", "no space left on device")
+        restored = await loop.revoke()
+        assert restored.restore.state == "done"
+        assert restored.unlike is not None
+        assert [(option.option, option.is_ours) for option in restored.unlike] == [(str(SIZE), True)]
+
+    with_agent(database, tmp_path, body)
+
+
+def test_a_restore_that_waits_is_not_compared_and_not_waited_for(tmp_path: Path) -> None:
+    database = FakeDatabase(tmp_path / "db")
+
+    async def body(scene: Scene) -> None:
+        loop = await scene.attach(FIXED)
+        await ticks(loop, 2)
+        await pin(scene, "level0_stop_writes_trigger", "100")
+        await ticks(loop, 3)
+        database.measurements.column_families["default"]["rocksdb.num-files-at-level0"] = 60
+        restored = await loop.revoke()
+        assert restored.restore.state == "waiting"
+        assert restored.unlike is None
+
+    with_agent(database, tmp_path, body)
+
+
+def test_a_restore_without_a_journal_compares_with_the_values_of_the_open(tmp_path: Path) -> None:
+    database = FakeDatabase(tmp_path / "db")
+
+    async def body(scene: Scene) -> None:
+        loop = await scene.attach(FIXED)
+        await ticks(loop, 2)
+        database.set_option("write_buffer_size", str(96 * MIB), "default")
+        assert loop.session is not None
+        restored = await restore(loop.session.target, None)
+        assert restored.restore.state == "none"
+        assert restored.unlike is not None
+        assert [(o.option, o.original, o.is_ours) for o in restored.unlike] == [(str(SIZE), str(64 * MIB), None)]
+
+    with_agent(database, tmp_path, body)
+
+
+def test_an_agent_that_cannot_be_read_is_not_said_to_be_back(tmp_path: Path) -> None:
+    database = FakeDatabase(tmp_path / "db")
+
+    async def body(scene: Scene) -> None:
+        loop = await scene.attach(FIXED)
+        await ticks(loop, 2)
+        database.sampling.clear()
+        revoking = asyncio.create_task(loop.revoke())
+        restored = await revoking
+        assert restored.unlike is None, "what was read is from before the restore"
+        database.sampling.set()
+
+    with_agent(database, tmp_path, body)
