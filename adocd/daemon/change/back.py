@@ -40,11 +40,10 @@ class Restored:
 
 
 async def restore(target: Target, left: Mapping[OptionName, Left] | None) -> Restored:
-    """Revoke the lease, and compare when the agent's restore has ended; `left` is what the journal knows as tuned,
-    None where nobody has one.
+    """Revoke the lease, and compare once the restore has ended.
 
-    Waits at most two seconds, and not for a restore that waits itself. Raises TargetError where the lease cannot be
-    revoked.
+    `left` is what the journal knows as tuned, None where there is no journal. Waits at most two seconds, and not for a
+    restore that waits itself. Raises TargetError where the lease cannot be revoked.
     """
     begun = await target.revoke_lease()
     try:
