@@ -25,6 +25,7 @@ class Session:
         self,
         target: Target,
         detail: DatabaseDetail,
+        snapshot: Snapshot,
         policy: Policy,
         actuator: Actuator,
         guards: tuple[Guard, ...],
@@ -40,11 +41,14 @@ class Session:
         """
         self.target = target
         self.detail = detail
+        #: RocksDB's ids of the column families, as far as the agent reads them.
+        self._family_ids = _ids(snapshot)
         self.probe = StatisticsProbe(detail.capabilities)
         self.actuator = actuator
         self._step_limit_s = step_limit_s
         self.law = Law(policy, detail.capabilities, step_limit_s)
         self.ledger = Ledger(flat(detail.originals))
+        self.ledger.knows_anew = bool(self._family_ids)
         self.steering = Steering(self.ledger, guards, limits)
         self.unsettled = Unsettled() if repeats else None
         self.lease: Lease | None = None
@@ -68,10 +72,17 @@ class Session:
             self.steering.forget_wishes()
         self.law = law
 
-    def take_detail(self, detail: DatabaseDetail) -> None:
-        """Go on with column families that came, and without those that went."""
-        self.detail = detail
-        self.ledger.reopened_with(flat(detail.originals))
+    def take_detail(self, detail: DatabaseDetail, snapshot: Snapshot) -> None:
+        """Go on with column families that came, and without those that went; one that came anew is another."""
+        anew = self.created_anew(snapshot)
+        self.detail, self._family_ids = detail, _ids(snapshot)
+        self.ledger.reopened_with(flat(detail.originals), anew)
+        self.steering.forget_families(anew)
+
+    def created_anew(self, snapshot: Snapshot) -> frozenset[str]:
+        """Name the column families that were dropped and created anew since their originals were read."""
+        known = self._family_ids
+        return frozenset(name for name, id_ in _ids(snapshot).items() if known.get(name, id_) != id_)
 
     async def hold_lease(self, holder: str, ttl_s: float, snapshot: Snapshot) -> str | None:
         """Acquire the lease unless it is ours; the sentence says why that was refused, None when it is ours.
@@ -143,9 +154,8 @@ class Session:
 
     def knows(self, snapshot: Snapshot) -> bool:
         """Whether the originals held are those of the database in the snapshot."""
-        return self.detail.session == snapshot.session and set(self.detail.column_families) == set(
-            snapshot.column_families
-        )
+        families = set(self.detail.column_families) == set(snapshot.column_families)
+        return self.detail.session == snapshot.session and families and not self.created_anew(snapshot)
 
     def let_go(self) -> None:
         """Forget the lease and what was done under it: the agent leads it back."""
@@ -156,3 +166,7 @@ class Session:
 
 def _is_same(ours: Lease, held: Lease | None) -> bool:
     return held is not None and (held.holder, held.epoch) == (ours.holder, ours.epoch)
+
+
+def _ids(snapshot: Snapshot) -> dict[str, int]:
+    return {name: family.id for name, family in snapshot.column_families.items() if family.id is not None}

@@ -192,6 +192,11 @@ class Steering:
         self.wanted.clear()
         self._era += 1
 
+    def forget_families(self, names: Set[str]) -> None:
+        """Want nothing any more of column families that are gone: what has their names now is another."""
+        for option in [o for o in self.wanted if o.scope == "column_family" and o.name in names]:
+            del self.wanted[option]
+
     def release(self, knobs: Set[Knob], sample: Sample) -> None:
         """Want nothing of these knobs any more, so that what is ours of them goes back."""
         families = [cf.name for cf in sample.column_families]

@@ -337,7 +337,8 @@ class TargetLoop:
             return session
         detail = await target.detail()
         if session is not None and session.detail.session == detail.session:
-            session.take_detail(detail)
+            self._forget_families(session.created_anew(snapshot))
+            session.take_detail(detail, snapshot)
         else:
             if session is not None:
                 await session.actuator.abandon()
@@ -346,6 +347,7 @@ class TargetLoop:
             session = Session(
                 target,
                 detail,
+                snapshot,
                 self.policy,
                 actuator,
                 self._safety,
@@ -358,6 +360,13 @@ class TargetLoop:
                 self.observation.opened(self.info, detail)
         self.session = session
         return session
+
+    def _forget_families(self, names: frozenset[str]) -> None:
+        """Forget what was tuned of column families that are gone, though others have their names now."""
+        for name in sorted(names):
+            _log.info("%s: column family %s was dropped and created anew; its options are its own", self.path, name)
+        left = self._book.left(self.id)
+        self._book.forget(self.id, [o for o in left if o.scope == "column_family" and o.name in names])
 
     async def _put_back(self, target: Target) -> None:
         """Go on for a while without a law, until nothing of ours is left: not from an earlier open either."""

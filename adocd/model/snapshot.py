@@ -77,11 +77,14 @@ class ColumnFamilySnapshot:
     """One column family: integer properties by RocksDB's names, how often what stalled its writes, and its levels.
 
     `level_bytes` is the size of each level's table files; None where it cannot be read, and before protocol 1.2.
+    `id` is RocksDB's: a column family that is dropped and created anew has another; None where it cannot be read, and
+    before protocol 1.3.
     """
 
     properties: Mapping[str, int]
     stall_counts: Mapping[str, int] | None = None
     level_bytes: tuple[int, ...] | None = None
+    id: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

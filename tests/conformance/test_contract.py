@@ -34,6 +34,8 @@ def test_what_1_2_added_may_be_missing_from_an_older_agents_snapshot() -> None:
     family: dict[str, object] = {"properties": {}, "stall_counts": None}
     assert schema_errors("ColumnFamily", family) is None
     assert schema_errors("ColumnFamily", family | {"level_bytes": [1, 0]}) is None
+    assert schema_errors("ColumnFamily", family | {"id": 7}) is None
+    assert "is not of type 'integer', 'null'" in str(schema_errors("ColumnFamily", family | {"id": "7"}))
     assert "is not of type 'array', 'null'" in str(schema_errors("ColumnFamily", family | {"level_bytes": 1}))
     assert not {"histograms"} & set(document()["components"]["schemas"]["Snapshot"]["required"])
 

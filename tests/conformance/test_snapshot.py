@@ -188,6 +188,14 @@ def test_levels_have_the_size_of_their_files(launch: Launch) -> None:
         assert found["second"][1:] == [0] * 6
 
 
+def test_column_families_have_an_id_of_their_own_where_it_can_be_read(launch: Launch) -> None:
+    host = launch(families=["second"])
+    with AgentClient(host.socket_path) as client:
+        families = client.snapshot(client.only_database()["id"])["column_families"]
+        ids = [family.get("id") for family in families.values()]
+        assert ids == [None, None] or len(set(ids) - {None}) == 2
+
+
 def test_counters_only_grow_under_load(host: Host, client: AgentClient, db: str) -> None:
     host.start_load()
     try:

@@ -192,6 +192,41 @@ def test_column_families_that_come_are_controlled_and_restored_too(tmp_path: Pat
     with_agent(database, tmp_path, body)
 
 
+@pytest.mark.parametrize("reads_ids", [True, False])
+def test_a_column_family_that_is_created_anew_is_another_and_nobody_is_blamed(tmp_path: Path, reads_ids: bool) -> None:
+    """An agent that cannot read RocksDB's ids of column families leaves it open who it was."""
+    database = overflowing(tmp_path / "db")
+    measured = database.measurements
+    database.add_column_family("index")
+    measured.column_families["index"]["rocksdb.num-immutable-mem-table"] = 2
+    if not reads_ids:
+        measured.ids = {}
+
+    async def body(scene: Scene) -> None:
+        loop = await scene.attach(ADOC)
+        await ticks(loop, 2)
+        await until(lambda: outcomes(loop) == ["applied"], "both families are changed")
+        measured.column_families["default"]["rocksdb.num-immutable-mem-table"] = 0
+        database.drop_column_family("index")
+        database.add_column_family("index")
+        if not reads_ids:
+            measured.ids = {}
+        (sentence,) = await ticks(loop, 1)
+        left = {str(option) for option in scene.book.left(loop.id)}
+        assert "write_buffer_size (default)" in left
+        if reads_ids:
+            assert "standing back" not in sentence
+            assert loop.decisions.vitals.deviations.total() == 0
+            assert "write_buffer_size (index)" not in left
+            assert database.options.column_families["index"]["write_buffer_size"] == str(64 * MIB)
+        else:
+            (first, *_) = loop.decisions
+            assert str(first.detail).endswith(", or dropped the column family and created it anew")
+        assert write_buffer_size(database) == str(128 * MIB), "the other family's batch stays"
+
+    with_agent(database, tmp_path, body)
+
+
 @pytest.mark.parametrize(("applied", "outcome"), [(True, "applied-unpersisted"), (False, "rejected")])
 def test_an_error_means_unknown_and_what_reads_back_decides(tmp_path: Path, applied: bool, outcome: str) -> None:
     database = overflowing(tmp_path / "db")

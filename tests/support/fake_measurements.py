@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 import time
 from collections.abc import Iterable
@@ -68,6 +69,9 @@ class Measurements:
         self.column_families: dict[str, dict[str, int]] = {}
         self.stall_counts: dict[str, dict[str, int] | None] = {}
         self.level_bytes: dict[str, list[int] | None] = {}
+        #: RocksDB's ids, which it never uses twice; None where an agent cannot read them.
+        self.ids: dict[str, int | None] = {}
+        self._next_id = itertools.count()
         for name in column_families:
             self.add_column_family(name)
         self._condition = "normal"
@@ -79,6 +83,7 @@ class Measurements:
         self.column_families[name] = _family_properties()
         self.stall_counts[name] = dict.fromkeys(STALL_COUNTS, 0)
         self.level_bytes[name] = [0] * 7
+        self.ids[name] = next(self._next_id)
 
     def drop_column_family(self, name: str) -> None:
         """Forget a column family."""
@@ -180,6 +185,7 @@ class Measurements:
                     "properties": dict(values),
                     "stall_counts": None if counts is None else dict(counts),
                     "level_bytes": self.level_bytes.get(name),
+                    "id": self.ids.get(name),
                 }
             return families
 

@@ -15,7 +15,7 @@ from adocd.bench.fleet.problems import Problem
 
 _DATABASE = re.compile(r"/v1/databases/([0-9a-f]{16})(/snapshot|/options|/lease)?")
 _LENGTH = re.compile(rb"\r\ncontent-length:[ \t]*([0-9]+)", re.IGNORECASE)
-_PROTOCOL = "1.2"
+_PROTOCOL = "1.3"
 _STATUS = {200: b"OK", 202: b"Accepted"}
 
 

@@ -12,6 +12,9 @@ from adocd.model.values import OptionName, Values, nested
 _REVERTS_MAX = 3
 
 
+Blame = Literal["reverted-by-engine", "changed-by-someone-else"]
+
+
 class Left(Protocol):
     """What the journal says of an option that adocd has changed and not seen restored."""
 
@@ -32,12 +35,16 @@ class Deviation:
     """An option of ours that is not as we left it."""
 
     option: OptionName
-    outcome: Literal["reverted-by-engine", "changed-by-someone-else"]
+    outcome: Blame
     expected: str
     found: str
+    #: Whether it may be another column family of the same name: not every agent reads RocksDB's ids of them.
+    may_be_anew: bool = False
 
     def __str__(self) -> str:
         who = "RocksDB took it back" if self.outcome == "reverted-by-engine" else "somebody else changed it"
+        if self.may_be_anew:
+            who += ", or dropped the column family and created it anew"
         return f"{self.option} is {self.found}, not {self.expected}: {who}"
 
 
@@ -57,6 +64,8 @@ class Ledger:
         self.sent: dict[OptionName, str] = {}
         #: Whether the agent has asked for more names than we know of: an earlier daemon's journal is lost.
         self.names_all = False
+        #: Whether a column family that was dropped and created anew is known as another (see reopened_with).
+        self.knows_anew = False
         #: Whatever this session's leases have changed: the agent wants it named as long as it is not as it was opened.
         self._touched: set[OptionName] = set()
         #: What the agent's plan says of options that are not ours any more.
@@ -196,9 +205,9 @@ class Ledger:
             if reverted:
                 self._reverts[option] = self._reverts.get(option, 0) + 1
                 del self._confirmed[option]
-            found.append(
-                Deviation(option, "reverted-by-engine" if reverted else "changed-by-someone-else", expected, value)
-            )
+            outcome: Blame = "reverted-by-engine" if reverted else "changed-by-someone-else"
+            may_be_anew = option.scope == "column_family" and option.name != "default" and not self.knows_anew
+            found.append(Deviation(option, outcome, expected, value, may_be_anew))
         return tuple(found)
 
     def give_up(self, option: OptionName, value: str) -> None:
@@ -208,11 +217,12 @@ class Ledger:
         self.baseline[option] = value
         self._changed()
 
-    def reopened_with(self, opened_with: Values) -> None:
-        """Go on with column families that came, and without those that went."""
+    def reopened_with(self, opened_with: Values, anew: Set[str] = frozenset()) -> None:
+        """Go on with column families that came, and without those that went; those `anew` did both."""
         self._changed()
         self._opened_with = dict(opened_with)
-        gone = {o for o in self.ours | self._touched if o.scope == "column_family" and o not in opened_with}
+        families = [o for o in (self.ours | self._touched | self.baseline.keys()) if o.scope == "column_family"]
+        gone = {option for option in families if option not in opened_with or option.name in anew}
         self._touched -= gone
         for option in gone:
             self._leave(option)

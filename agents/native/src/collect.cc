@@ -69,6 +69,7 @@ ColumnFamilySample ReadColumnFamily(Session& session, ColumnFamily& family) {
   rocksdb::DB* db = session.db();
   ColumnFamilySample sample;
   sample.name = family.name;
+  sample.id = family.id;
   uint64_t value = 0;
   sample.properties.reserve(std::size(kColumnFamilyProperties) + std::size(kLevelFiles));
   for (const char* property : kColumnFamilyProperties) {

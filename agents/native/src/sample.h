@@ -34,6 +34,7 @@ using Histograms = std::vector<HistogramTotals>;
 
 struct ColumnFamilySample {
   std::string name;
+  uint32_t id = 0;
   IntProperties properties;
   std::optional<CfStats> cf_stats;
   std::shared_ptr<const std::string> options_json;

@@ -66,6 +66,7 @@ void AppendStallCounts(std::string* out, const StallCounts& stalls) {
 
 void AppendColumnFamily(std::string* out, const ColumnFamilySample& family) {
   JsonObjectWriter writer(out);
+  writer.Unsigned("id", family.id);
   AppendProperties(writer.Key("properties"), family.properties);
   if (!family.cf_stats) {
     writer.Null("stall_counts");

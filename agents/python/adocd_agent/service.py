@@ -14,7 +14,7 @@ from adocd_agent.session import Session
 
 Json = Any
 Answer = tuple[int, Json]
-PROTOCOL = "1.2"
+PROTOCOL = "1.3"
 _EPOCH_DIGITS = 19
 
 
