@@ -89,6 +89,8 @@ _NONSENSE = {
     of_family("default", "write_buffer_size"): st.sampled_from(["0", "1e7", "64M", str(5000 * MIB)]),
     of_family("default", STOP): st.sampled_from(["0", "-1", str(1 << 40)]),
     of_family("default", TRIGGER): st.just("0"),
+    of_family("default", "max_compaction_bytes"): st.just("0"),
+    of_family("default", "max_bytes_for_level_base"): st.just(str(1 << 59)),
     of_family("gone", STOP): st.just("36"),
     of_family("default", SWITCH): st.just("maybe"),
     of_database("delayed_write_rate"): st.sampled_from(["0", "17"]),
