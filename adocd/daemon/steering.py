@@ -71,7 +71,7 @@ class Steering:
 
         A pin takes a whole knob from the law: the other options that carry it have no meaning alone.
         """
-        groups = [options_of(setting, sample) for setting in decision.settings]
+        groups = [options_of(setting, sample, self.ledger.baseline) for setting in decision.settings]
         wishes = {option: value for group in groups for option, value in group.items()}
         originals = self._originals()
         goal = self._goal({**self.wanted, **wishes}, pins, originals)
@@ -177,7 +177,7 @@ class Steering:
         families = [cf.name for cf in sample.column_families]
         for knob in knobs:
             for family in families if KNOBS[knob].scope == "column_family" else [None]:
-                for option in options_of(Setting(knob, 0, family), sample):
+                for option in options_of(Setting(knob, 0, family), sample, self.ledger.baseline):
                     self.wanted.pop(option, None)
 
     def _back(self, originals: Values) -> dict[OptionName, str]:
