@@ -2,6 +2,7 @@
 
 import logging
 from collections import deque
+from collections.abc import Set
 from dataclasses import replace
 
 from adocd.controllers import registry
@@ -18,6 +19,7 @@ from adocd.model.knob import Knob
 from adocd.model.policy import Policy
 from adocd.model.sample import Sample
 from adocd.model.snapshot import Event, OptionValues, Snapshot
+from adocd.model.values import OptionName
 from adocd.probes.statistics import Made, StatisticsProbe
 
 _log = logging.getLogger(__name__)
@@ -63,6 +65,11 @@ class Law:
         """Take in what happened; a window can be longer than the time between two looks."""
         for part in self._parts:
             part.observe(snapshot)
+
+    def pinned(self, options: Set[OptionName]) -> None:
+        """Take in what operators have pinned now: of that a law is told that it has no hand in it."""
+        for part in self._parts:
+            part.pinned(options)
 
     async def step(
         self, snapshot: Snapshot, originals: OptionValues, made: Made | None = None
@@ -117,9 +124,13 @@ class _Part:
         self._window = StatisticsProbe(capabilities)
         self._window_began_s: float | None = None
         self._events: deque[Event] = deque(maxlen=_EVENTS_KEPT)
+        self._pinned: set[OptionName] = set()
 
     def observe(self, snapshot: Snapshot) -> None:
         self._events.extend(snapshot.events)
+
+    def pinned(self, options: Set[OptionName]) -> None:
+        self._pinned |= options
 
     def measure(
         self, snapshot: Snapshot, originals: OptionValues | None = None, made: Made | None = None
@@ -131,7 +142,11 @@ class _Part:
         self._window_began_s = snapshot.monotonic_s
         events = tuple(self._events)
         self._events.clear()
-        return self._window.sample(snapshot, events, originals, made)
+        sample = self._window.sample(snapshot, events, originals, made)
+        if sample is None:
+            return None
+        pinned, self._pinned = frozenset(self._pinned), set()
+        return replace(sample, pinned=pinned) if pinned else sample
 
     async def step(self, sample: Sample) -> Decision | None:
         name = self.controller.name

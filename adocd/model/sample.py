@@ -7,7 +7,7 @@ from adocd.model.overflow import Overflow
 from adocd.model.snapshot import Condition, Counters, Event, OptionValues
 from adocd.model.surroundings import Surroundings
 from adocd.model.threads import ThreadsBy
-from adocd.model.values import Values, flat
+from adocd.model.values import OptionName, Values, flat
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +118,8 @@ class Sample:
 
     #: What the options were before adocd changed any: the owner's values, which a law is given; None elsewhere.
     originals: OptionValues | None = None
+    #: What an operator has pinned, or had for a part of the window: a law has no hand in it.
+    pinned: frozenset[OptionName] = frozenset()
 
     @property
     def values(self) -> Values:

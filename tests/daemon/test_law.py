@@ -21,7 +21,7 @@ from adocd.model.snapshot import Event, OptionValues, Snapshot
 from adocd.model.values import RATE_LIMITER
 from tests.builders import CAPABILITIES, option_values, snapshot
 from tests.controllers.laws import MB
-from tests.daemon.harness import Scene, loop_settings, options, overflowing, rules, ticks, until, with_agent
+from tests.daemon.harness import Scene, loop_settings, options, overflowing, pin, rules, ticks, until, with_agent
 from tests.daemon.laws import Theirs, decision
 from tests.support.fake_database import FakeDatabase
 
@@ -127,6 +127,21 @@ def test_a_law_is_given_the_owners_values() -> None:
     assert fast.samples[0].originals == owners
 
 
+def test_a_law_is_told_of_what_was_pinned_in_its_window() -> None:
+    law = Law(Policy("slow+fast"), CAPABILITIES)
+    pins = {102: {RATE_LIMITER}}
+
+    async def body() -> None:
+        for second in range(100, 111):
+            law.pinned(pins.get(second, set()))
+            await law.step(at(float(second)), NOTHING)
+
+    asyncio.run(body())
+    slow, fast = parts(law)
+    assert [sample.pinned for sample in slow.samples] == [{RATE_LIMITER}]
+    assert [RATE_LIMITER in sample.pinned for sample in fast.samples] == [False, True] + [False] * 8
+
+
 def test_a_knob_that_a_law_can_do_without_is_left_out_where_it_cannot_be_turned() -> None:
     """This agent cannot change max_subcompactions."""
     law = Law(Policy("manual", {"subcompactions": 4, "background_jobs": 8}), CAPABILITIES)
@@ -190,6 +205,29 @@ def test_a_law_that_declines_says_so_and_what_it_has_set_goes_back(tmp_path: Pat
         database.options.rate_limiter_bytes_per_s = 99 * MB
         await ticks(loop, 4)
         assert len(database.executed) == turned, "what moves it now is left alone"
+
+    with_agent(database, tmp_path, body)
+
+
+def test_a_pin_on_the_limiter_is_ours_and_after_it_the_law_works_again(tmp_path: Path) -> None:
+    database = limited(tmp_path / "db")
+
+    async def body(scene: Scene) -> None:
+        loop = await scene.attach(Policy("mimd", {"max_bytes_per_s": 400 * MB, "refill_period_ms": 1}))
+        await ticks(loop, 3)
+        await until(lambda: database.options.rate_limiter_bytes_per_s in (200 * MB, 20 * MB), "it begins")
+        await pin(scene, "rate_limiter_bytes_per_s", str(50 * MB))
+        for _ in range(6):
+            sentence = (await ticks(loop, 1))[-1]
+        assert database.options.rate_limiter_bytes_per_s == 50 * MB
+        assert sentence.startswith("mimd decides nothing: an operator has pinned the limiter's rate"), sentence
+        assert scene.book.unpin(None, "rate_limiter_bytes_per_s", None)
+        turned = len(database.executed)
+        await ticks(loop, 12)
+        assert len(database.executed) > turned
+        assert database.options.rate_limiter_bytes_per_s == 20 * MB, "nothing is ever drained"
+        assert loop.session is not None
+        assert loop.session.law.declined is None
 
     with_agent(database, tmp_path, body)
 
