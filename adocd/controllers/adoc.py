@@ -86,6 +86,7 @@ class Adoc(Controller):
     source = "ADOC, FAST'23, section 5"
     period_s = 1.0
     knobs = frozenset({Knob.BACKGROUND_JOBS, Knob.BATCH_SIZE})
+    reads = frozenset({Knob.LEVEL0_SLOWDOWN, Knob.SOFT_PENDING_LIMIT})
     switches: ClassVar[Mapping[Knob, str]] = {
         Knob.BACKGROUND_JOBS: "tune_threads=false",
         Knob.BATCH_SIZE: "tune_batch=false",

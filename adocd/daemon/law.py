@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from adocd.controllers import registry
 from adocd.controllers.base import Controller
+from adocd.controllers.beside import as_if_alone, others_turn
 from adocd.controllers.composite import joined, parts_of
 from adocd.controllers.plugins import in_words
 from adocd.daemon import bounded
@@ -48,7 +49,8 @@ class Law:
         self.shaper = Shaper(policy.shaping)
         #: Why those of its laws that turn the limiter decide nothing any more; None while they may.
         self.limited: str | None = None
-        self._parts = tuple(_Part(part, capabilities, step_limit_s) for part in parts_of(self.controller))
+        laws = parts_of(self.controller)
+        self._parts = tuple(_Part(part, capabilities, step_limit_s, others_turn(part, laws)) for part in laws)
 
     @property
     def declined(self) -> str | None:
@@ -114,8 +116,16 @@ class Law:
 class _Part:
     """One law and its window."""
 
-    def __init__(self, controller: Controller, capabilities: Capabilities, step_limit_s: float | None) -> None:
+    def __init__(
+        self,
+        controller: Controller,
+        capabilities: Capabilities,
+        step_limit_s: float | None,
+        others_turn: frozenset[Knob],
+    ) -> None:
         self.controller = controller
+        #: What it reads and another law of the policy turns.
+        self._others_turn = others_turn
         #: As text, for another's law may leave anything there.
         self.declined: str | None = None
         self.is_stopped = False
@@ -163,7 +173,7 @@ class _Part:
 
     def _ask(self, sample: Sample) -> tuple[Decision | None, str | None, str | None]:
         """Ask the law in its thread: what it decided, what is wrong with that, and why it declined."""
-        decided: Decision | None = self.controller.step(sample)
+        decided: Decision | None = self.controller.step(as_if_alone(sample, self._others_turn))
         declined: object = self.controller.declined
         wrong = what_is_wrong(decided, self.controller, sample)
         return decided, wrong, declined if isinstance(declined, str) else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,10 @@ from adocd.daemon import control
 from adocd.daemon.law import Law
 from adocd.model.decision import Decision, Setting
 from adocd.model.knob import MIB, Knob
+from adocd.model.overflow import Overflow
 from adocd.model.policy import ParameterValue, Policy
 from adocd.model.sample import Sample
-from adocd.model.snapshot import Event, OptionValues, Snapshot
+from adocd.model.snapshot import ColumnFamilySnapshot, Event, OptionValues, Snapshot
 from adocd.model.values import RATE_LIMITER
 from tests.builders import CAPABILITIES, option_values, snapshot
 from tests.controllers.laws import MB
@@ -140,6 +142,27 @@ def test_a_law_is_told_of_what_was_pinned_in_its_window() -> None:
     slow, fast = parts(law)
     assert [sample.pinned for sample in slow.samples] == [{RATE_LIMITER}]
     assert [RATE_LIMITER in sample.pinned for sample in fast.samples] == [False, True] + [False] * 8
+
+
+def test_beside_another_law_a_law_is_shown_the_owners_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of what the other turns, that is; and the overflow is that of what it is shown."""
+    monkeypatch.setattr(Slow, "knobs", frozenset({Knob.LEVEL0_SLOWDOWN, Knob.BACKGROUND_JOBS}))
+    monkeypatch.setattr(Fast, "reads", frozenset({Knob.LEVEL0_SLOWDOWN, Knob.SOFT_PENDING_LIMIT}))
+    live = option_values()
+    tightened = {**live.column_families["default"], "level0_slowdown_writes_trigger": "4"}
+    full = {"default": ColumnFamilySnapshot({"rocksdb.num-files-at-level0": 5})}
+    now = replace(at(100.0), options=OptionValues(live.database, {"default": tightened}), column_families=full)
+
+    async def body() -> None:
+        for second in range(100, 111):
+            await law.step(replace(now, monotonic_s=float(second)), live)
+
+    law = Law(Policy("slow+fast"), CAPABILITIES)
+    asyncio.run(body())
+    slow, fast = parts(law)
+    assert {s.column_families[0].options.level0_slowdown_writes_trigger for s in fast.samples} == {20}
+    assert {s.overflow for s in fast.samples} == {()}
+    assert {s.overflow for s in slow.samples} == {(Overflow.LEVEL0,)}
 
 
 def test_a_knob_that_a_law_can_do_without_is_left_out_where_it_cannot_be_turned() -> None:
