@@ -32,7 +32,9 @@ class Moment:
     """
 
     pile: Pile
+    #: What RocksDB would let delayed writes have, and how often it has looked at a delay since the last cycle.
     delayed_rate: int
+    looks: int
     wishes: Values
     pins: Values | None
     forgets: bool = False
@@ -173,6 +175,7 @@ def moments(kinds: tuple[str, ...], most: int) -> st.SearchStrategy[list[Moment]
         Moment,
         pile=_piles,
         delayed_rate=st.sampled_from([0, 0, 0, 17, 3 * MIB, 16 * MIB]),
+        looks=st.integers(0, 2),
         wishes=wanted(kinds),
         pins=st.none() | wanted(kinds),
         forgets=st.sampled_from([False, False, False, True]),
