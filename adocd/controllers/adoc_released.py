@@ -51,6 +51,7 @@ class AdocReleased(Controller):
     source = "ADOC, FAST'23, published code"
     period_s = 1.0
     knobs = frozenset({Knob.BACKGROUND_JOBS, Knob.BATCH_SIZE})
+    reads = frozenset({Knob.LEVEL0_SLOWDOWN, Knob.SOFT_PENDING_LIMIT})
     switches: ClassVar[Mapping[Knob, str]] = {
         Knob.BACKGROUND_JOBS: "tune_threads=false",
         Knob.BATCH_SIZE: "tune_batch=false",

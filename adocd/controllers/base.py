@@ -59,6 +59,11 @@ class Controller(ABC):
     knobs: frozenset[Knob]
     #: Those of `knobs` that it turns where that is possible, and does without elsewhere.
     optional_knobs: frozenset[Knob] = frozenset()
+    #: What it judges a column family by and does not turn: beside a law that turns one of these for ends of its own it
+    #: is shown the owner's value (adocd.controllers.beside).
+    reads: frozenset[Knob] = frozenset()
+    #: Whether what it sets is what an operator has said, by which other laws judge, too.
+    is_operators_word: ClassVar[bool] = False
     #: The parameter that takes a knob away from the law, for a target on which that knob cannot be turned.
     switches: ClassVar[Mapping[Knob, str]] = {}
     #: What it must be able to measure with its parameters, and of the class with its defaults.

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from itertools import combinations, product
 
 from adocd.controllers.base import Controller
+from adocd.controllers.beside import as_if_alone, others_turn
 from adocd.model.decision import Decision
 from adocd.model.knob import contend
 from adocd.model.sample import Sample
@@ -30,7 +31,8 @@ class Composite(Controller):
 
     def step(self, sample: Sample) -> Decision | None:
         """Ask every part, and put together what they decide."""
-        return joined(decision for part in self.parts if (decision := part.step(sample)) is not None)
+        seen = ((part, as_if_alone(sample, others_turn(part, self.parts))) for part in self.parts)
+        return joined(decision for part, its in seen if (decision := part.step(its)) is not None)
 
 
 def parts_of(controller: Controller) -> tuple[Controller, ...]:

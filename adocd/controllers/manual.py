@@ -63,6 +63,7 @@ class Manual(Controller):
     source = "none"
     period_s = 1.0
     knobs = frozenset(Knob)
+    is_operators_word = True
     parameters_model: ClassVar[type[Parameters]] = ManualParameters
 
     def __init__(self, parameters: _Held) -> None:

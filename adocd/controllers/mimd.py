@@ -23,7 +23,8 @@ Departures: RocksDB counts drains in the limiter, for all databases that share i
 own, so with a shared limiter d is too low. Newer RocksDB looks at each refill whether it is time to tune; here the law
 is asked in its own period. Not reachable: the limiter itself (it must be there at the open, and its refill period has
 no getter), and auto_tuned, which has no getter either. When the rate moves though the law has not moved it, auto_tuned
-is on or somebody else turns it: the law then stops, says so, and is begun anew by setting the policy again.
+is on or somebody else turns it: the law then stops, says so, and is begun anew by setting the policy again. An
+operator's pin is neither: while it lasts the law declines, and then it begins anew by itself.
 """
 
 from typing import ClassVar
@@ -34,6 +35,7 @@ from adocd.controllers.base import Controller, Needs, Parameters
 from adocd.model.decision import Decision, Setting
 from adocd.model.knob import MIB, Knob
 from adocd.model.sample import Sample
+from adocd.model.values import RATE_LIMITER
 
 DRAINS = "rocksdb.number.rate_limiter.drains"
 _REFILLS_PER_TUNE = 100
@@ -69,13 +71,23 @@ class Mimd(Controller):
         self.period_s = _REFILLS_PER_TUNE * parameters.refill_period_ms / 1000
         #: Between what the rate must be now: a guard may have held the last step back.
         self._expected: tuple[int, int] | None = None
+        #: Whether something else has moved the rate.
+        self._moves_by_itself = False
         #: The rate that the first step was to lead away from, until it has.
         self._begins_at: int | None = None
 
     def step(self, sample: Sample) -> Decision | None:
         """Tune once."""
         now = sample.options.rate_limiter_bytes_per_s
-        return None if now is None or self.declined is not None else self._step(now, sample)
+        if now is None or self._moves_by_itself:
+            return None
+        self.declined = None
+        if RATE_LIMITER in sample.pinned:
+            # Not RocksDB's doing, so what is expected of the rate ends here.
+            self._expected = self._begins_at = None
+            self.declined = "an operator has pinned the limiter's rate, and once the pin has ended the law begins anew"
+            return None
+        return self._step(now, sample)
 
     def _step(self, now: int, sample: Sample) -> Decision | None:
         if self._expected is not None and not self._expected[0] <= now <= self._expected[1] and _is_owners(now, sample):
@@ -87,6 +99,7 @@ class Mimd(Controller):
             self._begins_at = now if now != self._max // 2 else None
             return self._set(now, self._max // 2, "begin", "the first step", "RocksDB begins at half of the maximum")
         if not self._expected[0] <= now <= self._expected[1]:
+            self._moves_by_itself = True
             self.declined = (
                 f"the limiter's rate is {now} bytes/s, and nothing of ours set it: its auto_tuned is on, or somebody "
                 "else turns it; open the database without auto_tuned, and set the policy again"

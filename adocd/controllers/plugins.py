@@ -79,7 +79,7 @@ def _wrong_attributes(law: Any) -> Iterator[tuple[str, str]]:
     period_s = getattr(law, "period_s", None)
     if isinstance(period_s, bool) or not isinstance(period_s, int | float) or not 0 < period_s < math.inf:
         yield "period_s", f"must be a time in seconds, not {period_s!r}"
-    for attribute in ("knobs", "optional_knobs"):
+    for attribute in ("knobs", "optional_knobs", "reads"):
         if (why := wrong_knobs(getattr(law, attribute, None))) is not None:
             yield attribute, why
     if not isinstance(law.switches, Mapping):

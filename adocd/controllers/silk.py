@@ -44,12 +44,11 @@ from adocd.controllers.levels import debt_bytes
 from adocd.controllers.settings import not_there_yet
 from adocd.model.decision import Decision, Setting
 from adocd.model.knob import MIB, Knob
+from adocd.model.options import NO_LEVEL_IS_FULL_BYTES
 from adocd.model.reading import owners_value, value_now
 from adocd.model.sample import ColumnFamilySample, Sample
 
 READ_TICKERS = ("rocksdb.bytes.read", "rocksdb.number.multiget.bytes.read", "rocksdb.db.iter.bytes.read")
-#: No level counts as full against this.
-HELD_LEVEL_BASE_BYTES = 1 << 44
 _MB = 1_000_000
 _PEAK_PCT = 75
 _HELD = frozenset(
@@ -162,9 +161,9 @@ class Silk(Controller):
             yield Setting(Knob.LEVEL0_SLOWDOWN, self._parameters.l0_files_max, cf.name)
             yield Setting(Knob.LEVEL0_STOP, self._parameters.l0_files_max, cf.name)
             base = owners_value(Knob.LEVEL_BASE_SIZE, sample, cf.name)
-            if base is None or base >= HELD_LEVEL_BASE_BYTES:
+            if base is None or base >= NO_LEVEL_IS_FULL_BYTES:
                 continue
-            yield Setting(Knob.LEVEL_BASE_SIZE, HELD_LEVEL_BASE_BYTES if self._is_held else base, cf.name)
+            yield Setting(Knob.LEVEL_BASE_SIZE, NO_LEVEL_IS_FULL_BYTES if self._is_held else base, cf.name)
             yield from self._limits(cf, sample)
 
     def _limits(self, cf: ColumnFamilySample, sample: Sample) -> Iterator[Setting]:
@@ -172,7 +171,7 @@ class Silk(Controller):
         owners = {
             knob: owners_value(knob, sample, cf.name) for knob in (Knob.SOFT_PENDING_LIMIT, Knob.HARD_PENDING_LIMIT)
         }
-        base_is_back = cf.options.max_bytes_for_level_base_bytes < HELD_LEVEL_BASE_BYTES
+        base_is_back = cf.options.max_bytes_for_level_base_bytes < NO_LEVEL_IS_FULL_BYTES
         waiting = max(debt_bytes(cf, sample), cf.pending_compaction_bytes)
         too_much = any(limit and waiting >= limit for limit in owners.values())
         lifted = self._is_held or not base_is_back or (_are_off(cf) and too_much)

@@ -81,6 +81,7 @@ class Control:
         acts = acts and not self.ends
         to_restore = self.ends or (pause is not None and pause.state == "restored")
         pins = {} if to_restore or law.policy.dry_run else self.pins(session, sample)
+        law.pinned(pins.keys())
         keeps = pause is not None and not to_restore and bool(session.steering.wanted)
         if not acts and not keeps:
             session.steering.forget_wishes()

@@ -130,6 +130,7 @@ def unasked(step: Step, controller: str) -> Decision:
         return Decision((), f"not there yet, or not any more: {words}", f"{controller}.again", "the law still wants it")
     if sent.keys() == {planner.DELAYED_WRITE_RATE}:
         reason = "a change made during the delay carried the rate then in force"
-        return Decision((), "the write delay is over", "actuator.delayed_write_rate", reason)
+        signal = "RocksDB lets delayed writes go as fast as it may" if step.is_delayed else "the write delay is over"
+        return Decision((), signal, "actuator.delayed_write_rate", reason)
     words = ", ".join(str(option) for option in sent)
     return Decision((), f"nobody wants it otherwise any more: {words}", "actuator.put_back", "back to the originals")

@@ -2,10 +2,12 @@
 
 import logging
 from collections import deque
+from collections.abc import Set
 from dataclasses import replace
 
 from adocd.controllers import registry
 from adocd.controllers.base import Controller
+from adocd.controllers.beside import as_if_alone, others_turn
 from adocd.controllers.composite import joined, parts_of
 from adocd.controllers.plugins import in_words
 from adocd.daemon import bounded
@@ -18,6 +20,7 @@ from adocd.model.knob import Knob
 from adocd.model.policy import Policy
 from adocd.model.sample import Sample
 from adocd.model.snapshot import Event, OptionValues, Snapshot
+from adocd.model.values import OptionName
 from adocd.probes.statistics import Made, StatisticsProbe
 
 _log = logging.getLogger(__name__)
@@ -46,7 +49,8 @@ class Law:
         self.shaper = Shaper(policy.shaping)
         #: Why those of its laws that turn the limiter decide nothing any more; None while they may.
         self.limited: str | None = None
-        self._parts = tuple(_Part(part, capabilities, step_limit_s) for part in parts_of(self.controller))
+        laws = parts_of(self.controller)
+        self._parts = tuple(_Part(part, capabilities, step_limit_s, others_turn(part, laws)) for part in laws)
 
     @property
     def declined(self) -> str | None:
@@ -63,6 +67,11 @@ class Law:
         """Take in what happened; a window can be longer than the time between two looks."""
         for part in self._parts:
             part.observe(snapshot)
+
+    def pinned(self, options: Set[OptionName]) -> None:
+        """Take in what operators have pinned now: of that a law is told that it has no hand in it."""
+        for part in self._parts:
+            part.pinned(options)
 
     async def step(
         self, snapshot: Snapshot, originals: OptionValues, made: Made | None = None
@@ -107,8 +116,16 @@ class Law:
 class _Part:
     """One law and its window."""
 
-    def __init__(self, controller: Controller, capabilities: Capabilities, step_limit_s: float | None) -> None:
+    def __init__(
+        self,
+        controller: Controller,
+        capabilities: Capabilities,
+        step_limit_s: float | None,
+        others_turn: frozenset[Knob],
+    ) -> None:
         self.controller = controller
+        #: What it reads and another law of the policy turns.
+        self._others_turn = others_turn
         #: As text, for another's law may leave anything there.
         self.declined: str | None = None
         self.is_stopped = False
@@ -117,9 +134,13 @@ class _Part:
         self._window = StatisticsProbe(capabilities)
         self._window_began_s: float | None = None
         self._events: deque[Event] = deque(maxlen=_EVENTS_KEPT)
+        self._pinned: set[OptionName] = set()
 
     def observe(self, snapshot: Snapshot) -> None:
         self._events.extend(snapshot.events)
+
+    def pinned(self, options: Set[OptionName]) -> None:
+        self._pinned |= options
 
     def measure(
         self, snapshot: Snapshot, originals: OptionValues | None = None, made: Made | None = None
@@ -131,7 +152,11 @@ class _Part:
         self._window_began_s = snapshot.monotonic_s
         events = tuple(self._events)
         self._events.clear()
-        return self._window.sample(snapshot, events, originals, made)
+        sample = self._window.sample(snapshot, events, originals, made)
+        if sample is None:
+            return None
+        pinned, self._pinned = frozenset(self._pinned), set()
+        return replace(sample, pinned=pinned) if pinned else sample
 
     async def step(self, sample: Sample) -> Decision | None:
         name = self.controller.name
@@ -148,7 +173,7 @@ class _Part:
 
     def _ask(self, sample: Sample) -> tuple[Decision | None, str | None, str | None]:
         """Ask the law in its thread: what it decided, what is wrong with that, and why it declined."""
-        decided: Decision | None = self.controller.step(sample)
+        decided: Decision | None = self.controller.step(as_if_alone(sample, self._others_turn))
         declined: object = self.controller.declined
         wrong = what_is_wrong(decided, self.controller, sample)
         return decided, wrong, declined if isinstance(declined, str) else None

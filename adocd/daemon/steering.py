@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from adocd.daemon.change import planner, safety
+from adocd.daemon.change.brake import Brake
 from adocd.daemon.change.compaction import CompactionGuard, CompactionLimits
 from adocd.daemon.change.ledger import Ledger
 from adocd.daemon.change.planner import Plan
@@ -50,6 +51,8 @@ class Step:
     refusals: tuple[Refusal, ...]
     #: Whether it is a restore, or a guard's doing: it is sent whatever the journal says.
     leads_back: bool = False
+    #: Whether writes were delayed when it was made.
+    is_delayed: bool = False
 
 
 class Steering:
@@ -63,6 +66,7 @@ class Steering:
         self._era = 0
         self._compaction = CompactionGuard(limits)
         self._guards: tuple[Guard, ...] = (*guards, self._compaction)
+        self._brake = Brake()
         self._rejected: dict[OptionName, tuple[str, float]] = {}
 
     def limit_compaction(self, limits: CompactionLimits) -> None:
@@ -77,13 +81,14 @@ class Steering:
     def observe(self, sample: Sample) -> None:
         """Take in a sample, whatever will be done about it."""
         self._compaction.observe(sample)
+        self._brake.observe(sample)
 
     def weigh(self, decision: Decision, pins: Values, sample: Sample) -> Wishes:
         """Say what of a decision may be done; changes nothing.
 
         A pin takes a whole knob from the law: the other options that carry it have no meaning alone.
         """
-        groups = [options_of(setting, sample) for setting in decision.settings]
+        groups = [options_of(setting, sample, self.ledger.baseline) for setting in decision.settings]
         wishes = {option: value for group in groups for option, value in group.items()}
         originals = self._originals()
         goal = self._goal({**self.wanted, **wishes}, pins, originals)
@@ -131,12 +136,15 @@ class Steering:
         ledger = self.ledger
         # Most cycles end here, and a way back of hundreds of options that nobody sends is the dearest part of a plan.
         is_there = all(current.get(option, value) == value for option, value in values.items())
-        plan = planner.NOTHING if is_there else planner.plan(values, sample, ledger.baseline, ledger.to_name(current))
+        plan = planner.NOTHING
+        if not is_there:
+            rise = self._brake.may_rise_to
+            plan = planner.plan(values, sample, ledger.baseline, ledger.to_name(current), rise)
         origins: dict[OptionName, Origin] = {
             option: "override" if option in pins else "law" if option in self.wanted else "baseline"
             for option in plan.sent
         }
-        return Step(plan, origins, verdict.refusals)
+        return Step(plan, origins, verdict.refusals, is_delayed=planner.is_delayed(sample))
 
     def refusal_of(self, option: OptionName, value: str, pins: Values, sample: Sample) -> str | None:
         """Say which safety guard would refuse a pin now, and why; None when none would."""
@@ -202,7 +210,7 @@ class Steering:
         families = [cf.name for cf in sample.column_families]
         for knob in knobs:
             for family in families if KNOBS[knob].scope == "column_family" else [None]:
-                for option in options_of(Setting(knob, 0, family), sample):
+                for option in options_of(Setting(knob, 0, family), sample, self.ledger.baseline):
                     self.wanted.pop(option, None)
 
     def _back(self, originals: Values) -> dict[OptionName, str]:

@@ -14,6 +14,9 @@ Scope = Literal["column_family", "database"]
 _MOST_SIZE = (1 << 63) - 1
 #: What laws that move a trigger out of the way set it to.
 OUT_OF_THE_WAY = 1 << 30
+#: No level counts as full against this as max_bytes_for_level_base (16 TiB), and five levels below it, ten times as
+#: large each, still have targets within 63 bits. A base beyond it is a slip of somebody's arithmetic.
+NO_LEVEL_IS_FULL_BYTES = 1 << 44
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,10 +108,18 @@ _OPTIONS = (
         "max_bytes_for_level_base",
         "bytes",
         MIB,
+        NO_LEVEL_IS_FULL_BYTES,
         interacts=("level_compaction_dynamic_level_bytes", "max_bytes_for_level_multiplier"),
     ),
     OptionFacts("max_bytes_for_level_multiplier", "column_family", "double", "times", 1, 1000),
-    _family("max_compaction_bytes", "bytes", zero="25 times target_file_size_base"),
+    _family(
+        "max_compaction_bytes",
+        "bytes",
+        MIB,
+        interacts=("target_file_size_base",),
+        zero="25 times target_file_size_base at open alone; live it stays 0, so that compactions are tiny and level 0 "
+        "is never merged within itself: give the number itself",
+    ),
     OptionFacts(
         "disable_auto_compactions",
         "column_family",

@@ -2,12 +2,16 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Self
 
 from adocd.model.overflow import Overflow
 from adocd.model.snapshot import Condition, Counters, Event, OptionValues
 from adocd.model.surroundings import Surroundings
 from adocd.model.threads import ThreadsBy
-from adocd.model.values import Values, flat
+from adocd.model.values import OptionName, Values, flat
+
+#: Stands in where an agent does not report a limit; 0 switches the detection that uses it off.
+_NO_LIMIT = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +29,27 @@ class ColumnFamilyOptions:
     target_file_size_base_bytes: int
     max_bytes_for_level_base_bytes: int
     disable_auto_compactions: bool
+
+    @classmethod
+    def read(cls, values: Mapping[str, str]) -> Self:
+        """Read them as RocksDB writes them; ValueError where one is no number."""
+
+        def number(option: str, otherwise: int = _NO_LIMIT) -> int:
+            return int(values.get(option, otherwise))
+
+        return cls(
+            write_buffer_size_bytes=number("write_buffer_size"),
+            max_write_buffer_number=number("max_write_buffer_number", 2),
+            min_write_buffer_number_to_merge=number("min_write_buffer_number_to_merge", 1),
+            level0_file_num_compaction_trigger=number("level0_file_num_compaction_trigger"),
+            level0_slowdown_writes_trigger=number("level0_slowdown_writes_trigger"),
+            level0_stop_writes_trigger=number("level0_stop_writes_trigger"),
+            soft_pending_compaction_bytes_limit=number("soft_pending_compaction_bytes_limit"),
+            hard_pending_compaction_bytes_limit=number("hard_pending_compaction_bytes_limit"),
+            target_file_size_base_bytes=number("target_file_size_base"),
+            max_bytes_for_level_base_bytes=number("max_bytes_for_level_base"),
+            disable_auto_compactions=values.get("disable_auto_compactions") == "true",
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +143,8 @@ class Sample:
 
     #: What the options were before adocd changed any: the owner's values, which a law is given; None elsewhere.
     originals: OptionValues | None = None
+    #: What an operator has pinned, or had for a part of the window: a law has no hand in it.
+    pinned: frozenset[OptionName] = frozenset()
 
     @property
     def values(self) -> Values:

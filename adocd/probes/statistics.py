@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from adocd.model.capabilities import Capabilities
-from adocd.model.overflow import PRECEDENCE, detect
+from adocd.model.judged import judged
+from adocd.model.overflow import PRECEDENCE
 from adocd.model.sample import ColumnFamilyOptions, ColumnFamilySample, HistogramIncrease, Sample
 from adocd.model.snapshot import (
     ColumnFamilySnapshot,
@@ -15,7 +16,6 @@ from adocd.model.snapshot import (
     PeriodicDump,
     Snapshot,
 )
-from adocd.model.stall import counted
 from adocd.model.threads import ThreadsBy, jobs_allowed, threads_by, threads_now
 
 #: What a figure of a column family is read from; a figure whose property is not reported is unknown.
@@ -26,8 +26,6 @@ _FIGURES = {
     "memtables_bytes": "rocksdb.cur-size-all-mem-tables",
     "pending_compaction_bytes": "rocksdb.estimate-pending-compaction-bytes",
 }
-#: Stands in where an agent does not report a limit; 0 switches the detection that uses it off.
-_NO_LIMIT = 0
 _EMPTY = HistogramTotals(0, 0)
 
 
@@ -207,31 +205,18 @@ def _column_family(
     levels: list[int] = []
     while (files := now.properties.get(f"rocksdb.num-files-at-level{len(levels)}")) is not None:
         levels.append(files)
-    counts = _new_stalls(now, before)
     figures = {figure: now.properties.get(name, 0) for figure, name in _FIGURES.items()}
-    l0_files, immutable = figures["l0_files"], figures["immutable_memtables"]
-    pending = figures["pending_compaction_bytes"]
-    return ColumnFamilySample(
+    found = ColumnFamilySample(
         name=name,
-        l0_files=l0_files,
-        immutable_memtables=immutable,
-        active_memtable_bytes=figures["active_memtable_bytes"],
-        memtables_bytes=figures["memtables_bytes"],
-        pending_compaction_bytes=pending,
+        **figures,
         level_files=tuple(levels),
         level_bytes=now.level_bytes,
-        stall_counts=counts,
+        stall_counts=_new_stalls(now, before),
         options=options,
         unknown=tuple(figure for figure, name in _FIGURES.items() if name not in now.properties),
-        overflow=detect(
-            l0_files=l0_files,
-            level0_slowdown_writes_trigger=options.level0_slowdown_writes_trigger,
-            pending_compaction_bytes=pending,
-            soft_pending_compaction_bytes_limit=options.soft_pending_compaction_bytes_limit,
-            immutable_memtables=immutable,
-            memtable_stalls=counted(counts, "memtable"),
-        ),
+        overflow=(),
     )
+    return judged(found, options)
 
 
 def _new_stalls(now: ColumnFamilySnapshot, before: ColumnFamilySnapshot | None) -> dict[str, int]:
@@ -243,26 +228,7 @@ def _new_stalls(now: ColumnFamilySnapshot, before: ColumnFamilySnapshot | None) 
 
 def family_options(values: OptionValues) -> dict[str, ColumnFamilyOptions]:
     """Read the options of each column family that laws and guards reason about."""
-    return {name: _options(its) for name, its in values.column_families.items()}
+    return {name: ColumnFamilyOptions.read(its) for name, its in values.column_families.items()}
 
 
-def _options(values: Mapping[str, str]) -> ColumnFamilyOptions:
-    def number(option: str, otherwise: int = _NO_LIMIT) -> int:
-        return int(values.get(option, otherwise))
-
-    return ColumnFamilyOptions(
-        write_buffer_size_bytes=number("write_buffer_size"),
-        max_write_buffer_number=number("max_write_buffer_number", 2),
-        min_write_buffer_number_to_merge=number("min_write_buffer_number_to_merge", 1),
-        level0_file_num_compaction_trigger=number("level0_file_num_compaction_trigger"),
-        level0_slowdown_writes_trigger=number("level0_slowdown_writes_trigger"),
-        level0_stop_writes_trigger=number("level0_stop_writes_trigger"),
-        soft_pending_compaction_bytes_limit=number("soft_pending_compaction_bytes_limit"),
-        hard_pending_compaction_bytes_limit=number("hard_pending_compaction_bytes_limit"),
-        target_file_size_base_bytes=number("target_file_size_base"),
-        max_bytes_for_level_base_bytes=number("max_bytes_for_level_base"),
-        disable_auto_compactions=values.get("disable_auto_compactions") == "true",
-    )
-
-
-_NO_OPTIONS = _options({})
+_NO_OPTIONS = ColumnFamilyOptions.read({})

@@ -19,6 +19,7 @@ MAX_TICKS = 200_000
 _MIN_TICK_S, _MAX_TICK_S = 0.05, 60.0
 _FAMILY = FamilyOptions().written()
 #: What a max_compaction_bytes of 0, its default, is at open: so many files of target_file_size_base.
+_SIZED_AT_OPEN = "max_compaction_bytes"
 _FILES_A_COMPACTION = 25
 
 
@@ -110,6 +111,8 @@ def _options(given: Mapping[str, str]) -> tuple[FamilyOptions, DatabaseOptions]:
     names = {name: of_family(FAMILY, name) for name in of_the_family}
     names |= {name: of_database(name) for name in of_the_database}
     for name, option in names.items():
+        if name == _SIZED_AT_OPEN and not int(given[name]):
+            continue
         if (why := safety.out_of_bounds(option, given[name])) is not None:
             raise BadSimulation(why)
     triggers = (
@@ -125,7 +128,7 @@ def _options(given: Mapping[str, str]) -> tuple[FamilyOptions, DatabaseOptions]:
 
 def _sanitized(family: FamilyOptions, given: Mapping[str, str]) -> FamilyOptions:
     """Make of zeros what RocksDB makes of them at open, and only there (column_family.cc, SanitizeOptions)."""
-    if not int(given.get("max_compaction_bytes", "0")):
+    if not int(given.get(_SIZED_AT_OPEN, "0")):
         family = replace(family, max_compaction_bytes=_FILES_A_COMPACTION * family.target_file_size_base)
     soft, hard = family.soft_pending_compaction_bytes_limit, family.hard_pending_compaction_bytes_limit
     if soft > hard > 0:

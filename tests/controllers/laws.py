@@ -90,7 +90,7 @@ class Plant:
     def do(self, decision: Decision | None, sample: Sample) -> None:
         """Let the options become what was decided."""
         for setting in () if decision is None else decision.settings:
-            self.values |= options_of(setting, sample)
+            self.values |= options_of(setting, sample, self.originals)
 
     def step(self, law: Controller, interval_s: float | None = None) -> Decision | None:
         """Ask the law about one window, and do what it decides."""

@@ -88,7 +88,7 @@ def test_whatever_comes_its_decisions_are_sound_and_within_bounds(
         decision = law.step(sample)
         assert what_is_wrong(decision, law, sample) is None
         for setting in all_settings(decision):
-            for option, value in options_of(setting, sample).items():
+            for option, value in options_of(setting, sample, sample.values).items():
                 assert safety.out_of_bounds(option, value) is None
         if obeyed:
             plant.do(decision, sample)

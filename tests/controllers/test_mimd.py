@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from adocd.controllers import registry
@@ -75,6 +77,31 @@ def test_a_rate_that_moves_by_itself_stops_it() -> None:
     assert "the limiter's rate is 123456789 bytes/s, and nothing of ours set it: its auto_tuned is on" in law.declined
     plant.values[RATE_LIMITER] = str(MAX // 2)
     assert plant.step(law) is None, "it stays stopped until the policy is set again"
+
+
+def test_a_pin_is_not_rocksdbs_own_tuning_and_once_it_has_ended_the_law_works_again() -> None:
+    law, plant = make("mimd"), Plant()
+    plant.step(law)
+    plant.values[RATE_LIMITER] = str(50 * MB)
+    pinned = replace(plant.sample(10.0), pinned=frozenset({RATE_LIMITER}))
+    for _ in range(2):
+        assert law.step(pinned) is None
+        assert law.declined is not None
+        assert "pinned" in law.declined
+    assert settings(plant.step(law)) == {Knob.RATE_LIMIT: MAX // 2}, "it begins anew"
+    assert law.declined is None
+    assert settings(plant.step(law)) == {Knob.RATE_LIMIT: MAX // 20}
+
+
+def test_a_pin_does_not_make_good_a_rate_that_moves_by_itself() -> None:
+    law, plant = make("mimd"), Plant()
+    plant.step(law)
+    plant.values[RATE_LIMITER] = str(399 * MB)
+    plant.step(law)
+    assert law.step(replace(plant.sample(10.0), pinned=frozenset({RATE_LIMITER}))) is None
+    assert plant.step(law) is None
+    assert law.declined is not None
+    assert "auto_tuned" in law.declined
 
 
 def test_a_step_that_was_held_back_does_not() -> None:

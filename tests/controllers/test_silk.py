@@ -6,8 +6,9 @@ import pytest
 
 from adocd.controllers import registry
 from adocd.controllers.base import Controller
-from adocd.controllers.silk import HELD_LEVEL_BASE_BYTES, READ_TICKERS
+from adocd.controllers.silk import READ_TICKERS
 from adocd.model.knob import MIB, Knob
+from adocd.model.options import NO_LEVEL_IS_FULL_BYTES
 from adocd.model.policy import Policy
 from adocd.model.values import RATE_LIMITER
 from tests.builders import GIB
@@ -63,7 +64,7 @@ def test_a_peak_is_more_than_three_quarters_and_holds_deeper_compactions() -> No
     law, plant = hold_only(), Plant()
     assert asked(law, plant, 150) == {Knob.LEVEL0_SLOWDOWN: 128, Knob.LEVEL0_STOP: 128}
     assert asked(law, plant, 151) == {
-        Knob.LEVEL_BASE_SIZE: HELD_LEVEL_BASE_BYTES,
+        Knob.LEVEL_BASE_SIZE: NO_LEVEL_IS_FULL_BYTES,
         Knob.SOFT_PENDING_LIMIT: 0,
         Knob.HARD_PENDING_LIMIT: 0,
     }

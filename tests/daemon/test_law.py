@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +16,14 @@ from adocd.daemon import control
 from adocd.daemon.law import Law
 from adocd.model.decision import Decision, Setting
 from adocd.model.knob import MIB, Knob
+from adocd.model.overflow import Overflow
 from adocd.model.policy import ParameterValue, Policy
 from adocd.model.sample import Sample
-from adocd.model.snapshot import Event, OptionValues, Snapshot
+from adocd.model.snapshot import ColumnFamilySnapshot, Event, OptionValues, Snapshot
 from adocd.model.values import RATE_LIMITER
 from tests.builders import CAPABILITIES, option_values, snapshot
 from tests.controllers.laws import MB
-from tests.daemon.harness import Scene, loop_settings, options, overflowing, rules, ticks, until, with_agent
+from tests.daemon.harness import Scene, loop_settings, options, overflowing, pin, rules, ticks, until, with_agent
 from tests.daemon.laws import Theirs, decision
 from tests.support.fake_database import FakeDatabase
 
@@ -127,6 +129,42 @@ def test_a_law_is_given_the_owners_values() -> None:
     assert fast.samples[0].originals == owners
 
 
+def test_a_law_is_told_of_what_was_pinned_in_its_window() -> None:
+    law = Law(Policy("slow+fast"), CAPABILITIES)
+    pins = {102: {RATE_LIMITER}}
+
+    async def body() -> None:
+        for second in range(100, 111):
+            law.pinned(pins.get(second, set()))
+            await law.step(at(float(second)), NOTHING)
+
+    asyncio.run(body())
+    slow, fast = parts(law)
+    assert [sample.pinned for sample in slow.samples] == [{RATE_LIMITER}]
+    assert [RATE_LIMITER in sample.pinned for sample in fast.samples] == [False, True] + [False] * 8
+
+
+def test_beside_another_law_a_law_is_shown_the_owners_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of what the other turns, that is; and the overflow is that of what it is shown."""
+    monkeypatch.setattr(Slow, "knobs", frozenset({Knob.LEVEL0_SLOWDOWN, Knob.BACKGROUND_JOBS}))
+    monkeypatch.setattr(Fast, "reads", frozenset({Knob.LEVEL0_SLOWDOWN, Knob.SOFT_PENDING_LIMIT}))
+    live = option_values()
+    tightened = {**live.column_families["default"], "level0_slowdown_writes_trigger": "4"}
+    full = {"default": ColumnFamilySnapshot({"rocksdb.num-files-at-level0": 5})}
+    now = replace(at(100.0), options=OptionValues(live.database, {"default": tightened}), column_families=full)
+
+    async def body() -> None:
+        for second in range(100, 111):
+            await law.step(replace(now, monotonic_s=float(second)), live)
+
+    law = Law(Policy("slow+fast"), CAPABILITIES)
+    asyncio.run(body())
+    slow, fast = parts(law)
+    assert {s.column_families[0].options.level0_slowdown_writes_trigger for s in fast.samples} == {20}
+    assert {s.overflow for s in fast.samples} == {()}
+    assert {s.overflow for s in slow.samples} == {(Overflow.LEVEL0,)}
+
+
 def test_a_knob_that_a_law_can_do_without_is_left_out_where_it_cannot_be_turned() -> None:
     """This agent cannot change max_subcompactions."""
     law = Law(Policy("manual", {"subcompactions": 4, "background_jobs": 8}), CAPABILITIES)
@@ -190,6 +228,29 @@ def test_a_law_that_declines_says_so_and_what_it_has_set_goes_back(tmp_path: Pat
         database.options.rate_limiter_bytes_per_s = 99 * MB
         await ticks(loop, 4)
         assert len(database.executed) == turned, "what moves it now is left alone"
+
+    with_agent(database, tmp_path, body)
+
+
+def test_a_pin_on_the_limiter_is_ours_and_after_it_the_law_works_again(tmp_path: Path) -> None:
+    database = limited(tmp_path / "db")
+
+    async def body(scene: Scene) -> None:
+        loop = await scene.attach(Policy("mimd", {"max_bytes_per_s": 400 * MB, "refill_period_ms": 1}))
+        await ticks(loop, 3)
+        await until(lambda: database.options.rate_limiter_bytes_per_s in (200 * MB, 20 * MB), "it begins")
+        await pin(scene, "rate_limiter_bytes_per_s", str(50 * MB))
+        for _ in range(6):
+            sentence = (await ticks(loop, 1))[-1]
+        assert database.options.rate_limiter_bytes_per_s == 50 * MB
+        assert sentence.startswith("mimd decides nothing: an operator has pinned the limiter's rate"), sentence
+        assert scene.book.unpin(None, "rate_limiter_bytes_per_s", None)
+        turned = len(database.executed)
+        await ticks(loop, 12)
+        assert len(database.executed) > turned
+        assert database.options.rate_limiter_bytes_per_s == 20 * MB, "nothing is ever drained"
+        assert loop.session is not None
+        assert loop.session.law.declined is None
 
     with_agent(database, tmp_path, body)
 

@@ -60,7 +60,7 @@ def test_what_laws_turn_is_named() -> None:
     """And nothing else: no law begins a new write-ahead log, say."""
     families = {knob: "default" if KNOBS[knob].scope == "column_family" else None for knob in Knob}
     settings = [Setting(knob, 4, family) for knob, family in families.items()]
-    options = {o for setting in settings for o in options_of(setting, builders.sample())}
+    options = {o for setting in settings for o in options_of(setting, builders.sample(), {})}
     turned = {str(o.option) for o in options - {RATE_LIMITER}} | {str(of_pool(pool)) for pool in pool_sizes(4)}
     turned.add(RATE_LIMITER_WORD)
     sentence = section("What can be pinned").partition("Laws turn ")[2].partition(" and nothing else.")[0]

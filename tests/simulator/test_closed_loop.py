@@ -137,6 +137,20 @@ def test_a_delay_keeps_its_brake_when_adoc_steps_threads() -> None:
     assert "actuator.delayed_write_rate" in {record.rule for record in found.decisions}
 
 
+def test_a_carried_rate_rises_again_while_the_delay_goes_on() -> None:
+    """In RocksDB's own steps of a quarter, and never beyond the owner's; alone, or with a change of the law's."""
+    found = run(setup(), ADOC, seconds=1800.0)
+    rises = [
+        (int(change.before), int(change.value))
+        for record in found.decisions
+        if record.signal != "the write delay is over"
+        for change in record.changes
+        if change.option.option == "delayed_write_rate" and int(change.value) > int(change.before)
+    ]
+    assert rises
+    assert all(after <= min(16 * MIB, before * 1.26) for before, after in rises)
+
+
 def test_a_dry_run_decides_and_changes_nothing() -> None:
     found = run(setup(), Policy("adoc", dry_run=True), seconds=300.0)
     assert {record.outcome for record in found.decisions} == {"dry-run"}

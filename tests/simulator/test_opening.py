@@ -99,7 +99,7 @@ def test_what_no_database_can_be_opened_with(asked: Asked, words: str) -> None:
     [
         ({}, 64 << 30, 1600 << 20),
         ({"target_file_size_base": str(8 << 20)}, 64 << 30, 200 << 20),
-        ({"target_file_size_base": str(8 << 20), "max_compaction_bytes": "77"}, 64 << 30, 77),
+        ({"target_file_size_base": str(8 << 20), "max_compaction_bytes": str(77 << 20)}, 64 << 30, 77 << 20),
         ({"max_compaction_bytes": "0", "soft_pending_compaction_bytes_limit": "0"}, 256 << 30, 1600 << 20),
         ({"soft_pending_compaction_bytes_limit": "0", "hard_pending_compaction_bytes_limit": "0"}, 0, 1600 << 20),
     ],

@@ -25,9 +25,9 @@ from adocd.targets.base import (
 
 #: delayed_write_rate is never sent below this. Set live, 0 means about 1 byte/s (and killed a 6.29 process).
 DELAYED_WRITE_RATE_FLOOR_BYTES_PER_S = 1 * MIB
+DELAYED_WRITE_RATE = of_database("delayed_write_rate")
 #: What RocksDB takes at open for a delayed_write_rate of 0 without a rate limiter (options.h).
 DELAYED_WRITE_RATE_DEFAULT_BYTES_PER_S = 16 * MIB
-DELAYED_WRITE_RATE = of_database("delayed_write_rate")
 #: What any effective SetDBOptions makes of a bytes_per_sync of 0 (7.8, db_impl.cc, DBImpl::SetDBOptions).
 BYTES_PER_SYNC_LIVE = 1 * MIB
 BYTES_PER_SYNC = of_database("bytes_per_sync")
@@ -39,6 +39,8 @@ _RESTORED_ZEROS = {
 
 SLOWDOWN, STOP = "level0_slowdown_writes_trigger", "level0_stop_writes_trigger"
 SOFT, HARD = "soft_pending_compaction_bytes_limit", "hard_pending_compaction_bytes_limit"
+#: So near the original, a share of it, a rate that rises goes there at once: 0.8 and 1.25 leave a byte or so.
+_NEAR_SHARE = 100
 _L0_FILES = "rocksdb.num-files-at-level0"
 _MEMTABLES = "max_write_buffer_number"
 _PENDING_BYTES = "rocksdb.estimate-pending-compaction-bytes"
@@ -57,11 +59,14 @@ class Plan:
     repeat: bool = False
 
 
-def plan(goal: Values, sample: Sample, baseline: Values, ours: Set[OptionName]) -> Plan:
+def plan(
+    goal: Values, sample: Sample, baseline: Values, ours: Set[OptionName], rate_may_rise_to: int | None = None
+) -> Plan:
     """Lead from the sample's options to the goal; the empty plan where they are there.
 
     `goal` names every option that is to have a value; the others are left alone. `baseline` is what the way back leads
-    to, and `ours` what earlier plans have changed.
+    to, and `ours` what earlier plans have changed. `rate_may_rise_to` is how far RocksDB would let a delayed rate go
+    that is held at what a change had to carry, in bytes/s (adocd.daemon.change.brake).
 
     Column families come first. Each of their changes lowers the delayed rate while writes are delayed, and a
     database-wide change resets it to its maximum (HAZARDS 6, 7: write_controller.h, set_max_delayed_write_rate);
@@ -73,7 +78,7 @@ def plan(goal: Values, sample: Sample, baseline: Values, ours: Set[OptionName]) 
     held = []
     for cf in sample.column_families:
         held += _stage(cf, wanted, current)
-    held += _hold_brake(wanted, goal, sample, baseline)
+    held += _hold_brake(wanted, goal, sample, baseline, rate_may_rise_to)
     if any(option.scope == "database" for option in wanted):
         is_pinned = goal.get(DELAYED_WRITE_RATE, "") not in ("", _original_rate(baseline))
         wanted = dict(wanted) if is_pinned else _with_brake(wanted, current, sample)
@@ -165,13 +170,23 @@ def _stage(cf: ColumnFamilySample, wanted: dict[OptionName, str], current: Value
     return held
 
 
-def _hold_brake(wanted: dict[OptionName, str], goal: Values, sample: Sample, baseline: Values) -> list[str]:
-    """Leave the delayed rate that a change had to carry until the delay is over, unless somebody wants another one."""
+def _hold_brake(
+    wanted: dict[OptionName, str], goal: Values, sample: Sample, baseline: Values, may_rise_to: int | None
+) -> list[str]:
+    """Leave the delayed rate that a change had to carry until the delay is over, unless somebody wants another one.
+
+    It goes back to the original in RocksDB's own steps meanwhile, as RocksDB recovers.
+    """
     if DELAYED_WRITE_RATE not in wanted or not is_delayed(sample):
         return []
     if goal[DELAYED_WRITE_RATE] != _original_rate(baseline):
         return []
-    del wanted[DELAYED_WRITE_RATE]
+    original, now = int(wanted.pop(DELAYED_WRITE_RATE)), int(sample.values[DELAYED_WRITE_RATE])
+    if may_rise_to is not None and now < original:
+        to = original if may_rise_to > original - original // _NEAR_SHARE else may_rise_to
+        wanted[DELAYED_WRITE_RATE] = str(to)
+        if to == original:
+            return []
     return [f"delayed_write_rate goes back to {goal[DELAYED_WRITE_RATE]} when the delay is over"]
 
 

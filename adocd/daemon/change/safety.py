@@ -129,7 +129,8 @@ def _of_its_kind(option: OptionName, value: str, facts: OptionFacts) -> str | No
         return None if within else _outside(option, value, facts.minimum, facts.maximum, facts.unit)
     if facts.zero == "off" and value == "0":
         return None
-    return _number(option, value, facts.minimum, facts.maximum, facts.unit)
+    why = _number(option, value, facts.minimum, facts.maximum, facts.unit)
+    return f"{why}; 0 would mean: {facts.zero}" if why is not None and facts.zero is not None and value == "0" else why
 
 
 def _number(option: OptionName, value: str, minimum: int, maximum: int, unit: str) -> str | None:

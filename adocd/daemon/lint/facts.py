@@ -57,6 +57,8 @@ class Bounds:
 
     batch_max_bytes: int = 512 * MIB
     threads_max: int = 20
+    #: What its memory step adds to the batch; 0: as much as the batch has at first. None where it leaves it alone.
+    batch_step_bytes: int | None = 64 * MIB
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Protocol
 
 from adocd.controllers import registry
-from adocd.controllers.adoc import Adoc, AdocBounds
+from adocd.controllers.adoc import Adoc, AdocParameters
 from adocd.controllers.adoc_released import AdocReleased
 from adocd.daemon.lint.facts import Bounds, Facts, Memory
 from adocd.model.policy import Policy
@@ -28,12 +28,16 @@ class Observed(Protocol):
 
 
 def bounds_of(policy: Policy) -> Bounds:
-    """Read how far the policy's law goes; ADOC's defaults where it is another law, or none that tunes."""
-    parts = dict(registry.parts_of(policy))
+    """Read how far the policy's law goes; ADOC's defaults where it is another law, or none that tunes.
+
+    A law that turns other things than ADOC makes none of its steps.
+    """
+    parts, laws = dict(registry.parts_of(policy)), registry.laws()
     own = next((parts[name] for name in (Adoc.name, AdocReleased.name) if name in parts), {})
-    bounds = {name: own[name] for name in AdocBounds.model_fields if name in own}
-    parameters = AdocBounds.model_validate(bounds)
-    return Bounds(parameters.batch_max_bytes, parameters.threads_max)
+    parameters = AdocParameters.model_validate({name: own[name] for name in AdocParameters.model_fields if name in own})
+    is_adoc = Adoc.name in parts or not any(laws[name].knobs for name in parts)
+    step = parameters.batch_step_bytes if is_adoc else 0 if AdocReleased.name in parts else None
+    return Bounds(parameters.batch_max_bytes, parameters.threads_max, step if parameters.tune_batch else None)
 
 
 async def with_recent_events(target: Observed, snapshot: Snapshot) -> Snapshot:

@@ -122,6 +122,30 @@ def batch_at_its_bound(facts: Facts) -> Iterator[Hit]:
         )
 
 
+@rule(Severity.DANGER, "ADOC, FAST'23, section 5 and the authors' code: the base level is the L0 trigger's files")
+def first_step_shrinks_the_base_level(facts: Facts) -> Iterator[Hit]:
+    """Find that the law's first memory step makes max_bytes_for_level_base smaller than it is configured."""
+    step = facts.bounds.batch_step_bytes
+    found: dict[tuple[int, int], list[str]] = {}
+    for name, options in sorted(facts.families.items()) if step is not None else ():
+        batch, base = options.number("write_buffer_size"), options.number("max_bytes_for_level_base")
+        trigger = options.number("level0_file_num_compaction_trigger")
+        if batch is None or base is None or trigger is None or trigger < 1 or batch >= facts.bounds.batch_max_bytes:
+            continue
+        merged = max(1, options.number("min_write_buffer_number_to_merge") or 1)
+        after = trigger * merged * min(facts.bounds.batch_max_bytes, batch + (step or batch))
+        if after < base:
+            found.setdefault((base, after), []).append(name)
+    for (base, after), names in found.items():
+        yield Hit(
+            "max_bytes_for_level_base",
+            f"max_bytes_for_level_base = {base}, and the law's first memory step makes it {mib(after)}: what level 1 "
+            "holds beyond that is due for compaction at once, and can stop writes for pending compaction bytes",
+            "use tune_batch=false, or look at a dry run first; the base comes back when the policy ends",
+            tuple(names),
+        )
+
+
 @rule(Severity.USELESS, "RocksDB write_buffer_manager.h, WriteBufferManager::ShouldFlush")
 def memtables_are_capped(facts: Facts) -> Iterator[Hit]:
     """Find that db_write_buffer_size caps all memtables together, below the batches that the law would choose."""
@@ -215,6 +239,7 @@ RULES = (
     threads_at_their_bound,
     batch_out_of_reach,
     batch_at_its_bound,
+    first_step_shrinks_the_base_level,
     memtables_are_capped,
     wal_caps_memtables,
     flushes_come_early,

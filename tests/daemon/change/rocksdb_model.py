@@ -61,6 +61,8 @@ class RocksDB:
         self.pending = dict.fromkeys(self.families, 0)
         #: rocksdb.actual-delayed-write-rate, in bytes/s.
         self.delayed_rate = 0
+        #: How often it has looked at a delay since the last sample.
+        self.looks = 0
 
     def apply(self, change: Change) -> bool:
         """Do what RocksDB does, all keys of a call at once; whether anything was changed."""
@@ -80,11 +82,16 @@ class RocksDB:
             if of_pool(pool) in self.values:
                 self.values[of_pool(pool)] = str(max(threads, int(self.values[of_pool(pool)])))
 
+    def delay(self, rate: int, looks: int = 0) -> None:
+        """Delay writes to a rate, as far as delayed_write_rate lets it; 0 ends the delay."""
+        self.delayed_rate = min(rate, int(self.values[of_database("delayed_write_rate")]))
+        self.looks = looks if rate else 0
+
     def drain(self) -> None:
         """Let compaction, the database's or its host's own, carry away all that waits."""
         self.l0 = dict.fromkeys(self.families, 0)
         self.pending = dict.fromkeys(self.families, 0)
-        self.delayed_rate = 0
+        self.delay(0)
 
     def sample(self, now_s: float = 101.0) -> Sample:
         """Look at it, the way the daemon does."""
@@ -99,12 +106,14 @@ class RocksDB:
                         L0_FILES: self.l0[family],
                         PENDING_BYTES: self.pending[family],
                         "rocksdb.cur-size-all-mem-tables": 8 * MIB,
-                    }
+                    },
+                    {"l0_slowdowns": self.looks},
                 )
                 for family in self.families
             },
         )
-        probe.sample(replace(look, monotonic_s=now_s - 1.0))
+        calm = {name: replace(cf, stall_counts={}) for name, cf in look.column_families.items()}
+        probe.sample(replace(look, monotonic_s=now_s - 1.0, column_families=calm))
         sample = probe.sample(look)
         assert sample is not None
         return sample

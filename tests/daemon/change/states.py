@@ -32,7 +32,9 @@ class Moment:
     """
 
     pile: Pile
+    #: What RocksDB would let delayed writes have, and how often it has looked at a delay since the last cycle.
     delayed_rate: int
+    looks: int
     wishes: Values
     pins: Values | None
     forgets: bool = False
@@ -89,6 +91,8 @@ _NONSENSE = {
     of_family("default", "write_buffer_size"): st.sampled_from(["0", "1e7", "64M", str(5000 * MIB)]),
     of_family("default", STOP): st.sampled_from(["0", "-1", str(1 << 40)]),
     of_family("default", TRIGGER): st.just("0"),
+    of_family("default", "max_compaction_bytes"): st.just("0"),
+    of_family("default", "max_bytes_for_level_base"): st.just(str(1 << 59)),
     of_family("gone", STOP): st.just("36"),
     of_family("default", SWITCH): st.just("maybe"),
     of_database("delayed_write_rate"): st.sampled_from(["0", "17"]),
@@ -171,6 +175,7 @@ def moments(kinds: tuple[str, ...], most: int) -> st.SearchStrategy[list[Moment]
         Moment,
         pile=_piles,
         delayed_rate=st.sampled_from([0, 0, 0, 17, 3 * MIB, 16 * MIB]),
+        looks=st.integers(0, 2),
         wishes=wanted(kinds),
         pins=st.none() | wanted(kinds),
         forgets=st.sampled_from([False, False, False, True]),

@@ -62,7 +62,7 @@ def lived(played: Played, law: Controller, cycle: Cycle) -> None:
     """Live through one cycle, as the loop does: look, ask, weigh, send."""
     played.database.l0 |= cycle.pile.l0
     played.database.pending |= cycle.pile.pending
-    played.database.delayed_rate = cycle.delayed_rate
+    played.database.delay(cycle.delayed_rate)
     window_s = law.window_s or 1.0
     played.now_s += window_s - 1.0  # a look takes the last second of it
     sample, _ = played.look()

@@ -56,6 +56,7 @@ def test_no_state_on_the_way_hurts_and_the_way_back_always_leads_back(
     played = Played(originals, off_s)
     for moment in moments:
         played.live(moment)
+    _cases["rates that rose again"] += played.rises
     played.lead_back(piles)
 
 

@@ -49,14 +49,31 @@ def test_within_bounds(good: Values) -> None:
         (
             of_database("delayed_write_rate"),
             "0",
-            f"delayed_write_rate 0 is outside of {MIB} to {(1 << 63) - 1} bytes/s",
+            f"delayed_write_rate 0 is outside of {MIB} to {(1 << 63) - 1} bytes/s; 0 would mean: at open the default "
+            "of 16 MiB/s or the rate limiter's rate; set live about 1 byte/s",
         ),
         (
             of_family("default", "write_buffer_size"),
             str(4097 * MIB),
             f"write_buffer_size (default) {4097 * MIB} is outside of {MIB} to {4096 * MIB} bytes",
         ),
-        (of_family("default", STOP), "0", f"{STOP} (default) 0 is outside of 1 to {1 << 30} files"),
+        (
+            of_family("default", STOP),
+            "0",
+            f"{STOP} (default) 0 is outside of 1 to {1 << 30} files; 0 would mean: writes are stopped for good",
+        ),
+        (
+            of_family("default", "max_compaction_bytes"),
+            "0",
+            f"max_compaction_bytes (default) 0 is outside of {MIB} to {(1 << 63) - 1} bytes; 0 would mean: 25 times "
+            "target_file_size_base at open alone; live it stays 0, so that compactions are tiny and level 0 is never "
+            "merged within itself: give the number itself",
+        ),
+        (
+            of_family("default", "max_bytes_for_level_base"),
+            str((1 << 44) + 1),
+            f"max_bytes_for_level_base (default) {(1 << 44) + 1} is outside of {MIB} to {1 << 44} bytes",
+        ),
         (
             of_database("bytes_per_sync"),
             "1M",

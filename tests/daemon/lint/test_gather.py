@@ -92,7 +92,10 @@ def test_a_silent_agent_s_last_snapshot_has_to_do() -> None:
         (Policy("fixed"), Bounds(512 * MIB, 20)),
         (Policy("adoc"), Bounds(512 * MIB, 20)),
         (Policy("adoc", {"batch_max_bytes": 128 * MIB, "threads_max": 8}), Bounds(128 * MIB, 8)),
-        (Policy("adoc-released", {"threads_max": 8}), Bounds(512 * MIB, 8)),
+        (Policy("adoc", {"batch_step_bytes": 32 * MIB}), Bounds(512 * MIB, 20, 32 * MIB)),
+        (Policy("adoc", {"tune_batch": False}), Bounds(512 * MIB, 20, None)),
+        (Policy("adoc-released", {"threads_max": 8}), Bounds(512 * MIB, 8, 0)),
+        (Policy("stability"), Bounds(512 * MIB, 20, None)),
         (Policy("mimd+adoc", {"adoc.threads_max": 6, "mimd.max_bytes_per_s": 10**9}), Bounds(512 * MIB, 6)),
     ],
 )

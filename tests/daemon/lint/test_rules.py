@@ -101,6 +101,10 @@ CASES: dict[str, list[Facts]] = {
     "threads-at-their-bound": [live({"max_background_jobs": "20"})],
     "batch-out-of-reach": [with_capabilities(defaults(), column_family_options=("write_buffer_size",))],
     "batch-at-its-bound": [live(write_buffer_size=str(512 * MIB))],
+    "first-step-shrinks-the-base-level": [
+        live(max_bytes_for_level_base=str(512 * MIB + 1)),
+        live(max_bytes_for_level_base=str(4 * GIB), write_buffer_size=str(480 * MIB)),
+    ],
     "memtables-are-capped": [file({"db_write_buffer_size": str(512 * MIB)})],
     "wal-caps-memtables": [with_options(defaults(families=TWO), {"max_total_wal_size": str(511 * MIB)})],
     "flushes-come-early": [
@@ -249,6 +253,18 @@ def test_the_law_s_own_bounds_count() -> None:
     facts = replace(live(), bounds=Bounds(batch_max_bytes=64 * MIB, threads_max=2))
     assert {"batch-at-its-bound", "threads-at-their-bound"} <= fired(facts)
     assert "budget-before-bound" not in fired(replace(facts, memory=Memory(128 * MIB)))
+
+
+@pytest.mark.parametrize(
+    ("base_mib", "batch_mib", "step_mib", "shrinks"),
+    [(512, 64, 64, False), (513, 64, 64, True), (513, 64, None, False), (1024, 96, 0, True), (768, 96, 0, False)],
+)
+def test_what_the_law_s_first_step_makes_of_the_base_level(
+    base_mib: int, batch_mib: int, step_mib: int | None, shrinks: bool
+) -> None:
+    facts = live(max_bytes_for_level_base=str(base_mib * MIB), write_buffer_size=str(batch_mib * MIB))
+    facts = replace(facts, bounds=Bounds(batch_step_bytes=step_mib and step_mib * MIB))
+    assert ("first-step-shrinks-the-base-level" in fired(facts)) is shrinks
 
 
 def test_pools_that_have_no_room_say_how_much_to_open_with() -> None:
