@@ -144,4 +144,6 @@ def _signal(sample: Sample, flush_mb_per_s: float, best_mb_per_s: float) -> str:
         for cf in sample.column_families
         if cf.immutable_memtables or _is_in_debt(cf) or _base_level_is_full(cf, sample)
     )
-    return f"flushes at {flush_mb_per_s:g} MB/s, the best so far {best_mb_per_s:g}" + (f"; {families}" if families else "")
+    return f"flushes at {flush_mb_per_s:g} MB/s, the best so far {best_mb_per_s:g}" + (
+        f"; {families}" if families else ""
+    )
