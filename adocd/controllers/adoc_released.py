@@ -2,7 +2,8 @@
 
 Every second, of a window in which a flush has finished:
 
-- f, the mean of the window's flush bandwidths in whole MB/s (10^6 bytes); a mean of 0 skips the window;
+- f, the mean of the window's flush bandwidths: each is in whole MB/s (10^6 bytes; the code divides whole bytes by whole
+  microseconds), and their mean is a fraction (a double there); a mean of 0 skips the window;
 - F, the highest f so far;
 - p, pending compaction bytes over the soft limit;
 - l, files in the base level over the slowdown trigger. Sic: for static levels that is level 1, not level 0.
@@ -15,8 +16,9 @@ Every second, of a window in which a flush has finished:
 | p >= 1                                   | + 2     | / 2                 |
 | l >= 1                                   | + 2     |                     |
 
-The later row wins in each column; a window without any changes nothing. The first window with a finished flush is
-skipped, as in the code. Threads, batch and bounds are carried as in `adoc`; the constants are the code's.
+The later row wins in each column; a window without any changes nothing. The first window whose f is not 0 is skipped,
+as in the code, and makes no F (FEAT_Tuner::DetectTuningOperations). Threads, batch and bounds are carried as in `adoc`;
+the constants are the code's.
 
 The whole law turns on a flush's bandwidth against the best one ever seen: a single flush into the page cache makes F
 so high that every later one counts as slow, and F never decays. It adds threads for every memtable that is merely
@@ -62,18 +64,16 @@ class AdocReleased(Controller):
     def __init__(self, parameters: AdocBounds) -> None:
         self._parameters = parameters
         self.knobs = parameters.turned()
-        self._best_mb_per_s = 0
+        self._best_mb_per_s = 0.0
         self._has_skipped_one = False
 
     def step(self, sample: Sample) -> Decision | None:
         """Follow the last row that holds, in each column."""
         flush_mb_per_s = _flush_mb_per_s(sample)
-        if flush_mb_per_s is None:
+        if not flush_mb_per_s:
             return None
         if not self._has_skipped_one:
             self._has_skipped_one = True
-            return None
-        if flush_mb_per_s == 0:
             return None
         self._best_mb_per_s = max(self._best_mb_per_s, flush_mb_per_s)
         slow = 2 * flush_mb_per_s < self._best_mb_per_s
@@ -112,14 +112,14 @@ class AdocReleased(Controller):
         return settings
 
 
-def _flush_mb_per_s(sample: Sample) -> int | None:
-    """Take the mean of the window's flushes, each in whole bytes/us, which are MB/s; None without one."""
+def _flush_mb_per_s(sample: Sample) -> float:
+    """Take the mean of the window's flushes, each in whole bytes/us, which are MB/s; 0 without one."""
     flushes = [
         event.bytes // max(1, round(event.elapsed_s * _MICROS))
         for event in sample.events
         if event.kind == "flush_end" and event.bytes is not None and event.elapsed_s
     ]
-    return sum(flushes) // len(flushes) if flushes else None
+    return sum(flushes) / len(flushes) if flushes else 0.0
 
 
 def _is_in_debt(cf: ColumnFamilySample) -> bool:
@@ -138,11 +138,13 @@ def _base_level_files(cf: ColumnFamilySample, sample: Sample) -> int:
     return cf.level_files[1] if len(cf.level_files) > 1 else 0
 
 
-def _signal(sample: Sample, flush_mb_per_s: int, best_mb_per_s: int) -> str:
+def _signal(sample: Sample, flush_mb_per_s: float, best_mb_per_s: float) -> str:
     families = "; ".join(
         f"{cf.name}: {cf.immutable_memtables} immutable memtables, {cf.pending_compaction_bytes} pending compaction "
         f"bytes, {_base_level_files(cf, sample)} files in the base level"
         for cf in sample.column_families
         if cf.immutable_memtables or _is_in_debt(cf) or _base_level_is_full(cf, sample)
     )
-    return f"flushes at {flush_mb_per_s} MB/s, the best so far {best_mb_per_s}" + (f"; {families}" if families else "")
+    return f"flushes at {flush_mb_per_s:g} MB/s, the best so far {best_mb_per_s:g}" + (
+        f"; {families}" if families else ""
+    )

@@ -70,9 +70,6 @@ class Control:
         """Do what one cycle is there for; the sentence says what that was."""
         sample, law = view.sample, session.law
         session.steering.observe(sample)
-        law.observe(view.snapshot)
-        if session.unsettled is not None:
-            session.unsettled.observe(view.snapshot.events)
         self._take_stock(session, view)
 
         pause = self._book.pause_of(self._id)

@@ -1,7 +1,6 @@
 """A policy at work on one session: its laws, the window that each sees, and their shaping."""
 
 import logging
-from collections import deque
 from collections.abc import Set
 from dataclasses import replace
 
@@ -19,7 +18,7 @@ from adocd.model.decision import Decision
 from adocd.model.knob import Knob
 from adocd.model.policy import Policy
 from adocd.model.sample import Sample
-from adocd.model.snapshot import Event, OptionValues, Snapshot
+from adocd.model.snapshot import OptionValues, Snapshot
 from adocd.model.values import OptionName
 from adocd.probes.statistics import Made, StatisticsProbe
 
@@ -30,7 +29,6 @@ _EARLY_SHARE, _EARLY_S = 0.1, 0.1
 #: What the daemon allows. A law decides in microseconds; one that takes so long never comes back, or harms every target
 #: by its load.
 STEP_LIMIT_S = 2.0
-_EVENTS_KEPT = 2000
 
 
 class LawFailed(Exception):
@@ -64,9 +62,10 @@ class Law:
         return frozenset(knob for part in self._parts if part.declined for knob in part.controller.knobs)
 
     def observe(self, snapshot: Snapshot) -> None:
-        """Take in what happened; a window can be longer than the time between two looks."""
+        """Take in what happened, of every snapshot; a window can be longer than the time between two looks."""
         for part in self._parts:
-            part.observe(snapshot)
+            if part.controller.knobs or self.policy.dry_run:  # else it is never asked
+                part.observe(snapshot)
 
     def pinned(self, options: Set[OptionName]) -> None:
         """Take in what operators have pinned now: of that a law is told that it has no hand in it."""
@@ -133,11 +132,10 @@ class _Part:
         self._step_limit_s = step_limit_s
         self._window = StatisticsProbe(capabilities)
         self._window_began_s: float | None = None
-        self._events: deque[Event] = deque(maxlen=_EVENTS_KEPT)
         self._pinned: set[OptionName] = set()
 
     def observe(self, snapshot: Snapshot) -> None:
-        self._events.extend(snapshot.events)
+        self._window.observe(snapshot)
 
     def pinned(self, options: Set[OptionName]) -> None:
         self._pinned |= options
@@ -150,9 +148,7 @@ class _Part:
         if began_s is not None and snapshot.monotonic_s - began_s < period_s - min(_EARLY_SHARE * period_s, _EARLY_S):
             return None
         self._window_began_s = snapshot.monotonic_s
-        events = tuple(self._events)
-        self._events.clear()
-        sample = self._window.sample(snapshot, events, originals, made)
+        sample = self._window.sample(snapshot, originals, made)
         if sample is None:
             return None
         pinned, self._pinned = frozenset(self._pinned), set()

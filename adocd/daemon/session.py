@@ -152,6 +152,14 @@ class Session:
         self.let_go()
         return True
 
+    def observe(self, snapshot: Snapshot) -> None:
+        """Hand what happened to whoever follows it; each snapshot once, whether or not a sample can be made of it."""
+        self.last_event = snapshot.last_event
+        self.probe.observe(snapshot)
+        self.law.observe(snapshot)
+        if self.unsettled is not None:
+            self.unsettled.observe(snapshot)
+
     def knows(self, snapshot: Snapshot) -> bool:
         """Whether the originals held are those of the database in the snapshot."""
         families = set(self.detail.column_families) == set(snapshot.column_families)

@@ -297,7 +297,7 @@ class TargetLoop:
         self.state = "attached"
         self._silence.answered()
         session = await self._session_of(target, snapshot)
-        session.last_event = snapshot.last_event
+        session.observe(snapshot)
         self.snapshot = snapshot
         self.looks += 1
         if session.notice_revoked(snapshot):

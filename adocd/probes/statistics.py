@@ -1,5 +1,6 @@
 """Two snapshots of a database make a sample: cumulative counters become rates over the measured interval."""
 
+from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -27,6 +28,7 @@ _FIGURES = {
     "pending_compaction_bytes": "rocksdb.estimate-pending-compaction-bytes",
 }
 _EMPTY = HistogramTotals(0, 0)
+_EVENTS_MOST = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,26 +55,33 @@ class StatisticsProbe:
     def __init__(self, capabilities: Capabilities) -> None:
         self._capabilities = capabilities
         self._before: Snapshot | None = None
+        self._observed: Snapshot | None = None
+        #: What happened since the last sample; no more than an agent keeps.
+        self._events: deque[Event] = deque(maxlen=_EVENTS_MOST)
         #: The last sample, and what it was made from.
         self.made: Made | None = None
 
+    def observe(self, snapshot: Snapshot) -> None:
+        """Take in what happened, once: the next sample tells of it, whichever snapshot that is made from."""
+        if snapshot is not self._observed:
+            self._observed = snapshot
+            self._events.extend(snapshot.events)
+
     def sample(
-        self,
-        snapshot: Snapshot,
-        events: tuple[Event, ...] | None = None,
-        originals: OptionValues | None = None,
-        made: "Made | None" = None,
+        self, snapshot: Snapshot, originals: OptionValues | None = None, made: "Made | None" = None
     ) -> Sample | None:
         """Make a sample from this snapshot and the one before; None when they do not measure an interval.
 
-        `events` are those of the interval, where it is longer than what this snapshot tells of. `made` is what another
-        probe has made of this snapshot: where it has measured over the same interval, it is not worked out again.
+        Its events are those of all snapshots since the last sample, this one's too. `made` is what another probe has
+        made of this snapshot: where it has measured over the same interval, it is not worked out again.
         """
+        self.observe(snapshot)
         before, self._before = self._before, snapshot
-        if made is not None and before is not None and made.is_of(before, snapshot):
-            return replace(made.sample, events=snapshot.events if events is None else events, originals=originals)
         if before is None or before.session != snapshot.session:
+            self._events.clear()
             return None
+        if made is not None and made.is_of(before, snapshot):
+            return replace(made.sample, events=self._told(), originals=originals)
         interval_s = snapshot.monotonic_s - before.monotonic_s
         if interval_s <= 0:  # the agent answered from its cache
             self._before = before
@@ -108,7 +117,7 @@ class StatisticsProbe:
             threads_by=by,
             options=snapshot.options,
             column_families=families,
-            events=snapshot.events if events is None else events,
+            events=self._told(),
             overflow=tuple(o for o in PRECEDENCE if o in overflow),
             wal_bytes_per_s=wrote.wal_bytes_per_s,
             flush_written_bytes_per_s=_rate(now.flush_written_bytes, then.flush_written_bytes, interval_s),
@@ -123,6 +132,11 @@ class StatisticsProbe:
         )
         self.made = Made(before, snapshot, sample)
         return sample
+
+    def _told(self) -> tuple[Event, ...]:
+        events = tuple(self._events)
+        self._events.clear()
+        return events
 
 
 def _writes(snapshot: Snapshot, before: Snapshot, interval_s: float) -> PeriodicDump:

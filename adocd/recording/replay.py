@@ -204,10 +204,10 @@ class _Session:
         if not self._has_begun:
             self._has_begun = True
             self.law.measure(snapshot)
+        self.law.observe(snapshot)
         sample = self._probe.sample(snapshot)
         if sample is not None:
             self.steering.observe(sample)
-            self.law.observe(snapshot)
         return sample
 
     def follow(self, current: Values) -> None:

@@ -52,15 +52,42 @@ def test_a_slow_flush_halves_the_threads_and_adds_the_initial_batch() -> None:
     assert decided(made, 100, 100, 50, 49) == [{}, {}, {}, {Knob.BACKGROUND_JOBS: 4, Knob.BATCH_SIZE: 256 * MIB}]
 
 
-def test_the_mean_is_of_whole_numbers() -> None:
-    """(100 + 1) / 2 is 50, which is not slow against 100; (100 + 0) / 2 and (99 + 0) / 2 = 49 are 50 and slow."""
+@pytest.mark.parametrize(
+    ("window", "is_slow"),
+    [
+        ([51, 50], False),  # F = 101, so slow is below 50.5, which this mean is exactly
+        ([51, 49], True),  # 50
+        ([100, 1, 50], True),  # 50.33
+        ([101, 1, 50], False),  # 50.67; cut to a whole number it would be slow
+        ([0, 101], False),  # one flush of less than 1 MB/s counts as 0, and its window counts
+    ],
+)
+def test_each_flush_is_in_whole_mb_per_s_and_their_mean_is_a_fraction(window: list[int], is_slow: bool) -> None:
     law, made = make("adoc-released"), plant()
-    windows = [[100], [100], [100, 1], [100, 0], [99, 0]]
     found = []
-    for window in windows:
-        made.members["events"] = tuple(flushed(mb * MB) for mb in window)
+    for flushes in ([7], [101], window):
+        made.members["events"] = tuple(flushed(mb * MB + MB // 2) for mb in flushes)
+        found.append(settings(law.step(made.sample())))
+    slow = {Knob.BACKGROUND_JOBS: 4, Knob.BATCH_SIZE: 128 * MIB}
+    assert found == [{}, {}, slow if is_slow else {}]
+
+
+def test_the_best_mean_is_a_fraction_too() -> None:
+    """F = 99.5: 50 is not slow against it, and 49.67 is."""
+    law, made = make("adoc-released"), plant()
+    found = []
+    for flushes in ([100], [100, 99], [50], [49, 50, 50]):
+        made.members["events"] = tuple(flushed(mb * MB) for mb in flushes)
         found.append(bool(settings(law.step(made.sample()))))
-    assert found == [False, False, False, False, True]
+    assert found == [False, False, False, True]
+
+
+def test_a_window_whose_mean_is_0_is_not_the_first() -> None:
+    """Nor does the first make F: else the 10 would be slow against its 100."""
+    made = plant()
+    assert decided(made, 0, 100, 10) == [{}, {}, {}]
+    made.immutable_memtables = 1
+    assert decided(made, 0, 100, 10) == [{}, {}, {Knob.BACKGROUND_JOBS: 10}]
 
 
 def test_one_immutable_memtable_adds_threads_and_no_batch() -> None:

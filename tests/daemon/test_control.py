@@ -6,10 +6,12 @@ import asyncio
 from pathlib import Path
 
 import pytest
+from adocd_agent.events import RING_EVENTS
 
 from adocd.daemon import control
 from adocd.daemon.change.compaction import CompactionLimits
 from adocd.daemon.journal.records import Pause
+from adocd.daemon.target_loop import TargetLoop
 from adocd.model.knob import MIB
 from adocd.model.policy import Policy, Shaping
 from tests.daemon.harness import (
@@ -107,6 +109,86 @@ def test_a_change_that_is_silently_taken_back_is_sent_once_more(tmp_path: Path) 
         assert loop.decisions.count == 2, "a job that began after the change takes nothing back"
         await loop.stop()
         assert options(database)["disable_auto_compactions"] == "false"
+
+    with_agent(database, tmp_path, body)
+
+
+async def _off(scene: Scene, database: FakeDatabase) -> TargetLoop:
+    """Switch compaction off by a pin, and see it happen."""
+    loop = await scene.attach(FIXED)
+    await ticks(loop, 2)
+    await pin(scene, "disable_auto_compactions", "true")
+    await ticks(loop, 2)
+    await until(lambda: in_force(database, "disable_auto_compactions") == "true", "compaction is off")
+    await ticks(loop, 1)
+    return loop
+
+
+async def _is_off_again(loop: TargetLoop, database: FakeDatabase) -> None:
+    assert in_force(database, "disable_auto_compactions") == "false", "it is taken back"
+    await ticks(loop, 3)
+    await until(lambda: in_force(database, "disable_auto_compactions") == "true", "it is in force again")
+    assert rules(loop) == ["operator.override", "actuator.repeat"]
+
+
+def test_a_job_that_began_before_the_daemon_came_takes_nothing_back_for_long(tmp_path: Path) -> None:
+    database = FakeDatabase(tmp_path / "db")
+
+    async def body(scene: Scene) -> None:
+        job = database.jobs.begin("compaction")
+        loop = await _off(scene, database)
+        database.jobs.end(job)
+        await _is_off_again(loop, database)
+
+    with_agent(database, tmp_path, body)
+
+
+def test_an_event_that_comes_with_a_cached_snapshot_is_seen(tmp_path: Path) -> None:
+    """The agent answers with what it measured before; what has happened since comes with it, and only then."""
+    database = FakeDatabase(tmp_path / "db")
+
+    async def body(scene: Scene) -> None:
+        job = database.jobs.begin("flush")
+        loop = await _off(scene, database)
+        database.sampling.clear()
+        database.jobs.end(job)
+        assert await ticks(loop, 1) == ["measuring"]
+        assert loop.snapshot is not None
+        assert [event.kind for event in loop.snapshot.events] == ["flush_end"]
+        database.sampling.set()
+        await _is_off_again(loop, database)
+
+    with_agent(database, tmp_path, body)
+
+
+def test_a_job_whose_end_was_lost_is_reckoned_with(tmp_path: Path) -> None:
+    database = FakeDatabase(tmp_path / "db")
+
+    async def body(scene: Scene) -> None:
+        job = database.jobs.begin("flush")
+        loop = await _off(scene, database)
+        database.jobs.end(job)
+        for _ in range(RING_EVENTS):
+            database.session.events.emit("background_error", reason="nothing", detail="nothing")
+        await _is_off_again(loop, database)
+
+    with_agent(database, tmp_path, body)
+
+
+def test_a_flush_that_failed_holds_nothing_up(tmp_path: Path) -> None:
+    database = FakeDatabase(tmp_path / "db")
+
+    async def body(scene: Scene) -> None:
+        loop = await scene.attach(FIXED)
+        await ticks(loop, 2)
+        flush, compaction = database.jobs.begin("flush"), database.jobs.begin("compaction")
+        await pin(scene, "disable_auto_compactions", "true")
+        await ticks(loop, 2)
+        await until(lambda: in_force(database, "disable_auto_compactions") == "true", "compaction is off")
+        await ticks(loop, 1)
+        database.jobs.end(compaction)
+        database.jobs.fail(flush)
+        await _is_off_again(loop, database)
 
     with_agent(database, tmp_path, body)
 

@@ -195,6 +195,34 @@ def limited(path: Path, rate: int = 150 * MB) -> FakeDatabase:
     return database
 
 
+def test_a_law_sees_each_event_once_whichever_snapshot_it_came_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A snapshot from the agent's cache measures nothing, and tells of what has happened since it was taken."""
+    monkeypatch.setattr(Fast, "period_s", 0.05)
+    database = FakeDatabase(tmp_path / "db")
+
+    async def body(scene: Scene) -> None:
+        loop = await scene.attach(Policy("fast", dry_run=True))
+        await ticks(loop, 2)
+        database.sampling.clear()
+        seen_alone = []
+        for bytes_ in range(1, 4):
+            database.session.events.emit("flush_end", column_family="default", job=bytes_, bytes=bytes_, elapsed_s=1.0)
+            assert await ticks(loop, 1) == ["measuring"]
+            assert loop.snapshot is not None
+            seen_alone += [event.bytes for event in loop.snapshot.events]
+        assert seen_alone == [1, 2, 3], "each came with a snapshot that measured nothing"
+        database.sampling.set()
+        await ticks(loop, 4)
+        assert loop.session is not None
+        (fast,) = parts(loop.session.law)
+        told = [event.bytes for sample in fast.samples for event in sample.events if event.kind == "flush_end"]
+        assert told == [1, 2, 3]
+
+    with_agent(database, tmp_path, body)
+
+
 def test_adoc_and_mimd_turn_a_database_together_and_give_it_back(tmp_path: Path) -> None:
     database = limited(tmp_path / "db")
 

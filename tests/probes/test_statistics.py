@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from adocd.model.overflow import Overflow
 from adocd.model.sample import HistogramIncrease
-from adocd.model.snapshot import ColumnFamilySnapshot, Counters, HistogramTotals, OptionValues, Snapshot, Stall
+from adocd.model.snapshot import ColumnFamilySnapshot, Counters, Event, HistogramTotals, OptionValues, Snapshot, Stall
 from adocd.model.threads import ThreadsBy
 from adocd.probes.statistics import StatisticsProbe
 from tests.builders import CAPABILITIES, DATABASE_OPTIONS, POOLS_ONLY, option_values, snapshot
@@ -38,6 +38,24 @@ def test_rates_are_over_the_measured_interval() -> None:
     assert sample.written_bytes_per_s == 4000
     assert sample.stalled_fraction == pytest.approx(0.2)
     assert sample.counters.writes == 600
+
+
+def test_a_sample_tells_of_what_came_with_snapshots_that_measured_nothing() -> None:
+    """The agent answers within 50 ms from its cache, with the events since."""
+    probe = StatisticsProbe(CAPABILITIES)
+    flushes = [Event(number, 100.0 + number, "flush_end", bytes=number) for number in range(4)]
+    first = snapshot(events=(flushes[0],))
+    assert probe.sample(first) is None
+    assert probe.sample(replace(first, events=(flushes[1],))) is None
+    seen = replace(first, events=(flushes[2],))
+    probe.observe(seen)
+    assert probe.sample(seen) is None
+    sample = probe.sample(later(first, 1.0, events=(flushes[3],)))
+    assert sample is not None
+    assert sample.events == tuple(flushes[1:]), "those of the first snapshot are from before the window"
+    after = probe.sample(later(first, 2.0, events=()))
+    assert after is not None
+    assert after.events == ()
 
 
 def test_a_stall_in_progress_shows_in_the_condition_before_its_micros_are_posted() -> None:

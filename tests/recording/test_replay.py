@@ -10,13 +10,14 @@ from pathlib import Path
 import pytest
 
 from adocd.controllers import registry
+from adocd.controllers.adoc import Adoc
 from adocd.daemon.law import LawFailed
 from adocd.model.capabilities import Capabilities
 from adocd.model.decision import Decision, Setting
 from adocd.model.knob import MIB, Knob
 from adocd.model.policy import Policy, Shaping
 from adocd.model.sample import Sample
-from adocd.model.snapshot import OptionValues, Snapshot
+from adocd.model.snapshot import Event, OptionValues, Snapshot
 from adocd.recording.format import About, NotReplayable
 from adocd.recording.found import Found
 from adocd.recording.reader import Recording
@@ -123,6 +124,20 @@ def test_an_open_begins_anew(tmp_path: Path) -> None:
 def test_a_snapshot_from_the_agents_cache_is_no_sample(tmp_path: Path) -> None:
     found = replay(tmp_path, [each for each in looks(5) for _ in range(3)])
     assert (found.samples, found.seconds) == (4, 4.0)
+
+
+def test_what_a_snapshot_from_the_agents_cache_tells_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[int] = []
+
+    def step(self: object, sample: Sample) -> None:
+        told.extend(event.sequence for event in sample.events)
+
+    monkeypatch.setattr(Adoc, "step", step)
+    events = [Event(number, 100.0, "flush_end", bytes=1) for number in range(1, 16)]
+    again = [each for each in looks(5) for _ in range(3)]
+    replay(tmp_path, [replace(each, events=(event,)) for each, event in zip(again, events, strict=True)])
+    # Those of the first snapshot are from before the first window, and of the last, which is the last look's, too.
+    assert told == list(range(2, 14))
 
 
 def test_a_law_that_fails_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

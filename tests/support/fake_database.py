@@ -94,7 +94,7 @@ class FakeDatabase:
         self._reverts: list[tuple[float, Name, str]] = []
         self.session: Session = FakeSession(self, f"session-{next(_SESSIONS)}")
         self.measurements = Measurements(self.session.events, list(options.column_families))
-        self.jobs = Jobs(self.session.events, options)
+        self.jobs = Jobs(self.session.events, self.measurements, options)
 
     @property
     def keeper(self) -> LeaseKeeper:

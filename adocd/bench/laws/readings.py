@@ -55,13 +55,13 @@ def adoc(windows: Sequence[Sample], _given: Given) -> Iterator[Wanted]:
 
 def adoc_released(windows: Sequence[Sample], _given: Given) -> Iterator[Wanted]:
     """Compare the mean flush of a window with the best so far (adoc-fast23, the authors' code)."""
-    best, seen, initial = 0, 0, windows[0].column_families[0].options.write_buffer_size_bytes if windows else 0
+    best, seen, initial = 0.0, 0, windows[0].column_families[0].options.write_buffer_size_bytes if windows else 0
     for sample in windows:
         (cf,) = sample.column_families
         ended = [e for e in sample.events if e.kind == "flush_end" and e.bytes is not None and e.elapsed_s]
         rates = [(e.bytes or 0) // max(1, round((e.elapsed_s or 0) * 1e6)) for e in ended]
-        mean = sum(rates) // len(rates) if rates else 0
-        seen += bool(rates)
+        mean = sum(rates) / len(rates) if rates else 0.0
+        seen += bool(mean)
         if not mean or seen == 1:
             yield {}
             continue

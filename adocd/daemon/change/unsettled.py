@@ -4,42 +4,53 @@ A flush or compaction copies its column family's options when it begins, and put
 the active memtable, the conditions for write stalls and the compaction scores. What is shown, and picking compactions,
 keep the new values; so with compaction switched off the stalls of level 0 can be back, and nothing ends them. The same
 change once more, after the last such job has ended, puts everything in force again.
+
+A job that ends and was never seen to begin is one from before the daemon looked, so before any change of ours. Where
+events were lost, any job may have ended, and jobs may run of which nobody knows.
 """
 
 from collections.abc import Iterable
 
-from adocd.model.snapshot import Event
+from adocd.model.snapshot import Snapshot
+from adocd.probes.jobs import ENDS, RunningJobs
 
 _FIXED_IN = (9, 11)
-_BEGINS = ("flush_begin", "compaction_begin")
-_ENDS = ("flush_end", "compaction_end")
 
 
 class Unsettled:
     """Which column families' last changes have to be sent once more, and when."""
 
     def __init__(self) -> None:
-        self._running: dict[str, set[int]] = {}
-        self._suspect: dict[str, set[int]] = {}
+        self._jobs = RunningJobs()
         self._being_changed: set[str] = set()
+        self._changed: set[str] = set()
+        #: The jobs whose end may take back a column family's last change.
+        self._suspect: dict[str, set[int]] = {}
         self._due: set[str] = set()
 
     def sending(self, families: Iterable[str]) -> None:
         """Take note of a change that is about to be sent; a repeat is none."""
         self._being_changed |= set(families)
 
-    def observe(self, events: Iterable[Event]) -> None:
-        """Take in what happened, in order."""
-        for event in events:
-            family, job = event.column_family or "", event.job or 0
-            if event.kind in _BEGINS:
-                self._running.setdefault(family, set()).add(job)
-            elif event.kind in _ENDS:
-                self._running.get(family, set()).discard(job)
-                self._ended(family, job)
-            elif event.kind == "options_changed":
+    def observe(self, snapshot: Snapshot) -> None:
+        """Take in what happened, in order; each snapshot of the session once."""
+        if snapshot.lost_events:
+            self._jobs.forget()
+            self._changed |= self._being_changed
+            for family in self._changed:
+                self._suspect.setdefault(family, set())
+            self._settle()
+        for event in snapshot.events:
+            family, begin = event.column_family or "", self._jobs.take(event)
+            if event.kind == "options_changed":
                 for changed in self._being_changed:
-                    self._changed(changed)
+                    self._change(changed)
+            elif event.kind in ENDS:
+                if begin is None and family in self._changed:
+                    self._suspect.setdefault(family, set())
+                self._settle()
+        self._jobs.look(snapshot)
+        self._settle()
 
     def all_seen(self) -> None:
         """Take note that all events of the last change have been observed."""
@@ -53,19 +64,20 @@ class Unsettled:
         """Take note that they are sent once more."""
         self._due -= set(families)
 
-    def _changed(self, family: str) -> None:
+    def _change(self, family: str) -> None:
+        self._changed.add(family)
         self._due.discard(family)
-        if running := self._running.get(family):
-            self._suspect[family] = set(running)
+        self._suspect.pop(family, None)
+        if running := self._jobs.of(family):
+            self._suspect[family] = running
 
-    def _ended(self, family: str, job: int) -> None:
-        suspect = self._suspect.get(family)
-        if suspect is None:
-            return
-        suspect.discard(job)
-        if not suspect:
-            del self._suspect[family]
-            self._due.add(family)
+    def _settle(self) -> None:
+        """Let those be due whose last suspect has ended."""
+        for family in list(self._suspect):
+            self._suspect[family] &= self._jobs.of(family)
+            if not self._suspect[family]:
+                del self._suspect[family]
+                self._due.add(family)
 
 
 def is_needed(rocksdb_version: str, protocol: str) -> bool:

@@ -1,0 +1,56 @@
+"""Which flushes and compactions run, as far as the events of one session tell. Pure."""
+
+from collections.abc import Iterator
+
+from adocd.model.snapshot import Event, Snapshot
+
+_RUNNING = {"flush": "rocksdb.num-running-flushes", "compaction": "rocksdb.num-running-compactions"}
+#: What ends a job.
+ENDS = ("flush_end", "compaction_end")
+_Key = tuple[str, str, int]
+
+
+class RunningJobs:
+    """Keeps the begin of each job whose end has not come; each event is taken once, in order.
+
+    RocksDB tells its listeners of the end of a flush only when it succeeded (DBImpl::FlushMemTableToOutputFile), and
+    flushes of a column family succeed in order. So one is gone when a later one has ended, and a job of either kind
+    when the properties say that none is running.
+    """
+
+    def __init__(self) -> None:
+        self._begun: dict[_Key, Event] = {}
+
+    def take(self, event: Event) -> Event | None:
+        """Take what happened; gives the begin of the job that ends here, None where that was not seen."""
+        kind, _, what = event.kind.partition("_")
+        if kind not in _RUNNING or what not in ("begin", "end"):
+            return None
+        key = kind, event.column_family or "", event.job or 0
+        if what == "begin":
+            self._begun[key] = event
+            return None
+        begin = self._begun.pop(key, None)
+        if kind == "flush":
+            for one in [one for one in self._begun if one[:2] == key[:2] and one[2] < key[2]]:
+                del self._begun[one]
+        return begin
+
+    def look(self, snapshot: Snapshot) -> None:
+        """Forget those that ended without a word; after all events of this snapshot."""
+        looked_s = snapshot.monotonic_s - snapshot.collect_s
+        idle = [kind for kind, running in _RUNNING.items() if snapshot.properties.get(running) == 0]
+        for key in [key for key, begin in self._begun.items() if key[0] in idle and begin.monotonic_s < looked_s]:
+            del self._begun[key]
+
+    def forget(self) -> None:
+        """Forget them all, for events were lost: any may have ended."""
+        self._begun.clear()
+
+    def of(self, family: str) -> set[int]:
+        """Name the jobs of a column family that run."""
+        return {number for _, its, number in self._begun if its == family}
+
+    def __iter__(self) -> Iterator[Event]:
+        """Give the begins of those that run."""
+        return iter(self._begun.values())
