@@ -90,7 +90,7 @@ fuzz: .venv/.ready ## two million inputs on the native agent, under sanitizers, 
 	@ADOCD_FUZZ=long $(BIN)/python -m pytest -q -s tests/native/test_fuzz.py tests/probes/log/test_fuzz.py
 
 .PHONY: chaos
-chaos: fixtures ## 200 kills, 50 restarts and more against real databases, with figures (make test: a few); 20 minutes
+chaos: fixtures ## 200 kills, 200 standstills, 50 restarts and more against real databases, with figures (make test: a few); 50 minutes
 	@ADOCD_CHAOS=full $(BIN)/python -m pytest -q -s tests -m chaos
 
 .PHONY: schema
