@@ -85,7 +85,7 @@ class SpringAndGear(Controller):
     def _measure(self, sample: Sample) -> None:
         sizes = {cf.name: cf.level_bytes[0] for cf in sample.column_families if cf.level_bytes}
         before, self._level0_bytes = self._level0_bytes, sizes
-        flushed = sample.flush_written_bytes_per_s
+        flushed = sample.flushed_bytes_per_s
         if not sizes or before.keys() != sizes.keys() or flushed is None:
             return
         out = max(0.0, flushed - (sum(sizes.values()) - sum(before.values())) / sample.interval_s)

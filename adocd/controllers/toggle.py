@@ -35,7 +35,10 @@ mode the law turns nothing else.
 Assumes level compaction, one device for the database, and peaks that end: it defers work. Does harm where reads matter
 (every L0 file is looked into), where the load has no valleys (the bounds then force a merge of all of level 0 at the
 worst time), and where memory is short. Departures: the thesis counts drains of the limiter by priority, which stock
-RocksDB does not split; rates of bytes stand for them. All column families are switched together.
+RocksDB does not split; rates of bytes stand for them. Those of compactions are RocksDB's own where it has Statistics
+(`adocd exec --statistics tickers`); those of flushes, and all without Statistics, are reckoned from jobs that have
+ended (see probes/background.py): a window can be wrong by part of a job whose like has not been seen yet. All column
+families are switched together.
 Not reachable: cancelling a running compaction, which the thesis leaves open as well.
 """
 

@@ -129,9 +129,12 @@ class Sample:
     events: tuple[Event, ...]
     overflow: tuple[Overflow, ...]
     wal_bytes_per_s: float | None = None
+    #: What flushes and compactions move while they run, as far as that is known (adocd.probes.background).
     flush_written_bytes_per_s: float | None = None
     compaction_read_bytes_per_s: float | None = None
     compaction_written_bytes_per_s: float | None = None
+    #: What flushes that have ended added to level 0, in one piece each, as its size grows.
+    flushed_bytes_per_s: float | None = None
     #: How much each ticker grew within the window; None where there is no Statistics object.
     ticker_increases: Mapping[str, int] | None = None
     #: The same of histograms; None where Statistics has none, which its level says.

@@ -18,6 +18,8 @@ from adocd.model.snapshot import (
     Snapshot,
 )
 from adocd.model.threads import ThreadsBy, jobs_allowed, threads_by, threads_now
+from adocd.probes.background import Background
+from adocd.probes.increase import grown, increase, rate
 
 #: What a figure of a column family is read from; a figure whose property is not reported is unknown.
 _FIGURES = {
@@ -56,6 +58,7 @@ class StatisticsProbe:
         self._capabilities = capabilities
         self._before: Snapshot | None = None
         self._observed: Snapshot | None = None
+        self._background = Background(capabilities)
         #: What happened since the last sample; no more than an agent keeps.
         self._events: deque[Event] = deque(maxlen=_EVENTS_MOST)
         #: The last sample, and what it was made from.
@@ -66,6 +69,7 @@ class StatisticsProbe:
         if snapshot is not self._observed:
             self._observed = snapshot
             self._events.extend(snapshot.events)
+            self._background.observe(snapshot)
 
     def sample(
         self, snapshot: Snapshot, originals: OptionValues | None = None, made: "Made | None" = None
@@ -80,12 +84,13 @@ class StatisticsProbe:
         if before is None or before.session != snapshot.session:
             self._events.clear()
             return None
-        if made is not None and made.is_of(before, snapshot):
-            return replace(made.sample, events=self._told(), originals=originals)
         interval_s = snapshot.monotonic_s - before.monotonic_s
         if interval_s <= 0:  # the agent answered from its cache
             self._before = before
             return None
+        background = self._background.rates(before, snapshot)
+        if made is not None and made.is_of(before, snapshot):
+            return replace(made.sample, events=self._told(), originals=originals)
         families = tuple(
             _column_family(name, cf, before.column_families.get(name), snapshot)
             for name, cf in snapshot.column_families.items()
@@ -120,11 +125,10 @@ class StatisticsProbe:
             events=self._told(),
             overflow=tuple(o for o in PRECEDENCE if o in overflow),
             wal_bytes_per_s=wrote.wal_bytes_per_s,
-            flush_written_bytes_per_s=_rate(now.flush_written_bytes, then.flush_written_bytes, interval_s),
-            compaction_read_bytes_per_s=_rate(now.compaction_read_bytes, then.compaction_read_bytes, interval_s),
-            compaction_written_bytes_per_s=_rate(
-                now.compaction_written_bytes, then.compaction_written_bytes, interval_s
-            ),
+            flush_written_bytes_per_s=background.flush_written_bytes_per_s,
+            flushed_bytes_per_s=rate(now.flush_written_bytes, then.flush_written_bytes, interval_s),
+            compaction_read_bytes_per_s=background.compaction_read_bytes_per_s,
+            compaction_written_bytes_per_s=background.compaction_written_bytes_per_s,
             ticker_increases=_ticker_increases(snapshot.tickers, before.tickers),
             histogram_increases=_histogram_increases(snapshot.histograms, before.histograms),
             condition_told_before=before.stall.condition,
@@ -149,13 +153,13 @@ def _writes(snapshot: Snapshot, before: Snapshot, interval_s: float) -> Periodic
         is_old = before.dump is not None and before.dump.monotonic_s >= snapshot.dump.monotonic_s
         return nothing if is_old else snapshot.dump
     now, then = snapshot.counters, before.counters
-    stalled_micros = _increase(now.stall_micros, then.stall_micros)
+    stalled_micros = increase(now.stall_micros, then.stall_micros)
     return PeriodicDump(
         snapshot.monotonic_s,
         interval_s,
-        writes_per_s=_rate(now.writes, then.writes, interval_s),
-        written_bytes_per_s=_rate(now.written_bytes, then.written_bytes, interval_s),
-        wal_bytes_per_s=_rate(now.wal_bytes, then.wal_bytes, interval_s),
+        writes_per_s=rate(now.writes, then.writes, interval_s),
+        written_bytes_per_s=rate(now.written_bytes, then.written_bytes, interval_s),
+        wal_bytes_per_s=rate(now.wal_bytes, then.wal_bytes, interval_s),
         stalled_fraction=None if stalled_micros is None else stalled_micros / 1e6 / interval_s,
     )
 
@@ -173,19 +177,11 @@ def _condition(snapshot: Snapshot) -> Condition:
     return "normal"
 
 
-def _increase(now: int | None, then: int | None) -> int | None:
-    return None if now is None or then is None else _grown(now, then)
-
-
-def _grown(now: int, then: int) -> int:
-    return now - then if now >= then else now
-
-
 def _ticker_increases(now: Mapping[str, int] | None, then: Mapping[str, int] | None) -> dict[str, int] | None:
     """Say how much each ticker grew; one that is new within a session has no increase yet."""
     if now is None or then is None:
         return None
-    return {name: _grown(value, then[name]) for name, value in now.items() if name in then}
+    return {name: grown(value, then[name]) for name, value in now.items() if name in then}
 
 
 def _histogram_increases(
@@ -201,11 +197,6 @@ def _came(now: HistogramTotals, then: HistogramTotals) -> HistogramIncrease:
     was_set_back = now.count < then.count or now.sum < then.sum
     since = _EMPTY if was_set_back else then
     return HistogramIncrease(now.count - since.count, now.sum - since.sum)
-
-
-def _rate(now: int | None, then: int | None, interval_s: float) -> float | None:
-    increase = _increase(now, then)
-    return None if increase is None else increase / interval_s
 
 
 def _share(part_s: float, interval_s: float) -> float:
@@ -237,7 +228,7 @@ def _new_stalls(now: ColumnFamilySnapshot, before: ColumnFamilySnapshot | None) 
     if now.stall_counts is None:
         return {}
     then = before.stall_counts if before is not None and before.stall_counts is not None else {}
-    return {cause: _grown(count, then.get(cause, 0)) for cause, count in now.stall_counts.items()}
+    return {cause: grown(count, then.get(cause, 0)) for cause, count in now.stall_counts.items()}
 
 
 def family_options(values: OptionValues) -> dict[str, ColumnFamilyOptions]:

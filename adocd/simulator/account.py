@@ -13,13 +13,19 @@ _EVENTS = 4096
 
 @dataclass(slots=True)
 class Account:
-    """Cumulative since the open. Bytes are floats while jobs are at it; what is reported is whole."""
+    """Cumulative since the open. Bytes are floats while jobs are at it; what is reported is whole.
+
+    An agent counts what it hears of, which is jobs that have ended; RocksDB's tickers count a compaction's bytes while
+    it runs, and a flush's when it has ended (adocd.probes.background).
+    """
 
     flushes: int = 0
     flush_written_bytes: int = 0
     compactions: int = 0
-    compaction_read_bytes: float = 0.0
-    compaction_written_bytes: float = 0.0
+    compaction_read_bytes: int = 0
+    compaction_written_bytes: int = 0
+    ticked_read_bytes: float = 0.0
+    ticked_written_bytes: float = 0.0
     #: All that went to the device: WAL, flushes and compactions.
     device_bytes: float = 0.0
     #: How long clients waited because writes were delayed or stopped, by cause, the wait in progress included.

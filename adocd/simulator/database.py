@@ -39,6 +39,7 @@ class Setup:
         rate_limiter_bytes_per_s: the rate of a limiter given at open; None opens without one.
         entry_bytes: a key with its value.
         distinct_keys: how many keys there are to write, uniformly at random.
+        statistics: whether it is opened with a Statistics object, which has the tickers.
 
     """
 
@@ -49,6 +50,7 @@ class Setup:
     rate_limiter_bytes_per_s: int | None = None
     entry_bytes: int = 1016
     distinct_keys: int = 100_000_000
+    statistics: bool = True
 
 
 class SimulatedDatabase:
@@ -150,9 +152,9 @@ class SimulatedDatabase:
             moved = job.bytes_per_s * seconds
             job.left_bytes -= moved
             account.device_bytes += moved
-            account.compaction_written_bytes += moved
+            account.ticked_written_bytes += moved
             if job.compaction is not None:
-                account.compaction_read_bytes += moved * job.compaction.input_bytes / job.compaction.output_bytes
+                account.ticked_read_bytes += moved * job.compaction.input_bytes / job.compaction.output_bytes
         if self.limiter is not None and flow.limiter_is_short:
             self.limiter.drain(seconds)
 
@@ -247,6 +249,8 @@ class SimulatedDatabase:
             return
         self.levels.finish(compaction, job.options.target_file_size_base)
         self.account.compactions += 1
+        self.account.compaction_read_bytes += compaction.input_bytes
+        self.account.compaction_written_bytes += compaction.output_bytes
         self._emit(
             "compaction_end",
             job=job.number,

@@ -20,8 +20,8 @@ def counters(database: SimulatedDatabase) -> Counters:
         flushes=account.flushes,
         flush_written_bytes=account.flush_written_bytes,
         compactions=account.compactions,
-        compaction_read_bytes=int(account.compaction_read_bytes),
-        compaction_written_bytes=int(account.compaction_written_bytes),
+        compaction_read_bytes=account.compaction_read_bytes,
+        compaction_written_bytes=account.compaction_written_bytes,
     )
 
 
@@ -33,8 +33,8 @@ def tickers(database: SimulatedDatabase, of: Counters) -> dict[str, int]:
         "rocksdb.bytes.read": 0,
         "rocksdb.wal.bytes": of.wal_bytes or 0,
         "rocksdb.flush.write.bytes": of.flush_written_bytes or 0,
-        "rocksdb.compact.read.bytes": of.compaction_read_bytes or 0,
-        "rocksdb.compact.write.bytes": of.compaction_written_bytes or 0,
+        "rocksdb.compact.read.bytes": int(database.account.ticked_read_bytes),
+        "rocksdb.compact.write.bytes": int(database.account.ticked_written_bytes),
         "rocksdb.stall.micros": of.stall_micros or 0,
         "rocksdb.number.rate_limiter.drains": 0 if database.limiter is None else database.limiter.drains,
     }

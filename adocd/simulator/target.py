@@ -46,7 +46,7 @@ class SimulatedTarget:
             database_options=tuple(DatabaseOptions().written()),
             rate_limiter=self.database.limiter is not None,
             events=("flush", "compaction", "stall", "database"),
-            statistics="tickers",
+            statistics="tickers" if self.database.setup.statistics else "none",
         )
 
     def info(self) -> Info:
@@ -95,7 +95,7 @@ class SimulatedTarget:
             stall=database.stalls.stall(now_s),
             counters=counters,
             properties=measure.properties(database),
-            tickers=measure.tickers(database, counters),
+            tickers=measure.tickers(database, counters) if database.setup.statistics else None,
             options=self._calls.options,
             column_families={FAMILY: measure.family(database)},
             lease=self._lease.lease(now_s),

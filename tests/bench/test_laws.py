@@ -48,6 +48,7 @@ def lived(law: str) -> Measured:
         plant.members = {
             "written_bytes_per_s": float(flush * MB),
             "flush_written_bytes_per_s": float(flush * MB),
+            "flushed_bytes_per_s": float(flush * MB),
             "compaction_written_bytes_per_s": float(compaction * MB),
             "events": (flushed(ended * MB),) if ended else (),
         }

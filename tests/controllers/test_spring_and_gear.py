@@ -22,7 +22,7 @@ class Scene:
         self.bytes += grown_mib * MIB
         self.plant.level_bytes = (self.bytes, *[0] * 6)
         self.plant.l0_files = l0_files
-        self.plant.members["flush_written_bytes_per_s"] = flushed_mib_per_s * MIB
+        self.plant.members["flushed_bytes_per_s"] = flushed_mib_per_s * MIB
         return settings(self.plant.step(self.law))
 
 

@@ -53,6 +53,6 @@ def test_a_limiter_that_is_too_low_drains_and_one_that_is_not_does_not() -> None
     assert high.limiter is not None
     assert low.limiter.drains > 900
     assert high.limiter.drains == 0
-    jobs = low.account.flush_written_bytes + low.account.compaction_written_bytes
+    jobs = low.account.flush_written_bytes + low.account.ticked_written_bytes
     assert jobs <= 10 * MIB * 100 * 1.001
     assert low.written_bytes < high.written_bytes

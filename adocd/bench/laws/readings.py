@@ -158,7 +158,7 @@ def spring_and_gear(windows: Sequence[Sample], _given: Given) -> Iterator[Wanted
         (cf,) = sample.column_families
         trigger, size = cf.options.level0_file_num_compaction_trigger, (cf.level_bytes or (0,))[0]
         if before is not None:
-            out = max(0.0, (sample.flush_written_bytes_per_s or 0) * sample.interval_s - (size - before))
+            out = max(0.0, (sample.flushed_bytes_per_s or 0) * sample.interval_s - (size - before))
             if out or cf.l0_files >= trigger:
                 drained, lasted_s = drained + out, lasted_s + sample.interval_s
         before = size

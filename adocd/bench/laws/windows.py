@@ -16,6 +16,7 @@ _RATES = (
     "flush_written_bytes_per_s",
     "compaction_read_bytes_per_s",
     "compaction_written_bytes_per_s",
+    "flushed_bytes_per_s",
 )
 
 
