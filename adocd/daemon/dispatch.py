@@ -91,6 +91,8 @@ class Dispatch:
                 session.steering.rejected(missing, self._clock())
             elif result.outcome in ("refused", "failed"):
                 take_back()
+                if plan.repeat and session.unsettled is not None:
+                    session.unsettled.not_repeated(option.name or "" for option in plan.sent)
             else:
                 session.has_way_back = True
 

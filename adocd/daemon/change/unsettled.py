@@ -64,6 +64,10 @@ class Unsettled:
         """Take note that they are sent once more."""
         self._due -= set(families)
 
+    def not_repeated(self, families: Iterable[str]) -> None:
+        """Take note that sending them once more has failed: they are due again."""
+        self._due |= set(families) & self._changed
+
     def _change(self, family: str) -> None:
         self._changed.add(family)
         self._due.discard(family)
