@@ -76,6 +76,8 @@ class Dispatch:
         def take_back() -> None:
             if taken is not None:
                 session.steering.take_back(taken)
+            if plan.repeat and session.unsettled is not None:
+                session.unsettled.not_repeated(option.name or "" for option in plan.sent)
 
         def done(result: Result) -> None:
             self._decisions.finish(record, result)
@@ -86,13 +88,10 @@ class Dispatch:
             missing = {option: value for option, value in tried.items() if option not in result.there}
             if result.code == "plan_incomplete":
                 ledger.names_all = True
+            if result.code == "plan_incomplete" or result.outcome in ("refused", "failed"):
                 take_back()
             elif result.outcome == "rejected":
                 session.steering.rejected(missing, self._clock())
-            elif result.outcome in ("refused", "failed"):
-                take_back()
-                if plan.repeat and session.unsettled is not None:
-                    session.unsettled.not_repeated(option.name or "" for option in plan.sent)
             else:
                 session.has_way_back = True
 

@@ -9,7 +9,9 @@ import pytest
 from adocd_agent.events import RING_EVENTS
 
 from adocd.daemon import control
+from adocd.daemon.book import Book
 from adocd.daemon.change.compaction import CompactionLimits
+from adocd.daemon.journal.errors import JournalFull
 from adocd.daemon.journal.records import Pause
 from adocd.daemon.target_loop import TargetLoop
 from adocd.model.knob import MIB
@@ -189,6 +191,31 @@ def test_a_flush_that_failed_holds_nothing_up(tmp_path: Path) -> None:
         database.jobs.end(compaction)
         database.jobs.fail(flush)
         await _is_off_again(loop, database)
+
+    with_agent(database, tmp_path, body)
+
+
+def test_a_repeat_that_could_not_be_sent_is_due_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    database = FakeDatabase(tmp_path / "db")
+
+    async def full(*_: object) -> None:
+        raise JournalFull("the disk is full")
+
+    async def body(scene: Scene) -> None:
+        loop = await scene.attach(FIXED)
+        await ticks(loop, 2)
+        flush = database.jobs.begin("flush")
+        await pin(scene, "disable_auto_compactions", "true")
+        await ticks(loop, 3)
+        assert in_force(database, "disable_auto_compactions") == "true"
+        with monkeypatch.context() as patched:
+            patched.setattr(Book, "intend", full)
+            database.jobs.end(flush)
+            await ticks(loop, 1)
+            await until(lambda: outcomes(loop)[-1] == "refused", "the repeat is not sent")
+            assert in_force(database, "disable_auto_compactions") == "false"
+        await ticks(loop, 2)
+        await until(lambda: in_force(database, "disable_auto_compactions") == "true", "it is sent after all")
 
     with_agent(database, tmp_path, body)
 
