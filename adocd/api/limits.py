@@ -8,6 +8,7 @@ is a cycle stays for hours, and with it whatever strangers have sent.
 """
 
 import asyncio
+import socket
 import sys
 import time
 import weakref
@@ -19,6 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from adocd.api import caller, problems
+from adocd.api.door import Door
 from adocd.api.operations import most_body_bytes
 
 #: What a head may have, its request line with it: a path, a token and a browser's cookies take a few KiB.
@@ -176,7 +178,18 @@ class LimitedConnection(H11Protocol):
 
 
 class LimitedServer(uvicorn.Server):
-    """Looks at its connections; at its end none is left, whatever its client does."""
+    """Takes connections without haste and looks at them; at its end none is left, whatever its client does."""
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to serve on the sockets, as uvicorn does, but by our own `Door`."""
+        await super().startup(sockets=[])
+        if not self.should_exit:
+            self.servers = [Door(listener, self._protocol) for listener in sockets or ()]  # type: ignore[misc]
+            for door in self.servers:
+                door.open()  # type: ignore[attr-defined]
+
+    def _protocol(self) -> asyncio.Protocol:
+        return LimitedConnection(self.config, self.server_state, self.lifespan.state)
 
     async def on_tick(self, counter: int) -> bool:
         """Look at every connection; uvicorn calls this ten times a second."""
