@@ -80,7 +80,9 @@ class Watched:
                 return cast("dict[str, Any]", client.get(where, after=after))
             return None
 
-        samples = eventually(asked, within_s=10, what="an answer")["samples"]
+        answer = eventually(asked, within_s=10, what="an answer")
+        assert answer is not None
+        samples = answer["samples"]
         return int(samples[-1]["sequence"]) if samples else after
 
 
