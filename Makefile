@@ -97,6 +97,10 @@ chaos: fixtures ## 200 kills, 200 standstills, 50 restarts and more against real
 schema: .venv/.ready ## at least 5,000 requests, valid and not, to every route of REST (make test: 150); 10 minutes
 	@ADOCD_SCHEMA=full $(BIN)/python -m pytest -q -s tests/api/rest/test_schema.py
 
+.PHONY: soak
+soak: .venv/.ready ## every refusal 2,000 times, and what the memory of both processes has grown by (make test: 10 times); 30 minutes
+	@ADOCD_SOAK=full $(BIN)/python -m pytest -q -s tests/security/test_memory.py
+
 .PHONY: page-load
 page-load: fixtures ## 50 pages and 50 readers of events at once, and the page process killed, with figures; 3 minutes
 	@ADOCD_PAGE_LOAD=full $(BIN)/python -m pytest -q -s tests/page/load

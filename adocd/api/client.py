@@ -1,12 +1,15 @@
 """A blocking client of the daemon's REST, for terminal programs."""
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
-from adocd.targets.errors import NotAllowed, TargetError
+from adocd.targets.errors import Busy, NotAllowed, TargetError
 
 _TIMEOUT_S = 15.0
+#: How long, and how often, a place is sought where others take all that there are: an operator comes before them.
+_BUSY_S, _AGAIN_S = 5.0, 0.005
 
 
 class NoDaemon(Exception):
@@ -51,8 +54,15 @@ class RestClient:
 
         async def exchange() -> tuple[int, bytes]:
             connection = UnixHttpConnection(self._socket)
+            until_s = time.monotonic() + _BUSY_S
             try:
-                return await connection.request(method, path, timeout_s=self._timeout_s, **request)
+                while True:
+                    try:
+                        return await connection.request(method, path, timeout_s=self._timeout_s, **request)
+                    except Busy:  # nothing was sent
+                        if time.monotonic() > until_s:
+                            raise
+                    await asyncio.sleep(_AGAIN_S)
             finally:
                 await connection.close()
 

@@ -1,11 +1,17 @@
 """What one client of our HTTP may cost: bytes, time and connections; one that takes more delays nobody else.
 
-uvicorn bounds the head of a request by itself (16 KiB). It has no limit on a body, none on the time that a request may
-take to come or its answer to be read, and none on connections that send nothing.
+uvicorn bounds the part of a head that has come, but takes any that comes in one piece. It has no limit on a body, none
+on the time that a request may take to come or its answer to be read, and none on connections that send nothing.
+
+Nothing of a request outlives its connection. The daemon looks for cyclic garbage seldom (adocd.daemon.garbage), so what
+is a cycle stays for hours, and with it whatever strangers have sent.
 """
 
 import asyncio
+import socket
+import sys
 import time
+import weakref
 from typing import Any
 
 import h11
@@ -14,8 +20,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from adocd.api import caller, problems
+from adocd.api.door import Door
+from adocd.api.operations import most_body_bytes
 
-MAX_BODY_BYTES = 1 << 20
+#: What a head may have, its request line with it: a path, a token and a browser's cookies take a few KiB.
+MAX_HEAD_BYTES = 16 << 10
 #: How long the head of a request may take from the connection's beginning or the last answer on, then its body, then
 #: reading the answer. Long enough for any client on this machine.
 TRANSFER_S = 10.0
@@ -43,8 +52,12 @@ _BEGIN_STREAM = "begin_stream"
 
 def begin_stream(scope: Scope, most: int) -> bool:
     """Say that this request's answer goes on for as long as its client reads; False when there are `most` already."""
-    begin = scope.get("state", {}).get(_BEGIN_STREAM)
+    begin = scope.get("state", {}).get(_BEGIN_STREAM, _no_connection)()
     return begin is None or bool(begin(most))
+
+
+def _no_connection() -> None:
+    """Stand for a connection that has gone, or was never ours."""
 
 
 class LimitedConnection(H11Protocol):
@@ -60,10 +73,31 @@ class LimitedConnection(H11Protocol):
         """Take the connection, or turn it away when all places are busy."""
         super().connection_made(transport)
         peer_uid = caller.peer_uid(transport.get_extra_info("socket"))
-        self.app_state = self.app_state | {caller.PEER_UID: peer_uid, _BEGIN_STREAM: self._begin_stream}
+        self.app_state = self.app_state | {
+            caller.PEER_UID: peer_uid,
+            _BEGIN_STREAM: weakref.WeakMethod(self._begin_stream),
+        }
         self._waits_for_client()
         if self._count() - self._streams() > MAX_CONNECTIONS and not self._evict():
             self._refuse(503, f"all {MAX_CONNECTIONS} connections are busy; try again")
+
+    def data_received(self, data: bytes) -> None:
+        """Take it piece by piece: a head is measured only while its end has not come."""
+        for begin in range(0, len(data), MAX_HEAD_BYTES):
+            if self.transport.is_closing() or self.transport.get_protocol() is not self:
+                return  # refused, or now a WebSocket, whose client has to wait for our word before it sends
+            super().data_received(data[begin : begin + MAX_HEAD_BYTES])
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Take that it has gone."""
+        super().connection_lost(exc)
+        self._let_go()
+
+    def _let_go(self) -> None:
+        """Be no part of a cycle: the request knows us, for it tells when it has been answered."""
+        self._unset_keepalive_if_required()
+        self.cycle = self._streamed = None  # type: ignore[assignment]
+        self._phase = ()
 
     def watch(self) -> None:
         """Close the connection when what its client has to do has not been done in time."""
@@ -92,6 +126,7 @@ class LimitedConnection(H11Protocol):
             self.cycle.disconnected = True  # what its route still says is for nobody
             self.cycle.message_event.set()
         self._refuse(400, "this is no HTTP/1.1 request, or its head is too large")
+        problems.let_go(sys.exception())  # whose functions have it in a variable, too
 
     def handle_websocket_upgrade(self, event: h11.Request) -> None:
         """Hand the connection to a WebSocket, whose limits are its own, or turn it away when there are too many."""
@@ -99,6 +134,7 @@ class LimitedConnection(H11Protocol):
             self._refuse(503, f"all {MAX_WEBSOCKETS} places for open pages are taken; close one and try again")
             return
         super().handle_websocket_upgrade(event)
+        self._let_go()  # nobody tells us when the connection has gone
 
     def _count(self) -> int:
         return sum(isinstance(other, LimitedConnection) for other in self.connections)
@@ -142,7 +178,18 @@ class LimitedConnection(H11Protocol):
 
 
 class LimitedServer(uvicorn.Server):
-    """Looks at its connections; at its end none is left, whatever its client does."""
+    """Takes connections without haste and looks at them; at its end none is left, whatever its client does."""
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to serve on the sockets, as uvicorn does, but by our own `Door`."""
+        await super().startup(sockets=[])
+        if not self.should_exit:
+            self.servers = [Door(listener, self._protocol) for listener in sockets or ()]  # type: ignore[misc]
+            for door in self.servers:
+                door.open()  # type: ignore[attr-defined]
+
+    def _protocol(self) -> asyncio.Protocol:
+        return LimitedConnection(self.config, self.server_state, self.lifespan.state)
 
     async def on_tick(self, counter: int) -> bool:
         """Look at every connection; uvicorn calls this ten times a second."""
@@ -163,7 +210,10 @@ class LimitedServer(uvicorn.Server):
 
 
 class WholeBody:
-    """Hands a request on once its body is there; refuses one that is too large without keeping it in memory."""
+    """Hands a request on once its body is there; refuses one that is too large for what is asked, and keeps none of it.
+
+    It goes behind what refuses a request by its head alone.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -172,14 +222,16 @@ class WholeBody:
         """Read the body, or refuse it."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
-        elif _announced(scope) > MAX_BODY_BYTES:
-            await _refuse(scope, receive, send)
-        elif (body := await _read(receive)) is None:
+            return
+        most = most_body_bytes(scope["method"], scope["path"])
+        if _announced(scope) > most:
+            await _refuse(most, scope, receive, send)
+        elif (body := await _read(receive, most)) is None:
             pass  # the client has gone, and nobody is there to read an answer
-        elif len(body) > MAX_BODY_BYTES:
-            await _refuse(scope, receive, send)
+        elif len(body) > most:
+            await _refuse(most, scope, receive, send)
         else:
-            await self._app(scope, _replay(body, receive), send)
+            await self._app(scope, _replay([body], receive), send)
 
 
 def _announced(scope: Scope) -> int:
@@ -187,10 +239,10 @@ def _announced(scope: Scope) -> int:
     return max((int(value) for name, value in scope["headers"] if name == b"content-length"), default=0)
 
 
-async def _read(receive: Receive) -> bytes | None:
+async def _read(receive: Receive, most: int) -> bytes | None:
     """Read the body, or a little more than is allowed; None when the client has gone."""
     body = bytearray()
-    while len(body) <= MAX_BODY_BYTES:
+    while len(body) <= most:
         message = await receive()
         if message["type"] != "http.request":
             return None
@@ -200,25 +252,20 @@ async def _read(receive: Receive) -> bytes | None:
     return bytes(body)
 
 
-def _replay(body: bytes, receive: Receive) -> Receive:
+def _replay(bodies: list[bytes], receive: Receive) -> Receive:
     """Make a `receive` that gives the body first, and then what comes: that the client has gone."""
-    given = False
 
     async def replayed() -> Message:
-        nonlocal given
-        if given:
+        if not bodies:
             return await receive()
-        given = True
-        return {"type": "http.request", "body": body, "more_body": False}
+        return {"type": "http.request", "body": bodies.pop(), "more_body": False}
 
     return replayed
 
 
-async def _refuse(scope: Scope, receive: Receive, send: Send) -> None:
+async def _refuse(most: int, scope: Scope, receive: Receive, send: Send) -> None:
     """Answer 413 and read on for a moment: a client still sending would otherwise find the connection reset."""
-    answer = problems.problem(
-        413, f"a body may have {MAX_BODY_BYTES} bytes, and this one has more", {"Connection": "close"}
-    )
+    answer = problems.problem(413, f"here a body may have {most} bytes, and this one has more", {"Connection": "close"})
     head = scope["method"] == "HEAD"
     await send({"type": "http.response.start", "status": 413, "headers": answer.raw_headers})
     await send({"type": "http.response.body", "body": b"" if head else bytes(answer.body), "more_body": True})

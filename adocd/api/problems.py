@@ -1,6 +1,8 @@
 """Errors as problem details (RFC 9457): one sentence that names the thing and the way out."""
 
+from collections.abc import Awaitable, Callable
 from http import HTTPStatus
+from typing import Any, TypeVar
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -10,6 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Match, Route
 
 PROBLEM_JSON = "application/problem+json"
+_Answer = TypeVar("_Answer", bound=Callable[[Request, Any], Awaitable[JSONResponse]])
 
 
 class Problem(BaseModel):
@@ -42,14 +45,41 @@ def problem(status: int, detail: str, headers: dict[str, str] | None = None) -> 
     return JSONResponse(Problem.of(status, detail).model_dump(), status, headers, media_type=PROBLEM_JSON)
 
 
+def answers(app: FastAPI, kind: type[Exception]) -> Callable[[_Answer], _Answer]:
+    """Register a function that answers a request when this kind of error ends it; see `let_go`."""
+
+    def register(answer: _Answer) -> _Answer:
+        async def answered(request: Request, error: Exception) -> JSONResponse:
+            try:
+                return await answer(request, error)
+            finally:
+                let_go(error)
+
+        app.add_exception_handler(kind, answered)
+        return answer
+
+    return register
+
+
+def let_go(error: BaseException | None) -> None:
+    """Keep nothing of a request alive by an error that has been answered.
+
+    The framework's own stand in a variable of the function that raised them, and so are a cycle by their tracebacks:
+    with them stay the body, what it was parsed to, and the text that the parser was given.
+    """
+    while error is not None:
+        error.__traceback__ = None
+        error = error.__cause__ or error.__context__
+
+
 def install(app: FastAPI) -> None:
     """Let every error of `app` leave as a problem, those of the framework too."""
 
-    @app.exception_handler(ProblemError)
+    @answers(app, ProblemError)
     async def _ours(_: Request, error: ProblemError) -> JSONResponse:
         return problem(error.status, error.detail)
 
-    @app.exception_handler(HTTPException)
+    @answers(app, HTTPException)
     async def _of_the_framework(request: Request, error: HTTPException) -> JSONResponse:
         detail = f"{request.method} {request.url.path}: {error.detail}; see /docs for what there is"
         headers = dict(error.headers or {})
@@ -57,12 +87,13 @@ def install(app: FastAPI) -> None:
             headers["Allow"] = ", ".join(_allowed(request))
         return problem(error.status_code, detail, headers)
 
-    @app.exception_handler(RequestValidationError)
+    @answers(app, RequestValidationError)
     async def _invalid(_: Request, error: RequestValidationError) -> JSONResponse:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"] if part != "body") or "the body"
         return problem(422, f"{where}: {first['msg'].removeprefix('Value error, ')}")
 
+    # Not by `answers`: what went wrong goes on to the log, with the way that it took.
     @app.exception_handler(Exception)
     async def _a_mistake_of_ours(request: Request, _: Exception) -> JSONResponse:
         return problem(500, f"{request.method} {request.url.path} failed, see the daemon's log; please report it")

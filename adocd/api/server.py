@@ -14,7 +14,7 @@ from typing import Any
 import uvicorn
 from fastapi import FastAPI
 
-from adocd.api.limits import LimitedConnection, LimitedServer, WholeBody
+from adocd.api.limits import MAX_HEAD_BYTES, LimitedConnection, LimitedServer
 from adocd.daemon.address import Address
 
 
@@ -33,7 +33,7 @@ class AddressInUse(Exception):
 
 @contextlib.asynccontextmanager
 async def serving(app: FastAPI, listener: socket.socket, *, pages: bool = False) -> AsyncIterator[None]:
-    """Serve while the body runs, within the limits of `limits`.
+    """Serve while the body runs, within the limits of `limits`; those on bodies are the application's to put in place.
 
     Nothing of uvicorn is left to what else is installed or set: no other parser, no WebSocket but ours, for which the
     limits would not hold, no header that could say who calls (FORWARDED_ALLOW_IPS), and no line in the log for a bad
@@ -47,7 +47,7 @@ async def serving(app: FastAPI, listener: socket.socket, *, pages: bool = False)
         limit = websockets.MAX_MESSAGE_BYTES
         more = {"ws": websockets.LimitedWebSocket, "ws_max_size": limit, "lifespan": "on"}
     config = uvicorn.Config(
-        WholeBody(app), interface="asgi3", http=LimitedConnection, **more,
+        app, interface="asgi3", http=LimitedConnection, h11_max_incomplete_event_size=MAX_HEAD_BYTES, **more,
         log_config=None, log_level="error", access_log=False, proxy_headers=False, timeout_graceful_shutdown=2,
     )  # fmt: skip
     server = _Server(config)

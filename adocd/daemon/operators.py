@@ -92,10 +92,9 @@ class Operators:
         controller = registry.create(policy)
         if (why := loop.out_of_reach(controller)) is not None:
             raise CannotDo(f"{policy.controller} cannot work on {loop.path}: {why}")
-        lease = None if loop.snapshot is None else loop.snapshot.lease
         acts = bool(controller.knobs) and not policy.dry_run
-        if acts and lease is not None and lease.holder != self._fleet.holder:
-            raise CannotDo(f"{loop.path} is held by {lease.holder}; stop that one first, or use dry_run")
+        if acts and (why := self._held_elsewhere(loop)) is not None:
+            raise CannotDo(f"{why}; stop that one first, or use dry_run")
 
     async def reset_policy(self, loop: TargetLoop, who: str) -> bool:
         """Let the configuration choose the policy again; whether one was set. Raises CannotDo."""
@@ -122,7 +121,7 @@ class Operators:
         """Pin an option; it beats the law and its shaping.
 
         Raises NotUnderstood when there is no such option, value or column family, and CannotDo, with the guard's
-        reason, when a safety guard refuses it now.
+        reason, when a safety guard refuses it now, or another daemon holds the target.
         """
         asked = replace(asked, value=overrides.as_rocksdb_writes(asked.option, asked.value))
         self._check_words(asked)
@@ -218,7 +217,16 @@ class Operators:
         if (why := safety.out_of_bounds(option, asked.value)) is not None:
             raise NotUnderstood(f"bounds: {why}")
 
+    def _held_elsewhere(self, loop: TargetLoop) -> str | None:
+        """Name the other daemon that holds a target, for nothing of ours is applied there; None if none does."""
+        lease = None if loop.snapshot is None else loop.snapshot.lease
+        if lease is None or lease.holder == self._fleet.holder:
+            return None
+        return f"{loop.path} is held by {lease.holder}"
+
     def _check(self, loop: TargetLoop, asked: Asked) -> None:
+        if (why := self._held_elsewhere(loop)) is not None:
+            raise CannotDo(f"{why}; pin it there, or stop that one first")
         session, sample = loop.session, loop.sample
         if session is None or sample is None:
             return
@@ -253,6 +261,8 @@ class Operators:
             return pause.reason
         if loop.policy.dry_run:
             return "the policy is a dry run"
+        if (held := self._held_elsewhere(loop)) is not None:
+            return held
         try:
             return self._why_not_there(loop, override)
         except NotUnderstood as error:

@@ -23,6 +23,10 @@ class Silent(TargetError):
     """The agent is there and does not answer in time: its database may be in a stall."""
 
 
+class Busy(Silent):
+    """It is there, and so many wait for it that not even a connection can be made now."""
+
+
 class NotAnAgent(TargetError):
     """Something answers, and it does not speak the admin protocol."""
 

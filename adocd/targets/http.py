@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 
 import h11
 
-from adocd.targets.errors import Dead, NotAllowed, NotAnAgent, Silent, Unreachable
+from adocd.targets.errors import Busy, Dead, NotAllowed, NotAnAgent, Silent, Unreachable
 from adocd.targets.http_answer import MAX_BODY_BYTES, Answer, Answering, Ended, TooLarge
 
 #: What may be sent twice without harm (RFC 9110, 9.2.2); a change may not.
@@ -86,7 +86,7 @@ class UnixHttpConnection:
         elif isinstance(error, Ended):
             said = Unreachable(f"{self._socket} closed the connection before it had answered {request}")
         elif isinstance(error, BlockingIOError):
-            said = Silent(f"{self._socket} takes no more connections: its process is there and does not answer")
+            said = Busy(f"{self._socket} takes no more connections: its process is there and does not answer")
         elif isinstance(error, ConnectionRefusedError):
             said = Dead(f"nobody listens at {self._socket} any more: its process has ended")
         elif isinstance(error, PermissionError):

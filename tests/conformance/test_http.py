@@ -53,6 +53,40 @@ def test_a_body_that_is_not_json(client: AgentClient, db: str, raw: bytes) -> No
     assert client.snapshot(db)["lease"] is None
 
 
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"[" * (1 << 20),
+        b'{"a":' * 200_000,
+        b"[" + b"{}," * 349_000 + b"{}]",
+        b'["' + b'[\\"' * 1000 + b'",' + b"[" * 17 + b"]" * 17 + b"]",
+    ],
+    ids=["deep", "deep objects", "wide", "behind a string"],
+)
+def test_a_body_of_another_shape_costs_the_host_little(client: AgentClient, host: Host, db: str, raw: bytes) -> None:
+    """A megabyte of brackets is a million values of 70 bytes, unless it is looked at before it is parsed."""
+    process = Path(f"/proc/{client.info()['pid']}")
+    client.request("PUT", f"/v1/databases/{db}/lease", raw=b" " * (1 << 20)).refused(400, "bad_request")
+    before = _peak_bytes(process)
+    problem = client.request("PUT", f"/v1/databases/{db}/lease", raw=raw).refused(400, "bad_request")
+    client.request("PATCH", f"/v1/databases/{db}/options", raw=raw).refused(400, "bad_request")
+    assert problem["detail"] == "The body nests deeper, or has more values, than any request does."
+    assert _peak_bytes(process) - before < 16 << 20
+
+
+def test_brackets_in_strings_and_a_deep_plan_are_no_harm(client: AgentClient, db: str) -> None:
+    holder = "[" * 90 + '\\"{' * 10
+    client.request("PUT", f"/v1/databases/{db}/lease", {"holder": holder, "ttl_s": 5}).ok()
+    client.request("PATCH", f"/v1/databases/{db}/options", raw=b"[" * 16 + b"]" * 16).refused(422, "bad_request")
+
+
+def _peak_bytes(process: Path) -> int:
+    """Return the most memory that the process has had at once since it was asked last; see proc(5), clear_refs."""
+    (line,) = [line for line in (process / "status").read_text().splitlines() if line.startswith("VmHWM:")]
+    (process / "clear_refs").write_text("5")
+    return int(line.split()[1]) << 10
+
+
 @pytest.mark.parametrize("path", ["/", "/v1", "/v2/info", "/v1/infos", "/v1/info/x", "/v1/databases/x/y/z"])
 def test_an_unknown_path(client: AgentClient, path: str) -> None:
     client.request("GET", path).refused(404, "not_found", "no_such_database")

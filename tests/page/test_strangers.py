@@ -86,7 +86,8 @@ def test_a_websocket_that_does_not_begin_is_answered_and_closed(at: Site, method
 
 
 @pytest.mark.parametrize(
-    ("body", "status"), [(b'{"token":"\\ud800"}', 401), (b"[" * 100_000, 422), (b"\xff", 422), (b'{"token":[]}', 422)]
+    ("body", "status"),
+    [(b'{"token":"\\ud800"}', 401), (b"[" * 4_000, 422), (b"[" * 100_000, 413), (b"\xff", 422), (b'{"token":[]}', 422)],
 )
 def test_a_log_in_that_makes_no_sense(at: Site, body: bytes, status: int) -> None:
     assert ask(at, "POST", "/page/session", STRANGER, body)[0] == status

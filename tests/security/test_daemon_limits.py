@@ -20,11 +20,15 @@ import pytest
 from fastapi import FastAPI
 
 from adocd.api import limits, problems
-from adocd.api.limits import MAX_BODY_BYTES
+from adocd.api.limits import MAX_HEAD_BYTES
+from adocd.api.operations import OPERATIONS, most_body_bytes
 from tests.security.served import served
 from tests.support.agent_client import UnixConnection
 from tests.support.waiting import eventually
 
+#: What takes the largest body that there is.
+POLICY = "/v1/targets/3f2a/policy"
+MOST_BYTES = most_body_bytes("PUT", POLICY)
 GET = b"GET /big HTTP/1.1\r\nHost: a\r\n\r\n"
 JSON = {"Content-Type": "application/json"}
 Connect = Callable[[], socket.socket]
@@ -39,7 +43,7 @@ class Application:
         self.held = 0
         self.app = FastAPI()
         problems.install(self.app)
-
+        self.app.add_middleware(limits.WholeBody)
         self._add_routes()
 
     def holds(self, count: int) -> bool:
@@ -47,7 +51,8 @@ class Application:
         return self.held == count
 
     def _add_routes(self) -> None:
-        @self.app.put("/body")
+        @self.app.put(POLICY)
+        @self.app.put("/small")
         async def body(content: list[str]) -> int:
             self.bodies.append(sum(len(word) for word in content))
             return len(self.bodies)
@@ -104,10 +109,10 @@ def connect(path: Path) -> Iterator[Connect]:
         yield connected
 
 
-def put(path: Path, body: Any) -> tuple[int, Any, str | None]:
+def put(path: Path, body: Any, target: str = POLICY) -> tuple[int, Any, str | None]:
     """Put a body; status, content and media type of the answer."""
     with contextlib.closing(UnixConnection(path, 5)) as connection:
-        connection.request("PUT", "/body", body, JSON)
+        connection.request("PUT", target, body, JSON)
         answer = connection.getresponse()
         return answer.status, json.loads(answer.read()), answer.getheader("content-type")
 
@@ -135,13 +140,23 @@ def words(size: int) -> bytes:
     return json.dumps(["x" * (size - 4)]).encode()
 
 
-def test_a_body_of_one_mebibyte_is_allowed(path: Path, application: Application) -> None:
-    assert put(path, words(MAX_BODY_BYTES))[0] == 200
-    assert put(path, iter([words(MAX_BODY_BYTES)]))[0] == 200, "in chunks"
-    assert application.bodies == [MAX_BODY_BYTES - 4] * 2
+def test_a_body_may_have_what_its_route_takes(path: Path, application: Application) -> None:
+    assert put(path, words(MOST_BYTES))[0] == 200
+    assert put(path, iter([words(MOST_BYTES)]))[0] == 200, "in chunks"
+    assert application.bodies == [MOST_BYTES - 4] * 2
+    least = most_body_bytes("PUT", "/small")
+    assert least < MOST_BYTES
+    assert put(path, words(least), "/small")[0] == 200
+    assert put(path, words(least + 1), "/small")[0] == 413
 
 
-@pytest.mark.parametrize("size", [MAX_BODY_BYTES + 1, 3 << 20])
+def test_no_route_takes_more_than_a_few_kib() -> None:
+    most = {operation.id: operation.body_bytes for operation in OPERATIONS.values()}
+    assert max(most.values()) == MOST_BYTES == 64 << 10
+    assert {name for name, size in most.items() if size == MOST_BYTES} == {"setPolicy", "comparePolicy"}
+
+
+@pytest.mark.parametrize("size", [MOST_BYTES + 1, 3 << 20])
 def test_a_larger_one_is_refused_and_its_sender_told(path: Path, application: Application, size: int) -> None:
     body = words(size)
     pieces = [body[begin : begin + 65536] for begin in range(0, size, 65536)]
@@ -149,15 +164,23 @@ def test_a_larger_one_is_refused_and_its_sender_told(path: Path, application: Ap
         status, problem, media = put(path, sent)
         assert (status, media) == (413, "application/problem+json")
         assert problem["status"] == 413
-        assert "1048576 bytes" in problem["detail"]
+        assert f"{MOST_BYTES} bytes" in problem["detail"]
     assert application.bodies == []
 
 
+def test_a_head_is_bounded_however_it_comes(connect: Connect) -> None:
+    """In one piece it would never be incomplete, which is all that uvicorn looks for."""
+    for size, status in ((MAX_HEAD_BYTES // 2, 200), (3 * MAX_HEAD_BYTES, 400), (10 * MAX_HEAD_BYTES, 400)):
+        connection = connect()
+        connection.sendall(b"GET /big HTTP/1.1\r\nHost: a\r\nX: " + b"y" * size + b"\r\n\r\n")
+        assert reply(connection)[0] == status, size
+
+
 def test_the_announcement_is_enough(connect: Connect) -> None:
-    sizes = (MAX_BODY_BYTES + 1, 1 << 40, 10**19)
+    sizes = (MOST_BYTES + 1, 1 << 40, 10**19)
     connections = [connect() for _ in sizes]
     for connection, size in zip(connections, sizes, strict=True):
-        connection.sendall(f"PUT /body HTTP/1.1\r\nHost: a\r\nContent-Length: {size}\r\n\r\n".encode())
+        connection.sendall(f"PUT /small HTTP/1.1\r\nHost: a\r\nContent-Length: {size}\r\n\r\n".encode())
     for connection in connections:
         assert reply(connection)[0] == 413
     for connection in connections:
@@ -167,7 +190,7 @@ def test_the_announcement_is_enough(connect: Connect) -> None:
 def test_who_asks_before_sending_is_told_not_to(connect: Connect) -> None:
     connection = connect()
     head = (
-        "PUT /body HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nExpect: 100-continue\r\n"
+        "PUT /small HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nExpect: 100-continue\r\n"
         "Content-Length: {}\r\n\r\n"
     )
     connection.sendall(head.format(9999999).encode())
@@ -183,8 +206,8 @@ def test_who_asks_before_sending_is_told_not_to(connect: Connect) -> None:
     "head",
     [
         b"no HTTP\r\n\r\n",
-        b"PUT /body HTTP/1.1\r\nHost: a\r\nContent-Length: x\r\n\r\n",
-        b"PUT /body HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+        b"PUT /small HTTP/1.1\r\nHost: a\r\nContent-Length: x\r\n\r\n",
+        b"PUT /small HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
         b"GET / HTTP/1.1\r\nX: " + b"y" * 100_000,
         b"GET / HTTP/1.1\r\n" + b"X: y\r\n" * 20_000,
     ],
@@ -203,7 +226,7 @@ def test_what_is_no_request_is_a_problem_and_no_line_in_the_log(
 
 
 def test_json_that_is_too_much_for_its_parser(path: Path) -> None:
-    for body in (b"[" * MAX_BODY_BYTES, b"[" + b"9" * 100_000 + b"]", b"\xff" * 1000):
+    for body in (b"[" * MOST_BYTES, b"[" + b"9" * 60_000 + b"]", b"\xff" * 1000):
         assert put(path, body)[0] in (400, 422)
 
 
@@ -219,7 +242,7 @@ def test_no_other_protocol_is_spoken(connect: Connect) -> None:
 
 @pytest.mark.parametrize(
     "sent",
-    [b"", b"GET / HT", b"PUT /body HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n[", GET + b"GET / HT"],
+    [b"", b"GET / HT", b"PUT /small HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n[", GET + b"GET / HT"],
     ids=["nothing", "half a head", "half a body", "half a second head"],
 )
 def test_a_request_has_to_come_within_its_time(connect: Connect, monkeypatch: pytest.MonkeyPatch, sent: bytes) -> None:
@@ -284,7 +307,7 @@ def test_one_too_many_takes_the_place_of_who_waits_longest(
 def test_the_end_of_the_daemon_waits_for_nobody_long(base: Path, application: Application) -> None:
     with contextlib.ExitStack() as stack:
         with served(application.app, base / "daemon.sock"):
-            for sent in (b"", b"GET / HT", GET, b"PUT /body HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n["):
+            for sent in (b"", b"GET / HT", GET, b"PUT /small HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n["):
                 connection = stack.enter_context(socket.socket(socket.AF_UNIX))
                 connection.connect(str(base / "daemon.sock"))
                 connection.sendall(sent)

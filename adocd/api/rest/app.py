@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import Depends, FastAPI, Query
 
 from adocd import __version__
-from adocd.api import caller, problems
+from adocd.api import caller, limits, problems
 from adocd.api.problems import ProblemError
 from adocd.api.rest import (
     controllers,
@@ -43,6 +43,7 @@ def make_app(fleet: Fleet, operators: Operators, web_secret: str | None = None) 
     )
     if web_secret is not None:
         caller.trust_web(app, web_secret)
+    app.add_middleware(limits.WholeBody)
     problems.install(app)
     _health(app, fleet, operators.book)
     _targets(app, fleet, operators.book)

@@ -59,7 +59,7 @@ _ERRORS = {
         "It was changed meanwhile",
         'the policy of /data/db is not what you saw: it is fixed, ETag "4c9184f37cff01bc"; look at it and decide anew',
     ),
-    413: ("The body is too large", "a body may have 1048576 bytes, and this one has more"),
+    413: ("The body is too large", "here a body may have 4096 bytes, and this one has more"),
     422: ("It makes no sense", "there is no controller 'adco'; there are adoc, adoc-released, fixed, manual, mimd"),
     503: ("There is no place for one more", "all 64 connections are busy; try again"),
 }

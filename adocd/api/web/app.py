@@ -30,9 +30,11 @@ def make_app(upstream: Upstream, access: Access, rules: Rules | None = None, by_
     """Build the application; see Rules and Gate for who may do what."""
     app = FastAPI(title="adocd on TCP", version=__version__, openapi_url=None)
     problems.install(app)
+    app.add_middleware(limits.WholeBody)
+    # Added last, it comes first: nobody's body is read whom it refuses.
     app.add_middleware(Gate, access=access, rules=rules or Rules(), by_cookie=by_cookie)
 
-    @app.exception_handler(TargetError)
+    @problems.answers(app, TargetError)
     async def _no_daemon(_: Request, error: TargetError) -> JSONResponse:
         return problems.problem(503, str(error))
 

@@ -188,6 +188,10 @@ void TestBodies() {
   EXPECT(CodeOf(ParseLeaseRequest(R"({"holder":"h","ttl_s":1})")) == "");
   EXPECT(CodeOf(ParseLeaseRequest(R"({"holder":"h","ttl_s":1e999})")) == "bad_request");
   EXPECT(std::get<Problem>(ParseChangeRequest(std::string(100000, '['))).status == 400);
+  const auto nested = [](int depth) { return std::string(depth, '[') + std::string(depth, ']'); };
+  EXPECT(std::get<Problem>(ParseChangeRequest(nested(16))).status == 422);
+  EXPECT(std::get<Problem>(ParseChangeRequest(nested(17))).status == 400);
+  EXPECT(CodeOf(ParseLeaseRequest(R"({"holder":"[[[[[[[[[[[[[[[[[[[[\"[[","ttl_s":1})")) == "");
   const std::string head = R"({"holder":"h","epoch":1,"restore_plan":[],"changes":[)";
   EXPECT(CodeOf(ParseChangeRequest(head + R"({"scope":"thread_pool","pool":"low","threads":2}]})")) == "");
   EXPECT(CodeOf(ParseChangeRequest(head + R"({"scope":"thread_pool","pool":"low","threads":0}]})")) == "bad_request");

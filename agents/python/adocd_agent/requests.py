@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import Any
 
 from adocd_agent.problems import Refusal, shown
@@ -14,14 +15,44 @@ MAX_PLAN_STEPS = 5000
 MAX_HOLDER = 200
 MAX_THREADS = 1024
 TTL_S = (0.5, 3600)
+#: What a request of the protocol has at most: five levels, and some 20 values for each change and step.
+MAX_DEPTH = 16
+MAX_VALUES = 200_000
+_PART_BYTES = 16 << 10
+_STEPS = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
+_NO_BRACKETS = bytes(set(range(256)) - set(_STEPS))
 
 
 def parse_body(data: bytes) -> Json:
-    """Parse JSON; refuse what is none."""
+    """Parse JSON; refuse what is none, and what has not the shape of a request: each value would take 60 bytes or more.
+
+    That is seen before it is parsed, and mostly outside of Python, for the host's own threads wait for this one.
+    """
+    if not _is_bounded(data):
+        raise Refusal(400, "bad_request", "The body nests deeper, or has more values, than any request does.")
     try:
         return json.loads(data, parse_constant=_not_json)
     except (ValueError, RecursionError) as error:
         raise Refusal(400, "bad_request", f"The body is not JSON: {error}.") from None
+
+
+def _is_bounded(data: bytes) -> bool:
+    bare = _between_strings(data)
+    if sum(bare.count(each) for each in (b"[", b"{", b",")) > MAX_VALUES:
+        return False
+    steps = map(_STEPS.__getitem__, bare.translate(None, _NO_BRACKETS))
+    return max(accumulate(steps), default=0) <= MAX_DEPTH
+
+
+def _between_strings(data: bytes) -> bytes:
+    """Leave the strings out, a part after the other, for the pieces of all of it would be many times as large."""
+    data = data.replace(rb"\\", b"").replace(rb"\"", b"")
+    found, inside = bytearray(), 0
+    for begin in range(0, len(data), _PART_BYTES):
+        pieces = data[begin : begin + _PART_BYTES].split(b'"')
+        found += b"".join(pieces[inside::2])
+        inside = (inside + len(pieces) - 1) % 2
+    return bytes(found)
 
 
 def _not_json(word: str) -> None:

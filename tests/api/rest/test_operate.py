@@ -69,6 +69,25 @@ def test_a_pin_says_who_why_and_how_long_and_whether_it_is_in_force(tmp_path: Pa
     with_service(tmp_path, FakeDatabase(tmp_path / "db"), body)
 
 
+def test_a_pin_where_another_daemon_holds_the_database_names_that_one(tmp_path: Path) -> None:
+    """Nothing of ours would be applied there, and the one that holds it would know of nothing."""
+    database = FakeDatabase(tmp_path / "db")
+    database.keeper.hold("adocd@elsewhere:1", 60, None)
+
+    async def body(service: Service) -> None:
+        place = f"{service.target}/overrides/{SLOWDOWN}"
+        detail = await refused(service, "PUT", place, {"value": "30"}, 409)
+        assert detail == f"{database.path} is held by adocd@elsewhere:1; pin it there, or stop that one first"
+        assert await listed(service) == []
+        status, _ = await service.call("PUT", f"/v1/overrides/{SLOWDOWN}", {"value": "30"})
+        assert status == 200, "that is for all others, and for this one once it is free"
+        (shown,) = await listed(service)
+        assert shown["ineffective"] == f"{database.path} is held by adocd@elsewhere:1"
+        assert options(service)[SLOWDOWN] == "20"
+
+    with_service(tmp_path, database, body)
+
+
 def test_a_removed_pin_leads_back(tmp_path: Path) -> None:
     async def body(service: Service) -> None:
         place = f"{service.target}/overrides/{SLOWDOWN}"

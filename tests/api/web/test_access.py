@@ -8,6 +8,7 @@ import errno
 import itertools
 import json
 import os
+import socket
 from collections.abc import Callable, Iterator, MutableMapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -345,3 +346,21 @@ def test_a_websocket_is_checked_just_the_same(websocket: Check) -> None:
     assert websocket(None, here) == 1008
     assert websocket(reader, here | {"Origin": "http://evil.example"}) == 1008
     assert websocket(reader, here | {"Host": "evil.example", "Origin": "http://evil.example"}) == 1008
+
+
+@pytest.mark.parametrize(
+    ("head", "status"),
+    [
+        ("PUT /v1/targets/t1/policy HTTP/1.1\r\nHost: localhost", 401),
+        ("POST /v1/targets/t1/policy/difference HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer adocd_none", 401),
+        ("POST /v1/targets/t1/policy/difference HTTP/1.1\r\nHost: example.org", 400),
+        ("PUT /v1/targets/t1/policy HTTP/1.1\r\nHost: localhost\r\nOrigin: http://example.org", 403),
+        ("POST /v1/tokens HTTP/1.1\r\nHost: localhost", 403),
+    ],
+)
+def test_nobodys_body_is_waited_for(both: dict[bool, Gateway], head: str, status: int) -> None:
+    """Its head is all that is read of a request that no token would do for, or that has none."""
+    gateway = both[True]
+    with socket.create_connection((gateway.host, gateway.port), timeout=5) as connection:
+        connection.sendall(f"{head}\r\nContent-Length: 4000\r\n\r\n{{".encode())
+        assert connection.recv(65536).startswith(f"HTTP/1.1 {status} ".encode())
