@@ -47,7 +47,7 @@ def test_a_stall_counts_for_as_long_as_it_is_in_the_measured_phase(
     begin_s: float, end_s: float, stalled_s: float
 ) -> None:
     (found,) = assembled(observed(begin_s, end_s)).stalls
-    assert (found.begin_s, found.end_s) == (pytest.approx(begin_s, abs=1e-3), pytest.approx(end_s, abs=1e-3))
+    assert [found.begin_s, found.end_s] == pytest.approx([begin_s, end_s], abs=1e-3)
     assert found.stalled_s == pytest.approx(stalled_s, abs=1e-3)
     assert (found.condition, found.cause) == ("stopped", "l0")
 
