@@ -74,7 +74,7 @@ def _cells(t: dict[str, Any]) -> tuple[str, ...]:
 
 def _journal(journal: dict[str, Any]) -> None:
     if journal["rescued"]:
-        console.print(f"When the daemon started, {journal['rescued']}.")
+        console.print(f"The daemon had to mend its journal: {journal['rescued']}.")
     if journal["problem"]:
         console.print(f"Nothing new is changed, and restores go on: {journal['problem']}.")
     if journal["lost_decisions"]:

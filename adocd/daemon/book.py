@@ -1,19 +1,22 @@
 """What must outlive the daemon: in memory for the loops to read, in the journal for good.
 
-The journal has one writer, this process, so the memory is always what the file says. Loops never wait for the file:
-it may lie on the very disk whose stalls they are there for.
+The journal has one writer, this process, so the memory is always what the file says, and where somebody else has been
+at the file, the memory is what it has to say. Loops never wait for the file: it may lie on the very disk whose stalls
+they are there for.
 """
 
 import functools
 import logging
+import os
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from adocd.daemon.journal.content import OPERATIONS_KEPT
 from adocd.daemon.journal.errors import JournalUnopenable
-from adocd.daemon.journal.journal import OPERATIONS_KEPT, Journal, read_only
+from adocd.daemon.journal.journal import Journal, read_only
 from adocd.daemon.journal.late import LateWrites, Write
 from adocd.daemon.journal.records import (
     Intent,
@@ -55,19 +58,10 @@ class Pinned:
 class Book:
     """Originals, policies, overrides, pauses and decisions of all targets."""
 
-    def __init__(
-        self,
-        path: Path,
-        journal: Journal | None,
-        why_none: str,
-        contents: Contents,
-        clocks: Clocks,
-        operations: Iterable[Operation] = (),
-    ) -> None:
-        """For `open`."""
+    def __init__(self, path: Path, journal: Journal | None, contents: Contents, clocks: Clocks) -> None:
+        """For `open`; one without a journal is for a simulation."""
         self._path = path
         self._journal = journal
-        self._why_none = why_none
         self._clocks = clocks
         self._late = None if journal is None else LateWrites(journal)
         self._tuned: dict[str, dict[OptionName, Tuned]] = {}
@@ -78,41 +72,44 @@ class Book:
         self._overrides: dict[_Key, Pinned] = {}
         for override in contents.overrides:
             self._overrides[_key(override)] = Pinned(override, self._ends(override))
-        self._operations = deque(operations, OPERATIONS_KEPT)
+        self._operations = deque(contents.operations, OPERATIONS_KEPT)
         self._operations_waiting: deque[Operation] = deque(maxlen=_OPERATIONS_WAITING)
 
     @classmethod
     async def open(cls, path: Path, *, run: str, clocks: Clocks) -> "Book":
-        """Open the journal at `path`; where it cannot be opened at all, read what is in it and change nothing.
+        """Open the journal at `path`; one that cannot be opened or made now is read as far as that goes.
 
-        Raises JournalError when somebody else has it, or a newer adocd or another program wrote it.
+        Then nothing new is changed until `save` succeeds in opening it: at once when there is room again. One that
+        cannot even be read waits for a restart, for nobody knows what must be in it. Raises JournalError when somebody
+        else has it, or a newer adocd or another program wrote it.
         """
-        try:
-            journal = await Journal.open(path, run=run, wall_clock=clocks.wall)
-        except JournalUnopenable as error:
-            _log.error("%s; nothing new is changed, and what was left tuned is restored", error)
-            try:
-                contents = await read_only(path)
-            except JournalUnopenable:
-                contents = _NOTHING
-            return cls(path, None, str(error), contents, clocks)
-        contents = Contents(
-            tuned=await journal.tuned(),
-            policies=await journal.policies(),
-            overrides=await journal.overrides(),
-            pauses=await journal.pauses(),
-            unreadable=0,
-        )
-        return cls(path, journal, "", contents, clocks, await journal.operations())
+        journal = await Journal.open_or_wait(path, run=run, wall_clock=clocks.wall)
+        contents: Contents | None = None
+        if journal.is_open:
+            contents = Contents(
+                tuned=await journal.tuned(),
+                policies=await journal.policies(),
+                overrides=await journal.overrides(),
+                pauses=await journal.pauses(),
+                unreadable=0,
+                operations=await journal.operations(),
+            )
+        else:
+            _log.error("%s; nothing new is changed, and what was left tuned is restored", journal.problem)
+            contents = await _readable(path)
+        book = cls(path, journal, contents or _NOTHING, clocks)
+        if contents is not None:
+            journal.keep_in_mind(book._contents)
+        return book
 
     @property
     def problem(self) -> str | None:
         """Why nothing new may be changed now, in one sentence; None when it may."""
-        return self._why_none if self._journal is None else self._journal.problem
+        return None if self._journal is None else self._journal.problem
 
     @property
     def rescued(self) -> str | None:
-        """What opening had to do about a damaged journal, in one sentence; None when there was none."""
+        """What had to be done about a damaged journal the last time, in one sentence; None when there was none."""
         rescue = None if self._journal is None else self._journal.rescue
         return None if rescue is None else str(rescue)
 
@@ -139,11 +136,12 @@ class Book:
         return 0 if self._late is None else len(self._late)
 
     def save(self) -> None:
-        """Try again to write what could not be written; and where nothing waits, whether anything can be."""
-        if self._late is not None and self.problem is not None and not self._late:
+        """Look after the journal: mend it, try again to write what could not be, and else whether anything can be."""
+        if self._late is None:
+            return
+        if self.problem is not None and not self._late:
             self._late.add(("probe",), Journal.try_writing)
-        elif self._late is not None:
-            self._late.begin()
+        self._late.begin(look=True)
 
     # -- options that are tuned
 
@@ -167,8 +165,9 @@ class Book:
         if not intents:
             return
         journal = await self._writable()
-        await journal.intend(target, intents, path=path, session=session, unix_s=self._clocks.wall())
-        self._tuned[target] = {tuned.option_name: tuned for tuned in await journal.tuned(target)}
+        known = await journal.intend(target, intents, path=path, session=session, unix_s=self._clocks.wall())
+        # Not a step later: a file that is mended is written from here.
+        self._tuned[target] = {tuned.option_name: tuned for tuned in known}
 
     def forget(self, target: str, options: Iterable[OptionName]) -> None:
         """Forget options that have been seen with their originals, or are gone; written in the background."""
@@ -318,16 +317,29 @@ class Book:
 
     async def decisions(self, target: str, newest: int) -> tuple[JournaledDecision, ...]:
         """Read the newest decisions of a target, those of former runs of the daemon too; raises JournalError."""
-        return () if self._journal is None else await self._journal.decisions(target, newest)
+        if self._journal is None or not self._journal.is_open:
+            return ()
+        return await self._journal.decisions(target, newest)
 
     # -- in here
 
     async def _writable(self) -> Journal:
         """Give the journal once all that was said before is in it; raises JournalError."""
         if self._journal is None or self._late is None:
-            raise JournalUnopenable(self._why_none)
+            raise JournalUnopenable("there is no journal")
         await self._late.settle()
         return self._journal
+
+    def _contents(self) -> Contents:
+        """Say what must be in the journal."""
+        return Contents(
+            tuned=tuple(tuned for of_target in self._tuned.values() for tuned in of_target.values()),
+            policies=tuple(self._policies.values()),
+            overrides=self.overrides,
+            pauses=tuple(self._pauses.values()),
+            unreadable=0,
+            operations=tuple(self._operations),
+        )
 
     def _ends(self, override: Override) -> float | None:
         if override.expires_unix_s is None:
@@ -359,6 +371,20 @@ def _rank(pinned: Pinned) -> tuple[bool, bool]:
 
 def _key(override: Override) -> _Key:
     return override.target, override.option, override.column_family
+
+
+async def _readable(path: Path) -> Contents | None:
+    """Read a journal that cannot be opened; None when there is one that cannot be read either."""
+    try:
+        return await read_only(path)
+    except JournalUnopenable:
+        try:
+            os.lstat(path)
+        except FileNotFoundError:
+            return _NOTHING
+        except OSError:
+            pass
+        return None
 
 
 _NOTHING = Contents(tuned=(), policies=(), overrides=(), pauses=(), unreadable=0)

@@ -76,6 +76,7 @@ class Fleet:
         self._book = book
         self._memory_budget_bytes = memory_budget_bytes
         self._journal_problem: str | None = None
+        self._journal_rescued = book.rescued
         #: Who did what.
         self.audit = Audit(book, settings.events, settings.wall_clock)
         self._agents: dict[Path, Agent] = {}
@@ -140,7 +141,10 @@ class Fleet:
             await asyncio.sleep(_DISCOVERY_PERIOD_S)
 
     def _tell_of_the_journal(self) -> None:
-        """Tell once when the journal can no longer be written, or can be again."""
+        """Tell once when the journal can no longer be written, can be again, or was mended."""
+        rescued, told, self._journal_rescued = self._book.rescued, self._journal_rescued, self._book.rescued
+        if rescued is not None and rescued != told:
+            self.events.publish("daemon", self.wall_clock(), about="journal", sentence=rescued)
         problem, before, self._journal_problem = self._book.problem, self._journal_problem, self._book.problem
         if problem != before:
             sentence = problem or "the journal can be written again"

@@ -20,7 +20,7 @@ class MemoryBook(Book):
     """
 
     def __init__(self, clock: Clock) -> None:
-        super().__init__(Path("/simulated/journal"), None, "there is no journal", _NOTHING, Clocks(clock, clock))
+        super().__init__(Path("/simulated/journal"), None, _NOTHING, Clocks(clock, clock))
 
     @property
     def problem(self) -> str | None:

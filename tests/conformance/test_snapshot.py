@@ -71,7 +71,7 @@ def test_is_dated(client: AgentClient, db: str) -> None:
     taken_s = snapshot["monotonic_s"]
     assert taken_s <= after_s
     assert before_s - 0.01 <= taken_s + snapshot["age_s"] <= after_s + 0.01
-    assert 0 <= snapshot["collect_s"] < 1
+    assert 0 <= snapshot["collect_s"] <= taken_s - client.database(db)["opened_monotonic_s"]
 
 
 def test_a_fresh_snapshot_is_shared(client: AgentClient, db: str) -> None:
@@ -148,7 +148,7 @@ def test_a_flush_is_counted_and_reported(host: Host, client: AgentClient, db: st
     assert all(event["column_family"] == "default" for event in flushed)
     assert flushed[0]["job"] == flushed[1]["job"]
     assert flushed[1]["bytes"] > 0
-    assert 0 <= flushed[1]["elapsed_s"] < 10
+    assert 0 <= flushed[1]["elapsed_s"] <= snapshot["monotonic_s"] - client.database(db)["opened_monotonic_s"]
 
 
 def test_a_flush_is_one_value_in_its_histogram(host: Host, client: AgentClient, db: str) -> None:

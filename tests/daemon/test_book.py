@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -19,6 +20,7 @@ from adocd.model.policy import Policy, Shaping
 from adocd.model.values import of_database, of_family
 from tests.daemon.harness import ADOC, Scene, outcomes, overflowing, ticks, until, with_agent, write_buffer_size
 from tests.daemon.journal.support import A, B, decision, noise, overwrite
+from tests.daemon.journal.test_full_disk import file_size_limit
 
 DAY_S = 86400.0
 JOBS, BATCH = of_database("max_background_jobs"), of_family("default", "write_buffer_size")
@@ -140,9 +142,10 @@ def test_what_was_taken_back_is_gone_in_the_next_run(path: Path, time: Time) -> 
 def test_going_back_to_an_original_needs_no_word(path: Path, time: Time) -> None:
     async def run() -> None:
         async with opened(path, time) as book:
-            remove(path)  # from here on nothing can be written
+            remove(path)
+            os.mkdir(path)  # from here on nothing can be written
             await book.intend(A, "/db", "s1", {JOBS: "2"}.items(), {JOBS: "2"})
-            with pytest.raises(JournalError, match="was removed or replaced"):
+            with pytest.raises(JournalError, match="is a directory"):
                 await book.intend(A, "/db", "s1", {JOBS: "4"}.items(), {JOBS: "2"})
             assert book.left(A) == {}
             assert book.problem is not None
@@ -305,6 +308,91 @@ def test_what_was_left_tuned_is_restored_though_the_journal_can_only_be_read(tmp
     lock.unlink()
     lock.mkdir()  # stands in the way of root, too
     with_agent(database, tmp_path, second)
+
+
+async def until_it_can_be_written(book: Book) -> None:
+    async with asyncio.timeout(10):
+        while book.problem is not None or book.unsaved:  # noqa: ASYNC110 - nobody is told
+            await asyncio.sleep(0.01)
+
+
+def test_a_first_start_on_a_full_disk_begins_the_journal_when_there_is_room(path: Path, time: Time) -> None:
+    async def first(book: Book) -> None:
+        with pytest.raises(JournalError):
+            await book.intend(A, "/db", "s1", {JOBS: "4"}.items(), {JOBS: "2"})
+        with pytest.raises(JournalError):
+            await book.pin(override(time, None))
+        book.pause(pause(A))
+        book.operated("pause", "ann", "a pause", target=A)
+        book.save()
+        await asyncio.sleep(0.1)
+        assert book.problem is not None
+        assert str(path) in book.problem
+        assert book.unsaved == 2, "said, and in no file yet"
+        assert [each.name for each in path.parent.iterdir()] == ["journal.sqlite.lock"], "nothing half is left"
+
+    async def then(book: Book) -> None:
+        assert book._journal is not None
+        book._journal._worker._mend_after_s = 0.0  # ten seconds later
+        book.save()
+        await until_it_can_be_written(book)
+        await book.intend(A, "/db", "s1", {JOBS: "4"}.items(), {JOBS: "2"})
+        book.decided(A, decision(1), path="/db")
+        assert book.rescued is None
+
+    async def run() -> None:
+        with file_size_limit(1024):
+            book = await Book.open(path, run="the first", clocks=time.clocks)
+            await first(book)
+        await then(book)
+        await book.close()
+        async with opened(path, time) as book:
+            assert set(book.left(A)) == {JOBS}
+            assert book.pause_of(A) is not None
+            assert [each.sentence for each in book.operations] == ["a pause"]
+            assert len(await book.decisions(A, 10)) == 1
+
+    asyncio.run(run())
+
+
+def test_a_journal_that_can_be_opened_again_keeps_what_it_had(path: Path, time: Time) -> None:
+    async def run() -> None:
+        async with opened(path, time) as book:
+            await book.intend(A, "/db", "s1", {JOBS: "4"}.items(), {JOBS: "2"})
+            await book.pin(override(time, None))
+            book.operated("pin", "ann", "a pin", target=A)
+        (lock,) = path.parent.glob("*.lock")
+        lock.unlink()
+        lock.mkdir()
+        async with opened(path, time) as book:
+            assert book.problem is not None
+            assert [each.sentence for each in book.operations] == ["a pin"], "it can be read"
+            assert book.unpin(A, "max_background_jobs", None)
+            book.operated("unpin", "ann", "no pin", target=A)
+            lock.rmdir()
+            book.save()
+            await until_it_can_be_written(book)
+        async with opened(path, time) as book:
+            assert set(book.left(A)) == {JOBS}
+            assert book.overrides == ()
+            assert [(each.id, each.sentence) for each in book.operations] == [(1, "a pin"), (2, "no pin")]
+
+    asyncio.run(run())
+
+
+def test_one_that_cannot_even_be_read_is_left_alone_until_a_restart(path: Path, time: Time) -> None:
+    """Nobody knows what must be in it: to write it anew would forget that."""
+    path.mkdir(parents=True)
+
+    async def run() -> None:
+        async with opened(path, time) as book:
+            os.rmdir(path)
+            book.save()
+            await asyncio.sleep(0.1)
+            assert book.problem is not None
+            assert not list(path.parent.glob(path.name))
+
+    asyncio.run(run())
 
 
 def test_a_damaged_journal_is_set_aside_and_said(path: Path, time: Time) -> None:

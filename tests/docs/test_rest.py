@@ -7,7 +7,7 @@ import re
 from adocd.api import limits
 from adocd.api.operations import OPERATIONS
 from adocd.daemon.events import KEPT, KINDS
-from adocd.daemon.journal.journal import OPERATIONS_KEPT
+from adocd.daemon.journal.content import OPERATIONS_KEPT
 from tests.conftest import REPOSITORY
 
 PAGE = (REPOSITORY / "docs" / "rest.md").read_text()

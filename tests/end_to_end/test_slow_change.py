@@ -19,9 +19,8 @@ BYTES_PER_S = 30_000_000
 #: One call at a time, and so one OPTIONS file a decision: column-family options only.
 POLICY = ("--policy", "adoc", "--set", "tune_threads=false")
 DELAY_S = 12
-TICK_S = 1.0
-#: How late a tick or an answer may come on a busy machine; a loop that waited for the change would be far later.
-LATE_S = 5.0
+#: How late an answer may come on a busy machine; a loop that waited for the change would be far later.
+LATE_S = 10.0
 
 
 def get(run_dir: Path, path: str) -> Any:
@@ -73,7 +72,8 @@ def test_a_change_in_flight_holds_up_nothing_but_itself(
             assert done["outcome"] == "applied"
             assert done["elapsed_s"] >= DELAY_S
             samples = get(run_dir, f"/v1/targets/{before['id']}/samples")["samples"]
-            assert largest_gap_s(samples, done["monotonic_s"], done["elapsed_s"]) < TICK_S + LATE_S
+            gap_s = largest_gap_s(samples, done["monotonic_s"], done["elapsed_s"])
+            assert gap_s < done["elapsed_s"] / 2, "a loop that waited for the change would have no sample meanwhile"
             program.ask("write", 0)
     assert "Traceback" not in log_of(run_dir)
 

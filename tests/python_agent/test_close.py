@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -52,9 +51,7 @@ def test_a_database_that_is_only_dropped_is_let_go(scene: Scene) -> None:
         with scene.client() as client:
             client.acquire(client.only_database()["id"])
             scene.ask("forget")
-            began_s = time.monotonic()
             eventually(lambda: scene.program.try_ask("open_plain", scene.path) == "ok", what="the LOCK to be free")
-            assert time.monotonic() - began_s < 1
             assert client.databases() == []
         scene.ask("close")
 

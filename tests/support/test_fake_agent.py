@@ -6,7 +6,6 @@ That its answers are right otherwise is shown by tests/conformance.
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
@@ -140,10 +139,8 @@ def test_a_stuck_sampler_shows_in_the_age(agent: FakeAgent, client: AgentClient)
     db = client.only_database()["id"]
     first = client.snapshot(db)
     agent.databases[0].sampling.clear()
-    began_s = time.monotonic()
     stale = eventually(lambda: (s := client.snapshot(db))["age_s"] > 0.2 and s, what="an old snapshot")
     assert stale["sequence"] == first["sequence"]
-    assert time.monotonic() - began_s < 2
 
 
 def test_another_protocol_and_fewer_capabilities(run_dir: Path) -> None:

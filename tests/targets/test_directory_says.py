@@ -161,24 +161,21 @@ def test_a_large_log_holds_up_nobody(program: Program, database: Path) -> None:
     (database / "LOG").write_bytes(large)
 
     async def body() -> None:
-        longest_s, last_s, reads = 0.0, time.monotonic(), True
+        turns, reads = 0, True
 
         async def beside() -> None:
-            nonlocal longest_s, last_s
+            nonlocal turns
             while reads:
                 await asyncio.sleep(0.005)
-                now_s = time.monotonic()
-                longest_s, last_s = max(longest_s, now_s - last_s), now_s
+                turns += 1
 
         waiting = asyncio.create_task(beside())
         began_s = time.monotonic()
         target = await followed(database, within_s=60)
         reads = False
         await waiting
-        print(
-            f"{len(large):,} bytes in {time.monotonic() - began_s:.1f} s; the longest wait was {longest_s * 1e3:.0f} ms"
-        )
-        assert longest_s < 0.5
+        print(f"{len(large):,} bytes in {time.monotonic() - began_s:.1f} s; {turns} turns meanwhile")
+        assert turns > 20, "one turn for each look that waits in a thread would be a few"
         assert (await target.snapshot(None)).counters.flushes == 0, "the sessions before count for nothing"
 
     run(body())

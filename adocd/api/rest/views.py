@@ -138,7 +138,9 @@ class JournalView(BaseModel):
 
     path: str
     problem: str | None = Field(description="why nothing new is changed now, in one sentence; restores go on")
-    rescued: str | None = Field(description="what the start had to do about a damaged one, in one sentence")
+    rescued: str | None = Field(
+        description="what had to be done about one that was damaged, or that somebody else was at, the last time"
+    )
     lost_decisions: int = Field(description="how many were dropped since the daemon began, for they could not wait")
 
     @classmethod

@@ -93,7 +93,9 @@ def journal(directory: Path, health: dict[str, Any] | None) -> Iterator[Finding]
         yield ok(check, f"{path} can be written")
     if health is not None and (rescued := health["journal"]["rescued"]):
         yield warning(
-            check, f"when the daemon started, {rescued}", "look into the disk it is on; nothing else is to be done"
+            check,
+            f"the daemon had to mend it: {rescued}",
+            "find out who was at it, or look into the disk it is on; nothing else is to be done",
         )
     yield from _disk(path)
 

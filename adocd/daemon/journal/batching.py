@@ -15,7 +15,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How decisions are batched, and how many are kept."""
+    """How decisions are batched, how many are kept, and how often a file is mended."""
 
     #: A decision is durable after about this long,
     flush_period_s: float = 2.0
@@ -25,6 +25,8 @@ class Limits:
     buffer: int = 5_000
     kept_per_target: int = 1_000
     kept: int = 50_000
+    #: Each mending leaves a file behind where somebody is at it again and again.
+    mend_period_s: float = 10.0
 
 
 class DecisionWriter:

@@ -20,6 +20,8 @@ from adocd.model.values import OptionName
 
 #: A law that steps a rate freely would add values for ever.
 SENT_VALUES_KEPT = 64
+#: Entries of the audit trail: less than 1 KiB each.
+OPERATIONS_KEPT = 10_000
 
 _PUT_DECISION = (
     "INSERT INTO decisions (target, run, sequence, unix_s, content) VALUES (?, ?, ?, ?, ?)"
@@ -34,8 +36,8 @@ def intend(
     session: str,
     intents: Iterable[Intent],
     unix_s: float,
-) -> None:
-    """Remember what is about to be sent; an original that is there already stays."""
+) -> tuple[Tuned, ...]:
+    """Remember what is about to be sent; an original that is there already stays. Returns all that is tuned."""
     for intent in intents:
         option = intent.option
         known = TUNED.get(connection, target, option.scope, option.name, option.option)
@@ -56,6 +58,7 @@ def intend(
         sent = (*before, intent.value)[-SENT_VALUES_KEPT:]
         if sent != known.sent:
             TUNED.put(connection, replace(known, path=path, sent=sent, sent_unix_s=unix_s))
+    return TUNED.all(connection, target)
 
 
 def taken_over(connection: sqlite3.Connection, target: str, option: OptionName, value: str) -> None:

@@ -8,6 +8,7 @@ JournalError
   JournalDamaged       its content is broken; the next open sets it aside and reads what can be read
   JournalUnwritable    this write failed, a later one may succeed
     JournalFull        because the disk is full
+    JournalTampered    because somebody else truncated, wrote to, removed or replaced the file
   JournalClosed        used after its close
   PolicyNotUnderstood  a policy in it is not one of this version's
 """
@@ -53,6 +54,10 @@ class JournalFull(JournalUnwritable):
     """A write failed because the disk is full."""
 
 
+class JournalTampered(JournalUnwritable):
+    """Somebody else truncated, wrote to, removed or replaced the file or its log."""
+
+
 class JournalClosed(JournalError):
     """The journal was used after its close."""
 
@@ -82,7 +87,7 @@ def is_damage(error: sqlite3.Error | UnicodeDecodeError) -> bool:
 def in_our_words(error: sqlite3.Error | UnicodeDecodeError, path: Path) -> JournalError:
     """Turn an error of SQLite's into ours."""
     if isinstance(error, UnicodeDecodeError) or is_damage(error):
-        return JournalDamaged(f"the journal {path} is damaged ({error}); a restart sets it aside and begins a new one")
+        return JournalDamaged(f"the journal {path} is damaged ({error})")
     code = _primary_code(error)
     if code == sqlite3.SQLITE_FULL:
         return JournalFull(f"the journal {path} cannot be written: the disk is full")

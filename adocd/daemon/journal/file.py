@@ -98,16 +98,18 @@ def create(path: Path, fill: Callable[[sqlite3.Connection], None]) -> None:
     except OSError as error:
         raise JournalUnopenable(f"the journal {path} cannot be made: {error.strerror}") from None
     try:
-        with closing(connect(making)) as connection:
+        with closing(connect(making, path)) as connection:
             migrate(connection, making)
             with transaction(connection):
                 fill(connection)
             # The rename moves the database without its log, and a close hides that the disk was full.
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-    except SQLITE_ERRORS as error:
+    except BaseException as error:
         with suppress(OSError):
             making.unlink()
-        raise in_our_words(error, path) from None
+        if isinstance(error, SQLITE_ERRORS):
+            raise in_our_words(error, path) from None
+        raise
     try:
         making.rename(path)
         sync_directory(path.parent)
@@ -115,8 +117,11 @@ def create(path: Path, fill: Callable[[sqlite3.Connection], None]) -> None:
         raise JournalUnwritable(f"the journal {path} cannot be made: {error.strerror}") from None
 
 
-def connect(path: Path) -> sqlite3.Connection:
-    """Connect with the settings that make a commit durable; transactions are begun explicitly."""
+def connect(path: Path, called: Path | None = None) -> sqlite3.Connection:
+    """Connect with the settings that make a commit durable; transactions are begun explicitly.
+
+    Raises JournalError about `called`, or else `path`.
+    """
     connection = sqlite3.connect(path, timeout=_BUSY_S, isolation_level=None)
     # Text that is no UTF-8 is damage like any other: its checksum tells.
     connection.text_factory = decode_text
@@ -130,7 +135,7 @@ def connect(path: Path) -> sqlite3.Connection:
         connection.execute(f"PRAGMA journal_size_limit = {_WAL_BYTES}")
     except SQLITE_ERRORS as error:
         connection.close()
-        raise in_our_words(error, path) from None
+        raise in_our_words(error, called or path) from None
     return connection
 
 

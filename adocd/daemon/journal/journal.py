@@ -1,13 +1,13 @@
 """The journal as the daemon uses it: nothing here blocks the event loop."""
 
 import asyncio
-import logging
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from adocd.daemon.journal import content, rescue
 from adocd.daemon.journal.batching import DecisionWriter, Limits
 from adocd.daemon.journal.documents import OVERRIDES, PAUSES, POLICIES, TUNED
+from adocd.daemon.journal.errors import JournalError, JournalUnopenable, JournalUnwritable
 from adocd.daemon.journal.records import (
     Intent,
     JournaledDecision,
@@ -21,10 +21,6 @@ from adocd.daemon.journal.rescue import Contents, Rescue
 from adocd.daemon.journal.worker import Worker
 from adocd.daemon.records import DecisionRecord
 from adocd.model.values import OptionName
-
-_log = logging.getLogger(__name__)
-#: Entries of the audit trail: less than 1 KiB each.
-OPERATIONS_KEPT = 10_000
 
 
 async def read_only(path: Path) -> Contents:
@@ -42,16 +38,18 @@ class Journal:
     Every awaited write returns after its commit: it survives a crash, also of the machine. A write that fails raises
     JournalUnwritable (JournalFull) and leaves everything as it was; a later one may succeed. So the daemon changes
     nothing that it could not announce by `intend`, and restores whatever the journal says about that. Reading works
-    while the disk is full. When the content turns out to be broken, writes raise JournalDamaged until the next open.
+    while the disk is full.
+
+    Somebody else can be at the file while it is open. Each write looks, and so does `look`; then it is set aside, and a
+    new one begins with what the owner remembers (`keep_in_mind`). Until that is said, and for a while after the last
+    time, writes raise JournalTampered, and JournalDamaged when the content turns out to be broken.
     """
 
-    def __init__(self, path: Path, run: str, limits: Limits) -> None:
-        """For `open`."""
+    def __init__(self, path: Path, run: str, limits: Limits, wall_clock: Callable[[], float]) -> None:
+        """For `open` and `open_or_wait`."""
         self.path = path
-        #: What opening had to do about a damaged file; None when there was none.
-        self.rescue: Rescue | None = None
         self._run = run
-        self._worker = Worker(path)
+        self._worker = Worker(path, wall_clock, limits.mend_period_s)
         self._decisions = DecisionWriter(self._worker, limits)
 
     @classmethod
@@ -63,11 +61,47 @@ class Journal:
         `run` names this process among all that ever write here (the holder of its leases). `wall_clock` (seconds
         since the epoch) is only asked for the name of a damaged file. Raises JournalError.
         """
-        journal = cls(path, run, limits or Limits())
-        journal.rescue = await journal._worker.open(wall_clock)
-        if journal.rescue is not None:
-            _log.warning("%s", journal.rescue)
+        journal = cls(path, run, limits or Limits(), wall_clock)
+        try:
+            await journal._worker.open()
+        except JournalError:
+            await journal._worker.close()
+            raise
         return journal
+
+    @classmethod
+    async def open_or_wait(cls, path: Path, *, run: str, wall_clock: Callable[[], float]) -> "Journal":
+        """As `open`; one that cannot be opened or made now, `is_open` says, has a `problem`, and is tried again later.
+
+        Raises JournalError where waiting helps nobody.
+        """
+        journal = cls(path, run, Limits(), wall_clock)
+        try:
+            await journal._worker.open()
+        except (JournalUnopenable, JournalUnwritable):
+            pass
+        except JournalError:
+            await journal._worker.close()
+            raise
+        return journal
+
+    def keep_in_mind(self, remembered: Callable[[], Contents]) -> None:
+        """Say what must be in the file whatever becomes of it; asked in the event loop when that is to be written."""
+        self._worker.remembered = remembered
+
+    @property
+    def is_open(self) -> bool:
+        """Whether there is a file to write to."""
+        return self._worker.is_open
+
+    @property
+    def rescue(self) -> Rescue | None:
+        """What had to be done about a damaged file the last time; None when there was none."""
+        return self._worker.rescue
+
+    async def look(self) -> None:
+        """See whether the file is as it was left, and mend what is not; raises JournalError."""
+        await self._worker.look()
 
     @property
     def problem(self) -> str | None:
@@ -78,7 +112,7 @@ class Journal:
         """Write the decisions that wait, and close; never raises for a disk that is full or broken."""
         if self._worker.is_open:
             await self._decisions.close()
-            await self._worker.close()
+        await self._worker.close()
 
     async def try_writing(self) -> None:
         """Write something and take it back, to see whether that works again; raises JournalError."""
@@ -88,13 +122,13 @@ class Journal:
 
     async def intend(
         self, target: str, intents: Iterable[Intent], *, path: str | None, session: str, unix_s: float
-    ) -> None:
+    ) -> tuple[Tuned, ...]:
         """Announce changes before they are sent: each option's original, and the value that is about to be sent.
 
         The original counts only for an option that is not tuned already; the oldest stays until `restored`. Raises
-        JournalError; then the changes must not be sent.
+        JournalError; then the changes must not be sent. Returns all that is tuned of this target then.
         """
-        await self._worker.write(content.intend, target, path, session, tuple(intents), unix_s)
+        return await self._worker.write(content.intend, target, path, session, tuple(intents), unix_s)
 
     async def taken_over(self, target: str, option: OptionName, value: str) -> None:
         """Let the original of a tuned option be another one: somebody else has set it since."""
@@ -159,8 +193,8 @@ class Journal:
     # -- the audit trail
 
     async def operated(self, operations: Iterable[Operation]) -> None:
-        """Remember what somebody did; the newest `OPERATIONS_KEPT` stay."""
-        await self._worker.write(content.put_operations, tuple(operations), OPERATIONS_KEPT)
+        """Remember what somebody did; the newest `content.OPERATIONS_KEPT` stay."""
+        await self._worker.write(content.put_operations, tuple(operations), content.OPERATIONS_KEPT)
 
     async def operations(self) -> tuple[Operation, ...]:
         """Read the audit trail, oldest first."""

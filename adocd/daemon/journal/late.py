@@ -29,10 +29,10 @@ class LateWrites:
         self._waiting[about] = write
         self.begin()
 
-    def begin(self) -> None:
-        """Try to write what waits."""
-        if self._waiting and self._task is None:
-            self._task = asyncio.get_running_loop().create_task(self._write_all(), name="journal")
+    def begin(self, *, look: bool = False) -> None:
+        """Try to write what waits; with `look` see first how the journal is, also where nothing waits."""
+        if (self._waiting or look) and self._task is None:
+            self._task = asyncio.get_running_loop().create_task(self._write_all(look), name="journal")
 
     async def settle(self) -> None:
         """Return once nothing waits; raises JournalUnwritable when it cannot be written now."""
@@ -46,9 +46,11 @@ class LateWrites:
         if self._task is not None:
             await asyncio.wait({self._task})
 
-    async def _write_all(self) -> None:
+    async def _write_all(self, look: bool) -> None:
         about: tuple[object, ...] = ()
         try:
+            if look:
+                await self._journal.look()
             while self._waiting:
                 about, write = next(iter(self._waiting.items()))
                 await write(self._journal)

@@ -4,35 +4,51 @@ import os
 import sqlite3
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from adocd.daemon.journal import file, rescue
+from adocd.daemon.journal import file, rescue, stamp
 from adocd.daemon.journal.documents import KINDS
-from adocd.daemon.journal.errors import SQLITE_ERRORS, JournalDamaged, JournalUnopenable, JournalUnwritable
+from adocd.daemon.journal.errors import SQLITE_ERRORS, JournalDamaged, JournalUnopenable
 from adocd.daemon.journal.rescue import Rescue
 from adocd.daemon.journal.schema import MIGRATIONS, Migration
+from adocd.daemon.journal.stamp import Stamp
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Opened:
-    """An open journal: the connection, the lock's descriptor, and which file it is."""
+    """An open journal: the connection, the descriptors of its lock and of its file, and how its files were left."""
 
     path: Path
     connection: sqlite3.Connection
     lock: int
-    file_id: tuple[int, int]
+    descriptor: int
     rescue: Rescue | None
+    stamp: Stamp = field(init=False)
 
-    def see_that_it_is_there(self) -> None:
-        """Raise JournalUnwritable when the file was removed: SQLite would go on writing to nowhere."""
-        if _file_id(self.path) != self.file_id:
-            raise JournalUnwritable(f"the journal {self.path} was removed or replaced under us: restart adocd")
+    def __post_init__(self) -> None:
+        """Take the files as they are now."""
+        self.stamp = stamp.take(self.path)
+
+    def see_that_it_is_ours(self) -> None:
+        """Raise JournalTampered when somebody else has been at the files."""
+        stamp.compare(self.path, self.stamp)
+
+    def has_written(self) -> None:
+        """Take the files as the last write left them; what that cannot have done is noticed by the next look."""
+        now = stamp.take(self.path)
+        if stamp.looks_written(self.path, self.descriptor, self.stamp, now):
+            self.stamp = now
 
     def close(self) -> None:
-        """Close it; what is committed is safe whatever happens here."""
+        """Close it; what is committed is safe whatever happens here.
+
+        Of a database that was moved or removed SQLite writes nothing back, and it leaves alone whatever now has the
+        name of its log (pager.c, sqlite3PagerClose).
+        """
         with suppress(*SQLITE_ERRORS):
             self.connection.close()
+        os.close(self.descriptor)
         os.close(self.lock)
 
 
@@ -57,17 +73,9 @@ def open_or_rescue(
             reason = f"adocd ended while it set the damaged journal {path} aside"
             rows = {name: len(kind.all(connection)) for name, kind in KINDS.items()}
             rescued = Rescue(reason, old, rows, unreadable=None)
-        return Opened(path, connection, lock, _file_id(path), rescued)
+        return Opened(path, connection, lock, os.open(path, os.O_RDONLY | os.O_CLOEXEC), rescued)
     except BaseException as error:
         os.close(lock)
         if isinstance(error, OSError):
             raise JournalUnopenable(f"the journal {path} cannot be opened: {error.strerror}") from None
         raise
-
-
-def _file_id(path: Path) -> tuple[int, int]:
-    try:
-        status = path.stat()
-    except OSError:
-        return -1, -1
-    return status.st_dev, status.st_ino

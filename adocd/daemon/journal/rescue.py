@@ -11,15 +11,15 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from adocd.daemon.journal import file
+from adocd.daemon.journal import content, file
 from adocd.daemon.journal.documents import KINDS, Row
 from adocd.daemon.journal.errors import SQLITE_ERRORS, JournalUnopenable
-from adocd.daemon.journal.records import JournaledPolicy, Override, Pause, Tuned
+from adocd.daemon.journal.records import JournaledPolicy, Operation, Override, Pause, Tuned
 from adocd.daemon.state_dir import sync_directory
 
 #: The most rows that are tried one by one between those that can be read from either end.
@@ -33,31 +33,35 @@ class Rescue:
 
     #: What was the matter, in one sentence.
     reason: str
-    #: Where the damaged file is now.
-    set_aside: Path
+    #: Where the damaged file is now; None where it is gone.
+    set_aside: Path | None
     #: How many rows of what are in the new journal.
     rows: dict[str, int]
     #: How many rows were found and could not be understood; None where that was counted by a process that died.
     unreadable: int | None
+    #: Whether the new one is written from memory, and not from what could be read.
+    from_memory: bool = False
 
     def __str__(self) -> str:
         rows = ", ".join(f"{count} {'tuned options' if name == 'tuned' else name}" for name, count in self.rows.items())
         unreadable = f", {self.unreadable} rows unreadable" if self.unreadable else ""
-        return (
-            f"{self.reason}; it is now {self.set_aside}, and a new one begins with what could be read of it: "
-            f"{rows}{unreadable}; its decisions and audit trail stay in the old file"
-        )
+        where = "" if self.set_aside is None else f"; it is now {self.set_aside}"
+        source = "the daemon remembers" if self.from_memory else "could be read of it"
+        lost = "decisions" if self.from_memory else "decisions and audit trail"
+        went = "are gone with it" if self.set_aside is None else "stay in the old file"
+        return f"{self.reason}{where}, and a new one begins with what {source}: {rows}{unreadable}; its {lost} {went}"
 
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """Everything in a journal that must not be lost, and how many rows could not be understood."""
+    """Everything in a journal that must not be lost, how many rows could not be understood, and who did what."""
 
     tuned: tuple[Tuned, ...]
     policies: tuple[JournaledPolicy, ...]
     overrides: tuple[Override, ...]
     pauses: tuple[Pause, ...]
     unreadable: int
+    operations: tuple[Operation, ...] = ()
 
     @property
     def rows(self) -> dict[str, int]:
@@ -68,15 +72,31 @@ class Contents:
 def set_aside(path: Path, reason: str, now_unix_s: float) -> Rescue:
     """Replace the damaged journal at `path`, which nobody has open. Raises JournalUnwritable and JournalUnopenable."""
     contents = read(path, path.parent)
-
-    def fill(connection: sqlite3.Connection) -> None:
-        for name, kind in KINDS.items():
-            for document in getattr(contents, name):
-                kind.put(connection, document)
-
-    file.create(_rescued(path), fill)
+    file.create(_rescued(path), lambda connection: put(connection, replace(contents, operations=())))
     old = finish(path, now_unix_s)
     return Rescue(reason, old, contents.rows, contents.unreadable)
+
+
+def begin_anew(path: Path, contents: Contents, reason: str, now_unix_s: float) -> Rescue:
+    """Replace whatever is now at `path`, where this process has a journal open, by one with these contents.
+
+    What was open must not be written to after that. Raises JournalUnwritable and JournalUnopenable.
+    """
+    if path.is_dir():
+        raise JournalUnopenable(f"the journal {path} is a directory")
+    was_there = os.path.lexists(path)
+    file.create(_rescued(path), lambda connection: put(connection, contents))
+    old = finish(path, now_unix_s)
+    return Rescue(reason, old if was_there else None, contents.rows, 0, from_memory=True)
+
+
+def put(connection: sqlite3.Connection, contents: Contents) -> None:
+    """Let these be the documents, and write the audit trail."""
+    connection.execute("DELETE FROM documents")
+    for name, kind in KINDS.items():
+        for document in getattr(contents, name):
+            kind.put(connection, document)
+    content.put_operations(connection, contents.operations, content.OPERATIONS_KEPT)
 
 
 def clean_up(path: Path) -> None:
@@ -113,6 +133,7 @@ def read(path: Path, temporary: Path | None = None) -> Contents:
     journal.read_only. Raises JournalUnopenable when it cannot be read at all.
     """
     found: dict[tuple[str, str], Row] = {}
+    operations: tuple[Operation, ...] = ()
     broken: set[tuple[Any, ...]] = set()
     try:
         path.stat()
@@ -125,11 +146,12 @@ def read(path: Path, temporary: Path | None = None) -> Contents:
                 if (rows := attempt(copy)) is not None:
                     for name, *row in rows:
                         _sort_out(name, (row[0], row[1], row[2]), found, broken)
+                    operations = _operations(copy)
                     break
     except OSError as error:
         raise JournalUnopenable(f"the journal {path} cannot be read: {error.strerror}") from None
     documents = {name: tuple(KINDS[name].decode(row) for (n, _), row in found.items() if n == name) for name in KINDS}
-    return Contents(**documents, unreadable=len(broken))
+    return Contents(**documents, unreadable=len(broken), operations=operations)
 
 
 def _sort_out(name: Any, row: Row, found: dict[tuple[str, str], Row], broken: set[tuple[Any, ...]]) -> None:
@@ -150,6 +172,14 @@ def _as_it_is(copy: Path) -> list[tuple[Any, ...]] | None:
             return list(_rows(connection))
     except SQLITE_ERRORS:
         return None
+
+
+def _operations(copy: Path) -> tuple[Operation, ...]:
+    """Read the audit trail where it is whole; nothing is restored from it."""
+    with suppress(*SQLITE_ERRORS), closing(sqlite3.connect(copy, isolation_level=None)) as connection:
+        connection.text_factory = file.decode_text
+        return content.operations(connection)
+    return ()
 
 
 def _with_a_sound_first_page(copy: Path) -> list[tuple[Any, ...]] | None:

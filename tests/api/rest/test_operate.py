@@ -321,6 +321,7 @@ def test_what_would_not_outlive_the_daemon_is_refused_and_nothing_is_lost(tmp_pa
         place = f"{service.target}/overrides/{SLOWDOWN}"
         await service.call("PUT", place, {"value": "30"})
         away = journal(tmp_path).rename(tmp_path / "away")
+        journal(tmp_path).mkdir()  # or it would be written anew
         sentence = await refused(service, "PUT", place, {"value": "25"}, 409)
         assert sentence.startswith("nothing is pinned: the journal ")
         assert [shown["value"] for shown in await listed(service)] == ["30"], "the pin from before"
@@ -331,6 +332,7 @@ def test_what_would_not_outlive_the_daemon_is_refused_and_nothing_is_lost(tmp_pa
         assert policy["controller"] == "fixed"
         assert (await service.call("POST", f"{service.target}/pause", {}))[0] == 200, "stopping always works"
 
+        journal(tmp_path).rmdir()
         away.rename(journal(tmp_path))
         assert (await service.call("PUT", place, {"value": "25"}))[0] == 200
         await until(lambda: options(service)[SLOWDOWN] == "25", "there is room again")
@@ -348,10 +350,11 @@ def test_operators_see_how_the_journal_is(tmp_path: Path) -> None:
         assert "adocd_journal_lost_decisions_total 0.0" in shown
 
         journal(tmp_path).rename(tmp_path / "away")
+        journal(tmp_path).mkdir()
         await service.call("PUT", f"{service.target}/policy", ADOC)
         _, health = await service.call("GET", "/healthz")
         assert health["status"] == "ok", "it restores, so it is alive"
-        assert "was removed or replaced under us: restart adocd" in health["journal"]["problem"]
+        assert "was replaced by somebody else" in health["journal"]["problem"]
         _, shown = await service.tcp("GET", "/metrics")
         assert "adocd_journal_writable 0.0" in shown
 

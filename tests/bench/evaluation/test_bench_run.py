@@ -94,7 +94,7 @@ def _check(run: raw.Run) -> None:
     assert run.at_end.user_written_bytes == pytest.approx(written.count * 1032, rel=0.02)
     assert written.processing is not None
     assert sum(count for _, _, count in written.processing.buckets) == written.count
-    assert 5 <= run.measured_s < 20
+    assert 5 <= run.measured_s <= run.wall_s
     assert sum(second.writes for second in run.seconds) == pytest.approx(written.count, rel=0.01)
     assert [second.at_s for second in run.seconds] == list(range(len(run.seconds)))
     assert run.samples[0].at_s >= 0

@@ -172,7 +172,7 @@ def test_damage_found_while_it_is_open_stops_writing_until_the_next_open(path: P
     async def use(journal: Journal) -> None:
         overwrite(path, page_of(path, b"family-20") + 8, noise(PAGE_BYTES - 8))
         await journal._worker.read(lambda connection: connection.execute("PRAGMA shrink_memory").close())
-        with pytest.raises(JournalDamaged, match=r"is damaged .*; a restart sets it aside and begins a new one"):
+        with pytest.raises(JournalDamaged, match=r"is damaged \("):
             await journal.tuned()
         assert journal.problem is not None
         with pytest.raises(JournalDamaged):

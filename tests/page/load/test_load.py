@@ -1,7 +1,7 @@
 """Fifty open pages and fifty followers of events cost control nothing, and a killed page process comes back.
 
 ADOCD_PAGE_LOAD=full has as many as we promise, for a minute each without and with them, and prints the figures; the
-short profile has a few. A guard is ten times looser than what we promise.
+short profile has a few and asserts no time.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ FULL = os.environ.get("ADOCD_PAGE_LOAD") == "full"
 CLIENTS = 50 if FULL else 5
 SECONDS = 60 if FULL else 6
 TICK_S = 1.0
-#: We promise 50 ms for control and 300 MB for either process; ten times, and twice as much.
-JITTER_S = 0.5
+#: We promise 50 ms for control, which the full profile measures, and 300 MB for either process: twice as much.
+JITTER_S = 0.05
 RSS_BYTES = 600e6
 
 
@@ -127,7 +127,8 @@ def test_many_clients_cost_control_nothing(night: Site) -> None:
         )
         print(f"the slow one got {followers[0].received_bytes} bytes, the others {followers[1].received_bytes} or so")
         for measured in filter(None, (crowded, afterwards)):
-            assert measured.p99_s < JITTER_S
+            assert len(measured.jitters_s) > 2, "control stood still"
+            assert not FULL or measured.p99_s < JITTER_S
             assert max(measured.daemon_rss, measured.web_rss) < RSS_BYTES
 
     asyncio.run(run())

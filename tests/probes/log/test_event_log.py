@@ -70,6 +70,20 @@ def test_blob_files_count() -> None:
     assert found[-1].written_bytes == 15
 
 
+@pytest.mark.parametrize(
+    ("sizes", "written_bytes"),
+    [
+        ('"total_output_size": 550, "total_blob_output_size": 40', 590),
+        ('"total_output_size": 550', 550),
+        ('"num_output_files": 0', None),
+    ],
+)
+def test_a_compaction_that_moves_blobs_writes_them(sizes: str, written_bytes: int | None) -> None:
+    found = only(event(f'"job": 9, "event": "compaction_finished", {sizes}'))
+    assert isinstance(found, CompactionFinished)
+    assert found.written_bytes == written_bytes
+
+
 def test_a_compaction() -> None:
     data = (
         line("[db/compaction/compaction_job.cc:1994] [a] [JOB 9] Compacting 4@0 + 2@1 files to L1, score 1.00")

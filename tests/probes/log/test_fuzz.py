@@ -6,9 +6,8 @@
 from __future__ import annotations
 
 import os
-import time
 import tracemalloc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 
 import pytest
@@ -17,6 +16,7 @@ from hypothesis import strategies as st
 
 from adocd.probes.log import LogParser
 from adocd.probes.log.events import LogEvent
+from tests.support.growth import grows_with_the_work
 
 from .lines import SAMPLES, parsed
 from .mutation import Mutator
@@ -75,17 +75,12 @@ def test_mutated_lines() -> None:
         kept = tracemalloc.get_traced_memory()[0] - before
     finally:
         tracemalloc.stop()
-    slowest_s = 0.0
     for _ in range(INPUTS - 10_000):
-        data = mutator.input()
-        begin_s = time.process_time()
-        parser.feed(data)
-        slowest_s = max(slowest_s, time.process_time() - begin_s)
+        parser.feed(mutator.input())
     parser.finish()
-    print(f"{INPUTS:,} inputs, {parser.lines:,} lines, {parser.unread_lines:,} unread; slowest {slowest_s:.3f} s")
+    print(f"{INPUTS:,} inputs, {parser.lines:,} lines, {parser.unread_lines:,} unread")
     assert kept < KEPT_BYTES_MOST
     assert parser.unread_lines > 0
-    assert slowest_s < 1
 
 
 HEAD = b"2026/11/20-20:04:10.315038 25884 "
@@ -95,35 +90,34 @@ EVENT = HEAD + b'EVENT_LOG_v1 {"time_micros": 1795205050265026, '
 @pytest.mark.parametrize(
     "line",
     [
-        EVENT + b'"a": [' + b"9" * 400 + b', "event": "x"}',
-        EVENT + b'"a": [' + b"9, " * 40_000,
-        EVENT + b'"a": "' * 20_000,
-        EVENT + b'"a": ' * 20_000,
-        EVENT + b"{" * 120_000,
-        HEAD + b"[" * 120_000,
-        HEAD + b"[:1" * 40_000,
-        HEAD + b"[WARN] [" + b":1] [" * 24_000 + b" writes because",
-        HEAD + b" " * 120_000 + b"Options",
-        HEAD + b"-" * 120_000 + b" Options for",
-        HEAD + b"[a] Level summary: " + b"files[" * 20_000,
-        HEAD + b"[a] Level summary: files[" + b"1 " * 60_000,
-        HEAD + b"SetOptions() on column family [" + b"], inputs" * 12_000,
-        HEAD[:-1] * 3_000,
-        b"** Compaction Stats [" + b"] **" * 20_000,
-        b"** DB Stats **\nStalls(count): " + b"11111111111111111111 a" + b" " * 120_000 + b"x",
-        b"** DB Stats **\nStalls(count): " + b"1 a" * 40_000,
-        b"** DB Stats **\nWrite Stall (count): " + b"a" * 120_000,
-        b"** DB Stats **\nCumulative writes: " + b"1 writes, " * 12_000,
-        HEAD + b"STATISTICS:\n" + b"a" * 120_000,
-        HEAD + b"STATISTICS:\n" + b"a COUNT : 1" * 10_000,
-        HEAD + b"STATISTICS:\n" + b" P50 : 1" * 15_000,
+        lambda n: EVENT + b'"a": [' + b"9" * 400 + b', "event": "x"}' + b" " * n,
+        lambda n: EVENT + b'"a": [' + b"9, " * (n // 3),
+        lambda n: EVENT + b'"a": "' * (n // 6),
+        lambda n: EVENT + b'"a": ' * (n // 5),
+        lambda n: EVENT + b"{" * n,
+        lambda n: HEAD + b"[" * n,
+        lambda n: HEAD + b"[:1" * (n // 3),
+        lambda n: HEAD + b"[WARN] [" + b":1] [" * (n // 5) + b" writes because",
+        lambda n: HEAD + b" " * n + b"Options",
+        lambda n: HEAD + b"-" * n + b" Options for",
+        lambda n: HEAD + b"[a] Level summary: " + b"files[" * (n // 6),
+        lambda n: HEAD + b"[a] Level summary: files[" + b"1 " * (n // 2),
+        lambda n: HEAD + b"SetOptions() on column family [" + b"], inputs" * (n // 9),
+        lambda n: HEAD[:-1] * (n // len(HEAD)),
+        lambda n: b"** Compaction Stats [" + b"] **" * (n // 4),
+        lambda n: b"** DB Stats **\nStalls(count): " + b"11111111111111111111 a" + b" " * n + b"x",
+        lambda n: b"** DB Stats **\nStalls(count): " + b"1 a" * (n // 3),
+        lambda n: b"** DB Stats **\nWrite Stall (count): " + b"a" * n,
+        lambda n: b"** DB Stats **\nCumulative writes: " + b"1 writes, " * (n // 10),
+        lambda n: HEAD + b"STATISTICS:\n" + b"a" * n,
+        lambda n: HEAD + b"STATISTICS:\n" + b"a COUNT : 1" * (n // 11),
+        lambda n: HEAD + b"STATISTICS:\n" + b" P50 : 1" * (n // 8),
     ],
     ids=range(22),
 )
-def test_no_line_takes_long(line: bytes) -> None:
-    begin_s = time.process_time()
-    parsed(line + b"\n")
-    assert time.process_time() - begin_s < 2
+def test_a_line_takes_as_long_as_it_is(line: Callable[[int], bytes]) -> None:
+    """And not the square of it, which a regular expression that tries all its ways takes."""
+    grows_with_the_work(lambda n: parsed(line(n) + b"\n"), 30_000)
 
 
 def test_what_never_ends_is_not_kept() -> None:

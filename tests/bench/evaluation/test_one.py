@@ -1,0 +1,56 @@
+"""A run put together of what was seen: stalls count in the measured phase alone, whenever they began."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from adocd.bench.evaluation import one, raw
+from adocd.bench.evaluation.program import Outcome
+from adocd.bench.observed import Observed, Tick
+from adocd.bench.usage import Usage
+from adocd.model.snapshot import OptionValues
+from tests.bench.evaluation.builders import MACHINE, wanted_run
+from tests.controllers.laws import Plant
+from tests.probes.log.lines import AT_S, line, parsed
+
+#: The measured phase is from 100 to 110 s of the monotonic clock, which is AT_S in the LOG.
+BEGIN_S, MEASURED_S = 100.0, 10.0
+STOPPING = "[WARN] [db/column_family.cc:861] [default] Stopping writes because we have 36 level-0 files"
+
+
+def observed(begin_s: float, end_s: float) -> Observed:
+    """Return what is seen of a run whose LOG has one stall, in seconds of the measured phase."""
+    said = line(STOPPING, AT_S + begin_s) + line("[db/x.cc:1] [default] Level summary: files[36 0]", AT_S + end_s)
+    tick = Tick(replace(Plant().sample(1.0), monotonic_s=BEGIN_S + MEASURED_S), "")
+    used = Usage(1.0, 1, 0)
+    return Observed("", (tick,), (), OptionValues(), tuple(parsed(said)), {BEGIN_S: used}, used, AT_S - BEGIN_S)
+
+
+def assembled(seen: Observed) -> raw.Run:
+    outcome = Outcome((), (), BEGIN_S, MEASURED_S, 0.0, "7.8.3")
+    return one.assembled(wanted_run(), MACHINE, seen, outcome, raw.Noise(0.0), (0.0, 12.0))
+
+
+@pytest.mark.parametrize(
+    ("begin_s", "end_s", "stalled_s"),
+    [
+        (-3.0, 2.0, 2.0),  # it began while the program prepared
+        (3.0, 7.25, 4.25),
+        (8.0, 13.0, 2.0),  # it goes on while the debt is paid
+        (-1.0, 11.0, 10.0),
+        (11.0, 14.0, 0.0),
+    ],
+)
+def test_a_stall_counts_for_as_long_as_it_is_in_the_measured_phase(
+    begin_s: float, end_s: float, stalled_s: float
+) -> None:
+    (found,) = assembled(observed(begin_s, end_s)).stalls
+    assert [found.begin_s, found.end_s] == pytest.approx([begin_s, end_s], abs=1e-3)
+    assert found.stalled_s == pytest.approx(stalled_s, abs=1e-3)
+    assert (found.condition, found.cause) == ("stopped", "l0")
+
+
+def test_a_stall_that_ended_before_the_phase_is_none_of_it() -> None:
+    assert assembled(observed(-5.0, -1.0)).stalls == ()
