@@ -70,7 +70,7 @@ def _figures(console: Console, s: dict[str, Any]) -> None:
     console.print(
         Text(
             f"Writes were slowed for {_time(s['delayed_s'])} and stopped for {_time(s['stopped_s'])}; "
-            f"simulated in {s['elapsed_s']:.1f} s. A model, not a prediction: docs/simulator.md."
+            f"simulated in {s['elapsed_s']:.1f} s. A model of RocksDB 7.8, not a prediction: docs/simulator.md."
         )
     )
 

@@ -1,4 +1,4 @@
-"""`simulate`: a policy on a simulated database, hours in seconds, without daemon, agent or RocksDB."""
+"""`simulate`: a policy on a simulated RocksDB 7.8, hours in seconds, without daemon, agent or RocksDB."""
 
 import json
 import logging
@@ -30,13 +30,30 @@ def simulate(
     ] = None,
     option: Annotated[
         list[str] | None,
-        typer.Option("--option", metavar="OPTION=VALUE", help="What the database is opened with; repeatable."),
+        typer.Option(
+            "--option",
+            metavar="OPTION=VALUE",
+            help="What the database is opened with; repeatable. bytes_per_sync changes nothing here: I/O is direct.",
+        ),
     ] = None,
     rate_limiter: Annotated[
         int | None, typer.Option("--rate-limiter", metavar="BYTES_PER_S", help="Open it with a rate limiter.")
     ] = None,
     flush_rate: Annotated[float | None, typer.Option(help="What one flush writes, in MB/s; 200.")] = None,
     compaction_rate: Annotated[float | None, typer.Option(help="What one compaction takes in, in MB/s; 140.")] = None,
+    read_rate: Annotated[float | None, typer.Option(help="What the device reads, in MB/s; the profile's.")] = None,
+    mixed_rate: Annotated[
+        float | None,
+        typer.Option(
+            help="What it reads and writes together, in MB/s; the profile's. `inf` where each has a cap of its own."
+        ),
+    ] = None,
+    reads_cached: Annotated[
+        float, typer.Option(metavar="SHARE", help="The share of what compactions read in the page cache, 0 to 1.")
+    ] = 0.0,
+    cores: Annotated[
+        float | None, typer.Option(help="Processors, which threads share; else nobody waits for one.")
+    ] = None,
     wal_outside: Annotated[
         float, typer.Option(metavar="SHARE", help="The share of the WAL's bytes outside the profile's cap, 0 to 1.")
     ] = 0.0,
@@ -45,13 +62,14 @@ def simulate(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Run a policy on a simulated RocksDB, and draw what came of it.
+    """Run a policy on a simulated RocksDB 7.8, and draw what came of it.
 
     A law that must be told what the device can write is told the profile's cap, and one that turns a rate limiter finds
     one of that rate, unless you say otherwise.
 
-    It is there to see how a law behaves, not to predict a machine: CPU, seeks and reads are left out
-    (docs/simulator.md). The same arguments always give the same result.
+    It is there to see how a law behaves, not to predict a machine: seeks, reads of clients and the cost of large
+    memtables are left out, and processors without --cores (docs/simulator.md). It stands for RocksDB 7.8, not for later
+    ones such as rocksdict's 9.8. The same arguments always give the same result.
     """
     # Only here: it would be a part of the time that every other command takes to start.
     from adocd.controllers import registry  # noqa: PLC0415
@@ -72,6 +90,10 @@ def simulate(
         rate_limiter_bytes_per_s=rate_limiter,
         flush_bytes_per_s=None if flush_rate is None else flush_rate * MB,
         compaction_bytes_per_s=None if compaction_rate is None else compaction_rate * MB,
+        read_bytes_per_s=None if read_rate is None else read_rate * MB,
+        mixed_bytes_per_s=None if mixed_rate is None else mixed_rate * MB,
+        reads_cached_share=reads_cached,
+        cores=cores,
         wal_outside_share=wal_outside,
     )
     # What the daemon would log is in the decisions; of a run of hours it would be a flood.

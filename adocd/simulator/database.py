@@ -13,9 +13,9 @@ from adocd.model.knob import MIB
 from adocd.model.snapshot import Event
 from adocd.simulator.account import Account, EventRing, ToldStalls
 from adocd.simulator.device import Device
-from adocd.simulator.jobs import Flow, Job, JobLimits, compaction_rate, flush_rate, job_limits, share_device
+from adocd.simulator.jobs import Flow, Job, JobLimits, Opened, compaction_job, flush_job, job_limits, share_device
 from adocd.simulator.levels import Compaction, Levels
-from adocd.simulator.limiter import RateLimiter
+from adocd.simulator.limiter import Priority, RateLimiter
 from adocd.simulator.memtables import Memtables
 from adocd.simulator.options import DatabaseOptions, FamilyOptions
 from adocd.simulator.workload import Workload
@@ -79,6 +79,7 @@ class SimulatedDatabase:
         self._closed_bytes = 0
         self._job = 0
         self._waiting: dict[int, Job] = {}
+        self._is_to_schedule = False
         self._react()
 
     # -- what can be asked for
@@ -98,7 +99,11 @@ class SimulatedDatabase:
         self._react()
 
     def set_database(self, options: Mapping[str, str]) -> None:
-        """Make one SetDBOptions call take effect, unless it changes nothing. Raises BadOption."""
+        """Make one SetDBOptions call take effect, unless it changes nothing. Raises BadOption.
+
+        More jobs count from the next scheduling on: RocksDB schedules for them, too, but with the numbers from before,
+        for it stores the new ones only then (HAZARDS 19).
+        """
         changed = DatabaseOptions.parse(self.options.written() | dict(options))
         if changed == self.options:
             return
@@ -132,7 +137,7 @@ class SimulatedDatabase:
         for jobs in (self.flushes, self.compactions):
             for job in jobs:
                 if job.bytes_per_s > 0:
-                    next_s = min(next_s, self.now_s + job.left_bytes / job.bytes_per_s)
+                    next_s = min(next_s, self.now_s + (job.left_bytes - job.opens_at_bytes) / job.bytes_per_s)
         if flow.writes > 0:
             room = self.in_force.write_buffer_size - self.memtables.active_bytes
             next_s = min(next_s, self.now_s + room / flow.writes)
@@ -166,11 +171,16 @@ class SimulatedDatabase:
             self._flush_ends(job)
         for job in [job for job in self.compactions if job.left_bytes <= NOTHING_BYTES]:
             self._compaction_ends(job)
+        for job in self.compactions:
+            if 0 < job.opens_at_bytes >= job.left_bytes - NOTHING_BYTES:
+                job.open_file(self._priority("low"))
         self.writers.look(self.now_s)
         if self._memtable_is_full():
             self._closed_bytes += self.memtables.switch()
             self._install(self.shown, by_writer=True)
-        self._schedule()
+        if self._is_to_schedule:
+            self._schedule()
+            self._is_to_schedule = False
         self.flow = share_device(
             self.writers.admitted_bytes_per_s(),
             self.writers.dirty_bytes,
@@ -186,8 +196,12 @@ class SimulatedDatabase:
         return room <= NOTHING_BYTES and self.writers.admitted_bytes_per_s() > 0 and self.memtables.active_bytes >= 1
 
     def _install(self, options: FamilyOptions, *, by_writer: bool = False) -> None:
-        """Install a version: its options are in force, and the write controller looks."""
+        """Install a version: its options are in force, the write controller looks, and jobs are scheduled then.
+
+        Nothing else schedules any (DBImpl::InstallSuperVersionAndScheduleWork).
+        """
         self.in_force = options
+        self._is_to_schedule = True
         controller, before = self.controller, self.controller.condition
         load = Load(self.memtables.unflushed, len(self.levels.l0), self.levels.pending_bytes(options))
         controller.recalculate(load, options)
@@ -220,8 +234,9 @@ class SimulatedDatabase:
     def _flush_begins(self) -> None:
         number = self._next_job()
         size = self.memtables.take(number)
-        left, rate = self.levels.flushed_bytes(size), flush_rate(self.setup.device)
-        self.flushes.append(Job(number, self.now_s, left, rate, self.shown, None, memtable_bytes=size))
+        sizes = size, self.levels.flushed_bytes(size)
+        job = flush_job(number, self.now_s, sizes, self._priority("high"), self.shown, self.setup.device)
+        self.flushes.append(job)
         self._emit("flush_begin", job=number)
 
     def _flush_ends(self, job: Job) -> None:
@@ -237,8 +252,11 @@ class SimulatedDatabase:
 
     def _compaction_begins(self, compaction: Compaction) -> None:
         number = self._next_job()
-        rate = compaction_rate(compaction, self.setup.device, self.options)
-        self.compactions.append(Job(number, self.now_s, compaction.output_bytes, rate, self.shown, compaction))
+        opened_as = Opened(self.shown, self.options)
+        job = compaction_job(number, self.now_s, compaction, self._priority("low"), opened_as, self.setup.device)
+        if self.limiter is None:
+            job.opens_at_bytes = 0.0  # nobody asks for a priority
+        self.compactions.append(job)
         levels = {"base_level": compaction.input_level, "output_level": compaction.output_level}
         self._emit("compaction_begin", job=number, **levels)
 
@@ -261,6 +279,10 @@ class SimulatedDatabase:
             elapsed_s=self.now_s - job.began_s,
         )
         self._install(job.options)
+
+    def _priority(self, otherwise: Priority) -> Priority:
+        """Say what the limiter is asked with for a file that is opened now."""
+        return otherwise if self.controller.condition == "normal" else "user"
 
     def _next_job(self) -> int:
         self._job += 1

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 from adocd.simulator.device import Device
 from adocd.simulator.levels import BASE_LEVEL, Compaction
-from adocd.simulator.limiter import RateLimiter
+from adocd.simulator.limiter import REQUEST_BYTES, Priority, RateLimiter, Wanted
 from adocd.simulator.options import DatabaseOptions, FamilyOptions
+from adocd.simulator.shares import fair_shares
 
 
 @dataclass(slots=True, eq=False)
@@ -25,9 +26,31 @@ class Job:
     options: FamilyOptions
     #: None for a flush.
     compaction: Compaction | None
+    #: Of the file that it writes.
+    priority: Priority
+    #: What it reads from the device for each byte that it writes.
+    reads: float = 0.0
     #: Of a flush: the memtables' size.
     memtable_bytes: int = 0
+    #: Each of them has a share of the device and of the limiter, and opens files of its own.
+    threads: float = 1.0
+    #: The size of all files that it makes at a time; what is left to write when it opens the next, 0 where it does not.
+    file_bytes: float = 0.0
+    opens_at_bytes: float = 0.0
     bytes_per_s: float = 0.0
+
+    def open_file(self, priority: Priority) -> None:
+        """Open the next output file, which has a priority of its own."""
+        self.priority = priority
+        self.opens_at_bytes = max(0.0, self.opens_at_bytes - self.file_bytes)
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """The options that a job begins with."""
+
+    family: FamilyOptions
+    database: DatabaseOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,30 +72,41 @@ def job_limits(options: DatabaseOptions, *, speedup: bool) -> JobLimits:
     return JobLimits(flushes, compactions if speedup else 1)
 
 
-def flush_rate(device: Device) -> float:
-    """Say what one flush can write, in bytes/s."""
-    return device.flush_thread_bytes_per_s
+def flush_job(
+    number: int, now_s: float, sizes: tuple[int, int], priority: Priority, options: FamilyOptions, device: Device
+) -> Job:
+    """Begin a flush; `sizes` are the memtables' and what is written of them, in bytes."""
+    memtables, written = sizes
+    rate = device.flush_thread_bytes_per_s
+    return Job(number, now_s, written, rate, options, None, priority, memtable_bytes=memtables)
 
 
-def compaction_rate(compaction: Compaction, device: Device, options: DatabaseOptions) -> float:
-    """Say what one compaction can write, in bytes/s; subcompactions divide those from level 0 to level 1 alone."""
-    into_base = compaction.input_level == 0 and compaction.output_level == BASE_LEVEL
-    threads = max(1, options.max_subcompactions) if into_base else 1
+def compaction_job(
+    number: int, now_s: float, compaction: Compaction, priority: Priority, opened_as: Opened, device: Device
+) -> Job:
+    """Begin a compaction."""
+    family, threads = opened_as.family, subcompactions(compaction, opened_as)
     shrinks = compaction.output_bytes / compaction.input_bytes
-    return device.compaction_thread_bytes_per_s * threads * shrinks
+    rate = device.compaction_thread_bytes_per_s * threads * shrinks
+    reads = (1 - device.cached_share) / shrinks
+    job = Job(number, now_s, compaction.output_bytes, rate, family, compaction, priority, reads=reads, threads=threads)
+    if compaction.output_level > 0:  # else it makes one file, however large
+        job.file_bytes = max(REQUEST_BYTES, family.target_file_size_base) * threads
+        job.opens_at_bytes = max(0.0, job.left_bytes - job.file_bytes)
+    return job
 
 
-def fair_shares(wanted: Sequence[float], available: float | None) -> list[float]:
-    """Share what is available equally; what one does not want goes to the others. None is without a limit."""
-    if available is None or sum(wanted) <= available:
-        return list(wanted)
-    shares = [0.0] * len(wanted)
-    left, waiting = max(0.0, available), len(wanted)
-    for index in sorted(range(len(wanted)), key=wanted.__getitem__):
-        shares[index] = min(wanted[index], left / waiting)
-        left -= shares[index]
-        waiting -= 1
-    return shares
+def subcompactions(compaction: Compaction, opened_as: Opened) -> float:
+    """Say how many threads a compaction is worth, 1 or more: those out of level 0 into level 1 alone are divided.
+
+    Into max_subcompactions ranges of equal size, but of at least a file's; it ends when the largest range does, so what
+    is left for the last, smaller one counts as a part (CompactionJob::GenSubcompactionBoundaries).
+    """
+    if compaction.input_level != 0 or compaction.output_level != BASE_LEVEL:
+        return 1.0
+    most = max(1, opened_as.database.max_subcompactions)
+    range_bytes = max(compaction.input_bytes / most, opened_as.family.target_file_size_base)
+    return max(1.0, compaction.input_bytes / range_bytes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,18 +137,68 @@ def share_device(
     """
     jobs = [*flushes, *compactions]
     dirties = admitted * device.wal_share
-    wal_wants = math.inf if dirty_bytes > 0 and device.bytes_per_s is not None else dirties
-    shares = fair_shares([wal_wants, *(job.most_bytes_per_s for job in jobs)], device.bytes_per_s)
-    wal, shares = shares[0], shares[1:]
-    flush, compaction = sum(shares[: len(flushes)]), sum(shares[len(flushes) :])
-    is_short = limiter is not None and limiter.is_short(flush, compaction)
+    wal_wants = math.inf if dirty_bytes > 0 and device.is_limited else dirties
+    wal, rates = _by_device(wal_wants, jobs, device)
+    is_short = limiter is not None and limiter.is_short(sum(rates))
     if limiter is not None and is_short:
-        granted = limiter.share(flush, compaction)
-        shares = fair_shares(shares[: len(flushes)], granted[0]) + fair_shares(shares[len(flushes) :], granted[1])
-        if device.bytes_per_s is not None:
-            wal = min(wal_wants, device.bytes_per_s - sum(shares))
-    for job, share in zip(jobs, shares, strict=True):
-        job.bytes_per_s = share
+        rates = limiter.share([Wanted(job.priority, rate, job.threads) for job, rate in zip(jobs, rates, strict=True)])
+    if device.cores is not None:
+        admitted, rates = _by_cores(admitted, rates, jobs, device)
+        dirties = admitted * device.wal_share
+        wal_wants = min(wal_wants, dirties) if dirty_bytes <= 0 else wal_wants
+    if is_short or device.cores is not None:
+        wal = min(wal_wants, _left(rates, jobs, device))
+    for job, rate in zip(jobs, rates, strict=True):
+        job.bytes_per_s = rate
     if dirty_bytes >= device.page_cache_bytes and wal < dirties:
         return Flow(wal / device.wal_share, wal, wal, is_short)
     return Flow(admitted, wal, dirties, is_short)
+
+
+def _by_cores(
+    admitted: float, rates: Sequence[float], jobs: Sequence[Job], device: Device
+) -> tuple[float, list[float]]:
+    """Say what the processors let through of what clients write, and of what each job does, in bytes/s.
+
+    A thread at the most that it can do keeps a core busy, else as much less of it; where that is too much, each thread
+    has an equal share.
+    """
+    fulls = [device.client_thread_bytes_per_s, *(job.most_bytes_per_s / job.threads for job in jobs)]
+    asked = [admitted, *rates]
+    wanted = [rate / full for rate, full in zip(asked, fulls, strict=True)]
+    cores = fair_shares(wanted, device.cores, [1.0, *(job.threads for job in jobs)])
+    client, *jobs_rates = (full * core for full, core in zip(fulls, cores, strict=True))
+    return min(admitted, client), [min(rate, most) for rate, most in zip(rates, jobs_rates, strict=True)]
+
+
+def _by_device(wal_wants: float, jobs: Sequence[Job], device: Device) -> tuple[float, list[float]]:
+    """Say what the device lets through of the WAL, and of what each job writes, in bytes/s.
+
+    Each thread has an equal share of what the device reads, of what it writes, and of what it does of both: requests of
+    all of them take turns, and a compaction writes no faster than it reads.
+    """
+    rates, threads = [job.most_bytes_per_s for job in jobs], [job.threads for job in jobs]
+    reading, both = device.read_bytes_per_s, device.mixed_bytes_per_s
+    if reading is not None and (both is None or reading < both):
+        wanted = [rate * job.reads for rate, job in zip(rates, jobs, strict=True)]
+        shares = fair_shares(wanted, reading, threads)
+        rates = [share / job.reads if job.reads else rate for rate, share, job in zip(rates, shares, jobs, strict=True)]
+    wal, threads = wal_wants, [1.0, *threads]
+    if device.bytes_per_s is not None and (both is None or device.bytes_per_s < both):
+        wal, *rates = fair_shares([wal, *rates], device.bytes_per_s, threads)
+    if both is not None:
+        wanted = [rate * (1 + job.reads) for rate, job in zip(rates, jobs, strict=True)]
+        wal, *shares = fair_shares([wal, *wanted], both, threads)
+        rates = [share / (1 + job.reads) for share, job in zip(shares, jobs, strict=True)]
+    return wal, rates
+
+
+def _left(rates: Sequence[float], jobs: Sequence[Job], device: Device) -> float:
+    """Say what the device could write beside jobs, in bytes/s."""
+    left = math.inf
+    if device.bytes_per_s is not None:
+        left = device.bytes_per_s - sum(rates)
+    if device.mixed_bytes_per_s is not None:
+        used = sum(rate * (1 + job.reads) for rate, job in zip(rates, jobs, strict=True))
+        left = min(left, device.mixed_bytes_per_s - used)
+    return left

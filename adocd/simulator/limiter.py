@@ -1,10 +1,30 @@
-"""RocksDB's rate limiter, as a fluid: flushes before compactions, in refills of 100 ms (util/rate_limiter.cc)."""
+"""RocksDB's rate limiter, as a fluid: by priority, in refills of 100 ms (util/rate_limiter.cc)."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
+from adocd.model.knob import MIB
+from adocd.simulator.shares import fair_shares
+
+#: Env::IO_USER, IO_HIGH and IO_LOW. A file is given one when it is opened, and keeps it: IO_USER while writes are
+#: delayed or stopped, else a flush IO_HIGH and a compaction IO_LOW. A flush writes one file, a compaction opens several
+#: (FlushJob::GetRateLimiterPriorityForWrite, CompactionJob::GetRateLimiterPriority and OpenCompactionOutputFile).
+Priority = Literal["user", "high", "low"]
 #: options.h, NewGenericRateLimiter: refill_period_us and fairness.
 REFILL_PERIOD_S = 0.1
 FAIRNESS = 10
+#: options.h, writable_file_max_buffer_size: a thread asks for as much at once, and waits until it has it.
+REQUEST_BYTES = MIB
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What so many threads want to write into files of one priority, in bytes/s together."""
+
+    priority: Priority
+    bytes_per_s: float
+    threads: float = 1.0
 
 
 @dataclass(slots=True)
@@ -12,9 +32,12 @@ class RateLimiter:
     """What flushes and compactions may write together; not the WAL, nor reads (rate_limiter.h, Mode::kWritesOnly).
 
     A request that finds the period's bytes used up waits for the next refill and counts one drain, whoever else
-    waits with it: while more is wanted than flows there is one drain a period (GenericRateLimiter::Request). At a
-    refill flushes (IO_HIGH) come first, but in one refill of `FAIRNESS` compactions (IO_LOW) do, so that they never
-    starve.
+    waits with it: while more is wanted than flows there is one drain a period (GenericRateLimiter::Request).
+
+    Priorities are for those who wait, and each thread waits with one request. At a refill IO_USER always comes first;
+    of what it leaves IO_HIGH is served before IO_LOW, but in one refill of `FAIRNESS` after it, so that IO_LOW never
+    starves of IO_HIGH (GeneratePriorityIterationOrder). What is left when nobody waits any more is taken by whoever
+    asks first: with a small rate priorities are all, with a large one they are little.
     """
 
     bytes_per_s: int
@@ -25,17 +48,30 @@ class RateLimiter:
         """Count how often the limiter ran dry (ticker rocksdb.number.rate_limiter.drains)."""
         return int(self._drained_s / REFILL_PERIOD_S)
 
-    def share(self, flush_wants: float, compaction_wants: float) -> tuple[float, float]:
-        """Divide the rate between what flushes and compactions want to write, all in bytes/s."""
-        if not self.is_short(flush_wants, compaction_wants):
-            return flush_wants, compaction_wants
-        reserved = min(compaction_wants, self.bytes_per_s / FAIRNESS)
-        flush = min(flush_wants, self.bytes_per_s - reserved)
-        return flush, min(compaction_wants, self.bytes_per_s - flush)
+    def share(self, wants: Sequence[Wanted]) -> list[float]:
+        """Divide the rate, in bytes/s."""
+        request = min(REQUEST_BYTES / REFILL_PERIOD_S, self.bytes_per_s)
+        waits = [min(each.bytes_per_s, each.threads * request) for each in wants]
+        of: dict[Priority, list[int]] = {"user": [], "high": [], "low": []}
+        for index, each in enumerate(wants):
+            of[each.priority].append(index)
+        user, high, low = (sum(waits[index] for index in indices) for indices in of.values())
+        user = min(user, self.bytes_per_s)
+        left = self.bytes_per_s - user
+        high = min(high, left - min(low, left / FAIRNESS))
+        granted = list(waits)
+        for indices, available in zip(of.values(), (user, high, left - high), strict=True):
+            threads = [wants[index].threads for index in indices]
+            shares = fair_shares([waits[index] for index in indices], available, threads)
+            for index, share in zip(indices, shares, strict=True):
+                granted[index] = share
+        more = [each.bytes_per_s - share for each, share in zip(wants, granted, strict=True)]
+        rest = min(1.0, max(0.0, self.bytes_per_s - sum(granted)) / max(1.0, sum(more)))
+        return [share + rest * wanted for share, wanted in zip(granted, more, strict=True)]
 
-    def is_short(self, flush_wants: float, compaction_wants: float) -> bool:
-        """Whether somebody has to wait."""
-        return flush_wants + compaction_wants > self.bytes_per_s
+    def is_short(self, wanted: float) -> bool:
+        """Whether somebody has to wait where so much is wanted, in bytes/s."""
+        return wanted > self.bytes_per_s
 
     def drain(self, seconds: float) -> None:
         """Take note of time in which somebody waited."""

@@ -33,8 +33,11 @@ class Asked:
 
     `options` are RocksDB's, by name, as it writes them; `rate_bytes_per_s` is the workload's mean, None for its own;
     `rate_limiter_bytes_per_s` opens the database with a rate limiter. What a machine was measured at, None for the
-    model's own: what one flush writes and one compaction takes in; `wal_outside_share` is the share of the WAL's bytes
-    that the profile's cap does not cover, 0 to 1.
+    model's own: what one flush writes and one compaction takes in; what the device reads, and what it reads and writes
+    together (infinity where one does not take from the other), for which the model has the profile's figure.
+    `reads_cached_share` is the share of what compactions read that the page cache has, and `wal_outside_share` that of
+    the WAL's bytes that the profile's cap does not cover, 0 to 1 each. `cores` is how many processors there are, None
+    for as many as are asked for.
     """
 
     profile: str = "cap-210"
@@ -46,6 +49,10 @@ class Asked:
     rate_limiter_bytes_per_s: int | None = None
     flush_bytes_per_s: float | None = None
     compaction_bytes_per_s: float | None = None
+    read_bytes_per_s: float | None = None
+    mixed_bytes_per_s: float | None = None
+    reads_cached_share: float = 0.0
+    cores: float | None = None
     wal_outside_share: float = 0.0
 
 
@@ -89,19 +96,40 @@ def suited(asked: Asked, policy: Policy) -> tuple[Asked, Policy]:
 
 
 def _machine(asked: Asked) -> Device:
-    threads = {"one flush": asked.flush_bytes_per_s, "one compaction": asked.compaction_bytes_per_s}
-    for name, bytes_per_s in threads.items():
-        if bytes_per_s is not None and not 0 < bytes_per_s < math.inf:
-            raise BadSimulation(f"{name} does more than 0 bytes/s, not {bytes_per_s:g}")
-    if not 0 <= asked.wal_outside_share <= 1:
-        raise BadSimulation(f"the share of the WAL outside the cap is 0 to 1, not {asked.wal_outside_share:g}")
+    _check_machine(asked)
     made = device(asked.profile)
+    mixed = asked.mixed_bytes_per_s or made.mixed_bytes_per_s
+    client = asked.rate_bytes_per_s if asked.workload == "closed-loop" else None
     return replace(
         made,
+        read_bytes_per_s=asked.read_bytes_per_s or made.read_bytes_per_s,
+        mixed_bytes_per_s=None if mixed == math.inf else mixed,
+        cached_share=asked.reads_cached_share,
         flush_thread_bytes_per_s=asked.flush_bytes_per_s or made.flush_thread_bytes_per_s,
         compaction_thread_bytes_per_s=asked.compaction_bytes_per_s or made.compaction_thread_bytes_per_s,
+        client_thread_bytes_per_s=client or made.client_thread_bytes_per_s,
+        cores=asked.cores,
         wal_share=1 - asked.wal_outside_share,
     )
+
+
+def _check_machine(asked: Asked) -> None:
+    rates = {
+        "one flush": asked.flush_bytes_per_s,
+        "one compaction": asked.compaction_bytes_per_s,
+        "a device that reads": asked.read_bytes_per_s,
+    }
+    for name, bytes_per_s in rates.items():
+        if bytes_per_s is not None and not 0 < bytes_per_s < math.inf:
+            raise BadSimulation(f"{name} does more than 0 bytes/s, not {bytes_per_s:g}")
+    if asked.mixed_bytes_per_s is not None and not asked.mixed_bytes_per_s > 0:
+        raise BadSimulation(f"a device that reads and writes does more than 0 bytes/s, not {asked.mixed_bytes_per_s:g}")
+    if asked.cores is not None and not 0 < asked.cores < math.inf:
+        raise BadSimulation(f"there are more than 0 cores, not {asked.cores:g}")
+    shares = {"the WAL outside the cap": asked.wal_outside_share, "reads in the page cache": asked.reads_cached_share}
+    for name, share in shares.items():
+        if not 0 <= share <= 1:
+            raise BadSimulation(f"the share of {name} is 0 to 1, not {share:g}")
 
 
 def _options(given: Mapping[str, str]) -> tuple[FamilyOptions, DatabaseOptions]:

@@ -5,10 +5,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from adocd.simulator.device import MB
+from adocd.simulator.device import CLIENT_BYTES_PER_S, MB
 
-#: What one writing thread of db_bench managed in a good second, with 1000-byte values (docs/simulator.md).
-CLIENT_BYTES_PER_S = 100 * MB
 #: A sine is a staircase of so many steps a period.
 _SINE_STEPS = 60
 

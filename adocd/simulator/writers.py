@@ -1,7 +1,8 @@
 """The clients: what they want to write, what of it they may, and what waits where."""
 
+from adocd.simulator.device import CLIENT_BYTES_PER_S
 from adocd.simulator.jobs import Flow
-from adocd.simulator.workload import CLIENT_BYTES_PER_S, Workload
+from adocd.simulator.workload import Workload
 from adocd.simulator.write_controller import WriteController
 
 #: Less is nothing: what a float leaves of a byte.

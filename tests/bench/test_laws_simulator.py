@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +12,7 @@ import pytest
 from adocd.bench.errors import BadOption, CapUnavailable, RunFailed
 from adocd.bench.laws import agreement, calibration, simulator
 from adocd.bench.laws.agreement import Figures
-from adocd.bench.laws.calibration import Speeds
+from adocd.bench.laws.calibration import Bandwidth, Speeds
 from adocd.bench.laws.measure import Measured, Plan
 from adocd.bench.observed import Tick
 from adocd.bench.workload import FillReport
@@ -145,9 +147,24 @@ def test_the_wal_of_a_real_db_bench(native_agent_library: Path) -> None:
     assert 0.0 <= share <= 1.0
 
 
+def test_what_the_disk_reads_under_a_cap() -> None:
+    """A cap is by way: with 20 MB/s each no more than twice that together, and some more that a period grants at once.
+
+    Where nothing can be capped (test_cap.py has what is said then) the disk is measured as it is.
+    """
+    try:
+        found, most = calibration.bandwidth("cap-20", 1), 1.5 * 20e6
+    except CapUnavailable:
+        found, most = calibration.bandwidth("uncapped", 1), math.inf
+    assert 0 < found.read_bytes_per_s < most
+    assert 0 < found.mixed_bytes_per_s < 2 * most
+    assert re.fullmatch(r"--read-rate \d+ --mixed-rate \d+", found.options())
+
+
 def kept() -> simulator.Runs:
     run = simulator.Run("fixed", "cap-100", 1, 60.0, {"max_background_jobs": "2"}, wrote(40_000.0)[0])
-    return simulator.Runs((Speeds(60e6, 150e6, 100e6, 0.1),), {"cap-100": 1.0}, (run,))
+    speeds, bandwidth = Speeds(60e6, 150e6, 100e6, 0.1), Bandwidth(90e6, 170e6)
+    return simulator.Runs((speeds,), {"cap-100": 1.0}, {"cap-100": bandwidth}, (run,))
 
 
 def test_what_is_kept_is_read(tmp_path: Path) -> None:
@@ -169,7 +186,9 @@ def test_the_simulator_is_told_what_was_measured() -> None:
     asked = simulator.asked(kept().runs[0], kept())
     assert (asked.rate_bytes_per_s, asked.flush_bytes_per_s, asked.compaction_bytes_per_s) == (60e6, 150e6, 100e6)
     assert (asked.wal_outside_share, asked.profile, asked.options) == (1.0, "cap-100", {"max_background_jobs": "2"})
+    assert (asked.read_bytes_per_s, asked.mixed_bytes_per_s) == (90e6, 170e6)
     asked = simulator.asked(kept().runs[0], kept().unmeasured())
+    assert (asked.read_bytes_per_s, asked.mixed_bytes_per_s) == (None, math.inf), "a cgroup caps each way by itself"
     assert (asked.rate_bytes_per_s, asked.flush_bytes_per_s, asked.compaction_bytes_per_s) == (None, None, None)
     assert asked.wal_outside_share == 0.0
     assert simulator.models(kept())["cap-100", "fixed"].writes_per_s <= 60e6 / 1016

@@ -70,6 +70,28 @@ def test_what_the_machine_was_measured_at_arrives(tmp_path: Path) -> None:
     assert measured["write_amplification"] < plain["write_amplification"], "the device writes no WAL"
 
 
+@pytest.mark.parametrize(
+    "machine",
+    [("--mixed-rate", "inf"), ("--reads-cached", "1"), ("--read-rate", "20", "--mixed-rate", "120"), ("--cores", "1")],
+    ids=" ".join,
+)
+def test_what_reads_and_threads_cost_arrives(machine: tuple[str, ...], tmp_path: Path) -> None:
+    """Reads take from writes unless it is said otherwise, and threads wait for no core."""
+    load = ("--profile", "cap-100", "--seconds", "300", "--option", "max_background_jobs=8")
+    plain, told = (simulate(tmp_path, *load, *more)["writes_per_s"] for more in ((), machine))
+    assert (told > plain) == (machine[0] in ("--mixed-rate", "--reads-cached"))
+    assert told != plain
+
+
+def test_it_says_which_rocksdb_it_stands_for(tmp_path: Path) -> None:
+    """9.8, which rocksdict has, merges level 0 by size, too."""
+    told = " ".join(command("adocctl", "simulate", "--help", run_dir=tmp_path).ok().split())
+    assert "RocksDB 7.8" in told
+    assert "9.8" in told
+    assert "bytes_per_sync changes" in told
+    assert "RocksDB 7.8" in command("adocctl", "simulate", "--seconds", "10", run_dir=tmp_path).ok()
+
+
 def test_the_drawing(tmp_path: Path) -> None:
     shown = command("adocctl", "simulate", "--seconds", "300", run_dir=tmp_path).ok()
     lines = shown.splitlines()
@@ -90,6 +112,8 @@ def test_the_drawing(tmp_path: Path) -> None:
         (("--workload", "storm"), "closed-loop, constant, sine, burst, peaks"),
         (("--seconds", "-5"), "-5"),
         (("--wal-outside", "50"), "outside the cap is 0 to 1, not 50"),
+        (("--cores", "0"), "more than 0 cores, not 0"),
+        (("--reads-cached", "2"), "the share of reads in the page cache is 0 to 1, not 2"),
         (("--option", "write_buffer_size"), "OPTION=VALUE"),
         (("--option", "no_such_option=1"), "no_such_option"),
         (("--option", "max_background_jobs=2", "--option", "max_background_jobs=4"), "gives max_background_jobs twice"),

@@ -40,6 +40,14 @@ def database(profile: str = "cap-210", workload: str = "closed-loop", **rest: ob
     return SimulatedDatabase(setup(profile, workload, **rest))  # type: ignore[arg-type]
 
 
+def until(found: SimulatedDatabase, condition: Callable[[], bool], within_s: float = 600.0) -> None:
+    """Let time pass until a condition holds, a hundredth of a second at a time."""
+    begin_s = found.now_s
+    while not condition():
+        found.advance(found.now_s + 0.01)
+        assert found.now_s - begin_s < within_s, f"it did not happen within {within_s} simulated s"
+
+
 def with_scene(opened_as: Setup, policy: Policy, body: Callable[[Scene, Clock], Awaitable[None]]) -> None:
     """Run the body in virtual time, with a daemon's loop that the body ticks."""
 

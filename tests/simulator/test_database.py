@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from adocd.simulator.database import SimulatedDatabase
 from adocd.simulator.jobs import job_limits
 
-from .scenes import GIB, MIB, database
+from .scenes import GIB, MIB, database, setup, until
 
 PROFILES = st.sampled_from(["cap-20", "cap-100", "cap-210", "cap-490", "uncapped"])
 LOADS = st.sampled_from(["closed-loop", "constant", "sine", "burst", "peaks"])
@@ -75,18 +75,10 @@ def check(found: SimulatedDatabase) -> None:
     check_rates(found)
 
 
-def until(found: SimulatedDatabase, condition: Callable[[], bool], within_s: float = 600.0) -> None:
-    """Let time pass until a condition holds, a hundredth of a second at a time."""
-    begin_s = found.now_s
-    while not condition():
-        found.advance(found.now_s + 0.01)
-        assert found.now_s - begin_s < within_s, f"it did not happen within {within_s} simulated s"
-
-
 def check_rates(found: SimulatedDatabase) -> None:
     jobs = sum(job.bytes_per_s for job in (*found.flushes, *found.compactions))
-    cap = found.setup.device.bytes_per_s
-    assert cap is None or jobs + found.flow.wal <= cap * (1 + 1e-9)
+    cap, read = found.setup.device.bytes_per_s, sum(job.bytes_per_s * job.reads for job in found.compactions)
+    assert cap is None or jobs + found.flow.wal + read <= cap * (1 + 1e-9), "what is read is not written"
     assert found.limiter is None or jobs <= found.limiter.bytes_per_s * (1 + 1e-9)
     assert all(0 <= job.bytes_per_s <= job.most_bytes_per_s for job in (*found.flushes, *found.compactions))
     match found.controller.condition:
@@ -276,3 +268,35 @@ def test_more_threads_carry_more_and_write_amplification_is_that_of_a_tree() -> 
     assert many.written_bytes > 1.5 * few.written_bytes
     for each in (few, many):
         assert 5 < each.account.device_bytes / each.written_bytes < 30
+
+
+def test_more_jobs_count_from_the_next_scheduling_on() -> None:
+    """HAZARDS 19: SetDBOptions schedules before it stores the new number, so nothing begins until something ends."""
+    found = database("cap-100")
+    until(
+        found,
+        lambda: (
+            len(found.compactions) == 1
+            and found.controller.needs_speedup
+            and found.levels.pick(found.in_force, found.shown) is not None
+        ),
+        within_s=1800.0,
+    )
+    counts = (found.account.flushes, found.account.compactions, found.memtables.unflushed)
+    found.set_database({"max_background_jobs": "16"})
+    assert found.options.max_background_jobs == 16
+    assert len(found.compactions) == 1
+    until(found, lambda: (found.account.flushes, found.account.compactions, found.memtables.unflushed) != counts)
+    assert len(found.compactions) > 1
+
+
+def test_reads_of_compactions_cost_what_the_page_cache_does_not_have() -> None:
+    """One disk: the same database writes more where nothing that it merges is read from it."""
+    opened = setup("cap-100", max_background_jobs=8)
+    cached = replace(opened, device=replace(opened.device, cached_share=1.0))
+    written = []
+    for each in (opened, cached):
+        found = SimulatedDatabase(each)
+        found.advance(1800.0)
+        written.append(found.written_bytes)
+    assert written[1] > 1.2 * written[0]

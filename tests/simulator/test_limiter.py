@@ -2,39 +2,108 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adocd.simulator.limiter import RateLimiter
+from adocd.simulator.database import SimulatedDatabase
+from adocd.simulator.jobs import Job
+from adocd.simulator.limiter import Priority, RateLimiter, Wanted
 
-from .scenes import MIB, database
+from .scenes import MIB, database, until
 
+PRIORITIES: tuple[Priority, ...] = ("user", "high", "low")
 RATES = st.floats(0, 1e9)
 
 
 @pytest.mark.parametrize(
-    ("flush", "compaction", "granted"),
+    ("user", "high", "low", "granted"),
     [
-        (30, 60, (30, 60)),  # room for both
-        (30, 100, (30, 70)),  # flushes first
-        (100, 100, (90, 10)),  # but one refill in ten is the compactions'
-        (100, 5, (95, 5)),  # of which they take what they need
-        (200, 0, (100, 0)),
+        (0, 3, 6, (0, 3, 6)),  # room for all
+        (0, 3, 10, (0, 3, 7)),  # flushes before compactions
+        (0, 10, 10, (0, 9, 1)),  # but one refill in ten is the compactions'
+        (0, 10, 0.5, (0, 9.5, 0.5)),  # of which they take what they need
+        (0, 20, 0, (0, 10, 0)),
+        (6, 10, 10, (6, 3.6, 0.4)),  # whoever opened its file in a delay is before all, and no refill is kept from it
+        (20, 10, 10, (10, 0, 0)),
     ],
 )
-def test_flushes_come_first(flush: float, compaction: float, granted: tuple[float, float]) -> None:
-    assert RateLimiter(100).share(flush, compaction) == granted
+def test_who_comes_first_where_a_refill_is_one_request(
+    user: float, high: float, low: float, granted: tuple[float, float, float]
+) -> None:
+    given = zip(PRIORITIES, (user, high, low), strict=True)
+    shares = RateLimiter(10 * MIB).share([Wanted(priority, wanted * MIB) for priority, wanted in given])
+    assert shares == pytest.approx([share * MIB for share in granted])
 
 
-@given(st.integers(1, 10**9), RATES, RATES)
-def test_never_more_than_the_rate_nor_than_is_wanted(rate: int, flush: float, compaction: float) -> None:
-    limiter = RateLimiter(rate)
-    got = limiter.share(flush, compaction)
-    assert sum(got) <= min(rate, flush + compaction) * (1 + 1e-9)
-    assert 0 <= got[0] <= flush
-    assert 0 <= got[1] <= compaction
-    assert limiter.is_short(flush, compaction) or got == (flush, compaction)
+def test_where_a_refill_is_many_requests_most_of_it_is_for_whoever_asks_first() -> None:
+    """One request of 1 MiB a thread waits at each refill; the other 80 MiB/s go as fast as each can take them."""
+    shares = RateLimiter(100 * MIB).share([Wanted("high", 210 * MIB), Wanted("low", 110 * MIB)])
+    assert shares == pytest.approx([10 * MIB + 80 * MIB * 2 / 3, 10 * MIB + 80 * MIB / 3])
+
+
+def test_threads_of_one_priority_wait_by_turns() -> None:
+    """Each has a request of its own: three threads of a compaction, one of a flush."""
+    shares = RateLimiter(4 * MIB).share([Wanted("user", 100 * MIB), Wanted("user", 100 * MIB, threads=3)])
+    assert shares == pytest.approx([MIB, 3 * MIB])
+
+
+@given(st.integers(1, 10**9), st.lists(st.tuples(st.sampled_from(PRIORITIES), RATES, st.floats(1, 8)), max_size=9))
+def test_never_more_than_the_rate_nor_than_is_wanted(rate: int, given: list[tuple[Priority, float, float]]) -> None:
+    limiter, wants = RateLimiter(rate), [Wanted(*each) for each in given]
+    wanted = sum(each.bytes_per_s for each in wants)
+    got = limiter.share(wants)
+    assert sum(got) == pytest.approx(min(rate, wanted), rel=1e-6, abs=1)
+    assert all(0 <= share <= each.bytes_per_s * (1 + 1e-9) for share, each in zip(got, wants, strict=True))
+    assert limiter.is_short(wanted) or got == pytest.approx([each.bytes_per_s for each in wants], abs=1)
+
+
+def rates(found: SimulatedDatabase) -> tuple[float, float]:
+    return tuple(sum(job.bytes_per_s for job in jobs) for jobs in (found.flushes, found.compactions))  # type: ignore[return-value]
+
+
+def opened_in(condition: str, jobs: Sequence[Job], otherwise: Priority) -> bool:
+    return bool(jobs) and all(job.priority == (otherwise if condition == "normal" else "user") for job in jobs)
+
+
+def test_in_a_delay_or_a_stop_flushes_are_not_before_compactions() -> None:
+    """HAZARDS 22: both open their files as IO_USER then; without a stall a flush is IO_HIGH and comes first."""
+    found = database("uncapped", limiter=10 * MIB)
+    until(found, lambda: bool(found.flushes) and found.controller.condition == "normal" and bool(found.compactions))
+    assert opened_in("normal", found.flushes, "high")
+    assert rates(found) == pytest.approx((9 * MIB, MIB))
+    until(
+        found,
+        lambda: (
+            found.controller.condition != "normal"
+            and opened_in("stall", found.flushes, "high")
+            and opened_in("stall", found.compactions, "low")
+        ),
+    )
+    assert len(found.flushes) == len(found.compactions) == 1
+    assert rates(found) == pytest.approx((5 * MIB, 5 * MIB))
+
+
+def test_a_file_keeps_the_priority_that_it_was_opened_with() -> None:
+    """A flush makes one file; a compaction asks again with each (CompactionJob::OpenCompactionOutputFile)."""
+    found = database("uncapped", limiter=20 * MIB, level0_slowdown_writes_trigger=5)
+    until(found, lambda: bool(found.compactions) and found.compactions[0].priority == "low")
+    job = found.compactions[0]
+    until(found, lambda: found.controller.condition != "normal")
+    assert job in found.compactions
+    file = job.opens_at_bytes
+    assert job.priority == "low"
+    assert 0 < job.left_bytes - file <= 64 * MIB, "within its file"
+    until(found, lambda: job.priority == "user")
+    assert job.opens_at_bytes == file - 64 * MIB
+    assert job.left_bytes == pytest.approx(file, abs=20 * MIB * 0.011)
+
+    flushing = database("uncapped", limiter=5 * MIB)
+    until(flushing, lambda: flushing.controller.condition == "stopped")
+    (flush,) = flushing.flushes
+    assert flush.priority == "high", "it began before the second memtable was full"
 
 
 def test_one_drain_a_period_while_somebody_waits() -> None:

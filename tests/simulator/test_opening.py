@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from adocd.controllers import registry
@@ -57,6 +59,16 @@ def test_what_a_machine_was_measured_at() -> None:
     machine = opened(asked).device
     assert (machine.flush_thread_bytes_per_s, machine.compaction_thread_bytes_per_s) == (1e8, 5e7)
     assert machine.wal_share == 0.25
+    assert (machine.bytes_per_s, machine.read_bytes_per_s, machine.mixed_bytes_per_s) == (CAP, CAP, CAP)
+    asked = Asked(
+        profile="cap-100", read_bytes_per_s=8e7, mixed_bytes_per_s=1.5e8, reads_cached_share=0.25, cores=4.0
+    )  # fmt: skip
+    machine = opened(asked).device
+    assert (machine.bytes_per_s, machine.read_bytes_per_s, machine.mixed_bytes_per_s) == (CAP, 8e7, 1.5e8)
+    assert (machine.cached_share, machine.cores) == (0.25, 4.0)
+    assert opened(Asked(profile="cap-100", mixed_bytes_per_s=math.inf)).device.mixed_bytes_per_s is None
+    assert opened(Asked(rate_bytes_per_s=6e7)).device.client_thread_bytes_per_s == 6e7
+    assert opened(Asked(workload="burst", rate_bytes_per_s=6e7)).device.client_thread_bytes_per_s == 1e8
     assert opened(Asked(profile="cap-100")).device == device("cap-100")
 
 
@@ -66,6 +78,11 @@ def test_what_a_machine_was_measured_at() -> None:
         (Asked(flush_bytes_per_s=0.0), "one flush does more than 0 bytes/s, not 0"),
         (Asked(compaction_bytes_per_s=-1.0), "one compaction does more than 0 bytes/s, not -1"),
         (Asked(compaction_bytes_per_s=float("nan")), "one compaction does more than 0 bytes/s, not nan"),
+        (Asked(read_bytes_per_s=float("inf")), "a device that reads does more than 0 bytes/s, not inf"),
+        (Asked(mixed_bytes_per_s=0.0), "a device that reads and writes does more than 0 bytes/s, not 0"),
+        (Asked(mixed_bytes_per_s=float("nan")), "a device that reads and writes does more than 0 bytes/s, not nan"),
+        (Asked(cores=0.0), "there are more than 0 cores, not 0"),
+        (Asked(reads_cached_share=-0.1), "the share of reads in the page cache is 0 to 1, not -0.1"),
         (Asked(wal_outside_share=1.5), "the share of the WAL outside the cap is 0 to 1, not 1.5"),
     ],
 )

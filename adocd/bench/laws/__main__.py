@@ -70,7 +70,10 @@ def _runs(asked: argparse.Namespace) -> simulator.Runs:
     laws, keep = asked.law or simulator.LAWS, asked.keep
     profiles = simulator.WHOLE_PROFILES if asked.whole else simulator.PROFILES
     flags = {**({} if asked.whole else simulator.QUARTER), **_flags(asked.flag)}
-    runs = simulator.Runs(wal_outside_share={each: calibration.wal_outside_share(each) for each in profiles})
+    runs = simulator.Runs(
+        wal_outside_share={each: calibration.wal_outside_share(each) for each in profiles},
+        bandwidth={each: calibration.bandwidth(each) for each in profiles},
+    )
     for seed in range(1, asked.rounds + 1):
         # Before each round, for what else runs on the machine changes meanwhile.
         runs = replace(runs, speeds=(*runs.speeds, calibration.speeds(flags, seed)))
@@ -87,10 +90,9 @@ def _runs(asked: argparse.Namespace) -> simulator.Runs:
 def _machine(seconds: int) -> bool:
     profile = simulator.WHOLE_PROFILES[0]
     speeds = calibration.speeds({}, 1, seconds)
-    outside = calibration.wal_outside_share(profile)
-    sys.stdout.write(
-        f"{speeds.words()}\nadocctl simulate --profile {profile} {speeds.options()} --wal-outside {outside:.3f}\n"
-    )
+    device, outside = calibration.bandwidth(profile), calibration.wal_outside_share(profile)
+    words = f"{speeds.options()} {device.options()} --wal-outside {outside:.3f}"
+    sys.stdout.write(f"{speeds.words()}\n{device.words()}\nadocctl simulate --profile {profile} {words}\n")
     return True
 
 

@@ -1,10 +1,11 @@
 """What this machine can do, measured apart from the runs that are compared: what the simulator is to be told of it.
 
-Three figures stand for the processor in the simulator (docs/simulator.md), and one for what escapes a cap. All four are
-read off runs in which no law acts and nothing is ever delayed or stopped, so none of them can be chosen to please a
-comparison.
+Three figures stand for the processor in the simulator (docs/simulator.md), one for what escapes a cap, and two for what
+is read. The first four are read off runs in which no law acts and nothing is ever delayed or stopped, the others are
+measured without RocksDB, so none of them can be chosen to please a comparison.
 """
 
+import json
 import os
 import statistics
 import sys
@@ -17,13 +18,13 @@ from adocd.bench.db_bench import find_db_bench
 from adocd.bench.device import MB, parse_profile
 from adocd.bench.errors import RunFailed
 from adocd.bench.laws.measure import Flags, Measured, Plan, measure
-from adocd.bench.process import child
+from adocd.bench.process import Child, child
 from adocd.bench.workload import KEY_BYTES, VALUE_BYTES, Fill
 from adocd.bench.workspace import choose_parent, needed_bytes, run_directory, workspace
 
 ENTRY_BYTES = KEY_BYTES + VALUE_BYTES
 #: Long enough for a dozen memtables and the first merges, too short for any debt that matters.
-SECONDS, _WAL_SECONDS = 30, 8
+SECONDS, _WAL_SECONDS, _DEVICE_SECONDS = 30, 8, 4
 _OVERRUN_S = 120.0
 _POLL_S = 0.1
 #: Beside the compared runs' own sizes of memtables and files: none of the reasons to hold writes. Compactions go on,
@@ -86,6 +87,22 @@ def speeds_of(measured: Measured) -> Speeds:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Bandwidth:
+    """What the device reads, and what it reads and writes at once, in bytes/s, under a profile's cap."""
+
+    read_bytes_per_s: float
+    mixed_bytes_per_s: float
+
+    def words(self) -> str:
+        """Say it in a line."""
+        return f"reads {self.read_bytes_per_s / MB:.0f} MB/s, and with writes {self.mixed_bytes_per_s / MB:.0f} MB/s"
+
+    def options(self) -> str:
+        """Say it as options of `adocctl simulate`."""
+        return f"--read-rate {self.read_bytes_per_s / MB:.0f} --mixed-rate {self.mixed_bytes_per_s / MB:.0f}"
+
+
 def middle(several: Sequence[Speeds]) -> Speeds:
     """Take the median of each figure."""
     return Speeds(
@@ -94,6 +111,18 @@ def middle(several: Sequence[Speeds]) -> Speeds:
         statistics.median(each.compaction_bytes_per_s for each in several),
         statistics.median(each.others_cpu_share for each in several),
     )
+
+
+def bandwidth(profile_name: str, seconds: int = _DEVICE_SECONDS) -> Bandwidth:
+    """Measure what a program under the profile's cap reads, and reads and writes at once; raises BenchError."""
+    profile = parse_profile(profile_name)
+    parent = choose_parent(None, needed_bytes(seconds, profile))
+    sys.stderr.write(f"reads on {profile_name}, {2 * seconds} s\n")
+    with workspace(parent) as place, capped(profile, parent) as cap, run_directory() as room:
+        command = [sys.executable, "-m", "adocd.bench.laws.streams", str(place), str(seconds)]
+        with child("streams", cap.command(command), dict(os.environ), room) as program:
+            _ended(program, "the measurement of the device", 2 * seconds)
+            return Bandwidth(**json.loads(program.said()))
 
 
 def wal_outside_share(profile_name: str, seconds: int = _WAL_SECONDS) -> float:
@@ -112,16 +141,21 @@ def wal_outside_share(profile_name: str, seconds: int = _WAL_SECONDS) -> float:
         flags = [f"--{name}={value}" for name, value in _FLUSHES_ALONE.items()]
         environment = os.environ | {"ADOCD_RUN_DIR": str(room)}
         with child(bench.name, cap.command([*bench.command(fill), *flags]), environment, room) as program:
-            deadline_s = time.monotonic() + seconds + _OVERRUN_S
-            while not program.ended():
-                if time.monotonic() > deadline_s:
-                    raise RunFailed(f"db_bench did not end within {_OVERRUN_S:.0f} s after its time was up")
-                time.sleep(_POLL_S)
-            if program.process.returncode != 0:
-                raise RunFailed(f"db_bench failed with status {program.process.returncode}: {program.last_words()}")
+            _ended(program, bench.name, seconds)
         written = cap.written_bytes() or 0
         tables = sum(file.stat().st_size for file in fill.directory.glob("*.sst"))
         return escaped(written, tables, bench.report(program.said(), seconds).writes * ENTRY_BYTES)
+
+
+def _ended(program: Child, name: str, seconds: int) -> None:
+    """Wait for a program to end well; raises RunFailed."""
+    deadline_s = time.monotonic() + seconds + _OVERRUN_S
+    while not program.ended():
+        if time.monotonic() > deadline_s:
+            raise RunFailed(f"{name} did not end within {_OVERRUN_S:.0f} s after its time was up")
+        time.sleep(_POLL_S)
+    if program.process.returncode != 0:
+        raise RunFailed(f"{name} failed with status {program.process.returncode}: {program.last_words()}")
 
 
 def escaped(written_bytes: int, tables_bytes: int, wal_bytes: int) -> float:

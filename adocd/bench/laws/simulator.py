@@ -1,10 +1,12 @@
 """The simulator against reality: the same law, options and device, in a real db_bench and in the model.
 
 The model is told what this machine was measured at (calibration.py), apart from the runs that are compared. It leaves
-out the rest of the processor, seeks and reads (docs/simulator.md). What it is to get right is the order: which law
-writes more, and for what writers are held most (agreement.py); the ratios that it gets wrong are what is reported.
+out the rest of the processor, seeks and what clients read (docs/simulator.md). What it is to get right is the order:
+which law writes more, and for what writers are held most (agreement.py); the ratios that it gets wrong are what is
+reported.
 """
 
+import math
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -16,7 +18,7 @@ from adocd.bench.db_bench import KEYS
 from adocd.bench.errors import BadOption
 from adocd.bench.laws import agreement
 from adocd.bench.laws.agreement import Figures
-from adocd.bench.laws.calibration import Speeds, middle
+from adocd.bench.laws.calibration import Bandwidth, Speeds, middle
 from adocd.bench.laws.measure import Flags, Measured, Plan
 from adocd.model.policy import Policy
 from adocd.model.sample import Sample
@@ -69,6 +71,7 @@ class Runs:
 
     speeds: tuple[Speeds, ...] = ()
     wal_outside_share: Mapping[str, float] = field(default_factory=dict)
+    bandwidth: Mapping[str, Bandwidth] = field(default_factory=dict)
     runs: tuple[Run, ...] = ()
 
     def of(self, profile: str) -> dict[str, list[Figures]]:
@@ -81,7 +84,7 @@ class Runs:
 
     def unmeasured(self) -> "Runs":
         """Give the same runs without what the machine was measured at: the model then takes its own figures."""
-        return replace(self, speeds=(), wal_outside_share={})
+        return replace(self, speeds=(), wal_outside_share={}, bandwidth={})
 
     @property
     def profiles(self) -> tuple[str, ...]:
@@ -168,8 +171,15 @@ def _flushes(samples: Sequence[Sample]) -> Iterator[tuple[float, ...]]:
 
 
 def asked(one: Run, runs: Runs) -> Asked:
-    """Say what is to be simulated for a real run: its device and options, and what the machine was measured at."""
+    """Say what is to be simulated for a real run: its device and options, and what the machine was measured at.
+
+    A cap is by way: reads do not take from writes (adocd/bench/device.py), unless the disk below was measured to be
+    slower than both caps together.
+    """
+    device = runs.bandwidth.get(one.profile)
     plain = Asked(
+        read_bytes_per_s=None if device is None else device.read_bytes_per_s,
+        mixed_bytes_per_s=math.inf if device is None else device.mixed_bytes_per_s,
         profile=one.profile,
         seconds=one.seconds,
         options=one.options,
@@ -245,6 +255,8 @@ def _machine(runs: Runs) -> Iterator[str]:
         yield f"Other programs took {min(others):.0%} to {max(others):.0%} of the processors meanwhile."
     for each in runs.speeds:
         yield f"measured before: {each.words()}"
+    for profile, device in runs.bandwidth.items():
+        yield f"{profile}: {device.words()}"
     for profile, share in runs.wal_outside_share.items():
         yield f"{profile}: {share:.1%} of the WAL is outside the cap"
 
