@@ -11,7 +11,7 @@ So compactions go by the tickers where there are Statistics. Flushes always, and
                       + sum over jobs that still run      of r x its turns within the window
     turns = seconds over how many jobs of its kind ran at once, for they share the device or the limiter
     r     = bytes over turns of the last eight jobs of its kind that have ended, of compactions those into the same
-            level; nothing before the first has, and nothing once a job has had twice the turns of the longest of them
+            level; nothing before the first has, and nothing once a job would have moved more than the largest of them
 
 A job's time goes from its begin to its end, or, where nobody saw the begin, has the length that its end tells. Nothing
 is corrected afterwards: what was reckoned wrong in one window is not made good in another, where it would be a lump.
@@ -35,8 +35,6 @@ _READ, _WRITTEN = "rocksdb.compact.read.bytes", "rocksdb.compact.write.bytes"
 _LIKE_THE_LAST = 8
 #: As many as a window may have; of one that has more, the oldest are left out.
 _ENDED_MOST = 4096
-#: One that has had so many times the turns of the longest of those is taken to hang, and moves nothing.
-_HANGS_AFTER = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,9 +187,11 @@ class _Jobs:
         for begin in running:
             last = self._last.get(begin.output_level, ())
             began = self._began[begin.sequence]
-            if (all_turns := sum(job.turns for job in last)) > 0:
-                hangs = began + _HANGS_AFTER * max(job.turns for job in last)
-                turns = max(0.0, min(to, hangs) - max(from_, began))
+            all_turns, written = sum(job.turns for job in last), sum(job.bytes.written for job in last)
+            if all_turns > 0 and written > 0:
+                # One that is held up would else be reckoned to write for ever: a flush has a memtable, and no more.
+                most = all_turns * max(job.bytes.written for job in last) / written
+                turns = max(0.0, min(to, began + most) - max(from_, began))
                 for job in last:
                     found.add(job.bytes, turns / all_turns)
         # An agent tells of what has happened since its snapshot, too: the next window has a share of that.
