@@ -20,7 +20,7 @@ from nicegui.client import Client
 from adocd.api import problems
 from adocd.api.limits import COME_BACK, MAX_WEBSOCKETS
 from adocd.api.web import page
-from adocd.api.web.page import session
+from adocd.api.web.page import messages, session
 from adocd.api.web.page.feed import Feed
 from adocd.api.web.page.session import Sessions
 from adocd.api.web.page.views.overview import Overview
@@ -150,6 +150,9 @@ def _bound_strangers(mounted: Any) -> None:
             mounted.storage._tabs.pop(tab, None)
 
     mounted.on_delete(forget_tab)
+
+    mounted.add_middleware(messages.OnlyUnderstood)
+    messages.leave_no_traces()
 
 
 def _unheard(sid: str, message: Any) -> None:
