@@ -10,6 +10,7 @@ from adocd.daemon import overrides
 from adocd.daemon.book import Book, Pinned
 from adocd.daemon.change import safety
 from adocd.daemon.change.back import Restored
+from adocd.daemon.change.planner import restorable
 from adocd.daemon.fleet import NOT_UNDERSTOOD, Fleet
 from adocd.daemon.journal.errors import JournalError
 from adocd.daemon.journal.records import Override, Pause, What
@@ -279,7 +280,7 @@ class Operators:
             why = why or session.steering.refusal_of(option, override.value, pins, sample)
             if why is not None:
                 return why
-            if current.get(option) != override.value:
+            if current.get(option) not in (override.value, restorable(option, override.value)):
                 return f"not there yet: {option} is {current.get(option)}"
         return None
 

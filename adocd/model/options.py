@@ -155,7 +155,9 @@ _OPTIONS = (
         zero="at open the default of 16 MiB/s or the rate limiter's rate; set live about 1 byte/s",
     ),
     _database("max_subcompactions", "threads", 1, 64, since="7.0", interacts=("max_background_jobs",)),
-    _database("bytes_per_sync", "bytes", zero="off; any effective SetDBOptions makes it 1 MiB"),
+    _database(
+        "bytes_per_sync", "bytes", zero="off; any effective SetDBOptions makes it 1 MiB, 4611686018427387904 stays off"
+    ),
     _database("wal_bytes_per_sync", "bytes", zero="off"),
     _database("max_total_wal_size", "bytes", interacts=("write_buffer_size",), zero="four times all memtables"),
     _database("compaction_readahead_size", "bytes", zero="off where reads are not direct"),

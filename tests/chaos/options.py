@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from adocd.daemon.change.planner import BYTES_PER_SYNC_OFF
+
 Json = Any
 
 
@@ -15,7 +17,7 @@ def differing(now: Json, originals: Json, *, pools: bool) -> dict[str, tuple[str
     """Find what is not as it was; by name the value now and the original.
 
     Not counted is what RocksDB cannot take back: where max_background_jobs can be changed its thread pools never
-    shrink with it (`pools` is false there), and any effective SetDBOptions makes a bytes_per_sync of 0 one of 1 MiB.
+    shrink with it (`pools` is false there), and a bytes_per_sync of 0 cannot be set live: off is what no file reaches.
     """
     scopes = [(now["database"], originals["database"])]
     scopes += [(now["column_families"][name], options) for name, options in originals["column_families"].items()]
@@ -24,7 +26,7 @@ def differing(now: Json, originals: Json, *, pools: bool) -> dict[str, tuple[str
         name: (new[name], old[name])
         for new, old in scopes
         for name in old
-        if new[name] != old[name] and name != "bytes_per_sync"
+        if new[name] != old[name] and (name, old[name], new[name]) != ("bytes_per_sync", "0", str(BYTES_PER_SYNC_OFF))
     }
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from adocd.daemon.change.planner import BYTES_PER_SYNC_OFF
 from tests.chaos.daemon import Daemon
 from tests.chaos.figures import Figures
 from tests.chaos.hosts import HOSTS, LAW, Host, agent_of, alive, running
@@ -58,11 +59,14 @@ def originals_of(run_dir: Path, host: Host) -> Json:
 def tunable(run_dir: Path, host: Host) -> Mapping[str, str]:
     """Read what the OPTIONS file has of the options that can be changed.
 
-    Not bytes_per_sync: RocksDB itself makes 1 MiB of a 0 at any effective SetDBOptions.
+    A bytes_per_sync that is off cannot be set to 0 live; then it has a value that no file reaches.
     """
     values = originals_of(run_dir, host)
     names = values["database"].keys() | values["column_families"]["default"].keys()
-    return {name: value for name, value in stored(host.directory).items() if name in names - {"bytes_per_sync"}}
+    found = {name: value for name, value in stored(host.directory).items() if name in names}
+    if found.get("bytes_per_sync") == str(BYTES_PER_SYNC_OFF):
+        found["bytes_per_sync"] = "0"
+    return found
 
 
 def pairs(before: Mapping[str, str], after: Mapping[str, str]) -> dict[str, tuple[str, str | None]]:

@@ -9,6 +9,7 @@ import dataclasses
 import pytest
 
 from adocd.controllers.registry import PolicyError
+from adocd.daemon.change.planner import BYTES_PER_SYNC_OFF
 from adocd.model.policy import Policy
 from adocd.simulator.clock import Clock
 from adocd.simulator.opening import Asked, BadSimulation, opened
@@ -96,7 +97,7 @@ def test_changes_are_applied_read_back_and_go_back_at_a_clean_stop() -> None:
             if (await scene.target.snapshot(0)).restore.state in ("none", "done"):
                 break
             await asyncio.sleep(1.0)
-        assert scene.database.options == dataclasses.replace(setup().database, bytes_per_sync=MIB)
+        assert scene.database.options == dataclasses.replace(setup().database, bytes_per_sync=BYTES_PER_SYNC_OFF)
         assert scene.database.shown == setup().family
         assert clock() < 660
 

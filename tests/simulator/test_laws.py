@@ -95,7 +95,7 @@ def test_whatever_the_load_a_law_stays_within_bounds_and_everything_goes_back(la
     assert life.most(lambda each: each.database.max_background_jobs) <= most.jobs
     assert life.most(lambda each: each.family.write_buffer_size) <= most.batch_bytes
     opened = setup("cap-210", load)
-    # What SetDBOptions makes of 0 stays (db_impl.cc).
+    # A 0 cannot be set live (db_impl.cc, DBImpl::SetDBOptions): what stands for it stays.
     assert life.after is not None
     family, database, limiter = life.after
     assert family == opened.family

@@ -28,13 +28,14 @@ DELAYED_WRITE_RATE_FLOOR_BYTES_PER_S = 1 * MIB
 DELAYED_WRITE_RATE = of_database("delayed_write_rate")
 #: What RocksDB takes at open for a delayed_write_rate of 0 without a rate limiter (options.h).
 DELAYED_WRITE_RATE_DEFAULT_BYTES_PER_S = 16 * MIB
-#: What any effective SetDBOptions makes of a bytes_per_sync of 0 (7.8, db_impl.cc, DBImpl::SetDBOptions).
-BYTES_PER_SYNC_LIVE = 1 * MIB
+#: Any effective SetDBOptions makes a bytes_per_sync of 0 one of 1 MiB (7.8, db_impl.cc, DBImpl::SetDBOptions), so a 0
+#: cannot be set live. A value that no file reaches is off as well, now and for a host that reloads its OPTIONS file.
+BYTES_PER_SYNC_OFF = 1 << 62
 BYTES_PER_SYNC = of_database("bytes_per_sync")
 #: What stands for a 0 that cannot be set live.
 _RESTORED_ZEROS = {
     DELAYED_WRITE_RATE: str(DELAYED_WRITE_RATE_DEFAULT_BYTES_PER_S),
-    BYTES_PER_SYNC: str(BYTES_PER_SYNC_LIVE),
+    BYTES_PER_SYNC: str(BYTES_PER_SYNC_OFF),
 }
 
 SLOWDOWN, STOP = "level0_slowdown_writes_trigger", "level0_stop_writes_trigger"
@@ -70,11 +71,16 @@ def plan(
 
     Column families come first. Each of their changes lowers the delayed rate while writes are delayed, and a
     database-wide change resets it to its maximum (HAZARDS 6, 7: write_controller.h, set_max_delayed_write_rate);
-    so the database's call comes last and, during a delay, carries the rate that was in force.
+    so the database's call comes last and, during a delay, carries the rate that was in force. A bytes_per_sync that is
+    off would be switched on by that call (HAZARDS 19): it carries that, too.
     """
     current = sample.values
     # What is not reported cannot be set: a column family that has been dropped, say.
     wanted = {o: value for o, value in goal.items() if o in current and current[o] != value}
+    if wanted.get(BYTES_PER_SYNC) == _OFF:
+        wanted[BYTES_PER_SYNC] = str(BYTES_PER_SYNC_OFF)
+        if current[BYTES_PER_SYNC] == wanted[BYTES_PER_SYNC]:
+            del wanted[BYTES_PER_SYNC]
     held = []
     for cf in sample.column_families:
         held += _stage(cf, wanted, current)
@@ -82,6 +88,8 @@ def plan(
     if any(option.scope == "database" for option in wanted):
         is_pinned = goal.get(DELAYED_WRITE_RATE, "") not in ("", _original_rate(baseline))
         wanted = dict(wanted) if is_pinned else _with_brake(wanted, current, sample)
+        if current.get(BYTES_PER_SYNC) == _OFF:
+            wanted.setdefault(BYTES_PER_SYNC, str(BYTES_PER_SYNC_OFF))
     return Plan(
         changes=_calls(wanted),
         sent=wanted,
@@ -118,7 +126,8 @@ def way_back(baseline: Values, ours: Set[OptionName], current: Values, sent: Val
 def restorable(option: OptionName, value: str) -> str:
     """Say how an original value is restored.
 
-    A delayed_write_rate of 0 only means the default at open (HAZARDS 5), and a bytes_per_sync of 0 cannot be set live.
+    A delayed_write_rate of 0 only means the default at open (HAZARDS 5), and a bytes_per_sync of 0 cannot be set live
+    (HAZARDS 19).
     """
     return value if value != "0" else _RESTORED_ZEROS.get(option, value)
 

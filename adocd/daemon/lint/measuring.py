@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import asdict
 
+from adocd.daemon.change.planner import BYTES_PER_SYNC_OFF
 from adocd.daemon.lint.facts import Facts
 from adocd.daemon.lint.finding import Hit, Severity, rule
 from adocd.probes.options_file import Unreadable
@@ -130,13 +131,14 @@ def limiter_was_added(facts: Facts) -> Iterator[Hit]:
 
 @rule(Severity.NOTE, "RocksDB db/db_impl/db_impl.cc, DBImpl::SetDBOptions")
 def sync_comes_with_changes(facts: Facts) -> Iterator[Hit]:
-    """Find that bytes_per_sync is 0, which any change of a database-wide option makes 1 MiB, for good."""
+    """Find that bytes_per_sync is 0, which RocksDB lets nobody keep when a database-wide option is changed."""
     if facts.database.number("bytes_per_sync") == 0 and "max_background_jobs" in facts.capabilities.database_options:
         yield Hit(
             "bytes_per_sync",
-            "bytes_per_sync = 0: the first change of max_background_jobs makes RocksDB turn it to 1 MiB, and 0 cannot "
-            "be had again until the database is reopened",
-            "set it to 1048576 yourself before you compare figures with and without adocd",
+            "bytes_per_sync = 0: RocksDB would make it 1 MiB with the first change of max_background_jobs, so that "
+            f"change sets it to {BYTES_PER_SYNC_OFF}, which no file reaches and so is off as well; it stays so, and "
+            "stands in the OPTIONS file, until the program opens the database with a value of its own",
+            "nothing, unless somebody else changes options of this database live: then set it to 1048576 at the open",
         )
 
 

@@ -13,7 +13,14 @@ from adocd.model.knob import MIB
 from adocd.model.sample import Sample
 from adocd.model.values import OptionName, Values, flat, of_family
 from adocd.targets.base import Change, RestoreStep
-from tests.daemon.change.rocksdb_model import BYTES_PER_SYNC, HARD, STOP, SWITCH, RocksDB, named, out_of_order
+from tests.daemon.change.rocksdb_model import (
+    HARD,
+    STOP,
+    SWITCH,
+    RocksDB,
+    named,
+    out_of_order,
+)
 from tests.daemon.change.states import Moment, Pile
 
 BUDGET_BYTES = 2048 * MIB
@@ -104,7 +111,7 @@ class Played:
             assert self.database.values == self.originals
             return
         names = {option for step in self.way_back for option in named(step.change)}
-        assert {o for o in self._changed() if o.scope != "thread_pool"} - {BYTES_PER_SYNC} <= names
+        assert {o for o in self._changed() if o.scope != "thread_pool"} <= names
         for number, step in enumerate(self.way_back):
             self._pile_up(piles[number % len(piles)])
             self._undo(step)

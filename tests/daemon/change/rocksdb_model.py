@@ -33,13 +33,13 @@ SOFT, HARD = "soft_pending_compaction_bytes_limit", "hard_pending_compaction_byt
 SWITCH = "disable_auto_compactions"
 BYTES_PER_SYNC = of_database("bytes_per_sync")
 NOTHING: Mapping[str, str | int] = {}
-#: What any effective SetDBOptions makes of a bytes_per_sync of 0.
+#: What any effective SetDBOptions makes of a bytes_per_sync of 0; so where a test is not about that it is this already.
 MADE_OF_ZERO = str(MIB)
 
 FAMILY = FAMILY_OPTIONS | {"max_bytes_for_level_multiplier": "10.000000", "max_compaction_bytes": "1677721600"}
 DATABASE = DATABASE_OPTIONS | {
     "max_subcompactions": "1",
-    "bytes_per_sync": "0",
+    "bytes_per_sync": MADE_OF_ZERO,
     "wal_bytes_per_sync": "0",
     "max_total_wal_size": "0",
     "compaction_readahead_size": "0",

@@ -7,7 +7,7 @@ from collections.abc import Set
 import pytest
 
 from adocd.daemon.change import planner
-from adocd.daemon.change.planner import Plan
+from adocd.daemon.change.planner import BYTES_PER_SYNC, Plan
 from adocd.model.knob import MIB
 from adocd.model.options import OPTIONS, OUT_OF_THE_WAY
 from adocd.model.values import RATE_LIMITER, OptionName, Values, flat, of_pool
@@ -132,12 +132,38 @@ def test_a_rate_that_somebody_wants_is_not_held_and_beats_the_carried_one() -> N
     assert plan(wanted | JOBS, opened(delayed_rate=3 * MIB)).sent == wanted | JOBS
 
 
-@pytest.mark.parametrize(("option", "live"), [("delayed_write_rate", 16 * MIB), ("bytes_per_sync", MIB)])
+@pytest.mark.parametrize(("option", "live"), [("delayed_write_rate", 16 * MIB), ("bytes_per_sync", 1 << 62)])
 def test_an_original_of_zero_that_cannot_be_set_live_leads_back_to_what_it_means(option: str, live: int) -> None:
-    """A delayed rate of 0 freezes writes (and killed a 6.29 process); bytes_per_sync becomes 1 MiB by itself."""
+    """A delayed rate of 0 freezes writes (and killed a 6.29 process); RocksDB makes 1 MiB of a bytes_per_sync of 0."""
     zero = defaults() | database({option: 0})
     found = plan(database({option: 2 * MIB}), RocksDB(zero), zero)
     assert found.restore == (RestoreStep(DatabaseChange({option: str(live)})),)
+
+
+def test_a_change_of_the_database_leaves_bytes_per_sync_off_where_it_is_off() -> None:
+    """RocksDB would switch it on, for good where the host reloads its OPTIONS file; what no file reaches is off."""
+    off = database(bytes_per_sync=1 << 62)
+    zero = defaults() | database(bytes_per_sync=0)
+    found = plan(JOBS, RocksDB(zero), zero)
+    assert found.sent == JOBS | off
+    assert found.changes == (DatabaseChange({"bytes_per_sync": str(1 << 62), "max_background_jobs": "4"}),)
+    rocksdb = RocksDB(zero)
+    for change in found.changes:
+        rocksdb.apply(change)
+    assert {option: rocksdb.values[option] for option in JOBS | off} == JOBS | off
+    back = plan(JOBS | off, rocksdb, zero, ours=frozenset(JOBS))
+    assert back.changes == ()
+    assert plan(database(max_background_jobs=2), rocksdb, zero, ours=frozenset(JOBS)).sent == database(
+        max_background_jobs=2
+    ), "it is off already"
+    assert plan(database(bytes_per_sync=MIB), RocksDB(zero), zero).sent == database(bytes_per_sync=MIB)
+    assert BYTES_PER_SYNC not in plan(family({TRIGGER: 2}), RocksDB(zero), zero).sent
+    rocksdb = RocksDB(defaults() | database(bytes_per_sync=MIB))
+    assert plan(database(bytes_per_sync=0), rocksdb, defaults()).sent == off, "an operator's pin of 0"
+    rocksdb.values |= off
+    assert plan(database(bytes_per_sync=0), rocksdb, defaults()).changes == (), "and it is sent once"
+    without = {option: value for option, value in zero.items() if option != BYTES_PER_SYNC}
+    assert plan(JOBS, RocksDB(without), without).sent == JOBS
 
 
 # -- a stop trigger is never lowered over the files there are
