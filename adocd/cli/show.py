@@ -249,9 +249,11 @@ def warning(answer: dict[str, Any]) -> None:
 
 
 def is_not_back(answer: dict[str, Any]) -> bool:
-    """Whether a restore has failed, or has left something that adocd has set, or may have set."""
+    """Whether a restore has failed, or nobody could see that it has left nothing which adocd has set."""
+    compared = answer.get("unlike", {})
     failed = any(restore["errors"] for restore in answer["restored"].values())
-    return failed or any(_may_be_ours(unlike) for unlike in answer["unlike"].values())
+    unseen = any(r["state"] in ("none", "done") and t not in compared for t, r in answer["restored"].items())
+    return failed or unseen or any(_may_be_ours(unlike) for unlike in compared.values())
 
 
 def _may_be_ours(unlike: list[dict[str, Any]]) -> bool:
@@ -280,7 +282,7 @@ def restored(answer: dict[str, Any]) -> None:
     for target, restore in answer["restored"].items():
         waiting = f", waiting for {restore['waiting_for']}" if restore["waiting_for"] else ""
         errors = "".join(f"; FAILED: {error}" for error in restore["errors"])
-        unlike = answer["unlike"].get(target)
+        unlike = answer.get("unlike", {}).get(target)  # a daemon from before an upgrade does not compare
         console.print(f"{target}: {_how_far(restore, unlike)}{waiting}{errors}")
         for option in unlike or ():
             console.print(

@@ -13,7 +13,7 @@ from adocd.daemon.decision_log import DecisionLog, settings_in_words
 from adocd.daemon.dispatch import Dispatch, View, unasked
 from adocd.daemon.journal.records import Pause
 from adocd.daemon.law import Law
-from adocd.daemon.session import Session
+from adocd.daemon.session import Session, is_due
 from adocd.daemon.steering import Step
 from adocd.daemon.weighing import weigh
 from adocd.model.decision import Decision
@@ -25,6 +25,8 @@ from adocd.targets.errors import TargetError
 _log = logging.getLogger(__name__)
 #: How long nothing is sent after somebody else has changed an option of ours.
 STAND_BACK_S = 30.0
+#: An agent answers within 2 s, or counts as silent: with a look that is older, this process has not run.
+LOOK_IS_OLD_S = 3.0
 _RESTORING = ("running", "waiting")
 _REPEAT = Decision(
     (),
@@ -86,7 +88,12 @@ class Control:
         if acts or keeps or pins or self.is_left_over(session, view.snapshot, view.sample):
             if self._restores_what_nobody_knows(session, view):
                 return "the agent is restoring what an earlier lease has changed, of which the journal knows nothing"
+            acquires = session.lease is None
             refused = await session.hold_lease(self._holder, self.lease_ttl_s, view.snapshot)
+            if self._clock() - view.asked_s > LOOK_IS_OLD_S:
+                if acquires:
+                    await self.release_quietly(session)
+                return "the daemon stood still since it looked: it looks again first"
             if self._book.pause_of(self._id) is not pause:
                 return "paused or resumed just now"
             return refused or await self._drive(session, view, pins, asks_law=acts) or law.declined or idle
@@ -97,11 +104,11 @@ class Control:
         """Do what is to be done under the lease; None when there is nothing."""
         if (in_flight_s := session.actuator.in_flight_s) is not None:
             return f"a change has been in flight for {in_flight_s:.1f} s"
-        if not session.actuator.is_seen_by(view.asked_s - view.snapshot.age_s):
+        if not session.actuator.is_seen_by(view.looked_s):
             return "waiting for a look at what was changed"
         if session.unsettled is not None:
             session.unsettled.all_seen()
-        session.ledger.watch(view.sample.values)
+        self._follow_owner(session, view)
         self._reconcile(session, view)
         stands_back = not self.ends and self._clock() < session.stands_back_until_s
         said = None
@@ -134,7 +141,7 @@ class Control:
         if session.lease is not None or view.snapshot.lease is not None:
             return
         current, left = view.sample.values, self._book.left(self._id)
-        restoring = view.snapshot.restore.state in _RESTORING
+        restoring = view.snapshot.restore.state in _RESTORING or is_due(view.snapshot)
         session.ledger.unheld(current, left)
         if left and not restoring and not view.snapshot.change_in_flight:
             unseen = set(session.detail.unseen_column_families)
@@ -153,6 +160,15 @@ class Control:
         current, ledger = sample.values, session.ledger
         return any(current.get(o) != planner.restorable(o, ledger.baseline[o]) for o in ledger.ours if o in current)
 
+    def _follow_owner(self, session: Session, view: View) -> None:
+        """Let the way back follow what the host itself changes of options that are not ours."""
+        current, ledger = view.sample.values, session.ledger
+        ledger.watch(current)
+        for option, known in tuple(self._book.left(self._id).items()):
+            value = current.get(option, known.original)
+            if option not in ledger.ours and value != known.original and not known.is_ours(value):
+                self._book.taken_over(self._id, option, value)
+
     def _reconcile(self, session: Session, view: View) -> None:
         """Stand back where somebody else has changed what we set, and begin anew from there."""
         ledger, foreign, limited = session.ledger, [], session.law.limited
@@ -160,9 +176,13 @@ class Control:
             _log.warning("%s: %s", self._path, deviation)
             self._decisions.deviated(deviation)
             if deviation.outcome == "changed-by-someone-else":
-                ledger.give_up(deviation.option, deviation.found)
                 session.steering.wanted.pop(deviation.option, None)
-                self._book.taken_over(self._id, deviation.option, deviation.found)
+                known = self._book.left(self._id).get(deviation.option)
+                if known is not None and known.is_ours(deviation.found):
+                    ledger.lose(deviation.option)
+                else:
+                    ledger.give_up(deviation.option, deviation.found)
+                    self._book.taken_over(self._id, deviation.option, deviation.found)
                 if deviation.option == RATE_LIMITER:
                     limited = str(deviation)
                 else:

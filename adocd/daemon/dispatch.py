@@ -24,6 +24,11 @@ class View:
     snapshot: Snapshot
     asked_s: float
 
+    @property
+    def looked_s(self) -> float:
+        """When the agent began to read what the snapshot says; it reads options first."""
+        return self.asked_s - self.snapshot.age_s - self.snapshot.collect_s
+
 
 class Dispatch:
     """The way out of one target's control."""

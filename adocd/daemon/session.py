@@ -59,6 +59,8 @@ class Session:
         self.why_back = ""
         self.last_event: int | None = None
         self._lease_lost = False
+        #: Of the newest lease that was ours, whether or not it still is.
+        self._epoch: int | None = None
         #: When the lease was last renewed; None since it was acquired.
         self._renewed_s: float | None = None
 
@@ -88,16 +90,24 @@ class Session:
         """Acquire the lease unless it is ours; the sentence says why that was refused, None when it is ours.
 
         Nothing is acquired while a change of an earlier lease is in flight, or a step of its restore: nobody could say
-        what it leaves behind.
+        what it leaves behind. Nor while the snapshot shows a lease of which this session knows nothing, not even one of
+        ours, or one that ends before we ask: what was changed under it would be taken for the owner's.
         """
         if self.lease is not None:
             return None
         if snapshot.change_in_flight:
             return "a change made under an earlier lease is still in flight"
-        if snapshot.restore.state == "running":
+        if snapshot.restore.state == "running" or is_due(snapshot):
             return "the agent is executing a restore step of an earlier lease"
+        if snapshot.lease is not None:
+            if snapshot.lease.holder != holder:
+                return f"{snapshot.lease.holder} holds the lease; wait until it ends, or revoke it by adocctl restore"
+            await self.target.release_lease(holder, snapshot.lease.epoch)
+            return "a lease from before the connection was lost was given back, and the agent restores"
         self.has_way_back, self._renewed_s = False, None
-        return await self._hold(holder, ttl_s, None)
+        refused = await self._hold(holder, ttl_s, None)
+        self._epoch = None if self.lease is None else self.lease.epoch
+        return refused
 
     async def renew_lease(self, holder: str, ttl_s: float, now_s: float) -> None:
         """Renew the lease where one is held and a quarter of its time has gone, or learn that it is lost.
@@ -137,10 +147,16 @@ class Session:
     def notice_revoked(self, snapshot: Snapshot) -> bool:
         """Whether an operator took the lease away, before this snapshot or since our last renewal."""
         ours, self._lease_lost = self.lease is not None or self._lease_lost, False
-        if not ours or all(event.kind != "lease_revoked" for event in snapshot.events):
+        told = ours and any(event.kind == "lease_revoked" for event in snapshot.events)
+        if not told and (self._epoch is None or snapshot.revoked_epoch != self._epoch):
             return False
-        self.let_go()
+        self.revoked()
         return True
+
+    def revoked(self) -> None:
+        """Let go of a lease that an operator revokes, or has revoked."""
+        self._epoch = None
+        self.let_go()
 
     def notice_lapsed(self, snapshot: Snapshot) -> bool:
         """Let go of a lease that the agent has ended, because nobody renewed it; returns whether it had.
@@ -178,3 +194,8 @@ def _is_same(ours: Lease, held: Lease | None) -> bool:
 
 def _ids(snapshot: Snapshot) -> dict[str, int]:
     return {name: family.id for name, family in snapshot.column_families.items() if family.id is not None}
+
+
+def is_due(snapshot: Snapshot) -> bool:
+    """Whether a restore is about to begin: its plan is armed, and the lease that it waited for has ended."""
+    return snapshot.lease is None and snapshot.restore.state == "armed"

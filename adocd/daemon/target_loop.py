@@ -168,7 +168,7 @@ class TargetLoop:
             if self._target is None:
                 raise Unreachable(f"{self.path} is closed: there is nothing to restore")
             if self.session is not None:
-                self.session.let_go()
+                self.session.revoked()
             return await back.restore(self._target, dict(self._book.left(self.id)))
 
     async def stop(self) -> None:
@@ -337,7 +337,7 @@ class TargetLoop:
             return session
         detail = await target.detail()
         if session is not None and session.detail.session == detail.session:
-            self._forget_families(session.created_anew(snapshot))
+            self._forget_families(session, snapshot)
             session.take_detail(detail, snapshot)
         else:
             if session is not None:
@@ -361,12 +361,14 @@ class TargetLoop:
         self.session = session
         return session
 
-    def _forget_families(self, names: frozenset[str]) -> None:
-        """Forget what was tuned of column families that are gone, though others have their names now."""
-        for name in sorted(names):
+    def _forget_families(self, session: Session, snapshot: Snapshot) -> None:
+        """Forget what was tuned of column families that are gone, though others may have their names now or later."""
+        anew = session.created_anew(snapshot)
+        for name in sorted(anew):
             _log.info("%s: column family %s was dropped and created anew; its options are its own", self.path, name)
+        there = (snapshot.column_families.keys() - anew) | set(session.detail.unseen_column_families)
         left = self._book.left(self.id)
-        self._book.forget(self.id, [o for o in left if o.scope == "column_family" and o.name in names])
+        self._book.forget(self.id, [o for o in left if o.scope == "column_family" and o.name not in there])
 
     async def _put_back(self, target: Target) -> None:
         """Go on for a while without a law, until nothing of ours is left: not from an earlier open either."""

@@ -175,5 +175,8 @@ class Snapshot:
     lost_events: int
     #: Those that have values; None where Statistics keeps none, and before protocol 1.2.
     histograms: Mapping[str, HistogramTotals] | None = None
+    #: The epoch of the newest lease when an operator last revoked by force; None: never, and before protocol 1.3.
+    #: Events tell it too, but a holder that stands still may miss them.
+    revoked_epoch: int | None = None
     #: What stands in for rates of writes where nobody but a dump counts them; None where an agent does.
     dump: PeriodicDump | None = None

@@ -133,7 +133,7 @@ def test_a_restore_says_back_only_of_what_was_compared(monkeypatch: pytest.Monke
         "ours": [option | {"is_ours": True}],
         "unknown": [option | {"is_ours": None}],
     }
-    answer = {"restored": dict.fromkeys([*compared, "unread"], done), "unlike": compared, "failed": {}}
+    answer: dict[str, Any] = {"restored": dict.fromkeys([*compared, "unread"], done), "unlike": compared, "failed": {}}
     show.restored(answer)
     lines = output.getvalue().splitlines()
     assert lines[0] == "back: the originals are back"
@@ -146,4 +146,9 @@ def test_a_restore_says_back_only_of_what_was_compared(monkeypatch: pytest.Monke
     assert lines[7].startswith("unread: the agent has nothing left to restore, but the values could not be read")
     assert show.is_not_back(answer)
     del compared["ours"], compared["unknown"]
+    assert show.is_not_back(answer), "one was not compared"
+    del answer["restored"]["unread"], answer["restored"]["ours"], answer["restored"]["unknown"]
     assert not show.is_not_back(answer)
+    del answer["unlike"]
+    show.restored(answer)
+    assert show.is_not_back(answer), "a daemon from before an upgrade does not compare"

@@ -170,6 +170,20 @@ def test_force_revokes(client: AgentClient, db: str) -> None:
     assert client.acquire(db, "bob") > epoch
 
 
+def test_the_former_holder_can_see_that_it_was_revoked_whenever_it_looks(client: AgentClient, db: str) -> None:
+    """Events are lost when there are many; and an operator may revoke what has just expired."""
+    assert client.snapshot(db)["revoked_epoch"] is None
+    epoch = client.acquire(db, "alice")
+    client.delete_lease(db, holder="alice", epoch=epoch).ok(202)
+    assert client.snapshot(db)["revoked_epoch"] is None, "it was given back"
+    client.delete_lease(db, force=True).ok(202)
+    assert client.snapshot(db)["revoked_epoch"] == epoch
+    another = client.acquire(db, "bob")
+    assert client.snapshot(db)["revoked_epoch"] == epoch
+    client.delete_lease(db, force=True).ok(202)
+    assert client.snapshot(db)["revoked_epoch"] == another
+
+
 def test_epochs_increase(client: AgentClient, db: str) -> None:
     epochs = []
     for holder in ("alice", "bob", "alice", "alice"):

@@ -57,12 +57,13 @@ async def restore(target: Target, left: Mapping[OptionName, Left] | None) -> Res
 def unlike(current: Values, opened_with: Values, left: Mapping[OptionName, Left] | None) -> tuple[Unlike, ...]:
     """Compare values with their originals: the journal's where it has one, else those of the open.
 
-    Thread pools that nobody has set are left out: RocksDB makes them larger by itself.
+    Thread pools and a limiter that nobody has set are left out: RocksDB makes pools larger by itself, and the limiter
+    may be another database's.
     """
     found = []
     for option, value in sorted(current.items(), key=lambda item: str(item[0])):
         known = None if left is None else left.get(option)
-        if known is None and option.scope == "thread_pool":
+        if known is None and option.scope in ("thread_pool", "rate_limiter"):
             continue
         original = opened_with.get(option, value) if known is None else known.original
         if value not in (original, restorable(option, original)):
@@ -77,13 +78,14 @@ async def _ended(target: Target) -> tuple[Snapshot, bool]:
     deadline_s = clock() + _PATIENCE_S
     ended_s: float | None = None
     while True:
+        asked_s = clock()
         seen = await target.snapshot(None)
         now_s = clock()
         if seen.restore.state == "running" or seen.change_in_flight:
             ended_s = None
         elif ended_s is None:
             ended_s = now_s
-        elif now_s - seen.age_s > ended_s:
+        elif asked_s - seen.age_s - seen.collect_s > ended_s:
             return seen, True
         if seen.restore.state == "waiting" or now_s > deadline_s:
             return seen, False

@@ -217,6 +217,12 @@ class Ledger:
         self.baseline[option] = value
         self._changed()
 
+    def lose(self, option: OptionName) -> None:
+        """Send no more of an option that falls back to an earlier value of ours: it stays ours, to be put back."""
+        for account in (self.sent, self._confirmed, self._before, self._reverts):
+            account.pop(option, None)
+        self._changed()
+
     def reopened_with(self, opened_with: Values, anew: Set[str] = frozenset()) -> None:
         """Go on with column families that came, and without those that went; those `anew` did both."""
         self._changed()

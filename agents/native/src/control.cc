@@ -62,6 +62,8 @@ std::optional<Problem> Control::Release(const std::optional<std::string>& holder
   const auto ended = std::get<LeaseBook::Ended>(result);
   if (ended == LeaseBook::Ended::kReleased) EmitLocked("lease_released", "by '" + former + "'");
   if (ended == LeaseBook::Ended::kRevoked) EmitLocked("lease_revoked", "from '" + former + "'");
+  // Also where it has expired a moment ago: its former holder is to know that an operator wants nothing changed.
+  if (force) revoked_epoch_ = lease_.last_epoch();
   // Without a lease only the operator's force may stop a restore that is being executed.
   if (ended == LeaseBook::Ended::kNobodyHeld && !force) return std::nullopt;
   if (restore) {
@@ -173,6 +175,7 @@ ControlStatus Control::Status(double now_s) const {
   if (lease_.current() && now_s < lease_.current()->expires_at_s) status.lease = lease_.current();
   status.restore = restore_.Status();
   status.change_in_flight = changes_in_flight_ > 0;
+  status.revoked_epoch = revoked_epoch_;
   return status;
 }
 

@@ -29,6 +29,7 @@ struct ControlStatus {
   std::optional<Lease> lease;
   RestoreStatus restore;
   bool change_in_flight = false;
+  int64_t revoked_epoch = 0;  // 0: none
 };
 
 // The rules of one session: lease, restore plan and originals together, behind one lock that is never held during
@@ -83,6 +84,7 @@ class Control {
   Originals originals_;
   Restore restore_;
   int changes_in_flight_ = 0;
+  int64_t revoked_epoch_ = 0;
 };
 
 }  // namespace adocd

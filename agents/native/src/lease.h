@@ -39,6 +39,8 @@ class LeaseBook {
   std::optional<Lease> ExpireIfDue(double now_s);
 
   const std::optional<Lease>& current() const { return lease_; }
+  // Of the newest lease, whether or not it is still held; 0 before the first.
+  int64_t last_epoch() const { return last_epoch_; }
 
  private:
   Problem Lost(int64_t epoch) const;

@@ -213,6 +213,11 @@ std::string SnapshotJson(const Session& session, const Sample& sample, const std
     writer.Raw("lease", control.lease ? LeaseJson(*control.lease, now_s) : "null");
     writer.Raw("restore", RestoreJson(control.restore));
     writer.Bool("change_in_flight", control.change_in_flight);
+    if (control.revoked_epoch) {
+      writer.Integer("revoked_epoch", control.revoked_epoch);
+    } else {
+      writer.Null("revoked_epoch");
+    }
     uint64_t lost = 0;
     std::string* events = writer.Key("events");
     *events += '[';

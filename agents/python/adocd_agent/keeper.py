@@ -105,6 +105,8 @@ class LeaseKeeper:
                 if not force:
                     self._book.require_for_release(holder, epoch)
                 self._subject.emit("lease_revoked" if force else "lease_released", detail=former)
+            if force:
+                self._book.revoke()
             if former is not None or force:
                 self._end(restore=restore)
             self._news.notify_all()
@@ -125,6 +127,11 @@ class LeaseKeeper:
         with self._lock:
             self._expire()
             return self._book.as_json(self._now())
+
+    def revoked_epoch(self) -> int | None:
+        """Return the epoch of the newest lease at the last DELETE with force; None where there was none."""
+        with self._lock:
+            return self._book.revoked_epoch
 
     def restore(self) -> Json:
         """Tell how far the restore is, as JSON."""

@@ -28,6 +28,7 @@ class LeaseBook:
     def __init__(self) -> None:
         self.holder: str | None = None
         self._epoch = 0
+        self.revoked_epoch: int | None = None
         self._ttl_s = 0.0
         self._expires = Times(0.0, 0.0)
 
@@ -72,6 +73,10 @@ class LeaseBook:
     def end(self) -> None:
         """Nobody holds it any more."""
         self.holder = None
+
+    def revoke(self) -> None:
+        """Note that an operator revokes the newest lease, also where it has expired a moment ago."""
+        self.revoked_epoch = self._epoch or None
 
     def left_s(self, now: Times) -> float | None:
         """Return the seconds until it expires, 0 or less when that is due; None when nobody holds it."""

@@ -107,6 +107,7 @@ class Session:
             "lease": self.keeper.lease(),
             "restore": self.keeper.restore(),
             "change_in_flight": self._changes_in_flight > 0,
+            "revoked_epoch": self.keeper.revoked_epoch(),
             **self.events.since(after),
         }
 

@@ -4,6 +4,7 @@ from nicegui import ui
 
 from adocd.api.web.page.actions.dialogs import act, confirmed
 from adocd.api.web.page.model import state
+from adocd.api.web.page.model.restored import not_back
 from adocd.api.web.page.model.units import text
 from adocd.api.web.page.views import parts
 from adocd.api.web.page.views.shell import Text, Visit, frame
@@ -65,6 +66,8 @@ class Overview:
         del reason
         answer = await self._visit.actions.do("POST", "/v1/restore")
         failed = [f"{target}: {why}" for target, why in answer["failed"].items()]
+        if left := not_back(answer):
+            failed.append(f"Not all are back: {left}")
         return f"The originals of {len(answer['restored'])} databases are being restored. {' '.join(failed)}"
 
     async def _refresh(self) -> None:

@@ -9,6 +9,7 @@ from adocd.api.web.page.actions.pin import PinDialog
 from adocd.api.web.page.actions.policy import PolicyDialog
 from adocd.api.web.page.charts.panel import Panel
 from adocd.api.web.page.model import decisions, settings
+from adocd.api.web.page.model.restored import not_back
 from adocd.api.web.page.model.state import state_of
 from adocd.api.web.page.model.units import text
 from adocd.api.web.page.views import parts
@@ -105,8 +106,11 @@ class TargetPage:
         del reason
         answer = await self._visit.actions.do("POST", f"{self._room.path}/restore")
         self._room.ask_again()
-        failed = "; ".join(answer["failed"].values())
-        return f"It could not be restored: {failed}" if failed else "The originals are being restored; it is paused."
+        if failed := "; ".join(answer["failed"].values()):
+            return f"It could not be restored: {failed}"
+        if left := not_back(answer):
+            return f"It is paused, but not all originals are back: {left}"
+        return "The originals are being restored; it is paused."
 
     async def _do_reset(self, reason: str) -> str:
         del reason
