@@ -40,7 +40,8 @@ def test_adoc_beside_toggle_does_nothing_where_alone_it_does_nothing() -> None:
 
 
 def test_the_base_level_stays_bounded_though_the_batch_grows_while_compaction_is_off() -> None:
-    both = live("adoc+toggle", setup("cap-100", "sine", rate=40.0 * MB), SECONDS, **TOGGLE)
+    toggle = {**TOGGLE, "toggle.cap_bytes_per_s": 30 * MB}
+    both = live("adoc+toggle", setup("cap-100", "sine", rate=40.0 * MB), SECONDS, **toggle)
     grown_while_off = [
         after
         for before, after in itertools.pairwise(both.seconds)
