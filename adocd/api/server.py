@@ -15,6 +15,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from adocd.api.limits import MAX_HEAD_BYTES, LimitedConnection, LimitedServer
+from adocd.daemon import own_file
 from adocd.daemon.address import Address
 
 
@@ -85,10 +86,8 @@ def daemon_socket(path: Path) -> Iterator[socket.socket]:
 @contextlib.contextmanager
 def _lock(path: Path) -> Iterator[int]:
     """Open the lock, for reading: one that another user's daemon left behind does as well."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o640)
+    descriptor = own_file.opened(path, os.O_RDONLY | os.O_CREAT, 0o640, of_anyone=True)
     try:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise OSError(errno.EINVAL, f"{path.name} is no file")
         yield descriptor
     finally:
         os.close(descriptor)

@@ -14,6 +14,7 @@ from adocd.cli.record import record
 from adocd.cli.replay import replay
 from adocd.cli.simulate import simulate
 from adocd.cli.target import All, Json, TargetName, daemon, place, target_id
+from adocd.cli.terminal import say
 from adocd.cli.top.command import top
 from adocd.targets import run_dir
 
@@ -51,7 +52,7 @@ def _version(wanted: bool) -> None:
         # Only here: to look into the installed packages would be a part of the time that every command takes to start.
         from adocd import __version__  # noqa: PLC0415
 
-        typer.echo(f"adocctl {__version__}")
+        say(f"adocctl {__version__}")
         raise typer.Exit
 
 
@@ -101,7 +102,7 @@ def controllers(as_json: Json = False) -> None:
         answer = installed.listed().model_dump(mode="json")
     show.json_or(as_json, answer["controllers"], show.controllers)
     for problem in answer.get("problems", {}).values():  # an older daemon has none
-        typer.echo(f"warning: {problem}", err=True)
+        say(f"warning: {problem}", err=True)
 
 
 @app.command(name="set-policy", epilog=EPILOG, rich_help_panel=STEER)

@@ -18,6 +18,7 @@ from adocd.cli.exits import EPILOG, Exit, fail
 from adocd.cli.parameters import parse_parameters
 from adocd.cli.serve import SYSTEM_CONFIG
 from adocd.cli.simulate import simulate
+from adocd.cli.terminal import say
 from adocd.compiled import NativeError
 from adocd.controllers import registry
 from adocd.daemon import address, logs
@@ -49,7 +50,7 @@ def main() -> NoReturn:
 
 def _version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"adocd {__version__}")
+        say(f"adocd {__version__}")
         raise typer.Exit
 
 
@@ -167,9 +168,9 @@ def check_config(
     """Check a configuration file and show what is in force, defaults included."""
     settings = _load(file)
     if as_json:
-        typer.echo(settings.model_dump_json())
+        typer.echo(json.dumps(settings.model_dump(mode="json")))
     else:
-        typer.echo(f"{file} is good. In force:")
+        say(f"{file} is good. In force:")
         typer.echo(json.dumps(settings.model_dump(mode="json"), indent=2))
 
 
@@ -237,7 +238,7 @@ def _show_agent(path: Path, library: compiled.RocksDb, as_json: bool) -> None:
         shown = {"agent": str(path), "rocksdb": str(library.path), "rocksdb_build_id": library.build_id}
         typer.echo(json.dumps(shown))
     else:
-        typer.echo(str(path))
+        say(str(path))
 
 
 def _load(file: Path | None) -> Config:

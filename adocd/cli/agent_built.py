@@ -1,9 +1,8 @@
 """The native agent where a command needs it: compiled at first need, so that it takes no second command."""
 
-import typer
-
 from adocd import compiled
 from adocd.cli import native
+from adocd.cli.terminal import say
 from adocd.compiled import NativeError
 
 
@@ -13,5 +12,5 @@ def find_or_build_agent() -> None:
     try:
         native.find(library)
     except NativeError:
-        typer.echo("compiling the native agent, for about a minute", err=True)
+        say("compiling the native agent, for about a minute", err=True)
         native.product().build(library)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from adocd.api.client import NoDaemon, RestClient, RestError
+from adocd.model.printable import printable
 from adocd.targets import run_dir
 
 #: Nobody waits longer for a shell's Tab.
@@ -103,4 +104,6 @@ def _end(path: str) -> str:
 
 
 def _those(incomplete: str, words: Iterable[tuple[str, str]]) -> Words:
-    return [(word, what.splitlines()[0] if what else "") for word, what in words if word.startswith(incomplete)]
+    """Offer those that begin so; one that is not printable is none to type, and would steer the terminal."""
+    meant = [(word, what) for word, what in words if word.startswith(incomplete) and word.isprintable()]
+    return [(word, printable(what.splitlines()[0]) if what else "") for word, what in meant]

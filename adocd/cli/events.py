@@ -11,6 +11,7 @@ from adocd.api.client import NoDaemon, RestClient, RestError
 from adocd.cli import completing, show, show_events
 from adocd.cli.exits import Exit, fail
 from adocd.cli.target import Json, OpenTargetName, daemon, target_id
+from adocd.cli.terminal import say
 from adocd.targets import run_dir
 
 KINDS = ("decision", "stall", "target", "operation", "daemon", "sample")
@@ -66,12 +67,12 @@ def _follow(query: dict[str, str], after: int | None, limit: int | None, *, as_j
                 if left is not None and (left := left - 1) == 0:
                     return
         except NoDaemon as error:
-            typer.echo(f"adocctl: {error}; asking again every second", err=True)
+            say(f"adocctl: {error}; asking again every second", err=True)
         now = _answers_again(client)
         if after is None and now != pid:  # nothing came yet to go on from: all of this daemon's is new
             after = 0
         pid = now
-        typer.echo("adocctl: the daemon answers again", err=True)
+        say("adocctl: the daemon answers again", err=True)
 
 
 def _answers_again(client: RestClient) -> int:

@@ -6,6 +6,7 @@ from typing import NoReturn
 import typer
 
 from adocd.api.client import NoDaemon, RestError
+from adocd.cli.terminal import say
 
 
 class Exit(IntEnum):
@@ -54,5 +55,5 @@ def run(app: typer.Typer, name: str) -> NoReturn:
         sentence, code = str(error), Exit.NO_TARGET if error.status == 404 else Exit.REFUSED
     else:
         raise SystemExit(0)
-    typer.echo(f"{name}: {sentence}", err=True)
+    say(f"{name}: {sentence}", err=True)
     raise SystemExit(code)

@@ -8,6 +8,7 @@ from adocd.cli import completing, show_export
 from adocd.cli.exits import Exit, fail
 from adocd.cli.exported import Exported, exported
 from adocd.cli.target import Json, TargetName, daemon, target_id
+from adocd.cli.terminal import say
 
 FORMATS = ("options", "sh", "json")
 
@@ -41,13 +42,20 @@ def export(
         typer.echo(show_export.as_json(found))
         return
     for left in found.left_out:
-        typer.echo(f"adocctl: left out: {left}", err=True)
+        say(f"adocctl: left out: {left}", err=True)
     if found.held:
-        typer.echo(
+        say(
             f"adocctl: warning: writes are {found.held} now, so these values may be on their way; "
             "better export while it runs well",
             err=True,
         )
+    try:
+        _write(found, format_)
+    except show_export.NotWritable as error:
+        fail(str(error), Exit.FAILED)
+
+
+def _write(found: Exported, format_: str) -> None:
     if format_ == "options":
         typer.echo(show_export.as_options(found), nl=False)
         return

@@ -9,6 +9,7 @@ from adocd.cli import completing, show, show_overrides
 from adocd.cli.exits import EPILOG, Exit, fail
 from adocd.cli.parameters import parse_duration_s, parse_pin
 from adocd.cli.target import All, Json, TargetName, daemon, place, target_id
+from adocd.cli.terminal import say
 
 app = typer.Typer(help="Pin options: a pin beats the law until it expires or is removed.", no_args_is_help=True)
 
@@ -64,7 +65,7 @@ def remove(
     client = daemon()
     query = {} if column_family is None else {"column_family": column_family}
     answer = client.delete(f"{place(client, target, everything)}/overrides/{option}", **query)
-    show.json_or(as_json, answer, lambda _: typer.echo(f"{option} is not pinned any more"))
+    show.json_or(as_json, answer, lambda _: say(f"{option} is not pinned any more"))
     if not as_json:
         show.warning(answer)
 

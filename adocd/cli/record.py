@@ -15,6 +15,7 @@ import typer
 from adocd.api.client import NoDaemon, RestClient, RestError
 from adocd.cli.exits import Exit, fail
 from adocd.cli.target import Json, TargetName, daemon, target_id
+from adocd.cli.terminal import say
 
 if TYPE_CHECKING:
     from adocd.recording.format import Seen
@@ -46,7 +47,7 @@ def record(
         lines = LineFile(file)
         recorder = Recorder(lines, Header(id_, first.path, __version__, time.time(), first.tick_s))
         until = f"for {seconds:g} s" if seconds is not None else "until Ctrl-C"
-        typer.echo(f"recording {first.path} into {file} {until}", err=True)
+        say(f"recording {first.path} into {file} {until}", err=True)
         with _stopped_by_signals() as stopped:
             why, code = _follow(client, id_, recorder, stopped, seconds)
             recorder.end(why)
@@ -61,7 +62,7 @@ def record(
     if as_json:
         typer.echo(json.dumps(done))
     else:
-        typer.echo(f"{file} has {recorder.snapshots} snapshots{missed}", err=True)
+        say(f"{file} has {recorder.snapshots} snapshots{missed}", err=True)
 
 
 def _follow(

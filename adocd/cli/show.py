@@ -1,38 +1,27 @@
 """How adocctl shows things to a person."""
 
 import json
-import os
-import sys
 from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
+from adocd.cli.terminal import PIPE_COLUMNS, Terminal, columns, say
 from adocd.model.in_words import option_value
+from adocd.model.printable import printable_content
 
 MIB = 1 << 20
-#: What reads us in a pipe gets a line for each row, as long as it is.
-_PIPE_COLUMNS = 10_000
-
-
-def columns() -> int | None:
-    """Say how wide tables may be: as wide as the terminal, or $COLUMNS, where there is one of these."""
-    return None if sys.stdout.isatty() or "COLUMNS" in os.environ else _PIPE_COLUMNS
-
-
-#: What it shows is named by others: a path with brackets is no markup.
-console = Console(highlight=False, markup=False, soft_wrap=True, width=columns())
+console = Terminal(width=columns())
 
 
 def json_or(as_json: bool, content: Any, for_a_person: Callable[[Any], None]) -> None:
-    """Print the content as one line of JSON, or as a person wants it."""
+    """Print the content as one line of JSON, or as a person wants it, who gets no other's words as they are."""
     if as_json:
         typer.echo(json.dumps(content))
     else:
-        for_a_person(content)
+        for_a_person(printable_content(content))
 
 
 def targets(listed: dict[str, Any]) -> None:
@@ -58,7 +47,7 @@ def _rows(listed: list[dict[str, Any]]) -> None:
     cells = [(t["id"], t["path"], *_cells(t)) for t in listed]
     for each in cells:
         rows.add_row(*each)
-    if console.measure(rows, options=console.options.update_width(_PIPE_COLUMNS)).maximum <= console.width:
+    if console.measure(rows, options=console.options.update_width(PIPE_COLUMNS)).maximum <= console.width:
         console.print(rows)
         return
     for target, path, program, state, policy, rate, writes_are, taken in cells:
@@ -222,13 +211,13 @@ def policy(content: dict[str, Any]) -> None:
 
 def paused(answer: dict[str, Any]) -> None:
     """Show a pause."""
-    typer.echo(f"paused: {answer['paused']}")
+    say(f"paused: {answer['paused']}")
     warning(answer)
 
 
 def resumed(answer: dict[str, Any]) -> None:
     """Show that a law goes on."""
-    typer.echo("resumed" if answer["was_paused"] else "it was not paused")
+    say("resumed" if answer["was_paused"] else "it was not paused")
     warning(answer)
 
 
@@ -245,7 +234,7 @@ def left_alone(*, remembered: bool, everything: bool) -> None:
 def warning(answer: dict[str, Any]) -> None:
     """Say on stderr what else there is to know."""
     if answer.get("warning"):
-        typer.echo(f"warning: {answer['warning']}", err=True)
+        say(f"warning: {answer['warning']}", err=True)
 
 
 def is_not_back(answer: dict[str, Any]) -> bool:
@@ -358,11 +347,6 @@ def _mib(value: float | None) -> str:
 
 def _percent(value: float | None) -> str:
     return "-" if value is None else f"{value:.0%}"
-
-
-def printable(text: str) -> str:
-    """Show what others have named, paths and reasons, as one line: nothing in a name shall steer the terminal."""
-    return "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in text)
 
 
 def table(*columns: str) -> Table:

@@ -6,6 +6,7 @@ from typing import Any
 
 from adocd.cli import show
 from adocd.cli.top import words
+from adocd.model.printable import printable
 
 
 def line(kind: str, event: dict[str, Any]) -> str:
@@ -13,7 +14,7 @@ def line(kind: str, event: dict[str, Any]) -> str:
     at = words.clock(event["unix_s"]) if "unix_s" in event else "        "
     said = _KINDS.get(kind, _other)(event)
     path = f"{event['path']}: " if event.get("path") else ""
-    return show.printable(f"{at}  {kind:<9} {path}{said}")
+    return printable(f"{at}  {kind:<9} {path}{said}")
 
 
 def operations(answer: dict[str, Any]) -> None:

@@ -7,8 +7,9 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from adocd.cli.show import columns, table
+from adocd.cli.show import table
 from adocd.cli.show_over_time import COLOURS, NAMES, clock, in_seconds, over_time, zone
+from adocd.cli.terminal import Terminal, columns
 from adocd.model.in_words import size
 
 _KINDS = {"stopped": "stopped", "delayed": "slowed"}
@@ -19,7 +20,7 @@ _BESIDE_BAR = 58
 
 def diagnosis(d: dict[str, Any], console: Console | None = None) -> None:
     """Show all of it."""
-    console = console or Console(highlight=False, soft_wrap=True, width=columns())
+    console = console or Terminal(width=columns())
     if d["begin"] is None:
         _print(console, "", f"{d['path']}: nothing has been seen of it yet; try again in two seconds")
         return
@@ -158,8 +159,6 @@ def _advice(d: dict[str, Any], console: Console) -> None:
 def _print(console: Console, indent: str, line: str, style: str = "") -> None:
     # A line each for what reads us; a person's terminal gets a hanging indent.
     width = console.width if console.is_terminal else sys.maxsize
-    # Column families are named by whoever made them: nothing in a name shall steer the terminal.
-    line = "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in line)
     wrapped = textwrap.fill(line, width, initial_indent=indent, subsequent_indent=indent + "  ", break_on_hyphens=False)
     console.print(Text(wrapped, style=style))
 

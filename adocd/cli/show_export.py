@@ -1,14 +1,19 @@
 """How `export` writes: a fragment of a RocksDB OPTIONS file, flags of db_bench, JSON."""
 
 import json
+import re
+import shlex
 from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
 
 from adocd.cli.exported import Exported, Kept
+from adocd.model.printable import printable
 
 #: What db_bench (tools/db_bench_tool.cc) calls otherwise than RocksDB does.
 _FLAGS = {"max_subcompactions": "subcompactions"}
+#: What an option and its value consist of; no `#`, which begins a comment.
+_PLAIN = re.compile(r"[A-Za-z0-9_.:;,{}%/=+-]*")
 _HEAD = """\
 # Options of {path} as they were at {when} under the policy {controller};
 # behind each is the value that the database was opened with. Merge them into the OPTIONS file that
@@ -16,14 +21,24 @@ _HEAD = """\
 """
 
 
+class NotWritable(Exception):
+    """A name or a value that is not what RocksDB would write: one sentence."""
+
+
 def as_options(found: Exported) -> str:
     """Write a fragment that RocksDB's own parser takes (options/options_parser.cc): it wants [Version] first.
 
     It takes comments only at a line's end. Every file must have [DBOptions] and the column family default.
+    Raises NotWritable.
     """
-    lines = [_HEAD.format(path=_one_line(found.path), controller=found.controller, when=_now())]
-    lines += [f"# left out: {_one_line(each)}" for each in found.left_out]
-    lines += ["[Version]", f"  rocksdb_version={found.rocksdb_version or '0.0.0'}", "  options_file_version=1.1", ""]
+    lines = [_HEAD.format(path=printable(found.path), controller=printable(found.controller), when=_now())]
+    lines += [f"# left out: {printable(each)}" for each in found.left_out]
+    lines += [
+        "[Version]",
+        f"  rocksdb_version={_plain(found.rocksdb_version or '0.0.0')}",
+        "  options_file_version=1.1",
+        "",
+    ]
     lines += ["[DBOptions]", *_members(found.database), ""]
     families = {"default": found.column_families.get("default", {})} | dict(found.column_families)
     for name, kept in families.items():
@@ -33,9 +48,11 @@ def as_options(found: Exported) -> str:
 
 
 def as_flags(found: Exported) -> str:
-    """Write db_bench's flags on one line."""
+    """Write db_bench's flags on one line, as a shell reads them. Raises NotWritable."""
     every = {**found.database, **found.column_families.get("default", {})}
-    return " ".join(f"--{_FLAGS.get(name, name)}={kept.value}" for name, kept in every.items())
+    return " ".join(
+        shlex.quote(f"--{_FLAGS.get(name, name)}={_plain(kept.value)}") for name, kept in every.items() if _plain(name)
+    )
 
 
 def as_json(found: Exported) -> str:
@@ -45,7 +62,8 @@ def as_json(found: Exported) -> str:
 
 def _members(kept: Mapping[str, Kept]) -> list[str]:
     return [
-        f"  {name}={each.value}  # was {each.original}" + (f", pinned by {each.pinned_by}" if each.pinned_by else "")
+        f"  {_plain(name)}={_plain(each.value)}  # was {printable(each.original)}"
+        + (f", pinned by {printable(each.pinned_by)}" if each.pinned_by else "")
         for name, each in kept.items()
     ]
 
@@ -54,13 +72,19 @@ def _now() -> str:
     return f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
-def _one_line(text: str) -> str:
-    return "".join(each if each.isprintable() else "?" for each in text)
+def _plain(word: str) -> str:
+    """See that an option's name or value, which an agent has told, ends where it seems to."""
+    if _PLAIN.fullmatch(word) is None:
+        raise NotWritable(f"{word!r} is no option, and no value, that RocksDB has written: use --format json")
+    return word
 
 
 def _escaped(name: str) -> str:
-    """Escape what RocksDB does (options/options_helper.cc, EscapeOptionString)."""
-    return "".join(_ESCAPES.get(each, each) for each in name)
+    """Escape what RocksDB does (options/options_helper.cc, EscapeOptionString), which is not enough for a terminal."""
+    escaped = "".join(_ESCAPES.get(each, each) for each in name)
+    if not escaped.isprintable():
+        raise NotWritable(f"the column family {name!r} cannot be named in a file of lines: use --format json")
+    return escaped
 
 
 _ESCAPES = {"\\": "\\\\", "#": "\\#", ":": "\\:", "\r": "\\r", "\n": "\\n"}

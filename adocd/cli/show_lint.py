@@ -7,6 +7,8 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from adocd.cli.terminal import Terminal
+
 _COLOURS = {"danger": "bold red", "useless": "yellow", "note": "cyan"}
 #: So many column families are named; the others are counted.
 _NAMED = 3
@@ -14,7 +16,7 @@ _NAMED = 3
 
 def findings(answer: dict[str, Any], console: Console | None = None) -> None:
     """Show all findings, dangers first, and how many there are of each kind."""
-    console = console or Console(highlight=False, soft_wrap=True)
+    console = console or Terminal()
     # A line each for what reads us; a person's terminal gets a hanging indent.
     width = console.width if console.is_terminal else sys.maxsize
     found = answer["findings"]

@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.text import Text
 
 from adocd.cli.show import table
+from adocd.cli.terminal import Terminal
 from adocd.daemon.decision_log import settings_in_words
 from adocd.model.decision import Setting
 
@@ -16,7 +17,7 @@ _SHOWN = 200
 
 def replay(r: dict[str, Any], console: Console | None = None) -> None:
     """Show all of it."""
-    console = console or Console(highlight=False, soft_wrap=True)
+    console = console or Terminal()
     words = ", ".join(f"{name}={value}" for name, value in r["parameters"].items())
     policy = f"{r['policy']} ({words})" if words else r["policy"]
     when = _when(r["recorded"]["began_unix_s"])

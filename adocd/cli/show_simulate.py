@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.text import Text
 
 from adocd.cli.show import table
+from adocd.cli.terminal import Terminal
 
 _EIGHTHS = "▁▂▃▄▅▆▇█"
 _CAUSES = {"memtable": "memtables", "l0": "level-0 files", "pending_bytes": "pending compaction"}
@@ -16,7 +17,7 @@ _GIB = 1 << 30
 
 def simulation(s: dict[str, Any], parts: list[dict[str, Any]], console: Console | None = None) -> None:
     """Show all of it: the figures, and how each part of its time went."""
-    console = console or Console(highlight=False, soft_wrap=True)
+    console = console or Terminal()
     words = ", ".join(f"{name}={value}" for name, value in s["parameters"].items())
     policy = f"{s['policy']} ({words})" if words else s["policy"]
     console.print(

@@ -3,16 +3,15 @@
 from datetime import datetime
 from typing import Any
 
-import typer
-
 from adocd.cli.show import console, table
+from adocd.cli.terminal import say
 
 
 def created(token: dict[str, Any]) -> None:
     """Show a new token: its secret alone on stdout, so that it can go into a file or a variable."""
     may = "read and operate" if token["scope"] == "operate" else "read"
-    typer.echo(token["secret"])
-    typer.echo(
+    say(token["secret"])
+    say(
         f"{token['name']} may {may}, {_until(token)}. This secret is shown only once: send it as "
         "`Authorization: Bearer SECRET`, or enter it in the page.",
         err=True,

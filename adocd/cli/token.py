@@ -15,6 +15,7 @@ from adocd.cli import show, show_tokens
 from adocd.cli.exits import EPILOG, Exit, fail
 from adocd.cli.parameters import parse_duration_s
 from adocd.cli.target import Json, daemon
+from adocd.cli.terminal import say
 from adocd.daemon.state_dir import journal_path
 from adocd.daemon.tokens import BadName, NameTaken, Token, TokenError, TokenStore, tokens_path
 from adocd.targets import run_dir
@@ -93,7 +94,7 @@ def _done(by_daemon: Callable[[], T], directly: Callable[[TokenStore], T]) -> T:
         fail(str(error), Exit.REFUSED)
     except TokenError as error:
         fail(f"no daemon answers that this user may ask, and {error}", Exit.NO_DAEMON)
-    typer.echo(f"no daemon answers; one that keeps its tokens in {store.path} will know of it", err=True)
+    say(f"no daemon answers; one that keeps its tokens in {store.path} will know of it", err=True)
     return answer
 
 

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Literal
 
 from adocd.daemon.log_context import ABOUT
+from adocd.model.printable import printable
 
 Format = Literal["text", "json"]
 #: syslog(3)'s levels, as systemd reads them before a line (sd-daemon(3)).
@@ -24,12 +25,20 @@ class TextFormatter(logging.Formatter):
         self._for_journal = for_journal
 
     def format(self, record: logging.LogRecord) -> str:
-        """Make the lines of a record; each has the priority, for to the journal each is an entry."""
-        text = super().format(record)
+        """Make the lines of a record: its message in one, and indented below it what was raised, if anything was.
+
+        So no line looks like one of ours that is not. Each has the priority, for to the journal each is an entry.
+        """
+        record.message = record.getMessage()
+        if self.usesTime():
+            record.asctime = self.formatTime(record, self.datefmt)
+        lines = [printable(self.formatMessage(record))]
+        for more in (self.formatException(record.exc_info) if record.exc_info else "", record.stack_info or ""):
+            lines += [f"  {printable(line)}" for line in more.split("\n") if line]
         if not self._for_journal:
-            return text
+            return "\n".join(lines)
         priority = _PRIORITIES.get(record.levelno, 6)
-        return "\n".join(f"<{priority}>{line}" for line in text.splitlines() or [""])
+        return "\n".join(f"<{priority}>{line}" for line in lines)
 
 
 class JsonFormatter(logging.Formatter):
@@ -48,7 +57,12 @@ class JsonFormatter(logging.Formatter):
         line |= {name: value for name in _EXTRA if (value := getattr(record, name, None)) is not None}
         if record.exc_info:
             line["exception"] = self.formatException(record.exc_info)
-        return json.dumps(line, ensure_ascii=False, default=str)
+        return "".join(map(_as_json, json.dumps(line, ensure_ascii=False, default=str)))
+
+
+def _as_json(character: str) -> str:
+    """Escape what would steer a terminal; only within a text can there be any."""
+    return character if character.isprintable() else json.dumps(character)[1:-1]
 
 
 def to_stderr(wanted: Format, *, verbose: bool = False) -> None:

@@ -8,6 +8,7 @@ import time
 from collections.abc import MutableMapping
 
 from adocd.daemon.fleet import Fleet
+from adocd.model.printable import printable
 
 _log = logging.getLogger(__name__)
 #: The longest that a sound cycle takes: an agent is waited for 2 s by each of a few calls, a law for 2 s.
@@ -38,7 +39,8 @@ class ServiceManager:
     def tell(self, *words: str, patience_s: float = 0.0) -> None:
         """Send assignments such as READY=1; a manager that does not listen is none.
 
-        A full queue is waited for so long, in which control stands still: only for what systemd waits for, too.
+        Each is one line, for what follows an end of a line would be another assignment. A full queue is waited for so
+        long, in which control stands still: only for what systemd waits for, too.
         """
         if self._address is None:
             return
@@ -46,7 +48,7 @@ class ServiceManager:
         try:
             with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as sender:
                 sender.settimeout(patience_s)
-                sender.sendto("\n".join(words).encode(), address)
+                sender.sendto("\n".join(map(printable, words)).encode(), address)
         except OSError as error:
             _log.debug("the service manager at %s cannot be told: %s", self._address, error)
 

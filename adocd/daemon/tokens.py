@@ -8,13 +8,13 @@ import json
 import os
 import re
 import secrets
-import stat
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from adocd.daemon import own_file
 from adocd.daemon.state_dir import sync_directory
 
 Scope = Literal["read", "operate"]
@@ -176,7 +176,7 @@ class TokenStore:
         making = self.path.with_name(self.path.name + ".making")
         try:
             making.unlink(missing_ok=True)
-            descriptor = os.open(making, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+            descriptor = own_file.opened(making, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
             with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
                 _give_to_the_daemon(descriptor, self.path.parent)
                 stream.write(content)
@@ -206,11 +206,9 @@ def _give_to_the_daemon(descriptor: int, directory: Path) -> None:
 @contextlib.contextmanager
 def _opened(path: Path) -> Iterator[Any]:
     """Open the file if it is one that only its owner, and nobody but us or the directory's owner, can have made."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    descriptor = own_file.opened(path, os.O_RDONLY, of_anyone=True)
     with os.fdopen(descriptor, "rb") as stream:
         status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            raise TokenError(f"{path} is no file; move it away, for the tokens are kept there")
         if status.st_uid not in (0, os.geteuid(), path.parent.stat().st_uid):
             raise TokenError(
                 f"the tokens {path} belong to uid {status.st_uid}; give them to the daemon's user by chown"

@@ -57,14 +57,15 @@ def check(directory: Path) -> None:
             f"everyone may write to the run directory {directory}, and so pass for an agent or for the daemon; "
             f"close it by chmod o-w, or choose another ADOCD_RUN_DIR"
         )
-    if status.st_uid not in _trusted_owners():
+    if status.st_uid not in trusted_owners():
         raise ValueError(
             f"the run directory {directory} belongs to uid {status.st_uid}, who is neither root, adocd nor the user of "
             f"this process; give it to one of these by chown, or choose another ADOCD_RUN_DIR"
         )
 
 
-def _trusted_owners() -> set[int]:
+def trusted_owners() -> set[int]:
+    """Say who is us: root, the user of this process, and the user adocd where there is one."""
     owners = {0, os.geteuid()}
     with contextlib.suppress(KeyError):
         owners.add(pwd.getpwnam("adocd").pw_uid)
@@ -72,11 +73,21 @@ def _trusted_owners() -> set[int]:
 
 
 def agent_sockets(directory: Path) -> list[Path]:
-    """List the agents' sockets, oldest name first; an empty list where there is no directory."""
+    """List the agents' sockets, oldest name first; an empty list where there is no directory.
+
+    No link is followed: it would lead who may speak to another service's socket, root's above all, for who may not.
+    """
     try:
-        return sorted(path for path in directory.glob("agent-*.sock") if path.is_socket())
+        return sorted(path for path in directory.glob("agent-*.sock") if _is_socket(path))
     except OSError:
         return []
+
+
+def _is_socket(path: Path) -> bool:
+    try:
+        return stat.S_ISSOCK(path.lstat().st_mode)
+    except OSError:  # it has just gone
+        return False
 
 
 def daemon_socket(directory: Path) -> Path:

@@ -54,7 +54,17 @@ def test_json_has_what_was_raised_and_nothing_that_is_not_known() -> None:
 
 @pytest.mark.parametrize(("level", "priority"), [(logging.ERROR, 3), (logging.WARNING, 4), (logging.INFO, 6)])
 def test_text_for_the_journal_has_priorities_on_each_line(level: int, priority: int) -> None:
-    assert TextFormatter(for_journal=True).format(record("a\nb", level)) == f"<{priority}>a\n<{priority}>b"
+    formatter = TextFormatter(for_journal=True)
+    assert formatter.format(record("a\nb", level)) == f"<{priority}>a\\nb", "no message makes a second entry"
+    failed = record("it failed", level)
+    try:
+        raise ValueError("no\nmore")
+    except ValueError:
+        failed.exc_info = sys.exc_info()
+    first, *more = formatter.format(failed).splitlines()
+    assert first == f"<{priority}>it failed"
+    assert len(more) >= 3
+    assert all(line.startswith(f"<{priority}>  ") for line in more)
 
 
 def test_text_for_a_person_has_the_time() -> None:

@@ -17,18 +17,21 @@ from tests.support.waiting import eventually
 
 LIMIT_S = 10
 """What each server gives a client for a head, for a body and for reading an answer."""
+#: What reads, and so needs no token here: anything else is refused by its head.
+COMPARE = "POST /v1/targets/0/policy/difference"
 PATIENCE_S = 1.0
 """How long a well-behaved client may have to wait meanwhile, on a busy machine."""
 
 
 @dataclass(frozen=True)
 class Server:
-    """Where a server listens, a path that it knows, and one with a large answer."""
+    """Where a server listens, a path that it knows, one with a large answer, and what it waits for the body of."""
 
     name: str
     address: str | tuple[str, int]
     path: str
     large: str
+    takes: str
 
     def connect(self) -> socket.socket:
         """Open a bare connection."""
@@ -64,7 +67,7 @@ class Slow:
         self.name = f"{server.name}: {kind}"
         self._kind = kind
         self._connection = server.connect()
-        head = f"PUT {server.path} HTTP/1.1\r\nHost: localhost\r\n"
+        head = f"{server.takes} HTTP/1.1\r\nHost: localhost\r\n"
         self._drops = kind.endswith("dripping")
         if kind.startswith("head"):
             self._connection.sendall(head.encode())
@@ -114,11 +117,11 @@ def servers(request: pytest.FixtureRequest) -> Iterator[list[Server]]:
         run.mkdir()
         stack.enter_context(serving(run, "--port", "0"))
         (port,) = eventually(lambda: re.findall(r"127\.0\.0\.1:(\d+)", log_of(run)), within_s=10, what="the port")
-        page = Server("page", ("127.0.0.1", int(port)), "/healthz", "/openapi.json")
+        page = Server("page", ("127.0.0.1", int(port)), "/healthz", "/openapi.json", COMPARE)
         eventually(lambda: _answers(page), within_s=10, what="the page answers")
         yield [
-            *(Server(kind, str(host.socket), "/v1/info", "/v1/databases") for kind, host in agents),
-            Server("daemon", str(run / "daemon.sock"), "/healthz", "/openapi.json"),
+            *(Server(kind, str(host.socket), "/v1/info", "/v1/databases", "PUT /v1/info") for kind, host in agents),
+            Server("daemon", str(run / "daemon.sock"), "/healthz", "/openapi.json", "PUT /healthz"),
             page,
         ]
         assert "Traceback" not in log_of(run)

@@ -60,7 +60,7 @@ def _print(content: dict[str, Any]) -> None:
         head = f"{level:<8} {finding['check']}: "
         for text, style in ((f"{head}{finding['what']}", _STYLES[level]), (finding["way_out"], "")):
             if text is not None:
-                line = show.printable(text if style else f"{'':9}way out: {text}")
+                line = text if style else f"{'':9}way out: {text}"
                 show.console.print(
                     textwrap.fill(line, width, subsequent_indent=" " * 11, break_on_hyphens=False), style=style
                 )

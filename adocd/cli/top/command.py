@@ -6,12 +6,11 @@ import time
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.live import Live
 
 from adocd.cli.exits import Exit, fail
-from adocd.cli.show import columns
 from adocd.cli.target import Json, OpenTargetName, daemon, target_id
+from adocd.cli.terminal import Terminal, columns
 from adocd.cli.top.feed import Feed, Frame
 from adocd.cli.top.keys import keys
 from adocd.cli.top.screen import Screen, fits
@@ -40,9 +39,7 @@ def top(
             _lines(feed, interval, once=once)
         elif once or not sys.stdout.isatty():
             frame = _first(feed)
-            Console(highlight=False, markup=False, soft_wrap=True, width=columns()).print(
-                Screen(frame, _place(), live=False)
-            )
+            Terminal(width=columns()).print(Screen(frame, _place(), live=False))
         else:
             _live(feed, interval)
     except KeyboardInterrupt:
@@ -80,7 +77,7 @@ def _lines(feed: Feed, interval_s: float, *, once: bool) -> None:
 
 
 def _live(feed: Feed, interval_s: float) -> None:
-    console = Console(highlight=False, markup=False)
+    console = Terminal(soft_wrap=False)
     with keys() as pressed, Live(console=console, screen=True, auto_refresh=False, redirect_stderr=False) as live:
         while True:
             began_s = time.monotonic()

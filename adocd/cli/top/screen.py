@@ -7,10 +7,11 @@ from typing import Any
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
-from adocd.cli.show import policy_in_words, printable, program_in_words
+from adocd.cli.show import policy_in_words, program_in_words
 from adocd.cli.top import over_time, words
 from adocd.cli.top.feed import Frame
 from adocd.model.in_words import option_value, size
+from adocd.model.printable import printable
 
 #: How long it is said that the daemon is back.
 _BACK_S = 30.0

@@ -6,7 +6,9 @@ import sqlite3
 from collections.abc import Callable
 from contextlib import closing, suppress
 from pathlib import Path
+from typing import BinaryIO
 
+from adocd.daemon import own_file
 from adocd.daemon.journal.documents import KINDS
 from adocd.daemon.journal.errors import (
     SQLITE_ERRORS,
@@ -41,7 +43,7 @@ def lock(path: Path) -> int:
             path.parent.mkdir(mode=0o700, parents=True)
         if path.is_dir():
             raise JournalUnopenable(f"the journal {path} is a directory")
-        descriptor = os.open(beside(path, ".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        descriptor = own_file.opened(beside(path, ".lock"), os.O_RDWR | os.O_CREAT)
     except OSError as error:
         raise JournalUnopenable(f"the journal {path} cannot be opened for writing: {error.strerror}") from None
     try:
@@ -64,6 +66,7 @@ def open_checked(path: Path, migrations: tuple[Migration, ...] = MIGRATIONS) -> 
     With an up-to-date schema nothing is written, so a full disk does no harm. Raises JournalDamaged, JournalForeign,
     JournalTooNew, JournalUnopenable, JournalLocked and JournalUnwritable.
     """
+    _see_that_it_is_ours(path)
     if not os.access(path, os.R_OK | os.W_OK):
         raise JournalUnopenable(f"the journal {path} cannot be opened for writing: its permissions forbid it")
     _check_header(path)
@@ -94,7 +97,7 @@ def create(path: Path, fill: Callable[[sqlite3.Connection], None]) -> None:
         for left_over in (making, *(beside(making, side) for side in (*_SIDES, "-journal"))):
             left_over.unlink(missing_ok=True)
         # The log takes its mode from the database.
-        os.close(os.open(making, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+        os.close(own_file.opened(making, os.O_RDWR | os.O_CREAT | os.O_EXCL))
     except OSError as error:
         raise JournalUnopenable(f"the journal {path} cannot be made: {error.strerror}") from None
     try:
@@ -122,6 +125,7 @@ def connect(path: Path, called: Path | None = None) -> sqlite3.Connection:
 
     Raises JournalError about `called`, or else `path`.
     """
+    _see_that_it_is_ours(path)
     connection = sqlite3.connect(path, timeout=_BUSY_S, isolation_level=None)
     # Text that is no UTF-8 is damage like any other: its checksum tells.
     connection.text_factory = decode_text
@@ -137,6 +141,21 @@ def connect(path: Path, called: Path | None = None) -> sqlite3.Connection:
         connection.close()
         raise in_our_words(error, called or path) from None
     return connection
+
+
+def open_to_read(path: Path) -> BinaryIO:
+    """Open a file of the journal's for reading, a link only where nobody else can have made it."""
+    own_file.check(path, of_anyone=True)
+    return os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb")  # a pipe would make us wait
+
+
+def _see_that_it_is_ours(path: Path) -> None:
+    """Look before SQLite opens them by their names; its own log it opens without following a link."""
+    try:
+        for each in with_sides(path):
+            own_file.check(each)
+    except OSError as error:
+        raise JournalUnopenable(f"the journal {path} cannot be opened: {error.strerror}") from None
 
 
 def decode_text(text: bytes) -> str:
@@ -156,7 +175,7 @@ def with_sides(path: Path) -> tuple[Path, ...]:
 
 def _check_header(path: Path) -> None:
     """Look before SQLite does, which would write to another program's database, and to a file of a few bytes."""
-    with path.open("rb") as stream:
+    with open_to_read(path) as stream:
         header = stream.read(_HEADER_BYTES)
     if not header:
         raise JournalDamaged(f"the journal {path} is empty")  # `create` never leaves such a file

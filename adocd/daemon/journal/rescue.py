@@ -141,7 +141,8 @@ def read(path: Path, temporary: Path | None = None) -> Contents:
             copy = Path(directory) / "journal"
             for source, destination in zip(file.with_sides(path), file.with_sides(copy), strict=True):
                 if source.exists() and not source.name.endswith("-shm"):
-                    shutil.copyfile(source, destination)
+                    with file.open_to_read(source) as stream, destination.open("xb") as copied:
+                        shutil.copyfileobj(stream, copied)
             for attempt in (_as_it_is, _with_a_sound_first_page, _without_the_log):
                 if (rows := attempt(copy)) is not None:
                     for name, *row in rows:
