@@ -44,7 +44,7 @@ LAWS: dict[str, Json] = {
     "adoc": {"batch_min_bytes": MIB, "batch_step_bytes": MIB},
     "adoc-released": {"batch_min_bytes": MIB},
     "mimd": {"max_bytes_per_s": 20 * MIB},
-    "toggle": {"cap_bytes_per_s": 4 * MIB, "dwell_s": 0.0},
+    "toggle": {"cap_bytes_per_s": 2 * MIB, "dwell_s": 0.0},
     "silk": {"bandwidth_bytes_per_s": LIMITER_BYTES_PER_S, "step_bytes_per_s": MIB, "floor_bytes_per_s": MIB},
     "stability": {},
     "spring-and-gear": {},
@@ -64,7 +64,8 @@ class Bench(DbBench):
     """One of several db_bench, with small memtables and a limiter: flushes and compactions all the time."""
 
     def __init__(self, run_dir: Path, law: str) -> None:
-        super().__init__(run_dir, keys_per_s=2500)
+        # A third of what the limiter lets through: level 0 has to empty again after compaction was off.
+        super().__init__(run_dir, keys_per_s=1500)
         self.law = law
         self.directory = run_dir / f"db-{law}"
         self.others = set(agent_pids(run_dir))
@@ -107,6 +108,8 @@ class Bench(DbBench):
             "--value_size=1000", f"--benchmark_write_rate_limit={self._keys_per_s * 1016}", "--compression_type=none",
             f"--write_buffer_size={MIB}", f"--target_file_size_base={MIB}", f"--max_bytes_for_level_base={4 * MIB}",
             f"--rate_limiter_bytes_per_sec={LIMITER_BYTES_PER_S}", "--statistics=1",
+            # Low, so that a way back from compaction that was off has to wait for level 0.
+            "--level0_slowdown_writes_trigger=8", "--level0_stop_writes_trigger=12",
         ]  # fmt: skip
 
     def _agent_pid(self) -> int | None:
