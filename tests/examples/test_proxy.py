@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from adocd.api.operations import OPERATIONS
 from adocd.api.web.gate import Rules
 from adocd.daemon import config
 from tests.api.web.gateway import Gateway, gateways
@@ -141,9 +142,10 @@ def test_a_token_opens_it_and_nothing_else_does(served: tuple[Gateway, Proxy]) -
 def test_a_body_of_what_adocd_takes_passes(served: tuple[Gateway, Proxy]) -> None:
     gateway, proxy = served
     secret, _ = gateway.tokens.make("bob", "operate", None, "root")
-    for size, status in ((1 << 20, 200), ((1 << 20) + 1, 413)):
+    largest = max(operation.body_bytes for operation in OPERATIONS.values())
+    for size, status in ((largest, 200), (largest + 1, 413)):
         with proxy.connected() as client:
-            client.request("PUT", "/v1/x", b"x" * size, {"Authorization": f"Bearer {secret}"})
+            client.request("PUT", "/v1/targets/x/policy", b"x" * size, {"Authorization": f"Bearer {secret}"})
             assert client.getresponse().status == status
 
 
