@@ -198,6 +198,7 @@ def test_the_simulator_is_told_what_was_measured() -> None:
 PARTED: dict[str, set[str]] = {
     "cap-50-cap-25.json": set(),
     "cap-50-cap-25-busy.json": {"cap-50: fixed's causes"},
+    "cap-50-cap-25-quiet.json": set(),
 }
 
 
