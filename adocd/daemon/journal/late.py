@@ -36,7 +36,10 @@ class LateWrites:
 
     async def settle(self) -> None:
         """Return once nothing waits; raises JournalUnwritable when it cannot be written now."""
+        had_begun = self._task is not None
         await self.attempt()
+        if self._waiting and had_begun:
+            await self.attempt()  # the other one may have failed of what is over by now
         if self._waiting:
             raise JournalUnwritable(self._journal.problem or f"the journal {self._journal.path} cannot be written")
 

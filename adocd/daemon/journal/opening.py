@@ -36,9 +36,7 @@ class Opened:
 
     def has_written(self) -> None:
         """Take the files as the last write left them; what that cannot have done is noticed by the next look."""
-        now = stamp.take(self.path)
-        if stamp.looks_written(self.path, self.descriptor, self.stamp, now):
-            self.stamp = now
+        self.stamp = stamp.after_writing(self.path, self.descriptor, self.stamp)
 
     def close(self) -> None:
         """Close it; what is committed is safe whatever happens here.

@@ -5,7 +5,6 @@ or its log, and goes on writing to what no restart could read.
 """
 
 import os
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -51,22 +50,37 @@ def compare(path: Path, before: Stamp) -> None:
             raise JournalTampered(f"{what} was {_done(known, found)} by somebody else")
 
 
-def looks_written(path: Path, descriptor: int, before: Stamp, after: Stamp) -> bool:
-    """Whether what differs can be a write of the journal's own, for somebody else may write at the same time.
+def after_writing(path: Path, descriptor: int, before: Stamp) -> Stamp:
+    """Look at the files after a write of the journal's own, during which somebody else may have been at them, too.
 
-    `descriptor` is of the database, which never gets shorter: closing another one would drop SQLite's locks
-    (sqlite.org/howtocorrupt.html, 2.2).
+    A file that our write cannot have left so stays as it was in `before`, and so is noticed by the next look.
+    `descriptor` is of the database: closing another one would drop SQLite's locks (sqlite.org/howtocorrupt.html, 2.2).
     """
-    if before.database is None or after.database is None or after.database.size_bytes < before.database.size_bytes:
+    now = take(path)
+    return Stamp(
+        now.database if _is_our_database(before.database, now.database, descriptor) else before.database,
+        now.log if _is_our_log(before.log, now.log, log_of(path)) else before.log,
+    )
+
+
+def _is_our_database(before: Seen | None, now: Seen | None, descriptor: int) -> bool:
+    """Whether it is the same one, has its header, and did not get shorter, which SQLite never makes it."""
+    if before is None or now is None or not _is_same(before, now) or now.size_bytes < before.size_bytes:
         return False
-    if before.log is not None and not _is_same(before.log, after.log):
+    return os.pread(descriptor, len(_DATABASE_MAGIC), 0) == _DATABASE_MAGIC
+
+
+def _is_our_log(before: Seen | None, now: Seen | None, path: Path) -> bool:
+    """Whether it is the same one, or the first, and has its header, if anything."""
+    if now is None or (before is not None and not _is_same(before, now)):
         return False
-    if after.log is not None and after.log.size_bytes:
-        with suppress(OSError), log_of(path).open("rb") as log:
-            if log.read(4) not in _LOG_MAGIC:
-                return False
-    is_same = _is_same(before.database, after.database)
-    return is_same and os.pread(descriptor, len(_DATABASE_MAGIC), 0) == _DATABASE_MAGIC
+    if now.size_bytes == 0:  # it is never made empty again (PRAGMA journal_size_limit keeps some)
+        return before is None or before.size_bytes == 0
+    try:
+        with path.open("rb") as log:
+            return log.read(4) in _LOG_MAGIC
+    except OSError:
+        return False
 
 
 def log_of(path: Path) -> Path:

@@ -334,7 +334,8 @@ def test_what_would_not_outlive_the_daemon_is_refused_and_nothing_is_lost(tmp_pa
 
         journal(tmp_path).rmdir()
         away.rename(journal(tmp_path))
-        assert (await service.call("PUT", place, {"value": "25"}))[0] == 200
+        answer = await service.call("PUT", place, {"value": "25"})
+        assert answer[0] == 200, answer
         await until(lambda: options(service)[SLOWDOWN] == "25", "there is room again")
 
     with_service(tmp_path, FakeDatabase(tmp_path / "db"), body)
