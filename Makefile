@@ -31,14 +31,14 @@ setup: .venv/.ready ## .venv with adocd and adocctl in .venv/bin, and the native
 	@./.ci/install-packages $(AGENT_PACKAGES) $(DB_BENCH_PACKAGES) && $(BIN)/adocd agent build --work $(AGENT_BUILD) || \
 		echo "Set up without the native agent; make agent tries again."
 
-.venv/.ready: pyproject.toml requirements.lock agents/python/pyproject.toml
+.venv/.ready: pyproject.toml requirements.lock agents/python/pyproject.toml bench/pyproject.toml
 	@[ -n "$(PYTHON)" ] || ./.ci/install-packages python3 python3-venv
 	@$(or $(PYTHON),python3) -c 'import venv, ensurepip' 2>/dev/null || ./.ci/install-packages python3-venv
 	@echo "Setting up .venv"
 	@$(or $(PYTHON),python3) -m venv --clear .venv
 	@$(BIN)/python -m pip --quiet --disable-pip-version-check install uv==$(UV_VERSION)
 	@$(UV) pip install --require-hashes -r requirements.lock
-	@$(UV) pip install --no-deps --no-build-isolation --editable . --editable agents/python
+	@$(UV) pip install --no-deps --no-build-isolation --editable . --editable agents/python --editable bench
 	@touch $@
 
 agent: .venv/.ready ## the native agent, for this machine's librocksdb
@@ -78,7 +78,7 @@ test: check agent-tests fixtures ## everything CI runs
 .PHONY: detection
 detection: agent ## what of RocksDB's stalls is seen, and how soon, with figures; 5 minutes
 	@./.ci/install-packages $(DB_BENCH_PACKAGES)
-	@$(BIN)/python -m adocd.bench.detection
+	@$(BIN)/python -m adocd_bench.detection
 
 .PHONY: fuzz fuzz-targets
 fuzz-targets:
@@ -107,8 +107,8 @@ page-load: fixtures ## 50 pages and 50 readers of events at once, and the page p
 
 .PHONY: cost
 cost: fixtures ## the daemon's CPU, memory and jitter with up to 1,000 simulated databases, and from stall to change; 20 minutes
-	@$(BIN)/python -m adocd.bench.cost fleet
-	@$(BIN)/python -m adocd.bench.cost reaction
+	@$(BIN)/python -m adocd_bench.cost fleet
+	@$(BIN)/python -m adocd_bench.cost reaction
 
 .PHONY: properties
 properties: .venv/.ready ## ten thousand sessions each against the planner, the guards and the way back (make test: 200)
@@ -120,15 +120,15 @@ laws: .venv/.ready ## every law on every workload for an hour in the simulator, 
 
 laws-attached: agent ## every law on a real db_bench for a minute, beside a straight reading of its rule; 10 minutes
 	@./.ci/install-packages $(DB_BENCH_PACKAGES)
-	@$(BIN)/python -m adocd.bench.laws attached
+	@$(BIN)/python -m adocd_bench.laws attached
 
 laws-sine: agent ## the thesis's sine on a real db_bench, without and with the toggle; 5 minutes
 	@./.ci/install-packages $(DB_BENCH_PACKAGES)
-	@$(BIN)/python -m adocd.bench.laws sine
+	@$(BIN)/python -m adocd_bench.laws sine
 
 laws-simulator: agent ## three laws on a real db_bench, beside the simulator; 24 minutes
 	@./.ci/install-packages $(DB_BENCH_PACKAGES)
-	@$(BIN)/python -m adocd.bench.laws simulator
+	@$(BIN)/python -m adocd_bench.laws simulator
 
 # The quick set: a small grid, six schemes, two repetitions. What is in there is not measured again; remove it to begin anew.
 BENCH := .cache/bench

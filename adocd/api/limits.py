@@ -3,8 +3,8 @@
 uvicorn bounds the part of a head that has come, but takes any that comes in one piece. It has no limit on a body, none
 on the time that a request may take to come or its answer to be read, and none on connections that send nothing.
 
-Nothing of a request outlives its connection. The daemon looks for cyclic garbage seldom (adocd.daemon.garbage), so what
-is a cycle stays for hours, and with it whatever strangers have sent.
+Nothing of a request outlives its connection. The daemon looks for cyclic garbage seldom (adocd.daemon.fleet.garbage),
+so what is a cycle stays for hours, and with it whatever strangers have sent.
 """
 
 import asyncio

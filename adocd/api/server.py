@@ -15,8 +15,8 @@ import uvicorn
 from fastapi import FastAPI
 
 from adocd.api.limits import MAX_HEAD_BYTES, LimitedConnection, LimitedServer
-from adocd.daemon import own_file
-from adocd.daemon.address import Address
+from adocd.daemon.book import own_file
+from adocd.daemon.fleet.address import Address
 
 
 class _Server(LimitedServer):

@@ -7,25 +7,21 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from adocd import __version__, compiled
-from adocd.bench import demo
-from adocd.bench.db_bench import DbBench
-from adocd.bench.errors import BadOption, BenchError
-from adocd.cli import exits, native, program, serve
-from adocd.cli.agent_built import find_or_build_agent
-from adocd.cli.bench import bench_app
+from adocd import __version__
+from adocd.cli import exits, further
 from adocd.cli.exits import EPILOG, Exit, fail
 from adocd.cli.parameters import parse_parameters
-from adocd.cli.serve import SYSTEM_CONFIG
 from adocd.cli.simulate import simulate
 from adocd.cli.terminal import say
-from adocd.compiled import NativeError
 from adocd.controllers import registry
-from adocd.daemon import address, logs
-from adocd.daemon import config as configuration
-from adocd.daemon.address import Address
-from adocd.daemon.config import Config
+from adocd.daemon.fleet import address, logs
+from adocd.daemon.fleet import config as configuration
+from adocd.daemon.fleet.address import Address
+from adocd.daemon.fleet.config import Config
 from adocd.model.policy import Policy
+from adocd.process import compiled, native, program, serve
+from adocd.process.compiled import NativeError
+from adocd.process.serve import SYSTEM_CONFIG
 from adocd.targets import run_dir
 
 app = typer.Typer(
@@ -37,8 +33,8 @@ app = typer.Typer(
 )
 agent_app = typer.Typer(help="The native agent for this machine's librocksdb.", no_args_is_help=True)
 app.add_typer(agent_app, name="agent")
-app.add_typer(bench_app, name="bench")
 app.command(epilog=EPILOG)(simulate)
+further.add_to(app)
 
 Json = Annotated[bool, typer.Option("--json", help="Machine-readable output.")]
 
@@ -172,33 +168,6 @@ def check_config(
     else:
         say(f"{file} is good. In force:")
         typer.echo(json.dumps(settings.model_dump(mode="json"), indent=2))
-
-
-@app.command(name="demo", epilog=EPILOG)
-def demo_command(
-    on: Annotated[str, typer.Option(help=f"What writes: {', '.join(demo.WORKLOADS)}.")] = demo.DEFAULT_WORKLOAD,
-    seconds: Annotated[float, typer.Option(help="How long each of the two halves runs.")] = demo.DEFAULT_SECONDS,
-    profile: Annotated[
-        str | None, typer.Option(help="cap-N (N in MB/s, such as cap-210) or uncapped; default cap-210 if possible.")
-    ] = None,
-    directory: Annotated[Path | None, typer.Option(help="Where the databases go; default: a place on a disk.")] = None,
-    picture: Annotated[Path | None, typer.Option(help="Also save the picture and the report as SVG here.")] = None,
-    as_json: Json = False,
-) -> None:
-    """Show what it is about: real write pressure on a real RocksDB, first left alone, then controlled.
-
-    Both halves are measured, and differ in the policy alone: `fixed`, then `adoc`.
-    """
-    try:
-        if on == DbBench.name:
-            find_or_build_agent()
-        demo.run_demo(demo.DemoOptions(on, seconds, profile, directory, as_json, picture))
-    except BenchError as error:
-        fail(str(error), Exit.USAGE if isinstance(error, BadOption) else Exit.FAILED)
-    except NativeError as error:
-        fail(str(error), Exit.NO_AGENT)
-    except KeyboardInterrupt:
-        fail("interrupted; everything that was started is gone", Exit.FAILED)
 
 
 @agent_app.command()

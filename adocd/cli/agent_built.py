@@ -1,9 +1,8 @@
 """The native agent where a command needs it: compiled at first need, so that it takes no second command."""
 
-from adocd import compiled
-from adocd.cli import native
 from adocd.cli.terminal import say
-from adocd.compiled import NativeError
+from adocd.process import compiled, native
+from adocd.process.compiled import NativeError
 
 
 def find_or_build_agent() -> None:

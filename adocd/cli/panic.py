@@ -5,8 +5,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from adocd.daemon.change.back import restore
+from adocd.model.database import Database
 from adocd.targets.agent import Agent
-from adocd.targets.base import Database
 from adocd.targets.errors import Dead, TargetError
 from adocd.targets.names import named
 from adocd.targets.run_dir import agent_sockets

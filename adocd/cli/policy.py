@@ -129,7 +129,7 @@ def _of_file(file: Path, path: str) -> dict[str, Any]:
     # Only here: it would be a part of the time that every other command takes to start.
     from dataclasses import asdict  # noqa: PLC0415
 
-    from adocd.daemon.config import ConfigError, load  # noqa: PLC0415
+    from adocd.daemon.fleet.config import ConfigError, load  # noqa: PLC0415
 
     try:
         policy = load(file).policy_for(path)

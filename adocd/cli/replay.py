@@ -35,7 +35,7 @@ def replay(
 
     from adocd.cli import show_replay  # noqa: PLC0415
     from adocd.controllers import registry  # noqa: PLC0415
-    from adocd.daemon.law import LawFailed  # noqa: PLC0415
+    from adocd.daemon.control.law import LawFailed  # noqa: PLC0415
     from adocd.model.policy import Policy  # noqa: PLC0415
     from adocd.recording.format import NotReplayable  # noqa: PLC0415
     from adocd.recording.reader import Recording  # noqa: PLC0415
@@ -68,7 +68,7 @@ def replay(
 def _shaping(given: list[str]) -> "Shaping":
     from pydantic import ValidationError  # noqa: PLC0415
 
-    from adocd.daemon.config import ShapingConfig  # noqa: PLC0415
+    from adocd.daemon.fleet.config import ShapingConfig  # noqa: PLC0415
     from adocd.model.policy import Shaping  # noqa: PLC0415
 
     try:

@@ -16,8 +16,8 @@ from adocd.cli.exits import EPILOG, Exit, fail
 from adocd.cli.parameters import parse_duration_s
 from adocd.cli.target import Json, daemon
 from adocd.cli.terminal import say
-from adocd.daemon.state_dir import journal_path
-from adocd.daemon.tokens import BadName, NameTaken, Token, TokenError, TokenStore, tokens_path
+from adocd.daemon.book.state_dir import journal_path
+from adocd.daemon.book.tokens import BadName, NameTaken, Token, TokenError, TokenStore, tokens_path
 from adocd.targets import run_dir
 
 app = typer.Typer(help="Tokens: who may read and operate by TCP, in a script or in the page.", no_args_is_help=True)

@@ -16,8 +16,8 @@ PLUS = "+"
 class Composite(Controller):
     """Laws beside each other, each with its own knobs, parameters and period.
 
-    The daemon gives each part a window of its own (adocd.daemon.law). Who has one sample for all of them, at the pace
-    of the slowest, may ask here.
+    The daemon gives each part a window of its own (adocd.daemon.control.law). Who has one sample for all of them, at
+    the pace of the slowest, may ask here.
     """
 
     summary = "several laws at once"

@@ -55,7 +55,7 @@ from adocd.model.options import OUT_OF_THE_WAY
 from adocd.model.reading import owners_value, value_now
 from adocd.model.sample import ColumnFamilySample, Sample
 
-#: What is decided by a mean over so long; as much less as a tick's jitter may make it (adocd.daemon.law).
+#: What is decided by a mean over so long; as much less as a tick's jitter may make it (adocd.daemon.control.law).
 _WINDOW_S, _EARLY_S = 10.0, 0.1
 _TOTAL_PCT = 90
 _FLUSH_PCT = 50

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from adocd.diagnosis.around import FULL_FRACTION, Around
-from adocd.diagnosis.stalls import StallFound
 from adocd.model.in_words import size as in_bytes
 from adocd.probes.log.events import Cause
+from adocd.probes.log.stalls import StallFound
 
 MIB = 1 << 20
 GIB = 1 << 30

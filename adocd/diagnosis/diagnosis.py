@@ -8,12 +8,11 @@ from typing import Any
 
 from adocd.diagnosis.advice import advise
 from adocd.diagnosis.around import Around, Surrounded
-from adocd.diagnosis.background import Background, Led
 from adocd.diagnosis.knobs import Knobs
-from adocd.diagnosis.stalls import SET_BACK_S, StallFound, Stalls
 from adocd.diagnosis.timeline import Timeline
 from adocd.diagnosis.waited import Waited
 from adocd.diagnosis.watch.seen import StallSeen
+from adocd.probes.log.background import Background, Led
 from adocd.probes.log.dump_events import ColumnFamilyStats, DbStats
 from adocd.probes.log.events import (
     Cause,
@@ -30,6 +29,7 @@ from adocd.probes.log.events import (
     Shutdown,
     Stall,
 )
+from adocd.probes.log.stalls import SET_BACK_S, StallFound, Stalls
 
 CAUSES: tuple[Cause, ...] = ("memtable", "l0", "pending_bytes", "other")
 _LONGEST = 3

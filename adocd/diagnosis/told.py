@@ -8,7 +8,6 @@ from typing import Any
 
 from adocd.diagnosis.around import Surrounded
 from adocd.diagnosis.diagnosis import Diagnosis
-from adocd.diagnosis.stalls import StallFound
 from adocd.diagnosis.timeline import Timeline
 from adocd.diagnosis.watch.seen import StallSeen
 from adocd.model.sample import Sample
@@ -22,6 +21,7 @@ from adocd.probes.log.events import (
     LogEvent,
     OptionsListed,
 )
+from adocd.probes.log.stalls import StallFound
 
 
 class Told:

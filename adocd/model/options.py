@@ -17,6 +17,13 @@ OUT_OF_THE_WAY = 1 << 30
 #: No level counts as full against this as max_bytes_for_level_base (16 TiB), and five levels below it, ten times as
 #: large each, still have targets within 63 bits. A base beyond it is a slip of somebody's arithmetic.
 NO_LEVEL_IS_FULL_BYTES = 1 << 44
+#: delayed_write_rate is never sent below this. Set live, 0 means about 1 byte/s (and killed a 6.29 process).
+DELAYED_WRITE_RATE_FLOOR_BYTES_PER_S = 1 * MIB
+#: What RocksDB takes at open for a delayed_write_rate of 0 without a rate limiter (options.h).
+DELAYED_WRITE_RATE_DEFAULT_BYTES_PER_S = 16 * MIB
+#: Any effective SetDBOptions makes a bytes_per_sync of 0 one of 1 MiB (7.8, db_impl.cc, DBImpl::SetDBOptions), so a 0
+#: cannot be set live. A value that no file reaches is off as well, now and for a host that reloads its OPTIONS file.
+BYTES_PER_SYNC_OFF = 1 << 62
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter
 
-from adocd.daemon.records import DecisionRecord
 from adocd.model.capabilities import Capabilities
+from adocd.model.decision_record import DecisionRecord
 from adocd.model.policy import Policy
 from adocd.model.snapshot import OptionValues, Snapshot
 

@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Literal
 
-from adocd.daemon.records import OptionChange
 from adocd.model.decision import Setting
+from adocd.model.decision_record import OptionChange
 
 #: What a person and a program are told with every replay.
 NOTE = (

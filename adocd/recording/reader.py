@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import from_json
 
-from adocd.daemon.records import DecisionRecord
+from adocd.model.decision_record import DecisionRecord
 from adocd.model.snapshot import OptionValues
 from adocd.recording.format import (
     ABOUT,

@@ -13,11 +13,11 @@ from adocd.daemon.change.compaction import CompactionLimits
 from adocd.daemon.change.ledger import Ledger
 from adocd.daemon.change.reach import out_of_reach, why_not
 from adocd.daemon.change.safety import Guard
-from adocd.daemon.law import Law
-from adocd.daemon.records import DecisionRecord, OptionChange
-from adocd.daemon.steering import Steering
-from adocd.daemon.weighing import Weighed, weigh
+from adocd.daemon.control.law import Law
+from adocd.daemon.control.steering import Steering
+from adocd.daemon.control.weighing import Weighed, weigh
 from adocd.model.decision import Decision
+from adocd.model.decision_record import DecisionRecord, OptionChange
 from adocd.model.policy import Policy
 from adocd.model.sample import Sample
 from adocd.model.values import OptionName, Values, flat, nested

@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import TypeAdapter
 from pydantic_core import to_json
 
-from adocd.daemon.records import DecisionRecord
+from adocd.model.decision_record import DecisionRecord
 from adocd.model.snapshot import OptionValues, Snapshot
 from adocd.recording.format import ABOUT, DECISION, GAP, HEADER, OPTIONS, RULE, SNAPSHOT, About, Gap, Header, Rule, Seen
 from adocd.recording.lines import LineFile

@@ -4,9 +4,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from adocd.daemon.book import Book, Clocks
-from adocd.daemon.journal.records import Tuned
-from adocd.daemon.journal.rescue import Contents
+from adocd.daemon.book.book import Book, Clocks
+from adocd.daemon.book.journal.records import Tuned
+from adocd.daemon.book.journal.rescue import Contents
 from adocd.model.values import OptionName, Values
 from adocd.simulator.clock import Clock
 

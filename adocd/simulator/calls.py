@@ -3,20 +3,13 @@
 import asyncio
 from collections.abc import Sequence
 
+from adocd.model.change import Change, ColumnFamilyChange, DatabaseChange, RateLimiterChange, RestoreStep, StepResult
 from adocd.model.snapshot import OptionValues
 from adocd.model.values import OptionName, flat
 from adocd.simulator import measure
 from adocd.simulator.clock import Clock
 from adocd.simulator.database import FAMILY, SimulatedDatabase
 from adocd.simulator.options import BadOption, DatabaseOptions, FamilyOptions
-from adocd.targets.base import (
-    Change,
-    ColumnFamilyChange,
-    DatabaseChange,
-    RateLimiterChange,
-    RestoreStep,
-    StepResult,
-)
 from adocd.targets.errors import Refused
 
 #: How often an agent looks at what it waits for.

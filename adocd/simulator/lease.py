@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass, field
 
+from adocd.model.change import RestoreStep
 from adocd.model.snapshot import Lease, Restore
-from adocd.targets.base import RestoreStep
 from adocd.targets.errors import Refused
 
 

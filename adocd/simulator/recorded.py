@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from adocd import __version__
-from adocd.daemon.records import DecisionRecord
+from adocd.model.decision_record import DecisionRecord
 from adocd.model.policy import Policy
 from adocd.model.snapshot import Snapshot
 from adocd.recording.format import About, Header, NotReplayable, Rule

@@ -10,9 +10,9 @@ from pathlib import Path
 from adocd.controllers import registry
 from adocd.daemon.change import safety
 from adocd.daemon.change.compaction import CompactionLimits
-from adocd.daemon.records import DecisionRecord
-from adocd.daemon.settings import LoopSettings
-from adocd.daemon.target_loop import TargetLoop
+from adocd.daemon.control.settings import LoopSettings
+from adocd.daemon.control.target_loop import TargetLoop
+from adocd.model.decision_record import DecisionRecord
 from adocd.model.policy import Policy
 from adocd.model.sample import Sample
 from adocd.recording.writer import Recorder

@@ -5,6 +5,8 @@ from collections.abc import Coroutine
 from typing import Any, TypeVar
 
 from adocd.model.capabilities import Capabilities
+from adocd.model.change import Change, RestoreStep, StepResult
+from adocd.model.database import AgentKind, DatabaseDetail, Info
 from adocd.model.snapshot import Lease, Restore, Snapshot
 from adocd.model.values import nested
 from adocd.simulator import measure
@@ -13,7 +15,6 @@ from adocd.simulator.clock import Clock
 from adocd.simulator.database import FAMILY, SimulatedDatabase
 from adocd.simulator.lease import LeaseBook, RestorePlan
 from adocd.simulator.options import DatabaseOptions, FamilyOptions
-from adocd.targets.base import AgentKind, Change, DatabaseDetail, Info, RestoreStep, StepResult
 from adocd.targets.errors import Closed, TargetError
 
 _T = TypeVar("_T")

@@ -9,8 +9,9 @@ from typing import Any, TypeVar
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 from pydantic_core import from_json
 
+from adocd.model.change import Change, RestoreStep, StepResult
+from adocd.model.database import Database, DatabaseDetail, Info
 from adocd.model.snapshot import Lease, OptionValues, Restore, Snapshot
-from adocd.targets.base import Change, Database, DatabaseDetail, Info, RestoreStep, StepResult
 from adocd.targets.errors import Closed, NotAnAgent, Refused, Silent, WrongVersion
 from adocd.targets.http import UnixHttpConnection
 

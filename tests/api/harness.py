@@ -15,11 +15,11 @@ from adocd.api.rest import app as rest
 from adocd.api.web import app as web
 from adocd.api.web.access import Access
 from adocd.api.web.upstream import Upstream
-from adocd.daemon.config import Config
-from adocd.daemon.fleet import Fleet
-from adocd.daemon.operators import Operators
-from adocd.daemon.target_loop import TargetLoop
-from adocd.daemon.tokens import tokens_path
+from adocd.daemon.book.tokens import tokens_path
+from adocd.daemon.control.target_loop import TargetLoop
+from adocd.daemon.fleet.config import Config
+from adocd.daemon.fleet.fleet import Fleet
+from adocd.daemon.fleet.operators import Operators
 from adocd.model.policy import Policy
 from adocd.targets.http import UnixHttpConnection
 from tests.builders import GIB

@@ -1,1 +1,1 @@
-"""Tests of adocd.bench."""
+"""Tests of adocd_bench."""

@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
-from adocd.bench.workspace import choose_parent
+from adocd_bench.workspace import choose_parent
 
 
 @pytest.fixture

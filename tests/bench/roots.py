@@ -3,8 +3,8 @@
 import shutil
 from pathlib import Path
 
-from adocd.bench.cap import CgroupTree
-from adocd.bench.device import Roots
+from adocd_bench.cap import CgroupTree
+from adocd_bench.device import Roots
 
 TREES = Path(__file__).parent / "trees"
 

@@ -8,11 +8,11 @@ import time
 from pathlib import Path
 
 import pytest
+from adocd_bench.cap import GROUP_PREFIX, CgroupTree, capped, limit_lines, refusal, written_bytes
+from adocd_bench.device import MB, UNCAPPED, BlockDevice, DeviceProfile, block_device_of, parse_profile
+from adocd_bench.errors import CapUnavailable
+from adocd_bench.owner import own_token
 
-from adocd.bench.cap import GROUP_PREFIX, CgroupTree, capped, limit_lines, refusal, written_bytes
-from adocd.bench.device import MB, UNCAPPED, BlockDevice, DeviceProfile, block_device_of, parse_profile
-from adocd.bench.errors import CapUnavailable
-from adocd.bench.owner import own_token
 from tests.bench.roots import FakeCgroupTree, tree, writable_tree
 
 VDA = BlockDevice("vda", "254:0")

@@ -1,9 +1,9 @@
 """The chart of writes per second."""
 
+from adocd_bench.chart import MARK, Column, columns, draw, marks
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adocd.bench.chart import MARK, Column, columns, draw, marks
 from tests.bench.samples import sample
 
 

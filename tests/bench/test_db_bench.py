@@ -6,12 +6,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from adocd_bench.db_bench import DbBench, find_db_bench
+from adocd_bench.errors import ProgramMissing, RunFailed
+from adocd_bench.workload import Fill, parse_seconds
 from hypothesis import given
 from hypothesis import strategies as st
-
-from adocd.bench.db_bench import DbBench, find_db_bench
-from adocd.bench.errors import ProgramMissing, RunFailed
-from adocd.bench.workload import Fill, parse_seconds
 
 OUTPUT_7_8_3 = """\
 Initializing RocksDB Options from the specified file

@@ -10,20 +10,20 @@ import time
 from pathlib import Path
 
 import pytest
+from adocd_bench.cap import GROUP_PREFIX
+from adocd_bench.demo import WORKLOADS, DemoOptions, run_demo
+from adocd_bench.errors import BadOption, BenchError, CapUnavailable
+from adocd_bench.workspace import PREFIX
 from rich.console import Console
 
-from adocd.bench.cap import GROUP_PREFIX
-from adocd.bench.demo import WORKLOADS, DemoOptions, run_demo
-from adocd.bench.errors import BadOption, BenchError, CapUnavailable
-from adocd.bench.workspace import PREFIX
 from tests.bench.roots import tree
 
 #: Runs the demo in a process of its own, as `adocd demo --json` does; status 3 is a refusal in one sentence.
 DRIVER = """
 import sys
 from pathlib import Path
-from adocd.bench.demo import DemoOptions, run_demo
-from adocd.bench.errors import BenchError
+from adocd_bench.demo import DemoOptions, run_demo
+from adocd_bench.errors import BenchError
 try:
     where = Path(sys.argv[2])
     picture = where / "demo.svg"

@@ -3,14 +3,14 @@
 import io
 
 import pytest
+from adocd_bench.daemon_client import Decision
+from adocd_bench.demo_report import print_report
+from adocd_bench.demo_view import LiveView, PlainView, view
+from adocd_bench.figures import DemoFacts, DemoResult, HalfFigures, decision_note
+from adocd_bench.half import Progress
+from adocd_bench.words import change_text, knob_text, size_text
 from rich.console import Console
 
-from adocd.bench.daemon_client import Decision
-from adocd.bench.demo_report import print_report
-from adocd.bench.demo_view import LiveView, PlainView, view
-from adocd.bench.figures import DemoFacts, DemoResult, HalfFigures, decision_note
-from adocd.bench.half import Progress
-from adocd.bench.words import change_text, knob_text, size_text
 from tests.bench.samples import decision_json, sample
 
 DECISION = Decision.model_validate(decision_json(1, 3.0, "adoc.memory"))

@@ -6,16 +6,16 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from adocd_bench.detection.measure import PERIODS_S, measure
+from adocd_bench.detection.record import Ended, Entry, Quiet, Record, Taken
+from adocd_bench.detection.score import DETECTORS, Class, Tally, confirmed, score, told
+from adocd_bench.detection.settings import SETTINGS
+from adocd_bench.detection.table import added_up, as_json, tables
 
-from adocd.bench.detection.measure import PERIODS_S, measure
-from adocd.bench.detection.record import Ended, Entry, Quiet, Record, Taken
-from adocd.bench.detection.score import DETECTORS, Class, Tally, confirmed, score, told
-from adocd.bench.detection.settings import SETTINGS
-from adocd.bench.detection.table import added_up, as_json, tables
-from adocd.diagnosis.background import Led
-from adocd.diagnosis.stalls import StallFound
 from adocd.model.capabilities import Capabilities
 from adocd.model.snapshot import ColumnFamilySnapshot, Condition, Event, Snapshot, Stall
+from adocd.probes.log.background import Led
+from adocd.probes.log.stalls import StallFound
 from tests.builders import snapshot
 
 UNIX_S = 1_000_000.0
@@ -120,7 +120,7 @@ def test_a_short_real_run(name: str, seconds: int, tmp_path: Path) -> None:
             continue
         assert total - right <= 0.3 * total + 1
         assert outcome.false <= 0.2 * outcome.told + 1
-        assert late_s, "how late is for python -m adocd.bench.detection to say"
+        assert late_s, "how late is for python -m adocd_bench.detection to say"
 
 
 def test_each_setting_has_a_name_and_an_agent() -> None:

@@ -3,11 +3,11 @@
 from pathlib import Path
 
 import pytest
+from adocd_bench.device import MB, UNCAPPED, BlockDevice, block_device_of, parse_profile
+from adocd_bench.errors import BadOption, CapUnavailable
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adocd.bench.device import MB, UNCAPPED, BlockDevice, block_device_of, parse_profile
-from adocd.bench.errors import BadOption, CapUnavailable
 from adocd.model.missing import Missing
 from adocd.probes.mounts import read_mounts
 from tests.bench.roots import tree

@@ -4,10 +4,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from adocd_bench.embedded import Embedded, find_embedded
+from adocd_bench.errors import RunFailed
+from adocd_bench.workload import Fill
 
-from adocd.bench.embedded import Embedded, find_embedded
-from adocd.bench.errors import RunFailed
-from adocd.bench.workload import Fill
 from tests.conftest import REPOSITORY
 
 WORKLOAD = Embedded("9.8.4", Path("/agents/python"))
@@ -22,7 +22,7 @@ def test_it_is_found_with_the_version_of_its_rocksdb() -> None:
 def test_the_command_needs_nothing_but_python_and_the_agent(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PYTHONPATH", raising=False)
     fill = Fill(Path("/data/db"), seconds=60, seed=77, report=Path("/run/r.csv"))
-    command = [sys.executable, "-m", "adocd.bench.embedded_program", "/data/db", "60", "77", "/run/r.csv"]
+    command = [sys.executable, "-m", "adocd_bench.embedded_program", "/data/db", "60", "77", "/run/r.csv"]
     assert WORKLOAD.command(fill) == command
     assert WORKLOAD.environment() == {"PYTHONPATH": "/agents/python"}
     monkeypatch.setenv("PYTHONPATH", "/mine")

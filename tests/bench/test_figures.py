@@ -3,13 +3,13 @@
 import json
 
 import pytest
+from adocd_bench.daemon_client import Decision
+from adocd_bench.errors import RunFailed
+from adocd_bench.figures import DemoFacts, DemoResult, HalfFigures, disagreement, half_figures
+from adocd_bench.workload import FillReport
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adocd.bench.daemon_client import Decision
-from adocd.bench.errors import RunFailed
-from adocd.bench.figures import DemoFacts, DemoResult, HalfFigures, disagreement, half_figures
-from adocd.bench.workload import FillReport
 from tests.bench.samples import decision_json, sample
 
 FACTS = DemoFacts("db_bench", 10, "cap-210", "vda", "/tmp", "7.8.3", 77)

@@ -10,13 +10,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from adocd_bench.fleet.database import SimulatedDatabase
+from adocd_bench.fleet.figures import Figures, Load
+from adocd_bench.fleet.measure import Fleet, fleets, jitters
+from adocd_bench.fleet.server import SimulatedAgent, serve
 
-from adocd.bench.fleet.database import SimulatedDatabase
-from adocd.bench.fleet.figures import Figures, Load
-from adocd.bench.fleet.measure import Fleet, fleets, jitters
-from adocd.bench.fleet.server import SimulatedAgent, serve
+from adocd.model.change import ColumnFamilyChange, DatabaseChange, RestoreStep
 from adocd.targets.agent import Agent, AgentTarget
-from adocd.targets.base import ColumnFamilyChange, DatabaseChange, RestoreStep
 from adocd.targets.errors import Closed, Refused
 from adocd.targets.http import UnixHttpConnection
 from adocd.targets.run_dir import agent_sockets
@@ -133,7 +133,7 @@ def test_jitter_is_the_distance_from_the_nearest_grid() -> None:
 
 
 def test_fifty_targets_are_measured() -> None:
-    """How late they are is for `python -m adocd.bench.fleet` to say, on a machine that does nothing else."""
+    """How late they are is for `python -m adocd_bench.fleet` to say, on a machine that does nothing else."""
     said: list[str] = []
     found = fleets([Fleet(50, "adoc", seconds=5, settle_s=2)], said.append)
     (figures,) = found["fleets"]

@@ -6,15 +6,15 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from adocd_bench.laws import attached, sine
+from adocd_bench.laws.measure import Measured, Plan, measure
+from adocd_bench.laws.readings import READINGS
+from adocd_bench.laws.windows import gaps, joined, windows
+from adocd_bench.observed import Tick
+from adocd_bench.workload import FillReport
 
-from adocd.bench.laws import attached, sine
-from adocd.bench.laws.measure import Measured, Plan, measure
-from adocd.bench.laws.readings import READINGS
-from adocd.bench.laws.windows import gaps, joined, windows
-from adocd.bench.observed import Tick
-from adocd.bench.workload import FillReport
 from adocd.controllers import registry
-from adocd.daemon.records import DecisionRecord
+from adocd.model.decision_record import DecisionRecord
 from adocd.model.knob import MIB
 from adocd.model.policy import ParameterValue, Policy
 from adocd.model.sample import Sample

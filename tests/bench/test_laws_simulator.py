@@ -8,17 +8,17 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from adocd_bench.errors import BadOption, CapUnavailable, RunFailed
+from adocd_bench.laws import agreement, calibration, simulator
+from adocd_bench.laws.agreement import Figures
+from adocd_bench.laws.calibration import Bandwidth, Speeds
+from adocd_bench.laws.measure import Measured, Plan
+from adocd_bench.observed import Tick
+from adocd_bench.workload import FillReport
 
-from adocd.bench.errors import BadOption, CapUnavailable, RunFailed
-from adocd.bench.laws import agreement, calibration, simulator
-from adocd.bench.laws.agreement import Figures
-from adocd.bench.laws.calibration import Bandwidth, Speeds
-from adocd.bench.laws.measure import Measured, Plan
-from adocd.bench.observed import Tick
-from adocd.bench.workload import FillReport
-from adocd.diagnosis.background import Led
-from adocd.diagnosis.stalls import StallFound
 from adocd.model.snapshot import Event, OptionValues
+from adocd.probes.log.background import Led
+from adocd.probes.log.stalls import StallFound
 from tests.conftest import REPOSITORY
 from tests.controllers.laws import MB, Plant
 

@@ -15,14 +15,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from adocd_bench.evaluation.raw import Histogram, Operations
+from adocd_bench.load import build
+from adocd_bench.load.arrivals import Step, constant
+from adocd_bench.load.result import LoadResult, read_result
+from adocd_bench.load.spec import Closed, Drain, Keys, Mix, Open, Spec, Work
+from adocd_bench.load.ycsb import CORE
+from adocd_bench.process import child
 
-from adocd.bench.evaluation.raw import Histogram, Operations
-from adocd.bench.load import build
-from adocd.bench.load.arrivals import Step, constant
-from adocd.bench.load.result import LoadResult, read_result
-from adocd.bench.load.spec import Closed, Drain, Keys, Mix, Open, Spec, Work
-from adocd.bench.load.ycsb import CORE
-from adocd.bench.process import child
 from tests.conftest import REPOSITORY
 from tests.docs.markdown import blocks
 from tests.support.agent_client import AgentClient

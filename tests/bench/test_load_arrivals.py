@@ -6,13 +6,12 @@ import math
 from pathlib import Path
 
 import pytest
+from adocd_bench.errors import BadOption
+from adocd_bench.load import arrivals
+from adocd_bench.load.arrivals import Step
+from adocd_bench.load.ycsb import CORE
 from hypothesis import given
 from hypothesis import strategies as st
-
-from adocd.bench.errors import BadOption
-from adocd.bench.load import arrivals
-from adocd.bench.load.arrivals import Step
-from adocd.bench.load.ycsb import CORE
 
 
 def test_constant() -> None:

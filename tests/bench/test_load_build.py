@@ -6,12 +6,12 @@ import json
 from pathlib import Path
 
 import pytest
+from adocd_bench.errors import ProgramMissing, RunFailed
+from adocd_bench.evaluation.raw import Histogram
+from adocd_bench.load import build
+from adocd_bench.load.result import read_result
 
-from adocd import compiled
-from adocd.bench.errors import ProgramMissing, RunFailed
-from adocd.bench.evaluation.raw import Histogram
-from adocd.bench.load import build
-from adocd.bench.load.result import read_result
+from adocd.process import compiled
 
 
 @pytest.fixture

@@ -10,8 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-
-from adocd.bench.load.build import product
+from adocd_bench.load.build import product
 
 Probe = Callable[..., list[str]]
 UNIFORM, ZIPFIAN, LATEST, SEQUENTIAL = range(4)

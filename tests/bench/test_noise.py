@@ -8,9 +8,8 @@ from pathlib import Path
 
 import psutil
 import pytest
-
-from adocd.bench.figures import disturbance
-from adocd.bench.noise import CpuTimes, cpu_times, others_share
+from adocd_bench.figures import disturbance
+from adocd_bench.noise import CpuTimes, cpu_times, others_share
 
 #: Burns 0.3 s of user time.
 BURN = "import os\nwhile os.times().user < 0.3: sum(range(100_000))"

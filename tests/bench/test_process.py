@@ -6,8 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
-
-from adocd.bench.process import child
+from adocd_bench.process import child
 
 #: Starts a child of its own, says its process id, and waits for good.
 PARENT = """

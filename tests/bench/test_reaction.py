@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from adocd_bench.reaction import Decided, Reaction, reactions
 
-from adocd.bench.reaction import Decided, Reaction, reactions
-from adocd.diagnosis.background import Led
-from adocd.diagnosis.stalls import StallFound
+from adocd.probes.log.background import Led
+from adocd.probes.log.stalls import StallFound
 
 LED = Led(10, 0, 0, 0, 0, 0, None, None)
 

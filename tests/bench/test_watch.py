@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from adocd_bench.daemon_client import DaemonClient, DaemonSilent
+from adocd_bench.watch import Watch
+from adocd_bench.workspace import run_directory
 
-from adocd.bench.daemon_client import DaemonClient, DaemonSilent
-from adocd.bench.watch import Watch
-from adocd.bench.workspace import run_directory
 from tests.bench.fake_daemon import FakeDaemon, fake_daemon
 from tests.bench.samples import decision_json, sample_json
 

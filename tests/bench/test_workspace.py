@@ -4,11 +4,10 @@ import shutil
 from pathlib import Path
 
 import pytest
-
-from adocd.bench.device import UNCAPPED, parse_profile
-from adocd.bench.errors import BadOption, NotEnoughSpace
-from adocd.bench.owner import own_token, owner_is_gone
-from adocd.bench.workspace import PREFIX, choose_parent, needed_bytes, run_directory, workspace
+from adocd_bench.device import UNCAPPED, parse_profile
+from adocd_bench.errors import BadOption, NotEnoughSpace
+from adocd_bench.owner import own_token, owner_is_gone
+from adocd_bench.workspace import PREFIX, choose_parent, needed_bytes, run_directory, workspace
 
 DEAD = "999999999-1"
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from adocd.daemon.change.planner import BYTES_PER_SYNC_OFF
+from adocd.model.options import BYTES_PER_SYNC_OFF
 
 Json = Any
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from adocd.daemon.change.planner import BYTES_PER_SYNC_OFF
+from adocd.model.options import BYTES_PER_SYNC_OFF
 from tests.chaos.daemon import Daemon
 from tests.chaos.figures import Figures
 from tests.chaos.hosts import HOSTS, LAW, Host, agent_of, alive, running

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from adocd.daemon.book import Book, Clocks
+from adocd.daemon.book.book import Book, Clocks
 from tests.chaos.daemon import Daemon
 from tests.chaos.figures import Figures
 from tests.chaos.hosts import DbBench, agent_pids, alive

@@ -18,7 +18,7 @@ import pytest
 from adocd import __version__
 from adocd.cli.doctor import agents, daemon, places, processes, web
 from adocd.cli.doctor.finding import Finding
-from adocd.daemon.tokens import TokenStore
+from adocd.daemon.book.tokens import TokenStore
 from tests.cli.fake_daemon import HEALTH, FakeDaemon
 from tests.cli.harness import command
 from tests.cli.test_operate import serving

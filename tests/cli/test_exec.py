@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from adocd import compiled
-from adocd.cli import native, program
+from adocd.process import compiled, native, program
 from tests.cli.harness import BIN, command
 from tests.support.waiting import eventually
 

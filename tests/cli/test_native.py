@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from adocd import compiled
-from adocd.cli import native
+from adocd.process import compiled, native
 
 
 @pytest.fixture

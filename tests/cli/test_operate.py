@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from adocd.daemon.journal.schema import APPLICATION_ID
+from adocd.daemon.book.journal.schema import APPLICATION_ID
 from tests.cli.harness import Done, command, log_of
 from tests.cli.harness import serving as slowly_serving
 from tests.cli.test_adocctl import adocctl_json, batch, wait_for_target

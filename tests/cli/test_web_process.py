@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from adocd.cli import web_side
+from adocd.process import web_side
 
 #: Says that it goes on, and ends; or says so, and hangs.
 ENDS = "import os, sys; os.write(1, b'.'); sys.exit(3)"

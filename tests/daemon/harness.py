@@ -7,13 +7,13 @@ import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from adocd.daemon.book import Book, Clocks
+from adocd.daemon.book.book import Book, Clocks
+from adocd.daemon.book.journal.records import Override
 from adocd.daemon.change import safety
 from adocd.daemon.change.compaction import CompactionLimits
-from adocd.daemon.journal.records import Override
-from adocd.daemon.law import STEP_LIMIT_S
-from adocd.daemon.settings import LoopSettings
-from adocd.daemon.target_loop import TargetLoop
+from adocd.daemon.control.law import STEP_LIMIT_S
+from adocd.daemon.control.settings import LoopSettings
+from adocd.daemon.control.target_loop import TargetLoop
 from adocd.model.policy import Policy
 from adocd.targets.agent import Agent
 from tests.builders import GIB

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from adocd.bench.evaluation.report.write import report_of
+from adocd_bench.evaluation.report.write import report_of
+
 from tests.conftest import REPOSITORY
 
 KEPT = REPOSITORY / "docs" / "evaluation"

@@ -6,10 +6,10 @@ import functools
 from itertools import pairwise
 
 import pytest
+from adocd_bench.evaluation.raw import Run
+from adocd_bench.evaluation.report.accounting import Figures, figures
+from adocd_bench.evaluation.report.read import found_in
 
-from adocd.bench.evaluation.raw import Run
-from adocd.bench.evaluation.report.accounting import Figures, figures
-from adocd.bench.evaluation.report.read import found_in
 from tests.conftest import REPOSITORY
 
 RAW = REPOSITORY / "docs" / "evaluation" / "raw"

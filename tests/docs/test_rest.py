@@ -6,8 +6,8 @@ import re
 
 from adocd.api import limits
 from adocd.api.operations import OPERATIONS
-from adocd.daemon.events import KEPT, KINDS
-from adocd.daemon.journal.content import OPERATIONS_KEPT
+from adocd.daemon.book.journal.content import OPERATIONS_KEPT
+from adocd.daemon.watch.events import KEPT, KINDS
 from tests.conftest import REPOSITORY
 
 PAGE = (REPOSITORY / "docs" / "rest.md").read_text()

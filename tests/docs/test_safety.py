@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import get_args
 
 from adocd.daemon.change.translate import options_of
-from adocd.daemon.config import SafetyConfig, ShapingConfig
-from adocd.daemon.records import Outcome
+from adocd.daemon.fleet.config import SafetyConfig, ShapingConfig
 from adocd.model.decision import Setting
+from adocd.model.decision_record import Outcome
 from adocd.model.knob import KNOBS, Knob
 from adocd.model.options import OPTIONS
 from adocd.model.threads import pool_sizes

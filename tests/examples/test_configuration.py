@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 
 from adocd.controllers.adoc import AdocParameters
-from adocd.daemon import config
+from adocd.daemon.fleet import config
 from tests.conftest import REPOSITORY
 
 CONFIGURATION = REPOSITORY / "examples" / "adocd.toml"

@@ -18,7 +18,7 @@ import pytest
 
 from adocd.api.operations import OPERATIONS
 from adocd.api.web.gate import Rules
-from adocd.daemon import config
+from adocd.daemon.fleet import config
 from tests.api.web.gateway import Gateway, gateways
 from tests.conftest import REPOSITORY
 from tests.support.users import ROOT

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from adocd.daemon.change.planner import BYTES_PER_SYNC_OFF
+from adocd.model.options import BYTES_PER_SYNC_OFF
 from tests.cli.harness import command, serving
 from tests.native.conftest import Connect, Start
 from tests.support.agent_client import AgentClient

@@ -21,8 +21,7 @@ from pathlib import Path
 
 import pytest
 
-from adocd import compiled
-from adocd.cli import native
+from adocd.process import compiled, native
 from tests.cli.harness import Done, command
 from tests.conftest import REPOSITORY
 from tests.packages import pages

@@ -109,7 +109,8 @@ def test_nothing_of_the_page_is_written_to_disk_or_loaded_by_others(door: Site) 
     assert not Path(".nicegui").exists()
     assert not (door.run_dir / ".nicegui").exists()
     program = (
-        "import sys; import adocd.cli.adocd, adocd.cli.adocctl, adocd.cli.serve, adocd.api.rest.app, adocd.api.server; "
+        "import sys; import adocd.cli.adocd, adocd.cli.adocctl, adocd.process.serve, adocd.api.rest.app; "
+        "import adocd.api.server; "
         "print([name for name in ('nicegui', 'socketio', 'websockets') if name in sys.modules])"
     )
     loaded = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)

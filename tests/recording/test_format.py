@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adocd.daemon.law import LawFailed
-from adocd.daemon.records import DecisionRecord, OptionChange
+from adocd.daemon.control.law import LawFailed
 from adocd.model.decision import Setting
+from adocd.model.decision_record import DecisionRecord, OptionChange
 from adocd.model.knob import Knob
 from adocd.model.policy import Policy, Shaping
 from adocd.model.snapshot import Counters, Event, HistogramTotals, Lease, OptionValues, PeriodicDump, Restore, Snapshot

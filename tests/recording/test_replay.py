@@ -11,7 +11,7 @@ import pytest
 
 from adocd.controllers import registry
 from adocd.controllers.adoc import Adoc
-from adocd.daemon.law import LawFailed
+from adocd.daemon.control.law import LawFailed
 from adocd.model.capabilities import Capabilities
 from adocd.model.decision import Decision, Setting
 from adocd.model.knob import MIB, Knob

@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from adocd.api import server
-from adocd.daemon.book import Book
-from adocd.daemon.journal.errors import JournalError
-from adocd.daemon.journal.journal import read_only
-from adocd.daemon.tokens import TokenError, TokenStore, tokens_path
+from adocd.daemon.book.book import Book
+from adocd.daemon.book.journal.errors import JournalError
+from adocd.daemon.book.journal.journal import read_only
+from adocd.daemon.book.tokens import TokenError, TokenStore, tokens_path
 from adocd.targets import run_dir
 from tests.cli.harness import command, serving
 from tests.daemon.harness import CLOCKS

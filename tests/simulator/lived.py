@@ -9,7 +9,7 @@ import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from adocd.daemon.records import DecisionRecord
+from adocd.model.decision_record import DecisionRecord
 from adocd.model.policy import ParameterValue, Policy
 from adocd.model.snapshot import Condition
 from adocd.simulator.clock import Clock

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from adocd.daemon.journal.records import Pause
+from adocd.daemon.book.journal.records import Pause
 from adocd.model.values import of_database, of_family
 from adocd.simulator.book import MemoryBook
 from adocd.simulator.clock import Clock

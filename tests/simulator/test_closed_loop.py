@@ -9,7 +9,7 @@ import dataclasses
 import pytest
 
 from adocd.controllers.registry import PolicyError
-from adocd.daemon.change.planner import BYTES_PER_SYNC_OFF
+from adocd.model.options import BYTES_PER_SYNC_OFF
 from adocd.model.policy import Policy
 from adocd.simulator.clock import Clock
 from adocd.simulator.opening import Asked, BadSimulation, opened

@@ -7,12 +7,12 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
+from adocd.model.change import Below, Change, ColumnFamilyChange, DatabaseChange, RateLimiterChange, RestoreStep
 from adocd.probes.statistics import StatisticsProbe
 from adocd.simulator import clock as virtual
 from adocd.simulator.clock import Clock
 from adocd.simulator.database import Setup, SimulatedDatabase
 from adocd.simulator.target import SimulatedTarget
-from adocd.targets.base import Below, Change, ColumnFamilyChange, DatabaseChange, RateLimiterChange, RestoreStep
 from adocd.targets.errors import Closed, Refused
 
 from .scenes import MIB, setup

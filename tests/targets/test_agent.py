@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
+from adocd.model.change import ColumnFamilyChange, RestoreStep
 from adocd.model.snapshot import HistogramTotals, Snapshot
 from adocd.targets.agent import Agent
-from adocd.targets.base import ColumnFamilyChange, RestoreStep
 from adocd.targets.errors import Closed, Dead, NotAnAgent, Refused, Silent, TargetError, Unreachable, WrongVersion
 from adocd.targets.http import UnixHttpConnection
 from tests.support.fake_agent import FakeAgent

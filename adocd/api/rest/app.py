@@ -25,11 +25,11 @@ from adocd.api.rest import (
     vitals,
 )
 from adocd.api.rest.document import TargetId, errors
-from adocd.daemon.book import Book
-from adocd.daemon.fleet import Fleet
-from adocd.daemon.operators import Operators
-from adocd.daemon.target_loop import TargetLoop
-from adocd.daemon.tokens import TokenStore, tokens_path
+from adocd.daemon.book.book import Book
+from adocd.daemon.book.tokens import TokenStore, tokens_path
+from adocd.daemon.control.target_loop import TargetLoop
+from adocd.daemon.fleet.fleet import Fleet
+from adocd.daemon.fleet.operators import Operators
 
 
 def make_app(fleet: Fleet, operators: Operators, web_secret: str | None = None) -> FastAPI:

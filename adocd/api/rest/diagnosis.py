@@ -6,7 +6,7 @@ from typing import Any
 from fastapi import FastAPI
 
 from adocd.api.rest.document import TargetId, errors
-from adocd.daemon.target_loop import TargetLoop
+from adocd.daemon.control.target_loop import TargetLoop
 
 
 def install(

@@ -13,9 +13,9 @@ from adocd.api import limits
 from adocd.api.problems import ProblemError
 from adocd.api.rest import views
 from adocd.api.rest.document import ID_BEGINS, errors
-from adocd.daemon.events import KINDS, Event, Feed
-from adocd.daemon.fleet import Fleet
-from adocd.daemon.target_loop import TargetLoop
+from adocd.daemon.control.target_loop import TargetLoop
+from adocd.daemon.fleet.fleet import Fleet
+from adocd.daemon.watch.events import KINDS, Event, Feed
 
 #: So long a stream is silent at most: proxies close what says nothing.
 KEEP_ALIVE_S = 15.0

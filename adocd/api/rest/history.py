@@ -9,8 +9,8 @@ from fastapi import FastAPI, Query, Response
 from pydantic import TypeAdapter
 
 from adocd.api.rest.document import TargetId, errors
-from adocd.daemon.history import REACH_S, Packed, Point, Resolution, resolution_for, thinned
-from adocd.daemon.target_loop import TargetLoop
+from adocd.daemon.control.target_loop import TargetLoop
+from adocd.daemon.watch.history import REACH_S, Packed, Point, Resolution, resolution_for, thinned
 
 #: Year 5138; what is beyond has been given in milliseconds.
 _LAST_UNIX_S = 1e11

@@ -8,10 +8,10 @@ from pydantic import BaseModel, Field
 
 from adocd.api.problems import ProblemError
 from adocd.api.rest.document import TargetId, errors
-from adocd.daemon.lint.finding import Severity
-from adocd.daemon.lint.gather import gather, with_recent_events
-from adocd.daemon.lint.rules import findings
-from adocd.daemon.target_loop import TargetLoop
+from adocd.daemon.control.target_loop import TargetLoop
+from adocd.diagnosis.lint.finding import Severity
+from adocd.diagnosis.lint.gather import gather, with_recent_events
+from adocd.diagnosis.lint.rules import findings
 
 
 class FindingView(BaseModel):

@@ -10,9 +10,9 @@ from adocd.api.caller import Caller
 from adocd.api.problems import ProblemError
 from adocd.api.rest.document import TargetId, errors
 from adocd.api.rest.views import RestoredView
-from adocd.daemon import overrides
-from adocd.daemon.operators import Asked, CannotDo, NotUnderstood, Operators, PinState
-from adocd.daemon.target_loop import TargetLoop
+from adocd.daemon.book import overrides
+from adocd.daemon.control.target_loop import TargetLoop
+from adocd.daemon.fleet.operators import Asked, CannotDo, NotUnderstood, Operators, PinState
 
 Find = Callable[[str], TargetLoop]
 

@@ -6,8 +6,8 @@ from fastapi import FastAPI, Query
 from pydantic import BaseModel, Field
 
 from adocd.api.rest.document import ID_BEGINS, errors
-from adocd.daemon.book import Book
-from adocd.daemon.journal.records import Operation
+from adocd.daemon.book.book import Book
+from adocd.daemon.book.journal.records import Operation
 
 
 class OperationsView(BaseModel):

@@ -13,9 +13,9 @@ from adocd.api.problems import ProblemError
 from adocd.api.rest.document import TargetId, errors
 from adocd.api.rest.views import PolicyView
 from adocd.controllers import registry
-from adocd.daemon.operators import CannotDo, Operators, in_words
-from adocd.daemon.policy_changes import Change, changes
-from adocd.daemon.target_loop import TargetLoop
+from adocd.daemon.control.target_loop import TargetLoop
+from adocd.daemon.fleet.operators import CannotDo, Operators, in_words
+from adocd.daemon.fleet.policy_changes import Change, changes
 
 IfMatch = Annotated[
     str | None,

@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import FastAPI, Query, Response
 
 from adocd.api.rest.document import TargetId, errors
-from adocd.daemon.target_loop import TargetLoop
+from adocd.daemon.control.target_loop import TargetLoop
 from adocd.model.values import nested
 from adocd.recording.format import SEEN, About, Rule, Seen
 

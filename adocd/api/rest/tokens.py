@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from adocd.api.caller import Caller, FromWeb
 from adocd.api.problems import ProblemError
 from adocd.api.rest.document import errors
-from adocd.daemon.tokens import NAME, NameTaken, Scope, Token, TokenError, TokenStore
+from adocd.daemon.book.tokens import NAME, NameTaken, Scope, Token, TokenError, TokenStore
 
 #: Who did what to tokens, in one sentence.
 Note = Callable[[str, str], None]

@@ -6,18 +6,18 @@ from typing import Annotated, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, WrapSerializer, field_validator
 
-from adocd.daemon.book import Book
+from adocd.daemon.book.book import Book
 from adocd.daemon.change.back import Restored, Unlike
-from adocd.daemon.config import ShapingConfig
-from adocd.daemon.records import DecisionRecord
-from adocd.daemon.target_loop import State, TargetLoop
+from adocd.daemon.control.target_loop import State, TargetLoop
+from adocd.daemon.fleet.config import ShapingConfig
 from adocd.diagnosis.watch import StallNow
 from adocd.model.capabilities import Capabilities
+from adocd.model.database import Info
+from adocd.model.decision_record import DecisionRecord
 from adocd.model.policy import ParameterValue, Policy, Shaping
 from adocd.model.sample import Sample
 from adocd.model.snapshot import Lease, OptionValues, Restore
 from adocd.model.values import nested
-from adocd.targets.base import Info
 
 Text = TypeVar("Text", str, dict[str, ParameterValue])
 

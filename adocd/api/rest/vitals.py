@@ -10,10 +10,10 @@ from pydantic import TypeAdapter
 from adocd import __version__
 from adocd.api.process import ProcessVitals, measured
 from adocd.api.rest.document import errors
-from adocd.daemon.book import Book
-from adocd.daemon.fleet import Fleet
-from adocd.daemon.target_loop import State, TargetLoop
-from adocd.daemon.vitals import GUARDS, Histogram
+from adocd.daemon.book.book import Book
+from adocd.daemon.control.target_loop import State, TargetLoop
+from adocd.daemon.fleet.fleet import Fleet
+from adocd.daemon.watch.vitals import GUARDS, Histogram
 from adocd.model.sample import ColumnFamilySample, Sample
 from adocd.model.snapshot import Counters
 from adocd.model.values import RATE_LIMITER

@@ -16,7 +16,7 @@ from adocd.api.web.app import make_app
 from adocd.api.web.gate import Rules
 from adocd.api.web.page.session import Sessions
 from adocd.api.web.upstream import Upstream
-from adocd.daemon import logs
+from adocd.daemon.fleet import logs
 
 #: Control comes first where both want the same CPU.
 _NICE = 5

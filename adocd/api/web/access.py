@@ -12,8 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from adocd.daemon import tokens
-from adocd.daemon.tokens import Scope, Token, TokenError
+from adocd.daemon.book import tokens
+from adocd.daemon.book.tokens import Scope, Token, TokenError
 
 _log = logging.getLogger(__name__)
 _UNCHECKED = "no token can be checked now; the log of adocd serve says why"

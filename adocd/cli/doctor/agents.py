@@ -4,12 +4,12 @@ import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 
-from adocd import __version__, compiled
-from adocd.cli import native
+from adocd import __version__
 from adocd.cli.doctor.finding import Finding, ok, problem, warning
-from adocd.compiled import NativeError
+from adocd.model.database import Info
+from adocd.process import compiled, native
+from adocd.process.compiled import NativeError
 from adocd.targets.agent import Agent
-from adocd.targets.base import Info
 from adocd.targets.errors import Dead, NotAllowed, Silent, TargetError, WrongVersion
 from adocd.targets.run_dir import agent_sockets
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from adocd.cli.doctor.finding import Finding, ok, problem, warning
-from adocd.daemon.state_dir import journal_path
+from adocd.daemon.book.state_dir import journal_path
 from adocd.targets import run_dir
 
 _GROUP = "adocd"
@@ -132,7 +132,7 @@ def clock(directory: Path, now_s: float | None = None) -> Iterator[Finding]:
 
 def configuration(path: Path) -> Iterator[Finding]:
     """Check the system's configuration file, where there is one."""
-    from adocd.daemon.config import ConfigError, load  # noqa: PLC0415
+    from adocd.daemon.fleet.config import ConfigError, load  # noqa: PLC0415
 
     if not path.exists():
         yield ok("configuration", f"there is no {path}: defaults are in force, unless `serve --config` says otherwise")

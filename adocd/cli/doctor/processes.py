@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from adocd.cli.doctor.finding import Finding, ok, warning
-from adocd.cli.native import LIBRARY
+from adocd.process.native import LIBRARY
 from adocd.targets.run_dir import agent_sockets
 
 _CHECK = "programs"

@@ -8,11 +8,11 @@ from typing import Any
 
 from adocd.api.client import NoDaemon, RestClient, RestError
 from adocd.cli.doctor.finding import Finding, ok, problem, warning
-from adocd.daemon import address
-from adocd.daemon.address import Address
-from adocd.daemon.config import ConfigError, load
-from adocd.daemon.state_dir import journal_path
-from adocd.daemon.tokens import TokenError, TokenStore, tokens_path
+from adocd.daemon.book.state_dir import journal_path
+from adocd.daemon.book.tokens import TokenError, TokenStore, tokens_path
+from adocd.daemon.fleet import address
+from adocd.daemon.fleet.address import Address
+from adocd.daemon.fleet.config import ConfigError, load
 from adocd.targets import run_dir
 
 _PATIENCE_S = 3.0

@@ -5,12 +5,13 @@ import contextlib
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 
+from adocd.daemon.book.journal.errors import JournalError
 from adocd.daemon.change.planner import Plan
-from adocd.daemon.journal.errors import JournalError
-from adocd.daemon.records import Outcome
+from adocd.model.change import Change, StepResult
+from adocd.model.decision_record import Outcome
 from adocd.model.snapshot import Lease
 from adocd.model.values import OptionName, Values
-from adocd.targets.base import Change, StepResult, Target
+from adocd.targets.base import Target
 from adocd.targets.errors import Closed, Refused, TargetError
 
 

@@ -9,11 +9,7 @@ from collections.abc import Mapping, Set
 from dataclasses import dataclass
 
 from adocd.daemon.change.compaction import SWITCH
-from adocd.model.knob import MIB
-from adocd.model.options import OUT_OF_THE_WAY
-from adocd.model.sample import ColumnFamilySample, Sample
-from adocd.model.values import OptionName, Values, of_database, of_family
-from adocd.targets.base import (
+from adocd.model.change import (
     Below,
     Change,
     ColumnFamilyChange,
@@ -22,15 +18,16 @@ from adocd.targets.base import (
     RestoreStep,
     ThreadPoolChange,
 )
+from adocd.model.options import (
+    BYTES_PER_SYNC_OFF,
+    DELAYED_WRITE_RATE_DEFAULT_BYTES_PER_S,
+    DELAYED_WRITE_RATE_FLOOR_BYTES_PER_S,
+    OUT_OF_THE_WAY,
+)
+from adocd.model.sample import ColumnFamilySample, Sample
+from adocd.model.values import OptionName, Values, of_database, of_family
 
-#: delayed_write_rate is never sent below this. Set live, 0 means about 1 byte/s (and killed a 6.29 process).
-DELAYED_WRITE_RATE_FLOOR_BYTES_PER_S = 1 * MIB
 DELAYED_WRITE_RATE = of_database("delayed_write_rate")
-#: What RocksDB takes at open for a delayed_write_rate of 0 without a rate limiter (options.h).
-DELAYED_WRITE_RATE_DEFAULT_BYTES_PER_S = 16 * MIB
-#: Any effective SetDBOptions makes a bytes_per_sync of 0 one of 1 MiB (7.8, db_impl.cc, DBImpl::SetDBOptions), so a 0
-#: cannot be set live. A value that no file reaches is off as well, now and for a host that reloads its OPTIONS file.
-BYTES_PER_SYNC_OFF = 1 << 62
 BYTES_PER_SYNC = of_database("bytes_per_sync")
 #: What stands for a 0 that cannot be set live.
 _RESTORED_ZEROS = {

@@ -4,12 +4,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from adocd.model.knob import MIB
+from adocd.model.memtables import is_written
 from adocd.model.options import OPTIONS, OptionFacts
 from adocd.model.sample import ColumnFamilySample, Sample
 from adocd.model.values import OptionName, Values, of_family
 
-#: A memtable smaller than this holds no writes worth counting; a column family that is not written costs nothing.
-IDLE_MEMTABLE_BYTES = 64 * 1024
 #: Memtables may take this share of what a process can have: 1 / 4.
 MEMORY_SHARE = 4
 #: Memtables do not grow when less than this share of the memory there is would be left: 1 / 20.
@@ -309,11 +308,6 @@ def worst_case_bytes(sample: Sample, wanted: Mapping[OptionName, str] | None = N
     """
     growths = {growth.column_family: growth.bytes for growth in _growths(wanted or {}, sample)}
     return sum(_family_bytes(cf) + growths.get(cf.name, 0) for cf in sample.column_families if is_written(cf))
-
-
-def is_written(cf: ColumnFamilySample) -> bool:
-    """Whether a column family's memtables hold writes worth counting."""
-    return cf.memtables_bytes > IDLE_MEMTABLE_BYTES
 
 
 def _family_bytes(cf: ColumnFamilySample) -> int:

@@ -11,8 +11,6 @@ from adocd.model.sample import ColumnFamilySample, Sample
 from adocd.model.threads import COMPACTION_POOL, FLUSH_POOL, ThreadsBy, pool_sizes
 from adocd.model.values import RATE_LIMITER, OptionName, Values, of_database, of_family, of_pool
 
-#: What carries the batch, of each column family.
-BATCH_OPTIONS = KNOBS[Knob.BATCH_SIZE].options
 _TRIGGER = "level0_file_num_compaction_trigger"
 _POOLS = {Knob.FLUSH_THREADS: FLUSH_POOL, Knob.COMPACTION_THREADS: COMPACTION_POOL}
 
@@ -51,4 +49,7 @@ def _batch(batch_bytes: int, cf: ColumnFamilySample, owners: Values) -> dict[Opt
     trigger = max(1, int(owners.get(of_family(cf.name, _TRIGGER), live)))
     merge = max(1, cf.options.min_write_buffer_number_to_merge)
     sizes = (batch_bytes, batch_bytes, trigger * merge * batch_bytes)
-    return {of_family(cf.name, option): str(size) for option, size in zip(BATCH_OPTIONS, sizes, strict=True)}
+    return {
+        of_family(cf.name, option): str(size)
+        for option, size in zip(KNOBS[Knob.BATCH_SIZE].options, sizes, strict=True)
+    }

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from adocd.diagnosis.stalls import OpenStall
 from adocd.model.sample import ColumnFamilySample
 from adocd.model.stall import Cause, Held, Verdict, judge
+from adocd.probes.log.stalls import OpenStall
 
 #: In the place of a limit that the agent does not report: never reached.
 _NEVER = 1 << 62

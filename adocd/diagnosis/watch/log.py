@@ -2,8 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from adocd.diagnosis.background import Led
-from adocd.diagnosis.stalls import OpenStall, StallFound, Stalls
+from adocd.probes.log.background import Led
 from adocd.probes.log.events import (
     CompactionFinished,
     FlushFinished,
@@ -13,6 +12,7 @@ from adocd.probes.log.events import (
     Shutdown,
     Stall,
 )
+from adocd.probes.log.stalls import OpenStall, StallFound, Stalls
 
 #: Stalls are told one by one here.
 _MERGED_WITHIN_S = 1e-9

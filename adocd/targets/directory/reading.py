@@ -2,10 +2,9 @@
 
 from pathlib import Path
 
-from adocd.diagnosis.background import Led
-from adocd.diagnosis.stalls import OpenStall, Stalls
 from adocd.model.snapshot import Condition
 from adocd.probes.log import LogFollower
+from adocd.probes.log.background import Led
 from adocd.probes.log.clock import zone_here
 from adocd.probes.log.events import (
     Cause,
@@ -19,6 +18,7 @@ from adocd.probes.log.events import (
     Shutdown,
     Stall,
 )
+from adocd.probes.log.stalls import OpenStall, Stalls
 from adocd.probes.log.state import LogState
 from adocd.targets.directory.events import DirectoryEvents
 from adocd.targets.errors import TargetError

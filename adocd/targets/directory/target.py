@@ -12,6 +12,8 @@ from typing import Never, TypeVar
 
 from adocd import __version__
 from adocd.model.capabilities import Capabilities
+from adocd.model.change import Change, RestoreStep, StepResult
+from adocd.model.database import AgentKind, DatabaseDetail, Info
 from adocd.model.snapshot import (
     Condition,
     Lease,
@@ -23,7 +25,6 @@ from adocd.model.snapshot import (
 from adocd.probes.lock_holder import still_holds
 from adocd.probes.log.tree import Tree
 from adocd.probes.own_thread import OwnThread
-from adocd.targets.base import AgentKind, Change, DatabaseDetail, Info, RestoreStep, StepResult
 from adocd.targets.directory.events import DirectoryEvents
 from adocd.targets.directory.figures import column_family, dump, properties
 from adocd.targets.directory.options import DirectoryOptions, opened_with

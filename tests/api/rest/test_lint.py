@@ -12,7 +12,7 @@ from fastapi.routing import APIRoute
 
 from adocd.api.problems import ProblemError
 from adocd.api.rest import lint
-from adocd.daemon.target_loop import TargetLoop
+from adocd.daemon.control.target_loop import TargetLoop
 from adocd.model.policy import Policy
 from tests.builders import GIB
 from tests.daemon.harness import FRESH_S, Scene, overflowing

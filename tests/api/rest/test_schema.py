@@ -21,7 +21,7 @@ from adocd.api import server
 from adocd.api.operations import OPERATIONS
 from adocd.api.rest import app as rest
 from adocd.api.rest.examples import ANSWERS
-from adocd.daemon.operators import Operators
+from adocd.daemon.fleet.operators import Operators
 from tests.api.harness import Service, with_service
 from tests.daemon.harness import overflowing, until
 

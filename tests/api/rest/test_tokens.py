@@ -8,7 +8,7 @@ import pytest
 
 from adocd.api.web.access import Holder
 from adocd.api.web.upstream import Upstream
-from adocd.daemon.tokens import TokenStore
+from adocd.daemon.book.tokens import TokenStore
 from tests.api.harness import WEB_SECRET, Service, with_service
 from tests.daemon.harness import overflowing
 

@@ -11,7 +11,7 @@ from pydantic import TypeAdapter
 
 from adocd.api.rest import vitals
 from adocd.api.web import metrics
-from adocd.daemon.vitals import GUARDS
+from adocd.daemon.watch.vitals import GUARDS
 from adocd.targets.errors import Unreachable
 from tests.api.harness import Service, with_service
 from tests.daemon.harness import overflowing, until

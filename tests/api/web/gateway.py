@@ -19,7 +19,7 @@ from adocd.api.web.access import Access
 from adocd.api.web.app import make_app
 from adocd.api.web.gate import Rules
 from adocd.api.web.upstream import Upstream
-from adocd.daemon.tokens import TokenStore
+from adocd.daemon.book.tokens import TokenStore
 from tests.support.waiting import eventually
 
 SECRET = "of the web process"  # noqa: S105 - a test's

@@ -22,7 +22,7 @@ from adocd.api.web import metrics
 from adocd.api.web.access import Access, Holder
 from adocd.api.web.gate import Gate, Rules
 from adocd.api.web.upstream import Upstream
-from adocd.daemon.tokens import TokenStore
+from adocd.daemon.book.tokens import TokenStore
 from tests.api.harness import Service, with_service
 from tests.api.web.gateway import Gateway, gateways
 from tests.daemon.harness import overflowing

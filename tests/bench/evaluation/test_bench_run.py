@@ -10,16 +10,16 @@ import sys
 from pathlib import Path
 
 import pytest
+from adocd_bench.cap import GROUP_PREFIX, CgroupTree
+from adocd_bench.cli import bench_app
+from adocd_bench.device import REAL_ROOTS, block_device_of
+from adocd_bench.errors import CapUnavailable
+from adocd_bench.evaluation import raw
+from adocd_bench.evaluation.schemes import SCHEMES
+from adocd_bench.evaluation.workloads import WORKLOADS
+from adocd_bench.workspace import PREFIX
 from typer.testing import CliRunner
 
-from adocd.bench.cap import GROUP_PREFIX, CgroupTree
-from adocd.bench.device import REAL_ROOTS, block_device_of
-from adocd.bench.errors import CapUnavailable
-from adocd.bench.evaluation import raw
-from adocd.bench.evaluation.schemes import SCHEMES
-from adocd.bench.evaluation.workloads import WORKLOADS
-from adocd.bench.workspace import PREFIX
-from adocd.cli.bench import bench_app
 from tests.support.waiting import eventually
 
 _WITHIN_S = 240

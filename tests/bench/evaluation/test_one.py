@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from adocd_bench.evaluation import one, raw
+from adocd_bench.evaluation.program import Outcome
+from adocd_bench.observed import Observed, Tick
+from adocd_bench.usage import Usage
 
-from adocd.bench.evaluation import one, raw
-from adocd.bench.evaluation.program import Outcome
-from adocd.bench.observed import Observed, Tick
-from adocd.bench.usage import Usage
 from adocd.model.snapshot import OptionValues
 from tests.bench.evaluation.builders import MACHINE, wanted_run
 from tests.controllers.laws import Plant

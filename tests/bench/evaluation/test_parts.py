@@ -7,14 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from adocd_bench.device import MB, DeviceProfile, parse_profile
+from adocd_bench.errors import BadOption, RunFailed
+from adocd_bench.evaluation import bandwidth, closed_loop
+from adocd_bench.evaluation.bandwidth import Bandwidth
+from adocd_bench.evaluation.counted import Counted
+from adocd_bench.observed import Tick
+from adocd_bench.usage import usage_of
 
-from adocd.bench.device import MB, DeviceProfile, parse_profile
-from adocd.bench.errors import BadOption, RunFailed
-from adocd.bench.evaluation import bandwidth, closed_loop
-from adocd.bench.evaluation.bandwidth import Bandwidth
-from adocd.bench.evaluation.counted import Counted
-from adocd.bench.observed import Tick
-from adocd.bench.usage import usage_of
 from adocd.model.snapshot import Counters
 from tests.controllers.laws import Plant
 

@@ -8,9 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-
-from adocd.bench.errors import BadOption
-from adocd.bench.evaluation.plan import Asked, Folder, Planned, block_name, checked, planned
+from adocd_bench.errors import BadOption
+from adocd_bench.evaluation.plan import Asked, Folder, Planned, block_name, checked, planned
 
 ASKED = Asked(("default", "adoc", "silk"), ("cap-50", "cap-25"), ("fillrandom", "overwrite"), 10, 3)
 

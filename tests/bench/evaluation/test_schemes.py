@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import pytest
-
-from adocd.bench.device import MB
-from adocd.bench.errors import BadOption
-from adocd.bench.evaluation.schemes import (
+from adocd_bench.device import MB
+from adocd_bench.errors import BadOption
+from adocd_bench.evaluation.schemes import (
     BASELINE,
     DEFAULT_SCHEMES,
     SCALE_MAX,
@@ -15,6 +14,7 @@ from adocd.bench.evaluation.schemes import (
     base_options,
     batch,
 )
+
 from adocd.controllers import registry
 from adocd.model.knob import MIB
 from adocd.model.policy import Policy

@@ -8,19 +8,19 @@ from pathlib import Path
 from typing import cast
 
 import pytest
+from adocd_bench.errors import BadOption, RunFailed
+from adocd_bench.evaluation import grid, raw
+from adocd_bench.evaluation.halving import Grid
+from adocd_bench.evaluation.one import OnLook, Wanted
+from adocd_bench.evaluation.plan import Asked
+from adocd_bench.evaluation.program import LoadProgram
+from adocd_bench.evaluation.setting import Setting
+from adocd_bench.evaluation.sustained import Search, Tried
+from adocd_bench.evaluation.two_phase import percentile_us, tried
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from adocd.bench.errors import BadOption, RunFailed
-from adocd.bench.evaluation import grid, raw
-from adocd.bench.evaluation.halving import Grid
-from adocd.bench.evaluation.one import OnLook, Wanted
-from adocd.bench.evaluation.plan import Asked
-from adocd.bench.evaluation.program import LoadProgram
-from adocd.bench.evaluation.setting import Setting
-from adocd.bench.evaluation.sustained import Search, Tried
-from adocd.bench.evaluation.two_phase import percentile_us, tried
 from adocd.model.knob import MIB
 from tests.bench.evaluation.builders import offered, run_of
 

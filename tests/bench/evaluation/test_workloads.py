@@ -5,17 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
-from adocd.bench.errors import BadOption
-from adocd.bench.evaluation import two_phase, workloads
-from adocd.bench.evaluation.generated import Generated
-from adocd.bench.evaluation.plan import Asked as Plan
-from adocd.bench.evaluation.program import Job
-from adocd.bench.evaluation.schemes import SCHEMES, Circumstances
-from adocd.bench.evaluation.setting import program
-from adocd.bench.evaluation.workloads import WORKLOADS, Asked
-from adocd.bench.load.arrivals import mean_per_s, total_s
-from adocd.bench.load.spec import Closed, Drain, Open
+from adocd_bench.errors import BadOption
+from adocd_bench.evaluation import two_phase, workloads
+from adocd_bench.evaluation.generated import Generated
+from adocd_bench.evaluation.plan import Asked as Plan
+from adocd_bench.evaluation.program import Job
+from adocd_bench.evaluation.schemes import SCHEMES, Circumstances
+from adocd_bench.evaluation.setting import program
+from adocd_bench.evaluation.workloads import WORKLOADS, Asked
+from adocd_bench.load.arrivals import mean_per_s, total_s
+from adocd_bench.load.spec import Closed, Drain, Open
 
 OPEN = ("constant", "two-phase", "burst", "burst-lapse", "sine", "sine-350", "sine-1000", "peaks-10", "peaks-100")
 

@@ -8,11 +8,12 @@ from adocd.daemon.change import planner, safety
 from adocd.daemon.change.compaction import CompactionLimits
 from adocd.daemon.change.ledger import Ledger
 from adocd.daemon.change.planner import DELAYED_WRITE_RATE, Plan
-from adocd.daemon.steering import Steering, Step, Wishes
+from adocd.daemon.control.steering import Steering, Step, Wishes
+from adocd.model.change import Change, RestoreStep
 from adocd.model.knob import MIB
+from adocd.model.options import DELAYED_WRITE_RATE_FLOOR_BYTES_PER_S
 from adocd.model.sample import Sample
 from adocd.model.values import OptionName, Values, flat, of_family
-from adocd.targets.base import Change, RestoreStep
 from tests.daemon.change.rocksdb_model import (
     HARD,
     STOP,
@@ -146,7 +147,7 @@ class Played:
         rate = sample.delayed_write_rate_bytes_per_s
         if rate > 0 and any(change.scope == "database" for change in changes):
             wished = {**self.steering.wanted, **self.pins}.get(DELAYED_WRITE_RATE)
-            floor = planner.DELAYED_WRITE_RATE_FLOOR_BYTES_PER_S
+            floor = DELAYED_WRITE_RATE_FLOOR_BYTES_PER_S
             now = self.database.values[DELAYED_WRITE_RATE]
             rises = self.database.looks > 0 and rate == int(sample.values[DELAYED_WRITE_RATE])
             self.rises += rises and int(now) > rate

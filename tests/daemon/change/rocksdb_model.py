@@ -6,20 +6,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from adocd.model.capabilities import Capabilities
+from adocd.model.change import Below, Change, ColumnFamilyChange, DatabaseChange, RateLimiterChange, ThreadPoolChange
 from adocd.model.knob import MIB
 from adocd.model.sample import Sample
 from adocd.model.snapshot import ColumnFamilySnapshot, OptionValues
 from adocd.model.threads import pool_sizes
 from adocd.model.values import RATE_LIMITER, OptionName, Values, flat, nested, of_database, of_family, of_pool
 from adocd.probes.statistics import StatisticsProbe
-from adocd.targets.base import (
-    Below,
-    Change,
-    ColumnFamilyChange,
-    DatabaseChange,
-    RateLimiterChange,
-    ThreadPoolChange,
-)
 from tests.builders import DATABASE_OPTIONS, FAMILY_OPTIONS, snapshot
 
 L0_FILES = "rocksdb.num-files-at-level0"

@@ -3,7 +3,7 @@
 import pytest
 
 from adocd.daemon.change.actuator import judge
-from adocd.targets.base import ColumnFamilyChange, DatabaseChange, StepResult
+from adocd.model.change import ColumnFamilyChange, DatabaseChange, StepResult
 
 FAMILY = ColumnFamilyChange("default", {"write_buffer_size": "134217728"})
 DATABASE = DatabaseChange({"max_background_jobs": "4"})

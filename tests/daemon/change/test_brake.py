@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from adocd.daemon.change.brake import Brake
-from adocd.daemon.dispatch import unasked
+from adocd.daemon.control.dispatch import unasked
 from adocd.model.knob import MIB
 from adocd.model.sample import Sample
 from adocd.model.snapshot import Event
@@ -16,7 +16,7 @@ from adocd.simulator.options import FamilyOptions
 from adocd.simulator.write_controller import Load, WriteController
 from tests.builders import GIB
 from tests.daemon.change.rocksdb_model import RocksDB, database, opened
-from tests.daemon.change.test_steering import Wheel
+from tests.daemon.control.test_steering import Wheel
 
 RATE = "delayed_write_rate"
 OWNERS = 16 * MIB

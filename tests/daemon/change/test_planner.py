@@ -8,10 +8,7 @@ import pytest
 
 from adocd.daemon.change import planner
 from adocd.daemon.change.planner import BYTES_PER_SYNC, Plan
-from adocd.model.knob import MIB
-from adocd.model.options import OPTIONS, OUT_OF_THE_WAY
-from adocd.model.values import RATE_LIMITER, OptionName, Values, flat, of_pool
-from adocd.targets.base import (
+from adocd.model.change import (
     Below,
     ColumnFamilyChange,
     DatabaseChange,
@@ -19,6 +16,9 @@ from adocd.targets.base import (
     RestoreStep,
     ThreadPoolChange,
 )
+from adocd.model.knob import MIB
+from adocd.model.options import OPTIONS, OUT_OF_THE_WAY
+from adocd.model.values import RATE_LIMITER, OptionName, Values, flat, of_pool
 from tests.builders import GIB
 from tests.daemon.change.rocksdb_model import (
     HARD,

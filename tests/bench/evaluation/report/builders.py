@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from adocd.bench.evaluation.raw import (
+from adocd_bench.evaluation.raw import (
     FORMAT,
     Decided,
     Histogram,

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from adocd.bench.evaluation import raw
-from adocd.bench.evaluation.raw import Noise, Operations, Run, Second
+from adocd_bench.evaluation import raw
+from adocd_bench.evaluation.raw import Noise, Operations, Run, Second
+
 from tests.bench.evaluation.report.builders import at, decided, held, histogram, run, used
 
 _PER_S = {"default": 1000, "auto-tuned": 900, "adoc": 1500, "silk": 1400, "bad": 100}

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from adocd_bench.evaluation.raw import Histogram, Operations, Process, Second
+from adocd_bench.evaluation.report.accounting import ALL, WorstSecond, figures, own_device_bytes, reactions
+from adocd_bench.evaluation.report.measures import MEASURES
 
-from adocd.bench.evaluation.raw import Histogram, Operations, Process, Second
-from adocd.bench.evaluation.report.accounting import ALL, WorstSecond, figures, own_device_bytes, reactions
-from adocd.bench.evaluation.report.measures import MEASURES
 from tests.bench.evaluation.report.builders import MIB, at, decided, held, histogram, moved, run
 
 

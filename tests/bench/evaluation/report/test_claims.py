@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
+from adocd_bench.evaluation.raw import Histogram, Noise, Run
+from adocd_bench.evaluation.report.claims import Compares, Exceeds, Keeps, Point, Rule, Where, judge
+from adocd_bench.evaluation.report.measures import MEASURES
+from adocd_bench.evaluation.report.papers import CLAIMS
+from adocd_bench.evaluation.report.summary import summarise
+from adocd_bench.evaluation.sustained import Search, Tried
 
-from adocd.bench.evaluation.raw import Histogram, Noise, Run
-from adocd.bench.evaluation.report.claims import Compares, Exceeds, Keeps, Point, Rule, Where, judge
-from adocd.bench.evaluation.report.measures import MEASURES
-from adocd.bench.evaluation.report.papers import CLAIMS
-from adocd.bench.evaluation.report.summary import summarise
-from adocd.bench.evaluation.sustained import Search, Tried
 from tests.bench.evaluation.report.builders import at, block, held, run, stalling
 
 FILL = Where(("fillrandom",))

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from adocd_bench.evaluation.raw import Noise, Run
+from adocd_bench.evaluation.report.comparison import Cell, cell, compare
+from adocd_bench.evaluation.report.disturbed import marks
+from adocd_bench.evaluation.report.measures import MEASURES
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adocd.bench.evaluation.raw import Noise, Run
-from adocd.bench.evaluation.report.comparison import Cell, cell, compare
-from adocd.bench.evaluation.report.disturbed import marks
-from adocd.bench.evaluation.report.measures import MEASURES
 from tests.bench.evaluation.report.builders import MIB, moved, run
 
 RATE, SHARE = MEASURES["throughput_per_s"], MEASURES["held_share"]

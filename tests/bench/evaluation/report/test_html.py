@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pytest
+from adocd_bench.evaluation.report.write import report_of
 from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
 from playwright.sync_api import Browser
 
-from adocd.bench.evaluation.report.write import report_of
 from tests.bench.evaluation.report.directory import written
 from tests.page.browser import PATIENCE_MS, Watched
 from tests.page.conftest import browser, pictures

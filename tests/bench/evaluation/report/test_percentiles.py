@@ -5,11 +5,8 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-
-from adocd.bench.evaluation.raw import Histogram
-from adocd.bench.evaluation.report.percentiles import (
+from adocd_bench.evaluation.raw import Histogram
+from adocd_bench.evaluation.report.percentiles import (
     FRACTIONS,
     Percentiles,
     curve,
@@ -18,6 +15,9 @@ from adocd.bench.evaluation.report.percentiles import (
     percentile_us,
     percentiles,
 )
+from hypothesis import given
+from hypothesis import strategies as st
+
 from tests.bench.evaluation.report.builders import at, histogram
 
 

@@ -10,14 +10,14 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from adocd_bench.cli_report import report
+from adocd_bench.evaluation import halving, raw
+from adocd_bench.evaluation.halving import Grid, Searched, Tried
+from adocd_bench.evaluation.report import words
+from adocd_bench.evaluation.report.comparison import Cell
+from adocd_bench.evaluation.report.write import report_of
 from markdown_it import MarkdownIt
 
-from adocd.bench.evaluation import halving, raw
-from adocd.bench.evaluation.halving import Grid, Searched, Tried
-from adocd.bench.evaluation.report import words
-from adocd.bench.evaluation.report.comparison import Cell
-from adocd.bench.evaluation.report.write import report_of
-from adocd.cli.bench_report import report
 from adocd.cli.exits import Exit, Failure
 from tests.bench.evaluation.report.directory import written
 from tests.cli.harness import command

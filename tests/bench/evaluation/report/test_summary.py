@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from adocd_bench.errors import BadOption
+from adocd_bench.evaluation.raw import Noise, Operations, Run
+from adocd_bench.evaluation.report.comparison import Cell
+from adocd_bench.evaluation.report.summary import Block, Scheme, compared, summarise
 
-from adocd.bench.errors import BadOption
-from adocd.bench.evaluation.raw import Noise, Operations, Run
-from adocd.bench.evaluation.report.comparison import Cell
-from adocd.bench.evaluation.report.summary import Block, Scheme, compared, summarise
 from tests.bench.evaluation.report.builders import at, block, repeated, run
 
 NOISY = Noise(0.3)

@@ -1,0 +1,1 @@
+"""What outlives the daemon: the journal, the audit trail, overrides and tokens."""

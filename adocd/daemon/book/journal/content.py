@@ -1,0 +1,164 @@
+"""What is read from and written to the open database; each function is one step of the journal's own thread."""
+
+import sqlite3
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import asdict, replace
+from typing import Any
+
+from adocd.daemon.book.journal.documents import KINDS, OVERRIDES, TUNED, Kind, dump, load
+from adocd.daemon.book.journal.records import (
+    Intent,
+    JournaledChange,
+    JournaledDecision,
+    JournaledSetting,
+    Operation,
+    Override,
+    Tuned,
+)
+from adocd.model.values import OptionName
+
+#: A law that steps a rate freely would add values for ever.
+SENT_VALUES_KEPT = 64
+#: Entries of the audit trail: less than 1 KiB each.
+OPERATIONS_KEPT = 10_000
+
+_PUT_DECISION = (
+    "INSERT INTO decisions (target, run, sequence, unix_s, content) VALUES (?, ?, ?, ?, ?)"
+    " ON CONFLICT (target, run, sequence, unix_s) DO UPDATE SET content = excluded.content"
+)
+
+
+def intend(
+    connection: sqlite3.Connection,
+    target: str,
+    path: str | None,
+    session: str,
+    intents: Iterable[Intent],
+    unix_s: float,
+) -> tuple[Tuned, ...]:
+    """Remember what is about to be sent; an original that is there already stays. Returns all that is tuned."""
+    for intent in intents:
+        option = intent.option
+        known = TUNED.get(connection, target, option.scope, option.name, option.option)
+        if known is None:
+            known = Tuned(
+                target=target,
+                path=path,
+                scope=option.scope,
+                name=option.name,
+                option=option.option,
+                original=intent.original,
+                sent=(),
+                session=session,
+                since_unix_s=unix_s,
+                sent_unix_s=unix_s,
+            )
+        before = tuple(value for value in known.sent if value != intent.value)
+        sent = (*before, intent.value)[-SENT_VALUES_KEPT:]
+        if sent != known.sent:
+            TUNED.put(connection, replace(known, path=path, sent=sent, sent_unix_s=unix_s))
+    return TUNED.all(connection, target)
+
+
+def taken_over(connection: sqlite3.Connection, target: str, option: OptionName, value: str) -> None:
+    """Let the way back of a tuned option lead to another value, its owner's."""
+    known = TUNED.get(connection, target, option.scope, option.name, option.option)
+    if known is not None:
+        TUNED.put(connection, replace(known, original=value))
+
+
+def restored(connection: sqlite3.Connection, target: str, options: Iterable[OptionName]) -> int:
+    """Forget options; returns how many were known."""
+    return sum(TUNED.delete(connection, target, option.scope, option.name, option.option) for option in options)
+
+
+def forget(connection: sqlite3.Connection, target: str) -> int:
+    """Forget all documents of a target; returns how many there were."""
+    count = 0
+    for kind in KINDS.values():
+        for document in kind.all(connection, target):
+            count += kind.delete(connection, *(getattr(document, member) for member in kind.key))
+    return count
+
+
+def probe(connection: sqlite3.Connection) -> None:
+    """Write a row and delete it."""
+    connection.execute("INSERT INTO documents (kind, key, content, checksum) VALUES ('probe', '', '', 0)")
+    connection.execute("DELETE FROM documents WHERE kind = 'probe'")
+
+
+def expire(connection: sqlite3.Connection, now_unix_s: float) -> tuple[Override, ...]:
+    """Remove overrides whose time has come and return them."""
+    due = tuple(
+        override
+        for override in OVERRIDES.all(connection)
+        if override.expires_unix_s is not None and override.expires_unix_s <= now_unix_s
+    )
+    for override in due:
+        OVERRIDES.delete(connection, override.target, override.option, override.column_family)
+    return due
+
+
+def put(connection: sqlite3.Connection, kind: Kind[Any], document: Any) -> None:
+    """Write one document over the one with the same key."""
+    kind.put(connection, document)
+
+
+def put_decisions(
+    connection: sqlite3.Connection, decisions: Iterable[JournaledDecision], kept_per_target: int, kept: int
+) -> None:
+    """Write decisions or their outcomes, and drop the oldest beyond both limits (counts, never ages)."""
+    targets = set()
+    for decision in decisions:
+        key = (decision.target, decision.run, decision.sequence, decision.unix_s)
+        connection.execute(_PUT_DECISION, (*key, dump(asdict(decision))))
+        targets.add(decision.target)
+    for target in sorted(targets):
+        connection.execute(
+            "DELETE FROM decisions WHERE target = ? AND id <="
+            " (SELECT id FROM decisions WHERE target = ? ORDER BY id DESC LIMIT 1 OFFSET ?)",
+            (target, target, kept_per_target),
+        )
+    (count,) = connection.execute("SELECT count(*) FROM decisions").fetchone()
+    if count > kept:
+        sql = "DELETE FROM decisions WHERE id IN (SELECT id FROM decisions ORDER BY id LIMIT ?)"
+        connection.execute(sql, (count - kept,))
+
+
+def decisions(connection: sqlite3.Connection, target: str | None, newest: int) -> tuple[JournaledDecision, ...]:
+    """Read the newest decisions, the oldest of them first."""
+    sql = "SELECT content FROM decisions WHERE target = ? ORDER BY id DESC LIMIT ?"
+    parameters: tuple[Any, ...] = (target, newest)
+    if target is None:
+        sql, parameters = "SELECT content FROM decisions ORDER BY id DESC LIMIT ?", (newest,)
+    found = [_decision(content) for (content,) in connection.execute(sql, parameters)]
+    return tuple(decision for decision in reversed(found) if decision is not None)
+
+
+def put_operations(connection: sqlite3.Connection, operations: Iterable[Operation], kept: int) -> None:
+    """Write entries of the audit trail, and drop the oldest beyond the limit."""
+    for operation in operations:
+        row = (operation.id, dump(asdict(operation)))
+        connection.execute("INSERT OR REPLACE INTO operations (id, content) VALUES (?, ?)", row)
+    connection.execute("DELETE FROM operations WHERE id <= (SELECT max(id) FROM operations) - ?", (kept,))
+
+
+def operations(connection: sqlite3.Connection) -> tuple[Operation, ...]:
+    """Read the audit trail, oldest first; what is damaged is left out, for nothing is restored from it."""
+    found = []
+    for id_, content in connection.execute("SELECT id, content FROM operations ORDER BY id").fetchall():
+        with suppress(ValueError, TypeError, AttributeError):
+            found.append(Operation(**load(content) | {"id": int(id_)}))
+    return tuple(found)
+
+
+def _decision(content: str) -> JournaledDecision | None:
+    """Read one; None where it is damaged, which nothing but this would notice, for nothing is restored from it."""
+    try:
+        members = load(content)
+        settings = tuple(JournaledSetting(**setting) for setting in members.pop("settings"))
+        changes = tuple(JournaledChange(**change) for change in members.pop("changes", ()))
+        return JournaledDecision(**members, settings=settings, changes=changes)
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return None

@@ -1,0 +1,68 @@
+"""Words that hold at once and become durable as soon as the journal can be written."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from adocd.daemon.book.journal.errors import JournalError, JournalUnwritable
+from adocd.daemon.book.journal.journal import Journal
+
+_log = logging.getLogger(__name__)
+Write = Callable[[Journal], Coroutine[Any, Any, object]]
+
+
+class LateWrites:
+    """What is not in the journal yet, by what it is about: of each the newest word alone, in the order they came."""
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+        self._waiting: dict[tuple[object, ...], Write] = {}
+        self._task: asyncio.Task[None] | None = None
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def add(self, about: tuple[object, ...], write: Write) -> None:
+        """Write in the background, and again at each `begin` until it has succeeded."""
+        self._waiting.pop(about, None)
+        self._waiting[about] = write
+        self.begin()
+
+    def begin(self, *, look: bool = False) -> None:
+        """Try to write what waits; with `look` see first how the journal is, also where nothing waits."""
+        if (self._waiting or look) and self._task is None:
+            self._task = asyncio.get_running_loop().create_task(self._write_all(look), name="journal")
+
+    async def settle(self) -> None:
+        """Return once nothing waits; raises JournalUnwritable when it cannot be written now."""
+        had_begun = self._task is not None
+        await self.attempt()
+        if self._waiting and had_begun:
+            await self.attempt()  # the other one may have failed of what is over by now
+        if self._waiting:
+            raise JournalUnwritable(self._journal.problem or f"the journal {self._journal.path} cannot be written")
+
+    async def attempt(self) -> None:
+        """Try to write what waits, and return when that has succeeded or failed."""
+        self.begin()
+        if self._task is not None:
+            await asyncio.wait({self._task})
+
+    async def _write_all(self, look: bool) -> None:
+        about: tuple[object, ...] = ()
+        try:
+            if look:
+                await self._journal.look()
+            while self._waiting:
+                about, write = next(iter(self._waiting.items()))
+                await write(self._journal)
+                if self._waiting.get(about) is write:
+                    del self._waiting[about]
+        except JournalError as error:
+            _log.debug("%s", error)  # the journal says it once
+        except Exception:
+            _log.exception("%s cannot be written and is dropped", about)
+            self._waiting.pop(about, None)  # or nothing after it would ever be
+        finally:
+            self._task = None

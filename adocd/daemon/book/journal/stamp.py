@@ -1,0 +1,108 @@
+"""Whether the files are as the journal's last write left them. Blocking; for the journal's own thread.
+
+SQLite trusts what it has in memory: it does not look whether somebody truncates, overwrites or removes the database
+or its log, and goes on writing to what no restart could read.
+"""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from adocd.daemon.book.journal import file
+from adocd.daemon.book.journal.errors import JournalTampered
+
+#: sqlite.org/fileformat.html, 1.3.1 and 4.1: the log's last bit says in which order its checksums are.
+_DATABASE_MAGIC = b"SQLite format 3\0"
+_LOG_MAGIC = (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83")
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """One file: which, how long, and when it was written to last."""
+
+    device: int
+    inode: int
+    size_bytes: int
+    written_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """The database and its log; None where there is no such file."""
+
+    database: Seen | None
+    log: Seen | None
+
+
+def take(path: Path) -> Stamp:
+    """Look at the files of the journal at `path`: two system calls, whatever they hold."""
+    return Stamp(_seen(path), _seen(log_of(path)))
+
+
+def compare(path: Path, before: Stamp) -> None:
+    """Raise JournalTampered when the files are not those of `before`."""
+    now = take(path)
+    for what, known, found in (
+        (f"the journal {path}", before.database, now.database),
+        (f"the log {log_of(path)} of the journal", before.log, now.log),
+    ):
+        if known != found:
+            raise JournalTampered(f"{what} was {_done(known, found)} by somebody else")
+
+
+def after_writing(path: Path, descriptor: int, before: Stamp) -> Stamp:
+    """Look at the files after a write of the journal's own, during which somebody else may have been at them, too.
+
+    A file that our write cannot have left so stays as it was in `before`, and so is noticed by the next look.
+    `descriptor` is of the database: closing another one would drop SQLite's locks (sqlite.org/howtocorrupt.html, 2.2).
+    """
+    now = take(path)
+    return Stamp(
+        now.database if _is_our_database(before.database, now.database, descriptor) else before.database,
+        now.log if _is_our_log(before.log, now.log, log_of(path)) else before.log,
+    )
+
+
+def _is_our_database(before: Seen | None, now: Seen | None, descriptor: int) -> bool:
+    """Whether it is the same one, has its header, and did not get shorter, which SQLite never makes it."""
+    if before is None or now is None or not _is_same(before, now) or now.size_bytes < before.size_bytes:
+        return False
+    return os.pread(descriptor, len(_DATABASE_MAGIC), 0) == _DATABASE_MAGIC
+
+
+def _is_our_log(before: Seen | None, now: Seen | None, path: Path) -> bool:
+    """Whether it is the same one, or the first, and has its header, if anything."""
+    if now is None or (before is not None and not _is_same(before, now)):
+        return False
+    if now.size_bytes == 0:  # it is never made empty again (PRAGMA journal_size_limit keeps some)
+        return before is None or before.size_bytes == 0
+    try:
+        with path.open("rb") as log:
+            return log.read(4) in _LOG_MAGIC
+    except OSError:
+        return False
+
+
+def log_of(path: Path) -> Path:
+    """Name the write-ahead log."""
+    return file.beside(path, "-wal")
+
+
+def _done(known: Seen | None, found: Seen | None) -> str:
+    if found is None:
+        return "removed"
+    if known is None or not _is_same(known, found):
+        return "replaced"
+    return "truncated" if found.size_bytes < known.size_bytes else "written to"
+
+
+def _is_same(known: Seen, found: Seen | None) -> bool:
+    return found is not None and (known.device, known.inode) == (found.device, found.inode)
+
+
+def _seen(path: Path) -> Seen | None:
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return Seen(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)

@@ -1,0 +1,101 @@
+"""An operator's pins, from words to options. Pure."""
+
+from collections.abc import Iterable
+
+from adocd.daemon.book.journal.records import Override
+from adocd.model.capabilities import ONLY_OBSERVED, Capabilities
+from adocd.model.options import OPTIONS
+from adocd.model.values import (
+    RATE_LIMITER,
+    RATE_LIMITER_WORD,
+    THREAD_POOL_PREFIX,
+    OptionName,
+    Values,
+    of_database,
+    of_family,
+    of_pool,
+)
+
+#: RocksDB's thread pools (env.h, Env::Priority), as agents name them.
+_POOLS = ("low", "high", "bottom")
+
+
+#: What can be pinned, as operators name it.
+PINNABLE = (
+    *(option.name for option in OPTIONS.values() if option.live),
+    RATE_LIMITER_WORD,
+    *(f"{THREAD_POOL_PREFIX}{pool}" for pool in _POOLS),
+)
+
+
+class NoSuchOption(ValueError):
+    """An operator named an option or a column family that cannot be pinned here; one sentence."""
+
+
+def options_meant(option: str, column_family: str | None, families: Iterable[str]) -> tuple[OptionName, ...]:
+    """Say which options an operator means; of every column family when none is named. Raises NoSuchOption."""
+    families = tuple(families)
+    facts = OPTIONS.get(option)
+    if facts is not None and facts.scope == "column_family":
+        if column_family is None:
+            return tuple(of_family(family, option) for family in families)
+        if column_family not in families:
+            raise NoSuchOption(f"there is no column family {column_family!r} here; there are {', '.join(families)}")
+        return (of_family(column_family, option),)
+    if column_family is not None:
+        raise NoSuchOption(f"{option} belongs to the whole database: leave the column family out")
+    if option == RATE_LIMITER_WORD:
+        return (RATE_LIMITER,)
+    if option.removeprefix(THREAD_POOL_PREFIX) in _POOLS and option not in _POOLS:
+        return (of_pool(option.removeprefix(THREAD_POOL_PREFIX)),)
+    if facts is None:
+        raise NoSuchOption(
+            f"adocd cannot pin {option!r}: it does not know its bounds; docs/safety.md lists what it can"
+        )
+    return (of_database(option),)
+
+
+def unreachable(option: OptionName, current: Values, capabilities: Capabilities) -> str | None:
+    """Say why this agent cannot change an option; None when it can."""
+    if not capabilities.can_change:
+        return f"{option} cannot be changed: {ONLY_OBSERVED}"
+    can = {
+        "column_family": option.option in capabilities.column_family_options,
+        "database": option.option in capabilities.database_options,
+        "thread_pool": option.name in capabilities.thread_pools,
+        "rate_limiter": capabilities.rate_limiter,
+    }[option.scope]
+    if not can:
+        return f"this agent cannot change {option}"
+    if option not in current:
+        why = "the database was opened without one" if option == RATE_LIMITER else "the agent does not report it"
+        return f"{option} cannot be pinned: {why}"
+    return None
+
+
+def pins(
+    overrides: Iterable[Override], families: Iterable[str], current: Values, capabilities: Capabilities
+) -> dict[OptionName, str]:
+    """Put overrides into values, the later ones beating the earlier; what does not exist here is left out."""
+    families = tuple(families)
+    values: dict[OptionName, str] = {}
+    for override in overrides:
+        try:
+            meant = options_meant(override.option, override.column_family, families)
+        except NoSuchOption:
+            continue
+        values |= {o: override.value for o in meant if unreachable(o, current, capabilities) is None}
+    return values
+
+
+def as_rocksdb_writes(option: str, value: str) -> str:
+    """Write a value as RocksDB does in an OPTIONS file, so that it compares: 10 is 10.000000 where it is a double."""
+    facts = OPTIONS.get(option)
+    if facts is not None and facts.kind == "double":
+        try:
+            return f"{float(value):.6f}"
+        except ValueError:
+            return value
+    if facts is not None and facts.kind == "bool":
+        return value.lower()
+    return (value.lstrip("0") or "0") if value.isascii() and value.isdecimal() else value

@@ -1,0 +1,1 @@
+"""One cycle of one target: sense, decide, guard, plan, act, remember."""

@@ -1,0 +1,140 @@
+"""A target's decisions: kept for the operator, and written to the daemon's log and journal."""
+
+import logging
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from adocd.daemon.change.actuator import Result
+from adocd.daemon.change.ledger import Deviation
+from adocd.daemon.watch.vitals import TargetVitals
+from adocd.model.decision import Decision, Setting
+from adocd.model.decision_record import DecisionRecord, OptionChange, Outcome
+from adocd.model.knob import KNOBS, MIB
+from adocd.model.options import OUT_OF_THE_WAY
+
+_log = logging.getLogger(__name__)
+_KEPT = 1000
+_AS_INTENDED = ("applied", "unchanged", "dry-run")
+
+
+class DecisionLog:
+    """The last decisions of one target, oldest first, each replaced by its outcome when that is known.
+
+    `tell` gets each record and each new version of it.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        wall_clock: Callable[[], float],
+        tell: Callable[[DecisionRecord], None] = lambda record: None,  # noqa: ARG005
+    ) -> None:
+        self._path = path
+        self._wall_clock = wall_clock
+        self._tell = tell
+        self._records: deque[DecisionRecord] = deque(maxlen=_KEPT)
+        self.count = 0
+        self.vitals = TargetVitals()
+
+    def __iter__(self) -> Iterator[DecisionRecord]:
+        return iter(self._records)
+
+    def __reversed__(self) -> Iterator[DecisionRecord]:
+        return reversed(self._records)
+
+    @property
+    def last(self) -> DecisionRecord | None:
+        """The newest one."""
+        return self._records[-1] if self._records else None
+
+    def add(
+        self,
+        controller: str,
+        decision: Decision,
+        monotonic_s: float,
+        notes: tuple[str, ...],
+        outcome: Outcome,
+        changes: tuple[OptionChange, ...] = (),
+    ) -> DecisionRecord:
+        """Keep a decision; `in-flight` until `finish` is told its result."""
+        self.count += 1
+        record = DecisionRecord(
+            sequence=self.count,
+            monotonic_s=monotonic_s,
+            unix_s=self._wall_clock(),
+            controller=controller,
+            settings=decision.settings,
+            signal=decision.signal,
+            rule=decision.rule,
+            reason=decision.reason,
+            guards=notes,
+            outcome=outcome,
+            changes=changes,
+        )
+        self._records.append(record)
+        self._tell(record)
+        if outcome != "in-flight":
+            self.vitals.decided(record)
+            self._log(record)
+        return record
+
+    def finish(self, record: DecisionRecord, result: Result) -> None:
+        """Replace a record in flight by what became of it."""
+        known = replace(record, outcome=result.outcome, elapsed_s=result.elapsed_s, detail=result.detail)
+        self.vitals.decided(known)
+        self.vitals.sent(result)
+        self._replace(known)
+
+    def deviated(self, deviation: Deviation) -> None:
+        """Say of the decision that last set an option what became of it since."""
+        self.vitals.deviated(deviation)
+        for record in reversed(self._records):
+            if any(change.option == deviation.option for change in record.changes):
+                self._replace(replace(record, outcome=deviation.outcome, detail=str(deviation)))
+                return
+
+    def _replace(self, record: DecisionRecord) -> None:
+        for index, kept in enumerate(self._records):
+            if kept.sequence == record.sequence:
+                self._records[index] = record
+                break
+        self._tell(record)
+        self._log(record)
+
+    def _log(self, record: DecisionRecord) -> None:
+        level = logging.INFO if record.outcome in _AS_INTENDED else logging.WARNING
+        notes = "".join(f"; {note}" for note in (*record.guards, record.detail) if note)
+        words = settings_in_words(record.settings) if record.settings else ", ".join(map(str, record.changes))
+        _log.log(
+            level,
+            "%s: %s: %s: %s: %s%s",
+            self._path,
+            record.rule,
+            record.signal,
+            words or "no knob",
+            record.outcome,
+            notes,
+            extra={"rule": record.rule, "outcome": record.outcome, "sequence": record.sequence},
+        )
+
+
+def settings_in_words(settings: tuple[Setting, ...]) -> str:
+    """Put settings into words: `background_jobs 4, batch_size 128 MiB (default)`."""
+    return ", ".join(_in_words(setting) for setting in settings) or "no knob"
+
+
+def _in_words(setting: Setting) -> str:
+    family = f" ({setting.column_family})" if setting.column_family else ""
+    return f"{setting.knob} {_value(setting)}{family}"
+
+
+def _value(setting: Setting) -> str:
+    facts, value = KNOBS[setting.knob], setting.value
+    if facts.unit == "switch":
+        return "on" if value else "off"
+    if value == 0 and facts.zero_is_off:
+        return "off"
+    if facts.unit in ("bytes", "bytes/s"):
+        return f"{value / MIB:g} MiB" + ("/s" if facts.unit == "bytes/s" else "")
+    return "out of the way" if value == OUT_OF_THE_WAY else str(value)

@@ -1,0 +1,185 @@
+"""A policy at work on one session: its laws, the window that each sees, and their shaping."""
+
+import logging
+from collections.abc import Set
+from dataclasses import replace
+
+from adocd.controllers import registry
+from adocd.controllers.base import Controller
+from adocd.controllers.beside import as_if_alone, others_turn
+from adocd.controllers.composite import joined, parts_of
+from adocd.controllers.plugins import in_words
+from adocd.daemon.change.reach import why_not
+from adocd.daemon.change.shaping import Shaper
+from adocd.daemon.change.sound import what_is_wrong
+from adocd.daemon.control import bounded
+from adocd.model.capabilities import Capabilities
+from adocd.model.decision import Decision
+from adocd.model.knob import Knob
+from adocd.model.policy import Policy
+from adocd.model.sample import Sample
+from adocd.model.snapshot import OptionValues, Snapshot
+from adocd.model.values import OptionName
+from adocd.probes.statistics import Made, StatisticsProbe
+
+_log = logging.getLogger(__name__)
+#: A law is called so much before its period has passed, that a tick's jitter does not skip one: a tenth of the period,
+#: and of long ones, which many ticks make, no more than this.
+_EARLY_SHARE, _EARLY_S = 0.1, 0.1
+#: What the daemon allows. A law decides in microseconds; one that takes so long never comes back, or harms every target
+#: by its load.
+STEP_LIMIT_S = 2.0
+
+
+class LawFailed(Exception):
+    """A law raised, took too long or returned nonsense; one sentence with its name."""
+
+
+class Law:
+    """Controllers with fresh state; raises registry.PolicyError when the policy makes no sense.
+
+    `step_limit_s` is how long each may take to decide; None sets no limit (adocd.daemon.control.bounded).
+    """
+
+    def __init__(self, policy: Policy, capabilities: Capabilities, step_limit_s: float | None = None) -> None:
+        self.policy = policy
+        self.controller = registry.create(policy)
+        self.shaper = Shaper(policy.shaping)
+        #: Why those of its laws that turn the limiter decide nothing any more; None while they may.
+        self.limited: str | None = None
+        laws = parts_of(self.controller)
+        self._parts = tuple(_Part(part, capabilities, step_limit_s, others_turn(part, laws)) for part in laws)
+
+    @property
+    def declined(self) -> str | None:
+        """Why it decides nothing on purpose, in one sentence; None while nothing is in its way."""
+        whys = [f"{part.controller.name} decides nothing: {why}" for part in self._parts if (why := part.declined)]
+        return "; ".join(whys) or None
+
+    @property
+    def given_up(self) -> frozenset[Knob]:
+        """What those of its laws turn that decide nothing on purpose: what they have set goes back."""
+        return frozenset(knob for part in self._parts if part.declined for knob in part.controller.knobs)
+
+    def observe(self, snapshot: Snapshot) -> None:
+        """Take in what happened, of every snapshot; a window can be longer than the time between two looks."""
+        for part in self._parts:
+            if part.controller.knobs or self.policy.dry_run:  # else it is never asked
+                part.observe(snapshot)
+
+    def pinned(self, options: Set[OptionName]) -> None:
+        """Take in what operators have pinned now: of that a law is told that it has no hand in it."""
+        for part in self._parts:
+            part.pinned(options)
+
+    async def step(
+        self, snapshot: Snapshot, originals: OptionValues, made: Made | None = None
+    ) -> tuple[Decision, Sample] | None:
+        """Ask each law once its period has passed, with a sample of all the time since it was last asked.
+
+        The loop may tick faster than a law's period; the law must still see all of its window. Returns the decision
+        and what it was made of; None when there is none. `made` is what the loop has made of this snapshot:
+        a law that is asked in each tick sees just that. Raises LawFailed.
+        """
+        decisions, last = [], None
+        for part in self._parts:
+            sample = None if part.is_stopped else part.measure(snapshot, originals, made)
+            if sample is None:
+                continue
+            decision = await part.step(sample)
+            if decision is not None:
+                decisions.append(decision)
+                last = sample
+        decision = joined(decisions)
+        return None if decision is None or last is None else (decision, last)
+
+    def stop_limiting(self, why: str) -> None:
+        """Let those of its laws decide nothing from now on that turn the limiter, for it was moved without us.
+
+        RocksDB has no getter for auto_tuned. Where it is on, law and RocksDB would undo each other's turns for ever.
+        """
+        self.limited = why
+        for part in self._parts:
+            if Knob.RATE_LIMIT in part.controller.knobs:
+                part.is_stopped = True
+                part.declined = (
+                    f"{why}, or the limiter's auto_tuned is on; open the database without it, and set the policy again"
+                )
+
+    def measure(self, snapshot: Snapshot) -> None:
+        """Begin the windows here, unless they have begun."""
+        for part in self._parts:
+            part.measure(snapshot)
+
+
+class _Part:
+    """One law and its window."""
+
+    def __init__(
+        self,
+        controller: Controller,
+        capabilities: Capabilities,
+        step_limit_s: float | None,
+        others_turn: frozenset[Knob],
+    ) -> None:
+        self.controller = controller
+        #: What it reads and another law of the policy turns.
+        self._others_turn = others_turn
+        #: As text, for another's law may leave anything there.
+        self.declined: str | None = None
+        self.is_stopped = False
+        self._capabilities = capabilities
+        self._step_limit_s = step_limit_s
+        self._window = StatisticsProbe(capabilities)
+        self._window_began_s: float | None = None
+        self._pinned: set[OptionName] = set()
+
+    def observe(self, snapshot: Snapshot) -> None:
+        self._window.observe(snapshot)
+
+    def pinned(self, options: Set[OptionName]) -> None:
+        self._pinned |= options
+
+    def measure(
+        self, snapshot: Snapshot, originals: OptionValues | None = None, made: Made | None = None
+    ) -> Sample | None:
+        """Measure the window, once it is over; the first call begins it."""
+        began_s, period_s = self._window_began_s, self.controller.period_s
+        if began_s is not None and snapshot.monotonic_s - began_s < period_s - min(_EARLY_SHARE * period_s, _EARLY_S):
+            return None
+        self._window_began_s = snapshot.monotonic_s
+        sample = self._window.sample(snapshot, originals, made)
+        if sample is None:
+            return None
+        pinned, self._pinned = frozenset(self._pinned), set()
+        return replace(sample, pinned=pinned) if pinned else sample
+
+    async def step(self, sample: Sample) -> Decision | None:
+        name = self.controller.name
+        try:
+            decided, wrong, self.declined = await bounded.call(lambda: self._ask(sample), self._step_limit_s)
+        except bounded.TookTooLong as error:
+            raise LawFailed(f"{name} failed: {error} to decide") from None
+        except bounded.Raised as raised:
+            _log.error("%s raised", name, exc_info=raised.error)
+            raise LawFailed(f"{name} failed: it raised {in_words(raised.error)}") from raised.error
+        if wrong is not None:
+            raise LawFailed(f"{name} failed: {wrong}")
+        return None if decided is None else self._possible(decided, sample)
+
+    def _ask(self, sample: Sample) -> tuple[Decision | None, str | None, str | None]:
+        """Ask the law in its thread: what it decided, what is wrong with that, and why it declined."""
+        decided: Decision | None = self.controller.step(as_if_alone(sample, self._others_turn))
+        declined: object = self.controller.declined
+        wrong = what_is_wrong(decided, self.controller, sample)
+        return decided, wrong, declined if isinstance(declined, str) else None
+
+    def _possible(self, decision: Decision, sample: Sample) -> Decision | None:
+        """Leave out the knobs that the law does without where they cannot be turned."""
+        optional = self.controller.optional_knobs
+        settings = tuple(
+            setting
+            for setting in decision.settings
+            if setting.knob not in optional or why_not(setting.knob, sample, self._capabilities) is None
+        )
+        return replace(decision, settings=settings) if settings or not decision.settings else None

@@ -1,0 +1,65 @@
+"""What is left of a law's decision: its shaping, then pins and safety guards. The same where the law may act or not."""
+
+from dataclasses import dataclass, replace
+
+from adocd.daemon.control.law import Law
+from adocd.daemon.control.steering import Steering, Wishes
+from adocd.model.decision import Decision
+from adocd.model.in_words import exact_size
+from adocd.model.knob import KNOBS
+from adocd.model.sample import Sample
+from adocd.model.values import Values
+
+#: There may be hundreds of column families, and a reason is to be read.
+_FAMILIES_NAMED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """A decision as the law's shaping leaves it, what guards and pins leave of that, and what they all said."""
+
+    shaped: Decision
+    wishes: Wishes
+    notes: tuple[str, ...]
+    #: What becomes smaller with what is left though nobody has said its value; None where nothing does.
+    shrinks: str | None = None
+
+    @property
+    def decision(self) -> Decision:
+        """What is left of it, with a reason that leaves nothing unsaid."""
+        reason = self.shaped.reason if self.shrinks is None else f"{self.shaped.reason}; {self.shrinks}"
+        return replace(self.shaped, settings=self.wishes.settings, reason=reason)
+
+
+def weigh(law: Law, steering: Steering, asked: tuple[Decision, Sample], pins: Values, sample: Sample) -> Weighed:
+    """Weigh what a law has decided, and the window that it decided on, against what is there now.
+
+    The law's shaping goes on from what is left, as from something done.
+    """
+    decision, window = asked
+    settings, notes = law.shaper.shape(decision.settings, window)
+    shaped = replace(decision, settings=settings)
+    wishes = steering.weigh(shaped, pins, sample)
+    law.shaper.carried_out(wishes.settings, window)
+    return Weighed(shaped, wishes, notes + wishes.notes, _shrinks(wishes, sample))
+
+
+def _shrinks(wishes: Wishes, sample: Sample) -> str | None:
+    """Say which options, carried along by a knob, become smaller than they are.
+
+    A batch that grows can make the base level smaller (adocd.controllers.adoc), and then all that level 1 holds beyond
+    it is due for compaction at once.
+    """
+    derived = {option for setting in wishes.settings for option in KNOBS[setting.knob].options[1:]}
+    found: dict[str, list[str]] = {}
+    for option, value in wishes.options.items():
+        now = sample.values.get(option)
+        if option.option in derived and now is not None and int(value) < int(now):
+            words = f"{option.option} shrinks with it from {exact_size(int(now))} to {exact_size(int(value))}"
+            found.setdefault(words, []).append(option.name or "")
+    return "; ".join(f"{words} in {_listed(families)}" for words, families in found.items()) or None
+
+
+def _listed(families: list[str]) -> str:
+    first = ", ".join(families[:_FAMILIES_NAMED])
+    return first if len(families) <= _FAMILIES_NAMED else f"{first} and {len(families) - _FAMILIES_NAMED} more"

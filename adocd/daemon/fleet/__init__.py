@@ -1,0 +1,1 @@
+"""All targets: discovery, directories, configuration, reload, operators, and the run itself."""

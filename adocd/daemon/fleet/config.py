@@ -1,0 +1,254 @@
+"""The daemon's configuration: strict TOML, every key with a default, a unit and bounds."""
+
+import fnmatch
+import os
+import re
+import stat
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from adocd.controllers import registry
+from adocd.daemon.fleet import address
+from adocd.model.policy import ParameterValue, Policy, Shaping
+
+_HOST = re.compile(r"[0-9A-Za-z]([0-9A-Za-z._-]*[0-9A-Za-z.])?|\[[0-9A-Fa-f:.]+\]")
+
+
+class ConfigError(ValueError):
+    """A configuration file cannot be read, or a key or value in it is wrong; one sentence with the key's path."""
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class ShapingConfig(_Section):
+    """How fast a law may move its knobs; 0 is off, as the published laws have it."""
+
+    model_config = ConfigDict(strict=True)
+
+    step_factor: Annotated[
+        float,
+        Field(
+            ge=0,
+            le=1024,
+            description="a knob becomes at most so many times as large or small at once",
+            json_schema_extra={"anyOf": [{"const": 0}, {"exclusiveMinimum": 1}]},
+        ),
+    ] = 0.0
+    pacing_s: Annotated[float, Field(ge=0, le=3600, description="least time between two decisions")] = 0.0
+    refractory_s: Annotated[float, Field(ge=0, le=3600, description="least time before a knob turns round")] = 0.0
+
+    @field_validator("step_factor")
+    @classmethod
+    def _leaves_room(cls, factor: float) -> float:
+        if 0 < factor <= 1:
+            raise ValueError("step_factor must be more than 1, such as 2, or 0 for no limit")
+        return factor
+
+
+class PolicyConfig(_Section):
+    """What to do with a database: `[policy]` for all, `[[targets]]` for some."""
+
+    controller: str = Field(
+        default=registry.DEFAULT,
+        description="the control law; `adocctl controllers` lists them, and `adoc+mimd` names two at once",
+    )
+    parameters: dict[str, ParameterValue] = Field(
+        default_factory=dict, description="the law's own parameters; of several laws each in a table by its law's name"
+    )
+    dry_run: bool = Field(default=False, description="decide and log, but change nothing")
+    shaping: ShapingConfig = ShapingConfig()
+
+    def policy(self) -> Policy:
+        """Make the policy; raises registry.PolicyError for a law or parameter that does not exist."""
+        shaping = Shaping(**self.shaping.model_dump())
+        policy = Policy(self.controller, self.parameters, self.dry_run, shaping)
+        registry.create(policy)
+        return policy
+
+    @field_validator("controller")
+    @classmethod
+    def _exists(cls, controller: str) -> str:
+        registry.check_names(controller)  # its PolicyError is a ValueError
+        return controller
+
+    @field_validator("parameters", mode="before")
+    @classmethod
+    def _flattened(cls, given: object) -> object:
+        """Take `[policy.parameters.mimd]` as `mimd.` before each of its keys."""
+        if not isinstance(given, dict):
+            return given
+        flat: dict[object, object] = {}
+        for key, value in given.items():
+            flat |= (
+                {f"{key}.{name}": inner for name, inner in value.items()} if isinstance(value, dict) else {key: value}
+            )
+        return flat
+
+
+class TargetConfig(PolicyConfig):
+    """A policy for the databases whose path matches a pattern; the first that matches counts."""
+
+    path: str = Field(description="a database's directory; * and ? match as in a shell", min_length=1)
+
+
+class DaemonConfig(_Section):
+    """How the daemon itself runs."""
+
+    tick_s: Annotated[float, Field(ge=0.05, le=60, description="time between two samples of a target")] = 1.0
+    lease_ttl_s: Annotated[
+        float,
+        Field(ge=1, le=3600, description="the agent restores the originals this long after our last sign of life"),
+    ] = 10.0
+    memory_budget_bytes: Annotated[
+        int,
+        Field(ge=0, description="most that all memtables together may take; 0: a quarter of the memory there is"),
+    ] = 0
+    directories: Annotated[
+        tuple[Annotated[str, Field(max_length=4096)], ...],
+        Field(max_length=1000, description="databases that are only observed, where no agent is: their directories"),
+    ] = ()
+    history_s: Annotated[float, Field(ge=10, le=86400, description="how long samples are kept in memory")] = 900.0
+    log_format: Annotated[
+        Literal["text", "json"], Field(description="how a line of the log looks; json for whoever collects logs")
+    ] = "text"
+
+    @field_validator("directories")
+    @classmethod
+    def _are_absolute(cls, directories: tuple[str, ...]) -> tuple[str, ...]:
+        for directory in directories:
+            if not directory:
+                raise ValueError("a directory is empty; name it by its whole path, such as /var/lib/db")
+            if not Path(directory).is_absolute():
+                raise ValueError(f"a directory is named by its whole path, and {directory!r} does not begin with /")
+        return directories
+
+    @model_validator(mode="after")
+    def _lease_outlives_ticks(self) -> "DaemonConfig":
+        if self.lease_ttl_s < 3 * self.tick_s:
+            raise ValueError(
+                f"lease_ttl_s ({self.lease_ttl_s:g}) must be at least three times tick_s ({self.tick_s:g}), "
+                "for the lease is renewed once a tick"
+            )
+        return self
+
+
+class SafetyConfig(_Section):
+    """How long, how deep and how large automatic compaction may stay off, whatever law or operator want."""
+
+    compaction_off_s: Annotated[float, Field(ge=1, le=86400, description="so long in one go")] = 600.0
+    compaction_off_l0_files: Annotated[int, Field(ge=1, le=100_000, description="so many files in level 0")] = 200
+    compaction_off_pending_bytes: Annotated[int, Field(ge=1, description="so much that waits for compaction")] = (
+        64 << 30
+    )
+
+
+class WebConfig(_Section):
+    """What is reached by TCP: REST, metrics and the page."""
+
+    listen: str = Field(
+        default="", max_length=64, description="ADDRESS:PORT, such as 127.0.0.1:9631 or [::1]:9631; empty: nowhere"
+    )
+    hosts: Annotated[
+        tuple[Annotated[str, Field(max_length=253)], ...],
+        Field(max_length=100, description="more names under which clients reach it, such as a reverse proxy's"),
+    ] = ()
+    anonymous_read: bool = Field(default=True, description="who is on this machine may read without a token")
+
+    @field_validator("listen")
+    @classmethod
+    def _is_address(cls, listen: str) -> str:
+        if listen:
+            address.parse(listen)
+        return listen
+
+    @field_validator("hosts")
+    @classmethod
+    def _are_names(cls, hosts: tuple[str, ...]) -> tuple[str, ...]:
+        for host in hosts:
+            if _HOST.fullmatch(host) is None:
+                raise ValueError(
+                    f"{host!r} is no host name; write it without scheme, port and wildcards, such as adocd.example.org"
+                )
+        return tuple(host.lower().rstrip(".") for host in hosts)
+
+
+class Config(_Section):
+    """The whole file."""
+
+    daemon: DaemonConfig = DaemonConfig()
+    safety: SafetyConfig = SafetyConfig()
+    web: WebConfig = WebConfig()
+    policy: PolicyConfig = PolicyConfig()
+    targets: tuple[TargetConfig, ...] = ()
+
+    def policy_for(self, path: str) -> Policy:
+        """Choose the policy of the database at `path`."""
+        for target in self.targets:
+            if fnmatch.fnmatchcase(path, target.path):
+                return target.policy()
+        return self.policy.policy()
+
+
+def load(path: Path) -> Config:
+    """Read and check a configuration file.
+
+    Raises ConfigError with one sentence: the file, the key's path, what is wrong and what would be right.
+    """
+    try:
+        content = tomllib.loads(_read(path))
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be read: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise ConfigError(f"{path} is not TOML: {error}") from None
+    return parse(content, str(path))
+
+
+def _read(path: Path) -> str:
+    """Read a file without ever waiting for somebody to write it: a reload would hang, and every one after it."""
+    with open(path, encoding="utf-8", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as stream:
+        if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+            raise ConfigError(
+                f"{path} is no regular file, and a configuration is read again at each reload; write it to one"
+            )
+        return stream.read()
+
+
+def parse(content: dict[str, Any], name: str) -> Config:
+    """Check the content of a configuration file called `name`; raises ConfigError."""
+    try:
+        config = Config.model_validate(content)
+    except ValidationError as error:
+        raise ConfigError(f"{name}: {_sentence(error)}") from None
+    sections = {"policy": config.policy} | {f"targets.{n}": target for n, target in enumerate(config.targets)}
+    for key, section in sections.items():
+        try:
+            section.policy()
+        except registry.PolicyError as error:
+            raise ConfigError(f"{name}: {key}.parameters: {error}") from None
+    return config
+
+
+def _sentence(error: ValidationError) -> str:
+    first = error.errors()[0]
+    where = ".".join(str(part) for part in first["loc"])
+    if first["type"] == "extra_forbidden":
+        known = _keys_beside(first["loc"])
+        return f"{where}: there is no such key; there are {known}"
+    return f"{where}: {first['msg'].removeprefix('Value error, ')} (it is {first['input']!r})"
+
+
+def _keys_beside(location: tuple[int | str, ...]) -> str:
+    sections: dict[str, type[BaseModel]] = {
+        "daemon": DaemonConfig,
+        "safety": SafetyConfig,
+        "web": WebConfig,
+        "policy": PolicyConfig,
+        "targets": TargetConfig,
+    }
+    section = sections.get(str(location[0]), Config) if len(location) > 1 else Config
+    return ", ".join(sorted(section.model_fields))

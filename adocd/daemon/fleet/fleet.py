@@ -1,0 +1,316 @@
+"""Finds agents and databases, and keeps a loop for each."""
+
+import asyncio
+import contextlib
+import functools
+import logging
+import os
+import platform
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from adocd.controllers import registry
+from adocd.daemon.book.audit import Audit
+from adocd.daemon.book.book import Book
+from adocd.daemon.book.journal.errors import PolicyNotUnderstood
+from adocd.daemon.book.journal.records import Pause
+from adocd.daemon.change import safety
+from adocd.daemon.control.pace import phase_of
+from adocd.daemon.control.settings import LoopSettings
+from adocd.daemon.control.target_loop import TargetLoop
+from adocd.daemon.fleet.config import Config
+from adocd.daemon.fleet.directories import Directories
+from adocd.daemon.watch.events import Events
+from adocd.model.database import Info
+from adocd.model.policy import Policy
+from adocd.model.sample import Sample
+from adocd.model.values import Values
+from adocd.probes.memory_limit import available_bytes, cgroup_limit_bytes, memory_limit_bytes
+from adocd.targets.agent import Agent
+from adocd.targets.base import Target
+from adocd.targets.errors import Dead, TargetError, Unreachable
+from adocd.targets.run_dir import agent_sockets
+
+_log = logging.getLogger(__name__)
+#: A database that opens is followed within about this time.
+_DISCOVERY_PERIOD_S = 0.5
+#: So many agents are looked at at the same moment.
+_AT_ONCE = 8
+#: A target that was closed for so long is forgotten, with its policy and decisions.
+_FORGET_AFTER_S = 3600.0
+#: Who pauses a target whose journaled policy this version does not know.
+NOT_UNDERSTOOD = "adocd"
+
+
+class Fleet:
+    """All targets of a daemon, by their id."""
+
+    def __init__(
+        self,
+        config: Config,
+        settings: LoopSettings,
+        run_dir: Path,
+        book: Book,
+        *,
+        policy: Policy | None = None,
+        dry_run: bool = False,
+        sockets: tuple[Path, ...] = (),
+        directories: tuple[Path, ...] = (),
+        memory_budget_bytes: int,
+    ) -> None:
+        """Follow all agents in the run directory, or only those at `sockets`; and what is in `directories`.
+
+        `policy` replaces the configuration's choice for every target, `dry_run` makes every choice a dry run: what
+        `serve` says. What the book says of a target's policy beats both. `memory_budget_bytes` is for the memtables of
+        all targets together.
+        """
+        self.loops: dict[str, TargetLoop] = {}
+        #: What is wrong with a socket, by its path, in one sentence.
+        self.problems: dict[str, str] = {}
+        self._config = config
+        self._settings = settings
+        self._run_dir = run_dir
+        self._policy = policy
+        self._dry_run = dry_run
+        self._sockets = sockets
+        self._book = book
+        self._memory_budget_bytes = memory_budget_bytes
+        self._journal_problem: str | None = None
+        self._journal_rescued = book.rescued
+        #: Who did what.
+        self.audit = Audit(book, settings.events, settings.wall_clock)
+        self._agents: dict[Path, Agent] = {}
+        #: The worst case of each target's memtables, in bytes, and of which sample it is.
+        self._memtables: dict[str, tuple[Sample, int]] = {}
+        #: The databases of each agent, as it last said.
+        self._listed: dict[Path, frozenset[str]] = {}
+        self.directories = Directories(directories, self._loop, self._has_agent, self._attach)
+        self._looks: dict[Path, asyncio.Task[None]] = {}
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+
+    @property
+    def config(self) -> Config:
+        """What is in force of the configuration."""
+        return self._config
+
+    @property
+    def settings(self) -> LoopSettings:
+        """What all loops share."""
+        return self._settings
+
+    @property
+    def has_given_policy(self) -> bool:
+        """Whether `serve` was told a policy, which beats the configuration's."""
+        return self._policy is not None
+
+    def take_config(self, config: Config, settings: LoopSettings, memory_budget_bytes: int) -> None:
+        """Go on with another configuration: limits and times at once, policies as each is asked for."""
+        self._config, self._settings, self._memory_budget_bytes = config, settings, memory_budget_bytes
+        for loop in self.loops.values():
+            loop.take_settings(settings)
+
+    @property
+    def holder(self) -> str:
+        """The name under which this daemon holds leases."""
+        return self._settings.holder
+
+    @property
+    def events(self) -> Events:
+        """What happens, as it happens."""
+        return self._settings.events
+
+    @property
+    def wall_clock(self) -> Callable[[], float]:
+        """Seconds since the epoch."""
+        return self._settings.wall_clock
+
+    async def run(self) -> None:
+        """Look for agents and databases until cancelled."""
+        while True:
+            self._book.save()
+            self._tell_of_the_journal()
+            for override in self._book.expire():
+                sentence = f"the override of {override.option}, which {override.who} set, has expired"
+                _log.info("%s", sentence)
+                self.audit.note("unpin", "adocd", sentence, target=override.target, path=override.path)
+            try:
+                await self.discover()
+                self._settings.vitals.discovered_s = self._settings.clock()
+            except Exception:
+                _log.exception("looking for agents in %s failed; going on", self._run_dir)
+            await asyncio.sleep(_DISCOVERY_PERIOD_S)
+
+    def _tell_of_the_journal(self) -> None:
+        """Tell once when the journal can no longer be written, can be again, or was mended."""
+        rescued, told, self._journal_rescued = self._book.rescued, self._journal_rescued, self._book.rescued
+        if rescued is not None and rescued != told:
+            self.events.publish("daemon", self.wall_clock(), about="journal", sentence=rescued)
+        problem, before, self._journal_problem = self._book.problem, self._journal_problem, self._book.problem
+        if problem != before:
+            sentence = problem or "the journal can be written again"
+            self.events.publish("daemon", self.wall_clock(), about="journal", sentence=sentence)
+
+    async def discover(self) -> None:
+        """Begin to look at every socket; one that is slow to answer delays no other."""
+        sockets = list(self._sockets) or agent_sockets(self._run_dir)
+        self.problems = {path: problem for path, problem in self.problems.items() if Path(path) in sockets}
+        for socket in sockets:
+            if (look := self._looks.get(socket)) is None or look.done():
+                # All at once they would hold up control: of many, those that are known come one after the other.
+                is_one_of_many = socket in self._agents and len(sockets) > _AT_ONCE
+                after_s = _DISCOVERY_PERIOD_S * phase_of(socket.name) if is_one_of_many else 0.0
+                looking = self._look_at(socket, after_s)
+                self._looks[socket] = asyncio.create_task(looking, name=f"look at {socket}")
+        for socket in (self._agents.keys() | self._looks.keys()) - set(sockets):
+            self._looks.pop(socket, None)
+            await self._drop(socket)
+        self.directories.discover()
+        self._forget_closed()
+
+    def policy_for(self, target_id: str, path: str) -> Policy:
+        """Choose a target's policy: what an operator has set beats what `serve` says, and that the configuration."""
+        try:
+            policy = self._book.policy_of(target_id)
+            if policy is not None:
+                registry.create(policy)
+        except (PolicyNotUnderstood, registry.PolicyError) as error:
+            _log.error("%s: %s; nothing is changed until it is set or reset", path, error)
+            reason = f"{error}; set or reset the policy"
+            if self._book.pause_of(target_id) is None:
+                now_s = self._settings.wall_clock()
+                self._book.pause(Pause(target_id, path, "paused", reason, NOT_UNDERSTOOD, now_s))
+            policy = None
+        if policy is not None:
+            _log.info("%s: the policy is %s, as an operator has set it", path, policy.controller)
+        else:
+            policy = self._config.policy_for(path) if self._policy is None else self._policy
+        return replace(policy, dry_run=True) if self._dry_run else policy
+
+    async def stop(self) -> None:
+        """Stop every loop, restoring what it changed."""
+        ended = await asyncio.gather(*(loop.stop() for loop in self.loops.values()), return_exceptions=True)
+        for error in ended:
+            if isinstance(error, BaseException):
+                _log.error("a target could not be stopped cleanly, its lease will expire: %s", error)
+        await self.directories.stop()
+        tasks = [*self._tasks.values(), *self._looks.values()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        for socket in list(self._agents):
+            await self._drop(socket)
+
+    async def _look_at(self, socket: Path, after_s: float) -> None:
+        await asyncio.sleep(after_s)
+        agent = self._agents.setdefault(socket, Agent(socket))
+        try:
+            info, databases = await agent.listing()
+            self._listed[socket] = frozenset(database.id for database in databases)
+            for database in databases:
+                loop = self._loop(database.id, database.path)
+                self.directories.give_way(loop)
+                if loop.state == "closed":
+                    self._attach(loop, agent.target(database), info)
+            self.problems.pop(str(socket), None)
+        except Dead:
+            await self._drop(socket)
+            _remove_dead(socket)
+        except TargetError as error:
+            if isinstance(error, Unreachable):
+                await self._drop(socket)
+            if self.problems.get(str(socket)) != str(error):
+                _log.warning("%s", error)
+            self.problems[str(socket)] = str(error)
+
+    def _has_agent(self, target_id: str) -> bool:
+        return any(target_id in listed for listed in self._listed.values())
+
+    def _attach(self, loop: TargetLoop, target: Target, info: Info) -> None:
+        # Another host's process, in a container with a name of its own, cannot be looked up here.
+        loop.memory_limit_bytes = cgroup_limit_bytes(info.pid) if info.host == platform.node() else None
+        by = info.agent.kind
+        _log.info("%s: attached (%s, pid %d, by %s)", loop.path, info.program, info.pid, by)
+        loop.attach(target, info)
+
+    def _loop(self, target_id: str, path: str) -> TargetLoop:
+        loop = self.loops.get(target_id)
+        if loop is None:
+            guards = (
+                safety.bounds,
+                safety.order,
+                functools.partial(self._within_budget, target_id),
+                safety.memory_shortage(functools.partial(self._memory_now, target_id)),
+                safety.shared(functools.partial(self._owner_of_process, target_id)),
+            )
+            policy = self.policy_for(target_id, path)
+            loop = TargetLoop(target_id, path, policy, self._settings, guards, self._book)
+            self.loops[target_id] = loop
+            self._tasks[target_id] = asyncio.create_task(loop.run(), name=f"target {target_id}")
+        return loop
+
+    def memory_of(self, target_id: str) -> tuple[int, int]:
+        """Say what the memtables of all targets may take, and what those beside this one may take of it, in bytes."""
+        return self._memory_budget_bytes, self._memtables_beside(target_id)
+
+    def _within_budget(self, target_id: str, wanted: Values, sample: Sample) -> tuple[safety.Refusal, ...]:
+        """Guard the budget as it is now: a reload may change it."""
+        beside = functools.partial(self._memtables_beside, target_id)
+        limit = functools.partial(self._process_limit_bytes, target_id)
+        return safety.memory_budget(self._memory_budget_bytes, beside, limit)(wanted, sample)
+
+    def _memtables_beside(self, target_id: str) -> int:
+        """Sum the worst case of all other targets' memtables, in bytes; growth on its way counts."""
+        return sum(self._memtables_of(loop) for loop in self.loops.values() if loop.id != target_id)
+
+    def _memtables_of(self, loop: TargetLoop) -> int:
+        """Work out the worst case of one target's memtables, once a sample where nothing of ours is on its way."""
+        sample = loop.sample
+        if sample is None:
+            return 0
+        if loop.session is not None and loop.session.ledger.sent:
+            return safety.worst_case_bytes(sample, loop.session.ledger.sent)
+        known = self._memtables.get(loop.id)
+        if known is None or known[0] is not sample:
+            known = self._memtables[loop.id] = (sample, safety.worst_case_bytes(sample))
+        return known[1]
+
+    def _owner_of_process(self, target_id: str) -> str | None:
+        """Name the other database of this target's process whose law or operator turns what they share."""
+        info = self.loops[target_id].info
+        for loop in self.loops.values():
+            if loop.id == target_id or loop.session is None or loop.info is None or info is None:
+                continue
+            is_beside = (loop.info.host, loop.info.pid) == (info.host, info.pid)
+            if is_beside and any(o.scope in ("thread_pool", "rate_limiter") for o in loop.session.ledger.sent):
+                return loop.path
+        return None
+
+    def _memory_now(self, target_id: str) -> safety.Memory:
+        """Read what is free for a target's process."""
+        info = self.loops[target_id].info
+        pid = info.pid if info is not None and info.host == platform.node() else os.getpid()
+        return safety.Memory(available_bytes(pid), memory_limit_bytes(pid))
+
+    def _process_limit_bytes(self, target_id: str) -> int | None:
+        return self.loops[target_id].memory_limit_bytes
+
+    def _forget_closed(self) -> None:
+        long_ago_s = self._settings.clock() - _FORGET_AFTER_S
+        for target_id, loop in list(self.loops.items()):
+            is_gone = loop.state == "closed" and target_id not in self.directories.ids
+            if is_gone and loop.closed_since_s < long_ago_s:
+                self._tasks.pop(target_id).cancel()
+                del self.loops[target_id]
+                self._memtables.pop(target_id, None)
+
+    async def _drop(self, socket: Path) -> None:
+        self._listed.pop(socket, None)
+        if (known := self._agents.pop(socket, None)) is not None:
+            await known.close()
+
+
+def _remove_dead(socket: Path) -> None:
+    with contextlib.suppress(OSError):
+        socket.unlink()
+        _log.info("removed %s, which a process that has ended left behind", socket)

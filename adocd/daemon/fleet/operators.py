@@ -1,0 +1,304 @@
+"""What operators may ask for, beyond looking: policies, overrides, pauses and restores."""
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+
+from adocd.controllers import registry
+from adocd.daemon.book import overrides
+from adocd.daemon.book.book import Book, Pinned
+from adocd.daemon.book.journal.errors import JournalError
+from adocd.daemon.book.journal.records import Override, Pause, What
+from adocd.daemon.change import safety
+from adocd.daemon.change.back import Restored
+from adocd.daemon.change.planner import restorable
+from adocd.daemon.control.target_loop import TargetLoop
+from adocd.daemon.fleet.fleet import NOT_UNDERSTOOD, Fleet
+from adocd.model.capabilities import ONLY_OBSERVED
+from adocd.model.in_words import named, pinned
+from adocd.model.policy import Policy
+from adocd.model.values import OptionName
+from adocd.targets.errors import OnlyObserved, TargetError
+
+_log = logging.getLogger(__name__)
+
+
+class CannotDo(Exception):
+    """What was asked for cannot be done now; one sentence with the reason."""
+
+
+class NotUnderstood(ValueError):
+    """What was asked for makes no sense; one sentence with the way out."""
+
+
+@dataclass(frozen=True, slots=True)
+class PinState:
+    """An override on one target: whether it holds there, and why it does not."""
+
+    override: Override
+    remaining_s: float | None
+    #: Why it has no effect now, in one sentence; None when it has.
+    ineffective: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """An override as an operator asks for it; `for_s` None: until it is removed."""
+
+    option: str
+    column_family: str | None
+    value: str
+    for_s: float | None
+    reason: str
+    who: str
+
+
+class Operators:
+    """Carries out what operators ask for; `loop` None means all targets, and those that open later."""
+
+    def __init__(self, fleet: Fleet, book: Book) -> None:
+        self._fleet = fleet
+        self._book = book
+
+    @property
+    def book(self) -> Book:
+        """What outlives the daemon; for the daemon's surfaces to read."""
+        return self._book
+
+    @property
+    def not_durable(self) -> str | None:
+        """Why what was just said would not outlive the daemon yet, in one sentence; None when it does."""
+        problem = self._book.problem
+        return None if problem is None else f"it holds now, and a restart would not know of it yet: {problem}"
+
+    # -- policies
+
+    async def set_policy(self, loop: TargetLoop, policy: Policy, who: str) -> None:
+        """Set a target's policy for good, which ends a pause.
+
+        Raises registry.PolicyError when it makes no sense, CannotDo when it cannot work there.
+        """
+        self.check_policy(loop, policy)
+        try:
+            await self._book.set_policy(loop.id, loop.path, policy, who)
+        except JournalError as error:
+            raise CannotDo(f"the policy would not outlive the daemon: {error}") from None
+        await loop.set_policy(policy)
+        self._book.resume(loop.id, loop.path, who)
+        self._note("set-policy", loop, who, f"{who} set the policy to {in_words(policy)}")
+
+    def check_policy(self, loop: TargetLoop, policy: Policy) -> None:
+        """See whether a policy would be set; raises what `set_policy` does, as far as it can be known before."""
+        controller = registry.create(policy)
+        if (why := loop.out_of_reach(controller)) is not None:
+            raise CannotDo(f"{policy.controller} cannot work on {loop.path}: {why}")
+        acts = bool(controller.knobs) and not policy.dry_run
+        if acts and (why := self._held_elsewhere(loop)) is not None:
+            raise CannotDo(f"{why}; stop that one first, or use dry_run")
+
+    async def reset_policy(self, loop: TargetLoop, who: str) -> bool:
+        """Let the configuration choose the policy again; whether one was set. Raises CannotDo."""
+        try:
+            was_set = await self._book.reset_policy(loop.id)
+        except JournalError as error:
+            raise CannotDo(str(error)) from None
+        await loop.set_policy(self._fleet.policy_for(loop.id, loop.path))
+        pause = self._book.pause_of(loop.id)
+        if pause is not None and pause.who == NOT_UNDERSTOOD:
+            self._book.resume(loop.id, loop.path, NOT_UNDERSTOOD)
+        words = f"{who} left the policy to the configuration: {in_words(loop.policy)}"
+        self._note("reset-policy", loop, who, words)
+        return was_set
+
+    # -- overrides
+
+    def overrides_of(self, loop: TargetLoop | None) -> tuple[PinState, ...]:
+        """List the overrides that concern a target, or with None those for all targets."""
+        pins = self._book.overrides_of(None if loop is None else loop.id)
+        return tuple(self._state(loop, pin) for pin in pins)
+
+    async def pin(self, loop: TargetLoop | None, asked: Asked) -> PinState:
+        """Pin an option; it beats the law and its shaping.
+
+        Raises NotUnderstood when there is no such option, value or column family, and CannotDo, with the guard's
+        reason, when a safety guard refuses it now, or another daemon holds the target.
+        """
+        asked = replace(asked, value=overrides.as_rocksdb_writes(asked.option, asked.value))
+        self._check_words(asked)
+        if loop is not None:
+            self._check(loop, asked)
+        now_s = self._fleet.wall_clock()
+        override = Override(
+            target=None if loop is None else loop.id,
+            path=None if loop is None else loop.path,
+            option=asked.option,
+            column_family=asked.column_family,
+            value=asked.value,
+            expires_unix_s=None if asked.for_s is None else now_s + asked.for_s,
+            reason=asked.reason,
+            who=asked.who,
+            unix_s=now_s,
+        )
+        try:
+            pin = await self._book.pin(override)
+        except JournalError as error:
+            raise CannotDo(f"nothing is pinned: {error}") from None
+        _log.info("%s pinned %s to %s: %s", asked.who, asked.option, asked.value, asked.reason or "no reason given")
+        self._note("pin", loop, asked.who, _pinned_in_words(asked))
+        return self._state(loop, pin)
+
+    def unpin(self, loop: TargetLoop | None, option: str, column_family: str | None, who: str) -> bool:
+        """Remove an override; whether there was one."""
+        was_pinned = self._book.unpin(None if loop is None else loop.id, option, column_family)
+        if was_pinned:
+            self._note("unpin", loop, who, f"{who} removed the pin of {option}{_of(column_family)}")
+        return was_pinned
+
+    # -- pauses and restores
+
+    def pause(self, loop: TargetLoop | None, reason: str, who: str) -> None:
+        """Let the law decide nothing until it is resumed; what is set stays, and so do overrides."""
+        self._pause(loop, "paused", reason, who)
+        self._note("pause", loop, who, reason)
+
+    def resume(self, loop: TargetLoop | None, who: str) -> bool:
+        """Let the law go on; whether it was paused."""
+        was_paused = self._book.resume(None if loop is None else loop.id, None if loop is None else loop.path, who)
+        self._note("resume", loop, who, f"{who} let {'all laws' if loop is None else 'its law'} go on")
+        return was_paused
+
+    async def restore(self, loop: TargetLoop | None, who: str) -> tuple[Mapping[str, Restored], Mapping[str, str]]:
+        """Restore the originals now, whoever holds the lease, and keep them until it is resumed.
+
+        Returns how far each restore is, and what it has not put back, by target id, and why others could not be asked
+        for by id or socket. Raises CannotDo for one of which nothing can be changed; among all, nothing of ours can be
+        there.
+        """
+        if loop is not None and loop.is_only_observed:
+            raise CannotDo(f"{loop.path} has nothing to restore: {ONLY_OBSERVED}")
+        self._pause(loop, "restored", f"{who} restored the originals; resume or set a policy to go on", who)
+        self._note("restore", loop, who, f"{who} restored the originals{' of all targets' if loop is None else ''}")
+        restored: dict[str, Restored] = {}
+        failed = dict(self._fleet.problems) if loop is None else {}
+
+        async def revoke(one: TargetLoop) -> None:
+            try:
+                restored[one.id] = await one.revoke()
+            except OnlyObserved:
+                pass
+            except TargetError as error:
+                if loop is not None or one.state != "closed":
+                    failed[one.id] = str(error)
+
+        await asyncio.gather(*(revoke(one) for one in self._meant(loop)))
+        return restored, failed
+
+    # -- in here
+
+    def _note(self, what: What, loop: TargetLoop | None, who: str, sentence: str) -> None:
+        target, path = (None, None) if loop is None else (loop.id, loop.path)
+        self._fleet.audit.note(what, who, sentence, target=target, path=path)
+
+    def _meant(self, loop: TargetLoop | None) -> list[TargetLoop]:
+        return list(self._fleet.loops.values()) if loop is None else [loop]
+
+    def _pause(self, loop: TargetLoop | None, state: str, reason: str, who: str) -> None:
+        target, path = (None, None) if loop is None else (loop.id, loop.path)
+        now_s = self._fleet.wall_clock()
+        self._book.pause(Pause(target, path, "paused" if state == "paused" else "restored", reason, who, now_s))
+
+    def _check_words(self, asked: Asked) -> None:
+        """Check what can be checked without a database: a pin for all targets holds for those that open later, too."""
+        family = asked.column_family or "default"
+        try:
+            (option,) = overrides.options_meant(asked.option, asked.column_family, [family])
+        except overrides.NoSuchOption as error:
+            raise NotUnderstood(str(error)) from None
+        if (why := safety.out_of_bounds(option, asked.value)) is not None:
+            raise NotUnderstood(f"bounds: {why}")
+
+    def _held_elsewhere(self, loop: TargetLoop) -> str | None:
+        """Name the other daemon that holds a target, for nothing of ours is applied there; None if none does."""
+        lease = None if loop.snapshot is None else loop.snapshot.lease
+        if lease is None or lease.holder == self._fleet.holder:
+            return None
+        return f"{loop.path} is held by {lease.holder}"
+
+    def _check(self, loop: TargetLoop, asked: Asked) -> None:
+        if (why := self._held_elsewhere(loop)) is not None:
+            raise CannotDo(f"{why}; pin it there, or stop that one first")
+        session, sample = loop.session, loop.sample
+        if session is None or sample is None:
+            return
+        if loop.policy.dry_run:
+            raise CannotDo(f"the policy of {loop.path} is a dry run, so nothing is applied there: set one that is not")
+        current = sample.values
+        for option in self._options(loop, asked.option, asked.column_family):
+            if (why := overrides.unreachable(option, current, session.detail.capabilities)) is not None:
+                raise CannotDo(why)
+            pins = loop.control.pins(session, sample)
+            if (
+                refusal := session.steering.refusal_of(
+                    option, overrides.as_rocksdb_writes(asked.option, asked.value), pins, sample
+                )
+            ) is not None:
+                raise CannotDo(refusal)
+
+    def _options(self, loop: TargetLoop, option: str, column_family: str | None) -> tuple[OptionName, ...]:
+        families = () if loop.sample is None else tuple(cf.name for cf in loop.sample.column_families)
+        try:
+            return overrides.options_meant(option, column_family, families)
+        except overrides.NoSuchOption as error:
+            raise NotUnderstood(str(error)) from None
+
+    def _state(self, loop: TargetLoop | None, pinned: Pinned) -> PinState:
+        why = None if loop is None else self._why_ineffective(loop, pinned.override)
+        return PinState(pinned.override, self._book.remaining_s(pinned), why)
+
+    def _why_ineffective(self, loop: TargetLoop, override: Override) -> str | None:
+        pause = self._book.pause_of(loop.id)
+        if pause is not None and pause.state == "restored":
+            return pause.reason
+        if loop.policy.dry_run:
+            return "the policy is a dry run"
+        if (held := self._held_elsewhere(loop)) is not None:
+            return held
+        try:
+            return self._why_not_there(loop, override)
+        except NotUnderstood as error:
+            return str(error)
+
+    def _why_not_there(self, loop: TargetLoop, override: Override) -> str | None:
+        session, sample = loop.session, loop.sample
+        if session is None or sample is None:
+            return "the database is closed, or not measured yet"
+        meant = self._options(loop, override.option, override.column_family)
+        current, pins = sample.values, loop.control.pins(session, sample)
+        for option in meant:
+            why = overrides.unreachable(option, current, session.detail.capabilities)
+            why = why or session.steering.refusal_of(option, override.value, pins, sample)
+            if why is not None:
+                return why
+            if current.get(option) not in (override.value, restorable(option, override.value)):
+                return f"not there yet: {option} is {current.get(option)}"
+        return None
+
+
+def in_words(policy: Policy) -> str:
+    """Put a policy into words: `adoc with threads_max 8, as a dry run`."""
+    parameters = ", ".join(f"{name} {named(name, value)}" for name, value in policy.parameters.items())
+    shaped = ", ".join(f"{name} {value:g}" for name, value in asdict(policy.shaping).items() if value)
+    with_ = ", ".join(words for words in (parameters, shaped) if words)
+    return policy.controller + (f" with {with_}" if with_ else "") + (", as a dry run" if policy.dry_run else "")
+
+
+def _pinned_in_words(asked: Asked) -> str:
+    how_long = "until it is removed" if asked.for_s is None else f"for {asked.for_s:g} s"
+    why = f": {asked.reason}" if asked.reason else ""
+    value = pinned(asked.option, asked.value)
+    return f"{asked.who} pinned {asked.option}{_of(asked.column_family)} to {value} {how_long}{why}"
+
+
+def _of(column_family: str | None) -> str:
+    return "" if column_family is None else f" of column family {column_family}"

@@ -1,0 +1,94 @@
+"""Puts a daemon together: settings from the configuration, and what is shared by all loops."""
+
+import logging
+import os
+import platform
+import secrets
+import time
+from pathlib import Path
+
+import psutil
+
+from adocd.controllers import registry
+from adocd.daemon.book.book import Book, Clocks
+from adocd.daemon.change.compaction import CompactionLimits
+from adocd.daemon.change.safety import MEMORY_SHARE
+from adocd.daemon.control.law import STEP_LIMIT_S
+from adocd.daemon.control.settings import LoopSettings
+from adocd.daemon.fleet.config import Config
+from adocd.daemon.fleet.fleet import Fleet
+from adocd.daemon.watch.events import Events
+from adocd.model.policy import Policy
+from adocd.probes.memory_limit import memory_limit_bytes
+
+_log = logging.getLogger(__name__)
+#: However long history_s and short tick_s are: about 1 KiB each.
+_SAMPLES_MAX = 10_000
+
+
+CLOCKS = Clocks(monotonic=time.monotonic, wall=time.time)
+
+
+def new_holder() -> str:
+    """Name this process among all that ever hold a lease.
+
+    Unique, containers with equal names and pids included: a restarted daemon is another holder, and waits for the lease
+    of the one before.
+    """
+    return f"adocd@{platform.node()}:{os.getpid()}-{secrets.token_hex(2)}"
+
+
+def make_fleet(
+    config: Config,
+    run_dir: Path,
+    policy: Policy | None,
+    book: Book,
+    *,
+    holder: str,
+    dry_run: bool,
+    sockets: tuple[Path, ...] = (),
+    directories: tuple[Path, ...] = (),
+) -> Fleet:
+    """Make the fleet of this process; see Fleet for the parameters."""
+    for problem in registry.problems().values():
+        _log.warning("%s", problem)
+    return Fleet(
+        config,
+        loop_settings(config, holder),
+        run_dir,
+        book,
+        policy=policy,
+        dry_run=dry_run,
+        sockets=sockets,
+        directories=tuple(dict.fromkeys((*map(Path, config.daemon.directories), *directories))),
+        memory_budget_bytes=memory_budget_bytes(config),
+    )
+
+
+def loop_settings(config: Config, holder: str) -> LoopSettings:
+    """Make what all loops share."""
+    daemon, safety = config.daemon, config.safety
+    return LoopSettings(
+        holder=holder,
+        tick_s=daemon.tick_s,
+        lease_ttl_s=daemon.lease_ttl_s,
+        history=min(_SAMPLES_MAX, max(10, round(daemon.history_s / daemon.tick_s))),
+        compaction=CompactionLimits(
+            safety.compaction_off_s, safety.compaction_off_l0_files, safety.compaction_off_pending_bytes
+        ),
+        clock=CLOCKS.monotonic,
+        wall_clock=CLOCKS.wall,
+        step_limit_s=STEP_LIMIT_S,
+        # Ids of a daemon before this one are smaller: it would have needed a million events a second.
+        events=Events(first_id=round(CLOCKS.wall() * 1e6)),
+    )
+
+
+def memory_budget_bytes(config: Config) -> int:
+    """Say what the memtables of all targets together may take."""
+    return config.daemon.memory_budget_bytes or _memory_bytes() // MEMORY_SHARE
+
+
+def _memory_bytes() -> int:
+    """Read what databases beside this daemon can have: the machine's memory, or less where our cgroup says so."""
+    return memory_limit_bytes(os.getpid()) or psutil.virtual_memory().total

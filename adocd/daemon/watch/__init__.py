@@ -1,0 +1,1 @@
+"""What is seen of a target and kept: observation, samples, history, events, the daemon's own figures."""

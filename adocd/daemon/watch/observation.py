@@ -1,0 +1,203 @@
+"""What is seen of a target without its agent: its LOG, its devices, its process, and the stalls that follow.
+
+A look runs on a thread of its own, for a file can be on a device that hangs: such a look is left alone, and control
+goes on without it. Only one runs at a time. Nothing that goes wrong here is the control loop's concern.
+"""
+
+import asyncio
+import contextlib
+import logging
+import platform
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from adocd.daemon.watch.charted import charted
+from adocd.daemon.watch.history import History
+from adocd.diagnosis import Diagnosis
+from adocd.diagnosis.around import Surrounded
+from adocd.diagnosis.told import Told, limiter_of
+from adocd.diagnosis.watch import StallWatch
+from adocd.model.database import Database, Info
+from adocd.model.sample import Sample
+from adocd.model.surroundings import Surroundings
+from adocd.probes.log import LogFollower
+from adocd.probes.log.clock import zone_here
+from adocd.probes.own_thread import OwnThread
+from adocd.probes.shared import Shared
+from adocd.probes.surroundings import SurroundingsProbe
+from adocd.targets.directory.target import KIND, gone
+
+_log = logging.getLogger(__name__)
+#: Most of a LOG that one look reads: about 70 ms of one CPU. A large LOG is caught up with over several looks.
+_LOG_BYTES_A_LOOK = 4 << 20
+#: What else is waiting for the lock, the control loop above all, has its turn after so many: a millisecond.
+_EVENTS_AT_ONCE = 128
+#: So long a look is waited for, its turn included. What takes longer has measured over a time that nobody knows.
+_PATIENCE_S = 1.0
+#: Looks of all targets that run at once: each takes its share of the interpreter from the control loops.
+LOOKS_AT_ONCE = 4
+
+
+class Observation:
+    """One target's LOG and surroundings, through all its sessions. The parameters are as in LoopSettings."""
+
+    def __init__(
+        self,
+        path: str,
+        clock: Callable[[], float],
+        wall_clock: Callable[[], float],
+        looks: asyncio.Semaphore,
+        shared: Shared | None = None,
+    ) -> None:
+        self.watch = StallWatch()
+        #: Of the last look; None where there is nothing to see, or not yet.
+        self.surroundings: Surroundings | None = None
+        #: Why there is no LOG to read, in one sentence; None where there is one.
+        self.no_log: str | None = "the database has not been seen open yet"
+        self._path = path
+        self._clock = clock
+        self._wall_clock = wall_clock
+        self._probe: SurroundingsProbe | None = None
+        self._log_path: Path | None = None
+        self._follower: LogFollower | None = None
+        self._diagnosis = Diagnosis()
+        #: The same without a LOG.
+        self._told = Told()
+        self._rocksdb_version: str | None = None
+        #: Of a directory its LOG is all there is, and what it counts is as old as its last dump.
+        self._has_agent = True
+        self._surrounded = Surrounded()
+        self._looked_s = 0.0
+        self._looked_in_time = True
+        self._thread = OwnThread(f"look around {path}")
+        self._looks = looks
+        self._shared = shared
+        #: The diagnosis is fed by looks and read by whoever asks for it.
+        self._lock = threading.Lock()
+
+    def opened(self, info: Info, database: Database) -> None:
+        """Look at this process and this LOG from now on; the LOG goes on where it was read to."""
+        self._rocksdb_version, self._has_agent = info.rocksdb_version, info.agent.kind != KIND
+        if info.host != platform.node():
+            self._probe, self.no_log = None, f"the database's process is on another host, {info.host}"
+            return
+        wal_dir = None if database.wal_dir is None else Path(database.wal_dir)
+        with self._lock:
+            self._probe = SurroundingsProbe(info.pid or None, Path(database.path), wal_dir, shared=self._shared)
+            self.surroundings = None
+        log_path = Path(database.log_path or Path(database.path) / "LOG")
+        if log_path != self._log_path:
+            self._log_path = log_path
+            self._follower = LogFollower(log_path, zone=zone_here(), poll_bytes_most=_LOG_BYTES_A_LOOK)
+        self.no_log = None
+
+    @property
+    def in_words(self) -> str | None:
+        """What disks and process do now, in one sentence; None where that cannot be seen."""
+        return None if self.surroundings is None else self.surroundings.in_words()
+
+    async def look(self) -> None:
+        """Look at everything once; returns at once where the look before still hangs."""
+        if self._thread.is_busy or self._probe is None:
+            return
+        probe, follower = self._probe, self._follower
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_PATIENCE_S), self._looks:
+                await self._thread.run(lambda: self._look(probe, follower), _PATIENCE_S)
+
+    def sampled(self, sample: Sample) -> None:
+        """Take in what the agent has told."""
+        now_s = self._wall_clock()
+        with self._going_on("taking a sample in"), self._lock:
+            self.watch.sampled(sample, now_s)
+            self._diagnosis.learn(limiter_of(sample, now_s))
+            self._told.sampled(sample, now_s, self.watch.found, self._rocksdb_version)
+            if self._has_agent and (micros := sample.counters.stall_micros) is not None:
+                self._diagnosis.counted(sample.session, now_s, micros / 1e6)
+                self._told.counted(sample.session, now_s, micros / 1e6)
+
+    def chart(self, sample: Sample, history: History) -> None:
+        """Add a sample that was just taken in to its target's history."""
+        with self._going_on("charting a sample"), self._lock:
+            history.add(charted(sample, *self.watch.within(sample)))
+
+    def silent(self, silent_s: float, *, may_be_stalled: bool) -> None:
+        """Take in that the agent has not answered for so long."""
+        with self._going_on("taking silence in"), self._lock:
+            self.watch.silent(silent_s, self._wall_clock(), may_be_stalled, self.in_words)
+
+    def closed(self) -> None:
+        """Take in that the database was closed."""
+        with self._going_on("taking the close in"), self._lock:
+            self._probe, self.surroundings = None, None
+            self.watch.closed(self._wall_clock())
+
+    async def diagnosis(self) -> dict[str, Any]:
+        """Say what stalled and why, as `adocctl explain` has it."""
+        return await asyncio.to_thread(self._summary)
+
+    def _look(self, probe: SurroundingsProbe, follower: LogFollower | None) -> None:
+        with self._going_on("looking at its LOG and device"):
+            self._look_around(probe)
+            if follower is not None:
+                self._read_log(follower)
+
+    def _look_around(self, probe: SurroundingsProbe) -> None:
+        looked_s, now_s = self._clock(), self._wall_clock()
+        surroundings = probe.read(looked_s)
+        in_time = self._clock() - looked_s <= _PATIENCE_S
+        with self._lock:
+            if self._probe is not probe:  # closed, or opened anew, while it looked
+                return
+            is_measured = surroundings is not None and in_time and self._looked_in_time
+            self.surroundings = surroundings if is_measured else None
+            if surroundings is not None and is_measured:
+                self._surrounded.add(now_s, looked_s - self._looked_s, surroundings.point())
+            self._looked_s, self._looked_in_time = looked_s, in_time
+
+    def _read_log(self, follower: LogFollower) -> None:
+        events, now_s = follower.poll(), self._wall_clock()
+        error = follower.error
+        if self._follower is not follower:  # it took so long that another LOG is followed now
+            return
+        if error is not None:
+            self.no_log = f"{self._log_path} cannot be read: {error.strerror}"
+        elif follower.is_gone or not follower.missed:
+            self.no_log = gone(follower.path) if follower.is_gone else None
+        for at in range(0, max(1, len(events)), _EVENTS_AT_ONCE):
+            with self._lock:
+                some = events[at : at + _EVENTS_AT_ONCE]
+                for event in some:
+                    self._diagnosis.add(event)
+                self.watch.logged(some, now_s)
+
+    @contextlib.contextmanager
+    def _going_on(self, what: str) -> Iterator[None]:
+        try:
+            yield
+        except Exception:
+            _log.exception("%s: %s failed; going on", self._path, what)
+
+    def _summary(self) -> dict[str, Any]:
+        with self._lock:
+            facts = {
+                "log": None if self._log_path is None else str(self._log_path),
+                "no_log": self.no_log,
+                "source": "LOG" if self._has_log else "agent",
+                "now": None if (now := self.watch.now) is None else asdict(now),
+                "around": self.in_words,
+            }
+            if self._follower is None or not self._has_log:
+                return facts | self._told.summary(self._surrounded)
+            parser = self._follower.parser
+            self._diagnosis.so_far()
+            return facts | self._diagnosis.summary(
+                lines=parser.lines, unread=parser.unread, surrounded=self._surrounded
+            )
+
+    @property
+    def _has_log(self) -> bool:
+        return not self._has_agent or (self.no_log is None and bool(self._diagnosis.events))

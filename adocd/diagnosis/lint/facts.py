@@ -1,0 +1,133 @@
+"""Everything the rules look at, as values: what the agent says, the OPTIONS file, the memory there is."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from adocd.model.capabilities import Capabilities
+from adocd.model.database import DatabaseDetail, Info
+from adocd.model.knob import MIB
+from adocd.model.memtables import IDLE_MEMTABLE_BYTES
+from adocd.model.snapshot import OptionValues, Snapshot
+from adocd.probes.options_file import OptionsFile, Unreadable
+
+#: What RocksDB writes for a whole number, of 64 bits at most.
+_WHOLE = re.compile(r"-?[0-9]{1,20}", re.ASCII)
+_VERSION = re.compile(r"([0-9]{1,9})\.([0-9]{1,9})(?![0-9])", re.ASCII)
+#: A restore in one of these states has not put every original back yet.
+_RESTORING = ("armed", "running", "waiting")
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """Options by name, as text; one that is missing or no such value reads as None, never as a default."""
+
+    options: Mapping[str, str]
+
+    def number(self, name: str) -> int | None:
+        """Read a whole number."""
+        text = self.options.get(name, "")
+        return int(text) if _WHOLE.fullmatch(text) else None
+
+    def flag(self, name: str) -> bool | None:
+        """Read a boolean."""
+        return {"true": True, "false": False}.get(self.options.get(name, ""))
+
+    def text(self, name: str) -> str | None:
+        """Read it as it is."""
+        return self.options.get(name)
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """What memtables may take, in bytes."""
+
+    #: Of all targets of the daemon together (`memory_budget_bytes`).
+    budget_bytes: int
+    #: The worst case of the other targets' memtables.
+    beside_bytes: int = 0
+    #: What the database's process can have at most, of the machine or of its cgroup; None where that is not known.
+    limit_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """How far the law goes: ADOC's defaults, or what the policy says."""
+
+    batch_max_bytes: int = 512 * MIB
+    threads_max: int = 20
+    #: What its memory step adds to the batch; 0: as much as the batch has at first. None where it leaves it alone.
+    batch_step_bytes: int | None = 64 * MIB
+
+
+@dataclass(frozen=True)
+class Facts:
+    """One open database."""
+
+    info: Info
+    detail: DatabaseDetail
+    snapshot: Snapshot
+    memory: Memory
+    options_file: OptionsFile | Unreadable
+    bounds: Bounds = field(default_factory=Bounds)
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What can be changed and seen of this database."""
+        return self.detail.capabilities
+
+    @cached_property
+    def version(self) -> tuple[int, int] | None:
+        """RocksDB's major and minor version; None where the agent names none."""
+        found = _VERSION.match(self.info.rocksdb_version)
+        return None if found is None else (int(found[1]), int(found[2]))
+
+    @cached_property
+    def configured(self) -> OptionValues:
+        """The live options as the host has them: a lease's own changes are not the configuration's fault.
+
+        While a lease is held, or what it changed is being put back, these are the originals; else what is in force.
+        """
+        tuned = self.snapshot.lease is not None or self.snapshot.restore.state in _RESTORING
+        return self.detail.originals if tuned else self.snapshot.options
+
+    @cached_property
+    def database(self) -> Values:
+        """Database-wide options, with those that only the OPTIONS file has."""
+        file = {} if isinstance(self.options_file, Unreadable) else self.options_file.database
+        return Values({**file, **self.configured.database})
+
+    @cached_property
+    def families(self) -> Mapping[str, Values]:
+        """The options of each column family that the agent measures and changes, by its name."""
+        file = {} if isinstance(self.options_file, Unreadable) else self.options_file.column_families
+        return {
+            name: Values({**file.get(name, {}), **options}) for name, options in self.configured.column_families.items()
+        }
+
+    @cached_property
+    def all_families(self) -> frozenset[str]:
+        """The names of all column families, with those that the agent does not see."""
+        file = {} if isinstance(self.options_file, Unreadable) else self.options_file.column_families
+        return frozenset(self.families) | frozenset(self.snapshot.column_families) | frozenset(file)
+
+    @cached_property
+    def written(self) -> frozenset[str]:
+        """The column families that are written now; all where none is, for that is what a start looks like."""
+        busy = {
+            name
+            for name, cf in self.snapshot.column_families.items()
+            if cf.properties.get("rocksdb.cur-size-all-mem-tables", 0) > IDLE_MEMTABLE_BYTES
+        }
+        return frozenset(busy & self.families.keys()) or frozenset(self.families)
+
+
+def mib(size_bytes: int) -> str:
+    """Write a size for a person; what is no whole MiB in bytes."""
+    return f"{size_bytes} bytes" if size_bytes % MIB or size_bytes < MIB else f"{size_bytes // MIB} MiB"
+
+
+def about_mib(size_bytes: int) -> str:
+    """Write a size that need not be exact."""
+    return mib(size_bytes - size_bytes % MIB if size_bytes > MIB else size_bytes)

@@ -1,0 +1,63 @@
+"""Gathers what the rules look at, of one target."""
+
+import asyncio
+import platform
+from pathlib import Path
+from typing import Protocol
+
+from adocd.controllers import registry
+from adocd.controllers.adoc import Adoc, AdocParameters
+from adocd.controllers.adoc_released import AdocReleased
+from adocd.diagnosis.lint.facts import Bounds, Facts, Memory
+from adocd.model.database import DatabaseDetail, Info
+from adocd.model.policy import Policy
+from adocd.model.snapshot import Snapshot
+from adocd.probes.memory_limit import memory_limit_bytes
+from adocd.probes.options_file import newest
+from adocd.targets.errors import TargetError
+
+#: A hundred flushes or more, in a fraction of the agent's ring.
+_EVENTS = 500
+
+
+class Observed(Protocol):
+    """What of a Target is needed here."""
+
+    async def snapshot(self, events_after: int | None) -> Snapshot:
+        """Read the newest snapshot, with the events after a cursor."""
+
+
+def bounds_of(policy: Policy) -> Bounds:
+    """Read how far the policy's law goes; ADOC's defaults where it is another law, or none that tunes.
+
+    A law that turns other things than ADOC makes none of its steps.
+    """
+    parts, laws = dict(registry.parts_of(policy)), registry.laws()
+    own = next((parts[name] for name in (Adoc.name, AdocReleased.name) if name in parts), {})
+    parameters = AdocParameters.model_validate({name: own[name] for name in AdocParameters.model_fields if name in own})
+    is_adoc = Adoc.name in parts or not any(laws[name].knobs for name in parts)
+    step = parameters.batch_step_bytes if is_adoc else 0 if AdocReleased.name in parts else None
+    return Bounds(parameters.batch_max_bytes, parameters.threads_max, step if parameters.tune_batch else None)
+
+
+async def with_recent_events(target: Observed, snapshot: Snapshot) -> Snapshot:
+    """Read the snapshot anew with the last events, which the loop's own has only of one tick.
+
+    Falls back on `snapshot` where the agent does not answer. The loop's cursor is not moved: each reader has its own.
+    """
+    try:
+        newer = await target.snapshot(max(0, snapshot.last_event - _EVENTS))
+    except TargetError:
+        return snapshot
+    # Reopened meanwhile: what else is known of it is of the session before.
+    return newer if newer.session == snapshot.session else snapshot
+
+
+async def gather(
+    info: Info, detail: DatabaseDetail, snapshot: Snapshot, policy: Policy, *, budget_bytes: int, beside_bytes: int
+) -> Facts:
+    """Read the OPTIONS file and the memory limit beside what is known; in a thread, for a disk can be slow."""
+    here = info.host == platform.node()
+    limit = await asyncio.to_thread(memory_limit_bytes, info.pid) if here else None
+    file = await asyncio.to_thread(newest, Path(detail.path), detail.db_identity)
+    return Facts(info, detail, snapshot, Memory(budget_bytes, beside_bytes, limit), file, bounds_of(policy))

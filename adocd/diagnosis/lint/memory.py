@@ -1,0 +1,79 @@
+"""Rules about the memory that memtables may come to take."""
+
+from collections.abc import Iterator
+
+from adocd.diagnosis.lint.facts import Facts, about_mib
+from adocd.diagnosis.lint.finding import Hit, Severity, rule
+from adocd.model.knob import Knob
+
+_SOURCE = "RocksDB options.h, max_total_wal_size (write_buffer_size x max_write_buffer_number of each column family)"
+
+
+def _now(facts: Facts) -> int:
+    """Sum what the memtables of the written column families may take as they are, in bytes."""
+    options = [facts.families[name] for name in facts.written]
+    return sum(
+        max(0, (family.number("write_buffer_size") or 0) * (family.number("max_write_buffer_number") or 0))
+        for family in options
+    )
+
+
+def _memtables(facts: Facts) -> int:
+    """Count how many memtables the written column families may have."""
+    return sum(max(0, facts.families[name].number("max_write_buffer_number") or 0) for name in facts.written)
+
+
+def _at_bounds(facts: Facts) -> int:
+    """Sum what they may take when every batch is at the law's bound, in bytes."""
+    return max(_now(facts), facts.bounds.batch_max_bytes * _memtables(facts))
+
+
+@rule(Severity.USELESS, _SOURCE)
+def memory_over_budget(facts: Facts) -> Iterator[Hit]:
+    """Find that the memtables may take more than the budget already: every growth of a batch is refused."""
+    now, budget, beside = _now(facts), facts.memory.budget_bytes, facts.memory.beside_bytes
+    if now + beside <= budget:
+        return
+    others = f" and those of other databases {about_mib(beside)}" if beside else ""
+    yield Hit(
+        Knob.BATCH_SIZE,
+        f"the memtables of this database may take {about_mib(now)}{others}, and the budget is {about_mib(budget)}: "
+        "every growth is refused",
+        "raise memory_budget_bytes if there is memory, or lower write_buffer_size or max_write_buffer_number",
+    )
+
+
+@rule(Severity.NOTE, _SOURCE)
+def budget_before_bound(facts: Facts) -> Iterator[Hit]:
+    """Find that the budget ends before the law's largest batch."""
+    memtables, beside, budget = _memtables(facts), facts.memory.beside_bytes, facts.memory.budget_bytes
+    if not memtables or _now(facts) + beside > budget or _at_bounds(facts) + beside <= budget:
+        return
+    fits = (budget - beside) // memtables
+    yield Hit(
+        Knob.BATCH_SIZE,
+        f"the law's largest batch, {about_mib(facts.bounds.batch_max_bytes)}, times {memtables} memtables is "
+        f"{about_mib(_at_bounds(facts))}, and the budget is {about_mib(budget)}: they end at about {about_mib(fits)}",
+        f"raise memory_budget_bytes to {_at_bounds(facts) + beside} if there is memory, or have fewer memtables",
+    )
+
+
+@rule(Severity.DANGER, _SOURCE)
+def memory_over_limit(facts: Facts) -> Iterator[Hit]:
+    """Find that within the budget memtables could still take more than half of what the process can have."""
+    limit = facts.memory.limit_bytes
+    if limit is None:
+        return
+    # The budget stops growth, not what is there already.
+    worst = max(_now(facts), min(_at_bounds(facts), facts.memory.budget_bytes))
+    if worst <= limit // 2:
+        return
+    yield Hit(
+        Knob.BATCH_SIZE,
+        f"the memtables may come to {about_mib(worst)}, and the machine or the cgroup gives the process "
+        f"{about_mib(limit)}: less than half is left for block cache, indexes and the program",
+        "lower memory_budget_bytes, which knows the machine's memory but not a cgroup's limit",
+    )
+
+
+RULES = (memory_over_limit, memory_over_budget, budget_before_bound)

@@ -1,0 +1,70 @@
+"""The native agent on this machine: compiled here and kept by the build id of its librocksdb, or from a package."""
+
+from pathlib import Path
+
+from adocd import __version__
+from adocd.process.bundled import agent_directory
+from adocd.process.compiled import NativeError, Product, RocksDb, read_note
+from adocd.targets.agent import MAJOR_VERSIONS
+
+LIBRARY = "libadocd_agent.so"
+#: Where an agent that was not compiled by this user may be, beside the directory of the librocksdb it is for.
+_SYSTEM_LIBRARIES = (Path("/usr/local/lib"), Path("/usr/lib"))
+
+
+def product() -> Product:
+    """Say how the agent is compiled. Raises NativeError where its sources are not in this installation."""
+    try:
+        sources = agent_directory("native")
+    except FileNotFoundError as error:
+        raise NativeError(str(error)) from None
+    return Product("agent", LIBRARY, "adocd_agent", sources, {"ADOCD_VERSION": __version__})
+
+
+def find(library: RocksDb) -> Path:
+    """Find the agent for this librocksdb: the user's own, else the system's. Raises NativeError with the remedy.
+
+    The user's own build must be of this adocd's sources: it is compiled anew in a minute. A package is updated apart
+    from adocd, so there, as with an agent that already runs, the protocol's major version decides.
+    """
+    own = product()
+    if own.is_current(library):
+        return own.kept(library)
+    found = _system_agents(library)
+    for path, note in found:
+        if note.get("rocksdb_build_id") == library.build_id and _is_spoken(note):
+            return path
+    raise NativeError(_why_none(library, own.kept(library), found))
+
+
+def _system_agents(library: RocksDb) -> list[tuple[Path, dict[str, str]]]:
+    """List what the Debian package or `cmake --install` has put down, with its note."""
+    places = dict.fromkeys((library.path.parent, *_SYSTEM_LIBRARIES))
+    notes = [(place / LIBRARY, read_note(place / "adocd" / "agent.json")) for place in places]
+    return [(path, note) for path, note in notes if note and path.is_file()]
+
+
+def _is_spoken(note: dict[str, str]) -> bool:
+    major = note.get("protocol", "").partition(".")[0]
+    return major.isdecimal() and int(major) in MAJOR_VERSIONS
+
+
+def _why_none(library: RocksDb, agent: Path, system: list[tuple[Path, dict[str, str]]]) -> str:
+    if agent.is_file():
+        return (
+            f"the native agent at {agent} was built from other sources than those of adocd {__version__}; "
+            "run `adocd agent build`"
+        )
+    for path, note in system:
+        if note.get("rocksdb_build_id") == library.build_id:
+            return (
+                f"the native agent at {path} speaks version {note.get('protocol')} of the admin protocol, which "
+                f"adocd {__version__} does not; install the package of this adocd, or run `adocd agent build`"
+            )
+    others = sorted(p.parent.name for p in agent.parent.parent.glob(f"*/{LIBRARY}"))
+    others += [note.get("rocksdb_build_id", "unknown") for _, note in system]
+    built = f"it was built for another one ({others[0]})" if others else "it has not been built"
+    return (
+        f"there is no native agent for {library.path} (build id {library.build_id}): {built}; "
+        "run `adocd agent build`, or install the Debian package adocd-agent-native"
+    )

@@ -1,0 +1,78 @@
+"""The daemon as a service: what systemd is told of it, and SIGHUP, which reads the configuration again."""
+
+import asyncio
+import contextlib
+import logging
+import os
+import signal
+from collections.abc import AsyncIterator, Callable
+
+from adocd.daemon.fleet.fleet import Fleet
+from adocd.daemon.fleet.notify import Attendance, ServiceManager
+from adocd.daemon.fleet.reload import Reload
+
+_log = logging.getLogger(__name__)
+
+
+class Service:
+    """One process as its service manager and SIGHUP see it. Made before anything is served, so that no signal ends it.
+
+    `stop` is called where SIGHUP means that the terminal has gone which the daemon was started in.
+    """
+
+    def __init__(self, stop: Callable[[], None]) -> None:
+        self._stop = stop
+        self._manager = ServiceManager.of_environment(os.environ)
+        self._hung_up = asyncio.Event()
+        self._had_terminal = _has_terminal()
+        asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, self._on_hangup)
+
+    @contextlib.asynccontextmanager
+    async def running(self, fleet: Fleet, reload: Reload) -> AsyncIterator[None]:
+        """Be ready, and alive while the body runs."""
+        attendance = Attendance(self._manager, fleet)
+        tasks = [
+            asyncio.create_task(attendance.run(), name="service manager"),
+            asyncio.create_task(self._reload(attendance, reload), name="reload"),
+        ]
+        self._manager.ready()
+        try:
+            yield
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    def stopping(self) -> None:
+        """Say that the end has begun."""
+        self._manager.stopping()
+
+    async def _reload(self, attendance: Attendance, reload: Reload) -> None:
+        while True:
+            await self._hung_up.wait()
+            self._hung_up.clear()
+            self._manager.reloading()
+            try:
+                done = await reload.again()
+                attendance.reloaded = str(done)
+                attendance.attend()
+            except Exception:
+                _log.exception("telling of the reload failed; going on")
+            finally:
+                self._manager.ready()
+
+    def _on_hangup(self) -> None:
+        if self._had_terminal and not _has_terminal():
+            _log.info("the terminal has gone")
+            self._stop()
+        else:
+            self._hung_up.set()
+
+
+def _has_terminal() -> bool:
+    """Whether this process has a controlling terminal that is still there (tty(4))."""
+    try:
+        os.close(os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY | os.O_NONBLOCK))
+    except OSError:
+        return False
+    return True

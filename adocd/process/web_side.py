@@ -1,0 +1,164 @@
+"""The daemon's TCP side: the web process, which the daemon supervises, and the address that it is served on.
+
+Whatever is wrong with an address that others can reach, the daemon starts and controls its databases: a machine comes
+back from a reboot months after somebody's token has expired, or before its network is up. On loopback, where whoever
+starts the daemon looks on, a port that cannot be had is a refusal.
+"""
+
+import asyncio
+import contextlib
+import logging
+import socket
+import sys
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+from adocd.api import server
+from adocd.daemon.book.tokens import TokenError, TokenStore
+from adocd.daemon.fleet.address import Address
+from adocd.daemon.fleet.config import WebConfig
+from adocd.daemon.fleet.fleet import Fleet
+from adocd.daemon.fleet.logs import Format
+
+_log = logging.getLogger(__name__)
+#: How often an address that cannot be served yet is tried again.
+_AGAIN_S = 2.0
+#: Between two starts of a web process that keeps dying.
+_RESTART_DELAY_S = 1.0
+#: How long the web process may take to end.
+_WEB_PATIENCE_S = 5.0
+#: How long it may say nothing before it counts as hung: it has a word every 2 s, and a slow start first.
+_WEB_SILENT_S = 60.0
+
+
+class WebSide:
+    """What is served by TCP, and where. `daemon_socket` and `tokens` are the paths that the web process works with."""
+
+    def __init__(
+        self, address: Address, config: WebConfig, daemon_socket: Path, tokens: Path, log_format: Format
+    ) -> None:
+        self._address = address
+        self._config = config
+        self._daemon_socket = daemon_socket
+        self._tokens = tokens
+        self._log_format = log_format
+        self._listener: socket.socket | None = None
+
+    @contextlib.contextmanager
+    def bound(self) -> Iterator[None]:
+        """Hold loopback's port while the body runs, before anything else is begun; raises server.AddressInUse."""
+        try:
+            if self._address.is_loopback:
+                self._listener = server.listen(self._address)
+            yield
+        finally:
+            if self._listener is not None:
+                self._listener.close()
+
+    @contextlib.asynccontextmanager
+    async def serving(self, fleet: Fleet, web_secret: str) -> AsyncIterator[None]:
+        """Keep the web process alive while the body runs; `web_secret` is what the daemon knows it by."""
+        if self._listener is not None:
+            self._announce(self._listener)  # before it is said that the daemon serves: whoever waits for that may call
+        keeper = asyncio.create_task(self._keep(fleet, web_secret), name="web")
+        try:
+            yield
+        finally:
+            keeper.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await keeper
+
+    async def _keep(self, fleet: Fleet, web_secret: str) -> None:
+        if self._listener is None:
+            self._listener = await self._once_possible(fleet)
+            self._announce(self._listener)
+        while True:
+            try:
+                status = await self._web_process(self._listener, web_secret)
+                _log.warning("the web process ended with status %d; starting it anew", status)
+            except OSError as error:
+                _log.warning("the web process cannot be started (%s); trying again", error)
+            await asyncio.sleep(_RESTART_DELAY_S)
+
+    def _announce(self, listener: socket.socket) -> None:
+        bound = Address(*listener.getsockname()[:2])
+        reads = "who is on this machine may read" if self._anonymous_read else "reading needs a token"
+        _log.info("%s, changing needs a token to operate, on http://%s", reads, bound)
+
+    @property
+    def _anonymous_read(self) -> bool:
+        return self._config.anonymous_read and self._address.is_loopback
+
+    async def _once_possible(self, fleet: Fleet) -> socket.socket:
+        """Wait until there is a token and the address can be had, and tell what it waits for."""
+        vitals, listener = fleet.settings.vitals, None
+        while listener is None:
+            try:
+                await asyncio.to_thread(self._check_tokens)
+                listener, problem = server.listen(self._address), None
+            except (TokenError, server.AddressInUse) as error:
+                problem = f"{self._address} is not served, while databases are controlled: {error}"
+            if problem != vitals.web_problem:
+                vitals.web_problem = problem
+                if problem is not None:
+                    _log.warning("%s", problem)
+                sentence = problem or f"{self._address} is served now"
+                fleet.events.publish("daemon", fleet.wall_clock(), about="web", sentence=sentence)
+            if listener is None:
+                await asyncio.sleep(_AGAIN_S)
+        return listener
+
+    def _check_tokens(self) -> None:
+        """Raise TokenError where nobody could be let in."""
+        store = TokenStore(self._tokens)
+        if store.usable():
+            return
+        what = "every one has expired" if store.tokens() else "there is none"
+        raise TokenError(
+            f"it is no loopback address, so who comes needs a token, and {what}; make one by `adocctl token create "
+            f"NAME`, and it is served within {_AGAIN_S:g} s"
+        )
+
+    async def _web_process(self, listener: socket.socket, web_secret: str) -> int:
+        """Run the web process to its end; it ends by itself when our end of its standard input closes, however we die.
+
+        Its secret goes there too: a command line is everybody's to read, and an environment every program's of this
+        user.
+        """
+        options = [word for host in self._config.hosts for word in ("--host", host)]
+        if self._anonymous_read:
+            options.append("--anonymous-read")
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "adocd.api.web",
+            "--fd", str(listener.fileno()), "--daemon-socket", str(self._daemon_socket),
+            "--tokens", str(self._tokens), "--log-format", self._log_format, *options,
+            pass_fds=(listener.fileno(),), stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
+            start_new_session=True,
+        )  # fmt: skip
+        try:
+            assert process.stdin is not None  # noqa: S101 - as asked for
+            process.stdin.write(f"{web_secret}\n".encode())
+            return await _attend(process)
+        except asyncio.CancelledError:
+            process.terminate()
+            try:
+                await asyncio.wait_for(process.wait(), _WEB_PATIENCE_S)
+            except TimeoutError:
+                process.kill()
+                await process.wait()
+            raise
+
+
+async def _attend(process: asyncio.subprocess.Process) -> int:
+    """Wait for the web process to end, and end it when its event loop no longer says that it goes on; its status."""
+    assert process.stdout is not None  # noqa: S101 - as asked for
+    beat = b"."
+    while beat:
+        try:
+            async with asyncio.timeout(_WEB_SILENT_S):
+                beat = await process.stdout.read(4096)
+        except TimeoutError:
+            _log.warning("the web process has hung for %g s; ending it", _WEB_SILENT_S)
+            process.kill()
+            break
+    return await process.wait()

@@ -1,0 +1,68 @@
+"""Make RocksDB's stalls occur, write down what a daemon would be told of them, and hold that against the truth."""
+
+import asyncio
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from adocd.diagnosis.watch.log import StallLog
+from adocd.probes.log import read_log
+from adocd.probes.log.stalls import StallFound
+from adocd_bench.detection.record import Record, Taken, record
+from adocd_bench.detection.score import DETECTORS, Outcome, confirmed, score
+from adocd_bench.detection.settings import Setting
+from adocd_bench.errors import RunFailed
+from adocd_bench.process import child
+from adocd_bench.workspace import choose_parent, run_directory, workspace
+
+#: How often a database is looked at; 1 Hz is the daemon's default.
+PERIODS_S = (1.0, 0.1)
+#: An upper bound of what one setting writes.
+_ROOM_BYTES_PER_S = 30_000_000
+_ROOM_BYTES = 500_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One setting: how each detector did at each period, and how many true stalls the agent's events confirm."""
+
+    setting: Setting
+    outcomes: tuple[Outcome, ...]
+    true: int
+    confirmed: int
+
+
+def measure(setting: Setting, seconds: int, room: Path) -> Measured:
+    """Run one setting, its database below `room`; raises RunFailed when its program or its agent does."""
+    directory = room / setting.name.replace(" ", "-").replace(",", "")
+    with run_directory() as sockets:
+        command, environment = setting.command(directory, seconds), setting.environment(sockets)
+        with child("program", command, environment, sockets) as program:
+            records = asyncio.run(record(sockets, directory, PERIODS_S, program.ended))
+            if program.process.returncode != 0:
+                raise RunFailed(f"{setting.name}: the program failed: {program.last_words()}")
+    for each in records:
+        if sum(isinstance(entry, Taken) for entry in each.entries) < 2:
+            raise RunFailed(f"{setting.name}: the agent did not answer twice; give it more --seconds")
+    truth = true_stalls(directory / "LOG")
+    finest: Record = min(records, key=lambda each: each.period_s)
+    true, agreed = confirmed(finest, truth)
+    outcomes = tuple(score(setting.name, each, detector, truth) for each in records for detector in DETECTORS)
+    return Measured(setting, outcomes, true, agreed)
+
+
+def true_stalls(log: Path) -> list[StallFound]:
+    """Read every stall from the LOG of one session; db_bench opens a database twice, and the LOG is the second's."""
+    stalls = StallLog()
+    return stalls.take(read_log(log, rotated=False)) + stalls.close()
+
+
+def run(settings: Sequence[Setting], seconds: int) -> list[Measured]:
+    """Run all settings, one after the other; raises BenchError."""
+    with workspace(choose_parent(None, _ROOM_BYTES + seconds * _ROOM_BYTES_PER_S)) as room:
+        measured = []
+        for setting in settings:
+            sys.stderr.write(f"{setting.name}, {seconds} s\n")
+            measured.append(measure(setting, seconds, room))
+        return measured

@@ -1,0 +1,160 @@
+"""A recorded run told to the watch with one detector's eyes, and held against RocksDB's own LOG."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from adocd.diagnosis.watch import StallWatch
+from adocd.diagnosis.watch.seen import Kind, StallSeen
+from adocd.model.snapshot import Snapshot, Stall
+from adocd.probes.log.stalls import StallFound
+from adocd.probes.statistics import StatisticsProbe
+from adocd_bench.detection.record import Ended, Entry, Quiet, Read, Record, Taken
+
+Detector = Literal["agent", "samples", "LOG", "agent and LOG"]
+DETECTORS: tuple[Detector, ...] = ("agent", "samples", "LOG", "agent and LOG")
+#: The clocks of LOG and samples, and a callback's way, are apart by less.
+_APART_S = 0.05
+_UNDISTURBED = Stall("normal", 0.0, 0.0, 0.0)
+
+
+#: A kind of stall, and how its length compares with the time between two samples.
+Class = tuple[Kind, Literal["longer", "shorter"]]
+
+
+@dataclass(slots=True)
+class Tally:
+    """How a detector did on the true stalls of one class: how many it saw at all, and how many with their cause.
+
+    `late_s` is from each stall's beginning until it was shown; `off_s` of each stall told, how much later than the
+    truth it was said to begin.
+    """
+
+    true: int = 0
+    seen: int = 0
+    right: int = 0
+    late_s: list[float] = field(default_factory=list)
+    off_s: list[float] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One detector on one run; `told` stalls in all, of which `false` were none of their kind."""
+
+    setting: str
+    detector: Detector
+    period_s: float
+    tallies: dict[Class, Tally]
+    told: int
+    false: int
+
+
+def told(record: Record, detector: Detector) -> list[StallSeen]:
+    """Tell the record to a watch; return every stall that it saw, with what it says of it in the end."""
+    watch, probe = StallWatch(), StatisticsProbe(record.capabilities)
+    for entry in record.entries:
+        _tell(watch, probe, entry, record, detector)
+    if len(watch.found) == watch.found.maxlen:
+        raise ValueError("the run is too long: the watch has forgotten its beginning")
+    return list(watch.found)
+
+
+def _tell(watch: StallWatch, probe: StatisticsProbe, entry: Entry, record: Record, detector: Detector) -> None:
+    if isinstance(entry, Read):
+        if "LOG" in detector:
+            watch.logged(entry.events, entry.at_s)
+    elif isinstance(entry, Ended):
+        watch.closed(entry.at_s)
+    elif detector == "LOG":
+        return
+    elif isinstance(entry, Quiet):
+        watch.silent(entry.silent_s, entry.at_s, not record.capabilities.responds_during_stall)
+    else:
+        snapshot = _stripped(entry.snapshot) if detector == "samples" else entry.snapshot
+        sample = probe.sample(snapshot)
+        if sample is not None:
+            watch.sampled(sample, entry.at_s)
+
+
+def _stripped(snapshot: Snapshot) -> Snapshot:
+    """Take away what an agent without stall events and counts does not have."""
+    families = {name: replace(cf, stall_counts=None) for name, cf in snapshot.column_families.items()}
+    return replace(snapshot, stall=_UNDISTURBED, events=(), column_families=families)
+
+
+def observed(record: Record) -> tuple[float, float]:
+    """Say from when until when the agent could be asked, in unix seconds."""
+    taken = [entry for entry in record.entries if isinstance(entry, Taken)]
+    session = taken[-1].snapshot.session
+    of_it = [entry.at_s for entry in taken if entry.snapshot.session == session]
+    return of_it[0] + record.period_s, of_it[-1]
+
+
+def score(setting: str, record: Record, detector: Detector, truth: Sequence[StallFound]) -> Outcome:
+    """Hold what a detector saw against the truth."""
+    begin_s, end_s = observed(record)
+    true = [stall for stall in truth if begin_s <= stall.begin_s < end_s - record.period_s]
+    found = [seen for seen in told(record, detector) if seen.end_unix_s > begin_s and seen.begin_unix_s < end_s]
+    tallies: dict[Class, Tally] = {}
+    for stall in true:
+        tally = tallies.setdefault(_class(stall, record.period_s), Tally())
+        same = [seen for seen in found if _overlaps(seen, stall) and seen.condition == stall.condition]
+        right = [seen for seen in same if seen.cause == stall.cause]
+        tally.true += 1
+        tally.seen += bool(same)
+        tally.right += bool(right)
+        if right:
+            shown = max(right, key=lambda seen: _overlap_s(seen, stall))
+            tally.late_s.append(max(0.0, shown.noticed_unix_s - stall.begin_s))
+    for seen in found:
+        same_kind = [stall for stall in true if _kind(stall) == (seen.cause, seen.condition) and _overlaps(seen, stall)]
+        if same_kind:
+            nearest = min(same_kind, key=lambda stall: abs(seen.begin_unix_s - stall.begin_s))
+            tallies[_class(nearest, record.period_s)].off_s.append(seen.begin_unix_s - nearest.begin_s)
+    false = sum(not any(_is(seen, stall, record.period_s) for stall in truth) for seen in found)
+    return Outcome(setting, detector, record.period_s, tallies, len(found), false)
+
+
+def _kind(stall: StallFound) -> Kind:
+    return stall.cause, stall.condition
+
+
+def _class(stall: StallFound, period_s: float) -> Class:
+    return _kind(stall), "longer" if stall.end_s - stall.begin_s >= period_s else "shorter"
+
+
+def _overlaps(seen: StallSeen, stall: StallFound) -> bool:
+    return seen.column_family in (stall.column_family, None) and _overlap_s(seen, stall) >= -_APART_S
+
+
+def _overlap_s(seen: StallSeen, stall: StallFound) -> float:
+    """Say for how long both lasted; below 0, how far they are apart."""
+    return min(seen.end_unix_s, stall.end_s) - max(seen.begin_unix_s, stall.begin_s)
+
+
+def _is(seen: StallSeen, stall: StallFound, period_s: float) -> bool:
+    """Say whether a stall told is a true one of its kind; its times may be off by the time between two samples."""
+    if (seen.cause, seen.condition) != (stall.cause, stall.condition):
+        return False
+    return seen.begin_unix_s - period_s - _APART_S <= stall.end_s and stall.begin_s <= seen.end_unix_s + period_s
+
+
+def confirmed(record: Record, truth: Sequence[StallFound]) -> tuple[int, int]:
+    """Count the true stalls, and those whose beginning or end the agent's stall events have, too.
+
+    Where only the cause changes there is no event, and those of memtables tell their ends alone.
+    """
+    begin_s, end_s = observed(record)
+    taken = [entry for entry in record.entries if isinstance(entry, Taken)]
+    apart_s = min(entry.at_s - entry.snapshot.monotonic_s for entry in taken)
+    events = [e for entry in taken for e in entry.snapshot.events if e.kind == "stall"]
+    begins = [(e.monotonic_s + apart_s, e.condition) for e in events]
+    ends = [(e.monotonic_s + apart_s, e.previous) for e in events]
+    true = [stall for stall in truth if begin_s <= stall.begin_s and stall.end_s < end_s]
+    agreed = [
+        stall
+        for stall in true
+        if any(held == stall.condition and abs(at_s - stall.begin_s) < 2 * _APART_S for at_s, held in begins)
+        or any(held == stall.condition and abs(at_s - stall.end_s) < 2 * _APART_S for at_s, held in ends)
+    ]
+    return len(true), len(agreed)

@@ -1,0 +1,75 @@
+"""What is measured once for a plan, and kept with its runs: the device, and what flushing alone reaches."""
+
+import statistics
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from pydantic import TypeAdapter
+
+from adocd.model.options import OUT_OF_THE_WAY
+from adocd_bench.cap import Cap
+from adocd_bench.db_bench import find_db_bench
+from adocd_bench.device import DeviceProfile
+from adocd_bench.errors import RunFailed
+from adocd_bench.evaluation import bandwidth, one, raw
+from adocd_bench.evaluation.bandwidth import Bandwidth
+from adocd_bench.evaluation.closed_loop import ClosedLoop
+from adocd_bench.evaluation.kept import read_again, write_whole
+from adocd_bench.evaluation.schemes import BASELINE, Circumstances, scheme
+
+FLUSHING_SECONDS = 10
+#: With nothing compacted and no bound on level 0, clients get what flushes make room for.
+_FLUSHES_ALONE = {
+    "disable_auto_compactions": "1",
+    "level0_file_num_compaction_trigger": str(OUT_OF_THE_WAY),
+    "level0_slowdown_writes_trigger": str(OUT_OF_THE_WAY),
+    "level0_stop_writes_trigger": str(OUT_OF_THE_WAY),
+    "soft_pending_compaction_bytes_limit": "0",
+    "hard_pending_compaction_bytes_limit": "0",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """The device's bandwidth, None without direct I/O; what flushing alone reaches, in bytes/s by profile."""
+
+    bandwidth: Bandwidth | None
+    flushing_bytes_per_s: dict[str, int] = field(default_factory=dict)
+
+    def bandwidth_under(self, profile: DeviceProfile) -> int | None:
+        """Give what a profile leaves of the device, in bytes/s: its cap, else what was measured."""
+        if profile.write_bytes_per_s is not None:
+            return profile.write_bytes_per_s
+        return None if self.bandwidth is None else int(self.bandwidth.write_bytes_per_s)
+
+
+_KNOWN = TypeAdapter(Known)
+
+
+def know(file: Path, place: Path) -> Known:
+    """Read what was measured before, or measure the device now; raises BadOption."""
+    before = read_again(file, _KNOWN)
+    return keep(file, Known(bandwidth.measure(place))) if before is None else before
+
+
+def keep(file: Path, known: Known) -> Known:
+    """Write it down; raises BadOption."""
+    write_whole(file, _KNOWN.dump_json(known, indent=1) + b"\n")
+    return known
+
+
+def flushing(known: Known, cap: Cap, machine: raw.Machine, scale: int, place: Path) -> Known:
+    """Measure what flushing alone reaches under a cap; raises RunFailed."""
+    used = scheme(BASELINE).used(Circumstances(scale))
+    used = replace(used, options={**used.options, **_FLUSHES_ALONE})
+    program = ClosedLoop(
+        find_db_bench(), "fillrandom", FLUSHING_SECONDS, drained=False
+    )  # nothing is ever compacted here
+    workload = raw.WorkloadUsed("fillrandom", "", program.name, {}, program.seconds)
+    wanted = one.Wanted("flushing", used, cap.profile.name, workload, program.version, 1, 1, scale)
+    run = one.run(wanted, program, cap, machine, place)
+    rates = [each.flush_written_bytes_per_s or 0.0 for each in run.samples if each.at_s <= run.measured_s]
+    if not any(rates):
+        raise RunFailed("nothing was flushed while it was measured what flushing alone reaches")
+    reached = {**known.flushing_bytes_per_s, cap.profile.name: round(statistics.fmean(rates))}
+    return replace(known, flushing_bytes_per_s=reached)

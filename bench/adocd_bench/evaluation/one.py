@@ -1,0 +1,253 @@
+"""One run: a fresh database under a scheme, a load and a daemon, and everything of `raw.Run`."""
+
+import os
+import shutil
+import time
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from adocd.model.policy import Policy
+from adocd.model.sample import Sample
+from adocd.probes.diskstats import SECTOR_BYTES, read_devices
+from adocd_bench.cap import Cap
+from adocd_bench.device import block_device_of
+from adocd_bench.errors import CapUnavailable
+from adocd_bench.evaluation import raw
+from adocd_bench.evaluation.counted import Counted
+from adocd_bench.evaluation.program import Job, LoadProgram, Outcome
+from adocd_bench.noise import cpu_times, others_share
+from adocd_bench.observed import Observed, Program, Tick, observe
+from adocd_bench.usage import Usage
+from adocd_bench.workspace import run_directory
+
+_DISAGREE = 0.02
+#: Counts are cumulative, so none is lost between two looks; looking oftener costs the database its processors.
+_LOOK_S = 0.5
+#: Told the newest sample of a run in progress; None before the first.
+OnLook = Callable[[Sample | None], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What one run is to be; its names are the record's."""
+
+    block: str
+    scheme: raw.SchemeUsed
+    profile: str
+    workload: raw.WorkloadUsed
+    program_version: str
+    repetition: int
+    seed: int
+    scale: int
+
+
+def run(
+    wanted: Wanted,
+    program: LoadProgram,
+    cap: Cap,
+    machine: raw.Machine,
+    place: Path,
+    on_look: OnLook = lambda _: None,
+) -> raw.Run:
+    """Run it in a new directory below `place`, which is gone afterwards. Raises BenchError."""
+    database = place / "database"
+    shutil.rmtree(database, ignore_errors=True)
+    os.sync()  # what came before must not burden it
+    device = _device_of(place)
+    cpu_before, sectors_before = cpu_times(), _written_bytes(device)
+    begun_unix_s, begun_s, group_before = time.time(), time.monotonic(), cap.written_bytes()
+    try:
+        with run_directory() as room:
+            job = Job(database, room, round(wanted.workload.seconds), wanted.seed, wanted.scheme)
+            started = Program(
+                program.name, program.command(job), database, program.at_most_s(job), program.environment()
+            )
+            policy = Policy(wanted.scheme.policy, wanted.scheme.parameters)
+            capping = _Capping(cap, program, job)
+
+            def looked(sample: Sample | None) -> None:
+                capping.look()
+                on_look(sample)
+
+            observed = observe(started, policy, cap, room, tick_s=wanted.scheme.tick_s, look_s=_LOOK_S, on_look=looked)
+            outcome = program.outcome(job, observed)
+    finally:
+        shutil.rmtree(database, ignore_errors=True)
+    group = None if group_before is None else (cap.written_bytes() or 0) - group_before
+    noise = raw.Noise(
+        others_cpu_fraction=others_share(cpu_before, cpu_times()),
+        other_device_bytes=_others_bytes(observed, group, sectors_before, _written_bytes(device)),
+    )
+    made = assembled(wanted, machine, observed, outcome, noise, (begun_unix_s, time.monotonic() - begun_s))
+    imposed_s = capping.imposed_monotonic_s
+    return made if imposed_s is None else replace(made, capped_at_s=imposed_s - outcome.begin_monotonic_s)
+
+
+class _Capping:
+    """Lets a program prepare at the device's own speed: what no figure is of need not take its time."""
+
+    def __init__(self, cap: Cap, program: LoadProgram, job: Job) -> None:
+        self._cap, self._program, self._job = cap, program, job
+        self._lifted = cap.profile.capped and program.is_preparing(job)
+        self.imposed_monotonic_s: float | None = None
+        if self._lifted:
+            cap.lift()
+
+    def look(self) -> None:
+        """Impose the cap as soon as the program is at what is measured."""
+        if self._lifted and not self._program.is_preparing(self._job):
+            self._cap.impose()
+            self._lifted, self.imposed_monotonic_s = False, time.monotonic()
+
+
+def assembled(
+    wanted: Wanted,
+    machine: raw.Machine,
+    observed: Observed,
+    outcome: Outcome,
+    noise: raw.Noise,
+    took: tuple[float, float],
+) -> raw.Run:
+    """Put a run together; `took` is when it began, in unix seconds, and for how long it went on."""
+    counted, end_s = Counted(observed.ticks, outcome.begin_monotonic_s), outcome.measured_s
+    last_s = observed.ticks[-1].sample.monotonic_s - outcome.begin_monotonic_s
+    return raw.Run(
+        format=raw.FORMAT,
+        block=wanted.block,
+        scheme=wanted.scheme,
+        profile=wanted.profile,
+        workload=wanted.workload,
+        repetition=wanted.repetition,
+        seed=wanted.seed,
+        scale=wanted.scale,
+        started_unix_s=took[0],
+        wall_s=took[1],
+        machine=replace(machine, rocksdb_version=outcome.rocksdb_version, program_version=wanted.program_version),
+        operations=outcome.operations,
+        measured_s=end_s,
+        drain_s=outcome.drain_s,
+        seconds=outcome.seconds,
+        samples=tuple(_sampled(tick, outcome.begin_monotonic_s) for tick in _since(observed, outcome)),
+        stalls=tuple(_stalls(observed, outcome)),
+        decisions=tuple(_decisions(observed, outcome.begin_monotonic_s)),
+        at_end=counted.moved(end_s, end_s),
+        drained=_drained(outcome, counted, last_s),
+        database=_process(observed, outcome),
+        daemon=raw.Process(observed.daemon.cpu_s, observed.daemon.peak_rss_bytes),
+        noise=noise,
+        wal_outside_cap=machine.cgroup_version == 1 and wanted.profile != "uncapped",
+        warnings=tuple(_warnings(outcome, counted, last_s)),
+        after=outcome.after,
+    )
+
+
+def _drained(outcome: Outcome, counted: Counted, last_s: float) -> raw.Moved | None:
+    """Give the counts of the last sample, where it is after the drain: nothing has moved since."""
+    if outcome.drain_s is None or last_s < outcome.measured_s + outcome.drain_s:
+        return None
+    return replace(counted.moved(last_s), at_s=outcome.measured_s + outcome.drain_s)
+
+
+def _since(observed: Observed, outcome: Outcome) -> list[Tick]:
+    return [tick for tick in observed.ticks if tick.sample.monotonic_s >= outcome.begin_monotonic_s]
+
+
+def _sampled(tick: Tick, begin_s: float) -> raw.Sampled:
+    sample, families = tick.sample, tick.sample.column_families
+    return raw.Sampled(
+        at_s=sample.monotonic_s - begin_s,
+        condition=sample.condition,
+        stalled_fraction=sample.stalled_fraction,
+        l0_files=max((cf.l0_files for cf in families), default=0),
+        immutable_memtables=max((cf.immutable_memtables for cf in families), default=0),
+        memtables_bytes=sum(cf.memtables_bytes for cf in families),
+        pending_compaction_bytes=sum(cf.pending_compaction_bytes for cf in families),
+        background_jobs=sample.background_jobs,
+        write_buffer_size_bytes=max((cf.options.write_buffer_size_bytes for cf in families), default=0),
+        compaction_enabled=not any(cf.options.disable_auto_compactions for cf in families),
+        rate_limit_bytes_per_s=sample.options.rate_limiter_bytes_per_s,
+        written_bytes_per_s=sample.written_bytes_per_s,
+        flush_written_bytes_per_s=sample.flush_written_bytes_per_s,
+        compaction_written_bytes_per_s=sample.compaction_written_bytes_per_s,
+    )
+
+
+def _stalls(observed: Observed, outcome: Outcome) -> Iterator[raw.Stalled]:
+    """Give those that reach into the measured phase or come after it."""
+    begin_unix_s = outcome.begin_monotonic_s + observed.unix_minus_monotonic_s
+    for stall in observed.stalls:
+        begin_s, end_s = stall.begin_s - begin_unix_s, stall.end_s - begin_unix_s
+        if end_s < 0:
+            continue
+        measured_s = min(end_s, outcome.measured_s) - max(begin_s, 0.0)
+        yield raw.Stalled(begin_s, end_s, stall.condition, stall.cause, max(0.0, measured_s))
+
+
+def _decisions(observed: Observed, begin_s: float) -> Iterator[raw.Decided]:
+    for each in observed.decisions:
+        settings = {
+            str(one.knob) if one.column_family in {None, "default"} else f"{one.column_family}.{one.knob}": one.value
+            for one in each.settings
+        }
+        yield raw.Decided(each.monotonic_s - begin_s, each.rule, each.signal, settings, each.outcome, each.elapsed_s)
+
+
+def _process(observed: Observed, outcome: Outcome) -> raw.Process:
+    last = list(observed.usage.values())[-1] if observed.usage else Usage(0.0, 0, 0)
+    measured_s = None
+    if observed.usage:
+        end = outcome.begin_monotonic_s + outcome.measured_s
+        measured_s = _cpu_s(observed.usage, end) - _cpu_s(observed.usage, outcome.begin_monotonic_s)
+    return raw.Process(
+        last.cpu_s, max((used.peak_rss_bytes for used in observed.usage.values()), default=0), measured_s
+    )
+
+
+def _cpu_s(usage: Mapping[float, Usage], monotonic_s: float) -> float:
+    """Interpolate processor seconds; a process has none before it is first seen, or as many as then."""
+    times = list(usage)
+    after = bisect_left(times, monotonic_s)
+    if after in {0, len(times)}:
+        return usage[times[-1]].cpu_s if after else 0.0
+    low, high = usage[times[after - 1]].cpu_s, usage[times[after]].cpu_s
+    return low + (high - low) * (monotonic_s - times[after - 1]) / (times[after] - times[after - 1])
+
+
+def _warnings(outcome: Outcome, counted: Counted, last_s: float) -> Iterator[str]:
+    if outcome.drain_s is None:
+        yield "not everything was compacted in the end, so how long the drain takes is not known"
+    if last_s < outcome.measured_s:
+        yield "the daemon saw nothing after the measured phase, so the counts at its end are those of its last second"
+    writes = sum(each.count for each in outcome.operations if each.kind == "write")
+    ticked = counted.at_end_of(outcome.measured_s, "writes")
+    if ticked is not None and abs(ticked - writes) > _DISAGREE * max(writes, 1):
+        yield f"the program counted {writes} writes and RocksDB's ticker {ticked:.0f}, more than {_DISAGREE:.0%} apart"
+
+
+def _device_of(place: Path) -> str | None:
+    try:
+        return block_device_of(place).name
+    except CapUnavailable:
+        return None
+
+
+def _written_bytes(device: str | None) -> int | None:
+    """Read what everybody has written to the device so far."""
+    if device is None:
+        return None
+    counters = read_devices((device,), time.monotonic()).devices.get(device)
+    return None if counters is None else counters.writes.sectors * SECTOR_BYTES
+
+
+def _others_bytes(observed: Observed, group: int | None, before: int | None, after: int | None) -> int | None:
+    """Say what others wrote to the device: all that was written but the program's own.
+
+    The program's own is what its process dirtied and did not delete before it reached the device, or what the capped
+    group wrote, whichever is more: on cgroup v1 the group's count lacks the write-ahead log.
+    """
+    if before is None or after is None or not observed.usage:
+        return None
+    own = max(*(used.written_bytes for used in observed.usage.values()), group or 0)
+    return max(0, after - before - own)

@@ -1,0 +1,173 @@
+"""Which runs there are, in which order, and which of them are still to be made.
+
+Schemes are interleaved: a repetition runs each of them once before the next begins, so that what changes on the machine
+meanwhile meets all of them, and each repetition begins with another one. A block, which is a workload on a profile, has
+a baseline of its own.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from pydantic import TypeAdapter, ValidationError
+
+from adocd_bench.device import parse_profile
+from adocd_bench.errors import BadOption
+from adocd_bench.evaluation.kept import write_whole
+from adocd_bench.evaluation.schemes import BASELINE, SCALE_MAX, scheme
+from adocd_bench.evaluation.workloads import workload
+
+#: Less is no second that is whole, and no flush.
+SECONDS_MIN, SECONDS_MAX = 5, 24 * 3600
+_REPEAT_MAX = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """All that makes a plan; what is kept in `plan.json`, to be the same when it is resumed."""
+
+    schemes: tuple[str, ...]
+    profiles: tuple[str, ...]
+    workloads: tuple[str, ...]
+    seconds: int
+    repeat: int
+    scale: int = 1
+    seed: int = 1
+    rate_per_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """One run of a plan."""
+
+    scheme: str
+    profile: str
+    workload: str
+    repetition: int
+    seed: int
+
+    @property
+    def block(self) -> str:
+        """Name the runs that are compared with each other."""
+        return block_name(self.profile, self.workload)
+
+    @property
+    def name(self) -> str:
+        """Name it, and its file."""
+        return f"{self.block}-{self.scheme}-{self.repetition}"
+
+
+def block_name(profile: str, workload_name: str) -> str:
+    """Name a workload on a profile so that it can be part of a file's name."""
+    return re.sub(r"[^a-z0-9.-]+", "-", f"{profile}-{workload_name}".lower())
+
+
+def checked(asked: Asked) -> Asked:
+    """Add the baseline, drop what is named twice; raises BadOption for what cannot be meant."""
+    for seconds, name, least, most in (
+        (asked.seconds, "--seconds", SECONDS_MIN, SECONDS_MAX),
+        (asked.repeat, "--repeat", 1, _REPEAT_MAX),
+        (asked.scale, "--scale", 1, SCALE_MAX),
+    ):
+        if not least <= seconds <= most:
+            raise BadOption(f"{name} must be from {least} to {most}, not {seconds}")
+    if asked.rate_per_s is not None and not asked.rate_per_s > 0:
+        raise BadOption(f"--rate must be above 0 operations a second, not {asked.rate_per_s:g}")
+    names = [scheme(name).name for name in asked.schemes]
+    return Asked(
+        schemes=tuple(dict.fromkeys([BASELINE, *names])),
+        profiles=tuple(dict.fromkeys(parse_profile(name).name for name in asked.profiles)),
+        workloads=tuple(dict.fromkeys(workload(name).name for name in asked.workloads)),
+        seconds=asked.seconds,
+        repeat=asked.repeat,
+        scale=asked.scale,
+        seed=asked.seed,
+        rate_per_s=asked.rate_per_s,
+    )
+
+
+def planned(asked: Asked) -> Iterator[Planned]:
+    """Give all runs in the order in which they are made."""
+    for profile in asked.profiles:
+        for workload_name in asked.workloads:
+            for repetition in range(1, asked.repeat + 1):
+                for name in _rotated(asked.schemes, repetition - 1):
+                    yield Planned(name, profile, workload_name, repetition, asked.seed + repetition - 1)
+
+
+def _rotated(names: Sequence[str], by: int) -> Sequence[str]:
+    first = by % len(names)
+    return [*names[first:], *names[:first]]
+
+
+class Folder:
+    """The directory of a plan: what was asked, raw results by run, and why others failed."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory, self.runs, self.failed = directory, directory / "runs", directory / "failed"
+
+    def begin(self, asked: Asked) -> None:
+        """Make it, or go on in it, also with more repetitions than before.
+
+        Raises BadOption where another plan is there, or it cannot be written to.
+        """
+        kept = self.directory / "plan.json"
+        try:
+            self.runs.mkdir(parents=True, exist_ok=True)
+            self.failed.mkdir(exist_ok=True)
+            if not kept.exists():
+                write_whole(kept, _ASKED.dump_json(asked, indent=1) + b"\n")
+                return
+            before = _ASKED.validate_json(kept.read_bytes())
+        except OSError as error:
+            raise BadOption(f"{self.directory} cannot be used ({error.strerror}): choose another --out") from None
+        except ValidationError as error:
+            raise BadOption(
+                f"{kept} is no plan of adocd bench ({error.errors()[0]['msg']}): choose another --out"
+            ) from None
+        if before != replace(asked, repeat=min(asked.repeat, before.repeat)):
+            raise BadOption(
+                f"{self.directory} has another plan ({_difference(before, asked)}): give the same options to resume "
+                "it, or more repetitions, or choose another --out"
+            )
+        write_whole(kept, _ASKED.dump_json(asked, indent=1) + b"\n")
+
+    def file(self, run: Planned) -> Path:
+        """Name the file of a run's raw result."""
+        return self.runs / f"{run.name}.json"
+
+    def left(self, asked: Asked) -> list[Planned]:
+        """Give the runs that have no result yet."""
+        return [run for run in planned(asked) if not self.file(run).exists()]
+
+    def fail(self, run: Planned, sentence: str) -> None:
+        """Keep why a run failed; it is tried again when the plan is resumed."""
+        told = {"run": run.name, "sentence": sentence, "attempts": self._attempts(run) + 1}
+        self._failure(run).write_text(json.dumps(told) + "\n", encoding="utf-8")
+
+    def succeed(self, run: Planned) -> None:
+        """Forget that it failed before."""
+        self._failure(run).unlink(missing_ok=True)
+
+    def _failure(self, run: Planned) -> Path:
+        return self.failed / f"{run.name}.json"
+
+    def _attempts(self, run: Planned) -> int:
+        try:
+            return int(json.loads(self._failure(run).read_text(encoding="utf-8"))["attempts"])
+        except (OSError, ValueError, KeyError, TypeError):
+            return 0
+
+
+_ASKED = TypeAdapter(Asked)
+
+
+def _difference(before: Asked, asked: Asked) -> str:
+    names = [name for name in Asked.__slots__ if getattr(before, name) != getattr(asked, name)]
+    return ", ".join(f"{name} {_words(getattr(before, name))}, not {_words(getattr(asked, name))}" for name in names)
+
+
+def _words(value: object) -> str:
+    return " ".join(value) if isinstance(value, tuple) else str(value)

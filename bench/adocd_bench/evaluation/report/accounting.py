@@ -1,0 +1,261 @@
+"""What one run comes to: its figures, all side by side. What was not measured is None, never 0.
+
+- Throughput is operations of the measured phase over its length. Over run and drain it is the same operations over the
+  time until the compactions that they left were done as well.
+- Stopped and delayed time by cause is from the stalls of RocksDB's LOG: how long the condition held, whether or not
+  anybody wrote. A column family is held for one cause at a time, so the sum is no more than the phase where there is
+  one. Writers' waiting is RocksDB's STALL_MICROS: how long they really waited.
+- Write amplification is what flushes and compactions wrote over what users wrote; the WAL is left aside. At the end of
+  the phase, and when it was drained: a law that only puts compaction off shows in the second.
+- Processor time of the database's process is that of the measured phase, and beside it all from its start to its end,
+  with the load before and the drain after.
+- The reaction is from a stall's begin in the measured phase to the next decision, whatever it was for.
+"""
+
+import bisect
+import statistics
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from adocd_bench.evaluation.raw import Decided, Histogram, Moved, Operations, Run, Second
+from adocd_bench.evaluation.report.percentiles import Percentiles, mean_us, merged, percentiles
+
+#: Causes of stalls in the order in which they are told; others follow.
+CAUSES = ("memtable", "l0", "pending_bytes", "other")
+CONDITIONS = ("stopped", "delayed")
+#: All kinds of operations together.
+ALL = "all"
+
+
+@dataclass(frozen=True, slots=True)
+class Latencies:
+    """Latencies of one kind of operation, or of `ALL`."""
+
+    kind: str
+    count: int
+    queueing: Percentiles | None
+    processing: Percentiles | None
+    total: Percentiles | None
+
+
+@dataclass(frozen=True, slots=True)
+class WorstSecond:
+    """The worst whole second of the measured phase.
+
+    `operations` is the fewest that ended in one, at `at_s`; `of_offered` the smallest share of what was to start in
+    one, None in a closed loop; `longest_us` the longest operation of all seconds, None where nobody says.
+    """
+
+    at_s: int
+    operations: int
+    of_offered: float | None
+    longest_us: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """One run's figures; the module says what each counts.
+
+    Attributes:
+        held_s: condition (`stopped`, `delayed`) -> cause -> seconds of the measured phase.
+        waited_s: how long writers waited, together; None without the ticker.
+        cores: processors that the database's process used in the mean of the measured phase; None where not told apart.
+        cpu_us_per_operation: its processor time in that phase over the operations.
+        cpu_s: its processor time in all.
+        debt_bytes: pending compaction at the end of the measured phase.
+        decided: rule and outcome -> decisions, in the measured phase and the drain.
+        decisions_per_minute: of the measured phase.
+        reaction_s: median from a stall's begin to the next decision, of stalls that had one; None without any.
+        unanswered_stalls: stalls of the measured phase after which nothing was decided any more.
+        apply_s: median from a change being sent to its being applied and read back.
+        completed_share: operations done over those that were to start; None in a closed loop.
+        reads_after_per_s: reads after the phase that one reader does in a second (1 over the mean processing time).
+
+    """
+
+    operations: int
+    operations_by_kind: Mapping[str, int]
+    throughput_per_s: float
+    with_drain_per_s: float | None
+    held_s: Mapping[str, Mapping[str, float]]
+    stopped_share: float
+    delayed_share: float
+    waited_s: float | None
+    waited_share: float | None
+    latencies: tuple[Latencies, ...]
+    worst: WorstSecond | None
+    write_amplification: float | None
+    write_amplification_drained: float | None
+    peak_memory_bytes: int
+    cores: float | None
+    cpu_us_per_operation: float | None
+    cpu_s: float
+    debt_bytes: int
+    drain_s: float | None
+    decided: Mapping[tuple[str, str], int]
+    decisions: int
+    decisions_per_minute: float
+    reaction_s: float | None
+    stalls: int
+    unanswered_stalls: int
+    apply_s: float | None
+    daemon_cores: float
+    daemon_memory_bytes: int
+    completed_share: float | None
+    reads_after_per_s: float | None
+
+    def latency(self, kind: str) -> Latencies | None:
+        """Find one kind's latencies; None where there were no such operations."""
+        return next((found for found in self.latencies if found.kind == kind), None)
+
+    def held_for(self, *causes: str) -> float:
+        """Add up the seconds that writes were stopped or delayed for these causes."""
+        return sum(by_cause.get(cause, 0.0) for by_cause in self.held_s.values() for cause in causes)
+
+
+def figures(run: Run) -> Figures:
+    """Work out a run's figures."""
+    operations = sum(each.count for each in run.operations)
+    held = _held(run)
+    shares = {condition: _per(sum(held[condition].values()), run.measured_s) or 0.0 for condition in CONDITIONS}
+    waited_s, cpu_s = run.at_end.stalled_s, run.database.measured_cpu_s
+    whole_s = None if run.drain_s is None else run.measured_s + run.drain_s
+    in_phase = [each for each in run.decisions if 0 <= each.at_s <= run.measured_s]
+    begun = [stall.begin_s for stall in run.stalls if 0 <= stall.begin_s < run.measured_s]
+    answers = reactions(begun, run.decisions)
+    return Figures(
+        operations=operations,
+        operations_by_kind={each.kind: each.count for each in run.operations},
+        throughput_per_s=_per(operations, run.measured_s) or 0.0,
+        with_drain_per_s=None if whole_s is None else _per(operations, whole_s),
+        held_s=held,
+        stopped_share=shares["stopped"],
+        delayed_share=shares["delayed"],
+        waited_s=waited_s,
+        waited_share=None if waited_s is None else _per(waited_s, run.measured_s),
+        latencies=_latencies(run.operations),
+        worst=_worst(run.seconds, run.measured_s),
+        write_amplification=_amplification(run.at_end),
+        write_amplification_drained=None if run.drained is None else _amplification(run.drained),
+        peak_memory_bytes=run.database.peak_rss_bytes,
+        cores=None if cpu_s is None else _per(cpu_s, run.measured_s),
+        cpu_us_per_operation=None if cpu_s is None else _per(cpu_s * 1e6, operations),
+        cpu_s=run.database.cpu_s,
+        debt_bytes=run.at_end.pending_compaction_bytes,
+        drain_s=run.drain_s,
+        decided=dict(sorted(Counter((each.rule, each.outcome) for each in run.decisions).items())),
+        decisions=len(run.decisions),
+        decisions_per_minute=60 * (_per(len(in_phase), run.measured_s) or 0.0),
+        reaction_s=_median(answers),
+        stalls=len(begun),
+        unanswered_stalls=len(begun) - len(answers),
+        apply_s=_median([each.elapsed_s for each in run.decisions if each.elapsed_s is not None]),
+        daemon_cores=_per(run.daemon.cpu_s, run.wall_s) or 0.0,
+        daemon_memory_bytes=run.daemon.peak_rss_bytes,
+        completed_share=_completed(run, operations),
+        reads_after_per_s=_reads_after(run.after),
+    )
+
+
+def reactions(begun_s: Iterable[float], decisions: Sequence[Decided]) -> list[float]:
+    """Give the seconds from each stall's begin to the next decision; stalls that none followed are left out."""
+    moments = sorted(each.at_s for each in decisions)
+    places = ((begin_s, bisect.bisect_left(moments, begin_s)) for begin_s in begun_s)
+    return [moments[place] - begin_s for begin_s, place in places if place < len(moments)]
+
+
+def asked_for(operations: Operations) -> bool:
+    """Say whether there were such operations: done, or due and never started, which count as late as they were."""
+    return operations.count > 0 or (operations.total is not None and len(operations.total.buckets) > 0)
+
+
+def own_device_bytes(moved: Moved) -> int | None:
+    """Add up what RocksDB itself wrote, its WAL included; None where a part is not counted."""
+    parts = (moved.wal_bytes, moved.flush_written_bytes, moved.compaction_written_bytes)
+    known = [part for part in parts if part is not None]
+    return sum(known) if len(known) == len(parts) else None
+
+
+def _per(amount: float, by: float) -> float | None:
+    return amount / by if by > 0 else None
+
+
+def _median(values: Sequence[float]) -> float | None:
+    return statistics.median(values) if values else None
+
+
+def _held(run: Run) -> dict[str, dict[str, float]]:
+    held: dict[str, dict[str, float]] = {condition: {} for condition in CONDITIONS}
+    for stall in run.stalls:
+        if stall.stalled_s > 0 and stall.condition in held:
+            by_cause = held[stall.condition]
+            by_cause[stall.cause] = by_cause.get(stall.cause, 0.0) + stall.stalled_s
+    return {condition: dict(sorted(by_cause.items(), key=_in_order)) for condition, by_cause in held.items()}
+
+
+def _in_order(item: tuple[str, float]) -> tuple[int, str]:
+    cause, _ = item
+    return (CAUSES.index(cause) if cause in CAUSES else len(CAUSES), cause)
+
+
+def _latencies(operations: Sequence[Operations]) -> tuple[Latencies, ...]:
+    found = [
+        Latencies(
+            each.kind, each.count, percentiles(each.queueing), percentiles(each.processing), percentiles(each.total)
+        )
+        for each in sorted(operations, key=lambda each: each.kind, reverse=True)
+        if asked_for(each)
+    ]
+    return (*found, _all(operations)) if found else ()
+
+
+def _all(operations: Sequence[Operations]) -> Latencies:
+    done = [each for each in operations if asked_for(each)]
+
+    def together(histograms: Iterable[Histogram | None]) -> Percentiles | None:
+        return percentiles(merged(histograms))
+
+    return Latencies(
+        ALL,
+        sum(each.count for each in done),
+        together(each.queueing for each in done),
+        together(each.processing for each in done),
+        together(each.total for each in done),
+    )
+
+
+def _worst(seconds: Sequence[Second], measured_s: float) -> WorstSecond | None:
+    # The last second may be a part of one: fewer operations in it say nothing.
+    whole = [second for second in seconds if second.at_s + 1 <= measured_s]
+    if not whole:
+        return None
+    fewest = min(whole, key=lambda second: (second.writes + second.reads, second.at_s))
+    shares = [(second.writes + second.reads) / second.offered for second in whole if second.offered]
+    longest = [second.longest_us for second in seconds if second.longest_us is not None]
+    return WorstSecond(
+        at_s=fewest.at_s,
+        operations=fewest.writes + fewest.reads,
+        of_offered=min(shares, default=None),
+        longest_us=max(longest, default=None),
+    )
+
+
+def _amplification(moved: Moved) -> float | None:
+    if moved.flush_written_bytes is None or moved.compaction_written_bytes is None or not moved.user_written_bytes:
+        return None
+    return (moved.flush_written_bytes + moved.compaction_written_bytes) / moved.user_written_bytes
+
+
+def _completed(run: Run, operations: int) -> float | None:
+    if run.workload.offered_per_s is None:
+        return None
+    offered = [second.offered for second in run.seconds]
+    known = [each for each in offered if each is not None]
+    wanted = sum(known) if known and len(known) == len(offered) else run.workload.offered_per_s * run.measured_s
+    return _per(operations, wanted)
+
+
+def _reads_after(after: Sequence[Operations]) -> float | None:
+    mean = mean_us(merged(each.processing for each in after if each.kind == "read"))
+    return None if not mean else 1e6 / mean

@@ -1,0 +1,94 @@
+"""All figures for programs: every run's, every block's, and what the claims came to."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from adocd_bench.evaluation.halving import Searched
+from adocd_bench.evaluation.report.comparison import Cell, Comparison
+from adocd_bench.evaluation.report.sections import judgements
+from adocd_bench.evaluation.report.summary import Block, Judged, Scheme, Standing
+from adocd_bench.evaluation.sustained import Search
+
+
+def as_json(
+    blocks: Sequence[Block], failed: int, searches: Mapping[str, Search], grids: Sequence[Searched]
+) -> dict[str, Any]:
+    """Make the report's JSON object; what was not measured is null."""
+    return {
+        "failed": failed,
+        "sustainable": {name: asdict(found) | {"lasts_per_s": found.lasts_per_s} for name, found in searches.items()},
+        "grids": [asdict(grid) for grid in grids],
+        "blocks": [_block(block) for block in blocks],
+        "claims": [
+            {
+                "title": title,
+                "points": [
+                    {
+                        "source": found.point.source,
+                        "sentence": found.point.sentence,
+                        "claims": found.point.claims,
+                        "rule": found.point.rule.words(),
+                        "verdict": found.verdict,
+                        "findings": [asdict(finding) for finding in found.findings],
+                    }
+                    for found in judged
+                ],
+            }
+            for title, judged in judgements(blocks, searches)
+        ],
+    }
+
+
+def _block(block: Block) -> dict[str, Any]:
+    return {
+        "block": block.name,
+        "profile": block.profile,
+        "workload": block.workload,
+        "scale": block.scale,
+        "seconds": block.seconds,
+        "open_loop": block.open_loop,
+        "rank_by": block.rank_by,
+        "weak": list(block.weak),
+        "schemes": [_scheme(scheme) for scheme in block.schemes],
+    }
+
+
+def _scheme(scheme: Scheme) -> dict[str, Any]:
+    return {
+        "scheme": scheme.name,
+        "standing": _standing(scheme.standing),
+        "standing_over_run_and_drain": _standing(scheme.drained_standing),
+        "marked": scheme.marked,
+        "weak": scheme.weak,
+        "figures": {name: _cell(found) for name, found in scheme.cells.items()},
+        "against_default": {name: _comparison(found) for name, found in scheme.against.items()},
+        "runs": [_run(judged, judged in scheme.used) for judged in scheme.runs],
+    }
+
+
+def _standing(found: Standing | None) -> dict[str, Any] | None:
+    return None if found is None else asdict(found)
+
+
+def _cell(found: Cell | None) -> dict[str, Any] | None:
+    return None if found is None else asdict(found)
+
+
+def _comparison(found: Comparison) -> dict[str, Any]:
+    return {"pairs": found.pairs, "difference": found.difference, "ratio": _cell(found.ratio)}
+
+
+def _run(judged: Judged, counts: bool) -> dict[str, Any]:
+    found = asdict(judged.figures)
+    found["decided"] = [
+        {"rule": rule, "outcome": outcome, "count": count} for (rule, outcome), count in judged.figures.decided.items()
+    ]
+    return {
+        "repetition": judged.run.repetition,
+        "started_unix_s": judged.run.started_unix_s,
+        "wall_s": judged.run.wall_s,
+        "disturbed_by": list(judged.marks),
+        "counts": counts,
+        "figures": found,
+    }

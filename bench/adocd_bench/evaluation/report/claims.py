@@ -1,0 +1,284 @@
+"""How a paper's sentence is held against our runs: rules that end in a verdict, with our figures.
+
+- `reproduced`: the difference is there, in the paper's direction, and at least of the size that the paper gives for
+  this kind of device, where it gives one.
+- `direction only`: the difference is there, but smaller than the paper's.
+- `not reproduced`: the difference is there the other way round; or three undisturbed pairs or more show none.
+- `not shown`: too few undisturbed repetitions, a baseline that did not stall, or not run at all.
+- `in part`: blocks say different things.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Literal, Protocol
+
+from adocd_bench.evaluation.report import words
+from adocd_bench.evaluation.report.measures import MEASURES
+from adocd_bench.evaluation.report.summary import BASELINE, Block, Scheme, compared
+from adocd_bench.evaluation.sustained import RUNNING_SHARE, Search
+
+Verdict = Literal["reproduced", "direction only", "not reproduced", "not shown", "in part"]
+#: A baseline that was held less than this share of the time left nothing to win.
+STALLS_LEAST = 0.005
+#: So many undisturbed pairs without a difference are an answer, too.
+PAIRS_FOR_NONE = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What one of our blocks says to a point."""
+
+    block: str
+    verdict: Verdict
+    ours: str
+
+
+class Rule(Protocol):
+    """Judges a block; None where it does not speak to the point."""
+
+    def words(self) -> str:
+        """Say the rule in a sentence."""
+        ...
+
+    def judge(self, block: Block) -> Finding | None:
+        """Hold it against a block."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """Which blocks speak to a point: by workload (or the beginning of its name with `*`), and by profile if said."""
+
+    workloads: tuple[str, ...]
+    profiles: tuple[str, ...] = ()
+
+    def has(self, block: Block) -> bool:
+        """Say whether a block does."""
+        named = any(
+            block.workload.startswith(name[:-1]) if name.endswith("*") else block.workload == name
+            for name in self.workloads
+        )
+        return named and (not self.profiles or block.profile in self.profiles)
+
+    def words(self) -> str:
+        """Name them."""
+        profiles = f" on {', '.join(self.profiles)}" if self.profiles else ""
+        return f"{', '.join(self.workloads)}{profiles}"
+
+
+@dataclass(frozen=True, slots=True)
+class Compares:
+    """A scheme has more (or less) of a figure than another; `sizes` are the paper's ratios by device profile."""
+
+    scheme: str
+    against: str
+    measure: str
+    more: bool
+    where: Where
+    sizes: Mapping[str, float] = field(default_factory=dict)
+    needs_stalls: bool = False
+
+    def words(self) -> str:
+        """Say the rule in a sentence."""
+        side = "more" if self.more else "less"
+        return f"{MEASURES[self.measure].title}: {self.scheme} {side} than {self.against}, in {self.where.words()}"
+
+    def judge(self, block: Block) -> Finding | None:
+        """Hold it against a block."""
+        mine, other = block.scheme(self.scheme), block.scheme(self.against)
+        if mine is None or other is None or not self.where.has(block):
+            return None
+        if self.measure not in mine.cells or self.measure not in other.cells:
+            return Finding(block.name, "not shown", f"{MEASURES[self.measure].title} was not measured")
+        ours = self._figures(mine, other)
+        idle = _idle(block) if self.needs_stalls else None
+        if idle or mine.weak or other.weak:
+            return Finding(block.name, "not shown", f"{ours}; {idle or _weak(mine, other)}")
+        return Finding(block.name, self._verdict(block, mine, other), ours)
+
+    def _figures(self, mine: Scheme, other: Scheme) -> str:
+        unit = MEASURES[self.measure].unit
+        found = compared(self.measure, mine, other)
+        said = [f"{each.name} {words.cell(unit, each.cells[self.measure], each.marked)}" for each in (mine, other)]
+        return f"{said[0]}, {said[1]}; {words.compared(found)} times"
+
+    def _verdict(self, block: Block, mine: Scheme, other: Scheme) -> Verdict:
+        found = compared(self.measure, mine, other)
+        if found.difference in ("none", "too few"):
+            return "not reproduced" if found.pairs >= PAIRS_FOR_NONE else "not shown"
+        if (found.difference == "more") != self.more:
+            return "not reproduced"
+        size = self.sizes.get(block.profile, self.sizes.get("*"))
+        if size is None or found.ratio is None:
+            return "reproduced"
+        reached = found.ratio.median >= size if self.more else found.ratio.median <= size
+        return "reproduced" if reached else "direction only"
+
+
+@dataclass(frozen=True, slots=True)
+class Exceeds:
+    """Within each run of a scheme, one figure is so many times another."""
+
+    scheme: str
+    measure: str
+    over: str
+    times: float
+    where: Where
+
+    def words(self) -> str:
+        """Say the rule in a sentence."""
+        large, small = MEASURES[self.measure].title, MEASURES[self.over].title
+        return f"every run of {self.scheme}: {large} at least {self.times:g} times {small}, in {self.where.words()}"
+
+    def judge(self, block: Block) -> Finding | None:
+        """Hold it against a block."""
+        scheme = block.scheme(self.scheme)
+        if scheme is None or not self.where.has(block):
+            return None
+        if self.measure not in scheme.cells or self.over not in scheme.cells:
+            return Finding(block.name, "not shown", f"{MEASURES[self.measure].title} was not measured")
+        large, small = scheme.by_repetition(self.measure), scheme.by_repetition(self.over)
+        ours = ", ".join(
+            f"{MEASURES[name].title} {words.cell(MEASURES[name].unit, scheme.cells[name], scheme.marked)}"
+            for name in (self.measure, self.over)
+        )
+        if scheme.weak:
+            return Finding(block.name, "not shown", f"{ours}; {_weak(scheme)}")
+        holds = [large[repetition] >= self.times * small[repetition] for repetition in large]
+        return Finding(block.name, _by_runs(holds), ours)
+
+
+@dataclass(frozen=True, slots=True)
+class Keeps:
+    """In each run of a scheme, a figure is at least (or at most) a bound; shorter runs than `least_s` say nothing."""
+
+    scheme: str
+    measure: str
+    at_least: bool
+    bound: float
+    where: Where
+    least_s: float = 0.0
+
+    def words(self) -> str:
+        """Say the rule in a sentence."""
+        measure = MEASURES[self.measure]
+        side = "at least" if self.at_least else "at most"
+        bound = words.value(measure.unit, self.bound)
+        long = f", for {words.span(self.least_s)} at least" if self.least_s else ""
+        return f"every run of {self.scheme}: {measure.title} {side} {bound}, in {self.where.words()}{long}"
+
+    def judge(self, block: Block) -> Finding | None:
+        """Hold it against a block."""
+        scheme, measure = block.scheme(self.scheme), MEASURES[self.measure]
+        if scheme is None or not self.where.has(block):
+            return None
+        if self.measure not in scheme.cells:
+            return Finding(block.name, "not shown", f"{measure.title} was not measured")
+        ours = f"{measure.title} {words.cell(measure.unit, scheme.cells[self.measure], scheme.marked)}"
+        if block.seconds < self.least_s:
+            return Finding(block.name, "not shown", f"{ours}, in {words.span(block.seconds)}")
+        if scheme.weak:
+            return Finding(block.name, "not shown", f"{ours}; {_weak(scheme)}")
+        found = scheme.by_repetition(self.measure).values()
+        holds = [each >= self.bound if self.at_least else each <= self.bound for each in found]
+        return Finding(block.name, _by_runs(holds), ours)
+
+
+@dataclass(frozen=True, slots=True)
+class Lasts:
+    """The highest rate that lasts under a scheme is at most this share of the maximum in a closed loop."""
+
+    scheme: str
+    share: float
+
+    def words(self) -> str:
+        """Say the rule in a sentence."""
+        return (
+            f"the rate that lasts under {self.scheme}: at most {words.share(self.share)} of the maximum, by bisection"
+        )
+
+    def judge(self, block: Block) -> Finding | None:
+        """No block speaks to it: it is a search of its own."""
+        del block
+        return None
+
+    def judge_search(self, name: str, search: Search) -> Finding | None:
+        """Hold it against a search, named by block and scheme."""
+        if not name.endswith(f"-{self.scheme}"):
+            return None
+        ours = f"{words.digits(search.lasts_per_s)} operations/s last, {words.share(search.share)} of the maximum"
+        verdict: Verdict = "not reproduced"
+        if search.lasts_per_s == 0:
+            verdict = "not shown"
+        elif search.share <= self.share:
+            verdict = "reproduced"
+        elif search.share < RUNNING_SHARE:
+            verdict = "direction only"
+        return Finding(name, verdict, ours)
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A sentence of a paper: where it stands, what it says, what it claims in short, and our rule."""
+
+    source: str
+    sentence: str
+    claims: str
+    rule: Rule
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One of the five: its title and its points."""
+
+    title: str
+    points: tuple[Point, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """A point with what our blocks say to it."""
+
+    point: Point
+    verdict: Verdict
+    findings: tuple[Finding, ...]
+
+
+def judge(point: Point, blocks: Sequence[Block], searches: Mapping[str, Search] = MappingProxyType({})) -> Judgement:
+    """Hold a point against all blocks, or against the searches for what lasts."""
+    rule = point.rule
+    found = [rule.judge(block) for block in blocks]
+    if isinstance(rule, Lasts):
+        found = [rule.judge_search(name, search) for name, search in searches.items()]
+    findings = tuple(each for each in found if each is not None)
+    return Judgement(point, _together(findings), findings)
+
+
+def _together(findings: Sequence[Finding]) -> Verdict:
+    said = {finding.verdict for finding in findings} - {"not shown"}
+    if not said:
+        return "not shown"
+    return said.pop() if len(said) == 1 else "in part"
+
+
+def _by_runs(holds: Sequence[bool]) -> Verdict:
+    if all(holds):
+        return "reproduced"
+    return "in part" if any(holds) else "not reproduced"
+
+
+def _idle(block: Block) -> str | None:
+    """Say where the baseline left nothing to win."""
+    baseline = block.scheme(BASELINE)
+    held = baseline.cells.get("held_share") if baseline else None
+    if held is None:
+        return "the block has no baseline"
+    if held.median >= STALLS_LEAST:
+        return None
+    return f"the baseline was held {words.share(held.median)} of the time: there was next to nothing to win"
+
+
+def _weak(*schemes: Scheme) -> str:
+    names = " and ".join(scheme.name for scheme in schemes if scheme.weak)
+    return f"fewer than two undisturbed repetitions of {names}"

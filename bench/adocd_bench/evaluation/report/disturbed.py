@@ -1,0 +1,48 @@
+"""When a run was disturbed: by others, or so that its own counts cannot be trusted. It is marked, never thrown away."""
+
+from adocd_bench.evaluation.raw import Run
+from adocd_bench.evaluation.report.accounting import own_device_bytes
+
+#: Shares above which a run is marked: of all processors, of the device's written bytes, of a count.
+OTHERS_CPU_MOST, OTHERS_DEVICE_MOST, DISAGREEMENT_MOST = 0.10, 0.05, 0.02
+
+#: The rule, as the report says it.
+RULE = (
+    f"A run is marked as disturbed when other programs had more than {100 * OTHERS_CPU_MOST:g} % of all processors, "
+    f"when others wrote more than {100 * OTHERS_DEVICE_MOST:g} % of the device's bytes, when its counts by second and "
+    f"in all are more than {100 * DISAGREEMENT_MOST:g} % apart, when its drain was not reached or not waited for, or "
+    "when its runner noticed something."
+)
+
+
+def marks(run: Run) -> tuple[str, ...]:
+    """Say what disturbed a run; nothing where nothing did."""
+    found = [_cpu(run), _device(run), _counts(run)]
+    if run.drain_s is None:
+        found.append("its drain was not reached or not waited for")
+    return tuple(mark for mark in (*found, *run.warnings) if mark)
+
+
+def _cpu(run: Run) -> str | None:
+    share = run.noise.others_cpu_fraction
+    return f"other programs had {100 * share:.0f} % of the processors" if share > OTHERS_CPU_MOST else None
+
+
+def _device(run: Run) -> str | None:
+    others, own = run.noise.other_device_bytes, own_device_bytes(run.drained or run.at_end)
+    if not others or own is None:
+        return None
+    share = others / (others + own)
+    return f"others wrote {100 * share:.0f} % of the device's bytes" if share > OTHERS_DEVICE_MOST else None
+
+
+def _counts(run: Run) -> str | None:
+    """Compare the operations in all with those by second; the last second may not have been written down."""
+    if not run.seconds:
+        return None
+    in_all = sum(each.count for each in run.operations)
+    by_second = [second.writes + second.reads for second in run.seconds]
+    apart = abs(sum(by_second) - in_all)
+    if apart <= DISAGREEMENT_MOST * in_all + max(by_second):
+        return None
+    return f"its operations by second come to {sum(by_second)}, in all to {in_all}"

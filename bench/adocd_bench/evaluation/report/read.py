@@ -1,0 +1,34 @@
+"""What a directory of `adocd bench run` holds."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from adocd_bench.errors import BadOption
+from adocd_bench.evaluation import raw
+from adocd_bench.evaluation.halving import Searched, grids_in
+from adocd_bench.evaluation.raw import Run
+from adocd_bench.evaluation.sustained import Search, searches_in
+
+RUNS, FAILED = "runs", "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """All runs, how many failed and are not among them, the rates that were found to last, and the grids."""
+
+    runs: tuple[Run, ...]
+    failed: int
+    searches: Mapping[str, Search]
+    grids: tuple[Searched, ...]
+
+
+def found_in(directory: Path) -> Found:
+    """Read all raw results. Raises BadOption where there is none, or one is broken."""
+    if not directory.is_dir():
+        raise BadOption(f"{directory} is no directory: name the --out of adocd bench run")
+    files = sorted((directory / RUNS).glob("*.json"))
+    if not files:
+        raise BadOption(f"{directory} has no raw results in {RUNS}/: make them by adocd bench run --out {directory}")
+    failed = len(list((directory / FAILED).glob("*.json")))
+    return Found(tuple(raw.read(file) for file in files), failed, searches_in(directory), grids_in(directory))

@@ -1,0 +1,314 @@
+"""The report's parts: what it is of, what was compared, the blocks with their figures, the five claims, every run."""
+
+from collections.abc import Mapping, Sequence
+
+from adocd_bench.evaluation.halving import Searched, Tried
+from adocd_bench.evaluation.raw import Run, SchemeUsed
+from adocd_bench.evaluation.report import comparison, disturbed, words
+from adocd_bench.evaluation.report.claims import Judgement, judge
+from adocd_bench.evaluation.report.document import Document, Heading, Items, Paragraph, Part, Table
+from adocd_bench.evaluation.report.papers import CLAIMS
+from adocd_bench.evaluation.report.sections_block import block_parts, command
+from adocd_bench.evaluation.report.summary import BASELINE, Block
+from adocd_bench.evaluation.sustained import Search
+
+_TITLE = "Evaluation of adocd's control laws on real RocksDB"
+_RANKED = (
+    "Schemes are ranked by operations/s where the loop is closed, and by the 99th percentile of all latencies from the "
+    "intended start where it is open, for there throughput is what was offered. Schemes tie where no difference to the "
+    "best of their group was shown."
+)
+_LEFT_OUT = (
+    "Medians and spreads are over repetitions. Disturbed runs are left out where two or more others of the scheme are "
+    f"left; else they are kept, and figures that they went into have {words.MARK}. A scheme with fewer than two "
+    "undisturbed repetitions makes its block weak evidence."
+)
+
+
+def document(
+    blocks: Sequence[Block], failed: int, searches: Mapping[str, Search], grids: Sequence[Searched]
+) -> Document:
+    """Put the report together."""
+    runs = [judged for block in blocks for scheme in block.schemes for judged in scheme.runs]
+    parts: list[Part] = [
+        Heading(1, _TITLE),
+        *_head([judged.run for judged in runs], blocks, failed),
+        *_rules(),
+        *_schemes(blocks),
+    ]
+    for block in blocks:
+        parts += block_parts(block)
+    parts += _grids(grids)
+    parts += _sustained(searches)
+    parts += _claims(blocks, searches)
+    parts += _runs(blocks)
+    return Document(_TITLE, parts)
+
+
+def judgements(blocks: Sequence[Block], searches: Mapping[str, Search]) -> list[tuple[str, list[Judgement]]]:
+    """Hold every claim against the blocks, and against what lasts."""
+    return [(claim.title, [judge(point, blocks, searches) for point in claim.points]) for claim in CLAIMS]
+
+
+def _head(runs: Sequence[Run], blocks: Sequence[Block], failed: int) -> list[Part]:
+    first, last = min(run.started_unix_s for run in runs), max(run.started_unix_s + run.wall_s for run in runs)
+    machines = {(run.machine.cpu_model, run.machine.cpus, run.machine.memory_bytes, run.machine.kernel) for run in runs}
+    marked = sum(1 for block in blocks for scheme in block.schemes for judged in scheme.runs if judged.marks)
+    items = [
+        *_machine(runs),
+        f"{words.counted(len(runs), 'run')} in {words.counted(len(blocks), 'block')}, from {words.moment(first)} to "
+        f"{words.moment(last)}; they took {words.digits(sum(run.wall_s for run in runs) / 3600)} h.",
+        f"{marked} of {len(runs)} runs were disturbed and are marked at the end; {failed} failed and are not here.",
+        *_caps(runs),
+        *_escapes(runs),
+    ]
+    if len(machines) > 1:
+        items.append(f"The runs are of {len(machines)} machines: compare within a block only if it is of one.")
+    scales = sorted({run.scale for run in runs})
+    if scales != [1]:
+        items.append(
+            f"Scale: {', '.join(f'1/{scale}' for scale in scales)}; all sizes of the database, of the laws' byte "
+            "bounds and offered rates are divided by it."
+        )
+    weak = [block.name for block in blocks if block.weak]
+    if weak:
+        items.append(f"Weak evidence, with fewer than two undisturbed repetitions of a scheme: {', '.join(weak)}.")
+    lone = [block.name for block in blocks if block.scheme(BASELINE) is None]
+    if lone:
+        items.append(f"Without a baseline of their own, and so without ratios: {', '.join(lone)}.")
+    return [Heading(2, "What this is of"), Items(tuple(items)), _overview(blocks)]
+
+
+def _machine(runs: Sequence[Run]) -> list[str]:
+    machine = runs[0].machine
+    write, read = (_bandwidth(runs, way) for way in ("device_write_bytes_per_s", "device_read_bytes_per_s"))
+    measured = "its bandwidth was not measured"
+    if write and read:
+        measured = f"measured with direct I/O: {write} writing, {read} reading"
+    programs = sorted({run.machine.program_version for run in runs})
+    return [
+        f"{machine.cpu_model}, {machine.cpus} processors, {words.size(machine.memory_bytes)} of memory; "
+        f"{machine.distribution}, Linux {machine.kernel}.",
+        f"Device {machine.device or 'unknown'}; {measured}.",
+        f"adocd {machine.adocd_version}, RocksDB {machine.rocksdb_version}, {', '.join(programs)}.",
+    ]
+
+
+def _bandwidth(runs: Sequence[Run], way: str) -> str:
+    """Say what was measured; where that was before each plan, from the least to the most."""
+    found = sorted({measured for run in runs if (measured := getattr(run.machine, way)) is not None})
+    return " to ".join(dict.fromkeys(words.rate(measured) for measured in (*found[:1], *found[-1:])))
+
+
+def _caps(runs: Sequence[Run]) -> list[str]:
+    measured = _bandwidth(runs, "device_write_bytes_per_s")
+    beside = f" The device itself wrote {measured}." if measured else ""
+    return [f"Device profiles: {', '.join(sorted({run.profile for run in runs}))} (the cap in MB/s).{beside}"]
+
+
+def _escapes(runs: Sequence[Run]) -> list[str]:
+    items = []
+    if any(run.wal_outside_cap for run in runs):
+        items.append(
+            "What escapes the cap: the write-ahead log, whose buffered writes cgroup v1 does not count to the program. "
+            "Flushes, compactions and reads are direct and under it."
+        )
+    late_s = [run.capped_at_s for run in runs if run.capped_at_s is not None]
+    if late_s:
+        items.append(
+            f"The load generator's records were loaded before the cap came into force, {words.digits(max(late_s))} s "
+            "after the measured phase's begin at the latest."
+        )
+    return items
+
+
+def _overview(blocks: Sequence[Block]) -> Table:
+    rows = [
+        (
+            block.name,
+            ", ".join(f"{scheme.standing or '-'} {scheme.name}" for scheme in block.schemes),
+            "p99 latency" if block.open_loop else "operations/s",
+            _drained_places(block),
+            str(block.repetitions),
+            "weak" if block.weak else "",
+        )
+        for block in blocks
+    ]
+    head = ("block", "places (= ties)", "ranked by", "places over run and drain", "repetitions", "evidence")
+    return Table("All blocks", head, tuple(rows), words=6)
+
+
+def _drained_places(block: Block) -> str:
+    found = [(scheme.drained_standing, scheme.name) for scheme in block.schemes]
+    placed = sorted(((standing.place, str(standing), name) for standing, name in found if standing is not None))
+    return ", ".join(f"{standing} {name}" for _, standing, name in placed)
+
+
+def _rules() -> list[Part]:
+    return [
+        Heading(2, "How to read it"),
+        Items((_RANKED, comparison.RULE, _LEFT_OUT, disturbed.RULE)),
+        Paragraph(
+            "A cell is the median over repetitions, and in parentheses the smallest and the largest where they differ. "
+            "Percentiles are by the nearest rank, evenly within a bucket; db_bench's own buckets are within 50 % of a "
+            "value, the load generator's within 0.1 %. Stopped and delayed time is from RocksDB's LOG: how long the "
+            "condition held. Write amplification is flushes and compactions over what users wrote, the WAL aside."
+        ),
+    ]
+
+
+def _schemes(blocks: Sequence[Block]) -> list[Part]:
+    """Say how each was run: its options beside the default's, for each block where they are not the same in all."""
+    rows = []
+    for name in sorted({scheme.name for block in blocks for scheme in block.schemes}):
+        found = [(block, scheme.used_as) for block in blocks if (scheme := block.scheme(name)) is not None]
+        said = [_as_run(used, _baseline(block)) for block, used in found]
+        if all(row == said[0] for row in said):
+            rows.append((name, *said[0]))
+        else:
+            rows += [(f"{name}, {block.name}", *row) for (block, _), row in zip(found, said, strict=True)]
+    head = ("scheme", "what it is", "options at the open", "limiter", "policy")
+    return [Heading(2, "Schemes"), Table("Schemes, as they were run", head, tuple(rows), words=5)]
+
+
+def _baseline(block: Block) -> SchemeUsed | None:
+    scheme = block.scheme(BASELINE)
+    return None if scheme is None else scheme.used_as
+
+
+def _as_run(scheme: SchemeUsed, baseline: SchemeUsed | None) -> tuple[str, ...]:
+    known = {} if baseline is None or baseline.name == scheme.name else dict(baseline.options)
+    options = _listed({option: value for option, value in scheme.options.items() if known.get(option) != value})
+    limiter = "none"
+    if scheme.rate_limiter_bytes_per_s is not None:
+        tuned = ", auto-tuned" if scheme.auto_tuned else ""
+        limiter = f"{words.rate(scheme.rate_limiter_bytes_per_s)}{tuned}"
+    policy = f"{scheme.policy} ({_listed(scheme.parameters)})" if scheme.parameters else scheme.policy
+    return scheme.title, options or (f"as {BASELINE}" if known else "RocksDB's defaults"), limiter, policy
+
+
+def _listed(values: Mapping[str, object]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in sorted(values.items()))
+
+
+def _grids(grids: Sequence[Searched]) -> list[Part]:
+    if not grids:
+        return []
+    parts: list[Part] = [
+        Heading(2, "What the grid tried"),
+        Paragraph(
+            "Successive halving: all configurations run for a short time, the best third of them for longer, and what "
+            "is best in the last rung is the scheme grid-best. All stay within the memory that ADOC may come to."
+        ),
+    ]
+    for grid in grids:
+        parts.append(_grid(grid))
+        parts += [Paragraph(f"Not run: {name} ({why}).") for name, why in (grid.failed or {}).items()]
+    return parts
+
+
+def _grid(searched: Searched) -> Table:
+    grid = searched.grid
+    rungs = sorted({each.seconds for each in searched.tried})
+    configurations = dict.fromkeys((each.threads, each.batch_bytes) for each in searched.tried)
+    rows = []
+    for threads, batch_bytes in configurations:
+        found = {each.seconds: each for seconds in rungs if (each := searched.found(threads, batch_bytes, seconds))}
+        last = max(found)
+        cells = [_scored(found[seconds]) if seconds in found else "" for seconds in rungs]
+        rows.append(((-last, -found[last].score), (str(threads), words.size(batch_bytes), *cells)))
+    scored = "p99 latency" if any(each.score < 0 for each in searched.tried) else "operations/s"
+    head = ("threads", "batch", *(f"{scored}, {seconds} s" for seconds in rungs))
+    command = (
+        f"adocd bench grid --profile {grid.profile} --workload {grid.workload} --seconds {searched.seconds} "
+        f"--threads {_joined(grid.threads)} --batch {_joined(grid.batches_mib)} --scale {searched.scale} --out DIR"
+    )
+    title = f"The grid for {grid.block}, {searched.seconds} s, the best first"
+    return Table(title, head, tuple(row for _, row in sorted(rows)), words=0, command=command)
+
+
+def _scored(tried: Tried) -> str:
+    return words.micros(-tried.score) if tried.score < 0 else words.digits(tried.score)
+
+
+def _joined(numbers: Sequence[int]) -> str:
+    return ",".join(str(number) for number in numbers)
+
+
+def _sustained(searches: Mapping[str, Search]) -> list[Part]:
+    if not searches:
+        return []
+    rows = []
+    for name, search in searches.items():
+        failing = [each.offered_per_s for each in search.tested if not each.lasts]
+        rows.append((
+            name,
+            words.digits(search.maximum_per_s),
+            words.digits(search.lasts_per_s) if search.lasts_per_s else "none of those tried",
+            words.share(search.share) if search.lasts_per_s else "",
+            words.digits(min(failing)) if failing else "none",
+            str(len(search.tested)),
+            f"1/{search.scale}",
+        ))  # fmt: skip
+    head = ("block and scheme", "maximum, operations/s", "highest that lasts", "of the maximum", "lowest that does not",
+            "rates tried", "scale")  # fmt: skip
+    command = (
+        f"adocd bench sustainable --scheme S --profile P --seconds {next(iter(searches.values())).seconds} --out DIR"
+    )
+    return [
+        Heading(2, "What lasts"),
+        Paragraph(
+            "The maximum is the default's in a closed loop. A rate lasts where all operations were started and 99 % of "
+            "them ended within a second of their arrival; between the two, bisection."
+        ),
+        Table("Rates that last", head, tuple(rows), command=command),
+    ]
+
+
+def _claims(blocks: Sequence[Block], searches: Mapping[str, Search]) -> list[Part]:
+    parts: list[Part] = [
+        Heading(2, "Five claims, point by point"),
+        Paragraph(
+            "Each sentence of a paper is held against our runs by the rule beside it. Reproduced: the difference is "
+            "there, and at least of the size that the paper gives for this kind of device. Direction only: it is "
+            "there, but smaller. Not reproduced: it is the other way round, or three undisturbed pairs or more show "
+            "none. Not shown: too few undisturbed repetitions, a baseline that did not stall, or not run."
+        ),
+    ]
+    for number, (title, judged) in enumerate(judgements(blocks, searches), 1):
+        rows = [
+            (found.point.source, f"\N{LEFT DOUBLE QUOTATION MARK}{found.point.sentence}\N{RIGHT DOUBLE QUOTATION MARK}",
+             found.point.claims, found.point.rule.words(), _ours(found), found.verdict)
+            for found in judged
+        ]  # fmt: skip
+        parts.append(Heading(3, f"{number}. {title}"))
+        head = ("source", "the paper's words", "claims", "our rule", "our figures", "verdict")
+        parts.append(Table(f"Points of claim {number}", head, tuple(rows), words=6))
+    return parts
+
+
+def _ours(found: Judgement) -> str:
+    if not found.findings:
+        return "no block of ours speaks to it"
+    return "; ".join(f"{each.block}: {each.ours} ({each.verdict})" for each in found.findings)
+
+
+def _runs(blocks: Sequence[Block]) -> list[Part]:
+    parts: list[Part] = [Heading(2, "Every run")]
+    for block in blocks:
+        rows = [
+            (
+                scheme.name,
+                str(judged.run.repetition),
+                words.moment(judged.run.started_unix_s),
+                words.digits(judged.figures.throughput_per_s),
+                words.span(judged.run.wall_s),
+                words.share(judged.run.noise.others_cpu_fraction),
+                "; ".join(judged.marks) + ("" if judged in scheme.used else " (left out)"),
+            )
+            for scheme in block.schemes
+            for judged in scheme.runs
+        ]
+        head = ("scheme", "repetition", "started", "operations/s", "took", "others' CPU", "disturbed by")
+        parts.append(Table(f"Runs of {block.name}", head, tuple(rows), words=7, command=command(block)))
+    return parts

@@ -1,0 +1,151 @@
+"""One block in the report: its tables, side by side with the baseline, and its pictures."""
+
+from collections.abc import Sequence
+
+from adocd_bench.evaluation.report import words
+from adocd_bench.evaluation.report.accounting import ALL, CAUSES, CONDITIONS
+from adocd_bench.evaluation.report.comparison import cell
+from adocd_bench.evaluation.report.document import Heading, Paragraph, Part, Picture, Table
+from adocd_bench.evaluation.report.measures import MEASURES, POINTS, Spans, latency
+from adocd_bench.evaluation.report.pictures import pictures
+from adocd_bench.evaluation.report.summary import Block, Scheme
+
+#: Workloads whose rate is the operator's.
+_AT_A_RATE = ("constant", "ycsb-")
+_CPU = ("cores", "cpu_us_per_operation", "cpu_s")
+_COST = ("write_amplification", "write_amplification_drained", "peak_memory_bytes", *_CPU, "debt_bytes", "drain_s")
+_REACTION = ("decisions", "decisions_per_minute", "stalls", "unanswered_stalls", "reaction_s", "apply_s")
+_CONTROL = (*_REACTION, "daemon_cores", "daemon_memory_bytes")
+
+
+def command(block: Block) -> str:
+    """Write the command that measures a block anew."""
+    names = ",".join(sorted(scheme.name for scheme in block.schemes))
+    seed = block.first.seed - block.first.repetition + 1
+    others = f" --scale {block.scale}" if block.scale != 1 else ""
+    others += f" --seed {seed}" if seed != 1 else ""
+    rate = block.first.workload.offered_per_s
+    if rate is not None and block.workload.startswith(_AT_A_RATE):
+        others += f" --rate {rate:g}"
+    return (
+        f"adocd bench run --scheme {names} --profile {block.profile} --workload {block.workload} "
+        f"--seconds {block.seconds:g} --repeat {block.repetitions}{others} --out DIR"
+    )
+
+
+def block_parts(block: Block) -> list[Part]:
+    """Write a block."""
+    workload = block.first.workload
+    loop = "Closed loop"
+    if workload.offered_per_s is not None:
+        loop = f"Open loop, {words.digits(workload.offered_per_s)} operations/s offered in the mean"
+    said = (
+        f"{workload.title}. {loop}, on {block.profile}; {words.counted(block.repetitions, 'repetition')} with "
+        f"{words.span(block.first.measured_s)} measured in each, scale 1/{block.scale}."
+    )
+    weak = f" Weak evidence: {', '.join(block.weak)} had fewer than two undisturbed repetitions." if block.weak else ""
+    return [
+        Heading(2, block.name),
+        Paragraph(said + weak),
+        _done(block),
+        _held(block),
+        *_latencies(block),
+        _of(block, "Amplification, memory, processors and what was left", _COST),
+        _of(block, "Decisions, and what control costs", _CONTROL),
+        *_rules(block),
+        *(Picture(drawing) for drawing in pictures(block)),
+    ]
+
+
+def _done(block: Block) -> Table:
+    open_loop = ("completed_share", "worst_of_offered") if block.open_loop else ()
+    names = ["throughput_per_s", "with_drain_per_s", *open_loop, "worst_second", "longest_us"]
+    names += [name for name in ("reads_after_per_s",) if any(name in scheme.cells for scheme in block.schemes)]
+    versus = (block.rank_by, "throughput_per_s") if block.open_loop else (block.rank_by, "held_share")
+    drained = any(scheme.drained_standing for scheme in block.schemes)
+    places = ("place", "place over run and drain") if drained else ("place",)
+    head = ["scheme", *places, *(f"{MEASURES[name].title}, over default's" for name in versus)]
+    rows = [
+        (
+            scheme.name,
+            *(str(standing or "-") for standing in (scheme.standing, scheme.drained_standing)[: len(places)]),
+            *(words.compared(scheme.against.get(name)) for name in versus),
+            *(_cell(scheme, name) for name in names),
+        )
+        for scheme in block.schemes
+    ]
+    titles = [MEASURES[name].title for name in names]
+    return Table("Operations", (*head, *titles), tuple(rows), words=3 + len(places), command=command(block))
+
+
+def _held(block: Block) -> Table:
+    causes = {
+        cause
+        for scheme in block.schemes
+        for judged in scheme.used
+        for by_cause in judged.figures.held_s.values()
+        for cause in by_cause
+    }
+    ordered = [*(cause for cause in CAUSES if cause in causes), *sorted(causes - set(CAUSES))]
+    columns = [(condition, cause) for condition in CONDITIONS for cause in ordered]
+    names = ("stopped_share", "delayed_share", "waited_share")
+    head = ("scheme", *(MEASURES[name].title for name in names), *(f"{how}: {why}" for how, why in columns))
+    rows = [
+        (
+            scheme.name,
+            *(_cell(scheme, name) for name in names),
+            *(_cause(scheme, condition, cause) for condition, cause in columns),
+        )
+        for scheme in block.schemes
+    ]
+    return Table("Stopped and delayed time by cause", head, tuple(rows), command=command(block))
+
+
+def _cause(scheme: Scheme, condition: str, cause: str) -> str:
+    found = cell([judged.figures.held_s[condition].get(cause, 0.0) for judged in scheme.used])
+    return words.cell("s", found, scheme.marked)
+
+
+def _latencies(block: Block) -> list[Part]:
+    spans: tuple[Spans, ...] = ("queueing", "processing", "total") if block.open_loop else ("processing",)
+    kinds = _kinds(block)
+    parts: list[Part] = []
+    for span in spans:
+        names = [(kind, [latency(kind, span, point) for point in POINTS]) for kind in kinds]
+        rows = [
+            (scheme.name, kind, *(_cell(scheme, name) for name in of_kind))
+            for kind, of_kind in names
+            for scheme in block.schemes
+            if scheme.used[0].figures.latency(kind) is not None
+        ]
+        head = ("scheme", "operation", *POINTS.values())
+        parts.append(Table(f"Latency, {span}", head, tuple(rows), words=2, command=command(block)))
+    return parts
+
+
+def _kinds(block: Block) -> list[str]:
+    """Name the kinds that there were; all together only where they are several."""
+    found = {each.kind for scheme in block.schemes for judged in scheme.used for each in judged.figures.latencies}
+    kinds: list[str] = [kind for kind in ("write", "read", "scan") if kind in found]
+    return [*kinds, ALL] if len(kinds) > 1 else kinds
+
+
+def _of(block: Block, title: str, names: Sequence[str]) -> Table:
+    head = ("scheme", *(MEASURES[name].title for name in names))
+    rows = tuple((scheme.name, *(_cell(scheme, name) for name in names)) for scheme in block.schemes)
+    return Table(title, head, rows, command=command(block))
+
+
+def _rules(block: Block) -> list[Part]:
+    rows = []
+    for scheme in block.schemes:
+        keys = sorted({key for judged in scheme.used for key in judged.figures.decided})
+        for rule, outcome in keys:
+            found = cell([float(judged.figures.decided.get((rule, outcome), 0)) for judged in scheme.used])
+            rows.append((scheme.name, rule, outcome, words.cell("count", found, scheme.marked)))
+    title, head = "Decisions by rule and outcome, in run and drain", ("scheme", "rule", "outcome", "decisions")
+    return [Table(title, head, tuple(rows), words=3, command=command(block))] if rows else []
+
+
+def _cell(scheme: Scheme, name: str) -> str:
+    return words.cell(MEASURES[name].unit, scheme.cells.get(name), scheme.marked)

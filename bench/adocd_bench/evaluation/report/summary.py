@@ -1,0 +1,239 @@
+"""From runs to blocks: each scheme's figures over its repetitions, against its block's own baseline, and ranked.
+
+A block is what was interleaved: one profile, workload and scale. Disturbed runs are left out where two or more others
+are left of the scheme; else they are kept, and what they went into is marked. A scheme with fewer than two undisturbed
+repetitions makes its block weak evidence.
+
+Ranked by operations/s where the loop is closed, else by the 99th percentile of all latencies from the intended start:
+in an open loop throughput is what was offered, unless a scheme failed. A scheme ties with the best of the group before
+it where no difference to it was shown. In a closed loop a law that only puts work off looks well: a second place, by
+operations/s over run and drain, stands beside the first.
+"""
+
+import itertools
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from adocd_bench.errors import BadOption
+from adocd_bench.evaluation.raw import Run, SchemeUsed
+from adocd_bench.evaluation.report import disturbed
+from adocd_bench.evaluation.report.accounting import Figures, figures
+from adocd_bench.evaluation.report.comparison import Cell, Comparison, cell, compare
+from adocd_bench.evaluation.report.measures import MEASURES, RANK_CLOSED, RANK_DRAINED, RANK_OPEN
+
+BASELINE = "default"
+#: So many undisturbed repetitions make evidence.
+ENOUGH = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A run with its figures, and what disturbed it."""
+
+    run: Run
+    figures: Figures
+    marks: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A scheme's place by a measure, 1 for the best; `tied`: others have the same one."""
+
+    place: int
+    tied: bool
+
+    def __str__(self) -> str:
+        return f"{self.place}{'=' if self.tied else ''}"
+
+
+@dataclass(frozen=True, slots=True)
+class Scheme:
+    """A scheme in a block.
+
+    Attributes:
+        runs: all, by repetition.
+        used: those that its figures are of.
+        marked: there are disturbed ones among them.
+        weak: fewer than two repetitions of it were undisturbed.
+        cells: measure -> figure over repetitions; a measure that was not measured in all of them is not there.
+        against: measure -> comparison with the baseline; empty for the baseline, or where there is none.
+        standing: None where the block's rank is by what was not measured.
+        drained_standing: the same by operations/s over run and drain, of a closed loop.
+
+    """
+
+    used_as: SchemeUsed
+    runs: tuple[Judged, ...]
+    used: tuple[Judged, ...]
+    marked: bool
+    weak: bool
+    cells: Mapping[str, Cell]
+    against: Mapping[str, Comparison]
+    standing: Standing | None = None
+    drained_standing: Standing | None = None
+
+    @property
+    def name(self) -> str:
+        """The scheme's name."""
+        return self.used_as.name
+
+    def by_repetition(self, measure: str) -> dict[int, float]:
+        """Give a measure's figure in each repetition that counts."""
+        found = ((judged.run.repetition, MEASURES[measure].of(judged.figures)) for judged in self.used)
+        return {repetition: value for repetition, value in found if value is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Runs that were interleaved, the best scheme first; `rank_by` is the measure's name."""
+
+    name: str
+    profile: str
+    workload: str
+    scale: int
+    seconds: float
+    open_loop: bool
+    rank_by: str
+    schemes: tuple[Scheme, ...]
+
+    @property
+    def first(self) -> Run:
+        """Any of its runs: what all have in common."""
+        return self.schemes[0].runs[0].run
+
+    @property
+    def slug(self) -> str:
+        """Its name, as a file and an anchor may be called."""
+        return re.sub(r"[^a-z0-9]+", "-", self.name.lower()).strip("-") or "block"
+
+    @property
+    def weak(self) -> tuple[str, ...]:
+        """The schemes that are weak evidence."""
+        return tuple(sorted(scheme.name for scheme in self.schemes if scheme.weak))
+
+    @property
+    def repetitions(self) -> int:
+        """How many there are of the scheme that has most."""
+        return max(len(scheme.runs) for scheme in self.schemes)
+
+    def scheme(self, name: str) -> Scheme | None:
+        """Find a scheme; None where it was not run."""
+        return next((scheme for scheme in self.schemes if scheme.name == name), None)
+
+
+def summarise(runs: Iterable[Run]) -> tuple[Block, ...]:
+    """Put runs together to blocks, in the order of their names. Raises BadOption where two are the same run."""
+    ordered = sorted(runs, key=_order)
+    for one, other in itertools.pairwise(ordered):
+        if _order(one) == _order(other):
+            raise BadOption(
+                f"two raw results are of the same run ({one.block}, {one.scheme.name}, repetition {one.repetition}): "
+                "take one of them away"
+            )
+    return tuple(_told_apart([_block(list(found)) for _, found in itertools.groupby(ordered, key=_block_key)]))
+
+
+def _told_apart(blocks: Sequence[Block]) -> Iterable[Block]:
+    """Add length and scale to the names of blocks that have the same one: it is heading, anchor and file."""
+    names = Counter(block.name for block in blocks)
+    for block in blocks:
+        same = names[block.name] > 1
+        yield replace(block, name=f"{block.name}, {block.seconds:g} s, scale 1/{block.scale}") if same else block
+
+
+def compared(measure: str, one: Scheme, other: Scheme) -> Comparison:
+    """Compare two schemes of a block by a measure."""
+    return compare(MEASURES[measure], one.by_repetition(measure), other.by_repetition(measure))
+
+
+def _block_key(run: Run) -> tuple[str, str, str, int, float]:
+    return run.block, run.profile, run.workload.name, run.scale, run.workload.seconds
+
+
+def _order(run: Run) -> tuple[tuple[str, str, str, int, float], str, int]:
+    return _block_key(run), run.scheme.name, run.repetition
+
+
+def _block(runs: Sequence[Run]) -> Block:
+    first = runs[0]
+    open_loop = first.workload.offered_per_s is not None
+    found = [_scheme(list(group)) for _, group in itertools.groupby(runs, key=lambda run: run.scheme.name)]
+    baseline = next((scheme for scheme in found if scheme.name == BASELINE), None)
+    rank_by = RANK_OPEN if open_loop else RANK_CLOSED
+    schemes = [_with(scheme, baseline) for scheme in found]
+    standings = _standings(schemes, rank_by)
+    drained = {} if open_loop else _standings(schemes, RANK_DRAINED)
+    return Block(
+        name=first.block,
+        profile=first.profile,
+        workload=first.workload.name,
+        scale=first.scale,
+        seconds=first.workload.seconds,
+        open_loop=open_loop,
+        rank_by=rank_by,
+        schemes=tuple(
+            replace(scheme, standing=standings.get(scheme.name), drained_standing=drained.get(scheme.name))
+            for scheme in _ordered(schemes, rank_by)
+        ),
+    )
+
+
+def _scheme(runs: Sequence[Run]) -> Scheme:
+    judged = tuple(Judged(run, figures(run), disturbed.marks(run)) for run in runs)
+    quiet = tuple(each for each in judged if not each.marks)
+    used = quiet if len(quiet) >= ENOUGH else judged
+    cells = {}
+    for name, measure in MEASURES.items():
+        values = [value for each in used if (value := measure.of(each.figures)) is not None]
+        found = cell(values) if len(values) == len(used) else None
+        if found is not None:
+            cells[name] = found
+    return Scheme(
+        used_as=runs[0].scheme,
+        runs=judged,
+        used=used,
+        marked=len(quiet) < len(used),
+        weak=len(quiet) < ENOUGH,
+        cells=cells,
+        against={},
+    )
+
+
+def _with(scheme: Scheme, baseline: Scheme | None) -> Scheme:
+    against = {}
+    if baseline is not None and baseline is not scheme:
+        against = {name: compared(name, scheme, baseline) for name in scheme.cells if name in baseline.cells}
+    return replace(scheme, against=against)
+
+
+def _ordered(schemes: Sequence[Scheme], rank_by: str) -> list[Scheme]:
+    """Order by the median, the best first; whatever was not measured comes last."""
+    sign = -1 if MEASURES[rank_by].more_is_better else 1
+
+    def key(scheme: Scheme) -> tuple[float, str]:
+        found = scheme.cells.get(rank_by)
+        return (math.inf if found is None else sign * found.median), scheme.name
+
+    return sorted(schemes, key=key)
+
+
+def _standings(schemes: Sequence[Scheme], rank_by: str) -> dict[str, Standing]:
+    groups: list[list[Scheme]] = []
+    for scheme in (each for each in _ordered(schemes, rank_by) if rank_by in each.cells):
+        if groups and _tied(rank_by, scheme, groups[-1][0]):
+            groups[-1].append(scheme)
+        else:
+            groups.append([scheme])
+    standings: dict[str, Standing] = {}
+    place = 1
+    for group in groups:
+        standings |= {scheme.name: Standing(place, len(group) > 1) for scheme in group}
+        place += len(group)
+    return standings
+
+
+def _tied(rank_by: str, scheme: Scheme, best: Scheme) -> bool:
+    return compared(rank_by, scheme, best).difference in ("none", "too few")

@@ -1,0 +1,61 @@
+"""From a directory of raw results to the files of a report; the same raw results always give the same bytes."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from adocd_bench.errors import BadOption
+from adocd_bench.evaluation.halving import Searched
+from adocd_bench.evaluation.report import html, markdown
+from adocd_bench.evaluation.report.as_json import as_json
+from adocd_bench.evaluation.report.read import found_in
+from adocd_bench.evaluation.report.sections import document
+from adocd_bench.evaluation.report.summary import Block, summarise
+from adocd_bench.evaluation.sustained import Search
+
+Format = Literal["md", "html", "both"]
+MARKDOWN, HTML = "report.md", "report.html"
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The figures of a directory, ready to be written."""
+
+    blocks: tuple[Block, ...]
+    failed: int
+    searches: Mapping[str, Search]
+    grids: tuple[Searched, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """All figures, for programs."""
+        return as_json(self.blocks, self.failed, self.searches, self.grids)
+
+    def write(self, out: Path, format_: Format) -> list[Path]:
+        """Write the report's files below `out`, and name the reports. Raises BadOption where that cannot be done."""
+        whole = document(self.blocks, self.failed, self.searches, self.grids)
+        files: dict[str, str] = {}
+        if format_ in ("md", "both"):
+            files[MARKDOWN] = markdown.render(whole)
+            files |= {f"{markdown.PICTURES}/{each.name}.svg": each.render(alone=True) for each in whole.drawings}
+        if format_ in ("html", "both"):
+            files[HTML] = html.render(whole)
+        try:
+            for name, content in files.items():
+                (out / name).parent.mkdir(parents=True, exist_ok=True)
+                (out / name).write_text(content, encoding="utf-8")
+        except OSError as error:
+            raise BadOption(f"the report cannot be written to {out} ({error.strerror}): choose another --out") from None
+        return [out / name for name in (MARKDOWN, HTML) if name in files]
+
+
+def report_of(directories: Sequence[Path]) -> Report:
+    """Work out the report of one directory or several. Raises BadOption where one cannot be read."""
+    found = [found_in(directory) for directory in directories]
+    searches = {name: search for each in found for name, search in each.searches.items()}
+    return Report(
+        blocks=summarise(run for each in found for run in each.runs),
+        failed=sum(each.failed for each in found),
+        searches=searches,
+        grids=tuple(grid for each in found for grid in each.grids),
+    )

@@ -1,0 +1,161 @@
+"""A plan carried out: every run that has no result yet, one after the other, each kept as soon as it is there."""
+
+import contextlib
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from rich.console import Console
+
+from adocd_bench.device import parse_profile
+from adocd_bench.errors import BadOption, BenchError
+from adocd_bench.evaluation import grid, raw, searches
+from adocd_bench.evaluation.halving import Grid
+from adocd_bench.evaluation.plan import Asked, Folder, Planned, checked, planned
+from adocd_bench.evaluation.progress import Line, Progress, time_text
+from adocd_bench.evaluation.schemes import Options, Scheme, scheme
+from adocd_bench.evaluation.setting import Setting, prepare, program, setting, wanted
+from adocd_bench.evaluation.sustained import RUNNING_SHARE, Search
+from adocd_bench.evaluation.workloads import workload
+from adocd_bench.interrupt import interruptible
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What came of it: how many runs there are, were there before, were made now, and the sentences of those failed."""
+
+    out: str
+    runs: int
+    kept: int
+    made: int
+    failed: dict[str, str]
+    wall_s: float
+
+
+def search_grid(asked: Asked, wanted_grid: Grid, out: Path, directory: Path | None, console: Console) -> Options:
+    """Find the best static options for a block, and keep all that was tried; raises BenchError."""
+    asked = checked(replace(asked, profiles=(wanted_grid.profile,), workloads=(wanted_grid.workload,)))
+    with _there(asked, out, directory) as there:
+        return grid.best(there, wanted_grid, asked, out, console)
+
+
+def search_sustainable(asked: Asked, out: Path, directory: Path | None, console: Console) -> dict[str, Search]:
+    """Find for each scheme which rate lasts, by name; raises BenchError."""
+    asked = checked(asked)
+    found = {}
+    with _there(asked, out, directory) as there:
+        prepare(there, asked, [scheme(name) for name in asked.schemes], Progress(console, 0, asked.seconds))
+        for run in planned(replace(asked, repeat=1)):
+            found[f"{run.block}-{run.scheme}"] = searches.sustainable(there, asked, run, out, console)
+    return found
+
+
+@contextlib.contextmanager
+def _there(asked: Asked, out: Path, directory: Path | None) -> Iterator[Setting]:
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BadOption(f"{out} cannot be used ({error.strerror}): choose another --out") from None
+    with interruptible(), setting(asked, out, directory) as there:
+        yield there
+
+
+def carry_out(asked: Asked, out: Path, directory: Path | None, console: Console) -> Done:
+    """Make all runs that are left; raises BenchError, and KeyboardInterrupt when everything it started is gone.
+
+    A run that fails is kept with its sentence, and the others go on.
+    """
+    asked, out, begun_s = checked(asked), out.absolute(), time.monotonic()
+    schemes = [scheme(name) for name in asked.schemes]
+    for name in asked.workloads:
+        program(asked, name)  # what is missing is said before anything is made
+    folder = Folder(out)
+    folder.begin(asked)
+    left, total = folder.left(asked), len(list(planned(asked)))
+    failed: dict[str, str] = {}
+    if left:
+        with _there(asked, out, directory) as there:
+            progress = Progress(console, len(left), asked.seconds, _walls_s(folder, asked))
+            prepare(there, asked, schemes, progress)
+            _resolve(there, asked)
+            found = _search(there, asked, out, schemes, console)
+            progress.say(f"{len(left)} of {total} runs to make, which takes about {time_text(progress.left_s)}")
+            failed = _make(there, asked, folder, left, found, progress)
+    return Done(
+        out=str(out),
+        runs=total,
+        kept=total - len(left),
+        made=len(left) - len(failed),
+        failed=failed,
+        wall_s=round(time.monotonic() - begun_s, 1),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Searched:
+    """What is found before the runs, by block: the grid's options, and the rate of a workload that finds its own."""
+
+    best: dict[str, Options]
+    per_s: dict[str, float]
+
+
+def _search(there: Setting, asked: Asked, out: Path, schemes: list[Scheme], console: Console) -> _Searched:
+    """Search, or read what was found before."""
+    found = _Searched({}, {})
+    for run in {run.block: run for run in planned(asked)}.values():
+        if workload(run.workload).needs_maximum:
+            maximum = searches.maximum(there, asked, run, out, console)
+            found.per_s[run.block] = RUNNING_SHARE * maximum.maximum_per_s
+        if any(each.needs_grid for each in schemes):
+            wanted_grid = Grid(run.profile, run.workload, found_per_s=found.per_s.get(run.block))
+            found.best[run.block] = grid.best(there, wanted_grid, asked, out, console, any_grid=True)
+    return found
+
+
+def _resolve(there: Setting, asked: Asked) -> None:
+    """Raise BadOption for a scheme that cannot be run here, before hours are spent on searching."""
+    found = _Searched({run.block: {} for run in planned(asked)}, {})
+    for run in planned(asked):
+        _used(there, asked, run, found)
+
+
+def _used(there: Setting, asked: Asked, run: Planned, found: _Searched) -> raw.SchemeUsed:
+    profile = parse_profile(run.profile)
+    return scheme(run.scheme).used(there.circumstances(profile, asked.scale, found.best.get(run.block)))
+
+
+def _make(
+    there: Setting, asked: Asked, folder: Folder, left: list[Planned], found: _Searched, progress: Progress
+) -> dict[str, str]:
+    failed: dict[str, str] = {}
+    for run in left:
+        with progress.run(run.name) as line:
+            try:
+                raw.write(folder.file(run), _one(there, asked, run, found, line))
+            except BadOption:  # the directory is full, or gone: the next would fail as well
+                raise
+            except BenchError as error:
+                failed[run.name] = str(error)
+                folder.fail(run, str(error))
+            else:
+                folder.succeed(run)
+        if run.name in failed:
+            progress.say(f"{run.name} failed: {failed[run.name]}")
+    return failed
+
+
+def _one(there: Setting, asked: Asked, run: Planned, found: _Searched, line: Line) -> raw.Run:
+    load = program(asked, run.workload, found.per_s.get(run.block))
+    return there.run(wanted(asked, run, _used(there, asked, run, found), load), load, line.look)
+
+
+def _walls_s(folder: Folder, asked: Asked) -> list[float]:
+    """Read how long earlier runs took; one that cannot be read says nothing here."""
+    walls = []
+    for run in planned(asked):
+        with contextlib.suppress(BenchError, OSError):
+            if os.path.exists(folder.file(run)):
+                walls.append(raw.read(folder.file(run)).wall_s)
+    return walls

@@ -1,0 +1,108 @@
+"""Where the runs of a plan are made: a place on a disk, the machine's facts, and what is known of the device."""
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from adocd_bench.cap import capped
+from adocd_bench.device import DeviceProfile, parse_profile
+from adocd_bench.errors import BadOption
+from adocd_bench.evaluation import measured, one, raw
+from adocd_bench.evaluation.bandwidth import refuse_above
+from adocd_bench.evaluation.machine import machine
+from adocd_bench.evaluation.measured import Known
+from adocd_bench.evaluation.plan import Asked, Planned
+from adocd_bench.evaluation.program import LoadProgram
+from adocd_bench.evaluation.progress import Progress
+from adocd_bench.evaluation.schemes import Circumstances, Options, Scheme
+from adocd_bench.evaluation.workloads import Asked as AskedLoad
+from adocd_bench.evaluation.workloads import workload
+from adocd_bench.workspace import choose_parent, needed_bytes, workspace
+
+#: Records that are loaded are there twice while they are merged.
+_LOADED_TIMES = 3
+
+
+@dataclass(slots=True)
+class Setting:
+    """A place, and all that is known there; `known` grows with what is measured."""
+
+    place: Path
+    parent: Path
+    file: Path
+    machine: raw.Machine
+    known: Known
+
+    def know_flushing(self, profile: DeviceProfile, scale: int, progress: Progress) -> None:
+        """Measure what flushing alone reaches on a profile, unless that is known. Raises BenchError."""
+        if profile.name in self.known.flushing_bytes_per_s:
+            return
+        progress.say(f"measuring what flushing alone reaches on {profile.name}")
+        with capped(profile, self.parent) as cap:
+            self.known = measured.flushing(self.known, cap, self.machine, scale, self.place)
+        measured.keep(self.file, self.known)
+
+    def circumstances(self, profile: DeviceProfile, scale: int, grid_best: Options | None) -> Circumstances:
+        """Say what schemes are told on a profile."""
+        return Circumstances(
+            scale=scale,
+            bandwidth_bytes_per_s=self.known.bandwidth_under(profile),
+            flushing_bytes_per_s=self.known.flushing_bytes_per_s.get(profile.name),
+            grid_best=grid_best,
+        )
+
+    def run(self, wanted: one.Wanted, load: LoadProgram, on_look: one.OnLook = lambda _: None) -> raw.Run:
+        """Make one run under its profile's cap; raises BenchError."""
+        with capped(parse_profile(wanted.profile), self.parent) as cap:
+            return one.run(wanted, load, cap, self.machine, self.place, on_look)
+
+
+@contextlib.contextmanager
+def setting(asked: Asked, out: Path, directory: Path | None) -> Iterator[Setting]:
+    """Find a place with room enough for each run, and measure its device once; gone afterwards. Raises BenchError."""
+    profiles = [parse_profile(name) for name in asked.profiles]
+    loads = [program(asked, name) for name in asked.workloads]
+    room = max(
+        needed_bytes(load.seconds, profile) + _LOADED_TIMES * load.loaded_bytes
+        for profile in profiles
+        for load in loads
+    )
+    parent = choose_parent(directory, room)
+    for profile in profiles:
+        with capped(profile, parent):  # what cannot be capped is refused before anything is measured
+            pass
+    with workspace(parent) as place:
+        file = out / "measured.json"
+        known = measured.know(file, place)
+        for profile in profiles:
+            refuse_above(profile, known.bandwidth)
+        yield Setting(place, parent, file, machine(place, known.bandwidth), known)
+
+
+def program(asked: Asked, workload_name: str, found_per_s: float | None = None) -> LoadProgram:
+    """Make the program of a workload as it was asked for; raises BenchError.
+
+    `found_per_s` is the rate of one that finds its own; before it is known, it is made with another for the checks.
+    """
+    work = workload(workload_name)
+    rate_per_s = asked.rate_per_s
+    if work.needs_maximum:
+        if rate_per_s is not None:
+            raise BadOption(f"{workload_name} finds its own rate: give no --rate")
+        rate_per_s = found_per_s or 1.0
+    return work.program(AskedLoad(asked.seconds, asked.scale, rate_per_s))
+
+
+def prepare(there: Setting, asked: Asked, schemes: Sequence[Scheme], progress: Progress) -> None:
+    """Measure what the schemes must be told; raises BenchError."""
+    if any(each.needs_flushing for each in schemes):
+        for name in asked.profiles:
+            there.know_flushing(parse_profile(name), asked.scale, progress)
+
+
+def wanted(asked: Asked, run: Planned, used: raw.SchemeUsed, load: LoadProgram) -> one.Wanted:
+    """Say what one run is to be, for its record."""
+    work = workload(run.workload)
+    told = raw.WorkloadUsed(work.name, work.title, load.name, load.arguments, load.seconds, load.offered_per_s)
+    return one.Wanted(run.block, used, run.profile, told, load.version, run.repetition, run.seed, asked.scale)

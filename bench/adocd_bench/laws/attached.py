@@ -1,0 +1,142 @@
+"""Every law attached to a real db_bench: its decisions, beside a straight reading of its rule on the same samples."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from adocd.controllers import registry
+from adocd.model.decision_record import DecisionRecord
+from adocd.model.policy import ParameterValue, Policy
+from adocd_bench.laws.measure import Flags, Measured, Plan
+from adocd_bench.laws.readings import MB, MIB, READINGS, Wanted
+from adocd_bench.laws.windows import gaps, windows
+
+#: The demo's device, where a database with RocksDB's default options stalls within seconds.
+PROFILE, _DEVICE = "cap-210", 210 * MB
+#: Small memtables let much happen in a minute: files, merges and stalls eight times as often as with 64 MiB.
+_SMALL: Flags = {
+    "write_buffer_size": 8 * MIB,
+    "target_file_size_base": 8 * MIB,
+    "max_bytes_for_level_base": 32 * MIB,
+    "soft_pending_compaction_bytes_limit": 1024 * MIB,
+}
+#: The toggle bounds files, whatever their size: small ones reach that bound within one of its windows.
+_ROCKSDBS_OWN: Flags = {}
+#: Laws that turn the limiter need one at the open, and tickers.
+_LIMITER: Flags = {"rate_limiter_bytes_per_sec": _DEVICE, "statistics": 1}
+_PARAMETERS: Mapping[str, Mapping[str, ParameterValue]] = {
+    "manual": {"batch_size": 128 * MIB, "background_jobs": 4},
+    "mimd": {"max_bytes_per_s": _DEVICE},
+    # Low enough that flushes of this machine fill half of it.
+    "toggle": {"cap_bytes_per_s": 50 * MB},
+    "silk": {"bandwidth_bytes_per_s": _DEVICE},
+}
+_FLAGS: Mapping[str, Flags] = {
+    "mimd": {**_SMALL, **_LIMITER},
+    "silk": {**_SMALL, **_LIMITER},
+    "toggle": _ROCKSDBS_OWN,
+}
+_SETTINGS_SHOWN = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """One window: when it ended, what the law decided, and what the reading says."""
+
+    at_s: float
+    decided: Wanted
+    read: Wanted
+    why: str
+
+    @property
+    def agrees(self) -> bool:
+        """Whether both say the same."""
+        return self.decided == self.read
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """All windows of a run; `gaps` counts samples that were not caught, whose windows cannot be compared."""
+
+    law: str
+    windows: tuple[Compared, ...]
+    gaps: int
+
+    @property
+    def acted(self) -> int:
+        """In how many windows one of both said something."""
+        return sum(bool(each.decided or each.read) for each in self.windows)
+
+    @property
+    def agreed(self) -> int:
+        """In how many both said the same, nothing included."""
+        return sum(each.agrees for each in self.windows)
+
+
+def plan(law: str, seconds: int, profile: str = PROFILE) -> Plan:
+    """Say how a law is run here."""
+    return Plan(law, seconds, profile, _PARAMETERS.get(law, {}), _FLAGS.get(law, _SMALL))
+
+
+def compared(measured: Measured) -> Trace:
+    """Hold what was decided against the reading, window by window."""
+    law = measured.plan.law
+    reading, knobs = READINGS[law]
+    controller = registry.create(Policy(law, measured.plan.parameters))
+    shown = list(windows(measured.ticks, controller.window_s or controller.period_s))
+    by_time = {
+        round(record.monotonic_s, 6): record for record in measured.decisions if record.rule.startswith(f"{law}.")
+    }
+    begin_s = measured.ticks[0].sample.monotonic_s - measured.ticks[0].sample.interval_s
+    found = []
+    for sample, read in zip(shown, reading(shown, measured.plan.parameters), strict=True):
+        record = by_time.get(round(sample.monotonic_s, 6))
+        decided = _settings(record, knobs)
+        found.append(Compared(sample.monotonic_s - begin_s, decided, read, record.signal if record else ""))
+    return Trace(law, tuple(found), gaps(measured.ticks))
+
+
+def _settings(record: DecisionRecord | None, knobs: frozenset[str] | None) -> Wanted:
+    if record is None:
+        return {}
+    return {
+        (str(setting.knob), setting.column_family): setting.value
+        for setting in record.settings
+        if knobs is None or str(setting.knob) in knobs
+    }
+
+
+def table(traces: Sequence[Trace]) -> str:
+    """Make a table of all laws, and below it where law and reading part."""
+    lines = ["| law | windows | in which either acts | law and reading agree | they part |", "|---|---|---|---|---|"]
+    for trace in traces:
+        parted = len(trace.windows) - trace.agreed
+        lines.append(f"| `{trace.law}` | {len(trace.windows)} | {trace.acted} | {trace.agreed} | {parted} |")
+    lines.append("")
+    for trace in traces:
+        lines += [f"{trace.law}: {line}" for line in _parted(trace)]
+        if trace.gaps:
+            lines.append(f"{trace.law}: {trace.gaps} samples were not caught, and windows with them say nothing")
+    return "\n".join([*lines, ""])
+
+
+def trace(of: Trace) -> str:
+    """Write every window in which either acts, a line each."""
+    lines = [f"{of.law}: seconds, what the law decided, what the reading says, what the law saw"]
+    for each in of.windows:
+        if each.decided or each.read:
+            mark = " " if each.agrees else "!"
+            lines.append(f"{mark} {each.at_s:6.1f}  {_words(each.decided)}  |  {_words(each.read)}  |  {each.why}")
+    return "\n".join([*lines, ""])
+
+
+def _parted(of: Trace) -> Iterator[str]:
+    for each in of.windows:
+        if not each.agrees:
+            decided, read = _words(each.decided), _words(each.read)
+            yield f"at {each.at_s:.1f} s the law decided {decided}, and the reading says {read}"
+
+
+def _words(wanted: Wanted) -> str:
+    words = [f"{knob}={value}" for (knob, _), value in sorted(wanted.items(), key=lambda each: each[0][0])]
+    more = len(words) - _SETTINGS_SHOWN
+    return (", ".join(words[:_SETTINGS_SHOWN]) + (f" and {more} more" if more > 0 else "")) or "nothing"

@@ -1,0 +1,172 @@
+"""What this machine can do, measured apart from the runs that are compared: what the simulator is to be told of it.
+
+Three figures stand for the processor in the simulator (docs/simulator.md), one for what escapes a cap, and two for what
+is read. The first four are read off runs in which no law acts and nothing is ever delayed or stopped, the others are
+measured without RocksDB, so none of them can be chosen to please a comparison.
+"""
+
+import json
+import os
+import statistics
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from adocd_bench.cap import capped
+from adocd_bench.db_bench import find_db_bench
+from adocd_bench.device import MB, parse_profile
+from adocd_bench.errors import RunFailed
+from adocd_bench.laws.measure import Flags, Measured, Plan, measure
+from adocd_bench.process import Child, child
+from adocd_bench.workload import KEY_BYTES, VALUE_BYTES, Fill
+from adocd_bench.workspace import choose_parent, needed_bytes, run_directory, workspace
+
+ENTRY_BYTES = KEY_BYTES + VALUE_BYTES
+#: Long enough for a dozen memtables and the first merges, too short for any debt that matters.
+SECONDS, _WAL_SECONDS, _DEVICE_SECONDS = 30, 8, 4
+_OVERRUN_S = 120.0
+_POLL_S = 0.1
+#: Beside the compared runs' own sizes of memtables and files: none of the reasons to hold writes. Compactions go on,
+#: for there they do, too, and take a processor from the client; they begin sooner, so that one ends on a slow machine.
+_NEVER_HELD: Flags = {
+    "level0_file_num_compaction_trigger": 2,
+    "max_write_buffer_number": 64,
+    "level0_slowdown_writes_trigger": 1000,
+    "level0_stop_writes_trigger": 1000,
+    "soft_pending_compaction_bytes_limit": 0,
+    "hard_pending_compaction_bytes_limit": 0,
+}
+#: With flushes alone all table files are still there at the end, so that their sizes say what was written.
+_FLUSHES_ALONE: Flags = {"disable_auto_compactions": 1, "max_write_buffer_number": 64, "benchmarks": "fillrandom,flush"}
+
+
+@dataclass(frozen=True, slots=True)
+class Speeds:
+    """What one client writes while nothing holds it up, one flush writes and one compaction takes in, in bytes/s."""
+
+    client_bytes_per_s: float
+    flush_bytes_per_s: float
+    compaction_bytes_per_s: float
+    others_cpu_share: float
+
+    def words(self) -> str:
+        """Say it in a line."""
+        named = {"client": self.client_bytes_per_s, "flush": self.flush_bytes_per_s}
+        named["compaction"] = self.compaction_bytes_per_s
+        figures = ", ".join(f"{name} {bytes_per_s / MB:.0f} MB/s" for name, bytes_per_s in named.items())
+        return f"{figures}; other programs had {self.others_cpu_share:.0%} of the processors"
+
+    def options(self) -> str:
+        """Say it as options of `adocctl simulate`."""
+        client, flush, compaction = self.client_bytes_per_s, self.flush_bytes_per_s, self.compaction_bytes_per_s
+        return f"--rate {client / MB:.0f} --flush-rate {flush / MB:.0f} --compaction-rate {compaction / MB:.0f}"
+
+
+def speeds(flags: Flags, seed: int, seconds: int = SECONDS) -> Speeds:
+    """Measure the speeds on the disk as it is, with the same db_bench, agent and daemon; raises BenchError."""
+    return speeds_of(measure(Plan("fixed", seconds, "uncapped", flags={**flags, **_NEVER_HELD}, seed=seed)))
+
+
+def speeds_of(measured: Measured) -> Speeds:
+    """Read the speeds off a run in which writes were never held; raises RunFailed for any other.
+
+    A job's speed is all bytes by all seconds of such jobs: one that takes longer counts for more.
+    """
+    if measured.stalls:
+        raise RunFailed("writes were delayed or stopped while the machine was measured: it says nothing about clients")
+    events = [event for tick in measured.ticks for event in tick.sample.events]
+    ended = {kind: [each for each in events if each.kind == kind] for kind in ("flush_end", "compaction_end")}
+    if not ended["flush_end"] or not ended["compaction_end"]:
+        raise RunFailed("no flush or no compaction ended while the machine was measured: give it more --seconds")
+    return Speeds(
+        client_bytes_per_s=measured.report.writes_per_s * ENTRY_BYTES,
+        flush_bytes_per_s=_per_s([(each.bytes, each.elapsed_s) for each in ended["flush_end"]]),
+        compaction_bytes_per_s=_per_s([(each.read_bytes, each.elapsed_s) for each in ended["compaction_end"]]),
+        others_cpu_share=measured.others_cpu_fraction,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Bandwidth:
+    """What the device reads, and what it reads and writes at once, in bytes/s, under a profile's cap."""
+
+    read_bytes_per_s: float
+    mixed_bytes_per_s: float
+
+    def words(self) -> str:
+        """Say it in a line."""
+        return f"reads {self.read_bytes_per_s / MB:.0f} MB/s, and with writes {self.mixed_bytes_per_s / MB:.0f} MB/s"
+
+    def options(self) -> str:
+        """Say it as options of `adocctl simulate`."""
+        return f"--read-rate {self.read_bytes_per_s / MB:.0f} --mixed-rate {self.mixed_bytes_per_s / MB:.0f}"
+
+
+def middle(several: Sequence[Speeds]) -> Speeds:
+    """Take the median of each figure."""
+    return Speeds(
+        statistics.median(each.client_bytes_per_s for each in several),
+        statistics.median(each.flush_bytes_per_s for each in several),
+        statistics.median(each.compaction_bytes_per_s for each in several),
+        statistics.median(each.others_cpu_share for each in several),
+    )
+
+
+def bandwidth(profile_name: str, seconds: int = _DEVICE_SECONDS) -> Bandwidth:
+    """Measure what a program under the profile's cap reads, and reads and writes at once; raises BenchError."""
+    profile = parse_profile(profile_name)
+    parent = choose_parent(None, needed_bytes(seconds, profile))
+    sys.stderr.write(f"reads on {profile_name}, {2 * seconds} s\n")
+    with workspace(parent) as place, capped(profile, parent) as cap, run_directory() as room:
+        command = [sys.executable, "-m", "adocd_bench.laws.streams", str(place), str(seconds)]
+        with child("streams", cap.command(command), dict(os.environ), room) as program:
+            _ended(program, "the measurement of the device", 2 * seconds)
+            return Bandwidth(**json.loads(program.said()))
+
+
+def wal_outside_share(profile_name: str, seconds: int = _WAL_SECONDS) -> float:
+    """Measure which share of the WAL's bytes the profile's cap does not cover: 0 to 1; 0 without a cap.
+
+    What the capped group wrote to the device is table files, by direct I/O, and what of the WAL did not escape. Raises
+    BenchError.
+    """
+    profile = parse_profile(profile_name)
+    if not profile.capped:
+        return 0.0
+    parent = choose_parent(None, needed_bytes(seconds, profile))
+    sys.stderr.write(f"the WAL on {profile_name}, {seconds} s\n")
+    with workspace(parent) as place, capped(profile, parent) as cap, run_directory() as room:
+        bench, fill = find_db_bench(), Fill(place / "database", seconds, 1, room / "seconds.csv")
+        flags = [f"--{name}={value}" for name, value in _FLUSHES_ALONE.items()]
+        environment = os.environ | {"ADOCD_RUN_DIR": str(room)}
+        with child(bench.name, cap.command([*bench.command(fill), *flags]), environment, room) as program:
+            _ended(program, bench.name, seconds)
+        written = cap.written_bytes() or 0
+        tables = sum(file.stat().st_size for file in fill.directory.glob("*.sst"))
+        return escaped(written, tables, bench.report(program.said(), seconds).writes * ENTRY_BYTES)
+
+
+def _ended(program: Child, name: str, seconds: int) -> None:
+    """Wait for a program to end well; raises RunFailed."""
+    deadline_s = time.monotonic() + seconds + _OVERRUN_S
+    while not program.ended():
+        if time.monotonic() > deadline_s:
+            raise RunFailed(f"{name} did not end within {_OVERRUN_S:.0f} s after its time was up")
+        time.sleep(_POLL_S)
+    if program.process.returncode != 0:
+        raise RunFailed(f"{name} failed with status {program.process.returncode}: {program.last_words()}")
+
+
+def escaped(written_bytes: int, tables_bytes: int, wal_bytes: int) -> float:
+    """Say which share of the WAL is not in what was written beside tables; raises RunFailed where it cannot be told."""
+    if wal_bytes <= 0 or written_bytes < tables_bytes // 2:
+        raise RunFailed(
+            f"the capped group wrote {written_bytes} bytes to the device and its tables have {tables_bytes}: its "
+            "device is not the one that is counted"
+        )
+    return min(1.0, max(0.0, 1 - (written_bytes - tables_bytes) / wal_bytes))
+
+
+def _per_s(jobs: Sequence[tuple[int | None, float | None]]) -> float:
+    return sum(size or 0 for size, _ in jobs) / max(1e-9, sum(seconds or 0.0 for _, seconds in jobs))

@@ -1,0 +1,96 @@
+"""Stock db_bench under the native agent and a daemon with a law: all that the law saw, and all that it decided."""
+
+import math
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from adocd.model.decision_record import DecisionRecord
+from adocd.model.policy import ParameterValue, Policy
+from adocd.model.snapshot import OptionValues
+from adocd.probes.log.stalls import StallFound
+from adocd_bench.cap import capped
+from adocd_bench.db_bench import find_db_bench
+from adocd_bench.device import parse_profile
+from adocd_bench.noise import cpu_times, others_share
+from adocd_bench.observed import Program, Tick, observe
+from adocd_bench.workload import Fill, FillReport, parse_seconds
+from adocd_bench.workspace import choose_parent, needed_bytes, run_directory, workspace
+
+_OVERRUN_S = 180.0
+
+Flags = Mapping[str, int | float | str]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to run: a law with its parameters, on a device profile, with db_bench's own flags beside the demo's.
+
+    `tail` keeps what was seen after the last write, where db_bench goes on with something else.
+    """
+
+    law: str
+    seconds: int
+    profile: str
+    parameters: Mapping[str, ParameterValue] = field(default_factory=dict)
+    flags: Flags = field(default_factory=dict)
+    seed: int = 1
+    tail: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One run.
+
+    Attributes:
+        plan: what was run.
+        report: db_bench's own result.
+        writes_by_second: its own, too.
+        ticks: what the daemon saw, oldest first, of the session in which db_bench wrote.
+        decisions: what the daemon decided in it, oldest first.
+        originals: the options before any of it.
+        stalls: every stall in RocksDB's LOG.
+        others_cpu_fraction: what other programs took of the machine meanwhile.
+
+    """
+
+    plan: Plan
+    report: FillReport
+    writes_by_second: list[int]
+    ticks: tuple[Tick, ...]
+    decisions: tuple[DecisionRecord, ...]
+    originals: OptionValues
+    stalls: tuple[StallFound, ...]
+    others_cpu_fraction: float
+
+
+def measure(plan: Plan) -> Measured:
+    """Run it, on a fresh database and a quiet disk; raises BenchError."""
+    profile = parse_profile(plan.profile)
+    parent = choose_parent(None, needed_bytes(plan.seconds, profile))
+    sys.stderr.write(f"{plan.law} on {plan.profile}, {plan.seconds} s\n")
+    with workspace(parent) as place, capped(profile, parent) as cap, run_directory() as room:
+        os.sync()
+        before = cpu_times()
+        bench, fill = find_db_bench(), Fill(place / "database", plan.seconds, plan.seed, room / "seconds.csv")
+        command = [*bench.command(fill), *(f"--{name}={value}" for name, value in plan.flags.items())]
+        program = Program(bench.name, command, fill.directory, plan.seconds + _OVERRUN_S)
+        observed = observe(program, Policy(plan.law, plan.parameters), cap, room)
+        report = bench.report(observed.said, plan.seconds)
+        seconds = parse_seconds(fill.report.read_text(encoding="utf-8")) if fill.report.exists() else []
+        return Measured(
+            plan=plan,
+            report=report,
+            writes_by_second=seconds,
+            ticks=_while_writing(observed.ticks, math.inf if plan.tail else report.seconds),
+            decisions=observed.decisions,
+            originals=observed.originals,
+            stalls=observed.stalls,
+            others_cpu_fraction=others_share(before, cpu_times()),
+        )
+
+
+def _while_writing(ticks: tuple[Tick, ...], seconds: float) -> tuple[Tick, ...]:
+    """Leave out the very last: the database may have been closed before the law was asked about it."""
+    return tuple(tick for tick in ticks[:-1] if tick.sample.monotonic_s <= ticks[0].sample.monotonic_s + seconds)

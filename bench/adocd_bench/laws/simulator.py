@@ -1,0 +1,265 @@
+"""The simulator against reality: the same law, options and device, in a real db_bench and in the model.
+
+The model is told what this machine was measured at (calibration.py), apart from the runs that are compared. It leaves
+out the rest of the processor, seeks and what clients read (docs/simulator.md). What it is to get right is the order:
+which law writes more, and for what writers are held most (agreement.py); the ratios that it gets wrong are what is
+reported.
+"""
+
+import math
+import statistics
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+
+from pydantic import TypeAdapter, ValidationError
+
+from adocd.model.policy import Policy
+from adocd.model.sample import Sample
+from adocd.simulator.opening import Asked, opened
+from adocd.simulator.options import DatabaseOptions, FamilyOptions
+from adocd.simulator.run import run
+from adocd.simulator.write_controller import CAUSES
+from adocd_bench.db_bench import KEYS
+from adocd_bench.errors import BadOption
+from adocd_bench.laws import agreement
+from adocd_bench.laws.agreement import Figures
+from adocd_bench.laws.calibration import Bandwidth, Speeds, middle
+from adocd_bench.laws.measure import Flags, Measured, Plan
+
+LAWS = ("fixed", "adoc", "stability")
+#: A quarter of all sizes and rates that db_bench opens with, on a quarter of the device: what a database with its own
+#: sizes does on cap-200 and cap-100, on a machine with four times the processors. With its own sizes it is processors
+#: that hold clients up on two shared cores, and that is what the simulator leaves out.
+PROFILES = ("cap-50", "cap-25")
+QUARTER: Flags = {
+    "write_buffer_size": 16 << 20,
+    "target_file_size_base": 16 << 20,
+    "max_bytes_for_level_base": 64 << 20,
+    "soft_pending_compaction_bytes_limit": 16 << 30,
+    "hard_pending_compaction_bytes_limit": 32 << 30,
+    "delayed_write_rate": 2 << 20,
+}
+WHOLE_PROFILES = ("cap-210", "cap-100")
+_MODELLED = {field.name for kind in (FamilyOptions, DatabaseOptions) for field in fields(kind)}
+#: How the series' columns are called.
+COLUMNS = ("s", "writes_per_s", "l0_files", "immutable_memtables", "pending_mib", "memtable_mib", "jobs")
+_MIB = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One real run: what was run, with which options the database was opened, what came of it, and second by second."""
+
+    law: str
+    profile: str
+    seed: int
+    seconds: float
+    options: Mapping[str, str]
+    figures: Figures
+    #: COLUMNS, a row a sample of the daemon's.
+    series: tuple[tuple[float, ...], ...] = ()
+    #: (base level, output level, MiB read, seconds) of each compaction that ended.
+    compactions: tuple[tuple[float, ...], ...] = ()
+    #: (MiB written, seconds) of each flush.
+    flushes: tuple[tuple[float, ...], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """All of a comparison, as it is kept in a file: what the machine was measured at, and the runs."""
+
+    speeds: tuple[Speeds, ...] = ()
+    wal_outside_share: Mapping[str, float] = field(default_factory=dict)
+    bandwidth: Mapping[str, Bandwidth] = field(default_factory=dict)
+    runs: tuple[Run, ...] = ()
+
+    def of(self, profile: str) -> dict[str, list[Figures]]:
+        """Give the runs on a device, by law."""
+        found: dict[str, list[Figures]] = {}
+        for each in self.runs:
+            if each.profile == profile:
+                found.setdefault(each.law, []).append(each.figures)
+        return found
+
+    def unmeasured(self) -> "Runs":
+        """Give the same runs without what the machine was measured at: the model then takes its own figures."""
+        return replace(self, speeds=(), wal_outside_share={}, bandwidth={})
+
+    @property
+    def profiles(self) -> tuple[str, ...]:
+        """Name the devices, in the order in which they came."""
+        return tuple(dict.fromkeys(each.profile for each in self.runs))
+
+
+_RUNS = TypeAdapter(Runs)
+
+
+def read(file: Path) -> Runs:
+    """Read what `write` wrote; raises BadOption."""
+    try:
+        return _RUNS.validate_json(file.read_bytes())
+    except OSError as error:
+        raise BadOption(f"{file} cannot be read ({error.strerror}): name a file that --keep wrote") from None
+    except ValidationError as error:
+        raise BadOption(f"{file} has no runs ({error.errors()[0]['msg']}): name a file that --keep wrote") from None
+
+
+def write(file: Path, runs: Runs) -> None:
+    """Keep runs in a file; raises BadOption."""
+    try:
+        file.write_bytes(_RUNS.dump_json(runs) + b"\n")
+    except OSError as error:
+        raise BadOption(f"{file} cannot be written ({error.strerror}): choose another --keep") from None
+
+
+def plan(law: str, profile: str, seconds: int, flags: Flags, seed: int) -> Plan:
+    """Say how the real one is run."""
+    return Plan(law, seconds, profile, flags=flags, seed=seed)
+
+
+def kept(measured: Measured) -> Run:
+    """Read off a real run what the model says, too; stalls are those of RocksDB's LOG."""
+    first, last = measured.ticks[0].sample, measured.ticks[-1].sample
+    seconds = last.monotonic_s - first.monotonic_s
+    waited = ((last.counters.stall_micros or 0) - (first.counters.stall_micros or 0)) / 1e6 / seconds
+    held = {
+        cause: sum(stall.end_s - stall.begin_s for stall in measured.stalls if stall.cause == cause)
+        / measured.report.seconds
+        for cause in CAUSES
+    }
+    options = {**measured.originals.database, **measured.originals.column_families["default"]}
+    samples = [tick.sample for tick in measured.ticks]
+    return Run(
+        law=measured.plan.law,
+        profile=measured.plan.profile,
+        seed=measured.plan.seed,
+        seconds=measured.report.seconds,
+        options={name: value for name, value in options.items() if name in _MODELLED},
+        figures=Figures(measured.report.writes_per_s, waited, held, measured.others_cpu_fraction),
+        series=tuple(series(samples)),
+        compactions=tuple(_compactions(samples)),
+        flushes=tuple(_flushes(samples)),
+    )
+
+
+def series(samples: Sequence[Sample]) -> Iterator[tuple[float, ...]]:
+    """Make COLUMNS of samples, the real ones and the simulated alike; time from the first one's beginning."""
+    begin_s = samples[0].monotonic_s - samples[0].interval_s
+    for sample in samples:
+        family = sample.column_families[0]
+        yield (
+            round(sample.monotonic_s - begin_s, 1),
+            round(sample.writes_per_s or 0),
+            family.l0_files,
+            family.immutable_memtables,
+            round(family.pending_compaction_bytes / _MIB),
+            round(family.options.write_buffer_size_bytes / _MIB),
+            sample.background_jobs or 0,
+        )
+
+
+def _compactions(samples: Sequence[Sample]) -> Iterator[tuple[float, ...]]:
+    for event in (event for sample in samples for event in sample.events if event.kind == "compaction_end"):
+        mib, seconds = round((event.read_bytes or 0) / _MIB), round(event.elapsed_s or 0, 2)
+        yield (event.base_level or 0, event.output_level or 0, mib, seconds)
+
+
+def _flushes(samples: Sequence[Sample]) -> Iterator[tuple[float, ...]]:
+    for event in (event for sample in samples for event in sample.events if event.kind == "flush_end"):
+        yield (round((event.bytes or 0) / _MIB), round(event.elapsed_s or 0, 2))
+
+
+def asked(one: Run, runs: Runs) -> Asked:
+    """Say what is to be simulated for a real run: its device and options, and what the machine was measured at.
+
+    A cap is by way: reads do not take from writes (adocd_bench.device), unless the disk below was measured to be
+    slower than both caps together.
+    """
+    device = runs.bandwidth.get(one.profile)
+    plain = Asked(
+        read_bytes_per_s=None if device is None else device.read_bytes_per_s,
+        mixed_bytes_per_s=math.inf if device is None else device.mixed_bytes_per_s,
+        profile=one.profile,
+        seconds=one.seconds,
+        options=one.options,
+        wal_outside_share=runs.wal_outside_share.get(one.profile, 0.0),
+    )
+    if not runs.speeds:
+        return plain
+    speeds = middle(runs.speeds)
+    return replace(
+        plain,
+        rate_bytes_per_s=speeds.client_bytes_per_s,
+        flush_bytes_per_s=speeds.flush_bytes_per_s,
+        compaction_bytes_per_s=speeds.compaction_bytes_per_s,
+    )
+
+
+def simulated(one: Run, runs: Runs) -> Figures:
+    """Simulate the same law for as long."""
+    setup = replace(opened(asked(one, runs)), distinct_keys=KEYS)
+    found = run(setup, Policy(one.law), seconds=one.seconds)
+    seconds = found.simulated_s
+    return Figures(
+        writes_per_s=found.writes / seconds,
+        waited_share=sum(found.stalled_s.values()) / seconds,
+        held_share={cause: found.held_s[cause] / seconds for cause in CAUSES},
+    )
+
+
+def models(runs: Runs) -> dict[tuple[str, str], Figures]:
+    """Simulate each law on each device once, as its first run was."""
+    found: dict[tuple[str, str], Figures] = {}
+    for one in runs.runs:
+        if (one.profile, one.law) not in found:
+            found[one.profile, one.law] = simulated(one, runs)
+    return found
+
+
+def verdicts(runs: Runs, model: Mapping[tuple[str, str], Figures]) -> dict[str, list[agreement.Verdict]]:
+    """Judge all of it, by device: laws in pairs, then each law's causes."""
+    judged = {}
+    for profile in runs.profiles:
+        real, its = runs.of(profile), {law: figures for (device, law), figures in model.items() if device == profile}
+        of_causes = [agreement.causes(law, real[law], its[law]) for law in real]
+        judged[profile] = [*agreement.laws(real, its), *of_causes]
+    return judged
+
+
+def table(runs: Runs, model: Mapping[tuple[str, str], Figures]) -> str:
+    """Write both beside each other, and where they agree."""
+    lines = [
+        "| device | law | writes/s, each run | simulated | of the median | waited | simulated "
+        "| memtable, l0, pending: real | simulated |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
+    for (profile, law), one in model.items():
+        real = runs.of(profile)[law]
+        each = ", ".join(f"{figures.writes_per_s:,.0f}" for figures in real)
+        waited = ", ".join(f"{figures.waited_share:.0%}" for figures in real)
+        ratio = one.writes_per_s / statistics.median(figures.writes_per_s for figures in real)
+        lines.append(
+            f"| {profile} | `{law}` | {each} | {one.writes_per_s:,.0f} | {ratio:.2f} "
+            f"| {waited} | {one.waited_share:.0%} | {_held(real)} | {_held([one])} |"
+        )
+    lines.append("")
+    for profile, judged in verdicts(runs, model).items():
+        lines += [f"{profile}: {verdict.words()}" for verdict in judged]
+    return "\n".join([*lines, *_machine(runs), ""])
+
+
+def _machine(runs: Runs) -> Iterator[str]:
+    others = [each.figures.others_cpu_share for each in runs.runs]
+    if others:
+        yield f"Other programs took {min(others):.0%} to {max(others):.0%} of the processors meanwhile."
+    for each in runs.speeds:
+        yield f"measured before: {each.words()}"
+    for profile, device in runs.bandwidth.items():
+        yield f"{profile}: {device.words()}"
+    for profile, share in runs.wal_outside_share.items():
+        yield f"{profile}: {share:.1%} of the WAL is outside the cap"
+
+
+def _held(several: Sequence[Figures]) -> str:
+    return ", ".join(f"{statistics.median(each.held_share[cause] for each in several):.0%}" for cause in CAUSES)

@@ -1,0 +1,76 @@
+// What is to be done, as SPEC.json has it; bench/adocd_bench/load/spec.py writes it and says what each value means.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "arrivals.h"
+#include "keys.h"
+#include "operation.h"
+
+namespace adocd::load {
+
+// One sentence about a spec that cannot be carried out.
+class SpecError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+using OptionMap = std::map<std::string, std::string>;
+
+struct Open {
+  std::vector<Step> steps;
+  bool poisson = false;
+  double overrun_at_most_s = 0;
+
+  double Seconds() const;
+};
+
+struct Closed {
+  std::optional<double> seconds;
+  std::optional<uint64_t> count;
+};
+
+struct Drain {
+  double at_most_s = 0;
+};
+
+// Exactly one of open, closed and drain is there.
+struct Phase {
+  std::string name;
+  bool measured = false;
+  OptionMap set_options;
+  uint64_t threads = 1;
+  Weights weights{};
+  uint64_t scan_length = 100;
+  Distribution distribution = Distribution::kUniform;
+  uint64_t records = 0;
+  std::optional<Open> open;
+  std::optional<Closed> closed;
+  std::optional<Drain> drain;
+};
+
+struct Spec {
+  std::string database;
+  std::string result;
+  bool create = true;
+  OptionMap options;
+  std::optional<uint64_t> rate_limiter_bytes_per_s;
+  bool auto_tuned = false;
+  std::string statistics = "none";
+  uint64_t key_bytes = 16;
+  uint64_t value_bytes = 1000;
+  bool hashed = true;
+  bool disable_wal = false;
+  uint64_t seed = 1;
+  std::vector<Phase> phases;
+};
+
+// Throws SpecError.
+Spec ReadSpec(const std::string& file);
+
+}  // namespace adocd::load

@@ -1,0 +1,184 @@
+"""What the load generator found, from its result file to the types of a raw run (adocd_bench.evaluation.raw)."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from pydantic import TypeAdapter, ValidationError
+
+from adocd_bench.errors import RunFailed
+from adocd_bench.evaluation.raw import Histogram, OperationKind, Operations, Process, Second
+
+Kind = Literal["read", "update", "insert", "scan", "read_modify_write"]
+#: A read-modify-write is a write that waits for a read first.
+KINDS: Mapping[OperationKind, tuple[Kind, ...]] = {
+    "write": ("update", "insert", "read_modify_write"),
+    "read": ("read",),
+    "scan": ("scan",),
+}
+_FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True)
+class OfKind:
+    """All operations of a kind in a phase. `queueing` and `total` have those in them that never started, too."""
+
+    count: int
+    processing: Histogram
+    not_started: int = 0
+    queueing: Histogram | None = None
+    total: Histogram | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _SecondRow:
+    at_s: int
+    longest_us: int
+    read: int = 0
+    update: int = 0
+    insert: int = 0
+    scan: int = 0
+    read_modify_write: int = 0
+    offered: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Drained:
+    """Whether everything was quiet in time, and what was pending in the end."""
+
+    reached: bool
+    pending_compaction_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseResult:
+    """What came of a phase.
+
+    Attributes:
+        begin_monotonic_s: on CLOCK_MONOTONIC, as the daemon's samples.
+        seconds: in a closed loop until the last operation returned; in an open one not before the steps were over;
+            of a drain, until it was quiet.
+        cpu_s: of the whole process meanwhile.
+        operations_by_kind: of those kinds that came.
+        not_found: reads of a record that was not there.
+
+    """
+
+    name: str
+    measured: bool
+    begin_monotonic_s: float
+    begin_unix_s: float
+    seconds: float
+    cpu_s: float
+    loop: Literal["open", "closed"] | None = None
+    operations_by_kind: Mapping[Kind, OfKind] = field(default_factory=dict)
+    not_found: int = 0
+    by_second: tuple[_SecondRow, ...] = ()
+    drain: Drained | None = None
+
+    @property
+    def operations(self) -> tuple[Operations, ...]:
+        """By the kinds of a raw run, those that came."""
+        merged = ((raw, [self.operations_by_kind[kind] for kind in kinds if kind in self.operations_by_kind])
+                  for raw, kinds in KINDS.items())  # fmt: skip
+        return tuple(_merge(raw, found) for raw, found in merged if found)
+
+    @property
+    def raw_seconds(self) -> tuple[Second, ...]:
+        """By second; reads have scans in them."""
+        return tuple(
+            Second(
+                at_s=row.at_s,
+                writes=row.update + row.insert + row.read_modify_write,
+                reads=row.read + row.scan,
+                offered=row.offered,
+                longest_us=row.longest_us,
+            )
+            for row in self.by_second
+        )
+
+    @property
+    def not_started(self) -> int:
+        """Operations that were due and never started, for time was up."""
+        return sum(of_kind.not_started for of_kind in self.operations_by_kind.values())
+
+
+@dataclass(frozen=True, slots=True)
+class LoadResult:
+    """What came of a run; `process` is that of the database and its clients together."""
+
+    interrupted: bool
+    rocksdb_version: str
+    process: Process
+    phases: tuple[PhaseResult, ...]
+
+    @property
+    def measured(self) -> PhaseResult:
+        """The measured phase. Raises RunFailed when the run was ended before it."""
+        for phase in self.phases:
+            if phase.measured:
+                return phase
+        raise RunFailed("the load generator was ended before its measured phase")
+
+    @property
+    def drain_s(self) -> float | None:
+        """From the measured phase's end until all was quiet; None where that was not reached or not waited for."""
+        measured = self.measured
+        following = self.phases[self.phases.index(measured) + 1 :]
+        if not following or following[0].drain is None or not following[0].drain.reached:
+            return None
+        return following[0].seconds
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    format: int
+    interrupted: bool
+    rocksdb_version: str
+    cpu_s: float
+    peak_rss_bytes: int
+    phases: tuple[PhaseResult, ...]
+
+
+_FILE = TypeAdapter(_File)
+
+
+def read_result(file: Path) -> LoadResult:
+    """Read a result file. Raises RunFailed with what is wrong with it."""
+    try:
+        content = _FILE.validate_json(file.read_bytes())
+    except OSError as error:
+        raise RunFailed(f"the load generator left no result in {file} ({error.strerror})") from None
+    except ValidationError as error:
+        problem = error.errors()[0]
+        where = ".".join(str(part) for part in problem["loc"])
+        raise RunFailed(f"{file} is no result of the load generator ({where}: {problem['msg']})") from None
+    if content.format != _FORMAT:
+        raise RunFailed(f"{file} has format {content.format}, this adocd reads {_FORMAT}")
+    process = Process(content.cpu_s, content.peak_rss_bytes)
+    return LoadResult(content.interrupted, content.rocksdb_version, process, content.phases)
+
+
+def _merge(kind: OperationKind, found: list[OfKind]) -> Operations:
+    return Operations(
+        kind=kind,
+        count=sum(each.count for each in found),
+        processing=_together(each.processing for each in found),
+        queueing=_together(each.queueing for each in found),
+        total=_together(each.total for each in found),
+    )
+
+
+def _together(histograms: Iterable[Histogram | None]) -> Histogram | None:
+    """Add histograms up; all have the same bounds of buckets. None where none is there."""
+    there = [histogram for histogram in histograms if histogram is not None]
+    if not there:
+        return None
+    counts: Counter[tuple[int, int]] = Counter()
+    for histogram in there:
+        for lowest_us, highest_us, count in histogram.buckets:
+            counts[lowest_us, highest_us] += count
+    buckets = tuple((*bounds, count) for bounds, count in sorted(counts.items()))
+    return Histogram(buckets, max(histogram.max_us for histogram in there))

@@ -1,0 +1,135 @@
+"""What the load generator is told to do, as the JSON file that it reads (native/src/spec.h)."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from adocd_bench.load.arrivals import Steps
+
+Distribution = Literal["uniform", "zipfian", "latest", "sequential"]
+OptionText = str | int | float | bool
+
+
+@dataclass(frozen=True, slots=True)
+class Mix:
+    """How often each kind of operation comes: weights, which need not add up to 1.
+
+    An update writes a record that there is (or, while it is being loaded, is not yet); an insert makes a new one,
+    behind all others; a scan reads up to `Work.scan_length` records from one on; a read-modify-write counts as one
+    operation, from the read's call to the write's return.
+    """
+
+    read: float = 0.0
+    update: float = 0.0
+    insert: float = 0.0
+    scan: float = 0.0
+    read_modify_write: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """Which of `records` records an operation is on.
+
+    `zipfian` and `latest` are YCSB's (native/src/keys.h); latest goes on to those that were inserted since.
+    `sequential` takes one after the other: with as many updates as records, it loads each once.
+    """
+
+    distribution: Distribution
+    records: int
+
+
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """A client starts its next operation when the last has returned, for a time or a count, whichever is first."""
+
+    seconds: float | None = None
+    count: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """Operations are to start at given times, evenly spaced within a step, or as a Poisson process of its rate.
+
+    What is late when the steps are over is carried out for `overrun_at_most_s` more; what has not started then is
+    counted (`not_started`) with the time that it has waited.
+    """
+
+    steps: Steps
+    poisson: bool = False
+    overrun_at_most_s: float = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """A phase of operations by `threads` clients. `set_options` changes options of the column family before it."""
+
+    name: str
+    arrivals: Closed | Open
+    operations: Mix
+    keys: Keys
+    threads: int = 1
+    scan_length: int = 100
+    measured: bool = False
+    set_options: Mapping[str, OptionText] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Drain:
+    """A phase that waits until no flush or compaction runs or is pending; the active memtable is left as it is."""
+
+    name: str
+    at_most_s: float = 600.0
+    set_options: Mapping[str, OptionText] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """A whole run; exactly one phase is measured.
+
+    Attributes:
+        database: its directory; what RocksDB has there is destroyed where `create` is true.
+        result: the file that is written at the end.
+        options: by RocksDB's names, of the database and of its column family; the rest is RocksDB's defaults, but
+            without compression.
+        rate_limiter_bytes_per_s: the rate of a limiter on flushes and compactions; None for none. `bytes_per_sync`
+            and `delayed_write_rate`, which RocksDB would change with it, stay as without one unless `options` name
+            them.
+        auto_tuned: RocksDB's own tuning of the limiter.
+        statistics: `none`, `tickers`, or `all` with histograms and timers.
+        key_bytes: 8 or more.
+        key_order: `hashed` scatters neighbouring records over all keys, as YCSB does; `ordered` keeps them together.
+        seed: the same one gives the same operations on the same keys, each at its number.
+
+    """
+
+    database: Path
+    result: Path
+    phases: tuple[Work | Drain, ...]
+    create: bool = True
+    options: Mapping[str, OptionText] = field(default_factory=dict)
+    rate_limiter_bytes_per_s: int | None = None
+    auto_tuned: bool = False
+    statistics: Literal["none", "tickers", "all"] = "none"
+    key_bytes: int = 16
+    value_bytes: int = 1000
+    key_order: Literal["hashed", "ordered"] = "hashed"
+    disable_wal: bool = False
+    seed: int = 1
+
+    def to_json(self) -> str:
+        """Write it as the generator reads it."""
+        content = asdict(self)
+        content["phases"] = [_phase(phase) for phase in self.phases]
+        return json.dumps(content, default=str)
+
+
+def _phase(phase: Work | Drain) -> dict[str, Any]:
+    content = asdict(phase)
+    if isinstance(phase, Drain):
+        content["drain"] = {"at_most_s": content.pop("at_most_s")}
+    else:
+        loop = "open" if isinstance(phase.arrivals, Open) else "closed"
+        content[loop] = content.pop("arrivals")
+    return content

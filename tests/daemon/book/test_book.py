@@ -1,0 +1,433 @@
+"""What outlives the daemon: all comes back, times run by a clock that nobody sets, and restores need no journal."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sqlite3
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from adocd.daemon.book.book import Book, Clocks
+from adocd.daemon.book.journal import content
+from adocd.daemon.book.journal.errors import JournalError, JournalForeign, JournalLocked
+from adocd.daemon.book.journal.records import Override, Pause
+from adocd.model.knob import MIB
+from adocd.model.policy import Policy, Shaping
+from adocd.model.values import of_database, of_family
+from tests.daemon.book.journal.support import A, B, decision, noise, overwrite
+from tests.daemon.book.journal.test_full_disk import file_size_limit
+from tests.daemon.harness import ADOC, Scene, outcomes, overflowing, ticks, until, with_agent, write_buffer_size
+
+DAY_S = 86400.0
+JOBS, BATCH = of_database("max_background_jobs"), of_family("default", "write_buffer_size")
+POLICY = Policy("adoc", {"threads_max": 8}, dry_run=True, shaping=Shaping(step_factor=2.0))
+
+
+class Time:
+    """Two clocks in a test's hands: `pass_s` moves both, `wall_s` alone is what somebody sets."""
+
+    def __init__(self) -> None:
+        self.monotonic_s = 1000.0
+        self.wall_s = 1_900_000_000.0
+
+    def pass_s(self, seconds: float) -> None:
+        """Let time pass."""
+        self.monotonic_s += seconds
+        self.wall_s += seconds
+
+    @property
+    def clocks(self) -> Clocks:
+        """What a book is given."""
+        return Clocks(lambda: self.monotonic_s, lambda: self.wall_s)
+
+
+@asynccontextmanager
+async def opened(path: Path, time: Time) -> AsyncIterator[Book]:
+    """Open it as one run of a daemon; a clean close is not needed for anything but the decisions."""
+    book = await Book.open(path, run=f"run at {time.wall_s}", clocks=time.clocks)
+    try:
+        yield book
+    finally:
+        await book.close()
+
+
+def in_two_runs(
+    path: Path, time: Time, first: Callable[[Book], Awaitable[None]], second: Callable[[Book], Awaitable[None]]
+) -> None:
+    async def run() -> None:
+        for body in (first, second):
+            async with opened(path, time) as book:
+                await body(book)
+
+    asyncio.run(run())
+
+
+def remove(path: Path) -> None:
+    path.unlink()
+
+
+def override(time: Time, for_s: float | None, target: str | None = A, option: str = "max_background_jobs") -> Override:
+    ends_s = None if for_s is None else time.wall_s + for_s
+    return Override(target, None, option, None, "4", ends_s, "a test", "ann", time.wall_s)
+
+
+def pause(target: str | None, state: str = "paused") -> Pause:
+    return Pause(target, None, "restored" if state == "restored" else "paused", "an incident", "ann", 1.0)
+
+
+@pytest.fixture
+def time() -> Time:
+    return Time()
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "state" / "journal.sqlite"
+
+
+def test_the_next_run_finds_all_of_it(path: Path, time: Time) -> None:
+    async def first(book: Book) -> None:
+        await book.intend(A, "/db", "s1", {JOBS: "4", BATCH: "128"}.items(), {JOBS: "2", BATCH: "64"})
+        await book.set_policy(A, "/db", POLICY, "ann")
+        await book.pin(override(time, 600.0))
+        await book.pin(override(time, None, target=None))
+        book.pause(pause(B, "restored"))
+        book.decided(A, decision(1), path="/db")
+
+    async def second(book: Book) -> None:
+        assert {option: tuned.original for option, tuned in book.left(A).items()} == {JOBS: "2", BATCH: "64"}
+        assert book.left(B) == {}
+        assert book.policy_of(A) == POLICY
+        assert book.policy_of(B) is None
+        assert [pinned.override for pinned in book.overrides_of(A)] == [
+            override(time, None, target=None),
+            override(time, 600.0),
+        ]
+        assert [pinned.override.target for pinned in book.overrides_of(B)] == [None]
+        found = book.pause_of(B)
+        assert found is not None
+        assert (found.state, found.reason) == ("restored", "an incident")
+        assert book.pause_of(A) is None
+        assert [known.reason for known in await book.decisions(A, 10)] == ["because"]
+        assert (book.problem, book.rescued, book.path, book.lost_decisions) == (None, None, path, 0)
+
+    in_two_runs(path, time, first, second)
+
+
+def test_what_was_taken_back_is_gone_in_the_next_run(path: Path, time: Time) -> None:
+    async def first(book: Book) -> None:
+        await book.intend(A, "/db", "s1", {JOBS: "4", BATCH: "128"}.items(), {JOBS: "2", BATCH: "64"})
+        book.forget(A, [JOBS])
+        await book.set_policy(A, "/db", POLICY, "ann")
+        assert await book.reset_policy(A)
+        assert not await book.reset_policy(A)
+        await book.pin(override(time, None))
+        assert book.unpin(A, "max_background_jobs", None)
+        assert not book.unpin(A, "max_background_jobs", None)
+        book.pause(pause(A))
+        assert book.resume(A, None, "ann")
+        assert not book.resume(A, None, "ann")
+
+    async def second(book: Book) -> None:
+        assert set(book.left(A)) == {BATCH}
+        assert (book.policy_of(A), book.overrides_of(A), book.pause_of(A)) == (None, (), None)
+
+    in_two_runs(path, time, first, second)
+
+
+def test_going_back_to_an_original_needs_no_word(path: Path, time: Time) -> None:
+    async def run() -> None:
+        async with opened(path, time) as book:
+            remove(path)
+            os.mkdir(path)  # from here on nothing can be written
+            await book.intend(A, "/db", "s1", {JOBS: "2"}.items(), {JOBS: "2"})
+            with pytest.raises(JournalError, match="is a directory"):
+                await book.intend(A, "/db", "s1", {JOBS: "4"}.items(), {JOBS: "2"})
+            assert book.left(A) == {}
+            assert book.problem is not None
+
+    asyncio.run(run())
+
+
+# -- time
+
+
+def test_an_operators_hour_is_an_hour_whatever_the_wall_clock_does(path: Path, time: Time) -> None:
+    async def run() -> None:
+        async with opened(path, time) as book:
+            pinned = await book.pin(override(time, 3600.0))
+            for jump_s in (-3600.0, DAY_S, -10 * DAY_S):
+                time.wall_s += jump_s
+                assert book.expire() == ()
+                assert book.remaining_s(pinned) == 3600.0
+            time.pass_s(3599.0)
+            assert book.expire() == ()
+            assert book.remaining_s(pinned) == 1.0
+            time.pass_s(1.0)
+            assert [gone.option for gone in book.expire()] == ["max_background_jobs"]
+            assert book.overrides_of(A) == ()
+            assert book.remaining_s(pinned) == 0.0
+
+    asyncio.run(run())
+
+
+def test_time_goes_on_while_no_daemon_runs(path: Path, time: Time) -> None:
+    async def first(book: Book) -> None:
+        await book.pin(override(time, 60.0))
+        await book.pin(override(time, 600.0, option="wal_bytes_per_sync"))
+        await book.pin(override(time, None, option="bytes_per_sync"))
+        time.pass_s(100.0)
+
+    async def second(book: Book) -> None:
+        assert [gone.option for gone in book.expire()] == ["max_background_jobs"]
+        left = {pinned.override.option: book.remaining_s(pinned) for pinned in book.overrides_of(A)}
+        assert left == {"wal_bytes_per_sync": 500.0, "bytes_per_sync": None}
+
+    in_two_runs(path, time, first, second)
+
+
+# -- pauses of all
+
+
+def test_a_pause_of_all_and_one_that_goes_on(path: Path, time: Time) -> None:
+    async def first(book: Book) -> None:
+        book.pause(pause(None))
+        assert book.resume(A, "/db", "ann")
+        assert book.pause_of(A) is None
+        assert book.pause_of(B) is not None
+
+    async def second(book: Book) -> None:
+        assert book.pause_of(A) is None
+        assert book.pause_of(B) is not None
+        book.pause(pause(None, "restored"))
+        found = book.pause_of(A)
+        assert found is not None, "a new pause of all is of all"
+        assert found.state == "restored"
+        assert book.resume(None, None, "ann")
+        assert (book.pause_of(A), book.pause_of(B)) == (None, None)
+        assert not book.resume(None, None, "ann")
+
+    async def third(book: Book) -> None:
+        assert (book.pause_of(A), book.pause_of(B)) == (None, None)
+
+    in_two_runs(path, time, first, second)
+    in_two_runs(path, time, third, third)
+
+
+# -- a journal that cannot be written for a while
+
+
+def test_what_could_not_be_written_is_written_as_soon_as_it_can(
+    path: Path, time: Time, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A restore during an incident must hold after a restart, though the disk was full when it was said."""
+
+    async def first(book: Book) -> None:
+        pinned = override(time, None)
+        await book.pin(pinned)
+        put = content.put
+
+        def full(*_: object) -> None:
+            error = sqlite3.OperationalError("database or disk is full")
+            error.sqlite_errorcode = sqlite3.SQLITE_FULL
+            raise error
+
+        monkeypatch.setattr(content, "put", full)
+        book.pause(pause(A))
+        assert book.unpin(A, pinned.option, None)
+        await asyncio.sleep(0.1)
+        assert book.problem is not None
+        assert book.unsaved == 2
+        with pytest.raises(JournalError):
+            await book.intend(A, "/db", "s1", {JOBS: "4"}.items(), {JOBS: "2"})
+        monkeypatch.setattr(content, "put", put)
+        book.save()
+        await asyncio.sleep(0.1)
+        assert book.unsaved == 0
+
+    async def second(book: Book) -> None:
+        assert book.pause_of(A) is not None
+        assert book.overrides_of(A) == ()
+
+    in_two_runs(path, time, first, second)
+
+
+# -- a journal that cannot be opened
+
+
+def test_without_a_journal_nothing_new_is_allowed_and_operators_are_told_why(path: Path, time: Time) -> None:
+    path.mkdir(parents=True)  # no file, so no journal
+
+    async def run() -> None:
+        async with opened(path, time) as book:
+            assert book.problem is not None
+            assert str(path) in book.problem
+            assert book.path == path
+            for asked in (
+                book.intend(A, "/db", "s1", {JOBS: "4"}.items(), {JOBS: "2"}),
+                book.set_policy(A, "/db", POLICY, "ann"),
+                book.reset_policy(A),
+            ):
+                with pytest.raises(JournalError):
+                    await asked
+            with pytest.raises(JournalError):
+                await book.pin(override(time, None))
+            book.pause(pause(A))
+            assert book.pause_of(A) is not None, "stopping always works"
+            book.decided(A, decision(1), path="/db")
+            assert await book.decisions(A, 10) == ()
+
+    asyncio.run(run())
+
+
+def test_what_was_left_tuned_is_restored_though_the_journal_can_only_be_read(tmp_path: Path) -> None:
+    database = overflowing(tmp_path / "db")
+
+    async def first(scene: Scene) -> None:
+        loop = await scene.attach(ADOC)
+        await ticks(loop, 2)
+        await until(lambda: outcomes(loop) == ["applied"], "it is tuned")
+        loop.session = None  # the daemon dies, and the database's process with it
+
+    async def second(scene: Scene) -> None:
+        assert scene.book.problem is not None
+        loop = await scene.attach(ADOC)
+        await ticks(loop, 3)
+        await until(lambda: write_buffer_size(database) == str(64 * MIB), "it is put back")
+        sentences = await ticks(loop, 4)
+        assert sentences[-1] == f"nothing new is changed: {scene.book.problem}"
+        assert write_buffer_size(database) == str(64 * MIB)
+
+    with_agent(database, tmp_path, first)
+    database.reopen(keep_options=True)
+    (lock,) = (tmp_path / "state").glob("*.lock")
+    lock.unlink()
+    lock.mkdir()  # stands in the way of root, too
+    with_agent(database, tmp_path, second)
+
+
+async def until_it_can_be_written(book: Book) -> None:
+    async with asyncio.timeout(10):
+        while book.problem is not None or book.unsaved:  # noqa: ASYNC110 - nobody is told
+            await asyncio.sleep(0.01)
+
+
+def test_a_first_start_on_a_full_disk_begins_the_journal_when_there_is_room(path: Path, time: Time) -> None:
+    async def first(book: Book) -> None:
+        with pytest.raises(JournalError):
+            await book.intend(A, "/db", "s1", {JOBS: "4"}.items(), {JOBS: "2"})
+        with pytest.raises(JournalError):
+            await book.pin(override(time, None))
+        book.pause(pause(A))
+        book.operated("pause", "ann", "a pause", target=A)
+        book.save()
+        await asyncio.sleep(0.1)
+        assert book.problem is not None
+        assert str(path) in book.problem
+        assert book.unsaved == 2, "said, and in no file yet"
+        assert [each.name for each in path.parent.iterdir()] == ["journal.sqlite.lock"], "nothing half is left"
+
+    async def then(book: Book) -> None:
+        assert book._journal is not None
+        book._journal._worker._mend_after_s = 0.0  # ten seconds later
+        book.save()
+        await until_it_can_be_written(book)
+        await book.intend(A, "/db", "s1", {JOBS: "4"}.items(), {JOBS: "2"})
+        book.decided(A, decision(1), path="/db")
+        assert book.rescued is None
+
+    async def run() -> None:
+        with file_size_limit(1024):
+            book = await Book.open(path, run="the first", clocks=time.clocks)
+            await first(book)
+        await then(book)
+        await book.close()
+        async with opened(path, time) as book:
+            assert set(book.left(A)) == {JOBS}
+            assert book.pause_of(A) is not None
+            assert [each.sentence for each in book.operations] == ["a pause"]
+            assert len(await book.decisions(A, 10)) == 1
+
+    asyncio.run(run())
+
+
+def test_a_journal_that_can_be_opened_again_keeps_what_it_had(path: Path, time: Time) -> None:
+    async def run() -> None:
+        async with opened(path, time) as book:
+            await book.intend(A, "/db", "s1", {JOBS: "4"}.items(), {JOBS: "2"})
+            await book.pin(override(time, None))
+            book.operated("pin", "ann", "a pin", target=A)
+        (lock,) = path.parent.glob("*.lock")
+        lock.unlink()
+        lock.mkdir()
+        async with opened(path, time) as book:
+            assert book.problem is not None
+            assert [each.sentence for each in book.operations] == ["a pin"], "it can be read"
+            assert book.unpin(A, "max_background_jobs", None)
+            book.operated("unpin", "ann", "no pin", target=A)
+            lock.rmdir()
+            book.save()
+            await until_it_can_be_written(book)
+        async with opened(path, time) as book:
+            assert set(book.left(A)) == {JOBS}
+            assert book.overrides == ()
+            assert [(each.id, each.sentence) for each in book.operations] == [(1, "a pin"), (2, "no pin")]
+
+    asyncio.run(run())
+
+
+def test_one_that_cannot_even_be_read_is_left_alone_until_a_restart(path: Path, time: Time) -> None:
+    """Nobody knows what must be in it: to write it anew would forget that."""
+    path.mkdir(parents=True)
+
+    async def run() -> None:
+        async with opened(path, time) as book:
+            os.rmdir(path)
+            book.save()
+            await asyncio.sleep(0.1)
+            assert book.problem is not None
+            assert not list(path.parent.glob(path.name))
+
+    asyncio.run(run())
+
+
+def test_a_damaged_journal_is_set_aside_and_said(path: Path, time: Time) -> None:
+    async def first(book: Book) -> None:
+        await book.set_policy(A, "/db", POLICY, "ann")
+
+    async def second(book: Book) -> None:
+        assert book.rescued is not None
+        assert f"it is now {path}.damaged-" in book.rescued
+        assert book.problem is None
+        await book.set_policy(A, "/db", POLICY, "ann")
+
+    async def run() -> None:
+        async with opened(path, time) as book:
+            await first(book)
+        overwrite(path, 0, noise(4 * 1024))
+        async with opened(path, time) as book:
+            await second(book)
+
+    asyncio.run(run())
+
+
+def test_one_daemon_has_it(path: Path, time: Time) -> None:
+    async def run() -> None:
+        async with opened(path, time):
+            with pytest.raises(JournalLocked, match="is in use by process"):
+                await Book.open(path, run="another", clocks=time.clocks)
+
+    asyncio.run(run())
+
+
+def test_another_programs_database_is_no_journal(path: Path, time: Time) -> None:
+    path.parent.mkdir()
+    with sqlite3.connect(path) as other:
+        other.execute("CREATE TABLE theirs (x)")
+    other.close()
+    with pytest.raises(JournalForeign):
+        asyncio.run(Book.open(path, run="a test", clocks=time.clocks))

@@ -1,0 +1,45 @@
+"""Calls that hold up nobody, and calls where time is virtual."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+
+import pytest
+
+from adocd.daemon.control import bounded
+
+
+def test_what_comes_back_is_the_functions() -> None:
+    assert asyncio.run(bounded.call(lambda: 7, 1.0)) == 7
+    assert asyncio.run(bounded.call(lambda: None, 1.0)) is None
+    assert asyncio.run(bounded.call(lambda: 7, None)) == 7
+
+
+@pytest.mark.parametrize("limit_s", [1.0, None])
+@pytest.mark.parametrize("error", [ValueError("no"), SystemExit(3)])
+def test_whatever_is_raised_is_told(limit_s: float | None, error: BaseException) -> None:
+    def fails() -> None:
+        raise error
+
+    with pytest.raises(bounded.Raised) as raised:
+        asyncio.run(bounded.call(fails, limit_s))
+    assert raised.value.error is error
+
+
+def test_what_takes_too_long_is_left_to_itself() -> None:
+    ends, ended = threading.Event(), threading.Event()
+
+    def takes_long() -> None:
+        ends.wait(600)
+        ended.set()
+
+    with pytest.raises(bounded.TookTooLong, match=r"it took more than 0\.1 s"):
+        asyncio.run(bounded.call(takes_long, 0.1))
+    assert not ended.is_set(), "it was waited for"
+    ends.set()  # its loop has gone, and nobody minds
+
+
+def test_without_a_limit_no_thread_is_begun() -> None:
+    assert asyncio.run(bounded.call(threading.get_ident, None)) == threading.get_ident()
+    assert asyncio.run(bounded.call(threading.get_ident, 1.0)) != threading.get_ident()

@@ -1,0 +1,352 @@
+"""A policy's laws and their windows: each in its own period, over all of its time, several in one plan."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from adocd.controllers import registry
+from adocd.controllers.manual import Manual
+from adocd.controllers.mimd import DRAINS
+from adocd.daemon.control import control
+from adocd.daemon.control.law import Law
+from adocd.model.decision import Decision, Setting
+from adocd.model.knob import MIB, Knob
+from adocd.model.overflow import Overflow
+from adocd.model.policy import ParameterValue, Policy
+from adocd.model.sample import Sample
+from adocd.model.snapshot import ColumnFamilySnapshot, Event, OptionValues, Snapshot
+from adocd.model.values import RATE_LIMITER
+from tests.builders import CAPABILITIES, option_values, snapshot
+from tests.controllers.laws import MB
+from tests.daemon.harness import Scene, loop_settings, options, overflowing, pin, rules, ticks, until, with_agent
+from tests.daemon.laws import Theirs, decision
+from tests.support.fake_database import FakeDatabase
+
+NOTHING = OptionValues()
+
+
+class Seen(Theirs):
+    """Remembers its samples, and decides the same every time."""
+
+    samples: list[Sample]
+
+    def __init__(self, parameters: Any) -> None:
+        super().__init__(parameters)
+        self.samples = []
+
+    def step(self, sample: Sample) -> Decision | None:
+        """Remember the sample."""
+        self.samples.append(sample)
+        return super().step(sample)
+
+
+class Slow(Seen):
+    """Looks every 10 s."""
+
+    name = "slow"
+    period_s = 10.0
+    knobs = frozenset({Knob.BACKGROUND_JOBS})
+
+    @staticmethod
+    def decide() -> Any:
+        """Turn threads."""
+        return decision(Setting(Knob.BACKGROUND_JOBS, 4))
+
+
+class Fast(Seen):
+    """Looks every second."""
+
+    name = "fast"
+    period_s = 1.0
+
+
+@pytest.fixture(autouse=True)
+def _their_laws(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(registry.LAWS, "slow", Slow)
+    monkeypatch.setitem(registry.LAWS, "fast", Fast)
+
+
+def at(now_s: float, *events: Event) -> Snapshot:
+    return snapshot(monotonic_s=now_s, sequence=int(now_s), events=events, options=option_values())
+
+
+def flush(number: int) -> Event:
+    return Event(number, float(number), "flush_end", bytes=number)
+
+
+def lived(law: Law, seconds: int) -> list[Decision]:
+    """Look once a second; what is decided."""
+
+    async def body() -> list[Decision]:
+        found = []
+        for second in range(seconds + 1):
+            now = at(100.0 + second, flush(second))
+            law.observe(now)
+            if (asked := await law.step(now, NOTHING)) is not None:
+                found.append(asked[0])
+        return found
+
+    return asyncio.run(body())
+
+
+def parts(law: Law) -> list[Seen]:
+    return [part.controller for part in law._parts]  # type: ignore[misc]
+
+
+def test_each_law_keeps_its_period_and_sees_all_of_its_window() -> None:
+    law = Law(Policy("slow+fast"), CAPABILITIES)
+    decided = lived(law, 20)
+    slow, fast = parts(law)
+    assert [s.interval_s for s in slow.samples] == [10.0, 10.0]
+    assert [s.interval_s for s in fast.samples] == [1.0] * 20
+    assert [event.sequence for event in slow.samples[0].events] == list(range(1, 11)), "of every look in it"
+    assert [event.sequence for event in slow.samples[1].events] == list(range(11, 21))
+    assert [[event.sequence for event in s.events] for s in fast.samples] == [[n] for n in range(1, 21)]
+    assert len(decided) == 20
+
+
+def test_what_several_decide_at_once_is_one_decision() -> None:
+    both = lived(Law(Policy("slow+fast"), CAPABILITIES), 10)[-1]
+    assert both.settings == (Setting(Knob.BACKGROUND_JOBS, 4), Setting(Knob.MEMTABLE_SIZE, 32 * MIB, "default"))
+    assert both.rule == "theirs.rule+theirs.rule"
+
+
+def test_a_law_is_given_the_owners_values() -> None:
+    law = Law(Policy("fast"), CAPABILITIES)
+    owners = OptionValues(rate_limiter_bytes_per_s=7)
+
+    async def body() -> None:
+        await law.step(at(100.0), owners)
+        await law.step(at(101.0), owners)
+
+    asyncio.run(body())
+    (fast,) = parts(law)
+    assert fast.samples[0].originals == owners
+
+
+def test_a_law_is_told_of_what_was_pinned_in_its_window() -> None:
+    law = Law(Policy("slow+fast"), CAPABILITIES)
+    pins = {102: {RATE_LIMITER}}
+
+    async def body() -> None:
+        for second in range(100, 111):
+            law.pinned(pins.get(second, set()))
+            await law.step(at(float(second)), NOTHING)
+
+    asyncio.run(body())
+    slow, fast = parts(law)
+    assert [sample.pinned for sample in slow.samples] == [{RATE_LIMITER}]
+    assert [RATE_LIMITER in sample.pinned for sample in fast.samples] == [False, True] + [False] * 8
+
+
+def test_beside_another_law_a_law_is_shown_the_owners_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of what the other turns, that is; and the overflow is that of what it is shown."""
+    monkeypatch.setattr(Slow, "knobs", frozenset({Knob.LEVEL0_SLOWDOWN, Knob.BACKGROUND_JOBS}))
+    monkeypatch.setattr(Fast, "reads", frozenset({Knob.LEVEL0_SLOWDOWN, Knob.SOFT_PENDING_LIMIT}))
+    live = option_values()
+    tightened = {**live.column_families["default"], "level0_slowdown_writes_trigger": "4"}
+    full = {"default": ColumnFamilySnapshot({"rocksdb.num-files-at-level0": 5})}
+    now = replace(at(100.0), options=OptionValues(live.database, {"default": tightened}), column_families=full)
+
+    async def body() -> None:
+        for second in range(100, 111):
+            await law.step(replace(now, monotonic_s=float(second)), live)
+
+    law = Law(Policy("slow+fast"), CAPABILITIES)
+    asyncio.run(body())
+    slow, fast = parts(law)
+    assert {s.column_families[0].options.level0_slowdown_writes_trigger for s in fast.samples} == {20}
+    assert {s.overflow for s in fast.samples} == {()}
+    assert {s.overflow for s in slow.samples} == {(Overflow.LEVEL0,)}
+
+
+def test_a_knob_that_a_law_can_do_without_is_left_out_where_it_cannot_be_turned() -> None:
+    """This agent cannot change max_subcompactions."""
+    law = Law(Policy("manual", {"subcompactions": 4, "background_jobs": 8}), CAPABILITIES)
+    (manual,) = parts(law)
+    manual.optional_knobs = frozenset({Knob.SUBCOMPACTIONS})
+    values = option_values()
+    whole = OptionValues({**values.database, "max_subcompactions": "1"}, values.column_families)
+
+    async def body() -> Decision:
+        await law.step(snapshot(monotonic_s=100.0, options=whole), NOTHING)
+        asked = await law.step(snapshot(monotonic_s=101.0, options=whole), NOTHING)
+        assert asked is not None
+        return asked[0]
+
+    assert asyncio.run(body()).settings == (Setting(Knob.BACKGROUND_JOBS, 8),)
+
+
+# -- in the loop
+
+MIMD: dict[str, ParameterValue] = {"mimd.max_bytes_per_s": 400 * MB, "mimd.refill_period_ms": 1}
+
+
+def limited(path: Path, rate: int = 150 * MB) -> FakeDatabase:
+    """A database whose memtables overflow, with a limiter and its ticker."""
+    database = FakeDatabase(path, rate_limiter_bytes_per_s=rate)
+    database.measurements.column_families["default"]["rocksdb.num-immutable-mem-table"] = 2
+    database.measurements.tickers = {DRAINS: 0}
+    return database
+
+
+def test_a_law_sees_each_event_once_whichever_snapshot_it_came_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A snapshot from the agent's cache measures nothing, and tells of what has happened since it was taken."""
+    monkeypatch.setattr(Fast, "period_s", 0.05)
+    database = FakeDatabase(tmp_path / "db")
+
+    async def body(scene: Scene) -> None:
+        loop = await scene.attach(Policy("fast", dry_run=True))
+        await ticks(loop, 2)
+        database.sampling.clear()
+        seen_alone = []
+        for bytes_ in range(1, 4):
+            database.session.events.emit("flush_end", column_family="default", job=bytes_, bytes=bytes_, elapsed_s=1.0)
+            assert await ticks(loop, 1) == ["measuring"]
+            assert loop.snapshot is not None
+            seen_alone += [event.bytes for event in loop.snapshot.events]
+        assert seen_alone == [1, 2, 3], "each came with a snapshot that measured nothing"
+        database.sampling.set()
+        await ticks(loop, 4)
+        assert loop.session is not None
+        (fast,) = parts(loop.session.law)
+        told = [event.bytes for sample in fast.samples for event in sample.events if event.kind == "flush_end"]
+        assert told == [1, 2, 3]
+
+    with_agent(database, tmp_path, body)
+
+
+def test_adoc_and_mimd_turn_a_database_together_and_give_it_back(tmp_path: Path) -> None:
+    database = limited(tmp_path / "db")
+
+    async def body(scene: Scene) -> None:
+        loop = await scene.attach(Policy("adoc+mimd", {**MIMD, "adoc.batch_max_bytes": 128 * MIB}), loop_settings())
+        await ticks(loop, 8)
+        await until(lambda: options(database)["write_buffer_size"] == str(128 * MIB), "adoc turns the batch")
+        assert database.options.rate_limiter_bytes_per_s in (200 * MB, 20 * MB)
+        assert {"mimd.begin", "adoc.memory"} <= {rule for joined in rules(loop) for rule in joined.split("+")}
+        await loop.stop()
+        assert database.options.rate_limiter_bytes_per_s == 150 * MB
+        assert options(database)["write_buffer_size"] == str(64 * MIB)
+
+    with_agent(database, tmp_path, body)
+
+
+def test_a_law_that_declines_says_so_and_what_it_has_set_goes_back(tmp_path: Path) -> None:
+    """RocksDB's own tuning moves the limiter: the law stops instead of fighting it."""
+    database = limited(tmp_path / "db")
+
+    async def body(scene: Scene) -> None:
+        loop = await scene.attach(Policy("mimd", {"max_bytes_per_s": 400 * MB, "refill_period_ms": 1}))
+        await ticks(loop, 3)
+        await until(lambda: database.options.rate_limiter_bytes_per_s != 150 * MB, "it begins")
+        database.options.rate_limiter_bytes_per_s = 399 * MB
+        for _ in range(6):
+            sentence = (await ticks(loop, 1))[-1]
+        assert sentence.startswith("mimd decides nothing: rate_limiter_bytes_per_s is 399000000, not ")
+        assert "somebody else changed it, or the limiter's auto_tuned is on; open the database without it" in sentence
+        turned = len(database.executed)
+        database.options.rate_limiter_bytes_per_s = 99 * MB
+        await ticks(loop, 4)
+        assert len(database.executed) == turned, "what moves it now is left alone"
+
+    with_agent(database, tmp_path, body)
+
+
+def test_a_pin_on_the_limiter_is_ours_and_after_it_the_law_works_again(tmp_path: Path) -> None:
+    database = limited(tmp_path / "db")
+
+    async def body(scene: Scene) -> None:
+        loop = await scene.attach(Policy("mimd", {"max_bytes_per_s": 400 * MB, "refill_period_ms": 1}))
+        await ticks(loop, 3)
+        await until(lambda: database.options.rate_limiter_bytes_per_s in (200 * MB, 20 * MB), "it begins")
+        await pin(scene, "rate_limiter_bytes_per_s", str(50 * MB))
+        for _ in range(6):
+            sentence = (await ticks(loop, 1))[-1]
+        assert database.options.rate_limiter_bytes_per_s == 50 * MB
+        assert sentence.startswith("mimd decides nothing: an operator has pinned the limiter's rate"), sentence
+        assert scene.book.unpin(None, "rate_limiter_bytes_per_s", None)
+        turned = len(database.executed)
+        await ticks(loop, 12)
+        assert len(database.executed) > turned
+        assert database.options.rate_limiter_bytes_per_s == 20 * MB, "nothing is ever drained"
+        assert loop.session is not None
+        assert loop.session.law.declined is None
+
+    with_agent(database, tmp_path, body)
+
+
+def test_a_limiter_that_moves_by_itself_is_left_alone_whatever_else_moves(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A change by somebody else begins the law anew, in the same look or later: what moves it is still there."""
+    monkeypatch.setattr(control, "STAND_BACK_S", 0.2)
+    database = limited(tmp_path / "db")
+    given: dict[str, ParameterValue] = {**MIMD, "mimd.refill_period_ms": 1, "adoc.batch_max_bytes": 128 * MIB}
+
+    async def body(scene: Scene) -> None:
+        loop = await scene.attach(Policy("adoc+mimd", given))
+        await ticks(loop, 8)
+        await until(lambda: options(database)["write_buffer_size"] == str(128 * MIB), "adoc turns the batch")
+        while database.options.rate_limiter_bytes_per_s != 20 * MB:  # where mimd stays: nothing is ever drained
+            await ticks(loop, 1)
+        await ticks(loop, 2)
+        for moved in (96, 80):
+            database.options.rate_limiter_bytes_per_s = 399 * MB
+            database.set_option("write_buffer_size", str(moved * MIB), "default")
+            turned = options(database)["write_buffer_size"]
+            sentence = (await ticks(loop, 1))[-1]
+            assert sentence.startswith("standing back for"), sentence
+            assert "write_buffer_size" in sentence
+            await asyncio.sleep(0.3)
+            while options(database)["write_buffer_size"] == turned:
+                await ticks(loop, 1)
+            await ticks(loop, 3)
+            assert loop.session is not None
+            assert (loop.session.law.declined or "").startswith("mimd decides nothing: rate_limiter_bytes_per_s is 399")
+            assert database.options.rate_limiter_bytes_per_s == 399 * MB
+
+    with_agent(database, tmp_path, body)
+
+
+def test_a_law_without_what_it_needs_is_refused_with_the_reason(tmp_path: Path) -> None:
+    database = overflowing(tmp_path / "db")
+
+    async def body(scene: Scene) -> None:
+        loop = await scene.attach(Policy("mimd", {"max_bytes_per_s": 400 * MB}))
+        sentence = (await ticks(loop, 3))[-1]
+        assert sentence == (
+            "mimd cannot work here: there is no rate limiter here that this agent can change, and none can be added "
+            "later: open the database with one, or start its program by `adocd exec --rate-limiter BYTES_PER_S`"
+        )
+        assert database.executed == []
+
+    with_agent(database, tmp_path, body)
+
+
+def test_another_law_is_judged_by_what_will_be_there_once_this_one_has_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The toggle's old-style thread options make max_background_jobs dead, but only for as long as it turns them."""
+    monkeypatch.setattr(Manual, "period_s", 0.05)
+    database = FakeDatabase(tmp_path / "db")
+
+    async def body(scene: Scene) -> None:
+        loop = await scene.attach(Policy("manual", {"flush_threads": 2, "compaction_threads": 3}))
+        await ticks(loop, 3)
+        await until(lambda: database.options.database["max_background_flushes"] == "2", "it is turned")
+        await ticks(loop, 1)
+        assert loop.out_of_reach(registry.create(Policy("adoc"))) is None
+
+    with_agent(database, tmp_path, body)
+
+
+def test_the_limiter_is_one_knob_of_the_process() -> None:
+    assert str(RATE_LIMITER) == "rate_limiter_bytes_per_s"

@@ -1,0 +1,225 @@
+"""Discovery: what comes is followed, what went is let go, and what is no agent is named."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from adocd.daemon.book.book import Book
+from adocd.daemon.change import safety
+from adocd.daemon.fleet.config import Config
+from adocd.daemon.fleet.fleet import Fleet
+from adocd.daemon.fleet.operators import Operators
+from adocd.model.policy import Policy
+from tests.builders import GIB
+from tests.daemon.harness import loop_settings, open_book, overflowing, until
+from tests.support.fake_agent import FakeAgent
+from tests.support.fake_database import FakeDatabase
+
+#: What operators use, by the fleet of the test that runs.
+operators: dict[Fleet, Operators] = {}
+books: dict[Fleet, Book] = {}
+
+
+def with_fleet(run_dir: Path, body: Callable[[Fleet], Awaitable[None]], policy: str = "fixed") -> None:
+    """Run the body beside a fleet that looks for agents."""
+
+    async def run() -> None:
+        book = await open_book(run_dir)
+        fleet = Fleet(Config(), loop_settings(), run_dir, book, policy=Policy(policy), memory_budget_bytes=GIB)
+        operators[fleet], books[fleet] = Operators(fleet, book), book
+        discovery = asyncio.create_task(fleet.run())
+        try:
+            await body(fleet)
+        finally:
+            discovery.cancel()
+            await asyncio.gather(discovery, return_exceptions=True)
+            await fleet.stop()
+            await book.close()
+
+    asyncio.run(run())
+
+
+def states(fleet: Fleet) -> dict[str, str]:
+    return {Path(loop.path).name: loop.state for loop in fleet.loops.values()}
+
+
+def test_several_databases_of_several_processes(tmp_path: Path) -> None:
+    async def body(fleet: Fleet) -> None:
+        with (
+            FakeAgent(tmp_path, [FakeDatabase(tmp_path / "a"), FakeDatabase(tmp_path / "b")], pid=1) as first,
+            FakeAgent(tmp_path, [FakeDatabase(tmp_path / "c")], pid=2),
+        ):
+            await until(lambda: states(fleet) == dict.fromkeys("abc", "attached"), "all are attached")
+            first.remove(first.databases[0])
+            await until(lambda: states(fleet)["a"] == "closed", "the closed one is let go")
+            assert states(fleet)["b"] == "attached"
+
+    with_fleet(tmp_path, body)
+
+
+def test_a_program_started_again_is_followed_by_the_next_look_with_its_policy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def body(fleet: Fleet) -> None:
+        with FakeAgent(tmp_path, [overflowing(tmp_path / "db")], pid=1):
+            await until(lambda: states(fleet) == {"db": "attached"}, "attached")
+            (loop,) = fleet.loops.values()
+            await loop.set_policy(Policy("adoc", dry_run=True))
+        await until(lambda: states(fleet) == {"db": "closed"}, "closed")
+        looks, discover = 0, fleet.discover
+
+        async def counted() -> None:
+            nonlocal looks
+            looks += 1
+            await discover()
+
+        monkeypatch.setattr(fleet, "discover", counted)
+        with FakeAgent(tmp_path, [overflowing(tmp_path / "db")], pid=2):
+            looks = 0
+            await until(lambda: states(fleet) == {"db": "attached"}, "attached again")
+            assert looks <= 2, "the first of them had to find it; the second may have come meanwhile"
+            assert loop.policy == Policy("adoc", dry_run=True)
+            await until(lambda: loop.decisions.count > 0, "it is decided upon")
+
+    with_fleet(tmp_path, body)
+
+
+def test_a_socket_left_behind_is_removed(tmp_path: Path) -> None:
+    left = tmp_path / "agent-4711.sock"
+    with socket.socket(socket.AF_UNIX) as bound:
+        bound.bind(str(left))
+
+    async def body(fleet: Fleet) -> None:
+        await until(lambda: not left.exists(), "the dead socket is removed")
+        assert fleet.problems == {}
+
+    with_fleet(tmp_path, body)
+
+
+def test_what_is_no_agent_is_named_and_the_others_are_served(tmp_path: Path) -> None:
+    async def body(fleet: Fleet) -> None:
+        with (
+            FakeAgent(tmp_path, [FakeDatabase(tmp_path / "old")], pid=1, protocol="2.0") as old,
+            FakeAgent(tmp_path, [FakeDatabase(tmp_path / "good")], pid=2),
+        ):
+            await until(lambda: states(fleet) == {"good": "attached"}, "the good one is attached")
+            await until(lambda: str(old.socket_path) in fleet.problems, "the other is named")
+            assert "speaks version 2.0" in fleet.problems[str(old.socket_path)]
+        await until(lambda: fleet.problems == {}, "the problem is gone with the socket")
+
+    with_fleet(tmp_path, body)
+
+
+def test_stopping_restores_every_target(tmp_path: Path) -> None:
+    databases = [overflowing(tmp_path / "a"), overflowing(tmp_path / "b")]
+
+    def batches() -> set[str]:
+        return {database.options.column_families["default"]["write_buffer_size"] for database in databases}
+
+    async def body(fleet: Fleet) -> None:
+        await until(lambda: batches() == {str(128 << 20)}, "both are tuned")
+
+    with FakeAgent(tmp_path, databases):
+        with_fleet(tmp_path, body, "adoc")
+        assert batches() == {str(64 << 20)}
+
+
+def test_panic_pauses_what_is_there_and_what_comes(tmp_path: Path) -> None:
+    async def body(fleet: Fleet) -> None:
+        with FakeAgent(tmp_path, [overflowing(tmp_path / "a")], pid=1) as agent:
+            await until(lambda: any(loop.session and loop.session.lease for loop in fleet.loops.values()), "control")
+            restored, failed = await operators[fleet].restore(None, "alice")
+            assert (len(restored), failed) == (1, {})
+            agent.add(overflowing(tmp_path / "b"))
+            await until(lambda: states(fleet).get("b") == "attached", "another database opens")
+            await until(
+                lambda: all(loop.sentence.startswith("paused: alice restored") for loop in fleet.loops.values()),
+                "both are paused",
+            )
+
+    with_fleet(tmp_path, body, "adoc")
+
+
+def test_an_agent_that_hangs_delays_no_other(tmp_path: Path) -> None:
+    async def body(fleet: Fleet) -> None:
+        with FakeAgent(tmp_path, [FakeDatabase(tmp_path / "slow")], pid=1) as slow:
+            slow.hang()
+            await asyncio.sleep(0.6)  # longer than the discovery's period: it is being looked at
+            with FakeAgent(tmp_path, [FakeDatabase(tmp_path / "quick")], pid=2):
+                await until(lambda: states(fleet).get("quick") == "attached", "the other is attached", timeout_s=1.5)
+            slow.resume()
+
+    with_fleet(tmp_path, body)
+
+
+def test_the_memory_budget_is_for_all_targets_together(tmp_path: Path) -> None:
+    """Two databases of 2 x 64 MiB each in a budget of 320 MiB: one may grow to 2 x 128 MiB, not both."""
+    databases = [overflowing(tmp_path / "a"), overflowing(tmp_path / "b")]
+    for database in databases:
+        database.measurements.column_families["default"]["rocksdb.cur-size-all-mem-tables"] = 32 << 20
+
+    async def run() -> None:
+        book = await open_book(tmp_path)
+        policy = Policy("adoc", dry_run=True)
+        fleet = Fleet(Config(), loop_settings(), tmp_path, book, policy=policy, memory_budget_bytes=320 << 20)
+        discovery = asyncio.create_task(fleet.run())
+        with FakeAgent(tmp_path, databases):
+            await until(
+                lambda: len(fleet.loops) == 2 and all(loop.decisions.count > 1 for loop in fleet.loops.values()),
+                "decisions on both",
+            )
+            assert all(
+                safety.worst_case_bytes(loop.sample) == 128 << 20 for loop in fleet.loops.values() if loop.sample
+            )
+            for loop in fleet.loops.values():
+                assert loop.decisions.last is not None
+                assert "memory budget: 128 MiB x 2 for default would take the memtables to 384 MiB" in str(
+                    loop.decisions.last.guards
+                )
+            discovery.cancel()
+            await fleet.stop()
+            await book.close()
+
+    asyncio.run(run())
+
+
+def test_a_container_with_less_memory_than_the_budget_binds(tmp_path: Path) -> None:
+    """The limit is read of the process at attach; here it is set, for this process has none of its own."""
+    database = overflowing(tmp_path / "db")
+    database.measurements.column_families["default"]["rocksdb.cur-size-all-mem-tables"] = 32 << 20
+
+    async def body(fleet: Fleet) -> None:
+        with FakeAgent(tmp_path, [database]):
+            await until(lambda: states(fleet) == {"db": "attached"}, "attached")
+            (loop,) = fleet.loops.values()
+            loop.memory_limit_bytes = 800 << 20
+            await loop.set_policy(Policy("adoc", dry_run=True))
+            await until(lambda: loop.decisions.last is not None, "a decision")
+            assert loop.decisions.last is not None
+            assert "its process can have 800 MiB" in str(loop.decisions.last.guards)
+
+    with_fleet(tmp_path, body)
+
+
+def test_a_policy_that_this_version_does_not_know_pauses_its_target_until_it_is_reset(tmp_path: Path) -> None:
+    """Another version of adocd has set it; the database is followed all the same, and what was left goes back."""
+
+    async def body(fleet: Fleet) -> None:
+        database = overflowing(tmp_path / "db")
+        agent = FakeAgent(tmp_path, [database])
+        await books[fleet].set_policy(agent.id_of(database), "/db", Policy("law-of-the-future", {"x": 1}), "ann")
+        with agent:
+            await until(lambda: states(fleet) == {"db": "attached"}, "attached")
+            (loop,) = fleet.loops.values()
+            await until(
+                lambda: loop.sentence.startswith("paused: there is no controller 'law-of-the-future'"), "paused"
+            )
+            assert await operators[fleet].reset_policy(loop, "alice")
+            await until(lambda: loop.sentence.startswith("fixed"), "it goes on")
+
+    with_fleet(tmp_path, body)

@@ -1,0 +1,194 @@
+"""What is seen without the agent, where something goes wrong: it hangs, it fails, it comes too late."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import platform
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from adocd.daemon.watch.observation import Observation
+from adocd.diagnosis.watch import StallWatch
+from adocd.model.capabilities import Capabilities
+from adocd.model.database import AgentKind, Database, Info
+from adocd.model.snapshot import Counters
+from adocd.model.surroundings import Surroundings
+from adocd.probes.surroundings import SurroundingsProbe
+from tests.builders import column_family, sample
+from tests.daemon.harness import ADOC, Scene, overflowing, ticks, with_agent
+from tests.probes.log.lines import line
+
+
+def info(pid: int) -> Info:
+    return Info("1.2", AgentKind("fake", "1"), "9.8.4", platform.node(), pid, "program", "user", Capabilities())
+
+
+def database(path: Path, log_path: Path | None = None) -> Database:
+    return Database(
+        "1", str(path), "identity", "session", 0.0, ("default",), Capabilities(),
+        log_path=None if log_path is None else str(log_path),
+    )  # fmt: skip
+
+
+def observation(path: Path) -> Observation:
+    return Observation(str(path), time.monotonic, time.time, asyncio.Semaphore(2))
+
+
+@pytest.fixture
+def hang(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
+    """Let looks hang as on a device that does not answer, until the event is set."""
+    release, read = threading.Event(), SurroundingsProbe.read
+
+    def hanging(probe: SurroundingsProbe, monotonic_s: float) -> Surroundings | None:
+        if not release.is_set():
+            release.wait(30)
+        return read(probe, monotonic_s)
+
+    monkeypatch.setattr(SurroundingsProbe, "read", hanging)
+    yield release
+    release.set()
+
+
+async def measured(seen: Observation) -> None:
+    deadline_s = time.monotonic() + 5
+    while seen.surroundings is None:
+        assert time.monotonic() < deadline_s, "nothing is measured"
+        await seen.look()
+        await asyncio.sleep(0.05)
+
+
+async def hanging(path: Path, hang: threading.Event) -> Observation:
+    """Make one that has measured, and whose next look hangs."""
+    seen = observation(path)
+    hang.set()
+    seen.opened(info(os.getpid()), database(path))
+    await measured(seen)
+    hang.clear()
+    await seen.look()
+    return seen
+
+
+def test_looks_that_hang_hinder_nobody(tmp_path: Path, hang: threading.Event) -> None:
+    async def body() -> None:
+        seen = [observation(tmp_path) for _ in range(40)]
+        for each in seen:
+            each.opened(info(os.getpid()), database(tmp_path))
+        await asyncio.gather(*(each.look() for each in seen))
+        async with asyncio.timeout(60):  # they hang until the test is over
+            assert await asyncio.to_thread(lambda: "done") == "done"
+            assert (await seen[0].diagnosis())["around"] is None
+        assert not hang.is_set()
+
+    asyncio.run(body())
+
+
+def test_a_look_that_comes_back_after_the_close_is_forgotten(tmp_path: Path, hang: threading.Event) -> None:
+    async def body() -> None:
+        seen = await hanging(tmp_path, hang)
+        seen.closed()
+        hang.set()
+        await asyncio.sleep(0.3)
+        assert seen.surroundings is None
+
+    asyncio.run(body())
+
+
+def test_what_took_too_long_is_no_rate(tmp_path: Path, hang: threading.Event) -> None:
+    """The disks' counters are read some time after the look began: what they did in between is no second's."""
+
+    async def body() -> None:
+        seen = await hanging(tmp_path, hang)
+        await asyncio.sleep(0.2)
+        hang.set()
+        await asyncio.sleep(0.3)
+        assert seen.surroundings is None
+        await seen.look()
+        assert seen.surroundings is None
+        await measured(seen)
+
+    asyncio.run(body())
+
+
+def test_a_log_is_in_the_time_of_this_machine_until_it_tells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A database that is new has no line yet that tells; its first lines are hours away otherwise."""
+    monkeypatch.setenv("TZ", "XYZ-5")
+    time.tzset()
+    try:
+        (tmp_path / "LOG").write_bytes(line("RocksDB version: 9.8.4", time.time() + 5 * 3600))
+
+        async def body() -> None:
+            seen = observation(tmp_path)
+            seen.opened(info(os.getpid()), database(tmp_path))
+            await seen.look()
+            assert abs((await seen.diagnosis())["begin"] - time.time()) < 60
+
+        asyncio.run(body())
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+
+
+@pytest.mark.parametrize(("kind", "counts"), [("native", True), ("directory", False)])
+def test_an_agents_counter_says_how_long_writers_waited_and_a_logs_is_of_its_last_dump(
+    tmp_path: Path, kind: str, counts: bool
+) -> None:
+    (tmp_path / "LOG").write_bytes(line("RocksDB version: 9.8.4", time.time() - 30))
+
+    async def body() -> None:
+        seen = observation(tmp_path)
+        seen.opened(replace(info(os.getpid()), agent=AgentKind(kind, "1")), database(tmp_path))
+        await measured(seen)
+        for waited_s in (2, 3):
+            seen.sampled(sample(column_family(), counters=Counters(stall_micros=waited_s * 1_000_000)))
+        found = await seen.diagnosis()
+        assert found["source"] == "LOG"
+        assert found["stall_s_by_rocksdb"] == (3.0 if counts else None)
+
+    asyncio.run(body())
+
+
+def test_with_an_agent_a_log_that_is_deleted_is_said_and_the_agent_goes_on(tmp_path: Path) -> None:
+    log = tmp_path / "LOG"
+    log.write_bytes(line("RocksDB version: 9.8.4", time.time() - 30))
+
+    async def body() -> None:
+        seen = observation(tmp_path)
+        seen.opened(info(os.getpid()), database(tmp_path))
+        await measured(seen)
+        content = log.read_bytes()
+        log.unlink()
+        for _ in range(2):
+            await seen.look()
+        seen.sampled(sample(column_family()))
+        found = await seen.diagnosis()
+        assert found["no_log"] == f"its LOG {log} is gone; RocksDB makes another when the database is opened anew"
+        assert found["source"] == "agent"
+        log.write_bytes(content)
+        await seen.look()
+        assert seen.no_log is None
+
+    asyncio.run(body())
+
+
+def test_a_watch_that_fails_costs_no_policy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise ArithmeticError("a test")
+
+    for name in ("sampled", "silent", "logged"):
+        monkeypatch.setattr(StallWatch, name, fail)
+
+    async def body(scene: Scene) -> None:
+        loop = await scene.attach(ADOC)
+        await ticks(loop, 3)
+        assert loop.policy.controller == "adoc"
+        assert loop.sample is not None
+        loop.observation.silent(1.0, may_be_stalled=True)
+        await loop.observation.look()
+
+    with_agent(overflowing(tmp_path / "db"), tmp_path, body)

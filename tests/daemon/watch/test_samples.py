@@ -1,0 +1,49 @@
+"""Samples that are kept are those that were added, without what is large."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from adocd.daemon.watch.samples import Samples
+from adocd.model.overflow import Overflow
+from adocd.model.sample import Sample
+from adocd.model.snapshot import Counters, Event, OptionValues
+from adocd.model.threads import ThreadsBy
+from tests.builders import column_family, sample
+
+
+def full(sequence: int) -> Sample:
+    cf = replace(
+        column_family(l0_files=20), stall_counts={"l0_stops": 3}, level_bytes=(1, 2**40), unknown=("memtables_bytes",)
+    )
+    return replace(
+        sample(cf, replace(cf, name="other", overflow=(Overflow.MEMORY,))),
+        sequence=sequence,
+        threads_by=ThreadsBy.POOLS,
+        overflow=(Overflow.LEVEL0, Overflow.MEMORY),
+        counters=Counters(writes=2**63, stall_micros=None),
+        writes_per_s=None,
+        wal_bytes_per_s=0.25,
+    )
+
+
+def test_what_is_kept_is_what_was_added() -> None:
+    kept = Samples(10)
+    added = [full(number) for number in range(3)]
+    for each in added:
+        kept.add(replace(each, options=OptionValues({"a": "1"}), events=(Event(1, 2.0, "stall"),), ticker_increases={}))
+    left = [replace(each, options=OptionValues(), events=(), originals=None) for each in added]
+    assert list(kept) == left
+    assert list(Samples(2, kept)) == left[1:]
+
+
+def test_only_so_many_are_kept_and_read_on_from_a_number() -> None:
+    kept = Samples(5)
+    for number in range(8):
+        kept.add(full(number))
+    assert len(kept) == 5
+    assert [each.sequence for each in kept] == [3, 4, 5, 6, 7]
+    assert [each.sequence for each in kept.newer(4, 2)] == [5, 6]
+    assert kept.newer(7, 10) == []
+    kept.clear()
+    assert list(kept) == []
