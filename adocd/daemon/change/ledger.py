@@ -2,32 +2,19 @@
 
 from collections.abc import Mapping, Set
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal
 
+from adocd.daemon.change.account import Account, Known
 from adocd.daemon.change.planner import restorable
+from adocd.daemon.change.settled import Left
 from adocd.model.snapshot import OptionValues
-from adocd.model.values import OptionName, Values, nested
+from adocd.model.values import OptionName, Values
 
 #: RocksDB takes a value back: this often it is sent again, before somebody else is taken for the cause.
 _REVERTS_MAX = 3
 
 
 Blame = Literal["reverted-by-engine", "changed-by-someone-else"]
-
-
-class Left(Protocol):
-    """What the journal says of an option that adocd has changed and not seen restored."""
-
-    @property
-    def original(self) -> str:
-        """The value from before all our changes."""
-
-    @property
-    def session(self) -> str:
-        """The open of the database in which it was changed first."""
-
-    def is_ours(self, value: str) -> bool:
-        """Whether this value is one of ours, and not the original."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +36,7 @@ class Deviation:
 
 
 class Ledger:
-    """One session's account.
+    """One session's account, by option.
 
     `baseline` is where the way back leads: the value an option had before we touched it, which the host may change
     for as long as we have not. `ours` are the options that we have changed, or that an earlier lease has left changed,
@@ -58,50 +45,44 @@ class Ledger:
 
     def __init__(self, opened_with: Values) -> None:
         """Begin with the values that the session's open found."""
-        self._opened_with = dict(opened_with)
-        self.baseline: dict[OptionName, str] = dict(opened_with)
-        self.ours: set[OptionName] = set()
-        self.sent: dict[OptionName, str] = {}
+        self._accounts = {option: Account(value, value) for option, value in opened_with.items()}
         #: Whether the agent has asked for more names than we know of: an earlier daemon's journal is lost.
         self.names_all = False
         #: Whether a column family that was dropped and created anew is known as another (see reopened_with).
         self.knows_anew = False
-        #: Whatever this session's leases have changed: the agent wants it named as long as it is not as it was opened.
-        self._touched: set[OptionName] = set()
-        #: What the agent's plan says of options that are not ours any more.
-        self._armed: dict[OptionName, str] = {}
-        self._confirmed: dict[OptionName, str] = {}
-        self._last_seen: dict[OptionName, str] = {}
-        self._before: dict[OptionName, str] = {}
-        self._reverts: dict[OptionName, int] = {}
-        #: What was last taken stock of, and followed, while nothing has changed here since: most cycles end there.
-        self._stock: Values | None = None
-        self._followed: Values | None = None
-        self._way_back: dict[OptionName, str] | None = None
-        self._nested: OptionValues | None = None
+        self._known_now: Known | None = None
+        #: The values that the accounts follow, and whether nobody held the lease then.
+        self._follows: tuple[Values, bool] | None = None
 
     @property
-    def way_back(self) -> Mapping[OptionName, str]:
+    def baseline(self) -> Values:
+        """Where the way back leads, by option."""
+        return self._known.baseline
+
+    @property
+    def way_back(self) -> Values:
         """The values that lead back, or leave an option to its owner."""
-        if self._way_back is None:
-            self._way_back = {option: restorable(option, value) for option, value in self.baseline.items()}
-        return self._way_back
+        return self._known.way_back
 
     @property
     def originals(self) -> OptionValues:
         """The baseline as agents report values."""
-        if self._nested is None:
-            self._nested = nested(self.baseline)
-        return self._nested
+        return self._known.originals
 
-    def _changed(self) -> None:
-        """Forget what was worked out of how things were."""
-        self._stock = self._followed = self._way_back = self._nested = None
+    @property
+    def ours(self) -> frozenset[OptionName]:
+        """What is to be put back."""
+        return self._known.ours
+
+    @property
+    def sent(self) -> Values:
+        """The values that we have set and not put back."""
+        return self._known.sent
 
     @property
     def knows_nothing(self) -> bool:
         """Whether nothing was changed by us in this session."""
-        return not self._touched
+        return not any(account.is_touched for account in self._accounts.values())
 
     def unheld(self, current: Values, left: Mapping[OptionName, Left]) -> None:
         """Take stock while nobody holds the lease.
@@ -109,18 +90,29 @@ class Ledger:
         An option is ours when the journal says that its value is; everything else is as its owner wants it, and that
         may change.
         """
-        if current is self._stock and not left:
+        if self._is_followed(current, is_unheld=True) and not left:
             return
         self.released()
-        self.baseline = dict(current)
+        for option, account in self._accounts.items():
+            account.baseline = current.get(option)
         for option, value in current.items():
-            known = left.get(option)
+            account, known = self._of(option), left.get(option)
+            account.baseline = value
             if known is not None and known.is_ours(value):
-                self.baseline[option] = known.original
-                self.ours.add(option)
-        self._touched |= self.ours
+                account.baseline, account.is_ours, account.is_touched = known.original, True, True
         self._changed()
-        self._stock = current if not left else None
+        self._follows = None if left else (current, True)
+
+    def watch(self, current: Values) -> None:
+        """Follow the host's own changes of what is not ours, while we hold the lease."""
+        if self._is_followed(current, is_unheld=False):
+            return
+        for option, value in current.items():
+            account = self._of(option)
+            if not account.is_ours:
+                account.baseline = value
+        self._changed()
+        self._follows = current, False
 
     def differs(self, current: Values) -> bool:
         """Whether anything is not as this session was opened with."""
@@ -132,58 +124,51 @@ class Ledger:
         That is what is ours, and what this session's leases have changed and somebody else has taken over. More would
         hold the host to values that it may change at any time.
         """
-        taken_over = {o for o in self._touched & current.keys() if current[o] != self._opened_with.get(o, current[o])}
+        taken_over = {
+            option
+            for option, account in self._accounts.items()
+            if account.is_touched and current.get(option, account.opened_with) != account.opened_with
+        }
         unknown = {o for o, value in current.items() if self._differs(o, value)} if self.names_all else set()
-        return self.ours | taken_over | unknown
+        return {*self.ours, *taken_over, *unknown}
 
     def arming(self, named: Set[OptionName]) -> None:
         """Remember what a plan that is sent says of options that are not ours."""
-        self._armed = {option: self.baseline[option] for option in named - self.ours if option in self.baseline}
+        for option, account in self._accounts.items():
+            account.armed = account.baseline if option in named and not account.is_ours else None
 
     def outdated(self, current: Values) -> dict[OptionName, str]:
         """Give the options that are not ours, and of which the armed plan says what their owner wants no more."""
-        return {o: current[o] for o, value in self._armed.items() if o in current and current[o] != value}
-
-    def _differs(self, option: OptionName, value: str) -> bool:
-        # Pools may have grown by themselves, and the limiter may be another database's.
-        return self._opened_with.get(option, value) != value and option.scope in ("column_family", "database")
-
-    def watch(self, current: Values) -> None:
-        """Follow the host's own changes of what is not ours, while we hold the lease."""
-        if current is self._followed:
-            return
-        for option, value in current.items():
-            if option not in self.ours:
-                self.baseline[option] = value
-        self._changed()
-        self._followed = current
+        armed = ((option, account.armed) for option, account in self._accounts.items() if account.armed is not None)
+        return {o: current[o] for o, value in armed if o in current and current[o] != value}
 
     def sending(self, sent: Values, current: Values) -> None:
         """Take over what is about to be sent, before it is known what becomes of it."""
+        for option, value in sent.items():
+            account = self._of(option)
+            account.is_ours = account.is_touched = True
+            account.sent, account.before, account.confirmed = value, current[option], None
         self._changed()
-        self.ours |= sent.keys()
-        self._touched |= sent.keys()
-        self.sent.update(sent)
-        for option in sent:
-            self._before[option] = current[option]
-            self._confirmed.pop(option, None)
 
     def set_of(self, family: str, current: Values) -> dict[OptionName, str]:
         """Give what we have set of a column family, put back included, and what is still there."""
         return {
-            o: v
-            for o, v in self._last_seen.items()
-            if o.scope == "column_family" and o.name == family and current.get(o) == v
+            option: account.last_seen
+            for option, account in self._accounts.items()
+            if account.last_seen is not None
+            and (option.scope, option.name) == ("column_family", family)
+            and current.get(option) == account.last_seen
         }
 
     def seen(self, values: Values) -> None:
         """Remember what was read back after a change; what is at its baseline again is its owner's."""
-        self._last_seen.update(values)
         for option, value in values.items():
-            if option in self.baseline and value == restorable(option, self.baseline[option]):
+            account = self._of(option)
+            account.last_seen = value
+            if account.baseline is not None and value == restorable(option, account.baseline):
                 self._leave(option)
             else:
-                self._confirmed[option] = value
+                account.confirmed = value
 
     def deviations(self, current: Values) -> tuple[Deviation, ...]:
         """Find what is not as we left it.
@@ -193,18 +178,18 @@ class Ledger:
         at a time turns it (safety.shared): when it moves, RocksDB's auto_tuned or somebody else has moved it.
         """
         found = []
-        for option, expected in list(self._confirmed.items()):
+        for option, account in self._accounts.items():
+            expected = account.confirmed
             value = current.get(option, expected)
-            if value == expected:
+            if expected is None or value is None or value == expected:
                 continue
             if option.scope == "thread_pool":
-                del self._confirmed[option]
+                account.confirmed = None
                 continue
-            reverted = option.scope != "rate_limiter" and value == self._before.get(option)
-            reverted = reverted and self._reverts.get(option, 0) < _REVERTS_MAX
+            reverted = option.scope != "rate_limiter" and value == account.before and account.reverts < _REVERTS_MAX
             if reverted:
-                self._reverts[option] = self._reverts.get(option, 0) + 1
-                del self._confirmed[option]
+                account.reverts += 1
+                account.confirmed = None
             outcome: Blame = "reverted-by-engine" if reverted else "changed-by-someone-else"
             may_be_anew = option.scope == "column_family" and option.name != "default" and not self.knows_anew
             found.append(Deviation(option, outcome, expected, value, may_be_anew))
@@ -213,63 +198,62 @@ class Ledger:
     def give_up(self, option: OptionName, value: str) -> None:
         """Leave an option to whoever changed it: its value now is where the way back leads."""
         self._leave(option)
-        self._reverts.pop(option, None)
-        self.baseline[option] = value
+        account = self._of(option)
+        account.reverts, account.baseline = 0, value
         self._changed()
 
     def lose(self, option: OptionName) -> None:
         """Send no more of an option that falls back to an earlier value of ours: it stays ours, to be put back."""
-        for account in (self.sent, self._confirmed, self._before, self._reverts):
-            account.pop(option, None)
+        account = self._of(option)
+        account.sent = account.confirmed = account.before = None
+        account.reverts = 0
         self._changed()
 
     def reopened_with(self, opened_with: Values, anew: Set[str] = frozenset()) -> None:
         """Go on with column families that came, and without those that went; those `anew` did both."""
+        for option, account in self._accounts.items():
+            if option.scope == "column_family" and (option not in opened_with or option.name in anew):
+                account.is_touched = False
+                account.leave(option)
+                account.baseline = None
+            account.opened_with = None
+        for option, value in opened_with.items():
+            account = self._of(option)
+            account.opened_with = value
+            if account.baseline is None:
+                account.baseline = value
         self._changed()
-        self._opened_with = dict(opened_with)
-        families = [o for o in (self.ours | self._touched | self.baseline.keys()) if o.scope == "column_family"]
-        gone = {option for option in families if option not in opened_with or option.name in anew}
-        self._touched -= gone
-        for option in gone:
-            self._leave(option)
-        self.baseline = {**opened_with, **{o: v for o, v in self.baseline.items() if o not in gone}}
 
     def released(self) -> None:
         """Forget what is ours: the agent leads it back."""
+        for account in self._accounts.values():
+            account.release()
         self._changed()
-        for account in (
-            self.ours,
-            self.sent,
-            self._armed,
-            self._confirmed,
-            self._last_seen,
-            self._before,
-            self._reverts,
-        ):
-            account.clear()
+
+    @property
+    def _known(self) -> Known:
+        if self._known_now is None:
+            self._known_now = Known.of(self._accounts.items())
+        return self._known_now
+
+    def _changed(self) -> None:
+        self._known_now = self._follows = None
+
+    def _is_followed(self, current: Values, *, is_unheld: bool) -> bool:
+        return self._follows is not None and self._follows[0] is current and self._follows[1] is is_unheld
+
+    def _of(self, option: OptionName) -> Account:
+        account = self._accounts.get(option)
+        if account is None:
+            account = self._accounts[option] = Account(None, None)
+        return account
 
     def _leave(self, option: OptionName) -> None:
-        if option in self.ours and option in self.baseline:
-            self._armed[option] = restorable(option, self.baseline[option])
-        self.ours.discard(option)
+        self._of(option).leave(option)
         self._changed()
-        for account in (self.sent, self._confirmed, self._before):
-            account.pop(option, None)
 
-
-def settled(left: Mapping[OptionName, Left], current: Values, session: str, unseen: Set[str]) -> list[OptionName]:
-    """Name what the journal can forget while nobody holds the lease: what has been seen with its original value.
-
-    Also what is gone with its column family, unless it is one of the `unseen`, which this agent does not see; and what
-    another open than the one that was tuned has come up with, where that is none of our values: its owner has
-    configured it so. `session` is the open there is now. Within the one that was tuned, a strange value may be what
-    RocksDB made of ours, so it is no reason to forget the original.
-    """
-
-    def is_settled(option: OptionName, known: Left) -> bool:
-        value = current.get(option)
-        if value is None:
-            return not (option.scope == "column_family" and option.name in unseen)
-        return value == known.original or (known.session != session and not known.is_ours(value))
-
-    return [option for option, known in left.items() if is_settled(option, known)]
+    def _differs(self, option: OptionName, value: str) -> bool:
+        # Pools may have grown by themselves, and the limiter may be another database's.
+        account = self._accounts.get(option)
+        opened_with = None if account is None else account.opened_with
+        return opened_with not in (None, value) and option.scope in ("column_family", "database")

@@ -8,8 +8,8 @@ from adocd.daemon.book.book import Book
 from adocd.daemon.book.journal.records import Pause
 from adocd.daemon.change import planner
 from adocd.daemon.change.compaction import SWITCH
-from adocd.daemon.change.ledger import settled
 from adocd.daemon.change.reach import out_of_reach
+from adocd.daemon.change.settled import settled
 from adocd.daemon.control.decision_log import DecisionLog, settings_in_words
 from adocd.daemon.control.dispatch import Dispatch, View, unasked
 from adocd.daemon.control.law import Law

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from adocd.daemon.change.ledger import Deviation, Ledger, settled
+from adocd.daemon.change.ledger import Deviation, Ledger
+from adocd.daemon.change.settled import settled
 from adocd.model.knob import MIB
 from adocd.model.values import RATE_LIMITER, Values, of_database, of_family, of_pool
 from tests.daemon.change.rocksdb_model import database, defaults, family
