@@ -8,7 +8,7 @@ from rich.text import Text
 
 from adocd.cli.show import table
 from adocd.cli.terminal import Terminal
-from adocd.daemon.control.decision_log import settings_in_words
+from adocd.daemon.watch.decision_log import settings_in_words
 from adocd.model.decision import Setting
 
 #: So many decisions are shown; --json has all.

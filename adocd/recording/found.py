@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Literal
 
+from adocd.daemon.change.guards.guard import Note
 from adocd.model.decision import Setting
 from adocd.model.decision_record import OptionChange
 
@@ -31,7 +32,7 @@ class Decided:
     reason: str
     settings: tuple[Setting, ...]
     changes: tuple[OptionChange, ...]
-    guards: tuple[str, ...]
+    guards: tuple[Note, ...]
     outcome: Literal["would set", "refused"]
     same_again: int = 0
 

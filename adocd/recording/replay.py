@@ -4,15 +4,14 @@ The law is asked as the daemon asks it where it may not act: the same windows, s
 that ask the machine how it is now. Nothing that it decides changes what it sees next.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from adocd.controllers import registry
-from adocd.daemon.change import safety
-from adocd.daemon.change.compaction import CompactionLimits
+from adocd.daemon.change.guards import GUARDS
+from adocd.daemon.change.guards.compaction import CompactionLimits
+from adocd.daemon.change.guards.guard import Beside, GuardName
 from adocd.daemon.change.ledger import Ledger
 from adocd.daemon.change.reach import out_of_reach, why_not
-from adocd.daemon.change.safety import Guard
 from adocd.daemon.control.law import Law
 from adocd.daemon.control.steering import Steering
 from adocd.daemon.control.weighing import Weighed, weigh
@@ -20,7 +19,7 @@ from adocd.model.decision import Decision
 from adocd.model.decision_record import DecisionRecord, OptionChange
 from adocd.model.policy import Policy
 from adocd.model.sample import Sample
-from adocd.model.values import OptionName, Values, flat, nested
+from adocd.model.values import OptionName, Values, flat
 from adocd.probes.statistics import StatisticsProbe
 from adocd.recording.format import About, Gap, Look, NotReplayable, Rule
 from adocd.recording.found import LISTED, Decided, Found, Idle
@@ -98,22 +97,22 @@ class Replay:
             steering.forget_wishes()
             self._idles(f"{name} cannot work here: {unreachable}")
             return
-        asked = await law.step(snapshot, nested(session.ledger.baseline))
+        asked = await law.step(snapshot, session.ledger.originals)
         steering.release(law.given_up, sample)
         if law.declined is not None:
             self._idles(law.declined)
         if asked is None:
             return
-        weighed = weigh(law, steering, asked, {}, sample)
+        weighed = weigh(law, steering, asked, {}, sample, snapshot.monotonic_s, session.beside)
         if weighed.decision.settings:
-            steering.take(weighed.wishes)
+            steering.take(weighed.guarded)
             self._would_set(session, look, weighed, sample)
         else:
             self._refused(look, asked[0], weighed)
 
     def _would_set(self, session: "_Session", look: Look, weighed: Weighed, sample: Sample) -> None:
         """List what it would set where that is not there, nor decided before."""
-        current, options = sample.values, weighed.wishes.options
+        current, options = sample.values, weighed.guarded.options
         session.follow(current)
         there = {option: session.decided[option].value if option in session.decided else current.get(option)
                  for option in options}  # fmt: skip
@@ -187,7 +186,9 @@ class _Session:
         self.about = about
         self.law = Law(policy, about.capabilities)
         self.ledger = Ledger(flat(about.originals))
-        self.steering = Steering(self.ledger, tuple(_guards(about)), CompactionLimits())
+        self.steering = Steering(self.ledger, GUARDS, CompactionLimits())
+        #: What the guards can know of a recorded machine: not what was free.
+        self.beside = Beside(budget_bytes=about.memory_budget_bytes, process_limit_bytes=about.memory_limit_bytes)
         #: What was decided so far, until the recorded value moves by itself.
         self.decided: dict[OptionName, _Wanted] = {}
         self._probe = StatisticsProbe(about.capabilities)
@@ -196,7 +197,7 @@ class _Session:
     def go_on_with(self, about: About) -> None:
         """Take column families that came or went, and originals that are others now."""
         self.about = about
-        self.ledger.baseline = flat(about.originals)
+        self.ledger.reopened_with(flat(about.originals))
 
     def measure(self, look: Look) -> Sample | None:
         """Make a sample; the first snapshot begins the windows, and one from the agent's cache measures nothing."""
@@ -216,18 +217,10 @@ class _Session:
             del self.decided[option]
 
 
-def _guards(about: About) -> Iterator[Guard]:
-    yield safety.bounds
-    yield safety.order
-    if about.memory_budget_bytes is not None:
-        limit = about.memory_limit_bytes
-        yield safety.memory_budget(about.memory_budget_bytes, process_limit=lambda: limit)
-
-
 def _is_like(one: Decided, other: Decided) -> bool:
     """Whether the same guards refused the same, whatever figures they name."""
     return (one.rule, one.settings, _names(one)) == (other.rule, other.settings, _names(other))
 
 
-def _names(decided: Decided) -> list[str]:
-    return [words.partition(":")[0] for words in decided.guards]
+def _names(decided: Decided) -> list[GuardName]:
+    return [note.guard for note in decided.guards]

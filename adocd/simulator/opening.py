@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from adocd.controllers import registry
-from adocd.daemon.change import safety
+from adocd.daemon.change.guards.bounds import out_of_bounds
 from adocd.model.knob import Knob
 from adocd.model.policy import Policy
 from adocd.model.values import RATE_LIMITER, of_database, of_family
@@ -66,7 +66,7 @@ def opened(asked: Asked) -> Setup:
             f"with a tick of {asked.tick_s:g} s a simulation takes 1 to {most_s:g} seconds, not {asked.seconds:g}"
         )
     limiter = asked.rate_limiter_bytes_per_s
-    if limiter is not None and (why := safety.out_of_bounds(RATE_LIMITER, str(limiter))) is not None:
+    if limiter is not None and (why := out_of_bounds(RATE_LIMITER, str(limiter))) is not None:
         raise BadSimulation(why)
     try:
         family, database = _options(asked.options)
@@ -141,7 +141,7 @@ def _options(given: Mapping[str, str]) -> tuple[FamilyOptions, DatabaseOptions]:
     for name, option in names.items():
         if name == _SIZED_AT_OPEN and not int(given[name]):
             continue
-        if (why := safety.out_of_bounds(option, given[name])) is not None:
+        if (why := out_of_bounds(option, given[name])) is not None:
             raise BadSimulation(why)
     triggers = (
         family.level0_file_num_compaction_trigger,

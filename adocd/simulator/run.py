@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from adocd.controllers import registry
-from adocd.daemon.change import safety
-from adocd.daemon.change.compaction import CompactionLimits
+from adocd.daemon.change.guards.compaction import CompactionLimits
+from adocd.daemon.control.neighbours import Neighbours
 from adocd.daemon.control.settings import LoopSettings
 from adocd.daemon.control.target_loop import TargetLoop
 from adocd.model.decision_record import DecisionRecord
@@ -93,9 +93,9 @@ class Scene:
             clock=clock,
             wall_clock=clock,
             spreads=False,
+            neighbours=Neighbours(MEMORY_BUDGET_BYTES, reads_memory=False),
         )
-        guards = (safety.bounds, safety.order, safety.memory_budget(MEMORY_BUDGET_BYTES))
-        self.loop = TargetLoop(ID, PATH, policy, settings, guards, self.book)
+        self.loop = TargetLoop(ID, PATH, policy, settings, self.book)
         self.loop.attach(self.target, self.target.info())
 
 
@@ -117,7 +117,7 @@ def run(
         ticking = asyncio.create_task(scene.loop.run())
         await asyncio.sleep(seconds)
         if isinstance(scene.target, RecordedTarget):
-            scene.target.finish(scene.loop.decisions)
+            scene.target.finish(scene.loop.remembered.decisions)
         found = _found(scene, seconds, began_s)
         ticking.cancel()
         with contextlib.suppress(asyncio.CancelledError):
@@ -141,16 +141,16 @@ def _found(scene: Scene, seconds: float, began_s: float) -> Simulation:
         held_s=dict(database.account.held_s),
         delayed_s=database.account.condition_s["delayed"],
         stopped_s=database.account.condition_s["stopped"],
-        samples=tuple(loop.samples),
-        decisions=tuple(loop.decisions),
-        decision_count=loop.decisions.count,
+        samples=tuple(loop.remembered.samples),
+        decisions=tuple(loop.remembered.decisions),
+        decision_count=loop.remembered.decisions.count,
         written_bytes=database.written_bytes,
         device_bytes=database.account.device_bytes,
     )
 
 
 def _see_that_it_worked(loop: TargetLoop, policy: Policy) -> None:
-    if loop.policy.controller != policy.controller:
+    if loop.status.policy.controller != policy.controller:
         raise SimulationFailed(f"{policy.controller} failed on a sample, and the policy fell back to fixed")
     why = loop.out_of_reach(registry.create(policy))
     if why is not None:

@@ -92,7 +92,7 @@ def with_service(tmp_path: Path, database: FakeDatabase, body: Callable[[Service
                         server.serving(rest.make_app(fleet, Operators(fleet, book), WEB_SECRET), listener),
                         server.serving(web.make_app(upstream, Access(tokens)), tcp),
                     ):
-                        await until(lambda: any(loop.samples for loop in fleet.loops.values()), "a sample")
+                        await until(lambda: any(loop.remembered.samples for loop in fleet.loops.values()), "a sample")
                         await body(Service(agent, database, fleet, path, _port(tcp), tokens))
                         await upstream.close()
             finally:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from adocd.controllers import registry
 from adocd.controllers.composite import Composite
-from adocd.daemon.change import safety
+from adocd.daemon.change.guards.bounds import out_of_bounds
 from adocd.daemon.change.sound import what_is_wrong
 from adocd.daemon.change.translate import options_of
 from adocd.model.knob import MIB, Knob
@@ -89,7 +89,7 @@ def test_whatever_comes_its_decisions_are_sound_and_within_bounds(
         assert what_is_wrong(decision, law, sample) is None
         for setting in all_settings(decision):
             for option, value in options_of(setting, sample, sample.values).items():
-                assert safety.out_of_bounds(option, value) is None
+                assert out_of_bounds(option, value) is None
         if obeyed:
             plant.do(decision, sample)
 

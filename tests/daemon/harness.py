@@ -9,9 +9,10 @@ from pathlib import Path
 
 from adocd.daemon.book.book import Book, Clocks
 from adocd.daemon.book.journal.records import Override
-from adocd.daemon.change import safety
-from adocd.daemon.change.compaction import CompactionLimits
+from adocd.daemon.change.guards.compaction import CompactionLimits
 from adocd.daemon.control.law import STEP_LIMIT_S
+from adocd.daemon.control.neighbours import Neighbours
+from adocd.daemon.control.session import Session
 from adocd.daemon.control.settings import LoopSettings
 from adocd.daemon.control.target_loop import TargetLoop
 from adocd.model.policy import Policy
@@ -20,7 +21,6 @@ from tests.builders import GIB
 from tests.support.fake_agent import FakeAgent
 from tests.support.fake_database import FakeDatabase
 
-SAFETY = (safety.bounds, safety.order, safety.memory_budget(GIB))
 CLOCKS = Clocks(time.monotonic, time.time)
 ADOC = Policy("adoc")
 FIXED = Policy("fixed")
@@ -38,6 +38,7 @@ def loop_settings(**members: object) -> LoopSettings:
         "clock": time.monotonic,
         "wall_clock": time.time,
         "step_limit_s": STEP_LIMIT_S,
+        "neighbours": Neighbours(GIB, reads_memory=False),
     }
     return LoopSettings(**(values | members))  # type: ignore[arg-type]
 
@@ -71,11 +72,19 @@ class Scene:
         client = Agent(self.agent.socket_path)
         info = await client.info()
         (database,) = await client.databases()
-        loop = TargetLoop(database.id, database.path, policy, settings or loop_settings(), SAFETY, self.book)
+        loop = TargetLoop(database.id, database.path, policy, settings or loop_settings(), self.book)
         loop.attach(client.target(database), info)
         self._loops.append(loop)
         await client.close()
         return loop
+
+
+def session_of(loop: TargetLoop) -> Session:
+    """The session that a loop is in, which nobody but its loop and the loop's tests has a hand in."""
+    attached = loop._attached
+    assert attached is not None
+    assert attached.session is not None
+    return attached.session
 
 
 async def ticks(loop: TargetLoop, count: int) -> list[str]:
@@ -117,7 +126,7 @@ def write_buffer_size(database: FakeDatabase) -> str:
 
 
 def outcomes(loop: TargetLoop) -> list[str]:
-    return [record.outcome for record in loop.decisions]
+    return [record.outcome for record in loop.remembered.decisions]
 
 
 async def pin(scene: Scene, option: str, value: str, *, family: str | None = None, for_s: float | None = None) -> None:
@@ -134,4 +143,4 @@ def options(database: FakeDatabase) -> dict[str, str]:
 
 def rules(loop: object) -> list[str]:
     """Name the rules of all decisions so far, in order."""
-    return [record.rule for record in loop.decisions]  # type: ignore[attr-defined]
+    return [record.rule for record in loop.remembered.decisions]  # type: ignore[attr-defined]

@@ -84,10 +84,10 @@ def test_changes_are_applied_read_back_and_go_back_at_a_clean_stop() -> None:
         ticking = asyncio.create_task(scene.loop.run())
         await asyncio.sleep(600.0)
         assert scene.database.options.max_background_jobs > 2
-        applied = [record for record in scene.loop.decisions if record.outcome == "applied"]
+        applied = [record for record in scene.loop.remembered.decisions if record.outcome == "applied"]
         assert applied
         assert all(record.elapsed_s is not None and record.elapsed_s >= 0.017 for record in applied)
-        sample = scene.loop.sample
+        sample = scene.loop.status.sample
         assert sample is not None
         assert sample.background_jobs == scene.database.options.max_background_jobs
         await end(ticking)

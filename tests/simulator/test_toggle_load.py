@@ -54,7 +54,7 @@ def lived(keys: int, compaction: float, *, statistics: bool) -> tuple[list[Windo
                     Window(*(100 * (b - a) / (CAP * WINDOW_S) for a, b in zip(before, now, strict=True))),
                 )
             before = now
-        rules.extend(record.rule for record in scene.loop.decisions)
+        rules.extend(record.rule for record in scene.loop.remembered.decisions)
         ticking.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await ticking

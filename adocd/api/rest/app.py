@@ -93,7 +93,7 @@ def _targets(app: FastAPI, fleet: Fleet, book: Book) -> None:
     @app.get("/v1/targets", summary="All targets", responses=errors())
     async def targets() -> views.TargetsView:
         return views.TargetsView(
-            targets=[views.target(loop) for loop in fleet.loops.values()],
+            targets=[views.target(loop.status) for loop in fleet.loops.values()],
             problems=fleet.problems | fleet.directories.problems,
             journal=views.JournalView.of(book),
             web_problem=fleet.settings.vitals.web_problem,
@@ -101,7 +101,7 @@ def _targets(app: FastAPI, fleet: Fleet, book: Book) -> None:
 
     @app.get("/v1/targets/{target}", summary="One target", responses=errors(404))
     async def target(target: TargetId) -> views.TargetDetailView:
-        return views.target_detail(_loop(fleet, target))
+        return views.target_detail(_loop(fleet, target).status)
 
     @app.get("/v1/targets/{target}/samples", summary="Its samples, oldest first", responses=errors(404, 422))
     async def samples(
@@ -110,7 +110,7 @@ def _targets(app: FastAPI, fleet: Fleet, book: Book) -> None:
         limit: Annotated[int, Query(ge=1, le=1000, description="at most so many, the first ones")] = 1000,
     ) -> views.SamplesView:
         """Read on from the last sequence number that came; options and events are only in the target's own sample."""
-        return views.SamplesView(samples=_loop(fleet, target).samples.newer(after, limit))
+        return views.SamplesView(samples=_loop(fleet, target).remembered.samples.newer(after, limit))
 
     @app.get("/v1/targets/{target}/decisions", summary="Its decisions, oldest first", responses=errors(404, 422))
     async def decisions(
@@ -122,7 +122,7 @@ def _targets(app: FastAPI, fleet: Fleet, book: Book) -> None:
         """Give the newest, or those before one; a decision keeps its number when its outcome comes."""
         meant = [
             record
-            for record in _loop(fleet, target).decisions
+            for record in _loop(fleet, target).remembered.decisions
             if record.sequence > after and (before is None or record.sequence < before)
         ]
         records = meant[-limit:]

@@ -19,4 +19,4 @@ def install(
     async def diagnosis(target: TargetId) -> dict[str, Any]:
         """Say the same as `adocctl explain --json`, of what was seen since the daemon found the target."""
         loop = find(target)
-        return {"target": loop.id, "path": loop.path} | await loop.observation.diagnosis()
+        return {"target": loop.id, "path": loop.path} | await loop.diagnosis()

@@ -138,7 +138,7 @@ def encoded(event: Event, loops: Mapping[str, TargetLoop]) -> bytes:
         members = dict(event.members)
         if event.kind == "sample":
             loop = loops.get(event.target or "")
-            members["sample"] = None if loop is None else views.target(loop)
+            members["sample"] = None if loop is None else views.target(loop.status)
         head = {"id": event.id, "unix_s": event.unix_s, "target": event.target, "path": event.path, "kind": event.kind}
         data = to_json(head | members, inf_nan_mode="null", fallback=str).decode()
         event.encoded = format_sse_event(data_str=data, event=event.kind, id=str(event.id))

@@ -66,7 +66,7 @@ def install(
         from_s = max(0.0, to_s - REACH_S["1s"]) if from_unix_s is None else from_unix_s
         from_s, to_s = min(from_s, to_s), max(from_s, to_s)
         tier = resolution or resolution_for(from_s, now_s)
-        packed = loop.history.read(tier)
+        packed = loop.remembered.history.read(tier)
         # Beside the event loop: a day takes 20 ms, and control must not wait for them.
         content = await asyncio.to_thread(_shown, loop.id, packed, tier, (from_s, to_s), points)
         return Response(content, media_type="application/json")

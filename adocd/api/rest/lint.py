@@ -10,7 +10,7 @@ from adocd.api.problems import ProblemError
 from adocd.api.rest.document import TargetId, errors
 from adocd.daemon.control.target_loop import TargetLoop
 from adocd.diagnosis.lint.finding import Severity
-from adocd.diagnosis.lint.gather import gather, with_recent_events
+from adocd.diagnosis.lint.gather import gather
 from adocd.diagnosis.lint.rules import findings
 
 
@@ -48,14 +48,15 @@ def install(
     )
     async def lint(target: TargetId) -> LintView:
         loop = find(target)
-        if loop.info is None or loop.session is None or loop.snapshot is None:
+        status, snapshot = loop.status, await loop.with_recent_events()
+        if status.info is None or status.detail is None or snapshot is None:
             raise ProblemError(409, f"{loop.path} is closed or not measured yet: open it, and try again in a second")
         budget_bytes, beside_bytes = memory(loop.id)
         facts = await gather(
-            loop.info,
-            loop.session.detail,
-            await with_recent_events(loop.session.target, loop.snapshot),
-            loop.policy,
+            status.info,
+            status.detail,
+            snapshot,
+            status.policy,
             budget_bytes=budget_bytes,
             beside_bytes=beside_bytes,
         )

@@ -156,7 +156,7 @@ def _overrides(app: FastAPI, find: Find, operators: Operators) -> None:
 
 def _pauses(app: FastAPI, find: Find, operators: Operators) -> None:
     def pause(loop: TargetLoop | None, reason: str, who: str) -> PausedView:
-        was_paused = loop is not None and loop.paused is not None
+        was_paused = loop is not None and loop.status.paused is not None
         words = f"{who} paused it" + (f": {reason}" if reason else "")
         operators.pause(loop, words, who)
         return PausedView(paused=words, was_paused=was_paused, warning=operators.not_durable)
@@ -177,7 +177,7 @@ def _pauses(app: FastAPI, find: Find, operators: Operators) -> None:
     async def resume_one(target: TargetId, who: Caller) -> PausedView:
         loop = find(target)
         was_paused = operators.resume(loop, who)
-        return PausedView(paused=loop.paused, was_paused=was_paused, warning=operators.not_durable)
+        return PausedView(paused=loop.status.paused, was_paused=was_paused, warning=operators.not_durable)
 
     @app.post("/v1/resume", summary="Let all laws go on", responses=errors())
     async def resume_all(who: Caller) -> PausedView:

@@ -47,8 +47,8 @@ def install(app: FastAPI, find: Callable[[str], TargetLoop], operators: Operator
     turn = asyncio.Lock()
 
     def shown(loop: TargetLoop, response: Response) -> PolicyView:
-        response.headers["ETag"] = etag(PolicyView.of(loop.policy))
-        return PolicyView.of(loop.policy)
+        response.headers["ETag"] = etag(PolicyView.of(loop.status.policy))
+        return PolicyView.of(loop.status.policy)
 
     @app.get("/v1/targets/{target}/policy", summary="Its policy", responses=_SHOWN | errors(404))
     async def policy(target: TargetId, response: Response) -> PolicyView:
@@ -65,7 +65,7 @@ def install(app: FastAPI, find: Callable[[str], TargetLoop], operators: Operator
             operators.check_policy(loop, wanted)
         except (registry.PolicyError, CannotDo) as error:
             refused = str(error)
-        now = loop.policy
+        now = loop.status.policy
         return DifferenceView(etag=etag(PolicyView.of(now)), changes=list(changes(now, wanted)), refused=refused)
 
     @app.put(
@@ -111,10 +111,10 @@ def etag(policy: PolicyView) -> str:
 def _see_that_it_matches(loop: TargetLoop, if_match: str | None) -> None:
     if if_match is None or if_match.strip() == "*":
         return
-    now = etag(PolicyView.of(loop.policy))
+    now = etag(PolicyView.of(loop.status.policy))
     if now not in [given.strip() for given in if_match.split(",")]:
         raise ProblemError(
             412,
-            f"the policy of {loop.path} is not what you saw: it is {in_words(loop.policy)}, ETag {now}; "
+            f"the policy of {loop.path} is not what you saw: it is {in_words(loop.status.policy)}, ETag {now}; "
             "look at it and decide anew",
         )

@@ -7,8 +7,8 @@ from typing import Annotated
 from fastapi import FastAPI, Query, Response
 
 from adocd.api.rest.document import TargetId, errors
+from adocd.daemon.control.status import Status
 from adocd.daemon.control.target_loop import TargetLoop
-from adocd.model.values import nested
 from adocd.recording.format import SEEN, About, Rule, Seen
 
 #: More than are taken between two looks.
@@ -43,31 +43,32 @@ def install(
 
 def seen(loop: TargetLoop, after: int, memory_budget_bytes: int) -> Seen:
     """Show a target's last look, unless it is the one with this number."""
-    records = list(itertools.islice(reversed(loop.decisions), _DECISIONS))
-    is_new = loop.looks != after
+    status = loop.status
+    records = list(itertools.islice(reversed(loop.remembered.decisions), _DECISIONS))
+    is_new = status.looks != after
     return Seen(
-        look=loop.looks,
-        tick_s=loop.tick_s,
-        path=loop.path,
-        state=loop.state,
-        rule=Rule(loop.policy, loop.paused),
-        about=_about(loop, memory_budget_bytes) if is_new else None,
-        snapshot=loop.snapshot if is_new else None,
+        look=status.looks,
+        tick_s=status.tick_s,
+        path=status.path,
+        state=status.state,
+        rule=Rule(status.policy, status.paused),
+        about=_about(status, memory_budget_bytes) if is_new else None,
+        snapshot=status.snapshot if is_new else None,
         decisions=tuple(reversed(records)),
     )
 
 
-def _about(loop: TargetLoop, memory_budget_bytes: int) -> About | None:
-    info, session = loop.info, loop.session
-    if info is None or session is None:
+def _about(status: Status, memory_budget_bytes: int) -> About | None:
+    info, detail = status.info, status.detail
+    if info is None or detail is None or status.originals is None:
         return None
     return About(
-        session=session.detail.session,
+        session=detail.session,
         rocksdb_version=info.rocksdb_version,
         agent=f"{info.agent.kind} {info.agent.version}",
-        capabilities=session.detail.capabilities,
-        column_families=session.detail.column_families,
-        originals=nested(session.ledger.baseline),
+        capabilities=detail.capabilities,
+        column_families=detail.column_families,
+        originals=status.originals,
         memory_budget_bytes=memory_budget_bytes,
-        memory_limit_bytes=loop.memory_limit_bytes,
+        memory_limit_bytes=status.memory_limit_bytes,
     )

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler
 
 from adocd.daemon.book.book import Book
 from adocd.daemon.change.back import Restored, Unlike
-from adocd.daemon.control.target_loop import State, TargetLoop
+from adocd.daemon.control.status import State, Status
 from adocd.daemon.fleet.config import ShapingConfig
 from adocd.diagnosis.watch import StallNow
 from adocd.model.capabilities import Capabilities
@@ -17,7 +17,6 @@ from adocd.model.decision_record import DecisionRecord
 from adocd.model.policy import ParameterValue, Policy, Shaping
 from adocd.model.sample import Sample
 from adocd.model.snapshot import Lease, OptionValues, Restore
-from adocd.model.values import nested
 
 Text = TypeVar("Text", str, dict[str, ParameterValue])
 
@@ -209,40 +208,39 @@ class HealthView(BaseModel):
     web_problem: str | None = _WEB_PROBLEM
 
 
-def target(loop: TargetLoop) -> TargetView:
+def target(status: Status) -> TargetView:
     """Show one target in a list."""
-    last = loop.sample if loop.state == "attached" else None
+    last = status.sample if status.state == "attached" else None
     return TargetView(
-        id=loop.id,
-        path=loop.path,
-        state=loop.state,
-        process=None if loop.info is None else ProcessView.of(loop.info),
-        policy=PolicyView.of(loop.policy),
-        paused=loop.paused,
-        sentence=loop.sentence,
+        id=status.id,
+        path=status.path,
+        state=status.state,
+        process=None if status.info is None else ProcessView.of(status.info),
+        policy=PolicyView.of(status.policy),
+        paused=status.paused,
+        sentence=status.sentence,
         writes_per_s=None if last is None else last.writes_per_s,
         condition=None if last is None else last.condition,
-        stall=loop.observation.watch.now,
-        decisions=loop.decisions.count,
+        stall=status.stall,
+        decisions=status.decisions,
     )
 
 
-def target_detail(loop: TargetLoop) -> TargetDetailView:
+def target_detail(status: Status) -> TargetDetailView:
     """Show all of one target."""
-    session, snapshot = loop.session, loop.snapshot
-    detail = None if session is None else session.detail
+    detail, snapshot = status.detail, status.snapshot
     return TargetDetailView(
-        **dict(target(loop)),
+        **dict(target(status)),
         session=None if detail is None else detail.session,
         column_families=[] if detail is None else list(detail.column_families),
         capabilities=None if detail is None else detail.capabilities,
         unseen_column_families=[] if detail is None else list(detail.unseen_column_families),
         added_options={} if detail is None else dict(detail.added_options),
-        sample=loop.sample,
-        around=loop.observation.in_words,
+        sample=status.sample,
+        around=status.around,
         options=None if snapshot is None else snapshot.options,
-        originals=None if session is None else nested(session.ledger.baseline),
-        lease=None if snapshot is None else snapshot.lease,
+        originals=status.originals,
+        lease=status.lease,
         restore=None if snapshot is None else snapshot.restore,
-        last_decision=loop.decisions.last,
+        last_decision=status.last_decision,
     )

@@ -11,9 +11,11 @@ from adocd import __version__
 from adocd.api.process import ProcessVitals, measured
 from adocd.api.rest.document import errors
 from adocd.daemon.book.book import Book
-from adocd.daemon.control.target_loop import State, TargetLoop
+from adocd.daemon.change.guards.guard import NAMES
+from adocd.daemon.control.status import State
+from adocd.daemon.control.target_loop import TargetLoop
 from adocd.daemon.fleet.fleet import Fleet
-from adocd.daemon.watch.vitals import GUARDS, Histogram
+from adocd.daemon.watch.vitals import Histogram
 from adocd.model.sample import ColumnFamilySample, Sample
 from adocd.model.snapshot import Counters
 from adocd.model.values import RATE_LIMITER
@@ -202,31 +204,31 @@ def of(fleet: Fleet, book: Book) -> VitalsView:
 
 
 def _target(loop: TargetLoop, holder: str, offset_s: float) -> TargetVitalsView:
-    vitals, snapshot, stall = loop.vitals, loop.snapshot, loop.observation.watch.now
-    held_by = None if snapshot is None or snapshot.lease is None else snapshot.lease.holder
+    status, vitals = loop.status, loop.remembered.vitals
+    held_by, stall = None if status.lease is None else status.lease.holder, status.stall
     sampled_s = vitals.sampled_s
     return TargetVitalsView(
-        id=loop.id,
-        path=loop.path,
-        state=loop.state,
-        controller=loop.policy.controller,
-        dry_run=loop.policy.dry_run,
-        paused=loop.paused is not None,
-        fell_back=loop.fell_back is not None,
+        id=status.id,
+        path=status.path,
+        state=status.state,
+        controller=status.policy.controller,
+        dry_run=status.policy.dry_run,
+        paused=status.paused is not None,
+        fell_back=status.fell_back is not None,
         lease_held=held_by == holder,
         lease_held_by_other=held_by not in (None, holder),
         stall_condition=None if stall is None else stall.condition,
         stall_causes=() if stall is None else tuple(dict.fromkeys(each.cause for each in stall.causes)),
         decisions=tuple(DecisionsCount(*key, count) for key, count in vitals.decisions.items()),
-        guard_refusals=dict.fromkeys(GUARDS, 0) | vitals.refusals,
+        guard_refusals=dict.fromkeys(NAMES, 0) | vitals.refusals,
         deviations=dict.fromkeys(_DEVIATIONS, 0) | vitals.deviations,
         reversals=dict(vitals.reversals),
         stalls=tuple(StallsCount(*key, count) for key, count in vitals.stalls.items()),
         actuation=HistogramView.of(vitals.actuation),
         agent_answer=HistogramView.of(vitals.answer),
         sample=None
-        if loop.sample is None
-        else _sample(loop.sample, None if sampled_s is None else sampled_s + offset_s),
+        if status.sample is None
+        else _sample(status.sample, None if sampled_s is None else sampled_s + offset_s),
     )
 
 

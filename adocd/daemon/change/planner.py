@@ -8,7 +8,7 @@ said in `held`; a later plan has it.
 from collections.abc import Mapping, Set
 from dataclasses import dataclass
 
-from adocd.daemon.change.compaction import SWITCH
+from adocd.daemon.change.guards.compaction import SWITCH
 from adocd.model.change import (
     Below,
     Change,

@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
+from adocd.daemon.change.guards.guard import Note
 from adocd.model.decision import Setting
 from adocd.model.knob import KNOBS, Knob
 from adocd.model.options import OUT_OF_THE_WAY
@@ -26,14 +27,14 @@ class Shaper:
     _last_s: float | None = None
     _moved: dict[_Key, tuple[float, bool]] = field(default_factory=dict)
 
-    def shape(self, settings: Iterable[Setting], sample: Sample) -> tuple[tuple[Setting, ...], tuple[str, ...]]:
+    def shape(self, settings: Iterable[Setting], sample: Sample) -> tuple[tuple[Setting, ...], tuple[Note, ...]]:
         """Say what is left of a decision's settings, and which guards spoke."""
         now_s, limits = sample.monotonic_s, self.shaping
         if self._last_s is not None and now_s - self._last_s < limits.pacing_s:
             waits = limits.pacing_s - (now_s - self._last_s)
-            return (), (f"pacing: the last decision was {now_s - self._last_s:.1f} s ago, {waits:.1f} s to go",)
+            return (), (Note("pacing", f"the last decision was {now_s - self._last_s:.1f} s ago, {waits:.1f} s to go"),)
         kept: list[Setting] = []
-        notes: list[str] = []
+        notes: list[Note] = []
         for setting in settings:
             now = value_now(setting.knob, sample, setting.column_family)
             if now is None:
@@ -44,7 +45,8 @@ class Shaper:
                 continue
             stepped = _stepped(setting, now, limits.step_factor)
             if stepped != setting:
-                notes.append(f"step: {setting.knob} {setting.value} is more than {limits.step_factor:g} times {now}")
+                words = f"{setting.knob} {setting.value} is more than {limits.step_factor:g} times {now}"
+                notes.append(Note("step", words))
             kept.append(stepped)
         return tuple(kept), tuple(notes)
 
@@ -56,16 +58,15 @@ class Shaper:
                 self._last_s = sample.monotonic_s
                 self._moved[_key(setting)] = (sample.monotonic_s, _goes_up(setting, now))
 
-    def _turns_round(self, setting: Setting, now: int, now_s: float) -> str | None:
+    def _turns_round(self, setting: Setting, now: int, now_s: float) -> Note | None:
         moved = self._moved.get(_key(setting))
         if moved is None or setting.value == now:
             return None
         since_s, up = now_s - moved[0], moved[1]
         if since_s >= self.shaping.refractory_s or _goes_up(setting, now) == up:
             return None
-        return (
-            f"refractory: {setting.knob} went {'up' if up else 'down'} {since_s:.1f} s ago, and may not turn round yet"
-        )
+        words = f"{setting.knob} went {'up' if up else 'down'} {since_s:.1f} s ago, and may not turn round yet"
+        return Note("refractory", words)
 
 
 def _key(setting: Setting) -> _Key:

@@ -4,7 +4,8 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from adocd.daemon.change.compaction import CompactionLimits
+from adocd.daemon.change.guards.compaction import CompactionLimits
+from adocd.daemon.control.neighbours import Neighbours
 from adocd.daemon.watch.events import Events
 from adocd.daemon.watch.observation import LOOKS_AT_ONCE
 from adocd.daemon.watch.vitals import LoopVitals
@@ -31,6 +32,8 @@ class LoopSettings:
     looks: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(LOOKS_AT_ONCE))
     #: What their looks have in common.
     shared: Shared = field(default_factory=Shared)
+    #: The memory and the processes that targets have in common.
+    neighbours: Neighbours = field(default_factory=Neighbours)
     #: Where they tell what happens.
     events: Events = field(default_factory=Events)
     vitals: LoopVitals = field(default_factory=LoopVitals)

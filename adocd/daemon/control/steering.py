@@ -1,17 +1,17 @@
-"""What the options are to be: the law's wishes, then the operator's pins, then the safety guards, then a plan. Pure."""
+"""What the options are to be: the law's wishes, the operator's pins, what the safety guards leave, and a plan. Pure."""
 
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from adocd.daemon.change import planner, safety
+from adocd.daemon.change import planner
 from adocd.daemon.change.brake import Brake
-from adocd.daemon.change.compaction import CompactionGuard, CompactionLimits
+from adocd.daemon.change.guards.compaction import CompactionGuard, CompactionLimits
+from adocd.daemon.change.guards.guard import ALONE, Beside, Guard, Note, Refusal, check
 from adocd.daemon.change.ledger import Ledger
 from adocd.daemon.change.planner import Plan
-from adocd.daemon.change.safety import Guard, Refusal
 from adocd.daemon.change.translate import options_of
-from adocd.model.decision import Decision, Setting
+from adocd.model.decision import Setting
 from adocd.model.knob import KNOBS, Knob
 from adocd.model.sample import Sample
 from adocd.model.values import OptionName, Values
@@ -21,15 +21,27 @@ _REJECTED_FOR_S = 60.0
 _REJECTED_BACK_FOR_S = 10.0
 
 Origin = Literal["law", "override", "baseline"]
+#: How much of what is wanted may be sent: all of it; what leads back to the originals; what a safety guard puts in the
+#: place of something.
+Scope = Literal["all", "back", "safety"]
 
 
 @dataclass(frozen=True, slots=True)
-class Wishes:
-    """What is left of a decision: its settings, their options, and what the guards said."""
+class Guarded:
+    """What the guards leave of all that is wanted.
+
+    `settings` and `options` are what is left of the decision that was asked about, and `notes` what pins and guards
+    said of it. `values` are all options that are to have a value, and `dropped` those that are wanted no more.
+    """
 
     settings: tuple[Setting, ...]
     options: Values
-    notes: tuple[str, ...]
+    notes: tuple[Note, ...]
+    values: Values
+    dropped: frozenset[OptionName]
+    refusals: tuple[Refusal, ...]
+    pins: Values
+    scope: Scope = "all"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,41 +85,77 @@ class Steering:
         """Set other limits for how long compaction may stay off; what was seen so far counts."""
         self._compaction.limits = limits
 
-    @property
-    def guards(self) -> tuple[Guard, ...]:
-        """All safety guards of this session."""
-        return self._guards
-
     def observe(self, sample: Sample) -> None:
         """Take in a sample, whatever will be done about it."""
         self._compaction.observe(sample)
         self._brake.observe(sample)
 
-    def weigh(self, decision: Decision, pins: Values, sample: Sample) -> Wishes:
-        """Say what of a decision may be done; changes nothing.
+    def guard(
+        self,
+        settings: Sequence[Setting],
+        pins: Values,
+        sample: Sample,
+        now_s: float,
+        beside: Beside = ALONE,
+        scope: Scope = "all",
+    ) -> Guarded:
+        """Ask the guards about all that is wanted: a decision's settings, what stands of earlier ones, and the pins.
 
-        A pin takes a whole knob from the law: the other options that carry it have no meaning alone.
+        A pin takes a whole knob from the law: the other options that carry it have no meaning alone. What is refused of
+        the settings makes way for what the law wanted before. Changes nothing.
         """
-        groups = [options_of(setting, sample, self.ledger.baseline) for setting in decision.settings]
-        wishes = {option: value for group in groups for option, value in group.items()}
-        originals = self._originals()
-        goal = self._goal({**self.wanted, **wishes}, pins, originals)
-        verdict = safety.check(self._guards, goal, sample, groups, originals)
-        refusals = [refusal for refusal in verdict.refusals if refusal.options & wishes.keys()]
-        refused = {option for refusal in refusals for option in refusal.options}
-        refused |= pins.keys()
-        kept = [(s, g) for s, g in zip(decision.settings, groups, strict=True) if g and not refused & g.keys()]
-        options = {option: value for _, group in kept for option, value in group.items()}
-        pinned = sorted({f"override: {o} is pinned to {pins[o]}" for o in wishes if o in pins})
-        return Wishes(
-            tuple(setting for setting, _ in kept), options, (*pinned, *(str(refusal) for refusal in refusals))
+        ledger, originals = self.ledger, self.ledger.way_back
+        asked = [(s, group) for s in settings if (group := options_of(s, sample, ledger.baseline))]
+        pinned = sorted({Note("override", f"{o} is pinned to {pins[o]}") for _, g in asked for o in g if o in pins})
+        free = [(setting, group) for setting, group in asked if not pins.keys() & group.keys()]
+        standing = self._standing(pins, originals, scope)
+        goal = self._not_rejected({**standing, **{o: v for _, group in free for o, v in group.items()}}, now_s)
+        groups = [group for _, group in free]
+        verdict = check(
+            self._guards, goal, sample, beside, groups=groups, exempt=originals, standing=standing if free else None
+        )
+        refused = {option for refusal in verdict.refusals for option in refusal.options}
+        kept = [(setting, group) for setting, group in free if not refused & group.keys()]
+        asked_of = {option for group in groups for option in group}
+        said = [refusal.note for refusal in verdict.refusals if refusal.options & asked_of]
+        return Guarded(
+            settings=tuple(setting for setting, _ in kept),
+            options={option: value for _, group in kept for option, value in group.items()},
+            notes=(*pinned, *said),
+            # What a guard has put in a place may have been rejected, too.
+            values=self._not_rejected(verdict.values, now_s),
+            dropped=verdict.dropped,
+            refusals=verdict.refusals,
+            pins=pins,
+            scope=scope,
         )
 
-    def take(self, wishes: Wishes) -> Taken:
-        """Want what is left of a decision from now on."""
-        before = {option: self.wanted.get(option) for option in wishes.options}
-        self.wanted |= wishes.options
-        return Taken(wishes.options, before, self._era)
+    def take(self, guarded: Guarded) -> Taken:
+        """Want what the guards leave of a decision from now on, and no more what they have refused."""
+        before = {option: self.wanted.get(option) for option in guarded.options}
+        if guarded.scope == "all":
+            for option in guarded.dropped:
+                self.wanted.pop(option, None)
+        self.wanted |= guarded.options
+        return Taken(guarded.options, before, self._era)
+
+    def plan(self, guarded: Guarded, sample: Sample) -> Step:
+        """Say what to send now."""
+        ledger, current = self.ledger, sample.values
+        # Most cycles end here, and a way back of hundreds of options that nobody sends is the dearest part of a plan.
+        is_there = all(current.get(option, value) == value for option, value in guarded.values.items())
+        plan = planner.NOTHING
+        if not is_there:
+            rise = self._brake.may_rise_to if guarded.scope == "all" else None
+            plan = planner.plan(guarded.values, sample, ledger.baseline, ledger.to_name(current), rise)
+        origins: dict[OptionName, Origin] = {
+            option: "override" if option in guarded.pins else "law" if option in self.wanted else "baseline"
+            for option in plan.sent
+        }
+        if guarded.scope != "all":
+            origins = dict.fromkeys(plan.sent, "baseline")
+        leads_back = guarded.scope != "all"
+        return Step(plan, origins, guarded.refusals, leads_back, is_delayed=planner.is_delayed(sample))
 
     def take_back(self, taken: Taken) -> None:
         """Want what was wanted before a decision that could not be sent.
@@ -124,51 +172,22 @@ class Steering:
             else:
                 self.wanted[option] = value
 
-    def next_step(self, pins: Values, sample: Sample, now_s: float) -> Step:
-        """Say what to send now; what a guard refuses is no longer wanted by the law."""
-        current, originals = sample.values, self._originals()
-        goal = self._not_rejected(self._goal(self.wanted, pins, originals), now_s)
-        verdict = safety.check(self._guards, goal, sample, exempt=originals)
-        for refusal in verdict.refusals:
-            for option in refusal.options:
-                self.wanted.pop(option, None)
-        values = self._not_rejected(verdict.values, now_s)  # what a guard has put in a place, too
-        ledger = self.ledger
-        # Most cycles end here, and a way back of hundreds of options that nobody sends is the dearest part of a plan.
-        is_there = all(current.get(option, value) == value for option, value in values.items())
-        plan = planner.NOTHING
-        if not is_there:
-            rise = self._brake.may_rise_to
-            plan = planner.plan(values, sample, ledger.baseline, ledger.to_name(current), rise)
-        origins: dict[OptionName, Origin] = {
-            option: "override" if option in pins else "law" if option in self.wanted else "baseline"
-            for option in plan.sent
-        }
-        return Step(plan, origins, verdict.refusals, is_delayed=planner.is_delayed(sample))
-
-    def refusal_of(self, option: OptionName, value: str, pins: Values, sample: Sample) -> str | None:
+    def refusal_of(
+        self, option: OptionName, value: str, pins: Values, sample: Sample, beside: Beside = ALONE
+    ) -> Note | None:
         """Say which safety guard would refuse a pin now, and why; None when none would."""
-        originals = self._originals()
-        goal = self._goal(self.wanted, {**pins, option: value}, originals)
-        verdict = safety.check(self._guards, goal, sample, exempt=originals)
-        return next((str(refusal) for refusal in verdict.refusals if option in refusal.options), None)
+        originals = self.ledger.way_back
+        goal = self._standing({**pins, option: value}, originals, "all")
+        verdict = check(self._guards, goal, sample, beside, exempt=originals)
+        return next((refusal.note for refusal in verdict.refusals if option in refusal.options), None)
 
     def rejected(self, sent: Values, now_s: float) -> None:
         """Remember what the database did not take: the law forgets it, and nobody sends it again for a while."""
-        back = self._originals()
+        back = self.ledger.way_back
         for option, value in sent.items():
             self.wanted.pop(option, None)
             for_s = _REJECTED_BACK_FOR_S if back.get(option) == value else _REJECTED_FOR_S
             self._rejected[option] = (value, now_s + for_s)
-
-    def only_back(self, step: Step, sample: Sample) -> Step:
-        """Leave of a step what leads back to the originals."""
-        back = self._back(self._originals())
-        return self._only({o for o, value in step.plan.sent.items() if back.get(o) == value}, step, sample)
-
-    def only_safety(self, step: Step, sample: Sample) -> Step:
-        """Leave of a step what a safety guard has put in the place of something else."""
-        return self._only({option for refusal in step.refusals for option in refusal.instead}, step, sample)
 
     def repeated(self, families: Iterable[str], sample: Sample) -> Plan:
         """Plan to send once more what we have set of these column families."""
@@ -185,15 +204,6 @@ class Steering:
         # What it sets is there already: nothing is executed, and the way back is taken over.
         named = ledger.to_name(sample.values) | outdated.keys()
         return replace(planner.again(outdated, sample, ledger.baseline, named), repeat=False, sent={})
-
-    def _only(self, options: Set[OptionName], step: Step, sample: Sample) -> Step:
-        goal = {option: value for option, value in step.plan.sent.items() if option in options}
-        verdict = safety.check(self._guards, goal, sample, exempt=self._originals())
-        ledger = self.ledger
-        ours = ledger.to_name(sample.values)
-        plan = planner.plan(verdict.values, sample, ledger.baseline, ours)
-        origins: dict[OptionName, Origin] = dict.fromkeys(plan.sent, "baseline")
-        return Step(plan, origins, (*step.refusals, *verdict.refusals), leads_back=True)
 
     def forget_wishes(self) -> None:
         """Want nothing any more, so that what is ours goes back."""
@@ -213,17 +223,16 @@ class Steering:
                 for option in options_of(Setting(knob, 0, family), sample, self.ledger.baseline):
                     self.wanted.pop(option, None)
 
-    def _back(self, originals: Values) -> dict[OptionName, str]:
-        """Name what is ours with the values that lead back."""
+    def _standing(self, pins: Values, originals: Values, scope: Scope) -> dict[OptionName, str]:
+        """Name all that is wanted without a word of the law's now, and where what is ours leads back to."""
+        if scope == "safety":
+            return {}
         ours = self.ledger.ours
-        return {option: value for option, value in originals.items() if option in ours} if ours else {}
-
-    def _originals(self) -> Values:
-        """Name all values that lead back, or leave an option to its owner: no guard stands in the way of those."""
-        return self.ledger.way_back
-
-    def _goal(self, wanted: Values, pins: Values, originals: Values) -> dict[OptionName, str]:
-        return {**self._back(originals), **wanted, **pins}
+        back = {option: value for option, value in originals.items() if option in ours} if ours else {}
+        standing = {**back, **self.wanted, **pins}
+        if scope == "back":
+            return {option: value for option, value in standing.items() if back.get(option) == value}
+        return standing
 
     def _not_rejected(self, values: Values, now_s: float) -> dict[OptionName, str]:
         """Leave out what the database has not taken lately; before the guards, so that they see what remains."""

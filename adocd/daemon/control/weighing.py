@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass, replace
 
+from adocd.daemon.change.guards.guard import ALONE, Beside, Note
 from adocd.daemon.control.law import Law
-from adocd.daemon.control.steering import Steering, Wishes
+from adocd.daemon.control.steering import Guarded, Steering
 from adocd.model.decision import Decision
 from adocd.model.in_words import exact_size
 from adocd.model.knob import KNOBS
@@ -19,8 +20,8 @@ class Weighed:
     """A decision as the law's shaping leaves it, what guards and pins leave of that, and what they all said."""
 
     shaped: Decision
-    wishes: Wishes
-    notes: tuple[str, ...]
+    guarded: Guarded
+    notes: tuple[Note, ...]
     #: What becomes smaller with what is left though nobody has said its value; None where nothing does.
     shrinks: str | None = None
 
@@ -28,31 +29,38 @@ class Weighed:
     def decision(self) -> Decision:
         """What is left of it, with a reason that leaves nothing unsaid."""
         reason = self.shaped.reason if self.shrinks is None else f"{self.shaped.reason}; {self.shrinks}"
-        return replace(self.shaped, settings=self.wishes.settings, reason=reason)
+        return replace(self.shaped, settings=self.guarded.settings, reason=reason)
 
 
-def weigh(law: Law, steering: Steering, asked: tuple[Decision, Sample], pins: Values, sample: Sample) -> Weighed:
+def weigh(
+    law: Law,
+    steering: Steering,
+    asked: tuple[Decision, Sample],
+    pins: Values,
+    sample: Sample,
+    now_s: float,
+    beside: Beside = ALONE,
+) -> Weighed:
     """Weigh what a law has decided, and the window that it decided on, against what is there now.
 
     The law's shaping goes on from what is left, as from something done.
     """
     decision, window = asked
     settings, notes = law.shaper.shape(decision.settings, window)
-    shaped = replace(decision, settings=settings)
-    wishes = steering.weigh(shaped, pins, sample)
-    law.shaper.carried_out(wishes.settings, window)
-    return Weighed(shaped, wishes, notes + wishes.notes, _shrinks(wishes, sample))
+    guarded = steering.guard(settings, pins, sample, now_s, beside)
+    law.shaper.carried_out(guarded.settings, window)
+    return Weighed(replace(decision, settings=settings), guarded, notes + guarded.notes, _shrinks(guarded, sample))
 
 
-def _shrinks(wishes: Wishes, sample: Sample) -> str | None:
+def _shrinks(guarded: Guarded, sample: Sample) -> str | None:
     """Say which options, carried along by a knob, become smaller than they are.
 
     A batch that grows can make the base level smaller (adocd.controllers.adoc), and then all that level 1 holds beyond
     it is due for compaction at once.
     """
-    derived = {option for setting in wishes.settings for option in KNOBS[setting.knob].options[1:]}
+    derived = {option for setting in guarded.settings for option in KNOBS[setting.knob].options[1:]}
     found: dict[str, list[str]] = {}
-    for option, value in wishes.options.items():
+    for option, value in guarded.options.items():
         now = sample.values.get(option)
         if option.option in derived and now is not None and int(value) < int(now):
             words = f"{option.option} shrinks with it from {exact_size(int(now))} to {exact_size(int(value))}"

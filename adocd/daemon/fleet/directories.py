@@ -89,7 +89,7 @@ class Directories:
         if loop.state != "closed" or self._has_agent(place.id):
             return
         if not place.is_open:
-            loop.sentence = CLOSED
+            loop.found_closed(CLOSED)
             return
         await self._open(directory, place, loop)
 

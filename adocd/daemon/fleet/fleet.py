@@ -2,10 +2,7 @@
 
 import asyncio
 import contextlib
-import functools
 import logging
-import os
-import platform
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +12,6 @@ from adocd.daemon.book.audit import Audit
 from adocd.daemon.book.book import Book
 from adocd.daemon.book.journal.errors import PolicyNotUnderstood
 from adocd.daemon.book.journal.records import Pause
-from adocd.daemon.change import safety
 from adocd.daemon.control.pace import phase_of
 from adocd.daemon.control.settings import LoopSettings
 from adocd.daemon.control.target_loop import TargetLoop
@@ -24,9 +20,6 @@ from adocd.daemon.fleet.directories import Directories
 from adocd.daemon.watch.events import Events
 from adocd.model.database import Info
 from adocd.model.policy import Policy
-from adocd.model.sample import Sample
-from adocd.model.values import Values
-from adocd.probes.memory_limit import available_bytes, cgroup_limit_bytes, memory_limit_bytes
 from adocd.targets.agent import Agent
 from adocd.targets.base import Target
 from adocd.targets.errors import Dead, TargetError, Unreachable
@@ -75,14 +68,12 @@ class Fleet:
         self._dry_run = dry_run
         self._sockets = sockets
         self._book = book
-        self._memory_budget_bytes = memory_budget_bytes
+        self._memory_budget_bytes = settings.neighbours.budget_bytes = memory_budget_bytes
         self._journal_problem: str | None = None
         self._journal_rescued = book.rescued
         #: Who did what.
         self.audit = Audit(book, settings.events, settings.wall_clock)
         self._agents: dict[Path, Agent] = {}
-        #: The worst case of each target's memtables, in bytes, and of which sample it is.
-        self._memtables: dict[str, tuple[Sample, int]] = {}
         #: The databases of each agent, as it last said.
         self._listed: dict[Path, frozenset[str]] = {}
         self.directories = Directories(directories, self._loop, self._has_agent, self._attach)
@@ -106,7 +97,8 @@ class Fleet:
 
     def take_config(self, config: Config, settings: LoopSettings, memory_budget_bytes: int) -> None:
         """Go on with another configuration: limits and times at once, policies as each is asked for."""
-        self._config, self._settings, self._memory_budget_bytes = config, settings, memory_budget_bytes
+        self._config, self._settings = config, settings
+        self._memory_budget_bytes = settings.neighbours.budget_bytes = memory_budget_bytes
         for loop in self.loops.values():
             loop.take_settings(settings)
 
@@ -227,8 +219,6 @@ class Fleet:
         return any(target_id in listed for listed in self._listed.values())
 
     def _attach(self, loop: TargetLoop, target: Target, info: Info) -> None:
-        # Another host's process, in a container with a name of its own, cannot be looked up here.
-        loop.memory_limit_bytes = cgroup_limit_bytes(info.pid) if info.host == platform.node() else None
         by = info.agent.kind
         _log.info("%s: attached (%s, pid %d, by %s)", loop.path, info.program, info.pid, by)
         loop.attach(target, info)
@@ -236,64 +226,15 @@ class Fleet:
     def _loop(self, target_id: str, path: str) -> TargetLoop:
         loop = self.loops.get(target_id)
         if loop is None:
-            guards = (
-                safety.bounds,
-                safety.order,
-                functools.partial(self._within_budget, target_id),
-                safety.memory_shortage(functools.partial(self._memory_now, target_id)),
-                safety.shared(functools.partial(self._owner_of_process, target_id)),
-            )
             policy = self.policy_for(target_id, path)
-            loop = TargetLoop(target_id, path, policy, self._settings, guards, self._book)
+            loop = TargetLoop(target_id, path, policy, self._settings, self._book)
             self.loops[target_id] = loop
             self._tasks[target_id] = asyncio.create_task(loop.run(), name=f"target {target_id}")
         return loop
 
     def memory_of(self, target_id: str) -> tuple[int, int]:
         """Say what the memtables of all targets may take, and what those beside this one may take of it, in bytes."""
-        return self._memory_budget_bytes, self._memtables_beside(target_id)
-
-    def _within_budget(self, target_id: str, wanted: Values, sample: Sample) -> tuple[safety.Refusal, ...]:
-        """Guard the budget as it is now: a reload may change it."""
-        beside = functools.partial(self._memtables_beside, target_id)
-        limit = functools.partial(self._process_limit_bytes, target_id)
-        return safety.memory_budget(self._memory_budget_bytes, beside, limit)(wanted, sample)
-
-    def _memtables_beside(self, target_id: str) -> int:
-        """Sum the worst case of all other targets' memtables, in bytes; growth on its way counts."""
-        return sum(self._memtables_of(loop) for loop in self.loops.values() if loop.id != target_id)
-
-    def _memtables_of(self, loop: TargetLoop) -> int:
-        """Work out the worst case of one target's memtables, once a sample where nothing of ours is on its way."""
-        sample = loop.sample
-        if sample is None:
-            return 0
-        if loop.session is not None and loop.session.ledger.sent:
-            return safety.worst_case_bytes(sample, loop.session.ledger.sent)
-        known = self._memtables.get(loop.id)
-        if known is None or known[0] is not sample:
-            known = self._memtables[loop.id] = (sample, safety.worst_case_bytes(sample))
-        return known[1]
-
-    def _owner_of_process(self, target_id: str) -> str | None:
-        """Name the other database of this target's process whose law or operator turns what they share."""
-        info = self.loops[target_id].info
-        for loop in self.loops.values():
-            if loop.id == target_id or loop.session is None or loop.info is None or info is None:
-                continue
-            is_beside = (loop.info.host, loop.info.pid) == (info.host, info.pid)
-            if is_beside and any(o.scope in ("thread_pool", "rate_limiter") for o in loop.session.ledger.sent):
-                return loop.path
-        return None
-
-    def _memory_now(self, target_id: str) -> safety.Memory:
-        """Read what is free for a target's process."""
-        info = self.loops[target_id].info
-        pid = info.pid if info is not None and info.host == platform.node() else os.getpid()
-        return safety.Memory(available_bytes(pid), memory_limit_bytes(pid))
-
-    def _process_limit_bytes(self, target_id: str) -> int | None:
-        return self.loops[target_id].memory_limit_bytes
+        return self._memory_budget_bytes, self._settings.neighbours.memtables_beside(target_id)
 
     def _forget_closed(self) -> None:
         long_ago_s = self._settings.clock() - _FORGET_AFTER_S
@@ -302,7 +243,6 @@ class Fleet:
             if is_gone and loop.closed_since_s < long_ago_s:
                 self._tasks.pop(target_id).cancel()
                 del self.loops[target_id]
-                self._memtables.pop(target_id, None)
 
     async def _drop(self, socket: Path) -> None:
         self._listed.pop(socket, None)

@@ -106,18 +106,18 @@ class Attendance:
 
         for loop in self._fleet.loops.values():
             # A reload may have made ticks shorter than the one that the loop sleeps for.
-            tick_s = max(settings.tick_s, loop.vitals.tick_s)
-            if loop.state != "closed" and is_long_ago(loop.vitals.ticked_s, tick_s):
+            tick_s = max(settings.tick_s, loop.remembered.vitals.tick_s)
+            if loop.state != "closed" and is_long_ago(loop.remembered.vitals.ticked_s, tick_s):
                 return f"the loop of {loop.path}"
         is_late = is_long_ago(settings.vitals.discovered_s, settings.tick_s)
         return "the search for agents" if is_late else None
 
     def status(self) -> str:
         """Say in one line what the service does."""
-        loops = [loop for loop in self._fleet.loops.values() if loop.state != "closed"]
+        loops = [loop.status for loop in self._fleet.loops.values() if loop.state != "closed"]
         words = [f"{len(loops)} {'database' if len(loops) == 1 else 'databases'}"]
         for what, count in (
-            ("stalled", sum(loop.observation.watch.now is not None for loop in loops)),
+            ("stalled", sum(loop.stall is not None for loop in loops)),
             ("paused", sum(loop.paused is not None for loop in loops)),
             ("silent", sum(loop.state == "silent" for loop in loops)),
             ("fallen back to fixed", sum(loop.fell_back is not None for loop in loops)),

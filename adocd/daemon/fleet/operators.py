@@ -10,9 +10,10 @@ from adocd.daemon.book import overrides
 from adocd.daemon.book.book import Book, Pinned
 from adocd.daemon.book.journal.errors import JournalError
 from adocd.daemon.book.journal.records import Override, Pause, What
-from adocd.daemon.change import safety
 from adocd.daemon.change.back import Restored
+from adocd.daemon.change.guards.bounds import out_of_bounds
 from adocd.daemon.change.planner import restorable
+from adocd.daemon.control.status import Status
 from adocd.daemon.control.target_loop import TargetLoop
 from adocd.daemon.fleet.fleet import NOT_UNDERSTOOD, Fleet
 from adocd.model.capabilities import ONLY_OBSERVED
@@ -94,7 +95,7 @@ class Operators:
         if (why := loop.out_of_reach(controller)) is not None:
             raise CannotDo(f"{policy.controller} cannot work on {loop.path}: {why}")
         acts = bool(controller.knobs) and not policy.dry_run
-        if acts and (why := self._held_elsewhere(loop)) is not None:
+        if acts and (why := self._held_elsewhere(loop.status)) is not None:
             raise CannotDo(f"{why}; stop that one first, or use dry_run")
 
     async def reset_policy(self, loop: TargetLoop, who: str) -> bool:
@@ -107,7 +108,7 @@ class Operators:
         pause = self._book.pause_of(loop.id)
         if pause is not None and pause.who == NOT_UNDERSTOOD:
             self._book.resume(loop.id, loop.path, NOT_UNDERSTOOD)
-        words = f"{who} left the policy to the configuration: {in_words(loop.policy)}"
+        words = f"{who} left the policy to the configuration: {in_words(loop.status.policy)}"
         self._note("reset-policy", loop, who, words)
         return was_set
 
@@ -146,7 +147,7 @@ class Operators:
             raise CannotDo(f"nothing is pinned: {error}") from None
         _log.info("%s pinned %s to %s: %s", asked.who, asked.option, asked.value, asked.reason or "no reason given")
         self._note("pin", loop, asked.who, _pinned_in_words(asked))
-        return self._state(loop, pin)
+        return self._state(loop, pin, was_checked=True)
 
     def unpin(self, loop: TargetLoop | None, option: str, column_family: str | None, who: str) -> bool:
         """Remove an override; whether there was one."""
@@ -175,7 +176,7 @@ class Operators:
         for by id or socket. Raises CannotDo for one of which nothing can be changed; among all, nothing of ours can be
         there.
         """
-        if loop is not None and loop.is_only_observed:
+        if loop is not None and loop.status.is_only_observed:
             raise CannotDo(f"{loop.path} has nothing to restore: {ONLY_OBSERVED}")
         self._pause(loop, "restored", f"{who} restored the originals; resume or set a policy to go on", who)
         self._note("restore", loop, who, f"{who} restored the originals{' of all targets' if loop is None else ''}")
@@ -215,73 +216,69 @@ class Operators:
             (option,) = overrides.options_meant(asked.option, asked.column_family, [family])
         except overrides.NoSuchOption as error:
             raise NotUnderstood(str(error)) from None
-        if (why := safety.out_of_bounds(option, asked.value)) is not None:
+        if (why := out_of_bounds(option, asked.value)) is not None:
             raise NotUnderstood(f"bounds: {why}")
 
-    def _held_elsewhere(self, loop: TargetLoop) -> str | None:
+    def _held_elsewhere(self, status: Status) -> str | None:
         """Name the other daemon that holds a target, for nothing of ours is applied there; None if none does."""
-        lease = None if loop.snapshot is None else loop.snapshot.lease
+        lease = status.lease
         if lease is None or lease.holder == self._fleet.holder:
             return None
-        return f"{loop.path} is held by {lease.holder}"
+        return f"{status.path} is held by {lease.holder}"
 
     def _check(self, loop: TargetLoop, asked: Asked) -> None:
-        if (why := self._held_elsewhere(loop)) is not None:
+        status = loop.status
+        if (why := self._held_elsewhere(status)) is not None:
             raise CannotDo(f"{why}; pin it there, or stop that one first")
-        session, sample = loop.session, loop.sample
-        if session is None or sample is None:
+        if status.detail is None or status.sample is None:
             return
-        if loop.policy.dry_run:
+        if status.policy.dry_run:
             raise CannotDo(f"the policy of {loop.path} is a dry run, so nothing is applied there: set one that is not")
-        current = sample.values
-        for option in self._options(loop, asked.option, asked.column_family):
-            if (why := overrides.unreachable(option, current, session.detail.capabilities)) is not None:
+        for option in self._options(status, asked.option, asked.column_family):
+            if (why := self._refused(loop, status, option, asked.value)) is not None:
                 raise CannotDo(why)
-            pins = loop.control.pins(session, sample)
-            if (
-                refusal := session.steering.refusal_of(
-                    option, overrides.as_rocksdb_writes(asked.option, asked.value), pins, sample
-                )
-            ) is not None:
-                raise CannotDo(refusal)
 
-    def _options(self, loop: TargetLoop, option: str, column_family: str | None) -> tuple[OptionName, ...]:
-        families = () if loop.sample is None else tuple(cf.name for cf in loop.sample.column_families)
+    def _refused(self, loop: TargetLoop, status: Status, option: OptionName, value: str) -> str | None:
+        """Say why this value cannot be set there now; None when it can."""
+        if status.detail is None or status.sample is None:
+            return None
+        why = overrides.unreachable(option, status.sample.values, status.detail.capabilities)
+        if why is None and (note := loop.refusal_of(option, value)) is not None:
+            return str(note)
+        return why
+
+    def _options(self, status: Status, option: str, column_family: str | None) -> tuple[OptionName, ...]:
+        families = () if status.sample is None else tuple(cf.name for cf in status.sample.column_families)
         try:
             return overrides.options_meant(option, column_family, families)
         except overrides.NoSuchOption as error:
             raise NotUnderstood(str(error)) from None
 
-    def _state(self, loop: TargetLoop | None, pinned: Pinned) -> PinState:
-        why = None if loop is None else self._why_ineffective(loop, pinned.override)
+    def _state(self, loop: TargetLoop | None, pinned: Pinned, *, was_checked: bool = False) -> PinState:
+        """Say how an override is; one that `was_checked` just now has passed the guards."""
+        why = None if loop is None else self._why_ineffective(loop, pinned.override, was_checked)
         return PinState(pinned.override, self._book.remaining_s(pinned), why)
 
-    def _why_ineffective(self, loop: TargetLoop, override: Override) -> str | None:
-        pause = self._book.pause_of(loop.id)
+    def _why_ineffective(self, loop: TargetLoop, override: Override, was_checked: bool) -> str | None:
+        status, pause = loop.status, self._book.pause_of(loop.id)
         if pause is not None and pause.state == "restored":
             return pause.reason
-        if loop.policy.dry_run:
+        if status.policy.dry_run:
             return "the policy is a dry run"
-        if (held := self._held_elsewhere(loop)) is not None:
+        if (held := self._held_elsewhere(status)) is not None:
             return held
+        if status.detail is None or status.sample is None:
+            return "the database is closed, or not measured yet"
         try:
-            return self._why_not_there(loop, override)
+            meant = self._options(status, override.option, override.column_family)
         except NotUnderstood as error:
             return str(error)
-
-    def _why_not_there(self, loop: TargetLoop, override: Override) -> str | None:
-        session, sample = loop.session, loop.sample
-        if session is None or sample is None:
-            return "the database is closed, or not measured yet"
-        meant = self._options(loop, override.option, override.column_family)
-        current, pins = sample.values, loop.control.pins(session, sample)
+        current = status.sample.values
         for option in meant:
-            why = overrides.unreachable(option, current, session.detail.capabilities)
-            why = why or session.steering.refusal_of(option, override.value, pins, sample)
-            if why is not None:
-                return why
-            if current.get(option) not in (override.value, restorable(option, override.value)):
-                return f"not there yet: {option} is {current.get(option)}"
+            if current.get(option) in (override.value, restorable(option, override.value)):
+                continue  # what is there needs no guard's word
+            refused = None if was_checked else self._refused(loop, status, option, override.value)
+            return refused or f"not there yet: {option} is {current.get(option)}"
         return None
 
 

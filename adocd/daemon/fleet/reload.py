@@ -122,7 +122,7 @@ class Reload:
         if is_set:
             not_taken.append(f"{loop.path} keeps the policy that an operator has set; adocctl reset-policy ends that")
             return
-        before, policy = loop.policy, self._fleet.policy_for(loop.id, loop.path)
+        before, policy = loop.status.policy, self._fleet.policy_for(loop.id, loop.path)
         await loop.set_policy(policy)
         was = "" if before.controller == policy.controller else f", which was {before.controller}"
         taken.append(f"{loop.path} has {policy.controller}{was}")

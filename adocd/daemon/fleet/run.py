@@ -11,8 +11,8 @@ import psutil
 
 from adocd.controllers import registry
 from adocd.daemon.book.book import Book, Clocks
-from adocd.daemon.change.compaction import CompactionLimits
-from adocd.daemon.change.safety import MEMORY_SHARE
+from adocd.daemon.change.guards.compaction import CompactionLimits
+from adocd.daemon.change.guards.memory import MEMORY_SHARE
 from adocd.daemon.control.law import STEP_LIMIT_S
 from adocd.daemon.control.settings import LoopSettings
 from adocd.daemon.fleet.config import Config

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from adocd.daemon.change.actuator import Result
+from adocd.daemon.change.guards.guard import Note
 from adocd.daemon.change.ledger import Deviation
 from adocd.model.decision_record import DecisionRecord, Outcome
 from adocd.model.sample import Sample
@@ -13,19 +14,6 @@ from adocd.model.values import OptionName
 
 #: From an agent that answers at once to a change that waits for a long stall, in seconds.
 LATENCY_BOUNDS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
-#: Guards, and what shaping and pins say, as notes of a decision begin (adocd.daemon.control.weighing).
-GUARDS = (
-    "bounds",
-    "order",
-    "memory budget",
-    "memory shortage",
-    "shared",
-    "compaction",
-    "step",
-    "pacing",
-    "refractory",
-    "override",
-)
 #: A law of somebody else's may name a rule anew each time, and each name is a time series for ever.
 _RULES_MOST = 200
 #: Column families come and go, too.
@@ -116,9 +104,9 @@ class TargetVitals:
         """Count what became of an option after it had been set."""
         self.deviations[deviation.outcome] += 1
 
-    def refused(self, notes: Iterable[str]) -> None:
-        """Count the guards that spoke; a note begins with its guard's name."""
-        self.refusals.update(guard for note in notes if (guard := note.partition(":")[0]) in GUARDS)
+    def refused(self, notes: Iterable[Note]) -> None:
+        """Count the guards that spoke."""
+        self.refusals.update(note.guard for note in notes)
 
     def sampled(self, sample: Sample, now_s: float) -> None:
         """Take in a new sample."""

@@ -41,7 +41,7 @@ def test_a_policy_is_set_decides_and_is_told(tmp_path: Path) -> None:
         assert await service.call("PUT", f"{service.target}/policy", wanted) == (200, wanted)
         assert await service.call("GET", f"{service.target}/policy") == (200, wanted)
         (loop,) = service.fleet.loops.values()
-        await until(lambda: loop.decisions.count > 0, "a decision")
+        await until(lambda: loop.remembered.decisions.count > 0, "a decision")
         _, answer = await service.call("GET", f"{service.target}/decisions?limit=1")
         (decision,) = answer["decisions"]
         assert decision["rule"] == "adoc.memory"
@@ -56,7 +56,7 @@ def test_samples_are_read_on_from_a_sequence_number(tmp_path: Path) -> None:
         _, answer = await service.call("GET", f"{service.target}/samples")
         last = answer["samples"][-1]["sequence"]
         (loop,) = service.fleet.loops.values()
-        await until(lambda: loop.samples.newer(last, 1) != [], "a newer sample")
+        await until(lambda: loop.remembered.samples.newer(last, 1) != [], "a newer sample")
         _, answer = await service.call("GET", f"{service.target}/samples?after={last}")
         assert [sample["sequence"] > last for sample in answer["samples"]] == [True] * len(answer["samples"])
         assert answer["samples"]
@@ -158,7 +158,7 @@ def test_pages_of_decisions_are_stable(tmp_path: Path) -> None:
     async def body(service: Service) -> None:
         wanted = {"controller": "adoc", "parameters": {"batch_max_bytes": 256 << 20}, "dry_run": True}
         await service.call("PUT", f"{service.target}/policy", wanted)
-        await until(lambda: service.loop.decisions.count >= 5, "five decisions", timeout_s=30)
+        await until(lambda: service.loop.remembered.decisions.count >= 5, "five decisions", timeout_s=30)
         before: int | None = 6
         seen: list[int] = []
         while before is not None:

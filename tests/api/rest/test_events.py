@@ -82,7 +82,7 @@ def test_who_comes_back_misses_nothing(tmp_path: Path) -> None:
         async with stream(service, "?kinds=target,decision") as following:
             await service.call("PUT", f"{service.target}/policy", {"controller": "adoc"})
             first = await following.next("decision")
-        await until(lambda: service.loop.decisions.count > 1, "another decision")
+        await until(lambda: service.loop.remembered.decisions.count > 1, "another decision")
         async with stream(service, "?kinds=decision", f"Last-Event-ID: {first['id']}") as again:
             assert (await again.next())["id"] > first["id"]
         async with stream(service, "?kinds=decision", "Last-Event-ID: 0") as stranger:

@@ -51,7 +51,7 @@ def test_a_pin_says_who_why_and_how_long_and_whether_it_is_in_force(tmp_path: Pa
         assert status == 200
         assert pinned["ineffective"] == f"not there yet: {SLOWDOWN} (default) is 20"
         await until(lambda: options(service)[SLOWDOWN] == "30", "it is pinned")
-        await until(lambda: service.loop.sentence.startswith("fixed: "), "it was looked at again")
+        await until(lambda: service.loop.status.sentence.startswith("fixed: "), "it was looked at again")
         (shown,) = await listed(service)
         assert shown.pop("remaining_s") == pytest.approx(600, abs=30)
         assert shown.pop("unix_s") == pinned["unix_s"]
@@ -229,17 +229,17 @@ def test_a_pause_keeps_what_is_set_and_resume_lets_the_law_go_on(tmp_path: Path)
         words = f"{getpass.getuser()} paused it: looking"
         answer = await service.call("POST", f"{service.target}/pause", {"reason": "looking"})
         assert answer == (200, {"paused": words, "was_paused": False, "warning": None})
-        count = service.loop.decisions.count
-        await until(lambda: service.loop.sentence == f"paused: {words}", "it is paused")
+        count = service.loop.remembered.decisions.count
+        await until(lambda: service.loop.status.sentence == f"paused: {words}", "it is paused")
         assert options(service)["write_buffer_size"] == str(128 * MIB)
-        assert service.loop.decisions.count == count
+        assert service.loop.remembered.decisions.count == count
         _, detail = await service.call("GET", service.target)
         assert detail["paused"] == words
         assert await service.call("POST", f"{service.target}/resume") == (
             200,
             {"paused": None, "was_paused": True, "warning": None},
         )
-        await until(lambda: service.loop.decisions.count > count, "it decides again")
+        await until(lambda: service.loop.remembered.decisions.count > count, "it decides again")
         assert await service.call("POST", f"{service.target}/resume") == (
             200,
             {"paused": None, "was_paused": False, "warning": None},
@@ -272,7 +272,7 @@ def test_a_pause_of_all_exempts_whom_an_operator_lets_go_on(tmp_path: Path) -> N
             "was_paused": True,
             "warning": None,
         }
-        assert service.loop.paused is None
+        assert service.loop.status.paused is None
         assert await service.call("POST", "/v1/resume") == (200, {"paused": None, "was_paused": True, "warning": None})
         assert await service.call("POST", "/v1/resume") == (200, {"paused": None, "was_paused": False, "warning": None})
 
@@ -305,7 +305,7 @@ def test_a_restore_holds_until_it_is_resumed_pins_included(tmp_path: Path) -> No
         await until(lambda: options(service)[SLOWDOWN] == "20", "that of the pinned option, too")
         (shown,) = await listed(service)
         assert "restored the originals; resume" in shown["ineffective"]
-        await until(lambda: service.loop.sentence.startswith("paused: "), "it is left alone")
+        await until(lambda: service.loop.status.sentence.startswith("paused: "), "it is left alone")
         await service.call("POST", f"{service.target}/resume")
         await until(lambda: options(service)["write_buffer_size"] == str(128 * MIB), "it goes on")
         await until(lambda: options(service)[SLOWDOWN] == "30", "so does the pin")

@@ -42,7 +42,7 @@ def test_nobody_overwrites_what_he_has_not_seen(tmp_path: Path) -> None:
             assert status == 412
             assert "it is adoc with threads_max 8, ETag " in problem["detail"]
         assert (await exchange(service, "DELETE", None, first))[0] == 412
-        assert service.loop.policy.controller == "adoc"
+        assert service.loop.status.policy.controller == "adoc"
         assert (await exchange(service, "GET"))[1] == second
         assert (await exchange(service, "PUT", ADOC, f'"x", {second}'))[0] == 200, "one of them is it"
         assert (await exchange(service, "DELETE", None, "*"))[:2] == (200, first)
@@ -70,7 +70,7 @@ def test_a_policy_is_compared_and_nothing_changes(tmp_path: Path) -> None:
         changed, refused = await difference(ADOC)
         assert refused is None
         assert changed == {"controller": ("fixed", "adoc"), "parameters.threads_max": (None, 8)}
-        assert service.loop.policy.controller == "fixed"
+        assert service.loop.status.policy.controller == "fixed"
 
         await service.call("PUT", f"{service.target}/policy", {"controller": "adoc"})
         assert await difference({"controller": "adoc"}) == ({}, None)

@@ -19,18 +19,17 @@ def test_each_look_is_sent_once_with_all_that_a_law_is_given(tmp_path: Path) -> 
         loop = service.loop
         assert seen.snapshot is not None
         assert seen.about is not None
-        assert loop.session is not None
-        assert seen.about.capabilities == loop.session.detail.capabilities
+        assert seen.about.capabilities == session_of(loop).detail.capabilities
         assert seen.about.originals.column_families["default"]["write_buffer_size"] == str(64 << 20)
         assert seen.about.memory_budget_bytes == 1 << 30
         assert seen.snapshot.options == seen.about.originals
         assert (seen.path, seen.state, seen.rule.policy) == (loop.path, "attached", Policy("fixed"))
-        assert seen.tick_s == loop.tick_s
+        assert seen.tick_s == loop.status.tick_s
 
-        _, again = await service.call("GET", f"{service.target}/snapshot?after={loop.looks}")
+        _, again = await service.call("GET", f"{service.target}/snapshot?after={loop.status.looks}")
         assert (again["snapshot"], again["about"]) == (None, None)
-        before = loop.looks
-        await until(lambda: loop.looks > before, "another look")
+        before = loop.status.looks
+        await until(lambda: loop.status.looks > before, "another look")
         _, next_ = await service.call("GET", f"{service.target}/snapshot?after={before}")
         assert next_["look"] > before
         assert next_["snapshot"]["sequence"] >= seen.snapshot.sequence
@@ -41,11 +40,11 @@ def test_each_look_is_sent_once_with_all_that_a_law_is_given(tmp_path: Path) -> 
 def test_the_last_decisions_come_along(tmp_path: Path) -> None:
     async def body(service: Service) -> None:
         await service.loop.set_policy(Policy("adoc"))
-        await until(lambda: any(record.outcome == "applied" for record in service.loop.decisions), "a decision")
+        await until(lambda: any(record.outcome == "applied" for record in service.loop.remembered.decisions), "a decision")
         _, content = await service.call("GET", f"{service.target}/snapshot")
         seen = SEEN.validate_python(content)
         assert seen.rule.policy.controller == "adoc"
-        assert list(seen.decisions) == list(service.loop.decisions)[-10:]
+        assert list(seen.decisions) == list(service.loop.remembered.decisions)[-10:]
         records = (await service.call("GET", f"{service.target}/decisions"))[1]["decisions"]
         assert records[-1] in json.loads(json.dumps(content["decisions"]))
 

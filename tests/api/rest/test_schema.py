@@ -90,8 +90,8 @@ def test_every_answer_is_as_documented(tmp_path: Path, caplog: pytest.LogCapture
         assert operations["tested"] == operations["total"] == len(OPERATIONS)
         assert (cases["with_failures"], cases["errored"], report["errors"]) == (0, 0, [])
         assert cases["generated"] >= (CASES_LEAST if FULL else 100)
-        looks = service.loop.looks
-        await until(lambda: service.loop.looks > looks, "control goes on", timeout_s=30)
+        looks = service.loop.status.looks
+        await until(lambda: service.loop.status.looks > looks, "control goes on", timeout_s=30)
 
     with_service(tmp_path, overflowing(tmp_path / "db"), body)
     assert not [record for record in caplog.records if record.exc_info], "nothing was raised"

@@ -11,7 +11,7 @@ from pydantic import TypeAdapter
 
 from adocd.api.rest import vitals
 from adocd.api.web import metrics
-from adocd.daemon.watch.vitals import GUARDS
+from adocd.daemon.change.guards.guard import NAMES
 from adocd.targets.errors import Unreachable
 from tests.api.harness import Service, with_service
 from tests.daemon.harness import overflowing, until
@@ -20,8 +20,8 @@ from tests.daemon.harness import overflowing, until
 def test_it_says_what_is_there(tmp_path: Path) -> None:
     async def body(service: Service) -> None:
         await service.call("PUT", f"{service.target}/policy", {"controller": "adoc"})
-        await until(lambda: bool(service.loop.vitals.decisions), "a decision")
-        await until(lambda: service.loop.snapshot is not None and service.loop.snapshot.lease is not None, "a lease")
+        await until(lambda: bool(service.loop.remembered.vitals.decisions), "a decision")
+        await until(lambda: service.loop.status.snapshot is not None and service.loop.status.snapshot.lease is not None, "a lease")
         await service.call("PUT", f"{service.target}/overrides/max_background_jobs", {"value": "3"})
         status, answer = await service.call("GET", "/v1/vitals")
         assert status == 200
@@ -30,7 +30,7 @@ def test_it_says_what_is_there(tmp_path: Path) -> None:
         assert (target.path, target.state, target.controller) == (service.database.path, "attached", "adoc")
         assert target.lease_held
         assert not target.lease_held_by_other
-        assert set(target.guard_refusals) == set(GUARDS), "a counter is there before it first counts"
+        assert set(target.guard_refusals) == set(NAMES), "a counter is there before it first counts"
         assert sum(each.count for each in target.decisions) >= 1
         assert target.sample is not None
         assert target.sample.unix_s is not None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from adocd.daemon.change import planner, safety
-from adocd.daemon.change.compaction import CompactionLimits
+from adocd.daemon.change.guards.compaction import CompactionLimits
 from adocd.daemon.change.ledger import Ledger
 from adocd.daemon.change.planner import DELAYED_WRITE_RATE, Plan
 from adocd.daemon.control.steering import Steering, Step, Wishes

@@ -75,8 +75,7 @@ def test_a_restore_without_a_journal_compares_with_the_values_of_the_open(tmp_pa
         loop = await scene.attach(FIXED)
         await ticks(loop, 2)
         database.set_option("write_buffer_size", str(96 * MIB), "default")
-        assert loop.session is not None
-        restored = await restore(loop.session.target, None)
+        restored = await restore(session_of(loop).target, None)
         assert restored.restore.state == "none"
         assert restored.unlike is not None
         assert [(o.option, o.original, o.is_ours) for o in restored.unlike] == [(str(SIZE), str(64 * MIB), None)]

@@ -3,8 +3,8 @@
 import pytest
 
 from adocd.daemon.change import safety
-from adocd.daemon.change.compaction import CompactionGuard, CompactionLimits
-from adocd.daemon.change.safety import Verdict
+from adocd.daemon.change.guards.compaction import CompactionGuard, CompactionLimits
+from adocd.daemon.change.guards.guard import Verdict
 from adocd.model.knob import MIB
 from tests.daemon.change.rocksdb_model import HARD, SOFT, SWITCH, RocksDB, family, opened
 

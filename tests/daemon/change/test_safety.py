@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import pytest
 
 from adocd.daemon.change import safety
-from adocd.daemon.change.safety import Guard, Memory, Refusal
+from adocd.daemon.change.guards.guard import Guard, Memory, Refusal
 from adocd.model.knob import MIB
 from adocd.model.sample import Sample
 from adocd.model.values import RATE_LIMITER, OptionName, Values, of_database, of_family, of_pool

@@ -83,9 +83,9 @@ def test_it_falls_back_says_so_and_the_loop_goes_on(tmp_path: Path, monkeypatch:
     async def body(scene: Scene) -> None:
         loop = await scene.attach(Policy("theirs"))
         running = asyncio.create_task(loop.run())
-        await until(lambda: loop.policy == Policy("fixed"), "it falls back")
-        await until(lambda: loop.sentence.startswith("fixed:"), "the loop goes on")
-        (record,) = loop.decisions
+        await until(lambda: loop.status.policy == Policy("fixed"), "it falls back")
+        await until(lambda: loop.status.sentence.startswith("fixed:"), "the loop goes on")
+        (record,) = loop.remembered.decisions
         assert record.controller == "theirs"
         assert record.rule == "daemon.fall_back"
         assert record.outcome == "failed"
@@ -171,7 +171,7 @@ def test_a_pause_during_a_slow_step_is_respected(tmp_path: Path, monkeypatch: py
     async def body(scene: Scene) -> None:
         loop = await scene.attach(Policy("theirs"))
         running = asyncio.create_task(loop.run())
-        await until(lambda: loop.session is not None and loop.session.lease is not None, "it asks the law")
+        await until(lambda: loop.status.detail is not None and session_of(loop).held.current is not None, "it asks the law")
         await asyncio.sleep(0.1)
         scene.book.pause(Pause(loop.id, loop.path, "paused", "alice looks", "alice", 0.0))
         await asyncio.sleep(1.0)

@@ -11,7 +11,7 @@ from adocd_agent.events import RING_EVENTS
 from adocd.daemon.book.book import Book
 from adocd.daemon.book.journal.errors import JournalFull
 from adocd.daemon.book.journal.records import Pause
-from adocd.daemon.change.compaction import CompactionLimits
+from adocd.daemon.change.guards.compaction import CompactionLimits
 from adocd.daemon.control import control
 from adocd.daemon.control.target_loop import TargetLoop
 from adocd.model.knob import MIB
@@ -39,7 +39,7 @@ from tests.support.fake_database import FakeDatabase
 def test_somebody_elses_change_is_respected_and_the_law_starts_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(control, "STAND_BACK_S", 0.4)
+    monkeypatch.setattr(owner, "STAND_BACK_S", 0.4)
     database = overflowing(tmp_path / "db")
 
     async def body(scene: Scene) -> None:
@@ -108,7 +108,7 @@ def test_a_change_that_is_silently_taken_back_is_sent_once_more(tmp_path: Path) 
         assert rules(loop) == ["operator.override", "actuator.repeat"]
         database.jobs.end(third)
         await ticks(loop, 4)
-        assert loop.decisions.count == 2, "a job that began after the change takes nothing back"
+        assert loop.remembered.decisions.count == 2, "a job that began after the change takes nothing back"
         await loop.stop()
         assert options(database)["disable_auto_compactions"] == "false"
 
@@ -155,8 +155,8 @@ def test_an_event_that_comes_with_a_cached_snapshot_is_seen(tmp_path: Path) -> N
         database.sampling.clear()
         database.jobs.end(job)
         assert await ticks(loop, 1) == ["measuring"]
-        assert loop.snapshot is not None
-        assert [event.kind for event in loop.snapshot.events] == ["flush_end"]
+        assert loop.status.snapshot is not None
+        assert [event.kind for event in loop.status.snapshot.events] == ["flush_end"]
         database.sampling.set()
         await _is_off_again(loop, database)
 
@@ -282,7 +282,7 @@ def test_a_pin_beats_the_law_and_goes_when_its_time_has_come(tmp_path: Path) -> 
         await ticks(loop, 5)
         assert options(database)["target_file_size_base"] == str(64 * MIB), "a pin takes the whole knob from the law"
         assert outcomes(loop) == ["refused", "applied", "refused"], "and the law's word is kept once"
-        assert next(iter(loop.decisions)).guards == ("override: write_buffer_size (default) is pinned to 33554432",)
+        assert next(iter(loop.remembered.decisions)).guards == ("override: write_buffer_size (default) is pinned to 33554432",)
         await asyncio.sleep(0.4)
         assert [override.option for override in scene.book.expire()] == ["write_buffer_size"]
         await ticks(loop, 1)
@@ -334,7 +334,7 @@ def test_a_pause_stops_the_law_and_keeps_what_is_set(tmp_path: Path) -> None:
         scene.book.pause(Pause(loop.id, loop.path, "paused", "alice looks", "alice", 0.0))
         sentences = await ticks(loop, 3)
         assert sentences[-1] == "paused: alice looks"
-        assert loop.decisions.count == 1
+        assert loop.remembered.decisions.count == 1
         assert write_buffer_size(database) == str(128 * MIB)
         assert database.keeper.lease() is not None
         assert scene.book.resume(loop.id, loop.path, "alice")
@@ -351,7 +351,7 @@ def test_shaping_slows_a_law_and_says_so(tmp_path: Path, monkeypatch: pytest.Mon
     async def body(scene: Scene) -> None:
         loop = await scene.attach(Policy("adoc", shaping=Shaping(step_factor=1.5, pacing_s=60)))
         await ticks(loop, 8)
-        first, *others = loop.decisions
+        first, *others = loop.remembered.decisions
         assert first.guards == ("step: batch_size 134217728 is more than 1.5 times 67108864",)
         assert write_buffer_size(database) == str(96 * MIB)
         assert others

@@ -70,7 +70,7 @@ def test_what_the_agent_sets_after_a_lapse_is_never_taken_for_somebody_elses(tmp
         assert values(database) == PINS, "pins are in force again at once"
         left = scene.book.left(loop.id)
         assert {o.option: tuned.original for o, tuned in left.items()} == ORIGINALS
-        assert not loop.vitals.deviations, "nobody is blamed"
+        assert not loop.remembered.vitals.deviations, "nobody is blamed"
 
         for option in PINS:
             assert scene.book.unpin(None, option, None)
@@ -124,8 +124,7 @@ def test_a_change_that_ends_after_its_lease_is_no_way_back(tmp_path: Path) -> No
             database.fail_next("column_family", "no space left on device")
         await revoking
         await until(lambda: outcomes(loop) == ["applied-unpersisted"], "the change ends after its lease")
-        assert loop.session is not None
-        assert not loop.session.has_way_back
+        assert not session_of(loop).held.has_way_back
         await until(lambda: database.keeper.restore()["state"] == "done", "the agent is done")
         assert database.keeper.restore()["errors"]
         assert write_buffer_size(database) == str(128 * MIB), "the agent's step has failed"
@@ -148,11 +147,10 @@ def test_what_a_former_law_wanted_is_not_wanted_again(tmp_path: Path) -> None:
             await ticks(loop, 1)
             await until(lambda: database.session.snapshot(None)["change_in_flight"], "the second one is in flight")
             await loop.set_policy(Policy("stability"))
-            assert loop.session is not None
-            await loop.session.actuator.abandon()
-        await loop.session.actuator.settle(5.0)
+            await session_of(loop).flight.abandon()
+        await session_of(loop).flight.settle(5.0)
         await ticks(loop, 3)
         await until(lambda: write_buffer_size(database) == str(64 * MIB), "nobody wants ADOC's batch any more")
-        assert all(o.option != "write_buffer_size" for o in loop.session.steering.wanted)
+        assert all(o.option != "write_buffer_size" for o in session_of(loop).steering.wanted)
 
     with_agent(database, tmp_path, body)

@@ -210,13 +210,12 @@ def test_a_law_sees_each_event_once_whichever_snapshot_it_came_with(
         for bytes_ in range(1, 4):
             database.session.events.emit("flush_end", column_family="default", job=bytes_, bytes=bytes_, elapsed_s=1.0)
             assert await ticks(loop, 1) == ["measuring"]
-            assert loop.snapshot is not None
-            seen_alone += [event.bytes for event in loop.snapshot.events]
+            assert loop.status.snapshot is not None
+            seen_alone += [event.bytes for event in loop.status.snapshot.events]
         assert seen_alone == [1, 2, 3], "each came with a snapshot that measured nothing"
         database.sampling.set()
         await ticks(loop, 4)
-        assert loop.session is not None
-        (fast,) = parts(loop.session.law)
+        (fast,) = parts(session_of(loop).law)
         told = [event.bytes for sample in fast.samples for event in sample.events if event.kind == "flush_end"]
         assert told == [1, 2, 3]
 
@@ -277,8 +276,7 @@ def test_a_pin_on_the_limiter_is_ours_and_after_it_the_law_works_again(tmp_path:
         await ticks(loop, 12)
         assert len(database.executed) > turned
         assert database.options.rate_limiter_bytes_per_s == 20 * MB, "nothing is ever drained"
-        assert loop.session is not None
-        assert loop.session.law.declined is None
+        assert session_of(loop).law.declined is None
 
     with_agent(database, tmp_path, body)
 
@@ -287,7 +285,7 @@ def test_a_limiter_that_moves_by_itself_is_left_alone_whatever_else_moves(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A change by somebody else begins the law anew, in the same look or later: what moves it is still there."""
-    monkeypatch.setattr(control, "STAND_BACK_S", 0.2)
+    monkeypatch.setattr(owner, "STAND_BACK_S", 0.2)
     database = limited(tmp_path / "db")
     given: dict[str, ParameterValue] = {**MIMD, "mimd.refill_period_ms": 1, "adoc.batch_max_bytes": 128 * MIB}
 
@@ -309,8 +307,7 @@ def test_a_limiter_that_moves_by_itself_is_left_alone_whatever_else_moves(
             while options(database)["write_buffer_size"] == turned:
                 await ticks(loop, 1)
             await ticks(loop, 3)
-            assert loop.session is not None
-            assert (loop.session.law.declined or "").startswith("mimd decides nothing: rate_limiter_bytes_per_s is 399")
+            assert (session_of(loop).law.declined or "").startswith("mimd decides nothing: rate_limiter_bytes_per_s is 399")
             assert database.options.rate_limiter_bytes_per_s == 399 * MB
 
     with_agent(database, tmp_path, body)

@@ -195,7 +195,7 @@ def test_nothing_new_is_changed_while_the_journal_cannot_be_written_and_restores
         monkeypatch.setattr(Book, "problem", "the disk is full")
         sentences = await ticks(loop, 3)
         assert sentences[-1] == "nothing new is changed: the disk is full"
-        assert loop.decisions.count == 1
+        assert loop.remembered.decisions.count == 1
         await loop.set_policy(FIXED)
         await ticks(loop, 2)
         await until(lambda: write_buffer_size(database) == str(64 * MIB), "it goes back all the same")
@@ -220,7 +220,7 @@ def test_a_decision_that_cannot_be_journaled_leaves_what_was_wanted_before(
         await ticks(loop, 4)
         assert "refused" in outcomes(loop)
         assert set(outcomes(loop)[1:]) <= {"refused", "in-flight"}
-        assert all(record.rule == "adoc.memory" for record in loop.decisions)
+        assert all(record.rule == "adoc.memory" for record in loop.remembered.decisions)
         assert write_buffer_size(database) == str(128 * MIB), "nothing went back because of it"
 
     with_agent(database, tmp_path, body)

@@ -33,7 +33,7 @@ def test_a_lease_revoked_between_snapshot_and_renewal_still_pauses(tmp_path: Pat
         assert sentences[1].startswith("paused: an operator revoked the lease")
         await until(lambda: write_buffer_size(database) == str(64 * MIB), "the originals are back")
         await ticks(loop, 2)
-        assert loop.decisions.count == 1
+        assert loop.remembered.decisions.count == 1
 
     with_agent(database, tmp_path, body)
 
@@ -50,11 +50,11 @@ def test_a_policy_set_in_the_middle_of_a_cycle_waits_for_its_end(tmp_path: Path)
         await asyncio.sleep(0.05)
         setting = asyncio.create_task(loop.set_policy(ADOC))
         await asyncio.sleep(0.05)
-        assert loop.policy == Policy("fixed")
+        assert loop.status.policy == Policy("fixed")
         scene.agent.resume()
         assert (await tick).startswith("fixed")
         await setting
-        assert loop.policy == ADOC
+        assert loop.status.policy == ADOC
 
     with_agent(database, tmp_path, body)
 
@@ -93,7 +93,7 @@ def test_the_law_sees_all_of_its_window_however_often_the_loop_ticks(
         await ticks(loop, 3)
         counts["memtable_stops"] += 1
         await ticks(loop, 9)  # the stop is long over when the law's period has passed
-        assert [record.rule for record in loop.decisions] == ["adoc.memory"]
+        assert [record.rule for record in loop.remembered.decisions] == ["adoc.memory"]
 
     with_agent(database, tmp_path, body)
 

@@ -24,13 +24,12 @@ def test_a_lease_is_renewed_when_a_quarter_of_it_has_gone(
         now_s = [0.0]
         loop: TargetLoop = await scene.attach(ADOC, loop_settings(lease_ttl_s=10.0, clock=lambda: now_s[0]))
         await ticks(loop, 3)
-        assert loop.session is not None
-        assert loop.session.lease is not None
+        assert session_of(loop).held.current is not None
         before = renewals(scene)
         for _ in range(10):
             now_s[0] += 0.9
             await ticks(loop, 1)
         assert least <= renewals(scene) - before <= most
-        assert loop.session.lease is not None
+        assert session_of(loop).held.current is not None
 
     with_agent(overflowing(tmp_path / "db"), tmp_path, body)

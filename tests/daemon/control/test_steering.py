@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pytest
 
 from adocd.daemon.change import safety
-from adocd.daemon.change.compaction import CompactionLimits
+from adocd.daemon.change.guards.compaction import CompactionLimits
 from adocd.daemon.change.ledger import Ledger
 from adocd.daemon.control.steering import Steering, Step, Wishes
 from adocd.model.decision import Decision, Setting

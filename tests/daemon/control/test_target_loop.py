@@ -35,7 +35,7 @@ def test_fixed_watches_and_never_takes_a_lease(tmp_path: Path) -> None:
         assert sentences[0] == "measuring"
         assert sentences[-1] == "fixed: 0 writes/s, writes normal, memory overflow"
         assert all(method == "GET" for method, _, _ in scene.agent.requests)
-        assert len(loop.samples) == 2
+        assert len(loop.remembered.samples) == 2
 
     with_agent(database, tmp_path, body)
 
@@ -68,7 +68,7 @@ def test_a_law_is_called_once_a_period_however_often_the_loop_ticks(
     async def body(scene: Scene) -> None:
         loop = await scene.attach(ADOC)
         await ticks(loop, 14)  # 0.84 s
-        assert loop.decisions.count == 1
+        assert loop.remembered.decisions.count == 1
         await loop.stop()
 
     with_agent(database, tmp_path, body)
@@ -116,7 +116,7 @@ def test_a_revoked_lease_pauses_the_target_until_it_is_resumed(tmp_path: Path) -
         assert sentence.startswith("paused: an operator revoked the lease")
         await until(lambda: write_buffer_size(database) == str(64 * MIB), "the originals are back")
         await ticks(loop, 3)
-        assert loop.decisions.count == 1
+        assert loop.remembered.decisions.count == 1
         assert scene.book.resume(loop.id, loop.path, "op")
         assert (await ticks(loop, 1))[-1].startswith("adoc")
         await loop.stop()
@@ -134,7 +134,7 @@ def test_a_slow_change_blocks_neither_sampling_nor_the_lease(tmp_path: Path) -> 
             await ticks(loop, 2)
             sentences = await ticks(loop, 20)  # longer than the lease
             assert all(sentence.startswith("a change has been in flight for") for sentence in sentences)
-            assert len(loop.samples) == 21
+            assert len(loop.remembered.samples) == 21
             assert outcomes(loop) == ["in-flight"]
             assert database.keeper.lease() is not None
         await until(lambda: outcomes(loop) == ["applied"], "the change is applied")
@@ -155,7 +155,7 @@ def test_a_database_that_closes_under_control_is_let_go_and_followed_again(tmp_p
         sentences = await ticks(loop, 3)
         assert loop.session is not first
         assert "measuring" in sentences
-        await until(lambda: loop.decisions.count >= 2, "the new session is under control")
+        await until(lambda: loop.remembered.decisions.count >= 2, "the new session is under control")
         await loop.stop()
 
     with_agent(database, tmp_path, body)
@@ -216,11 +216,11 @@ def test_a_column_family_that_is_created_anew_is_another_and_nobody_is_blamed(tm
         assert "write_buffer_size (default)" in left
         if reads_ids:
             assert "standing back" not in sentence
-            assert loop.decisions.vitals.deviations.total() == 0
+            assert loop.remembered.decisions.vitals.deviations.total() == 0
             assert "write_buffer_size (index)" not in left
             assert database.options.column_families["index"]["write_buffer_size"] == str(64 * MIB)
         else:
-            (first, *_) = loop.decisions
+            (first, *_) = loop.remembered.decisions
             assert str(first.detail).endswith(", or dropped the column family and created it anew")
         assert write_buffer_size(database) == str(128 * MIB), "the other family's batch stays"
 
@@ -236,7 +236,7 @@ def test_an_error_means_unknown_and_what_reads_back_decides(tmp_path: Path, appl
         loop = await scene.attach(ADOC)
         await ticks(loop, 2)
         await until(lambda: outcomes(loop) == [outcome], outcome)
-        (record,) = loop.decisions
+        (record,) = loop.remembered.decisions
         assert record.detail is not None
         assert "No space left" in record.detail
         await loop.stop()
@@ -263,7 +263,7 @@ def test_a_delay_is_not_released_by_a_change_of_threads(tmp_path: Path) -> None:
         await ticks(loop, 2)
         await until(lambda: outcomes(loop)[1:] == ["applied"], "the rate is given back")
         assert database.options.database["delayed_write_rate"] == database.originals.database["delayed_write_rate"]
-        assert [record.rule for record in loop.decisions] == ["adoc.level0", "actuator.delayed_write_rate"]
+        assert [record.rule for record in loop.remembered.decisions] == ["adoc.level0", "actuator.delayed_write_rate"]
         await loop.stop()
 
     with_agent(database, tmp_path, body)
@@ -282,8 +282,8 @@ def test_a_law_that_fails_harms_its_own_target_only(
     async def body(scene: Scene) -> None:
         loop = await scene.attach(ADOC)
         running = asyncio.create_task(loop.run())
-        await until(lambda: loop.policy == Policy("fixed"), "it falls back")
-        await until(lambda: loop.sentence.startswith("fixed:"), "the loop goes on")
+        await until(lambda: loop.status.policy == Policy("fixed"), "it falls back")
+        await until(lambda: loop.status.sentence.startswith("fixed:"), "the loop goes on")
         running.cancel()
         await loop.stop()
 
@@ -363,6 +363,6 @@ def test_a_bad_policy_changes_nothing(tmp_path: Path) -> None:
         loop = await scene.attach(ADOC)
         with pytest.raises(registry.PolicyError):
             await loop.set_policy(Policy("adco"))
-        assert loop.policy == ADOC
+        assert loop.status.policy == ADOC
 
     with_agent(FakeDatabase(tmp_path / "db"), tmp_path, body)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from adocd.daemon.book.journal.records import Pause
-from adocd.daemon.change.compaction import CompactionLimits
+from adocd.daemon.change.guards.compaction import CompactionLimits
 from adocd.daemon.control import control
 from adocd.daemon.control.steering import Steering
 from adocd.model.knob import MIB
@@ -80,7 +80,7 @@ def test_what_adocd_has_not_touched_may_change_at_any_time(tmp_path: Path) -> No
 def test_what_somebody_has_taken_over_stays_his_however_often_he_changes_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(control, "STAND_BACK_S", 0.2)
+    monkeypatch.setattr(owner, "STAND_BACK_S", 0.2)
     database = overflowing(tmp_path / "db")
 
     async def body(scene: Scene) -> None:
@@ -130,8 +130,8 @@ def test_the_hosts_own_values_stay_while_the_agent_restores_ours(tmp_path: Path)
         l0["rocksdb.num-files-at-level0"] = 60
         assert scene.book.unpin(None, "level0_stop_writes_trigger", None)
         await ticks(loop, 3)
-        assert loop.snapshot is not None
-        assert loop.snapshot.restore.state == "waiting"
+        assert loop.status.snapshot is not None
+        assert loop.status.snapshot.restore.state == "waiting"
         await pin(scene, "max_background_jobs", "6")
         await ticks(loop, 4)
         assert database.options.database["max_background_jobs"] == "6"
@@ -201,7 +201,7 @@ def test_a_loop_that_fails_in_every_cycle_loses_its_lease(tmp_path: Path, monkey
             patched.setattr(Steering, "observe", fails)
             running = asyncio.create_task(loop.run())
             await until(lambda: write_buffer_size(database) == str(64 * MIB), "the lease expires", timeout_s=10)
-            assert loop.sentence.startswith("the cycle failed")
+            assert loop.status.sentence.startswith("the cycle failed")
             running.cancel()
 
     with_agent(database, tmp_path, body)

@@ -52,8 +52,7 @@ async def attach_anew(scene: Scene, loop: TargetLoop) -> None:
     async def broken(events_after: int | None) -> Snapshot:
         raise Unreachable("closed the connection before it had answered")
 
-    assert loop.session is not None
-    loop.session.target.snapshot = broken  # type: ignore[method-assign]
+    session_of(loop).target.snapshot = broken  # type: ignore[method-assign]
     assert await ticks(loop, 1) == ["the database was closed"]
     client = Agent(scene.agent.socket_path)
     info, (database,) = await client.info(), await client.databases()
@@ -71,9 +70,8 @@ def test_a_law_goes_on_from_the_originals_after_a_broken_connection(tmp_path: Pa
         await until(lambda: write_buffer_size(database) == str(128 * MIB), "ADOC acts")
         await attach_anew(scene, loop)
         await ticks(loop, 20)
-        assert loop.session is not None
-        assert loop.session.ledger.baseline[SIZE] == str(64 * MIB)
-        assert loop.session.lease is not None, "it acts again"
+        assert session_of(loop).ledger.baseline[SIZE] == str(64 * MIB)
+        assert session_of(loop).held.current is not None, "it acts again"
         await until(lambda: database.keeper.restore()["state"] == "done", "the daemon is gone for good")
         assert write_buffer_size(database) == str(64 * MIB)
 
@@ -93,8 +91,7 @@ def test_a_lease_that_ends_between_the_look_and_the_request_is_not_taken_over(tm
         await ticks(killed, 1)
         loop = await scene.attach(FIXED, loop_settings(holder="adocd@test:2"))
         assert "adocd@test:1 holds the lease" in (await ticks(loop, 2))[1]
-        assert loop.session is not None
-        target = loop.session.target
+        target = session_of(loop).target
         hold, asked = target.hold_lease, 0
 
         async def slow(holder: str, ttl_s: float, epoch: int | None) -> Lease:
@@ -127,8 +124,7 @@ def test_a_panic_that_was_not_answered_and_then_resumed_begins_from_the_original
         async def silent() -> Restore:
             raise Silent("did not answer DELETE within 2 s")
 
-        assert loop.session is not None
-        loop.session.target.revoke_lease = silent  # type: ignore[method-assign]
+        session_of(loop).target.revoke_lease = silent  # type: ignore[method-assign]
         scene.book.pause(Pause(loop.id, loop.path, "restored", "bob restored", "bob", 0.0))
         with pytest.raises(Silent):
             await loop.revoke()
@@ -160,7 +156,7 @@ def test_a_panic_during_a_standstill_is_not_undone(tmp_path: Path) -> None:
             database.session.emit("flush_end", detail="a busy host")
         await ticks(loop, 4)
         assert values(database) == ORIGINALS
-        assert loop.paused is not None
+        assert loop.status.paused is not None
 
     with_agent(database, tmp_path, body)
 
@@ -174,13 +170,12 @@ def test_a_daemon_that_stood_still_since_its_look_looks_again(tmp_path: Path) ->
     async def body(scene: Scene) -> None:
         loop = await scene.attach(FIXED, loop_settings(clock=lambda: clock() + stood_still_s[0]))
         await ticks(loop, 2)
-        assert loop.session is not None
-        target = loop.session.target
+        target = session_of(loop).target
         look = target.snapshot
 
         async def then_stands_still(events_after: int | None) -> Snapshot:
             seen = await look(events_after)
-            stood_still_s[0] += control.LOOK_IS_OLD_S + 1
+            stood_still_s[0] += cycle.LOOK_IS_OLD_S + 1
             database.set_option("write_buffer_size", str(96 * MIB), "default")
             return seen
 
@@ -189,7 +184,7 @@ def test_a_daemon_that_stood_still_since_its_look_looks_again(tmp_path: Path) ->
         (sentence,) = await ticks(loop, 1)
         target.snapshot = look  # type: ignore[method-assign]
         assert "stood still" in sentence
-        assert loop.session.lease is None
+        assert session_of(loop).held.current is None
         await ticks(loop, 3)
         await until(lambda: write_buffer_size(database) == str(32 * MIB), "the pin is in force")
         assert scene.book.left(loop.id)[SIZE].original == str(96 * MIB)
@@ -259,8 +254,7 @@ def test_a_former_value_of_ours_is_never_taken_for_the_owners(tmp_path: Path) ->
             database.set_option("write_buffer_size", str(32 * MIB), "default")
             await ticks(loop, 3)
         assert scene.book.left(loop.id)[SIZE].original == str(64 * MIB)
-        assert loop.session is not None
-        assert loop.session.ledger.baseline[SIZE] == str(64 * MIB)
+        assert session_of(loop).ledger.baseline[SIZE] == str(64 * MIB)
 
     with_agent(database, tmp_path, body)
 
@@ -281,7 +275,7 @@ def test_a_look_that_began_before_a_change_ended_says_nothing_of_it(tmp_path: Pa
         for n in range(6):
             await pin(scene, "write_buffer_size", str((32 + n) * MIB))
             await ticks(loop, 5)
-        assert loop.vitals.deviations.total() == 0
+        assert loop.remembered.vitals.deviations.total() == 0
         assert scene.book.left(loop.id)[SIZE].original == str(64 * MIB)
 
     with_agent(database, tmp_path, body)
@@ -294,8 +288,7 @@ def test_what_was_read_before_a_restore_ended_is_not_compared(tmp_path: Path) ->
     async def body(scene: Scene) -> None:
         loop = await scene.attach(FIXED)
         await ticks(loop, 2)
-        assert loop.session is not None
-        target = loop.session.target
+        target = session_of(loop).target
         assert isinstance(target, AgentTarget)
         await target.snapshot(None)
         database.sampling.clear()

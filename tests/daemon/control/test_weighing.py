@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from adocd.daemon.change.compaction import CompactionLimits
+from adocd.daemon.change.guards.compaction import CompactionLimits
 from adocd.daemon.change.ledger import Ledger
 from adocd.daemon.control.law import Law
 from adocd.daemon.control.steering import Steering

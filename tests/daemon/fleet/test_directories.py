@@ -55,11 +55,11 @@ def with_fleet(run_dir: Path, directories: tuple[Path, ...], body: Body, policy:
 
 def seen_by(fleet: Fleet) -> list[tuple[str, str]]:
     """Say of each target its state, and what it is seen by."""
-    return [(loop.state, "" if loop.info is None else loop.info.agent.kind) for loop in fleet.loops.values()]
+    return [(loop.state, "" if loop.status.info is None else loop.status.info.agent.kind) for loop in fleet.loops.values()]
 
 
 async def sampled(fleet: Fleet) -> TargetLoop:
-    await until(lambda: [loop.sample for loop in fleet.loops.values() if loop.sample] != [], "a sample", 15)
+    await until(lambda: [loop.status.sample for loop in fleet.loops.values() if loop.status.sample] != [], "a sample", 15)
     (loop,) = fleet.loops.values()
     return loop
 
@@ -74,13 +74,13 @@ def test_a_database_is_followed_whenever_it_is_open(tmp_path: Path, run_dir: Pat
         with rocksdict_program() as program:
             program.ask("open_plain", path, *TALKATIVE)
             loop = await sampled(fleet)
-            assert loop.info is not None
-            assert (loop.state, loop.info.agent.kind, loop.info.pid) == ("attached", "directory", program.pid)
+            assert loop.status.info is not None
+            assert (loop.state, loop.status.info.agent.kind, loop.status.info.pid) == ("attached", "directory", program.pid)
             assert list(fleet.directories.problems) == [str(nowhere)]
-            assert "fixed: writes normal" in loop.sentence
+            assert "fixed: writes normal" in loop.status.sentence
             program.ask("close", path)
             await until(lambda: loop.state == "closed", "it is closed")
-            await until(lambda: loop.sentence == CLOSED, "it says so")
+            await until(lambda: loop.status.sentence == CLOSED, "it says so")
             program.ask("open_plain", path)
             await until(lambda: loop.state == "attached", "it is open again")
             program.process.kill()
@@ -98,7 +98,7 @@ def test_a_closed_database_is_a_target_too(tmp_path: Path, run_dir: Path) -> Non
     async def body(fleet: Fleet, _: Operators) -> None:
         await until(lambda: seen_by(fleet) == [("closed", "")], "it is listed")
         (loop,) = fleet.loops.values()
-        assert (loop.sentence, loop.path) == (CLOSED, str(path))
+        assert (loop.status.sentence, loop.path) == (CLOSED, str(path))
 
     with_fleet(run_dir, (path,), body)
 
@@ -115,7 +115,7 @@ def test_an_agent_has_precedence_and_the_target_stays_the_same(tmp_path: Path, r
             program.ask("attach", path)
             await until(lambda: seen_by(fleet) == [("attached", "python")], "the agent has it")
             await until(
-                lambda: loop.sample is not None and loop.sample.column_families[0].unknown == (), "it sees more"
+                lambda: loop.status.sample is not None and loop.status.sample.column_families[0].unknown == (), "it sees more"
             )
             assert list(fleet.loops.values()) == [loop]
             await asyncio.sleep(1.5)
@@ -176,16 +176,16 @@ def test_a_log_that_is_deleted_leaves_no_stall_behind(tmp_path: Path, run_dir: P
         with db_bench(path):
             loop = await sampled(fleet)
             for _turn in range(150):
-                if (await loop.observation.diagnosis())["stalls"]:
+                if (await loop.diagnosis())["stalls"]:
                     break
                 await asyncio.sleep(0.1)
-            await until(lambda: loop.observation.watch.now is not None, "writes are held up")
+            await until(lambda: loop.status.stall is not None, "writes are held up")
             (path / "LOG").unlink()
             gone = f"its LOG {path}/LOG is gone"
-            await until(lambda: loop.sentence.startswith(gone), "the target says so")
-            assert loop.observation.watch.now is None
-            assert loop.sample is None
-            found = await loop.observation.diagnosis()
+            await until(lambda: loop.status.sentence.startswith(gone), "the target says so")
+            assert loop.status.stall is None
+            assert loop.status.sample is None
+            found = await loop.diagnosis()
             assert found["no_log"].startswith(gone)
             assert (found["source"], found["now"]) == ("LOG", None)
             assert found["stalls"], "what was seen before is still told"
@@ -204,14 +204,14 @@ def test_a_law_that_acts_is_refused_and_one_that_was_there_waits(tmp_path: Path,
             assert why in (loop.out_of_reach(registry.create(Policy("adoc"))) or "")
             with pytest.raises(CannotDo, match=f"adoc cannot work on {path}: {why}"):
                 await operators.set_policy(loop, Policy("adoc"), "alice")
-            await until(lambda: loop.sentence.startswith(f"adoc cannot work here: {why}"), "the cycle says so")
-            assert loop.decisions.count == 0
+            await until(lambda: loop.status.sentence.startswith(f"adoc cannot work here: {why}"), "the cycle says so")
+            assert loop.remembered.decisions.count == 0
             restored, failed = await operators.restore(None, "alice")
             assert (restored, failed) == ({}, {})
             operators.resume(None, "alice")
             with pytest.raises(CannotDo, match=f"{path} has nothing to restore: {why}"):
                 await operators.restore(loop, "alice")
-            assert loop.paused is None
+            assert loop.status.paused is None
 
     with_fleet(run_dir, (path, tmp_path / "nowhere"), body, policy="adoc")
 
@@ -226,8 +226,8 @@ def test_what_an_agent_has_left_behind_stays_in_the_journal(tmp_path: Path, run_
             loop = await sampled(fleet)
             pool = of_pool("low")
             await operators.book.intend(loop.id, str(path), "s1", [(pool, "8")], {pool: "1"})
-            sequence = 0 if loop.sample is None else loop.sample.sequence
-            await until(lambda: loop.sample is not None and loop.sample.sequence > sequence + 3, "some more cycles")
+            sequence = 0 if loop.status.sample is None else loop.status.sample.sequence
+            await until(lambda: loop.status.sample is not None and loop.status.sample.sequence > sequence + 3, "some more cycles")
             assert [(o, tuned.original) for o, tuned in operators.book.left(loop.id).items()] == [(pool, "1")]
 
     with_fleet(run_dir, (path,), body)
@@ -249,7 +249,7 @@ def test_a_device_that_hangs_does_not_hold_up_the_end(
             loop = await sampled(fleet)
             monkeypatch.setattr(DirectoryReading, "read", hang)
             await until(lambda: loop.state == "silent", "it is silent")
-            assert loop.sentence.startswith("the agent has been silent for")
+            assert loop.status.sentence.startswith("the agent has been silent for")
 
     with_fleet(run_dir, (path,), body)
     assert not released.is_set(), "the end waited for the device"

@@ -83,8 +83,8 @@ def test_a_program_started_again_is_followed_by_the_next_look_with_its_policy(
             looks = 0
             await until(lambda: states(fleet) == {"db": "attached"}, "attached again")
             assert looks <= 2, "the first of them had to find it; the second may have come meanwhile"
-            assert loop.policy == Policy("adoc", dry_run=True)
-            await until(lambda: loop.decisions.count > 0, "it is decided upon")
+            assert loop.status.policy == Policy("adoc", dry_run=True)
+            await until(lambda: loop.remembered.decisions.count > 0, "it is decided upon")
 
     with_fleet(tmp_path, body)
 
@@ -132,13 +132,13 @@ def test_stopping_restores_every_target(tmp_path: Path) -> None:
 def test_panic_pauses_what_is_there_and_what_comes(tmp_path: Path) -> None:
     async def body(fleet: Fleet) -> None:
         with FakeAgent(tmp_path, [overflowing(tmp_path / "a")], pid=1) as agent:
-            await until(lambda: any(loop.session and loop.session.lease for loop in fleet.loops.values()), "control")
+            await until(lambda: any(loop.status.detail and session_of(loop).held.current for loop in fleet.loops.values()), "control")
             restored, failed = await operators[fleet].restore(None, "alice")
             assert (len(restored), failed) == (1, {})
             agent.add(overflowing(tmp_path / "b"))
             await until(lambda: states(fleet).get("b") == "attached", "another database opens")
             await until(
-                lambda: all(loop.sentence.startswith("paused: alice restored") for loop in fleet.loops.values()),
+                lambda: all(loop.status.sentence.startswith("paused: alice restored") for loop in fleet.loops.values()),
                 "both are paused",
             )
 
@@ -170,16 +170,16 @@ def test_the_memory_budget_is_for_all_targets_together(tmp_path: Path) -> None:
         discovery = asyncio.create_task(fleet.run())
         with FakeAgent(tmp_path, databases):
             await until(
-                lambda: len(fleet.loops) == 2 and all(loop.decisions.count > 1 for loop in fleet.loops.values()),
+                lambda: len(fleet.loops) == 2 and all(loop.remembered.decisions.count > 1 for loop in fleet.loops.values()),
                 "decisions on both",
             )
             assert all(
-                safety.worst_case_bytes(loop.sample) == 128 << 20 for loop in fleet.loops.values() if loop.sample
+                safety.worst_case_bytes(loop.status.sample) == 128 << 20 for loop in fleet.loops.values() if loop.status.sample
             )
             for loop in fleet.loops.values():
-                assert loop.decisions.last is not None
+                assert loop.remembered.decisions.last is not None
                 assert "memory budget: 128 MiB x 2 for default would take the memtables to 384 MiB" in str(
-                    loop.decisions.last.guards
+                    loop.remembered.decisions.last.guards
                 )
             discovery.cancel()
             await fleet.stop()
@@ -199,9 +199,9 @@ def test_a_container_with_less_memory_than_the_budget_binds(tmp_path: Path) -> N
             (loop,) = fleet.loops.values()
             loop.memory_limit_bytes = 800 << 20
             await loop.set_policy(Policy("adoc", dry_run=True))
-            await until(lambda: loop.decisions.last is not None, "a decision")
-            assert loop.decisions.last is not None
-            assert "its process can have 800 MiB" in str(loop.decisions.last.guards)
+            await until(lambda: loop.remembered.decisions.last is not None, "a decision")
+            assert loop.remembered.decisions.last is not None
+            assert "its process can have 800 MiB" in str(loop.remembered.decisions.last.guards)
 
     with_fleet(tmp_path, body)
 
@@ -217,9 +217,9 @@ def test_a_policy_that_this_version_does_not_know_pauses_its_target_until_it_is_
             await until(lambda: states(fleet) == {"db": "attached"}, "attached")
             (loop,) = fleet.loops.values()
             await until(
-                lambda: loop.sentence.startswith("paused: there is no controller 'law-of-the-future'"), "paused"
+                lambda: loop.status.sentence.startswith("paused: there is no controller 'law-of-the-future'"), "paused"
             )
             assert await operators[fleet].reset_policy(loop, "alice")
-            await until(lambda: loop.sentence.startswith("fixed"), "it goes on")
+            await until(lambda: loop.status.sentence.startswith("fixed"), "it goes on")
 
     with_fleet(tmp_path, body)

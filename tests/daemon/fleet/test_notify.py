@@ -79,8 +79,8 @@ def test_the_watchdog_starves_while_one_loop_hangs(tmp_path: Path, run_dir: Path
             attendance.attend()
             assert said(listener) == ["WATCHDOG=1", "STATUS=1 database"]
             async with loop._turn:  # as a cycle that never ends has it
-                assert loop.vitals.ticked_s is not None
-                loop.vitals.ticked_s -= LONG_S
+                assert loop.remembered.vitals.ticked_s is not None
+                loop.remembered.vitals.ticked_s -= LONG_S
                 attendance.attend()
                 assert attendance.wedged() == f"the loop of {loop.path}"
                 assert said(listener) == [f"STATUS=1 database; the loop of {loop.path} hangs"]
@@ -97,7 +97,7 @@ def test_a_reload_to_shorter_ticks_starves_no_watchdog(tmp_path: Path) -> None:
     """The loop sleeps to the end of the tick that it has begun."""
 
     async def body(service: Service) -> None:
-        vitals = service.loop.vitals
+        vitals = service.loop.remembered.vitals
         attendance = Attendance(ServiceManager(None, None), service.fleet)
         await until(lambda: vitals.tick_s > 0, "it sleeps")
         async with service.loop._turn:
@@ -117,7 +117,7 @@ def test_the_status_says_what_is_the_matter(tmp_path: Path) -> None:
 
     async def body(service: Service) -> None:
         attendance = Attendance(ServiceManager(None, None), service.fleet)
-        await until(lambda: service.loop.observation.watch.now is not None, "the stall is seen")
+        await until(lambda: service.loop.status.stall is not None, "the stall is seen")
         assert attendance.status() == "1 database, 1 stalled"
         await service.call("POST", "/v1/pause", {})
         attendance.reloaded = "the configuration was read again"

@@ -43,12 +43,11 @@ def test_times_and_limits_are_taken_at_once(tmp_path: Path) -> None:
         assert {words.split()[0] for words in done.taken} == set(LIVE), "all that is said to be taken"
         assert "daemon.tick_s 1.0 -> 0.05" in str(done)
         loop, fleet = service.loop, service.fleet
-        assert (loop.tick_s, loop.control.lease_ttl_s, loop.samples.most) == (0.05, 4.0, 200)
+        assert (loop.status.tick_s, loop.control.lease_ttl_s, loop.remembered.samples.most) == (0.05, 4.0, 200)
         assert fleet.memory_of(loop.id)[0] == 1 << 30
-        assert loop.session is not None
-        assert loop.session.steering._compaction.limits.l0_files == 7
-        looks = loop.looks
-        await until(lambda: loop.looks > looks + 3, "it ticks on")
+        assert session_of(loop).steering._compaction.limits.l0_files == 7
+        looks = loop.status.looks
+        await until(lambda: loop.status.looks > looks + 3, "it ticks on")
         assert (await reload.again()).taken == ()
 
     reloading(tmp_path, "", body)
@@ -110,16 +109,16 @@ def test_policies_change_where_the_configuration_chooses(tmp_path: Path) -> None
         write(file, "[policy]\ncontroller = 'adoc'\ndry_run = true\n")
         done = await reload.again()
         assert f"{loop.path} has adoc, which was fixed" in str(done)
-        assert loop.policy.controller == "adoc"
-        assert loop.policy.dry_run
+        assert loop.status.policy.controller == "adoc"
+        assert loop.status.policy.dry_run
         loop._fall_back("adoc failed")
         write(file, "[policy]\ncontroller = 'adoc'\ndry_run = true\n[daemon]\ntick_s = 0.5\n")
         await reload.again()
-        assert loop.policy.controller == "fixed", "nobody has said anything new of a law that has failed"
+        assert loop.status.policy.controller == "fixed", "nobody has said anything new of a law that has failed"
         write(file, f"[[targets]]\npath = '{loop.path}'\ncontroller = 'adoc-released'\ndry_run = true\n")
         await reload.again()
-        assert loop.policy.controller == "adoc-released"
-        assert loop.fell_back is None
+        assert loop.status.policy.controller == "adoc-released"
+        assert loop.status.fell_back is None
 
     reloading(tmp_path, "", body)
 
@@ -132,7 +131,7 @@ def test_what_beats_the_configuration_goes_on_beating_it(tmp_path: Path) -> None
         write(file, "[policy]\ncontroller = 'adoc-released'\n")
         done = await reload.again()
         assert any(f"{loop.path} keeps the policy that an operator has set" in words for words in done.not_taken)
-        assert loop.policy.controller == "adoc"
+        assert loop.status.policy.controller == "adoc"
         service.fleet._policy = Policy("fixed")
         write(file, "[policy]\ncontroller = 'adoc'\n")
         assert "--policy of adocd serve beats them" in str(await reload.again())

@@ -186,9 +186,9 @@ def test_a_watch_that_fails_costs_no_policy(tmp_path: Path, monkeypatch: pytest.
     async def body(scene: Scene) -> None:
         loop = await scene.attach(ADOC)
         await ticks(loop, 3)
-        assert loop.policy.controller == "adoc"
-        assert loop.sample is not None
-        loop.observation.silent(1.0, may_be_stalled=True)
-        await loop.observation.look()
+        assert loop.status.policy.controller == "adoc"
+        assert loop.status.sample is not None
+        loop._observation.silent(1.0, may_be_stalled=True)
+        await loop._observation.look()
 
     with_agent(overflowing(tmp_path / "db"), tmp_path, body)

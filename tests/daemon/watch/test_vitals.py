@@ -8,7 +8,7 @@ import pytest
 
 from adocd.daemon.change.actuator import Result
 from adocd.daemon.change.ledger import Deviation
-from adocd.daemon.control.decision_log import DecisionLog
+from adocd.daemon.watch.decision_log import DecisionLog
 from adocd.daemon.watch.vitals import GUARDS, Histogram, TargetVitals
 from adocd.model.decision import Decision
 from adocd.model.decision_record import OptionChange
@@ -86,15 +86,14 @@ def test_what_became_of_options_is_counted() -> None:
 def test_a_loop_measures_its_agent_its_changes_and_its_samples(tmp_path: Path) -> None:
     async def body(scene: Scene) -> None:
         loop = await scene.attach(ADOC)
-        before_s = loop.vitals.ticked_s
+        before_s = loop.remembered.vitals.ticked_s
         await ticks(loop, 5)
-        assert loop.session is not None
-        await loop.session.actuator.settle(5)
-        assert sum(loop.vitals.answer.counts) == 5
-        assert loop.vitals.sampled_s is not None
+        await session_of(loop).flight.settle(5)
+        assert sum(loop.remembered.vitals.answer.counts) == 5
+        assert loop.remembered.vitals.sampled_s is not None
         assert before_s is not None
-        assert loop.vitals.sampled_s >= before_s
-        assert sum(loop.vitals.actuation.counts) >= 1
-        assert {rule for rule, _ in loop.vitals.decisions} <= set(rules(loop))
+        assert loop.remembered.vitals.sampled_s >= before_s
+        assert sum(loop.remembered.vitals.actuation.counts) >= 1
+        assert {rule for rule, _ in loop.remembered.vitals.decisions} <= set(rules(loop))
 
     with_agent(overflowing(tmp_path / "db"), tmp_path, body)

@@ -6,7 +6,7 @@ bounds what piles up meanwhile, and a late return is an instant hard stop (HAZAR
 
 from dataclasses import dataclass
 
-from adocd.daemon.change.safety import Refusal
+from adocd.daemon.change.guards.guard import Beside, Refusal
 from adocd.model.knob import MIB
 from adocd.model.sample import ColumnFamilySample, Sample
 from adocd.model.values import Values, of_family
@@ -47,7 +47,7 @@ class CompactionGuard:
                 if cf.name in self._draining and _is_drained(cf):
                     del self._draining[cf.name]
 
-    def __call__(self, wanted: Values, sample: Sample) -> tuple[Refusal, ...]:
+    def __call__(self, wanted: Values, sample: Sample, beside: Beside) -> tuple[Refusal, ...]:
         """Refuse to switch, or to leave, compaction off beyond a limit; where it is off it goes on.
 
         A host that has it off itself keeps it off: that is its original, in whose way no guard stands (safety.check).

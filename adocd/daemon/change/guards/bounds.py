@@ -1,0 +1,70 @@
+"""Keep every value within the bounds of the options' catalogue. Pure."""
+
+from adocd.daemon.change.guards.guard import Beside, Refusal
+from adocd.model.knob import MIB
+from adocd.model.options import OPTIONS, OptionFacts
+from adocd.model.sample import Sample
+from adocd.model.values import OptionName, Values
+
+#: A limiter below this would starve flushes, and with them the writers.
+_RATE_LIMIT_FLOOR_BYTES_PER_S = 1 * MIB
+_THREADS_MAX = 128
+_SWITCH = ("true", "false")
+
+
+def bounds(wanted: Values, sample: Sample, beside: Beside) -> tuple[Refusal, ...]:
+    """Keep every value within the bounds of the options' catalogue (adocd.model.options).
+
+    What is there already is left alone: a host may have its own reasons.
+    """
+    current = sample.values
+    return tuple(
+        Refusal("bounds", frozenset({option}), why)
+        for option, value in wanted.items()
+        if current.get(option) != value and (why := out_of_bounds(option, value)) is not None
+    )
+
+
+def out_of_bounds(option: OptionName, value: str) -> str | None:
+    """Say why adocd never sends this value; None when it may."""
+    match option.scope:
+        case "rate_limiter":
+            return _number(option, value, _RATE_LIMIT_FLOOR_BYTES_PER_S, (1 << 63) - 1, "bytes/s")
+        case "thread_pool":
+            return _number(option, value, 1, _THREADS_MAX, "threads")
+    facts = OPTIONS.get(option.option)
+    if facts is None or facts.scope != option.scope:
+        return f"{option} is not an option that adocd knows the bounds of; docs/safety.md lists those it turns"
+    if not facts.live:
+        return f"{option} cannot be changed while the database is open"
+    return _of_its_kind(option, value, facts)
+
+
+def _of_its_kind(option: OptionName, value: str, facts: OptionFacts) -> str | None:
+    if facts.kind == "bool":
+        return None if value in _SWITCH else f"{option} is a switch: true or false, not {value!r}"
+    if facts.kind == "double":
+        try:
+            number = float(value)
+        except ValueError:
+            return f"{option} takes a number, not {value!r}"
+        within = facts.minimum <= number <= facts.maximum
+        return None if within else _outside(option, value, facts.minimum, facts.maximum, facts.unit)
+    if facts.zero == "off" and value == "0":
+        return None
+    why = _number(option, value, facts.minimum, facts.maximum, facts.unit)
+    return f"{why}; 0 would mean: {facts.zero}" if why is not None and facts.zero is not None and value == "0" else why
+
+
+def _number(option: OptionName, value: str, minimum: int, maximum: int, unit: str) -> str | None:
+    # RocksDB's own parser takes suffixes and signs, MyRocks' stops at the first letter: only plain decimals are sent.
+    digits = value.removeprefix("-") if minimum < 0 else value
+    if not (digits.isascii() and digits.isdecimal() and len(digits) <= 19):
+        return f"{option} takes a whole number of {unit} in plain decimals, not {value!r}"
+    if not minimum <= int(value) <= maximum:
+        return _outside(option, value, minimum, maximum, unit)
+    return None
+
+
+def _outside(option: OptionName, value: str, minimum: int, maximum: int, unit: str) -> str:
+    return f"{option} {value} is outside of {minimum} to {maximum} {unit}"

@@ -1,0 +1,109 @@
+"""Keep memtables within what databases and machine have of memory. Pure, but for reading what is free now."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from adocd.daemon.change.guards.guard import Beside, Refusal
+from adocd.model.knob import MIB
+from adocd.model.memtables import is_written
+from adocd.model.sample import ColumnFamilySample, Sample
+from adocd.model.values import OptionName, Values, of_family
+
+#: Memtables may take this share of what a process can have: 1 / 4.
+MEMORY_SHARE = 4
+#: Memtables do not grow when less than this share of the memory there is would be left: 1 / 20.
+SPARE_SHARE = 20
+_OPTIONS = ("write_buffer_size", "max_write_buffer_number")
+
+
+def memory_budget(wanted: Values, sample: Sample, beside: Beside) -> tuple[Refusal, ...]:
+    """Keep the worst case of all memtables within a budget, and of this target's within a quarter of its process's.
+
+    Only growth is refused: a database that is above the budget already may stay there or shrink.
+    """
+    own = worst_case_bytes(sample)
+    total = beside.memtables_bytes + own
+    budget, limit = beside.budget_bytes, beside.process_limit_bytes
+    refusals = []
+    for growth in _growths(wanted, sample):
+        if budget is not None and total + growth.bytes > budget:
+            reason = (
+                f"{growth} would take the memtables to {(total + growth.bytes) // MIB} MiB, "
+                f"the budget is {budget // MIB} MiB"
+            )
+            refusals.append(Refusal("memory budget", growth.options, reason, about=growth.about))
+        elif limit is not None and own + growth.bytes > limit // MEMORY_SHARE:
+            reason = (
+                f"{growth} would take this database's memtables to {(own + growth.bytes) // MIB} MiB, and its "
+                f"process can have {limit // MIB} MiB, of which they may take a quarter"
+            )
+            refusals.append(Refusal("memory budget", growth.options, reason, about=growth.about))
+        else:
+            total += growth.bytes
+            own += growth.bytes
+    return tuple(refusals)
+
+
+def memory_shortage(wanted: Values, sample: Sample, beside: Beside) -> tuple[Refusal, ...]:
+    """Let no memtable grow while the machine, or the cgroup of the target's process, is short of memory."""
+    growths = _growths(wanted, sample)
+    if not growths:
+        return ()
+    now = beside.read_memory()
+    if now.available_bytes is None or now.total_bytes is None:
+        return ()
+    left, refusals = now.available_bytes, []
+    for growth in growths:
+        if left - growth.bytes < now.total_bytes // SPARE_SHARE:
+            reason = (
+                f"{growth} can take {growth.bytes // MIB} MiB more, and of {now.total_bytes // MIB} MiB only "
+                f"{left // MIB} MiB are free"
+            )
+            refusals.append(Refusal("memory shortage", growth.options, reason, about=growth.about))
+        else:
+            left -= growth.bytes
+    return tuple(refusals)
+
+
+@dataclass(frozen=True, slots=True)
+class _Growth:
+    column_family: str
+    size_bytes: int
+    number: int
+    bytes: int
+    options: frozenset[OptionName]
+    about: frozenset[OptionName]
+
+    def __str__(self) -> str:
+        return f"{self.size_bytes // MIB} MiB x {self.number} for {self.column_family}"
+
+
+def _growths(wanted: Values, sample: Sample) -> list[_Growth]:
+    """List the column families whose worst case would grow, and by how much."""
+    growths: list[_Growth] = []
+    if not wanted:
+        return growths
+    for cf in sample.column_families:
+        names = [of_family(cf.name, option) for option in _OPTIONS]
+        now = (cf.options.write_buffer_size_bytes, cf.options.max_write_buffer_number)
+        size, number = (int(wanted.get(name, value)) for name, value in zip(names, now, strict=True))
+        growth = size * number - now[0] * now[1]
+        if growth > 0:
+            options = frozenset(name for name in names if name in wanted)
+            growths.append(_Growth(cf.name, size, number, growth, options, frozenset(names)))
+    return growths
+
+
+def worst_case_bytes(sample: Sample, wanted: Mapping[OptionName, str] | None = None) -> int:
+    """Sum write_buffer_size x max_write_buffer_number over the column families that are written.
+
+    RocksDB counts the same product as the worst case of a column family's memtables (options.h,
+    db_write_buffer_size). Hundreds of idle column families would otherwise block every growth. `wanted` counts
+    where it is more: a growth that is on its way.
+    """
+    growths = {growth.column_family: growth.bytes for growth in _growths(wanted or {}, sample)}
+    return sum(_family_bytes(cf) + growths.get(cf.name, 0) for cf in sample.column_families if is_written(cf))
+
+
+def _family_bytes(cf: ColumnFamilySample) -> int:
+    return cf.options.write_buffer_size_bytes * cf.options.max_write_buffer_number

@@ -1,0 +1,23 @@
+"""Let one database of a process alone turn what belongs to the process. Pure."""
+
+from adocd.daemon.change.guards.guard import Beside, Refusal
+from adocd.model.sample import Sample
+from adocd.model.values import OptionName, Values
+
+
+def is_shared(option: OptionName) -> bool:
+    """Whether all databases of a process have this in common."""
+    return option.scope in ("thread_pool", "rate_limiter")
+
+
+def shared(wanted: Values, sample: Sample, beside: Beside) -> tuple[Refusal, ...]:
+    """Refuse thread pools and the rate limiter where another database of the process has them turned.
+
+    Two laws would undo each other's turns for ever, and the second would take the first one's values for originals.
+    """
+    options = frozenset(option for option in wanted if is_shared(option))
+    path = beside.shared_with if options else None
+    if path is None or all(sample.values.get(option) == wanted[option] for option in options):
+        return ()
+    words = " and ".join(sorted(map(str, options)))
+    return (Refusal("shared", options, f"{words} belong to the process, and are turned for {path} already"),)

@@ -1,0 +1,234 @@
+"""One target while it is open: its sessions, one after the other, and the cycles of each."""
+
+import asyncio
+import logging
+from dataclasses import replace
+
+from adocd.controllers.base import Controller
+from adocd.daemon.book.audit import Audit
+from adocd.daemon.book.book import Book
+from adocd.daemon.book.journal.records import Pause
+from adocd.daemon.change import back
+from adocd.daemon.change.guards.guard import Note
+from adocd.daemon.change.reach import out_of_reach, without_ours
+from adocd.daemon.control.cycle import Cycle, View
+from adocd.daemon.control.mandate import pins_of
+from adocd.daemon.control.neighbours import HostProcess
+from adocd.daemon.control.session import Session
+from adocd.daemon.control.settings import LoopSettings
+from adocd.daemon.control.silence import Silence, may_be_stalled
+from adocd.daemon.watch.observation import Observation
+from adocd.daemon.watch.remembered import Remembered
+from adocd.model.database import Info
+from adocd.model.policy import Policy
+from adocd.model.sample import Sample
+from adocd.model.snapshot import Snapshot
+from adocd.model.values import OptionName
+from adocd.targets.base import Target
+from adocd.targets.errors import TargetError
+
+_log = logging.getLogger(__name__)
+#: How long a clean stop waits for a change in flight, and then for the agent's restore, each.
+_STOP_PATIENCE_S = 5.0
+#: The agent takes a new snapshot when the one it has is older than 50 ms.
+_LOOK_AGAIN_S = 0.06
+_REVOKED = "an operator revoked the lease and restored the originals; resume or set a policy to go on"
+
+
+class Attached:
+    """A database that is reached through `target`. Its cycles never overlap: TargetLoop sees to that."""
+
+    def __init__(
+        self,
+        target_id: str,
+        path: str,
+        target: Target,
+        info: Info,
+        policy: Policy,
+        book: Book,
+        settings: LoopSettings,
+        observation: Observation,
+        remembered: Remembered,
+    ) -> None:
+        self.target = target
+        self.info = info
+        self.process = HostProcess.of(info)
+        self.session: Session | None = None
+        self.snapshot: Snapshot | None = None
+        self.sample: Sample | None = None
+        #: How many snapshots there were.
+        self.looks = 0
+        self.silence = Silence(settings.clock)
+        self.is_silent = False
+        self.cycle = Cycle(target_id, path, book, remembered.decisions, settings)
+        self._id = target_id
+        self._path = path
+        self._policy = policy
+        self._book = book
+        self._settings = settings
+        self._observation = observation
+        self._remembered = remembered
+        self._audit = Audit(book, settings.events, settings.wall_clock)
+        #: When a cycle was last done to its end; a loop that sees nothing, or fails each time, loses its lease.
+        self._acted_s = settings.clock()
+
+    # -- what operators and the fleet ask for
+
+    def take_policy(self, policy: Policy) -> None:
+        """Begin with another law; raises registry.PolicyError when it makes no sense."""
+        if self.session is not None:
+            self.session.take_policy(policy)
+        self._policy = policy
+
+    def take_settings(self, settings: LoopSettings) -> None:
+        """Go on with other times and limits."""
+        self._settings = self.cycle.settings = settings
+        if self.session is not None:
+            self.session.take_limits(settings.compaction)
+
+    def out_of_reach(self, controller: Controller) -> str | None:
+        """Say why this law cannot work here; None when it can, or while that is not known."""
+        if self.session is None or self.sample is None:
+            return None
+        capabilities = self.session.detail.capabilities
+        before_us = without_ours(self.sample, self.session.ledger.baseline, capabilities)
+        return out_of_reach(controller, before_us, capabilities)
+
+    def refusal_of(self, option: OptionName, value: str) -> Note | None:
+        """Say which safety guard would refuse a pin now, and why; None when none would, or it is not known yet."""
+        session, sample = self.session, self.sample
+        if session is None or sample is None:
+            return None
+        pins = pins_of(session, sample, (pinned.override for pinned in self._book.overrides_of(self._id)))
+        beside = self._settings.neighbours.beside(self._id, self.process)
+        return session.steering.refusal_of(option, value, pins, sample, beside)
+
+    async def revoke(self) -> back.Restored:
+        """Let the agent restore the originals, whoever holds the lease; who calls it has said `restored` in the book.
+
+        Returns how far the restore is, and what is not back. Raises TargetError.
+        """
+        if self.session is not None:
+            self.session.revoked()
+        return await back.restore(self.target, dict(self._book.left(self._id)))
+
+    async def put_back(self) -> None:
+        """Wait for a change in flight, then go on without a law until nothing of ours is left."""
+        if self.session is not None:
+            await self.session.flight.settle(_STOP_PATIENCE_S)
+        self.cycle.ends = True
+        deadline_s = self._settings.clock() + _STOP_PATIENCE_S
+        while self._settings.clock() < deadline_s:
+            try:
+                await self.look_and_act()
+            except TargetError as error:
+                _log.warning("%s: what is ours may still be there, the lease expires: %s", self._path, error)
+                return
+            except Exception:
+                _log.exception("%s: what is ours may still be there, the lease expires", self._path)
+                return
+            if self._is_put_back():
+                return
+            await asyncio.sleep(_LOOK_AGAIN_S)
+        _log.warning("%s: the agent is still restoring", self._path)
+
+    async def let_go(self) -> None:
+        """Close the connection; the agent still finishes a change in flight."""
+        await self.target.close()
+        if self.session is not None:
+            await self.session.flight.abandon()
+        self._settings.neighbours.remove(self._id)
+
+    # -- one cycle
+
+    async def look_and_act(self) -> str:
+        """Do one cycle; the sentence says what was seen and done. Raises TargetError and LawFailed."""
+        settings, vitals = self._settings, self._remembered.vitals
+        asked_s = settings.clock()
+        if self.session is not None and asked_s - self._acted_s <= settings.lease_ttl_s:
+            await self.session.renew_lease(settings.holder, settings.lease_ttl_s, asked_s)
+        sent_s = settings.clock()
+        snapshot = await self.target.snapshot(None if self.session is None else self.session.last_event)
+        vitals.answer.observe(settings.clock() - sent_s)
+        self.silence.answered()
+        self.is_silent = False
+        session = await self._session_of(snapshot)
+        session.observe(snapshot)
+        self.snapshot = snapshot
+        self.looks += 1
+        self._notice_lost_lease(session, snapshot)
+        sample = session.measure(snapshot)
+        if sample is None:
+            return self._measuring(session)
+        if (surroundings := self._observation.surroundings) is not None:
+            sample = replace(sample, surroundings=surroundings)
+        self._remember(sample, asked_s)
+        sentence = await self.cycle.run(session, self.process, View(sample, snapshot, asked_s))
+        self._acted_s = settings.clock()
+        return sentence
+
+    def now_silent(self) -> str:
+        """Say how long the agent has owed an answer that did not come in time."""
+        self.is_silent = True
+        self._acted_s = self._settings.clock()  # renewals wait in its socket meanwhile, and it serves them first
+        stall = ", possibly stalled" if may_be_stalled(self.info.capabilities) else ""
+        return f"the agent has been silent for {self.silence.found():.0f} s{stall}"
+
+    def _remember(self, sample: Sample, asked_s: float) -> None:
+        self.sample = sample
+        self._observation.sampled(sample)
+        self._remembered.vitals.sampled(sample, asked_s)
+        self._remembered.samples.add(sample)
+        self._observation.chart(sample, self._remembered.history)
+
+    def _notice_lost_lease(self, session: Session, snapshot: Snapshot) -> None:
+        if session.notice_revoked(snapshot):
+            now_s = self._settings.wall_clock()
+            self._book.pause(Pause(self._id, self._path, "restored", _REVOKED, "agent", now_s))
+            self._audit.note("restore", "agent", _REVOKED, target=self._id, path=self._path)
+            _log.warning("%s: %s", self._path, _REVOKED)
+        elif session.notice_lapsed(snapshot):
+            _log.warning("%s: the lease was not renewed in time, so the agent has ended it and restores", self._path)
+
+    def _measuring(self, session: Session) -> str:
+        """Say that nothing new could be measured; nobody renews a lease for ever without acting under it."""
+        blind_s = self._settings.clock() - self._acted_s
+        if blind_s <= self._settings.lease_ttl_s:
+            return "measuring"
+        lease = "no lease is held" if session.held.current is None else "the lease is left to expire"
+        return f"no new measurement for {blind_s:.0f} s: {lease}"
+
+    async def _session_of(self, snapshot: Snapshot) -> Session:
+        """Keep the session, or begin one; column families that came or went bring new originals."""
+        session = self.session
+        if session is not None and session.knows(snapshot):
+            return session
+        detail = await self.target.detail()
+        if session is not None and session.detail.session == detail.session:
+            self._forget_families(session, snapshot)
+            session.take_detail(detail, snapshot)
+        else:
+            if session is not None:
+                await session.flight.abandon()
+            session = Session(self.target, self.info, detail, snapshot, self._policy, self._settings)
+            self._observation.opened(self.info, detail)
+        self.session = session
+        return session
+
+    def _forget_families(self, session: Session, snapshot: Snapshot) -> None:
+        """Forget what was tuned of column families that are gone, though others may have their names now or later."""
+        anew = session.created_anew(snapshot)
+        for name in sorted(anew):
+            _log.info("%s: column family %s was dropped and created anew; its options are its own", self._path, name)
+        there = (snapshot.column_families.keys() - anew) | set(session.detail.unseen_column_families)
+        left = self._book.left(self._id)
+        self._book.forget(self._id, [o for o in left if o.scope == "column_family" and o.name not in there])
+
+    def _is_put_back(self) -> bool:
+        session, sample, snapshot = self.session, self.sample, self.snapshot
+        if session is None or sample is None or snapshot is None or session.held.current is not None:
+            return False
+        if sample.session != session.detail.session:
+            return False  # it was opened anew, and not measured since
+        ends = snapshot.restore.state in ("none", "done") and not snapshot.change_in_flight
+        return ends and not self.cycle.is_left_over(session, snapshot, sample)

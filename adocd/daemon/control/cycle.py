@@ -1,0 +1,269 @@
+"""One cycle of one target: sense, decide, guard, plan, act, remember."""
+
+import logging
+from dataclasses import dataclass
+
+from adocd.daemon.book.book import Book
+from adocd.daemon.change import planner
+from adocd.daemon.change.guards.compaction import SWITCH
+from adocd.daemon.change.guards.guard import Beside, Note
+from adocd.daemon.change.guards.memory import worst_case_bytes
+from adocd.daemon.change.guards.shared import is_shared
+from adocd.daemon.control.delivery import Delivery, Sending
+from adocd.daemon.control.mandate import Mandate, mandate_of
+from adocd.daemon.control.neighbours import HostProcess, Share
+from adocd.daemon.control.owner import Owner
+from adocd.daemon.control.session import Session
+from adocd.daemon.control.settings import LoopSettings
+from adocd.daemon.control.steering import Scope, Step, Taken
+from adocd.daemon.control.unasked import REARM, REPEAT, unasked
+from adocd.daemon.control.weighing import Weighed, weigh
+from adocd.daemon.watch.decision_log import DecisionLog, settings_in_words
+from adocd.model.decision import Decision
+from adocd.model.decision_record import DecisionRecord, Outcome
+from adocd.model.sample import Sample
+from adocd.model.snapshot import Snapshot
+from adocd.targets.errors import TargetError
+
+_log = logging.getLogger(__name__)
+#: An agent answers within 2 s, or counts as silent: with a look that is older, this process has not run.
+LOOK_IS_OLD_S = 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What one cycle sees: `asked_s` is when the snapshot was asked for, by the loop's clock."""
+
+    sample: Sample
+    snapshot: Snapshot
+    asked_s: float
+
+    @property
+    def looked_s(self) -> float:
+        """When the agent began to read what the snapshot says; it reads options first."""
+        return self.asked_s - self.snapshot.age_s - self.snapshot.collect_s
+
+
+class Cycle:
+    """Keeps one target's options where law and operators want them."""
+
+    def __init__(self, target_id: str, path: str, book: Book, decisions: DecisionLog, settings: LoopSettings) -> None:
+        self._id = target_id
+        self._path = path
+        self._book = book
+        self._decisions = decisions
+        self._delivery = Delivery(target_id, path, book, decisions, settings.clock)
+        self._owner = Owner(target_id, path, book, decisions, settings.clock)
+        self.settings = settings
+        #: Set when the daemon stops: nothing new is wanted, and what is ours goes back.
+        self.ends = False
+
+    async def run(self, session: Session, process: HostProcess, view: View) -> str:
+        """Do what one cycle is there for; the sentence says what that was."""
+        sample, law, steering = view.sample, session.law, session.steering
+        mandate = self._sense(session, view)
+        self._share(session, process, sample)
+        if not mandate.holds_lease:
+            await self.release_quietly(session)
+            return await self._shadow(session, process, view) or law.declined or mandate.idle
+        waits = await self._acquire(session, view, mandate) or _awaits(session, view)
+        if waits is not None:
+            return waits
+        self._owner.reconcile(session, sample)
+
+        scope = self._scope(session)
+        asked = await self._decide(session, view) if mandate.asks_law and scope == "all" else None
+        now_s, beside = self.settings.clock(), self._beside(process)
+        weighed = None if asked is None else weigh(law, steering, asked, mandate.pins, sample, now_s, beside)
+        guarded = steering.guard((), mandate.pins, sample, now_s, beside, scope) if weighed is None else weighed.guarded
+        taken = steering.take(guarded)
+        step = steering.plan(guarded, sample)
+        self._count(weighed, step)
+        said = None if weighed is None else self._note(session, view, weighed, step)
+        sending = _of_law(weighed, step, taken) or _of_others(session, sample, step, scope)
+        if sending is not None:
+            self._delivery.send(session, sample, sending)
+            self._share(session, process, sample)
+            return said or _sent(sending)
+        return said or self._stands(session, step, scope) or law.declined or mandate.idle
+
+    async def release_quietly(self, session: Session) -> None:
+        """Give the lease back; when that fails it expires."""
+        try:
+            await session.release_lease()
+        except TargetError as error:
+            _log.warning("%s: the lease could not be given back, so it will expire: %s", self._path, error)
+
+    def is_left_over(self, session: Session, snapshot: Snapshot, sample: Sample) -> bool:
+        """Whether something of ours is to be put back that the agent has no plan for: from an earlier open, say."""
+        return self._owner.is_left_over(session, snapshot, sample)
+
+    # -- sense
+
+    def _sense(self, session: Session, view: View) -> Mandate:
+        """Take in what is there, and say what may be done about it."""
+        session.steering.observe(view.sample)
+        self._owner.take_stock(session, view.snapshot, view.sample)
+        mandate = mandate_of(
+            session,
+            view.sample,
+            self._book.pause_of(self._id),
+            tuple(pinned.override for pinned in self._book.overrides_of(self._id)),
+            ends=self.ends,
+            is_left_over=lambda: self.is_left_over(session, view.snapshot, view.sample),
+        )
+        session.law.pinned(mandate.pins.keys())
+        if not mandate.asks_law and not mandate.keeps_wishes:
+            session.steering.forget_wishes()
+        return mandate
+
+    async def _acquire(self, session: Session, view: View, mandate: Mandate) -> str | None:
+        """Hold the lease; the sentence says why nothing can be done under it now."""
+        if self._owner.restores_what_nobody_knows(session, view.snapshot, view.sample):
+            return "the agent is restoring what an earlier lease has changed, of which the journal knows nothing"
+        acquires, settings = session.held.current is None, self.settings
+        refused = await session.acquire_lease(settings.holder, settings.lease_ttl_s, view.snapshot)
+        if settings.clock() - view.asked_s > LOOK_IS_OLD_S:
+            if acquires:
+                await self.release_quietly(session)
+            return "the daemon stood still since it looked: it looks again first"
+        if self._book.pause_of(self._id) is not mandate.pause:
+            return "paused or resumed just now"
+        return refused
+
+    def _scope(self, session: Session) -> Scope:
+        """Say how much may be sent: a daemon that stops leads back, whoever has changed something meanwhile."""
+        stands_back = session.stand_back is not None and self.settings.clock() < session.stand_back.until_s
+        if stands_back and not self.ends:
+            return "safety"
+        return "all" if self._book.problem is None else "back"
+
+    # -- decide and guard
+
+    async def _decide(self, session: Session, view: View) -> tuple[Decision, Sample] | None:
+        """Ask the law, and forget what it gives up; None where it decides nothing, or was paused meanwhile."""
+        asked = await session.law.step(view.snapshot, session.ledger.originals, session.made)
+        session.steering.release(session.law.given_up, view.sample)
+        return asked if self._book.pause_of(self._id) is None else None
+
+    async def _shadow(self, session: Session, process: HostProcess, view: View) -> str | None:
+        """Ask the law what it would do, where it may not act."""
+        law = session.law
+        if not law.policy.dry_run:
+            return None
+        asked = await law.step(view.snapshot, session.ledger.originals, session.made)
+        if asked is None:
+            return None
+        weighed = weigh(law, session.steering, asked, {}, view.sample, self.settings.clock(), self._beside(process))
+        decision = weighed.decision
+        self._decisions.vitals.refused(weighed.notes)
+        self._keep(session, decision, view, weighed.notes, "dry-run")
+        return f"dry run: {decision.rule} would set {settings_in_words(decision.settings)}: {decision.signal}"
+
+    def _beside(self, process: HostProcess) -> Beside:
+        return self.settings.neighbours.beside(self._id, process)
+
+    def _share(self, session: Session, process: HostProcess, sample: Sample) -> None:
+        """Say what this target takes of what it has in common with others; no other decides between this and a send."""
+        sent = session.ledger.sent
+        turns_shared = any(is_shared(option) for option in sent)
+        self.settings.neighbours.put(self._id, Share(self._path, process, worst_case_bytes(sample, sent), turns_shared))
+
+    # -- remember
+
+    def _count(self, weighed: Weighed | None, step: Step) -> None:
+        """Count which guards spoke."""
+        notes = () if weighed is None else weighed.notes
+        self._decisions.vitals.refused(dict.fromkeys((*notes, *(refusal.note for refusal in step.refusals))))
+
+    def _note(self, session: Session, view: View, weighed: Weighed, step: Step) -> str | None:
+        """Say what became of the law's decision, and keep it where nothing is sent for it."""
+        decision = weighed.decision
+        if not decision.settings:
+            self._keep(session, weighed.shaped, view, weighed.notes, "refused")
+            words = "; ".join(map(str, weighed.notes))
+            return f"{decision.rule}: {words or 'nothing of it exists here any more'}"
+        if not step.plan.changes:
+            self._keep(session, decision, view, weighed.notes, "unchanged", step.plan.held)
+            return f"{decision.rule}: {'; '.join(step.plan.held) or 'the values are there already'}"
+        return f"{decision.rule}: setting {settings_in_words(decision.settings)}: {decision.signal}"
+
+    def _keep(
+        self,
+        session: Session,
+        decision: Decision,
+        view: View,
+        notes: tuple[Note, ...],
+        outcome: Outcome,
+        held: tuple[str, ...] = (),
+    ) -> None:
+        """Keep a decision that nothing was sent for; the same one again and again only once."""
+        words, last = (*map(str, notes), *held), self._decisions.last
+        if outcome != "dry-run" and last is not None and _is_like(last, decision, words, outcome):
+            return
+        self._decisions.add(session.law.controller.name, decision, view.sample.monotonic_s, words, outcome)
+
+    def _stands(self, session: Session, step: Step, scope: Scope) -> str | None:
+        """Say why nothing is sent; None where nothing is in the way."""
+        if scope == "safety" and session.stand_back is not None:
+            for_s = session.stand_back.until_s - self.settings.clock()
+            return f"standing back for {for_s:.0f} s: {session.stand_back.why}"
+        if scope == "back":
+            return f"nothing new is changed: {self._book.problem}"
+        return "; ".join((*(str(refusal.note) for refusal in step.refusals), *step.plan.held)) or None
+
+
+def _awaits(session: Session, view: View) -> str | None:
+    """Say which change is to be waited for; None when all that was changed has been seen."""
+    if (in_flight_s := session.flight.in_flight_s) is not None:
+        return f"a change has been in flight for {in_flight_s:.1f} s"
+    if not session.flight.is_seen_by(view.looked_s):
+        return "waiting for a look at what was changed"
+    if session.unsettled is not None:
+        session.unsettled.all_seen()
+    return None
+
+
+def _of_law(weighed: Weighed | None, step: Step, taken: Taken) -> Sending | None:
+    """Send a step as the law's decision, which has just been taken."""
+    if weighed is None or not weighed.decision.settings or not step.plan.changes:
+        return None
+    return Sending(step, weighed.decision, weighed.notes, taken)
+
+
+def _of_others(session: Session, sample: Sample, step: Step, scope: Scope) -> Sending | None:
+    """Send what differs without a word of the law's now: pins, what has to go back, what had to wait."""
+    if step.plan.changes:
+        notes = tuple(refusal.note for refusal in step.refusals)
+        return Sending(step, unasked(step, session.law.controller.name), notes)
+    if scope != "safety" and (repeat := _repeat(session, sample)) is not None:
+        return repeat
+    rearmed = session.steering.rearmed(sample)
+    return None if rearmed is None else Sending(Step(rearmed, {}, (), leads_back=True), REARM)
+
+
+def _repeat(session: Session, sample: Sample) -> Sending | None:
+    """Send once more what a job that began before the change may have taken back silently."""
+    due = frozenset() if session.unsettled is None else session.unsettled.due()
+    if session.unsettled is None or not due:
+        return None
+    plan = session.steering.repeated(due, sample)
+    # Each change in a slowdown cuts the delayed rate further (HAZARDS 7), but a stop of ours must not wait.
+    ours = {option.option for option in plan.sent}
+    if planner.is_delayed(sample) and not ours & {SWITCH, planner.SLOWDOWN, planner.STOP}:
+        return None
+    session.unsettled.repeated(due)
+    return Sending(Step(plan, {}, ()), REPEAT) if plan.changes else None
+
+
+def _sent(sending: Sending) -> str:
+    return f"{sending.decision.rule}: {sending.decision.signal}"
+
+
+def _is_like(record: DecisionRecord, decision: Decision, notes: tuple[str, ...], outcome: Outcome) -> bool:
+    return (record.rule, record.settings, record.guards, record.outcome) == (
+        decision.rule,
+        decision.settings,
+        notes,
+        outcome,
+    )

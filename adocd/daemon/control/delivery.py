@@ -1,0 +1,117 @@
+"""Sends what is to be sent, and keeps account of it: journal before, ledger and decisions after."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from adocd.daemon.book.book import Book
+from adocd.daemon.book.journal.errors import JournalError
+from adocd.daemon.change import actuator, planner
+from adocd.daemon.change.actuator import Result
+from adocd.daemon.change.guards.guard import Note
+from adocd.daemon.control.session import Session
+from adocd.daemon.control.steering import Step, Taken
+from adocd.daemon.watch.decision_log import DecisionLog
+from adocd.model.decision import Decision
+from adocd.model.decision_record import DecisionRecord, OptionChange
+from adocd.model.sample import Sample
+from adocd.model.snapshot import Lease
+from adocd.model.values import OptionName, Values
+
+
+@dataclass(frozen=True, slots=True)
+class Sending:
+    """What is to be sent, whose decision it is, and the wishes that become the law's by it; None: it made none."""
+
+    step: Step
+    decision: Decision
+    notes: tuple[Note, ...] = ()
+    taken: Taken | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _InFlight:
+    """What was sent, and under which lease."""
+
+    sending: Sending
+    lease: Lease
+    record: DecisionRecord
+    #: What the journal must know before it is sent: each value that may be there, and where each option leads back to.
+    values: tuple[tuple[OptionName, str], ...]
+    originals: Values
+
+
+class Delivery:
+    """The way out of one target's cycle."""
+
+    def __init__(
+        self, target_id: str, path: str, book: Book, decisions: DecisionLog, clock: Callable[[], float]
+    ) -> None:
+        self._id = target_id
+        self._path = path
+        self._book = book
+        self._decisions = decisions
+        self._clock = clock
+
+    def send(self, session: Session, sample: Sample, sending: Sending) -> None:
+        """Take over what is to be sent, and begin to carry it out."""
+        lease = session.held.current
+        if lease is None:
+            raise RuntimeError("nothing is sent without a lease")  # a mistake of the loop's
+        plan, ledger, current = sending.step.plan, session.ledger, sample.values
+        record = self._decisions.add(
+            session.law.controller.name,
+            sending.decision,
+            sample.monotonic_s,
+            (*map(str, sending.notes), *plan.held),
+            "in-flight",
+            tuple(OptionChange(option, current[option], value) for option, value in plan.sent.items()),
+        )
+        # The way back has values of its own, a stop trigger out of the way, and the host may come up with those, too.
+        ways = (*plan.changes, *(step.change for step in plan.restore))
+        values = tuple(pair for change in ways for pair in change.sets().items())
+        originals = {o: planner.restorable(o, ledger.baseline.get(o, value)) for o, value in values}
+        if not plan.repeat:
+            ledger.sending(plan.sent, current)
+            if session.unsettled is not None:
+                session.unsettled.sending(o.name or "" for o in plan.sent if o.scope == "column_family")
+        ledger.arming(frozenset(option for way in plan.restore for option in way.change.sets()))
+        in_flight = _InFlight(sending, lease, record, values, originals)
+        session.flight.start(lambda: self._carry_out(session, in_flight))
+
+    async def _carry_out(self, session: Session, sent: _InFlight) -> None:
+        began_s = self._clock()
+        result = Result("failed", actuator.ABANDONED)
+        try:
+            refused = await self._announce(session, sent)
+            result = refused or await actuator.send(session.target, sent.lease, sent.sending.step.plan)
+        finally:
+            self._remember(session, sent, replace(result, elapsed_s=self._clock() - began_s))
+
+    async def _announce(self, session: Session, sent: _InFlight) -> Result | None:
+        """Let the journal know before it is sent; without that only what leads back is sent."""
+        try:
+            await self._book.intend(self._id, self._path, session.detail.session, sent.values, sent.originals)
+        except JournalError as error:
+            return None if sent.sending.step.leads_back else Result("refused", f"nothing was sent: {error}")
+        return None
+
+    def _remember(self, session: Session, sent: _InFlight, result: Result) -> None:
+        """Take in what has become of it."""
+        self._decisions.finish(sent.record, result)
+        held, plan = session.held.current, sent.sending.step.plan
+        if held is None or held.epoch != sent.lease.epoch:
+            return  # the lease that it was sent under has ended: the agent leads back what came of it
+        session.ledger.seen(result.there)
+        if result.code == "plan_incomplete":
+            session.ledger.names_all = True
+        if result.code == "plan_incomplete" or result.outcome in ("refused", "failed"):
+            if sent.sending.taken is not None:
+                session.steering.take_back(sent.sending.taken)
+            if plan.repeat and session.unsettled is not None:
+                session.unsettled.not_repeated(option.name or "" for option in plan.sent)
+        elif result.outcome == "rejected":
+            tried = {option: value for option, value in plan.sent.items() if option not in result.untried}
+            missing = {option: value for option, value in tried.items() if option not in result.there}
+            session.steering.rejected(missing, self._clock())
+        else:
+            session.held.has_way_back = True

@@ -1,0 +1,32 @@
+"""What is remembered of one target, through all its sessions: only its loop writes it, and anybody may read it."""
+
+from collections.abc import Callable
+
+from adocd.daemon.watch.decision_log import DecisionLog
+from adocd.daemon.watch.history import History
+from adocd.daemon.watch.samples import Samples
+from adocd.daemon.watch.vitals import TargetVitals
+from adocd.model.decision_record import DecisionRecord
+
+
+class Remembered:
+    """Samples, history, decisions, and what the daemon measures of its own work on this target."""
+
+    def __init__(
+        self, path: str, samples: int, wall_clock: Callable[[], float], tell: Callable[[DecisionRecord], None]
+    ) -> None:
+        """Keep so many samples; `tell` gets each decision, and each new version of it."""
+        #: Without options and events, for those are large.
+        self.samples = Samples(samples)
+        #: For charts.
+        self.history = History()
+        self.decisions = DecisionLog(path, wall_clock, tell)
+
+    @property
+    def vitals(self) -> TargetVitals:
+        """What the daemon measures of its own work."""
+        return self.decisions.vitals
+
+    def keep_samples(self, most: int) -> None:
+        """Keep so many samples from now on."""
+        self.samples = Samples(most, self.samples)
