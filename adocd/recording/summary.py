@@ -47,4 +47,4 @@ def summary(recording: Recording, policy: Policy, found: Found) -> Json:
 
 
 def _decided(decided: Decided) -> Json:
-    return asdict(decided)
+    return asdict(decided) | {"guards": [str(note) for note in decided.guards]}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from adocd.daemon.change import safety
+from adocd.daemon.change.guards.bounds import out_of_bounds
 from adocd.model.options import OPTIONS, OptionFacts
 from adocd.model.values import RATE_LIMITER, RATE_LIMITER_WORD, THREAD_POOL_PREFIX, of_pool
 
@@ -47,13 +47,13 @@ def _size(value: int) -> str:
 
 
 def _pool_bounds() -> str:
-    most = max(n for n in range(1, 1000) if safety.out_of_bounds(of_pool("low"), str(n)) is None)
+    most = max(n for n in range(1, 1000) if out_of_bounds(of_pool("low"), str(n)) is None)
     return f"1 to {most} threads"
 
 
 def _limiter_bounds() -> str:
     least = 1 << 20
-    if safety.out_of_bounds(RATE_LIMITER, str(least)) or not safety.out_of_bounds(RATE_LIMITER, str(least - 1)):
+    if out_of_bounds(RATE_LIMITER, str(least)) or not out_of_bounds(RATE_LIMITER, str(least - 1)):
         raise AssertionError("the rate limiter's floor is another one: say so in docs/safety.md")
     return "1 MiB/s or more, where the database was opened with a rate limiter"
 

@@ -11,6 +11,7 @@ import pytest
 
 from adocd.controllers import registry
 from adocd.controllers.adoc import Adoc
+from adocd.daemon.change.guards.guard import Note
 from adocd.daemon.control.law import LawFailed
 from adocd.model.capabilities import Capabilities
 from adocd.model.decision import Decision, Setting
@@ -73,10 +74,10 @@ def test_a_law_is_told_the_originals_of_that_time(tmp_path: Path, monkeypatch: p
 def test_the_policys_shaping_is_applied(tmp_path: Path) -> None:
     found = replay(tmp_path, looks(11), Policy("adoc", shaping=Shaping(pacing_s=4.0)))
     assert [(decided.outcome, decided.same_again) for decided in found.decisions] == [("would set", 2), ("refused", 6)]
-    assert found.decisions[1].guards == ("pacing: the last decision was 1.0 s ago, 3.0 s to go",)
+    assert found.decisions[1].guards == (Note("pacing", "the last decision was 1.0 s ago, 3.0 s to go"),)
     found = replay_again(tmp_path, Policy("adoc", shaping=Shaping(step_factor=1.5)))
     assert batches(found) == [96]
-    assert found.decisions[0].guards == (f"step: batch_size {128 * MIB} is more than 1.5 times {64 * MIB}",)
+    assert found.decisions[0].guards == (Note("step", f"batch_size {128 * MIB} is more than 1.5 times {64 * MIB}"),)
 
 
 def replay_again(path: Path, policy: Policy) -> Found:
@@ -88,7 +89,7 @@ def test_safety_guards_are_asked(tmp_path: Path) -> None:
     (decided,) = found.decisions
     assert (decided.outcome, decided.changes, decided.same_again) == ("refused", (), 9)
     assert decided.settings[0].value == 128 * MIB, "what the law wanted"
-    assert decided.guards[0].startswith("memory budget: ")
+    assert decided.guards[0].guard == "memory budget"
 
 
 def test_a_law_that_cannot_work_there_says_why(tmp_path: Path) -> None:

@@ -95,7 +95,10 @@ def live(law: str, setup: Setup, seconds: float, **parameters: ParameterValue) -
         ticking.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await ticking
-        life.decisions, life.fell_back = tuple(scene.loop.remembered.decisions), scene.loop.status.policy.controller != law
+        life.decisions, life.fell_back = (
+            tuple(scene.loop.remembered.decisions),
+            scene.loop.status.policy.controller != law,
+        )
         await scene.loop.stop()
         # An agent lowers level 0's limits only as level 0 drains, and the load goes on.
         for _ in range(_LOOKS):

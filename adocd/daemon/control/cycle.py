@@ -80,11 +80,13 @@ class Cycle:
         step = steering.plan(guarded, sample)
         self._count(weighed, step)
         said = None if weighed is None else self._note(session, view, weighed, step)
-        sending = _of_law(weighed, step, taken) or _of_others(session, sample, step, scope)
+        of_law = _of_law(weighed, step, taken)
+        sending = of_law or _of_others(session, sample, step, scope)
         if sending is not None:
             self._delivery.send(session, sample, sending)
             self._share(session, process, sample)
-            return said or _sent(sending)
+            if of_law is None and not (scope == "safety" and sending.decision is REARM):
+                said = f"{sending.decision.rule}: {sending.decision.signal}"
         return said or self._stands(session, step, scope) or law.declined or mandate.idle
 
     async def release_quietly(self, session: Session) -> None:
@@ -254,10 +256,6 @@ def _repeat(session: Session, sample: Sample) -> Sending | None:
         return None
     session.unsettled.repeated(due)
     return Sending(Step(plan, {}, ()), REPEAT) if plan.changes else None
-
-
-def _sent(sending: Sending) -> str:
-    return f"{sending.decision.rule}: {sending.decision.signal}"
 
 
 def _is_like(record: DecisionRecord, decision: Decision, notes: tuple[str, ...], outcome: Outcome) -> bool:

@@ -265,16 +265,16 @@ class Operators:
             return pause.reason
         if status.policy.dry_run:
             return "the policy is a dry run"
-        if (held := self._held_elsewhere(status)) is not None:
-            return held
-        if status.detail is None or status.sample is None:
-            return "the database is closed, or not measured yet"
         try:
-            meant = self._options(status, override.option, override.column_family)
+            return self._held_elsewhere(status) or self._why_not_there(loop, status, override, was_checked)
         except NotUnderstood as error:
             return str(error)
+
+    def _why_not_there(self, loop: TargetLoop, status: Status, override: Override, was_checked: bool) -> str | None:
+        if status.detail is None or status.sample is None:
+            return "the database is closed, or not measured yet"
         current = status.sample.values
-        for option in meant:
+        for option in self._options(status, override.option, override.column_family):
             if current.get(option) in (override.value, restorable(option, override.value)):
                 continue  # what is there needs no guard's word
             refused = None if was_checked else self._refused(loop, status, option, override.value)

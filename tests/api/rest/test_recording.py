@@ -8,7 +8,7 @@ from pathlib import Path
 from adocd.model.policy import Policy
 from adocd.recording.format import SEEN
 from tests.api.harness import Service, with_service
-from tests.daemon.harness import overflowing, until
+from tests.daemon.harness import overflowing, session_of, until
 
 
 def test_each_look_is_sent_once_with_all_that_a_law_is_given(tmp_path: Path) -> None:
@@ -40,7 +40,9 @@ def test_each_look_is_sent_once_with_all_that_a_law_is_given(tmp_path: Path) -> 
 def test_the_last_decisions_come_along(tmp_path: Path) -> None:
     async def body(service: Service) -> None:
         await service.loop.set_policy(Policy("adoc"))
-        await until(lambda: any(record.outcome == "applied" for record in service.loop.remembered.decisions), "a decision")
+        await until(
+            lambda: any(record.outcome == "applied" for record in service.loop.remembered.decisions), "a decision"
+        )
         _, content = await service.call("GET", f"{service.target}/snapshot")
         seen = SEEN.validate_python(content)
         assert seen.rule.policy.controller == "adoc"

@@ -21,7 +21,10 @@ def test_it_says_what_is_there(tmp_path: Path) -> None:
     async def body(service: Service) -> None:
         await service.call("PUT", f"{service.target}/policy", {"controller": "adoc"})
         await until(lambda: bool(service.loop.remembered.vitals.decisions), "a decision")
-        await until(lambda: service.loop.status.snapshot is not None and service.loop.status.snapshot.lease is not None, "a lease")
+        await until(
+            lambda: service.loop.status.snapshot is not None and service.loop.status.snapshot.lease is not None,
+            "a lease",
+        )
         await service.call("PUT", f"{service.target}/overrides/max_background_jobs", {"value": "3"})
         status, answer = await service.call("GET", "/v1/vitals")
         assert status == 200

@@ -291,7 +291,7 @@ def test_what_was_left_tuned_is_restored_though_the_journal_can_only_be_read(tmp
         loop = await scene.attach(ADOC)
         await ticks(loop, 2)
         await until(lambda: outcomes(loop) == ["applied"], "it is tuned")
-        loop.session = None  # the daemon dies, and the database's process with it
+        loop._attached = None  # the daemon dies, and the database's process with it
 
     async def second(scene: Scene) -> None:
         assert scene.book.problem is not None

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from adocd.daemon.change import planner, safety
+from adocd.daemon.change import planner
+from adocd.daemon.change.guards import GUARDS
+from adocd.daemon.change.guards.bounds import out_of_bounds
 from adocd.daemon.change.guards.compaction import CompactionLimits
+from adocd.daemon.change.guards.guard import Beside
+from adocd.daemon.change.guards.memory import worst_case_bytes
 from adocd.daemon.change.ledger import Ledger
 from adocd.daemon.change.planner import DELAYED_WRITE_RATE, Plan
-from adocd.daemon.control.steering import Steering, Step, Wishes
+from adocd.daemon.control.steering import Scope, Steering, Step
 from adocd.model.change import Change, RestoreStep
 from adocd.model.knob import MIB
 from adocd.model.options import DELAYED_WRITE_RATE_FLOOR_BYTES_PER_S
@@ -23,9 +27,10 @@ from tests.daemon.change.rocksdb_model import (
     out_of_order,
 )
 from tests.daemon.change.states import Moment, Pile
+from tests.daemon.steered import next_step, want
 
 BUDGET_BYTES = 2048 * MIB
-GUARDS = (safety.bounds, safety.order, safety.memory_budget(BUDGET_BYTES))
+BESIDE = Beside(budget_bytes=BUDGET_BYTES)
 _TICK_S = 1.0
 
 
@@ -54,15 +59,14 @@ class Played:
         self.pins = self.pins if moment.pins is None else moment.pins
         if moment.forgets:
             self.steering.forget_wishes()
-        self.steering.take(Wishes((), moment.wishes, ()))
-        sample, step = self.look()
+        want(self.steering, moment.wishes)
+        sample, step = self.look("back" if moment.journal_is_full else "all")
         if moment.journal_is_full:
-            step = self.steering.only_back(step, sample)
             assert all(self._leads_back(option, value) for option, value in step.plan.sent.items())
         self.send(step.plan, sample, moment.calls)
         self._compaction_is_off_within_limits()
 
-    def look(self) -> tuple[Sample, Step]:
+    def look(self, scope: Scope = "all") -> tuple[Sample, Step]:
         """Take a sample and say what is next."""
         self.now_s += _TICK_S
         sample = self.database.sample(self.now_s)
@@ -71,7 +75,7 @@ class Played:
         self.steering.observe(sample)
         self.ledger.watch(current)
         assert self.ledger.deviations(current) == ()
-        return sample, self.steering.next_step(self.pins, sample, self.now_s)
+        return sample, next_step(self.steering, self.pins, sample, self.now_s, BESIDE, scope)
 
     def send(self, plan: Plan, sample: Sample, calls: int | None = None) -> None:
         """Send a plan, of which `calls` are executed and the rest is rejected."""
@@ -83,7 +87,7 @@ class Played:
         self.way_back = plan.restore
         for change in plan.changes[:calls]:
             self._execute(change)
-        assert self._growth(before) <= max(0, BUDGET_BYTES - safety.worst_case_bytes(sample))
+        assert self._growth(before) <= max(0, BUDGET_BYTES - worst_case_bytes(sample))
         self._still_brakes(sample, plan.changes[:calls])
         there = {option: value for option, value in plan.sent.items() if self.database.values[option] == value}
         self.ledger.seen(there)
@@ -133,7 +137,7 @@ class Played:
         if ("database", None) in places:
             assert places[-1] == ("database", None)
         for option, value in sent:
-            assert value == self._original(option) or safety.out_of_bounds(option, value) is None
+            assert value == self._original(option) or out_of_bounds(option, value) is None
 
     def _leads_back(self, option: OptionName, value: str) -> bool:
         """Whether a value is an original, or keeps writes going until the original's turn comes."""

@@ -9,7 +9,7 @@ from adocd.daemon.change.back import Unlike, restore, unlike
 from adocd.model.knob import MIB
 from adocd.model.values import of_database, of_family, of_pool
 from tests.daemon.change.test_ledger import Journaled
-from tests.daemon.harness import FIXED, Scene, options, pin, ticks, until, with_agent
+from tests.daemon.harness import FIXED, Scene, options, pin, session_of, ticks, until, with_agent
 from tests.support.fake_database import FakeDatabase
 
 SIZE, SLOWDOWN = of_family("default", "write_buffer_size"), of_family("default", "level0_slowdown_writes_trigger")

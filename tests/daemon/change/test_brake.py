@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from adocd.daemon.change.brake import Brake
-from adocd.daemon.control.dispatch import unasked
+from adocd.daemon.control.unasked import unasked
 from adocd.model.knob import MIB
 from adocd.model.sample import Sample
 from adocd.model.snapshot import Event

@@ -2,9 +2,8 @@
 
 import pytest
 
-from adocd.daemon.change import safety
 from adocd.daemon.change.guards.compaction import CompactionGuard, CompactionLimits
-from adocd.daemon.change.guards.guard import Verdict
+from adocd.daemon.change.guards.guard import ALONE, Verdict, check
 from adocd.model.knob import MIB
 from tests.daemon.change.rocksdb_model import HARD, SOFT, SWITCH, RocksDB, family, opened
 
@@ -20,7 +19,7 @@ def said(guard: CompactionGuard, database: RocksDB, now_s: float) -> str | None:
     """Say why it must go on now; None when it may be off."""
     sample = database.sample(now_s)
     guard.observe(sample)
-    refusals = guard(OFF, sample)
+    refusals = guard(OFF, sample, ALONE)
     return refusals[0].reason if refusals else None
 
 
@@ -60,10 +59,10 @@ def test_how_deep_and_how_large_also_before_it_is_switched_off(switch: str, pile
 
 def test_where_it_is_off_it_goes_on_and_where_it_is_on_nothing_is_sent() -> None:
     guard = CompactionGuard(LIMITS)
-    (refusal,) = guard(OFF, opened({SWITCH: "true"}, l0=100).sample())
+    (refusal,) = guard(OFF, opened({SWITCH: "true"}, l0=100).sample(), ALONE)
     assert refusal.instead == ON
-    assert str(refusal).startswith("compaction: compaction of default must go on")
-    (refusal,) = guard(OFF, opened(l0=100).sample())
+    assert str(refusal.note).startswith("compaction: compaction of default must go on")
+    (refusal,) = guard(OFF, opened(l0=100).sample(), ALONE)
     assert refusal.instead == {}
 
 
@@ -94,14 +93,14 @@ def test_the_hosts_own_off_is_left_alone() -> None:
     sample = loading.sample(100.0)
     guard.observe(sample)
     for wanted in ({}, OFF):
-        assert safety.check([guard], wanted, sample, exempt=loading.values) == Verdict(wanted, ())
-    assert guard(ON, sample) == ()
+        assert check([guard], wanted, sample, exempt=loading.values) == Verdict(wanted, frozenset(), ())
+    assert guard(ON, sample, ALONE) == ()
 
 
 def test_ours_goes_on_also_when_nobody_says_so() -> None:
     """A pin that another guard has refused, say: the option would stay as it is."""
     sample = opened({SWITCH: "true"}, l0=100).sample(100.0)
-    verdict = safety.check([CompactionGuard(LIMITS)], {}, sample, exempt=opened().values)
+    verdict = check([CompactionGuard(LIMITS)], {}, sample, exempt=opened().values)
     assert verdict.values == ON
 
 
@@ -110,5 +109,5 @@ def test_each_family_has_its_own_time_and_files() -> None:
     database = opened({SWITCH: "true"}, families=("default", "index"))
     database.l0["index"] = 100
     both = OFF | family({SWITCH: "true"}, of="index")
-    refusals = guard(both, database.sample())
+    refusals = guard(both, database.sample(), ALONE)
     assert [option.name for refusal in refusals for option in refusal.options] == ["index"]

@@ -16,9 +16,10 @@ from adocd.model.values import Values, nested
 from tests.builders import GIB
 from tests.controllers.laws import PARAMETERS, TICKERS, flushed, make
 from tests.daemon.change import states
-from tests.daemon.change.played import Played
+from tests.daemon.change.played import BESIDE, Played
 from tests.daemon.change.rocksdb_model import defaults
 from tests.daemon.change.states import Pile
+from tests.daemon.steered import next_step
 
 #: So quick that every state is come by within a few cycles.
 QUICK: dict[str, dict[str, Any]] = {"toggle": {"dwell_s": 0.0, "off_max_s": 30.0}, "silk": {"hold_dwell_s": 0.0}}
@@ -68,8 +69,8 @@ def lived(played: Played, law: Controller, cycle: Cycle) -> None:
     sample, _ = played.look()
     decision = law.step(replace(_measured(sample, played, cycle), interval_s=window_s))
     if decision is not None:
-        played.steering.take(played.steering.weigh(decision, {}, sample))
-    step = played.steering.next_step({}, sample, played.now_s)
+        played.steering.take(played.steering.guard(decision.settings, {}, sample, played.now_s, BESIDE))
+    step = next_step(played.steering, {}, sample, played.now_s, BESIDE)
     played.send(step.plan, sample, cycle.calls)
 
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from adocd.daemon.change.guards.guard import Note
 from adocd.daemon.change.shaping import Shaper
 from adocd.model.decision import Setting
 from adocd.model.knob import MIB, Knob
@@ -36,7 +37,8 @@ def test_without_limits_nothing_is_held_back() -> None:
 def test_a_step_is_at_most_so_many_times_but_never_nothing(has: int, wanted: int, stepped: int) -> None:
     settings, notes = Shaper(Shaping(step_factor=1.5)).shape(jobs(wanted), at(100.0, has))
     assert settings == jobs(stepped)
-    assert notes == (() if wanted == stepped else (f"step: background_jobs {wanted} is more than 1.5 times {has}",))
+    words = f"background_jobs {wanted} is more than 1.5 times {has}"
+    assert notes == (() if wanted == stepped else (Note("step", words),))
 
 
 def test_pacing_waits_after_every_decision() -> None:
@@ -45,7 +47,7 @@ def test_pacing_waits_after_every_decision() -> None:
     shaper.carried_out(jobs(6), at(100.0))
     assert shaper.shape(jobs(8), at(102.0, 6)) == (
         (),
-        ("pacing: the last decision was 2.0 s ago, 3.0 s to go",),
+        (Note("pacing", "the last decision was 2.0 s ago, 3.0 s to go"),),
     )
     assert shaper.shape(jobs(8), at(105.0, 6)) == (jobs(8), ())
 
@@ -62,7 +64,7 @@ def test_a_knob_does_not_turn_round_at_once() -> None:
     shaper.carried_out(jobs(6), at(100.0))
     assert shaper.shape(jobs(4), at(104.0, 6)) == (
         (),
-        ("refractory: background_jobs went up 4.0 s ago, and may not turn round yet",),
+        (Note("refractory", "background_jobs went up 4.0 s ago, and may not turn round yet"),),
     )
     assert shaper.shape(jobs(8), at(104.0, 6)) == (jobs(8), ()), "on the same way it may go on"
     assert shaper.shape(jobs(4), at(110.0, 6)) == (jobs(4), ())
@@ -97,4 +99,4 @@ def test_a_limit_that_is_taken_away_has_gone_up() -> None:
     later = sample(column_family(soft_pending_compaction_bytes_limit=0), monotonic_s=104.0)
     kept, notes = shaper.shape((Setting(Knob.SOFT_PENDING_LIMIT, MIB, "default"),), later)
     assert kept == ()
-    assert notes == ("refractory: soft_pending_limit went up 4.0 s ago, and may not turn round yet",)
+    assert notes == (Note("refractory", "soft_pending_limit went up 4.0 s ago, and may not turn round yet"),)

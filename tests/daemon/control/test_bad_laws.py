@@ -19,7 +19,7 @@ from adocd.daemon.control import law
 from adocd.model.decision import Setting
 from adocd.model.knob import MIB, Knob
 from adocd.model.policy import Policy
-from tests.daemon.harness import Scene, loop_settings, overflowing, until, with_agent, write_buffer_size
+from tests.daemon.harness import Scene, loop_settings, overflowing, session_of, until, with_agent, write_buffer_size
 from tests.daemon.laws import Theirs, decision, spin
 from tests.support.fake_database import FakeDatabase
 
@@ -149,8 +149,8 @@ def test_five_seconds_in_one_law_hold_up_nobody_else(
                 if (lease := other.keeper.lease()) is not None:
                     epochs.add(lease["epoch"])
             assert turns > 20, "the loop had none while the law held it up"
-            assert bad.policy == Policy("fixed")
-            (record,) = bad.decisions
+            assert bad.status.policy == Policy("fixed")
+            (record,) = bad.remembered.decisions
             assert record.signal == f"theirs failed: it took more than {law.STEP_LIMIT_S:g} s to decide"
             assert write_buffer_size(other) != str(64 * MIB)
             assert len(epochs) == 1, "its lease was renewed, and never acquired anew"
@@ -171,7 +171,9 @@ def test_a_pause_during_a_slow_step_is_respected(tmp_path: Path, monkeypatch: py
     async def body(scene: Scene) -> None:
         loop = await scene.attach(Policy("theirs"))
         running = asyncio.create_task(loop.run())
-        await until(lambda: loop.status.detail is not None and session_of(loop).held.current is not None, "it asks the law")
+        await until(
+            lambda: loop.status.detail is not None and session_of(loop).held.current is not None, "it asks the law"
+        )
         await asyncio.sleep(0.1)
         scene.book.pause(Pause(loop.id, loop.path, "paused", "alice looks", "alice", 0.0))
         await asyncio.sleep(1.0)

@@ -12,7 +12,7 @@ from adocd.daemon.book.book import Book
 from adocd.daemon.book.journal.errors import JournalFull
 from adocd.daemon.book.journal.records import Pause
 from adocd.daemon.change.guards.compaction import CompactionLimits
-from adocd.daemon.control import control
+from adocd.daemon.control import owner
 from adocd.daemon.control.target_loop import TargetLoop
 from adocd.model.knob import MIB
 from adocd.model.policy import Policy, Shaping
@@ -282,7 +282,9 @@ def test_a_pin_beats_the_law_and_goes_when_its_time_has_come(tmp_path: Path) -> 
         await ticks(loop, 5)
         assert options(database)["target_file_size_base"] == str(64 * MIB), "a pin takes the whole knob from the law"
         assert outcomes(loop) == ["refused", "applied", "refused"], "and the law's word is kept once"
-        assert next(iter(loop.remembered.decisions)).guards == ("override: write_buffer_size (default) is pinned to 33554432",)
+        assert next(iter(loop.remembered.decisions)).guards == (
+            "override: write_buffer_size (default) is pinned to 33554432",
+        )
         await asyncio.sleep(0.4)
         assert [override.option for override in scene.book.expire()] == ["write_buffer_size"]
         await ticks(loop, 1)

@@ -18,6 +18,7 @@ from tests.daemon.harness import (
     outcomes,
     overflowing,
     pin,
+    session_of,
     ticks,
     until,
     with_agent,

@@ -12,7 +12,7 @@ import pytest
 from adocd.controllers import registry
 from adocd.controllers.manual import Manual
 from adocd.controllers.mimd import DRAINS
-from adocd.daemon.control import control
+from adocd.daemon.control import owner
 from adocd.daemon.control.law import Law
 from adocd.model.decision import Decision, Setting
 from adocd.model.knob import MIB, Knob
@@ -23,7 +23,18 @@ from adocd.model.snapshot import ColumnFamilySnapshot, Event, OptionValues, Snap
 from adocd.model.values import RATE_LIMITER
 from tests.builders import CAPABILITIES, option_values, snapshot
 from tests.controllers.laws import MB
-from tests.daemon.harness import Scene, loop_settings, options, overflowing, pin, rules, ticks, until, with_agent
+from tests.daemon.harness import (
+    Scene,
+    loop_settings,
+    options,
+    overflowing,
+    pin,
+    rules,
+    session_of,
+    ticks,
+    until,
+    with_agent,
+)
 from tests.daemon.laws import Theirs, decision
 from tests.support.fake_database import FakeDatabase
 
@@ -307,7 +318,9 @@ def test_a_limiter_that_moves_by_itself_is_left_alone_whatever_else_moves(
             while options(database)["write_buffer_size"] == turned:
                 await ticks(loop, 1)
             await ticks(loop, 3)
-            assert (session_of(loop).law.declined or "").startswith("mimd decides nothing: rate_limiter_bytes_per_s is 399")
+            assert (session_of(loop).law.declined or "").startswith(
+                "mimd decides nothing: rate_limiter_bytes_per_s is 399"
+            )
             assert database.options.rate_limiter_bytes_per_s == 399 * MB
 
     with_agent(database, tmp_path, body)

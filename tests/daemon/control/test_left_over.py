@@ -233,7 +233,7 @@ def test_a_new_daemon_finds_in_the_journal_what_the_one_before_left(tmp_path: Pa
         loop = await scene.attach(ADOC)
         await ticks(loop, 2)
         await until(lambda: outcomes(loop) == ["applied"], "it is tuned")
-        loop.session = None  # the daemon dies, and the database's process with it
+        loop._attached = None  # the daemon dies, and the database's process with it
 
     async def second(scene: Scene) -> None:
         loop = await scene.attach(FIXED)

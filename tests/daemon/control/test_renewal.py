@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from adocd.daemon.control.target_loop import TargetLoop
-from tests.daemon.harness import ADOC, Scene, loop_settings, overflowing, ticks, with_agent
+from tests.daemon.harness import ADOC, Scene, loop_settings, overflowing, session_of, ticks, with_agent
 from tests.support.fake_changes import FakeCapabilities
 
 

@@ -6,17 +6,20 @@ from collections.abc import Mapping
 
 import pytest
 
-from adocd.daemon.change import safety
+from adocd.daemon.change.guards import GUARDS
 from adocd.daemon.change.guards.compaction import CompactionLimits
+from adocd.daemon.change.guards.guard import Beside
 from adocd.daemon.change.ledger import Ledger
-from adocd.daemon.control.steering import Steering, Step, Wishes
-from adocd.model.decision import Decision, Setting
+from adocd.daemon.control.steering import Guarded, Scope, Steering, Step
+from adocd.model.decision import Setting
 from adocd.model.knob import MIB, Knob
+from adocd.model.sample import Sample
 from adocd.model.values import OptionName, Values, flat
 from tests.builders import GIB
 from tests.daemon.change.rocksdb_model import SLOWDOWN, STOP, SWITCH, TRIGGER, RocksDB, database, family, opened
+from tests.daemon.steered import next_step, want
 
-GUARDS = (safety.bounds, safety.order, safety.memory_budget(GIB))
+BESIDE = Beside(budget_bytes=GIB)
 OFF, ON = family({SWITCH: "true"}), family({SWITCH: "false"})
 
 
@@ -29,13 +32,17 @@ class Wheel:
         self.steering = Steering(self.ledger, GUARDS, CompactionLimits(off_s=10.0, l0_files=100))
         self.now_s = 100.0
 
-    def next(self, pins: Values | None = None) -> Step:
+    def next(self, pins: Values | None = None, scope: Scope = "all") -> Step:
         """Look, and say what is next."""
         self.now_s += 1.0
         sample = self.database.sample(self.now_s)
         self.steering.observe(sample)
         self.ledger.watch(flat(sample.options))
-        return self.steering.next_step(pins or {}, sample, self.now_s)
+        return next_step(self.steering, pins or {}, sample, self.now_s, BESIDE, scope)
+
+    def guard(self, settings: tuple[Setting, ...], pins: Values, sample: Sample) -> Guarded:
+        """Ask the guards about a decision."""
+        return self.steering.guard(settings, pins, sample, self.now_s, BESIDE)
 
     def turn(self, pins: Values | None = None) -> Mapping[OptionName, str]:
         """Do what is next; what was sent."""
@@ -48,11 +55,7 @@ class Wheel:
 
     def want(self, options: Values) -> None:
         """Let the law want something, past `weigh`."""
-        self.steering.take(Wishes((), options, ()))
-
-
-def decision(*settings: Setting) -> Decision:
-    return Decision(settings, "signal", "rule", "reason")
+        want(self.steering, options)
 
 
 # -- whose word counts
@@ -81,7 +84,7 @@ def test_a_pin_that_would_be_refused_is_known_beforehand() -> None:
     sample = wheel.database.sample()
     (stop,) = family({STOP: 0})
     said = wheel.steering.refusal_of(stop, "19", {}, sample)
-    assert said == f"order: in column family default it must be that {TRIGGER} 4 <= {SLOWDOWN} 20 <= {STOP} 19"
+    assert str(said) == f"order: in column family default it must be that {TRIGGER} 4 <= {SLOWDOWN} 20 <= {STOP} 19"
     assert wheel.steering.refusal_of(stop, "19", family({SLOWDOWN: 19}), sample) is None
     assert wheel.steering.refusal_of(stop, "60", {}, sample) is None
 
@@ -148,10 +151,10 @@ def test_a_decision_is_weighed_by_its_settings() -> None:
     wheel = Wheel()
     sample = wheel.database.sample()
     settings = (Setting(Knob.BACKGROUND_JOBS, 4), Setting(Knob.BATCH_SIZE, 1024 * MIB, "default"))
-    wishes = wheel.steering.weigh(decision(*settings), {}, sample)
+    wishes = wheel.guard(settings, {}, sample)
     assert wishes.settings == settings[:1]
     assert wishes.options == database(max_background_jobs=4)
-    assert [note.partition(":")[0] for note in wishes.notes] == ["memory budget"]
+    assert [note.guard for note in wishes.notes] == ["memory budget"]
     assert wheel.steering.wanted == {}, "weighing changes nothing"
     wheel.steering.take(wishes)
     assert wheel.turn() == database(max_background_jobs=4)
@@ -159,15 +162,15 @@ def test_a_decision_is_weighed_by_its_settings() -> None:
 
 def test_a_setting_of_a_family_that_has_gone_is_nothing() -> None:
     wheel = Wheel()
-    gone = decision(Setting(Knob.BATCH_SIZE, 64 * MIB, "gone"))
-    assert wheel.steering.weigh(gone, {}, wheel.database.sample()) == Wishes((), {}, ())
+    guarded = wheel.guard((Setting(Knob.BATCH_SIZE, 64 * MIB, "gone"),), {}, wheel.database.sample())
+    assert (guarded.settings, guarded.options, guarded.notes) == ((), {}, ())
 
 
 def test_a_guards_word_on_a_pin_is_no_word_on_the_law() -> None:
     wheel = Wheel()
-    jobs = decision(Setting(Knob.BACKGROUND_JOBS, 4))
-    wishes = wheel.steering.weigh(jobs, family(write_buffer_size=2048 * MIB), wheel.database.sample())
-    assert wishes.settings == jobs.settings
+    jobs = (Setting(Knob.BACKGROUND_JOBS, 4),)
+    wishes = wheel.guard(jobs, family(write_buffer_size=2048 * MIB), wheel.database.sample())
+    assert wishes.settings == jobs
     assert wishes.notes == ()
 
 
@@ -236,8 +239,8 @@ def test_what_is_left_out_as_rejected_is_left_out_before_the_guards() -> None:
 def test_what_could_not_be_sent_leaves_what_was_wanted_before() -> None:
     wheel = Wheel()
     four, eight = database(max_background_jobs=4), database(max_background_jobs=8)
-    nothing = wheel.steering.take(Wishes((), four, ()))
-    before = wheel.steering.take(Wishes((), eight, ()))
+    nothing = want(wheel.steering, four)
+    before = want(wheel.steering, eight)
     wheel.steering.take_back(before)
     assert wheel.next().plan.sent == four
     wheel.steering.take_back(nothing)
@@ -251,8 +254,7 @@ def test_only_what_leads_back() -> None:
     """What the journal cannot remember is not begun, and what it knows goes back."""
     wheel = Wheel()
     wheel.turn(database(max_background_jobs=8))
-    step = wheel.next(family(max_write_buffer_number=4))
-    only = wheel.steering.only_back(step, wheel.database.sample())
+    only = wheel.next(family(max_write_buffer_number=4), "back")
     assert only.plan.sent == database(max_background_jobs=2)
     assert set(only.origins.values()) == {"baseline"}
 
@@ -263,7 +265,7 @@ def test_only_what_leads_back_in_order() -> None:
     wheel.turn(family({SLOWDOWN: 20, STOP: 36}))
     step = wheel.next(family({SLOWDOWN: 11}))
     assert step.plan.sent == family({SLOWDOWN: 11, STOP: 12})
-    only = wheel.steering.only_back(step, wheel.database.sample())
+    only = wheel.next(family({SLOWDOWN: 11}), "back")
     assert only.plan.changes == ()
     assert [refusal.guard for refusal in only.refusals] == ["order"]
 
@@ -272,7 +274,7 @@ def test_compaction_comes_back_staged_also_when_only_restores_go_on() -> None:
     wheel = Wheel()
     wheel.turn(OFF)
     wheel.database.l0["default"] = 50
-    only = wheel.steering.only_back(wheel.next(), wheel.database.sample())
+    only = wheel.next(scope="back")
     assert only.plan.sent == ON | family({STOP: 1 << 30})
 
 

@@ -17,6 +17,7 @@ from tests.daemon.harness import (
     loop_settings,
     outcomes,
     overflowing,
+    session_of,
     ticks,
     until,
     with_agent,
@@ -96,7 +97,7 @@ def test_anothers_lease_is_respected_and_its_holder_named(tmp_path: Path) -> Non
         await ticks(first, 2)
         sentence = (await ticks(second, 2))[-1]
         assert "adocd@first:1" in sentence
-        assert second.decisions.count == 0
+        assert second.remembered.decisions.count == 0
         await first.stop()
 
     with_agent(database, tmp_path, body)
@@ -149,11 +150,11 @@ def test_a_database_that_closes_under_control_is_let_go_and_followed_again(tmp_p
     async def body(scene: Scene) -> None:
         loop = await scene.attach(ADOC)
         await ticks(loop, 2)
-        first = loop.session
+        first = session_of(loop)
         database.reopen()
         database.measurements.column_families["default"]["rocksdb.num-immutable-mem-table"] = 2
         sentences = await ticks(loop, 3)
-        assert loop.session is not first
+        assert session_of(loop) is not first
         assert "measuring" in sentences
         await until(lambda: loop.remembered.decisions.count >= 2, "the new session is under control")
         await loop.stop()

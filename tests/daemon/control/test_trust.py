@@ -10,7 +10,7 @@ import pytest
 
 from adocd.daemon.book.journal.records import Pause
 from adocd.daemon.change.guards.compaction import CompactionLimits
-from adocd.daemon.control import control
+from adocd.daemon.control import owner
 from adocd.daemon.control.steering import Steering
 from adocd.model.knob import MIB
 from adocd.model.policy import Policy

@@ -11,7 +11,7 @@ import pytest
 
 from adocd.daemon.book.journal.records import Pause
 from adocd.daemon.change.back import restore
-from adocd.daemon.control import control
+from adocd.daemon.control import cycle
 from adocd.daemon.control.target_loop import TargetLoop
 from adocd.model.change import ColumnFamilyChange, RestoreStep
 from adocd.model.knob import MIB
@@ -28,6 +28,7 @@ from tests.daemon.harness import (
     options,
     overflowing,
     pin,
+    session_of,
     ticks,
     until,
     with_agent,

@@ -24,7 +24,7 @@ def reason(
     settings = tuple(Setting(Knob.BATCH_SIZE, batch_mib * MIB, name) for name in families)
     steering = Steering(Ledger(dict(found.values)), (), CompactionLimits())
     asked = Decision((*settings, Setting(Knob.BACKGROUND_JOBS, 4)), "signal", "rule", "because")
-    return weigh(Law(Policy("adoc"), CAPABILITIES), steering, (asked, sample), pins or {}, sample).decision.reason
+    return weigh(Law(Policy("adoc"), CAPABILITIES), steering, (asked, sample), pins or {}, sample, 0.0).decision.reason
 
 
 def test_a_step_that_shrinks_the_base_level_says_so() -> None:

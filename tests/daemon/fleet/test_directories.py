@@ -55,11 +55,15 @@ def with_fleet(run_dir: Path, directories: tuple[Path, ...], body: Body, policy:
 
 def seen_by(fleet: Fleet) -> list[tuple[str, str]]:
     """Say of each target its state, and what it is seen by."""
-    return [(loop.state, "" if loop.status.info is None else loop.status.info.agent.kind) for loop in fleet.loops.values()]
+    return [
+        (loop.state, "" if loop.status.info is None else loop.status.info.agent.kind) for loop in fleet.loops.values()
+    ]
 
 
 async def sampled(fleet: Fleet) -> TargetLoop:
-    await until(lambda: [loop.status.sample for loop in fleet.loops.values() if loop.status.sample] != [], "a sample", 15)
+    await until(
+        lambda: [loop.status.sample for loop in fleet.loops.values() if loop.status.sample] != [], "a sample", 15
+    )
     (loop,) = fleet.loops.values()
     return loop
 
@@ -75,7 +79,11 @@ def test_a_database_is_followed_whenever_it_is_open(tmp_path: Path, run_dir: Pat
             program.ask("open_plain", path, *TALKATIVE)
             loop = await sampled(fleet)
             assert loop.status.info is not None
-            assert (loop.state, loop.status.info.agent.kind, loop.status.info.pid) == ("attached", "directory", program.pid)
+            assert (loop.state, loop.status.info.agent.kind, loop.status.info.pid) == (
+                "attached",
+                "directory",
+                program.pid,
+            )
             assert list(fleet.directories.problems) == [str(nowhere)]
             assert "fixed: writes normal" in loop.status.sentence
             program.ask("close", path)
@@ -115,7 +123,8 @@ def test_an_agent_has_precedence_and_the_target_stays_the_same(tmp_path: Path, r
             program.ask("attach", path)
             await until(lambda: seen_by(fleet) == [("attached", "python")], "the agent has it")
             await until(
-                lambda: loop.status.sample is not None and loop.status.sample.column_families[0].unknown == (), "it sees more"
+                lambda: loop.status.sample is not None and loop.status.sample.column_families[0].unknown == (),
+                "it sees more",
             )
             assert list(fleet.loops.values()) == [loop]
             await asyncio.sleep(1.5)
@@ -143,8 +152,8 @@ def test_the_native_agent_has_precedence_too(tmp_path: Path, run_dir: Path, nati
             last = list(fleet.loops.values())[-1]
             assert last.id == DirectoryPlace(path).look().id
             assert [state for state, _ in seen_by(fleet)].count("attached") == 1
-            assert last.info is not None
-            assert (last.state, last.info.agent.kind) == ("attached", "native")
+            assert last.status.info is not None
+            assert (last.state, last.status.info.agent.kind) == ("attached", "native")
         await until(lambda: last.state == "closed", "it is closed")
         await asyncio.sleep(1)
         assert last.state == "closed"
@@ -227,7 +236,10 @@ def test_what_an_agent_has_left_behind_stays_in_the_journal(tmp_path: Path, run_
             pool = of_pool("low")
             await operators.book.intend(loop.id, str(path), "s1", [(pool, "8")], {pool: "1"})
             sequence = 0 if loop.status.sample is None else loop.status.sample.sequence
-            await until(lambda: loop.status.sample is not None and loop.status.sample.sequence > sequence + 3, "some more cycles")
+            await until(
+                lambda: loop.status.sample is not None and loop.status.sample.sequence > sequence + 3,
+                "some more cycles",
+            )
             assert [(o, tuned.original) for o, tuned in operators.book.left(loop.id).items()] == [(pool, "1")]
 
     with_fleet(run_dir, (path,), body)

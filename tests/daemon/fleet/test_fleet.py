@@ -5,18 +5,19 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from adocd.daemon.book.book import Book
-from adocd.daemon.change import safety
+from adocd.daemon.change.guards.memory import worst_case_bytes
 from adocd.daemon.fleet.config import Config
 from adocd.daemon.fleet.fleet import Fleet
 from adocd.daemon.fleet.operators import Operators
 from adocd.model.policy import Policy
 from tests.builders import GIB
-from tests.daemon.harness import loop_settings, open_book, overflowing, until
+from tests.daemon.harness import loop_settings, open_book, overflowing, session_of, until
 from tests.support.fake_agent import FakeAgent
 from tests.support.fake_database import FakeDatabase
 
@@ -132,7 +133,10 @@ def test_stopping_restores_every_target(tmp_path: Path) -> None:
 def test_panic_pauses_what_is_there_and_what_comes(tmp_path: Path) -> None:
     async def body(fleet: Fleet) -> None:
         with FakeAgent(tmp_path, [overflowing(tmp_path / "a")], pid=1) as agent:
-            await until(lambda: any(loop.status.detail and session_of(loop).held.current for loop in fleet.loops.values()), "control")
+            await until(
+                lambda: any(loop.status.detail and session_of(loop).held.current for loop in fleet.loops.values()),
+                "control",
+            )
             restored, failed = await operators[fleet].restore(None, "alice")
             assert (len(restored), failed) == (1, {})
             agent.add(overflowing(tmp_path / "b"))
@@ -170,11 +174,13 @@ def test_the_memory_budget_is_for_all_targets_together(tmp_path: Path) -> None:
         discovery = asyncio.create_task(fleet.run())
         with FakeAgent(tmp_path, databases):
             await until(
-                lambda: len(fleet.loops) == 2 and all(loop.remembered.decisions.count > 1 for loop in fleet.loops.values()),
+                lambda: (
+                    len(fleet.loops) == 2 and all(loop.remembered.decisions.count > 1 for loop in fleet.loops.values())
+                ),
                 "decisions on both",
             )
             assert all(
-                safety.worst_case_bytes(loop.status.sample) == 128 << 20 for loop in fleet.loops.values() if loop.status.sample
+                worst_case_bytes(loop.status.sample) == 128 << 20 for loop in fleet.loops.values() if loop.status.sample
             )
             for loop in fleet.loops.values():
                 assert loop.remembered.decisions.last is not None
@@ -197,7 +203,8 @@ def test_a_container_with_less_memory_than_the_budget_binds(tmp_path: Path) -> N
         with FakeAgent(tmp_path, [database]):
             await until(lambda: states(fleet) == {"db": "attached"}, "attached")
             (loop,) = fleet.loops.values()
-            loop.memory_limit_bytes = 800 << 20
+            assert loop._attached is not None
+            loop._attached.process = replace(loop._attached.process, limit_bytes=800 << 20)
             await loop.set_policy(Policy("adoc", dry_run=True))
             await until(lambda: loop.remembered.decisions.last is not None, "a decision")
             assert loop.remembered.decisions.last is not None

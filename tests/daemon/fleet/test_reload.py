@@ -10,7 +10,7 @@ from adocd.daemon.fleet import config as configuration
 from adocd.daemon.fleet.reload import LIVE, Reload
 from adocd.model.policy import Policy
 from tests.api.harness import Service, with_service
-from tests.daemon.harness import overflowing, until
+from tests.daemon.harness import overflowing, session_of, until
 
 
 def write(file: Path, content: str | None) -> None:
@@ -43,7 +43,7 @@ def test_times_and_limits_are_taken_at_once(tmp_path: Path) -> None:
         assert {words.split()[0] for words in done.taken} == set(LIVE), "all that is said to be taken"
         assert "daemon.tick_s 1.0 -> 0.05" in str(done)
         loop, fleet = service.loop, service.fleet
-        assert (loop.status.tick_s, loop.control.lease_ttl_s, loop.remembered.samples.most) == (0.05, 4.0, 200)
+        assert (loop.status.tick_s, fleet.settings.lease_ttl_s, loop.remembered.samples.most) == (0.05, 4.0, 200)
         assert fleet.memory_of(loop.id)[0] == 1 << 30
         assert session_of(loop).steering._compaction.limits.l0_files == 7
         looks = loop.status.looks

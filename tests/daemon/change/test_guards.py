@@ -6,8 +6,12 @@ from collections.abc import Iterable
 
 import pytest
 
-from adocd.daemon.change import safety
-from adocd.daemon.change.guards.guard import Guard, Memory, Refusal
+from adocd.daemon.change.guards import GUARDS
+from adocd.daemon.change.guards.bounds import bounds
+from adocd.daemon.change.guards.guard import ALONE, Beside, Guard, Memory, Refusal, check
+from adocd.daemon.change.guards.memory import memory_budget, memory_shortage, worst_case_bytes
+from adocd.daemon.change.guards.order import order
+from adocd.daemon.change.guards.shared import shared
 from adocd.model.knob import MIB
 from adocd.model.sample import Sample
 from adocd.model.values import RATE_LIMITER, OptionName, Values, of_database, of_family, of_pool
@@ -15,9 +19,15 @@ from tests.builders import GIB, column_family, sample
 from tests.daemon.change.rocksdb_model import HARD, SLOWDOWN, SOFT, STOP, TRIGGER, database, family, opened
 
 
-def said(guards: Iterable[Guard] | Guard, wanted: Values, now: Sample | None = None, **more: Values) -> list[str]:
+def said(
+    guards: Iterable[Guard] | Guard,
+    wanted: Values,
+    now: Sample | None = None,
+    beside: Beside = ALONE,
+    exempt: Values | None = None,
+) -> list[str]:
     guards = (guards,) if callable(guards) else guards
-    return [str(refusal) for refusal in safety.check(guards, wanted, now or sample(), **more).refusals]  # type: ignore[arg-type]
+    return [str(refusal.note) for refusal in check(guards, wanted, now or sample(), beside, exempt=exempt).refusals]
 
 
 def size(mib: int, name: str = "default") -> dict[OptionName, str]:
@@ -39,7 +49,7 @@ def size(mib: int, name: str = "default") -> dict[OptionName, str]:
     ],
 )
 def test_within_bounds(good: Values) -> None:
-    assert said(safety.bounds, good) == []
+    assert said(bounds, good) == []
 
 
 @pytest.mark.parametrize(
@@ -120,13 +130,13 @@ def test_within_bounds(good: Values) -> None:
     ],
 )
 def test_out_of_bounds(option: OptionName, value: str, reason: str) -> None:
-    assert said(safety.bounds, {option: value}) == [f"bounds: {reason}"]
+    assert said(bounds, {option: value}) == [f"bounds: {reason}"]
 
 
 def test_what_is_there_already_is_left_alone() -> None:
     """A host may have its own reasons."""
     small = opened(write_buffer_size=4096).sample()
-    assert said(safety.bounds, family(write_buffer_size=4096), small) == []
+    assert said(bounds, family(write_buffer_size=4096), small) == []
 
 
 # -- order
@@ -144,7 +154,7 @@ def test_what_is_there_already_is_left_alone() -> None:
 )
 def test_out_of_order(wanted: dict[str, int], reason: str) -> None:
     """A soft limit of 0 is off, which is more than any hard one."""
-    assert said(safety.order, family(wanted)) == [f"order: in column family default it must be that {reason}"]
+    assert said(order, family(wanted)) == [f"order: in column family default it must be that {reason}"]
 
 
 @pytest.mark.parametrize(
@@ -152,14 +162,14 @@ def test_out_of_order(wanted: dict[str, int], reason: str) -> None:
     [{TRIGGER: 20, SLOWDOWN: 20, STOP: 20}, {HARD: 0}, {SOFT: 0, HARD: 0}, {SLOWDOWN: 50, STOP: 60}, {STOP: 20}],
 )
 def test_in_order(wanted: dict[str, int]) -> None:
-    assert said(safety.order, family(wanted)) == []
+    assert said(order, family(wanted)) == []
 
 
 def test_what_a_host_has_out_of_order_stays_until_something_of_it_is_changed() -> None:
     upside_down = opened({SLOWDOWN: 40}).sample()
-    assert said(safety.order, family({SLOWDOWN: 40}), upside_down) == []
-    assert said(safety.order, family({TRIGGER: 5}), upside_down) != []
-    assert said(safety.order, family({STOP: 40}), upside_down) == []
+    assert said(order, family({SLOWDOWN: 40}), upside_down) == []
+    assert said(order, family({TRIGGER: 5}), upside_down) != []
+    assert said(order, family({STOP: 40}), upside_down) == []
 
 
 @pytest.mark.parametrize(("memtables", "is_refused"), [(2, True), (3, True), (4, False)])
@@ -171,49 +181,51 @@ def test_more_memtables_than_a_flush_waits_for(memtables: int, is_refused: bool)
         f"order: max_write_buffer_number (default) {memtables} must be more than min_write_buffer_number_to_merge 3, "
         "which cannot be changed while the database is open: with fewer memtables writes stop before a flush begins"
     )
-    assert said(safety.order, wanted, merging) == ([reason] if is_refused else [])
-    assert said(safety.order, wanted, merging, exempt=wanted) == []
+    assert said(order, wanted, merging) == ([reason] if is_refused else [])
+    assert said(order, wanted, merging, exempt=wanted) == []
     already = sample(column_family(min_write_buffer_number_to_merge=3, max_write_buffer_number=memtables))
-    assert said(safety.order, wanted, already) == []
+    assert said(order, wanted, already) == []
 
 
 # -- memory
 
 
 def test_growth_within_the_budget_passes() -> None:
-    assert said(safety.memory_budget(256 * MIB), size(128)) == []
+    assert said(memory_budget, size(128), beside=Beside(256 * MIB)) == []
 
 
 def test_growth_beyond_the_budget_is_refused_and_says_so() -> None:
-    assert said(safety.memory_budget(256 * MIB), size(192)) == [
+    assert said(memory_budget, size(192), beside=Beside(256 * MIB)) == [
         "memory budget: 192 MiB x 2 for default would take the memtables to 384 MiB, the budget is 256 MiB"
     ]
 
 
 def test_more_memtables_are_growth_too() -> None:
     wanted = family(max_write_buffer_number=8)
-    assert said(safety.memory_budget(256 * MIB), wanted) == [
+    assert said(memory_budget, wanted, beside=Beside(256 * MIB)) == [
         "memory budget: 64 MiB x 8 for default would take the memtables to 512 MiB, the budget is 256 MiB"
     ]
-    assert said(safety.memory_budget(256 * MIB), wanted | size(32)) == [], "half of the size pays for four times more"
+    assert said(memory_budget, wanted | size(32), beside=Beside(256 * MIB)) == [], (
+        "half of the size pays for four times more"
+    )
 
 
 def test_growth_of_one_column_family_counts_against_the_next() -> None:
     families = sample(column_family("a"), column_family("b"))
-    verdict = safety.check([safety.memory_budget(512 * MIB)], size(192, "a") | size(192, "b"), families)
+    verdict = check([memory_budget], size(192, "a") | size(192, "b"), families, Beside(512 * MIB))
     assert verdict.values == size(192, "a")
 
 
 def test_other_targets_count() -> None:
-    guard = safety.memory_budget(512 * MIB, beside=lambda: 256 * MIB)
-    assert said(guard, size(128)) == []
-    assert said(guard, size(129)) != []
+    beside = Beside(512 * MIB, memtables_bytes=256 * MIB)
+    assert said(memory_budget, size(128), beside=beside) == []
+    assert said(memory_budget, size(129), beside=beside) != []
 
 
 def test_growth_beyond_what_the_container_can_bear_is_refused_and_says_so() -> None:
-    guard = safety.memory_budget(4096 * MIB, process_limit=lambda: 1024 * MIB)
-    assert said(guard, size(128)) == []
-    assert said(guard, size(192)) == [
+    beside = Beside(4096 * MIB, process_limit_bytes=1024 * MIB)
+    assert said(memory_budget, size(128), beside=beside) == []
+    assert said(memory_budget, size(192), beside=beside) == [
         "memory budget: 192 MiB x 2 for default would take this database's memtables to 384 MiB, and its process can "
         "have 1024 MiB, of which they may take a quarter"
     ]
@@ -221,17 +233,17 @@ def test_growth_beyond_what_the_container_can_bear_is_refused_and_says_so() -> N
 
 def test_shrinking_is_allowed_above_the_budget() -> None:
     large = sample(column_family(write_buffer_size_bytes=512 * MIB))
-    assert said(safety.memory_budget(256 * MIB), size(256), large) == []
+    assert said(memory_budget, size(256), large, beside=Beside(256 * MIB)) == []
 
 
 def test_column_families_that_are_not_written_do_not_count() -> None:
     """Hundreds of idle column families would otherwise block every growth."""
     idle = [column_family(f"idle{n}", memtables_bytes=2048) for n in range(300)]
     now = sample(column_family(), *idle)
-    assert said(safety.memory_budget(512 * MIB), size(128), now) == []
-    assert safety.worst_case_bytes(now) == 128 * MIB
-    assert safety.worst_case_bytes(now, size(128)) == 256 * MIB, "a growth that is on its way counts"
-    assert safety.worst_case_bytes(now, size(128, "idle7")) == 128 * MIB
+    assert said(memory_budget, size(128), now, beside=Beside(512 * MIB)) == []
+    assert worst_case_bytes(now) == 128 * MIB
+    assert worst_case_bytes(now, size(128)) == 256 * MIB, "a growth that is on its way counts"
+    assert worst_case_bytes(now, size(128, "idle7")) == 128 * MIB
 
 
 @pytest.mark.parametrize(("available", "refused"), [(180, False), (179, True), (None, False)])
@@ -239,12 +251,14 @@ def test_no_growth_when_memory_is_short(available: int | None, refused: bool) ->
     """A twentieth of it stays free, whatever a memtable may come to need."""
     memory = Memory(None if available is None else available * MIB, 1024 * MIB)
     expected = "memory shortage: 128 MiB x 2 for default can take 128 MiB more, and of 1024 MiB only 179 MiB are free"
-    assert said(safety.memory_shortage(lambda: memory), size(128)) == ([expected] if refused else [])
+    assert said(memory_shortage, size(128), beside=Beside(read_memory=lambda: memory)) == (
+        [expected] if refused else []
+    )
 
 
 def test_nothing_is_refused_but_growth_when_memory_is_short() -> None:
-    guard = safety.memory_shortage(lambda: Memory(0, 1024 * MIB))
-    assert said(guard, size(32) | database(max_background_jobs=8)) == []
+    beside = Beside(read_memory=lambda: Memory(0, 1024 * MIB))
+    assert said(memory_shortage, size(32) | database(max_background_jobs=8), beside=beside) == []
 
 
 # -- one after the other
@@ -252,15 +266,14 @@ def test_nothing_is_refused_but_growth_when_memory_is_short() -> None:
 
 def test_guards_are_asked_in_turn() -> None:
     wanted = size(128) | size(5000, "b")
-    guards = (safety.bounds, safety.memory_budget(100 * MIB))
-    notes = said(guards, wanted, sample(column_family(), column_family("b")))
+    notes = said((bounds, memory_budget), wanted, sample(column_family(), column_family("b")), Beside(100 * MIB))
     assert [note.partition(":")[0] for note in notes] == ["bounds", "memory budget"]
 
 
 def test_options_that_carry_one_knob_fall_together() -> None:
     batch = family(write_buffer_size=128 * MIB, target_file_size_base=128 * MIB, max_bytes_for_level_base=512 * MIB)
     jobs = database(max_background_jobs=4)
-    verdict = safety.check([safety.memory_budget(0)], batch | jobs, sample(), groups=(batch, jobs))
+    verdict = check([memory_budget], batch | jobs, sample(), Beside(0), groups=(batch, jobs))
     assert verdict.values == jobs
     assert [refusal.options for refusal in verdict.refusals] == [batch.keys()]
 
@@ -268,10 +281,10 @@ def test_options_that_carry_one_knob_fall_together() -> None:
 def test_a_guard_may_put_something_in_its_place() -> None:
     off, on = (family(disable_auto_compactions=switch) for switch in ("true", "false"))
 
-    def guard(wanted: Values, now: Sample) -> tuple[Refusal, ...]:
-        return (Refusal("test", frozenset(off), "no", on),)
+    def guard(wanted: Values, now: Sample, beside: Beside) -> tuple[Refusal, ...]:
+        return (Refusal("compaction", frozenset(off), "no", on),)
 
-    assert safety.check([guard], off | size(32), sample()).values == on | size(32)
+    assert check([guard], off | size(32), sample()).values == on | size(32)
 
 
 # -- no guard stands in the way of a restore
@@ -280,19 +293,16 @@ def test_a_guard_may_put_something_in_its_place() -> None:
 def test_no_guard_stands_in_the_way_of_a_restore() -> None:
     original = opened({TRIGGER: 50}, write_buffer_size=4096, max_write_buffer_number=1).values
     now = opened({TRIGGER: 4}, write_buffer_size=MIB, max_write_buffer_number=2).sample()
-    short = safety.memory_shortage(lambda: Memory(0, GIB))
-    guards = (safety.bounds, safety.order, safety.memory_budget(0), short)
+    beside = Beside(0, read_memory=lambda: Memory(0, GIB))
     back = family({TRIGGER: 50}, write_buffer_size=4096, max_write_buffer_number=1)
-    assert len(said(guards, back, now)) == 3
-    assert said(guards, back, now, exempt=original) == []
+    assert len(said(GUARDS, back, now, beside)) == 3
+    assert said(GUARDS, back, now, beside, exempt=original) == []
 
 
 def test_growth_back_to_the_original_passes_and_other_growth_beside_it_does_not() -> None:
-    guard = safety.memory_budget(100 * MIB)
     now = opened(families=("default", "index"), write_buffer_size=32 * MIB)
-    verdict = safety.check(
-        [guard], size(64) | size(65, "index"), now.sample(), exempt=opened(families=("default", "index")).values
-    )
+    wanted, exempt = size(64) | size(65, "index"), opened(families=("default", "index")).values
+    verdict = check([memory_budget], wanted, now.sample(), Beside(100 * MIB), exempt=exempt)
     assert verdict.values == size(64)
 
 
@@ -300,35 +310,59 @@ def test_an_original_that_is_wrong_beside_what_is_still_wanted_waits_for_it() ->
     """The pin of the slowdown stays, the one of the stop has ended: half-way back, 36 would be below 50."""
     pinned = opened({SLOWDOWN: 50, STOP: 100}).sample()
     original = opened().values
-    verdict = safety.check([safety.order], family({SLOWDOWN: 50, STOP: 36}), pinned, exempt=original)
+    verdict = check([order], family({SLOWDOWN: 50, STOP: 36}), pinned, exempt=original)
     assert verdict.values == {}
     assert verdict.refusals[0].options == family({SLOWDOWN: 0, STOP: 0}).keys(), "whoever wants the other is told"
-    assert said(safety.order, family({SLOWDOWN: 20, STOP: 36}), pinned, exempt=original) == []
+    assert said(order, family({SLOWDOWN: 20, STOP: 36}), pinned, exempt=original) == []
 
 
 def test_an_original_waits_only_for_what_is_really_beside_it() -> None:
     """A wish that is refused anyway does not keep the others from going back."""
     pinned = opened({SLOWDOWN: 50, STOP: 100}).sample()
     wanted = family({TRIGGER: 60, SLOWDOWN: 20, STOP: 36})
-    verdict = safety.check([safety.order], wanted, pinned, exempt=opened().values)
+    verdict = check([order], wanted, pinned, exempt=opened().values)
     assert verdict.values == family({SLOWDOWN: 20, STOP: 36})
 
 
 def test_a_size_goes_back_only_with_the_number_that_fits_it() -> None:
     """8 MiB x 64 was within the budget, and the original 64 MiB was: 64 MiB x 64 is not."""
     pinned = opened(write_buffer_size=8 * MIB, max_write_buffer_number=64)
-    budget = safety.memory_budget(GIB)
-    more = family(max_write_buffer_number=64)
-    assert safety.check([budget], size(64) | more, pinned.sample(), exempt=opened().values).values == {}
+    beside, more = Beside(GIB), family(max_write_buffer_number=64)
+    assert check([memory_budget], size(64) | more, pinned.sample(), beside, exempt=opened().values).values == {}
     back = size(64) | family(max_write_buffer_number=2)
-    assert safety.check([budget], back, pinned.sample(), exempt=opened().values).values == back
+    assert check([memory_budget], back, pinned.sample(), beside, exempt=opened().values).values == back
 
 
 def test_one_database_of_a_process_alone_turns_what_they_share() -> None:
     """Two laws would undo each other's turns for ever, and one would take the other's values for originals."""
     wanted = {of_pool("low"): "6", of_family("default", "write_buffer_size"): str(96 * MIB)}
-    verdict = safety.check((safety.shared(lambda: "/data/a"),), wanted, sample())
+    verdict = check([shared], wanted, sample(), Beside(shared_with="/data/a"))
     assert verdict.values == {of_family("default", "write_buffer_size"): str(96 * MIB)}
     (refusal,) = verdict.refusals
-    assert str(refusal) == "shared: thread_pool_low belong to the process, and are turned for /data/a already"
-    assert safety.check((safety.shared(lambda: None),), wanted, sample()).refusals == ()
+    assert str(refusal.note) == "shared: thread_pool_low belong to the process, and are turned for /data/a already"
+    assert check([shared], wanted, sample()).refusals == ()
+
+
+# -- what a refused wish makes way for
+
+
+def test_a_refused_value_makes_way_for_what_was_wanted_before() -> None:
+    now, before = opened(write_buffer_size=64 * MIB).sample(), size(96)
+    verdict = check([memory_budget], size(512), now, Beside(256 * MIB), standing=before)
+    assert verdict.values == before
+    assert (verdict.dropped, len(verdict.refusals)) == (frozenset(), 1)
+
+
+def test_what_was_wanted_before_is_asked_about_too() -> None:
+    """The budget has shrunk since, or other databases have grown."""
+    now, before = opened(write_buffer_size=64 * MIB).sample(), size(160)
+    verdict = check([memory_budget], size(512), now, Beside(256 * MIB), standing=before)
+    assert verdict.values == {}
+    assert (verdict.dropped, len(verdict.refusals)) == (frozenset(before), 2)
+
+
+def test_of_a_knob_that_is_refused_all_options_make_way() -> None:
+    batch = family(write_buffer_size=512 * MIB, target_file_size_base=512 * MIB)
+    before = family(write_buffer_size=96 * MIB, target_file_size_base=96 * MIB)
+    verdict = check([memory_budget], batch, opened().sample(), Beside(256 * MIB), groups=(batch,), standing=before)
+    assert verdict.values == before
