@@ -45,7 +45,7 @@ REFERENCES = tuple(
         "writing-a-controller.md",
     )
 )
-ALL = GUIDES + PAGES + REFERENCES
+ALL = GUIDES + PAGES + REFERENCES + (REPOSITORY / "CONTRIBUTING.md",)
 
 
 @dataclass(frozen=True)
