@@ -109,8 +109,8 @@ def test_the_toggle_did_not_act_in_30_s() -> None:
     after = [at_s - run.measured_s for at_s, run in zip(first, kept, strict=True)]
     assert f"went off {pair(sorted(after), '{:.1f}')} s after the phase" in WORDS
     ran, paid = (over_default("quick", "toggle", member) for member in ("throughput_per_s", "with_drain_per_s"))
-    assert f"The {ran} times as many writes come from its preparations" in WORDS
-    assert f"with the debt paid {paid} times are left" in WORDS
+    assert f"It wrote {ran} times as much because of its preparations" in WORDS
+    assert f"with the debt paid it was {paid} times." in WORDS
 
 
 def test_the_toggle_hardly_acted_in_the_sine() -> None:
@@ -125,8 +125,8 @@ def test_the_toggle_hardly_acted_in_the_sine() -> None:
         > 1
     )
     toggle, raised = (over_default("sine-cap-210", scheme, "operations") for scheme in ("toggle", "limits-raised"))
-    assert f"The {toggle} times as many writes came in phases of unequal length" in WORDS
-    assert f"without any law, gave {raised}." in WORDS
+    assert f"It wrote {toggle} times as much, but in phases of unequal length" in WORDS
+    assert f"without any law gave {raised}." in WORDS
 
 
 def test_silk_held_nothing_back_in_the_peaks() -> None:
@@ -138,5 +138,5 @@ def test_silk_held_nothing_back_in_the_peaks() -> None:
         assert run.at_end.user_written_bytes / run.measured_s / 100e6 == pytest.approx(0.1, abs=0.01)
     for run in runs("peaks-cap-100", "silk-hold"):
         assert [each for each in run.decisions if 0 <= each.at_s <= run.measured_s] == []
-    assert "clients wrote a tenth of the bandwidth, and it never held a compaction back" in WORDS
+    assert "clients wrote a tenth of the bandwidth, and `silk` never held a compaction back" in WORDS
     assert "decided nothing at all" in WORDS
