@@ -18,9 +18,9 @@ from adocd.model.sample import Sample
 
 
 class SteadyBatchParameters(Parameters):
-    """How long a memtable is to last, and bounds."""
+    """How long a memtable should last, and bounds."""
 
-    seconds: float = Field(default=2.0, gt=0, le=600, description="a memtable is to last so long")
+    seconds: float = Field(default=2.0, gt=0, le=600, description="how long a memtable should last")
     least_bytes: int = Field(default=8 * MIB, ge=MIB)
     most_bytes: int = Field(default=256 * MIB, ge=MIB, le=4096 * MIB)
 
@@ -36,7 +36,7 @@ class SteadyBatch(Controller):
     parameters_model: ClassVar[type[Parameters]] = SteadyBatchParameters
 
     def __init__(self, parameters: SteadyBatchParameters) -> None:
-        """Begin without a past: a law is made anew for every open of a database."""
+        """Begin without history: every open of a database gets a new instance."""
         self._parameters = parameters
 
     def step(self, sample: Sample) -> Decision | None:
@@ -57,5 +57,5 @@ class SteadyBatch(Controller):
             tuple(settings),
             signal=f"{rate / MIB:.0f} MiB/s are written",
             rule="steady-batch.follow",
-            reason=f"a memtable is to last {p.seconds:g} s",
+            reason=f"a memtable should last {p.seconds:g} s",
         )

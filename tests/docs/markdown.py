@@ -13,6 +13,8 @@ from tests.conftest import REPOSITORY
 GUIDES = (
     REPOSITORY / "README.md",
     REPOSITORY / "docs" / "guide.md",
+    REPOSITORY / "docs" / "attach.md",
+    REPOSITORY / "docs" / "service.md",
     REPOSITORY / "docs" / "access.md",
     REPOSITORY / "docs" / "page.md",
     REPOSITORY / "docs" / "simulator.md",
@@ -26,21 +28,24 @@ PAGES = (REPOSITORY / "docs" / "upgrade.md", REPOSITORY / "docs" / "uninstall.md
 REFERENCES = tuple(
     REPOSITORY / "docs" / name
     for name in (
+        "commands.md",
         "controllers.md",
         "cost.md",
         "detection.md",
         "evaluation.md",
+        "explain.md",
         "laws-proof.md",
         "load-generator.md",
         "lint.md",
         "metrics.md",
         "runbook.md",
         "rest.md",
+        "results.md",
         "safety.md",
         "writing-a-controller.md",
     )
 )
-ALL = GUIDES + PAGES + REFERENCES
+ALL = GUIDES + PAGES + REFERENCES + (REPOSITORY / "CONTRIBUTING.md",)
 
 
 @dataclass(frozen=True)

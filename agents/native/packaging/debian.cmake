@@ -30,7 +30,7 @@ protocol of adocd on a Unix socket in /run/adocd. With it installed, 'adocd
 exec' needs no compiler.
 .
 This build works with version ${rocksdb_version} of ${rocksdb_package} alone; beside
-another one it leaves the program as it is.")
+another version it leaves the program as it is.")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS
