@@ -10,7 +10,7 @@ from adocd.cli.terminal import say
 
 
 class Exit(IntEnum):
-    """Documented in `--help` and the README; 0 is success and 2 a usage error, as everywhere."""
+    """Documented in `--help` and docs/commands.md; 0 is success and 2 a usage error, as everywhere."""
 
     FAILED = 1
     USAGE = 2

@@ -121,7 +121,7 @@ class Diagnosis:
         stalls: tuple[list[StallFound], Timeline] | None = None,
         surrounded: Surrounded | None = None,
     ) -> dict[str, Any]:
-        """Put it all together as JSON has it; every field is described in docs/guide.md or by its name's unit.
+        """Put it all together as JSON has it; every field is described in docs/explain.md or by its name's unit.
 
         `stalls` and how long they held stand in for those of the LOG, where there is none; `surrounded` is what was
         measured of disks and process meanwhile.

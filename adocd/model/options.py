@@ -1,7 +1,7 @@
 """RocksDB's options as data: those that adocd reasons about, with what is known of each.
 
 A test holds every entry against the options of the RocksDB versions it runs on (tests/conformance). Sources are
-RocksDB's headers options.h and advanced_options.h, and where a line says so a measurement (CONTRIBUTING).
+RocksDB's headers options.h and advanced_options.h, and where a line says so a measurement.
 """
 
 from collections.abc import Mapping

@@ -90,7 +90,7 @@ def _said(program: Program, run_directory: Path, *, is_here: bool) -> Finding:
     if _BUNDLED.search(program.library.removesuffix(_REPLACED)):
         way_out = "attach the Python agent in the program (adocd_agent.attach)"
     else:
-        way_out = "start it by `adocd exec -- PROGRAM`, or as a service with LD_PRELOAD (docs/guide.md)"
+        way_out = "start it by `adocd exec -- PROGRAM`, or as a service with LD_PRELOAD (docs/service.md)"
     observe = f"; to only observe: adocd serve --directory {program.directories[0]}" if program.directories else ""
     return warning(_CHECK, f"{who} has RocksDB loaded{databases}, without an agent", f"{way_out}{observe}")
 
