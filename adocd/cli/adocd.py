@@ -131,7 +131,7 @@ def exec_command(
     ] = None,
     rate_limiter: Annotated[
         int | None,
-        typer.Option("--rate-limiter", min=1, metavar="BYTES_PER_S", help="Add a rate limiter at open: docs/safety.md."),
+        typer.Option("--rate-limiter", min=1, metavar="BYTES_PER_S", help="Add a rate limiter (docs/safety.md)."),
     ] = None,
 ) -> None:
     """Start a program with the native agent preloaded: adocd exec -- db_bench --benchmarks=fillrandom.
