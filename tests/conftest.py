@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import signal
-import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from tests.cli.harness import command
 
 REPOSITORY = Path(__file__).parent.parent
 
@@ -21,11 +21,9 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 @pytest.fixture(scope="session")
 def native_agent_library() -> Path:
     """The native agent for this machine's librocksdb; `make test` builds it, and a missing one is a failure."""
-    shown = subprocess.run(
-        [sys.executable, "-m", "adocd", "agent", "path", "--json"], capture_output=True, text=True, check=False
-    )
-    assert shown.returncode == 0, f"{shown.stderr.strip()} (`make agent` does it)"
-    return Path(json.loads(shown.stdout)["agent"])
+    shown = command("adocd", "agent", "path", "--json", run_dir=Path("/nonexistent"))
+    assert shown.status == 0, f"{shown.err.strip()} (`make agent` does it)"
+    return Path(json.loads(shown.out)["agent"])
 
 
 @pytest.fixture(scope="session")
