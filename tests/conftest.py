@@ -9,13 +9,25 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from tests.cli.harness import command
 
 REPOSITORY = Path(__file__).parent.parent
 
+# How long an example takes is the machine's, and whoever else uses it.
+settings.register_profile("adocd", deadline=None)
+settings.load_profile("adocd")
 # A shell that starts CI in the background lets it ignore SIGINT, and what the tests start would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Give each file to one worker, for the sake of its fixtures, or each group of files; begin with the long ones."""
+    for item in items:
+        if item.get_closest_marker("xdist_group") is None:
+            item.add_marker(pytest.mark.xdist_group(str(item.path)))
+    items.sort(key=lambda item: item.get_closest_marker("long") is None)
 
 
 @pytest.fixture(scope="session")

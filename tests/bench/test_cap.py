@@ -180,8 +180,8 @@ def _skip_where_nothing_can_be_capped(directory: Path) -> None:
 
 def test_a_program_in_the_group_writes_no_faster_than_the_cap(disk: Path) -> None:
     _skip_where_nothing_can_be_capped(disk)
-    cap_bytes_per_s, mebibytes = 20 * MB, 40
-    with capped(parse_profile("cap-20"), disk) as cap:
+    cap_bytes_per_s, mebibytes = 5 * MB, 20
+    with capped(parse_profile("cap-5"), disk) as cap:
         assert cap.device == block_device_of(disk)
         command = cap.command([sys.executable, "-c", DIRECT_WRITER, str(disk / "file"), str(mebibytes)])
         cap.lift()
@@ -190,9 +190,9 @@ def test_a_program_in_the_group_writes_no_faster_than_the_cap(disk: Path) -> Non
         cap.impose()
         done = subprocess.run(command, capture_output=True, text=True, check=True)
         written = (cap.written_bytes() or 0) - before
+    # The kernel lets nobody be faster, whatever else the disk has to do; without the cap it is another matter.
     assert float(done.stdout) < 1.3 * cap_bytes_per_s
-    # Any disk writes so fast that two times the cap is no question of noise.
-    assert float(free.stdout) > 2 * cap_bytes_per_s
+    assert float(free.stdout) > 1.5 * float(done.stdout)
     assert mebibytes << 20 <= written < (mebibytes + 4) << 20
     assert cap.procs is not None
     assert not cap.procs.parent.exists()

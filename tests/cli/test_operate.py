@@ -21,6 +21,8 @@ from tests.support.fake_agent import FakeAgent
 from tests.support.fake_database import FakeDatabase
 from tests.support.waiting import always, eventually
 
+pytestmark = pytest.mark.long
+
 MIB = 1 << 20
 SLOWDOWN = "level0_slowdown_writes_trigger"
 
