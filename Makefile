@@ -68,12 +68,13 @@ format: .venv/.ready ## format and fix what can be fixed
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
 
-# These install what the whole machine sees, or measure it, so nothing runs beside them.
-ALONE := tests/bench tests/docs tests/examples tests/packages
-
 test: check agent-tests fixtures ## everything CI runs
-	@$(BIN)/python -m pytest -n 3 --dist loadfile $(ALONE:%=--ignore=%)
-	@$(BIN)/python -m pytest $(ALONE)
+	@$(BIN)/python -m pytest -n 4 --dist loadgroup --no-loadscope-reorder -m "not alone and not device"
+	@$(BIN)/python -m pytest -m "alone and not device"
+
+.PHONY: device
+device: fixtures ## measurements on this machine's disk, each a real database for some seconds (make test: one of a kind); 3 minutes
+	@$(BIN)/python -m pytest -q -s tests -m device
 
 .PHONY: detection
 detection: agent ## what of RocksDB's stalls is seen, and how soon, with figures; 5 minutes

@@ -4,28 +4,38 @@ from __future__ import annotations
 
 import json
 import signal
-import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+from tests.cli.harness import command
 
 REPOSITORY = Path(__file__).parent.parent
 
+# How long an example takes is the machine's, and whoever else uses it.
+settings.register_profile("adocd", deadline=None)
+settings.load_profile("adocd")
 # A shell that starts CI in the background lets it ignore SIGINT, and what the tests start would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Give each file to one worker, for the sake of its fixtures, or each group of files; begin with the long ones."""
+    for item in items:
+        if item.get_closest_marker("xdist_group") is None:
+            item.add_marker(pytest.mark.xdist_group(str(item.path)))
+    items.sort(key=lambda item: item.get_closest_marker("long") is None)
 
 
 @pytest.fixture(scope="session")
 def native_agent_library() -> Path:
     """The native agent for this machine's librocksdb; `make test` builds it, and a missing one is a failure."""
-    shown = subprocess.run(
-        [sys.executable, "-m", "adocd", "agent", "path", "--json"], capture_output=True, text=True, check=False
-    )
-    assert shown.returncode == 0, f"{shown.stderr.strip()} (`make agent` does it)"
-    return Path(json.loads(shown.stdout)["agent"])
+    shown = command("adocd", "agent", "path", "--json", run_dir=Path("/nonexistent"))
+    assert shown.status == 0, f"{shown.err.strip()} (`make agent` does it)"
+    return Path(json.loads(shown.out)["agent"])
 
 
 @pytest.fixture(scope="session")

@@ -166,23 +166,22 @@ def test_the_wrapper_enters_the_group_and_becomes_the_program(tmp_path: Path) ->
         cap.procs.write_text("")  # the kernel would have taken the dead process out
 
 
-def _where_it_can_be_capped(directory: Path) -> str | None:
-    """Say why the device below cannot be capped here, None when it can."""
+def _skip_where_nothing_can_be_capped(directory: Path) -> None:
+    """What is said where the device below the directory cannot be capped has a way out in it."""
     try:
         with capped(parse_profile("cap-100"), directory):
-            return None
+            return
     except CapUnavailable as refused:
-        return str(refused)
+        sentence = str(refused)
+    assert sentence.endswith("use --profile uncapped")
+    assert "root" in sentence or "container" in sentence or "--directory" in sentence
+    pytest.skip(sentence)
 
 
 def test_a_program_in_the_group_writes_no_faster_than_the_cap(disk: Path) -> None:
-    sentence = _where_it_can_be_capped(disk)
-    if sentence is not None:
-        assert sentence.endswith("use --profile uncapped")
-        assert "root" in sentence or "container" in sentence or "--directory" in sentence
-        return
-    cap_bytes_per_s, mebibytes = 20 * MB, 40
-    with capped(parse_profile("cap-20"), disk) as cap:
+    _skip_where_nothing_can_be_capped(disk)
+    cap_bytes_per_s, mebibytes = 5 * MB, 20
+    with capped(parse_profile("cap-5"), disk) as cap:
         assert cap.device == block_device_of(disk)
         command = cap.command([sys.executable, "-c", DIRECT_WRITER, str(disk / "file"), str(mebibytes)])
         cap.lift()
@@ -191,19 +190,16 @@ def test_a_program_in_the_group_writes_no_faster_than_the_cap(disk: Path) -> Non
         cap.impose()
         done = subprocess.run(command, capture_output=True, text=True, check=True)
         written = (cap.written_bytes() or 0) - before
+    # The kernel lets nobody be faster, whatever else the disk has to do; without the cap it is another matter.
     assert float(done.stdout) < 1.3 * cap_bytes_per_s
-    # Any disk writes so fast that two times the cap is no question of noise.
-    assert float(free.stdout) > 2 * cap_bytes_per_s
+    assert float(free.stdout) > 1.5 * float(done.stdout)
     assert mebibytes << 20 <= written < (mebibytes + 4) << 20
     assert cap.procs is not None
     assert not cap.procs.parent.exists()
 
 
 def test_what_still_runs_in_the_group_is_ended_with_it(disk: Path) -> None:
-    if _where_it_can_be_capped(disk) is not None:
-        with pytest.raises(CapUnavailable), capped(parse_profile("cap-20"), disk):
-            pass
-        return
+    _skip_where_nothing_can_be_capped(disk)
     with capped(parse_profile("cap-20"), disk) as cap:
         process = subprocess.Popen(cap.command(["sleep", "60"]))
         assert cap.procs is not None

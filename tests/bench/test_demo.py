@@ -84,21 +84,11 @@ def _assert_nothing_is_left(pid: int, directory: Path) -> None:
             continue
 
 
-def _is_a_refusal(process: subprocess.Popen[str], errors: str) -> bool:
-    """Say whether this machine cannot run the demo; then it must have said what to do."""
-    if process.returncode != 3:
-        return False
-    assert "apt-get install rocksdb-tools" in errors or "adocd agent build" in errors or "--seconds" in errors
-    return True
-
-
 @pytest.mark.parametrize("on", WORKLOADS)
 def test_a_real_run_measures_both_halves_and_leaves_nothing(disk: Path, on: str) -> None:
     with _start(5, disk, on) as process:
         output, errors = process.communicate(timeout=120)
     _assert_nothing_is_left(process.pid, disk)
-    if on == "db_bench" and _is_a_refusal(process, errors):
-        return
     assert process.returncode == 0, errors
     drawn = (disk / "demo.svg").read_text()
     assert "writer" in drawn
@@ -107,7 +97,7 @@ def test_a_real_run_measures_both_halves_and_leaves_nothing(disk: Path, on: str)
     assert len(lines) == 1
     result = json.loads(lines[-1])
     expected = ("processors meanwhile", "running uncapped")
-    assert all(any(words in warning for words in expected) for warning in result["warnings"])
+    assert [each for each in result["warnings"] if not any(words in each for words in expected)] == []
     assert result["on"] == on
     for policy in ("fixed", "adoc"):
         half = result[policy]

@@ -104,13 +104,19 @@ def test_tables_have_every_detector_and_every_figure() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "seconds"), [("short memtable stops", 5), ("pending-bytes slowdowns", 7), ("rocksdict, everything", 6)]
+    ("name", "seconds"),
+    [
+        ("short memtable stops", 5),
+        pytest.param("pending-bytes slowdowns", 7, marks=pytest.mark.device),
+        pytest.param("rocksdict, everything", 6, marks=pytest.mark.device),
+    ],
 )
 def test_a_short_real_run(name: str, seconds: int, tmp_path: Path) -> None:
     """What docs/detection.md says of who is told, ten times looser; true stalls are RocksDB's own, from its LOG."""
     setting = next(setting for setting in SETTINGS if setting.name == name)
     measured = measure(setting, seconds, tmp_path)
     assert measured.true > 0, "nothing stalled, so nothing is measured"
+    judged = 0
     for outcome in measured.outcomes:
         tallies = outcome.tallies.values()
         total, right = sum(t.true for t in tallies), sum(t.right for t in tallies)
@@ -118,9 +124,11 @@ def test_a_short_real_run(name: str, seconds: int, tmp_path: Path) -> None:
         print(name, outcome.period_s, outcome.detector, total, right, outcome.told, outcome.false)
         if outcome.detector == "samples" or not total:
             continue
+        judged += 1
         assert total - right <= 0.3 * total + 1
         assert outcome.false <= 0.2 * outcome.told + 1
         assert late_s, "how late is for python -m adocd_bench.detection to say"
+    assert judged > 0
 
 
 def test_each_setting_has_a_name_and_an_agent() -> None:

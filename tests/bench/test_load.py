@@ -94,12 +94,12 @@ def test_steps_are_honoured_by_the_second(run: Run) -> None:
     # The machine may hold them up for a moment, and then they end a second later; none is early.
     done = list(accumulate(second.writes for second in seconds))
     assert done[-1] == 2750
-    assert all(ended <= due for ended, due in zip(done, (500, 2500, 2500, 2750, *[2750] * 99), strict=False))
-    assert done[1] > 1000
+    assert len([second for second in seconds if second.writes]) > 1, "not all at once"
+    assert [ended for ended, due in zip(done, (500, 2500, 2500, *[2750] * 99), strict=False) if ended > due] == []
     (writes,) = measured.operations
     assert writes.count == total(writes.processing) == total(writes.queueing) == total(writes.total) == 2750
     assert measured.not_started == 0
-    assert measured.seconds == pytest.approx(4, abs=0.5)
+    assert measured.seconds >= 4
 
 
 @pytest.fixture(scope="module")
@@ -121,8 +121,8 @@ def stalled(program: Path, tmp_path_factory: pytest.TempPathFactory) -> Mapping[
 
 def test_a_stall_makes_those_behind_it_late(stalled: Mapping[str, LoadResult]) -> None:
     writes = of(stalled["open"].measured.operations, "write")
-    assert share_above(writes.processing, 100_000) < 0.02
     assert share_above(writes.queueing, 100_000) > 0.5
+    assert share_above(writes.processing, 100_000) < share_above(writes.queueing, 100_000) / 10
     assert share_above(writes.total, 1_000_000) > 0.2
 
 
@@ -132,8 +132,9 @@ def test_a_closed_loop_does_not_show_it(stalled: Mapping[str, LoadResult]) -> No
     assert (writes.queueing, writes.total) == (None, None)
     assert writes.processing is not None
     assert writes.processing.max_us > 300_000
-    assert share_above(writes.processing, 100_000) < 0.02
-    assert all(second.offered is None for second in stalled["closed"].measured.raw_seconds)
+    late = of(stalled["open"].measured.operations, "write").queueing
+    assert share_above(writes.processing, 100_000) < share_above(late, 100_000) / 10
+    assert {second.offered for second in stalled["closed"].measured.raw_seconds} == {None}
 
 
 def test_what_was_due_and_never_started_is_counted(stalled: Mapping[str, LoadResult]) -> None:
@@ -243,12 +244,12 @@ def test_options_can_change_between_phases(run: Run, disk: Path) -> None:
 def test_what_the_process_used_and_when(run: Run) -> None:
     began_s = time.monotonic()
     result = run(fast("run", Closed(seconds=0.5), measured=True))
-    assert 0.1 < result.process.cpu_s <= (time.monotonic() - began_s) * (os.cpu_count() or 1)
+    assert 0 < result.process.cpu_s <= (time.monotonic() - began_s) * (os.cpu_count() or 1)
     assert 5_000_000 < result.process.peak_rss_bytes < 1_000_000_000
     assert result.measured.begin_unix_s - result.measured.begin_monotonic_s == pytest.approx(
         float(Path("/proc/stat").read_text().partition("btime ")[2].split()[0]), abs=5
     )
-    assert result.measured.seconds == pytest.approx(0.5, abs=0.4)
+    assert 0.5 <= result.measured.seconds <= time.monotonic() - began_s
 
 
 def test_the_example_of_the_docs_runs(program: Path, disk: Path) -> None:
@@ -360,9 +361,9 @@ def test_the_database_is_seen_through_the_preloaded_agent(
     asked = spec(disk, fast("run", Open(constant(1000, 60)), measured=True), statistics="tickers")
     line = [sys.executable, "-m", "adocd", "exec", "--", *command(program, asked)]
     with child("load", line, os.environ | {"ADOCD_RUN_DIR": str(run_dir)}, disk) as load:
-        (socket,) = eventually(lambda: list(run_dir.glob("agent-*.sock")), within_s=10)
+        (socket,) = eventually(lambda: list(run_dir.glob("agent-*.sock")))
         with AgentClient(socket) as agent:
-            eventually(agent.databases, within_s=10)
+            eventually(agent.databases)
             database = agent.only_database()
             assert database["path"] == str(asked.database)
             eventually(

@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from tests.cli.harness import BIN
+from tests.cli.harness import BIN, Running, start
 from tests.support.agent_client import UnixConnection
 from tests.support.waiting import eventually
 
@@ -43,7 +43,7 @@ class Daemon:
             f"[daemon]\ntick_s = {tick_s}\nlease_ttl_s = {lease_ttl_s}\nmemory_budget_bytes = {memory_budget_bytes}\n"
         )
         self._log = run_dir / "serve.log"
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: Running | None = None
 
     @property
     def pid(self) -> int:
@@ -59,12 +59,14 @@ class Daemon:
     def start(self) -> None:
         """Start one and wait until it answers."""
         assert self._process is None
-        with self._log.open("ab") as log:
-            self._process = subprocess.Popen(
-                [*self._before, str(BIN / "adocd"), "serve", "--config", str(self._config), *self._arguments],
-                stderr=log,
-                env=dict(os.environ) | {"ADOCD_RUN_DIR": str(self.run_dir)} | self.environment,
-            )
+        env = dict(os.environ) | {"ADOCD_RUN_DIR": str(self.run_dir)} | self.environment
+        arguments = ("serve", "--config", str(self._config), *self._arguments)
+        if self._before:
+            with self._log.open("ab") as log:
+                command = [*self._before, str(BIN / "adocd"), *arguments]
+                self._process = subprocess.Popen(command, stderr=log, text=True, env=env)
+        else:
+            self._process = start("adocd", *arguments, env=env, out=self._log, err=self._log)
         # The socket of one that was killed is still there.
         eventually(self._serves, within_s=30, what=f"the daemon serves; its log: {self.log[-2000:]}")
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from tests.chaos.options import newest_options_file
-from tests.cli.harness import BIN
+from tests.cli.harness import NOWHERE, Running, start
 from tests.support.agent_client import AgentClient
 from tests.support.programs import Program, environment
 from tests.support.waiting import eventually
@@ -66,7 +66,7 @@ class DbBench:
         self.directory = run_dir / "db"
         self._run_dir = run_dir
         self._keys_per_s = keys_per_s
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: Running | None = None
         self._reloaded = False
         self._written = 0
         self.pid = 0
@@ -74,12 +74,8 @@ class DbBench:
     def start(self, *, reload: bool = False) -> None:
         """Start the process; see Host."""
         self._reloaded = reload
-        self._process = subprocess.Popen(
-            [str(BIN / "adocd"), "exec", "--", *self._command(reload)],
-            env=environment(None, self._run_dir),
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
+        env = environment(None, self._run_dir)
+        self._process = start("adocd", "exec", "--", *self._command(reload), env=env, out=NOWHERE, err=NOWHERE)
         self.pid = eventually(self._agent_pid, within_s=30, what="db_bench has opened its database") or 0
         # It opens a new database twice, so wait for what comes after that.
         wait_until_written(self._run_dir, self.pid)

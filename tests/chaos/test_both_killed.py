@@ -104,7 +104,7 @@ def put_back_by_a_new_daemon(run_dir: Path, host: Host, originals: Json) -> None
             return differing(agent.fresh_snapshot(database)["options"], originals, pools=False)
 
         with daemon.running():
-            eventually(lambda: daemon.target(database), within_s=10, what="the daemon has found the database")
+            eventually(lambda: daemon.target(database), what="the daemon has found the database")
             daemon.unpin(database, OFF)
             until_nothing_differs(left, PUT_BACK_WITHIN_S)
         always(lambda: not left(), for_s=1.0, what="the agent leads to the true originals when the daemon has gone")

@@ -41,10 +41,10 @@ def test_the_wall_clock_decides_nothing(run_dir: Path, native_programs: Path, fi
     # Memtables of more than the budget overflow at this rate, so the law has something to decide all the time.
     with running(DbBench(run_dir, keys_per_s=20_000)) as host, agent_of(run_dir, host.pid) as agent, daemon.running():
         database = agent.only_database()["id"]
-        eventually(lambda: daemon.target(database), within_s=10, what="the daemon has found the database")
+        eventually(lambda: daemon.target(database), what="the daemon has found the database")
         daemon.pin(database, PINNED, VALUE, for_s=HOUR_S)
         pinned_s = time.monotonic()
-        eventually(lambda: value(agent, database, PINNED) == VALUE, within_s=10, what="the override is in force")
+        eventually(lambda: value(agent, database, PINNED) == VALUE, what="the override is in force")
         eventually(lambda: daemon.target(database)["decisions"] > 0, within_s=20, what="the law decides")
         epoch = lease(agent, database)["epoch"]
         for ahead_s in (-HOUR_S, DAY_S):
@@ -90,5 +90,5 @@ def see_pinned_and_unpinned(daemon: Daemon, agent: AgentClient, database: str) -
     """Let an operator change something for a second by now."""
     before = value(agent, database, ALSO)
     daemon.pin(database, ALSO, str(int(before) // 2), for_s=1)
-    eventually(lambda: value(agent, database, ALSO) != before, within_s=5, what="an override comes into force")
-    eventually(lambda: value(agent, database, ALSO) == before, within_s=5, what="it goes when its second is over")
+    eventually(lambda: value(agent, database, ALSO) != before, what="an override comes into force")
+    eventually(lambda: value(agent, database, ALSO) == before, what="it goes when its second is over")

@@ -1,4 +1,4 @@
-"""The commands, run as a user runs them: as processes."""
+"""The commands, run as a user runs them: as processes, most of them forked from one that has imported them."""
 
 from __future__ import annotations
 
@@ -7,13 +7,19 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.support import forked
+from tests.support.forked import Forked
 from tests.support.waiting import eventually
 
 BIN = Path(sys.executable).parent
+#: For output that nobody reads.
+NOWHERE = Path(os.devnull)
 
 
 @dataclass(frozen=True)
@@ -39,29 +45,63 @@ class Done:
         return self.out
 
 
+#: A command that runs.
+Running = Forked | subprocess.Popen[str]
+
+
+def start(name: str, *arguments: str, env: Mapping[str, str], out: Path, err: Path) -> Running:
+    """Start `adocd` or `adocctl`, whose output is appended to these files."""
+    env = {**env, "COLUMNS": forked.COLUMNS}
+    if forked.possible(env):
+        return Forked(name, arguments, env, out, err)
+    return start_script(name, *arguments, env=env, out=out, err=err)
+
+
+def start_script(name: str, *arguments: str, env: Mapping[str, str], out: Path, err: Path) -> Running:
+    """Start what is installed, as `start` does where it cannot fork."""
+    with out.open("a") as stdout, err.open("a") as stderr:
+        return subprocess.Popen([str(BIN / name), *arguments], stdout=stdout, stderr=stderr, text=True, env=env)
+
+
 def command(name: str, *arguments: str, run_dir: Path, **environment: str) -> Done:
     """Run `adocd` or `adocctl` to its end."""
-    done = subprocess.run(
-        [str(BIN / name), *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-        env=_environment(run_dir, environment),
-    )
-    return Done(done.returncode, done.stdout, done.stderr)
+    return _done(start, name, *arguments, env=_environment(run_dir, environment))
+
+
+def script(name: str, *arguments: str, run_dir: Path, **environment: str) -> Done:
+    """Run the installed `adocd` or `adocctl` to its end."""
+    return _done(start_script, name, *arguments, env=_environment(run_dir, environment))
+
+
+def serving(run_dir: Path, *arguments: str, **environment: str) -> AbstractContextManager[Running]:
+    """Run `adocd serve` while the block runs, and stop it by SIGTERM; its log goes to serve.log."""
+    return _serving(start, run_dir, *arguments, env=_environment(run_dir, environment))
+
+
+def script_serving(run_dir: Path, *arguments: str, **environment: str) -> AbstractContextManager[Running]:
+    """Run the installed `adocd serve`, as `serving` does otherwise."""
+    return _serving(start_script, run_dir, *arguments, env=_environment(run_dir, environment))
+
+
+def _done(start: Callable[..., Running], name: str, *arguments: str, env: Mapping[str, str]) -> Done:
+    with tempfile.TemporaryDirectory(prefix="adocd-") as directory:
+        out, err = Path(directory) / "out", Path(directory) / "err"
+        process = start(name, *arguments, env=env, out=out, err=err)
+        try:
+            status = process.wait(60)
+        finally:
+            process.kill()
+            process.wait(10)
+        return Done(status, out.read_text(), err.read_text())
 
 
 @contextlib.contextmanager
-def serving(run_dir: Path, *arguments: str, **environment: str) -> Iterator[subprocess.Popen[str]]:
-    """Run `adocd serve` while the block runs, and stop it by SIGTERM; its log goes to serve.log."""
-    with (run_dir / "serve.log").open("w") as log:
-        process = subprocess.Popen(
-            [str(BIN / "adocd"), "serve", *arguments],
-            stderr=log,
-            text=True,
-            env=_environment(run_dir, environment),
-        )
+def _serving(
+    start: Callable[..., Running], run_dir: Path, *arguments: str, env: Mapping[str, str]
+) -> Iterator[Running]:
+    log = run_dir / "serve.log"
+    log.write_text("")
+    process = start("adocd", "serve", *arguments, env=env, out=log, err=log)
     try:
         # The socket alone says nothing: one that was killed has left its own.
         eventually(lambda: "serving at " in log_of(run_dir), within_s=20, what="the daemon serves")
@@ -77,4 +117,4 @@ def log_of(run_dir: Path) -> str:
 
 
 def _environment(run_dir: Path, more: dict[str, str]) -> dict[str, str]:
-    return dict(os.environ) | {"ADOCD_RUN_DIR": str(run_dir), "COLUMNS": "200"} | more
+    return dict(os.environ) | {"ADOCD_RUN_DIR": str(run_dir), "COLUMNS": forked.COLUMNS} | more

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.harness import command, log_of, serving
+from tests.cli.harness import command, log_of, script, script_serving, serving
 from tests.daemon.harness import overflowing
 from tests.support.fake_agent import FakeAgent
 from tests.support.fake_database import FakeDatabase
@@ -44,12 +44,12 @@ def test_an_operators_way_through(run_dir: Path) -> None:
         assert "The tuner is not acting. The policy fixed watches and changes nothing." in " ".join(shown.split())
 
         assert "dry run" in command("adocctl", "set-policy", "adoc", "--dry-run", run_dir=run_dir).ok()
-        eventually(lambda: adocctl_json(run_dir, "decisions"), within_s=10, what="a decision")
+        eventually(lambda: adocctl_json(run_dir, "decisions"), what="a decision")
         assert adocctl_json(run_dir, "decisions", "-n", "1")[0]["outcome"] == "dry-run"
         assert batch(database) == str(64 << 20)
 
         command("adocctl", "set-policy", "adoc", "--set", "batch_max_bytes=134217728", run_dir=run_dir).ok()
-        eventually(lambda: batch(database) == str(128 << 20), within_s=10, what="it is tuned")
+        eventually(lambda: batch(database) == str(128 << 20), what="it is tuned")
         tuned = "write_buffer_size = 134217728 (originally 67108864)"
         eventually(lambda: tuned in command("adocctl", "status", run_dir=run_dir).ok(), what="status shows it")
         judged = adocctl_json(run_dir, "status")["verdict"]
@@ -62,7 +62,7 @@ def test_an_operators_way_through(run_dir: Path) -> None:
         shown = command("adocctl", "restore", "--all", run_dir=run_dir).ok()
         assert "originals" in shown or "restoring" in shown
         assert "also one that opens later, until: adocctl resume --all" in shown
-        eventually(lambda: batch(database) == str(64 << 20), within_s=10, what="the originals are back")
+        eventually(lambda: batch(database) == str(64 << 20), what="the originals are back")
         assert "adoc batch_max_bytes=134217728 (paused)" in command("adocctl", "targets", run_dir=run_dir).ok()
         assert "restored the originals; resume" in command("adocctl", "status", run_dir=run_dir).ok()
 
@@ -76,7 +76,7 @@ def test_panic_works_while_the_daemon_is_dead(run_dir: Path) -> None:
             daemon.wait()
         shown = command("adocctl", "restore", "--all", run_dir=run_dir).ok()
         assert "No daemon remembers it" in shown
-        eventually(lambda: batch(database) == str(64 << 20), within_s=5, what="the originals are back")
+        eventually(lambda: batch(database) == str(64 << 20), what="the originals are back")
 
 
 def test_panic_passes_by_what_a_killed_process_has_left(run_dir: Path) -> None:
@@ -91,7 +91,7 @@ def test_panic_passes_by_what_a_killed_process_has_left(run_dir: Path) -> None:
 def test_a_clean_stop_restores(run_dir: Path) -> None:
     database = overflowing(run_dir / "db")
     with FakeAgent(run_dir, [database]):
-        with serving(run_dir, "--policy", "adoc"):
+        with script_serving(run_dir, "--policy", "adoc"):
             eventually(lambda: batch(database) != str(64 << 20), within_s=20, what="it is tuned")
         assert batch(database) == str(64 << 20)
         assert not (run_dir / "daemon.sock").exists()
@@ -154,7 +154,7 @@ def test_what_cannot_be_done_is_one_sentence_and_an_exit_code(run_dir: Path) -> 
 
 @pytest.mark.parametrize("arguments", [("targets",), ("status",), ("set-policy", "adoc"), ("decisions",)])
 def test_without_a_daemon(run_dir: Path, arguments: tuple[str, ...]) -> None:
-    command("adocctl", *arguments, run_dir=run_dir).failed(3, "no daemon answers at", "start one by `adocd serve`")
+    script("adocctl", *arguments, run_dir=run_dir).failed(3, "no daemon answers at", "start one by `adocd serve`")
 
 
 def test_restore_without_daemon_and_agents(run_dir: Path) -> None:

@@ -22,6 +22,8 @@ from tests.daemon.harness import overflowing
 from tests.support.fake_agent import FakeAgent
 from tests.support.waiting import eventually
 
+pytestmark = pytest.mark.long
+
 FORGED = "2030-01-01 00:00:00,000 WARNING forged"
 #: A title, a colour by a C1 control, text from right to left, both ends of a line and Unicode's own, what is invisible.
 EVIL = f"\x1b]0;mine\x07\x9b31m\u202egpj\u2066\x85\u2028\u200b\x7f\r\n{FORGED}"

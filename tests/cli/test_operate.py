@@ -5,17 +5,15 @@ from __future__ import annotations
 import json
 import signal
 import sqlite3
-import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from adocd.daemon.book.journal.schema import APPLICATION_ID
-from tests.cli.harness import Done, command, log_of
+from tests.cli.harness import Done, Running, command, log_of
 from tests.cli.harness import serving as slowly_serving
 from tests.cli.test_adocctl import adocctl_json, batch, wait_for_target
 from tests.daemon.harness import overflowing
@@ -23,11 +21,13 @@ from tests.support.fake_agent import FakeAgent
 from tests.support.fake_database import FakeDatabase
 from tests.support.waiting import always, eventually
 
+pytestmark = pytest.mark.long
+
 MIB = 1 << 20
 SLOWDOWN = "level0_slowdown_writes_trigger"
 
 
-def serving(run_dir: Path, *arguments: str) -> AbstractContextManager[subprocess.Popen[str]]:
+def serving(run_dir: Path, *arguments: str) -> AbstractContextManager[Running]:
     """Serve with ten looks a second, so that nobody waits for the first."""
     quick = run_dir / "quick.toml"
     quick.write_text("[daemon]\ntick_s = 0.1\n")
@@ -46,7 +46,7 @@ def sentence(run_dir: Path) -> str:
     return str(adocctl_json(run_dir, "status")["sentence"])
 
 
-def kill(daemon: subprocess.Popen[Any]) -> None:
+def kill(daemon: Running) -> None:
     daemon.send_signal(signal.SIGKILL)
     daemon.wait(20)
 
@@ -77,7 +77,7 @@ def test_a_pin_from_the_terminal(run_dir: Path) -> None:
         assert adocctl(run_dir, "override", "remove", "write_buffer_size").ok() == (
             "write_buffer_size is not pinned any more\n"
         )
-        eventually(lambda: int(batch(database)) > 96 * MIB, within_s=10, what="the law has it again")
+        eventually(lambda: int(batch(database)) > 96 * MIB, what="the law has it again")
         sent = [change for decision in adocctl_json(run_dir, "decisions") for change in decision["changes"]]
         assert {"write_buffer_size", str(96 * MIB)} <= {
             word for c in sent for word in (c["option"]["option"], c["value"])
@@ -148,7 +148,7 @@ def test_pause_and_resume(run_dir: Path) -> None:
         eventually(lambda: slowdown(database) == "30", what="overrides act")
         assert batch(database) == tuned
         assert adocctl(run_dir, "resume").ok() == "resumed\n"
-        eventually(lambda: batch(database) != tuned, within_s=10, what="the law goes on")
+        eventually(lambda: batch(database) != tuned, what="the law goes on")
         assert adocctl(run_dir, "resume").ok() == "it was not paused\n"
         assert adocctl(run_dir, "resume", "--all").ok() == "it was not paused\n"
         adocctl(run_dir, "pause", "db", "--all").failed(2, "say which target is meant, or --all, not both")
@@ -199,7 +199,7 @@ def test_a_stop_outlives_the_daemon_that_is_killed(run_dir: Path, arguments: tup
             always(lambda: batch(database) == str(64 * MIB), for_s=1.5, what="nothing is changed")
             assert sentence(run_dir).startswith("paused: ")
             adocctl(run_dir, "resume", *(("--all",) if "--all" in arguments else ())).ok()
-            eventually(lambda: batch(database) != str(64 * MIB), within_s=10, what="it goes on")
+            eventually(lambda: batch(database) != str(64 * MIB), what="it goes on")
 
 
 def test_serve_with_dry_run_changes_nothing_whatever_was_set_before(run_dir: Path) -> None:
@@ -208,11 +208,11 @@ def test_serve_with_dry_run_changes_nothing_whatever_was_set_before(run_dir: Pat
         with serving(run_dir):
             wait_for_target(run_dir)
             adocctl(run_dir, "set-policy", "adoc").ok()
-            eventually(lambda: batch(database) != str(64 * MIB), within_s=10, what="it is tuned")
+            eventually(lambda: batch(database) != str(64 * MIB), what="it is tuned")
         assert batch(database) == str(64 * MIB)
         with serving(run_dir, "--dry-run"):
             wait_for_target(run_dir)
-            eventually(lambda: adocctl_json(run_dir, "decisions"), within_s=10, what="a decision")
+            eventually(lambda: adocctl_json(run_dir, "decisions"), what="a decision")
             assert "adoc (dry run)" in adocctl(run_dir, "targets").ok()
             assert batch(database) == str(64 * MIB)
 

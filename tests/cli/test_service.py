@@ -83,7 +83,7 @@ def test_its_terminals_end_is_its_own(run_dir: Path) -> None:
     try:
         eventually(lambda: "serving at " in log_of(run_dir), within_s=20, what="it serves")
         os.kill(pid, signal.SIGHUP)
-        eventually(lambda: "the configuration" in log_of(run_dir), within_s=10, what="that is a reload")
+        eventually(lambda: "the configuration" in log_of(run_dir), what="that is a reload")
     finally:
         os.close(terminal)
     _, status = os.waitpid(pid, 0)
@@ -94,6 +94,6 @@ def test_its_terminals_end_is_its_own(run_dir: Path) -> None:
 def test_without_systemd_nothing_is_missed(run_dir: Path) -> None:
     with serving(run_dir) as daemon:
         daemon.send_signal(signal.SIGHUP)
-        eventually(lambda: "the configuration" in log_of(run_dir), within_s=10, what="it says what came of it")
+        eventually(lambda: "the configuration" in log_of(run_dir), what="it says what came of it")
         assert daemon.poll() is None
         command("adocctl", "targets", run_dir=run_dir).ok()

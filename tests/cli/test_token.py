@@ -24,7 +24,7 @@ def token(run_dir: Path, *arguments: str) -> str:
 
 def port(run_dir: Path) -> int:
     """Read off the log where it listens."""
-    where = eventually(lambda: log_of(run_dir).partition("on http://")[2].split("\n")[0], within_s=10)
+    where = eventually(lambda: log_of(run_dir).partition("on http://")[2].split("\n")[0])
     return int(where.rpartition(":")[2])
 
 
@@ -95,7 +95,7 @@ def test_another_address_than_loopback_is_served_with_the_first_token(run_dir: P
 
 def said_of_tcp(run_dir: Path) -> str:
     """Wait until the daemon says why it serves no TCP; what `adocctl targets` says then."""
-    eventually(lambda: "is not served" in log_of(run_dir), within_s=10, what="it says so")
+    eventually(lambda: "is not served" in log_of(run_dir), what="it says so")
     return command("adocctl", "targets", run_dir=run_dir).ok()
 
 
@@ -128,7 +128,7 @@ def test_an_address_that_comes_later(run_dir: Path) -> None:
         with serving(run_dir, "--listen", f"0.0.0.0:{number}"):
             assert f"port {number} cannot be had on 0.0.0.0" in said_of_tcp(run_dir)
             other.close()
-            eventually(lambda: "on http://" in log_of(run_dir), within_s=10, what="it is tried again")
+            eventually(lambda: "on http://" in log_of(run_dir), what="it is tried again")
             assert call(number, "GET", "/v1/targets", secret)[0] == 200
 
 

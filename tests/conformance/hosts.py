@@ -171,7 +171,7 @@ def wait_for_agent(socket_path: Path) -> None:
         with AgentClient(socket_path) as client:
             return bool(client.databases())
 
-    eventually(listed, within_s=10, what=f"a database at {socket_path}")
+    eventually(listed, what=f"a database at {socket_path}")
 
 
 HostFactory = Callable[[Path, Path, int | None, Sequence[str]], Host]

@@ -46,7 +46,7 @@ def test_renew(client: AgentClient, db: str, with_epoch: bool) -> None:
 def test_a_renewal_can_shorten(client: AgentClient, db: str) -> None:
     client.acquire(db, "alice", ttl_s=60)
     client.put_lease(db, "alice", ttl_s=0.5).ok()
-    eventually(lambda: client.snapshot(db)["lease"] is None, within_s=3, what="the shortened lease to expire")
+    eventually(lambda: client.snapshot(db)["lease"] is None, what="the shortened lease to expire")
 
 
 def test_held_by_another(client: AgentClient, db: str) -> None:
@@ -99,7 +99,7 @@ def test_an_epoch_without_a_lease_is_lost(client: AgentClient, db: str) -> None:
 def test_expiry(client: AgentClient, db: str) -> None:
     cursor = client.snapshot(db)["last_event"]
     epoch = client.acquire(db, "alice", ttl_s=0.5)
-    eventually(lambda: client.snapshot(db)["lease"] is None, within_s=2, what="the lease to expire")
+    eventually(lambda: client.snapshot(db)["lease"] is None, what="the lease to expire")
     client.put_lease(db, "alice", epoch=epoch).refused(409, "lease_lost")
     client.change(db, epoch, [SMALL], [back(ORIGINAL)], holder="alice").refused(409, "lease_lost", "lease_required")
     eventually(lambda: kinds_since(client, db, cursor)[:2] == ["lease_acquired", "lease_expired"], what="the events")
@@ -118,7 +118,7 @@ def test_reading_and_changing_do_not_extend(client: AgentClient, db: str) -> Non
         reply = client.change(db, epoch, [value], [back(ORIGINAL)], holder="alice")
         return reply.status == 200 and client.snapshot(db, 0)["lease"] is not None
 
-    eventually(lambda: not still_held(), within_s=3, what="the lease to expire in spite of its holder's changes")
+    eventually(lambda: not still_held(), what="the lease to expire in spite of its holder's changes")
     assert time.monotonic() - began_s >= 0.9
 
 

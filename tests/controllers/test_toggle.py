@@ -13,6 +13,22 @@ from tests.controllers.laws import MB, Plant, make, settings
 
 CAP = 190 * MB
 WINDOW_S = 10.0
+#: 3.5: four flush threads, two for compaction, six memtables, two subcompactions, no slowdown by pending bytes.
+PREPARED = {
+    Knob.FLUSH_THREADS: 4,
+    Knob.COMPACTION_THREADS: 2,
+    Knob.SUBCOMPACTIONS: 2,
+    Knob.DELAYED_WRITE_RATE: CAP,
+    Knob.LEVEL0_SLOWDOWN: 128,
+    Knob.LEVEL0_STOP: 128,
+    Knob.SOFT_PENDING_LIMIT: 256 * GIB,
+    Knob.MEMTABLE_NUMBER: 6,
+}
+
+
+def prepared_without(*knobs: Knob) -> dict[Knob, int]:
+    """All that is prepared but these knobs."""
+    return {knob: value for knob, value in PREPARED.items() if knob not in knobs}
 
 
 class Scene:
@@ -35,6 +51,14 @@ class Scene:
         """Whether compaction is on."""
         return self.plant.now("disable_auto_compactions") == "false"
 
+    def set(self, *, by_owner: bool, **options: str) -> None:
+        """Let somebody else set options; those of the owner are the originals, too."""
+        for option, value in options.items():
+            (name,) = (each for each in self.plant.values if each.option == option)
+            self.plant.values[name] = value
+            if by_owner:
+                self.plant.originals = {**self.plant.originals, name: value}
+
 
 @pytest.mark.parametrize(
     ("flush", "compaction", "is_on"),
@@ -47,18 +71,8 @@ def test_off_needs_half_of_the_cap_by_flushes_and_nine_tenths_in_all(flush: int,
 
 
 def test_what_is_prepared() -> None:
-    """3.5: four flush threads, two for compaction, six memtables, two subcompactions, no slowdown by pending bytes."""
     scene = Scene()
-    assert scene.load(10, 10) == {
-        Knob.FLUSH_THREADS: 4,
-        Knob.COMPACTION_THREADS: 2,
-        Knob.SUBCOMPACTIONS: 2,
-        Knob.DELAYED_WRITE_RATE: CAP,
-        Knob.LEVEL0_SLOWDOWN: 128,
-        Knob.LEVEL0_STOP: 128,
-        Knob.SOFT_PENDING_LIMIT: 256 * GIB,
-        Knob.MEMTABLE_NUMBER: 6,
-    }
+    assert scene.load(10, 10) == PREPARED
     assert scene.load(10, 10) == {}
 
 
@@ -89,9 +103,9 @@ def test_where_compaction_is_kept_on_level_0_keeps_its_limits() -> None:
     """A pin or a guard holds the switch, and nothing else of the decision."""
     scene = Scene()
     scene.load(60, 40)
-    for option in scene.plant.values:
-        if option.option == "disable_auto_compactions":
-            scene.plant.values[option] = "false"
+    assert not scene.is_on()
+    scene.set(by_owner=False, disable_auto_compactions="false")
+    assert scene.is_on()
     scene.load(60, 40)
     assert scene.plant.now("level0_file_num_compaction_trigger") == "4"
     assert scene.plant.now("level0_stop_writes_trigger") == "128"
@@ -172,16 +186,13 @@ def test_residual_holds_the_limiter_at_the_cap_and_nothing_else() -> None:
 
 def test_threads_can_be_left_to_another_law() -> None:
     scene = Scene(tune_threads=False)
-    assert not scene.load(10, 10).keys() & {Knob.FLUSH_THREADS, Knob.COMPACTION_THREADS}
+    assert scene.load(10, 10) == prepared_without(Knob.FLUSH_THREADS, Knob.COMPACTION_THREADS)
 
 
 def test_more_memtables_and_a_higher_rate_of_the_owners_stay() -> None:
     scene = Scene()
-    for option in scene.plant.values:
-        if option.option in ("max_write_buffer_number", "delayed_write_rate"):
-            value = "8" if option.option == "max_write_buffer_number" else str(2 * CAP)
-            scene.plant.values[option] = scene.plant.originals[option] = value  # type: ignore[index]
-    assert not scene.load(10, 10).keys() & {Knob.MEMTABLE_NUMBER, Knob.DELAYED_WRITE_RATE}
+    scene.set(by_owner=True, max_write_buffer_number="8", delayed_write_rate=str(2 * CAP))
+    assert scene.load(10, 10) == prepared_without(Knob.MEMTABLE_NUMBER, Knob.DELAYED_WRITE_RATE)
 
 
 def test_bounds_are_looked_at_every_second_and_the_load_every_ten() -> None:

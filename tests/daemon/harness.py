@@ -20,6 +20,7 @@ from adocd.targets.agent import Agent
 from tests.builders import GIB
 from tests.support.fake_agent import FakeAgent
 from tests.support.fake_database import FakeDatabase
+from tests.support.waiting import PATIENCE_S
 
 CLOCKS = Clocks(time.monotonic, time.time)
 ADOC = Policy("adoc")
@@ -96,7 +97,7 @@ async def ticks(loop: TargetLoop, count: int) -> list[str]:
     return sentences
 
 
-async def until(condition: Callable[[], bool], what: str, timeout_s: float = 5.0) -> None:
+async def until(condition: Callable[[], bool], what: str, timeout_s: float = PATIENCE_S) -> None:
     """Wait for a condition; fails naming it."""
     deadline_s = time.monotonic() + timeout_s
     while not condition():

@@ -18,6 +18,9 @@ from tests.docs.script import SYSTEMD, Command, Step, steps
 from tests.docs.terminal import Terminal
 from tests.examples.systemd import Systemd
 
+#: One systemd at a time is booted.
+pytestmark = [pytest.mark.xdist_group("systemd"), pytest.mark.long]
+
 #: What `make setup` needs, for those who are not root.
 PACKAGES = "python3-venv rocksdb-tools g++ cmake make binutils librocksdb-dev nlohmann-json3-dev libboost1.81-dev"
 #: What cannot be run here: why, and what runs it instead.

@@ -41,7 +41,7 @@ def test_a_first_start_on_a_full_disk(run_dir: Path) -> None:
     daemon.environment = {"STATE_DIRECTORY": str(state)}
     database = overflowing(run_dir / "db")
     with FakeAgent(run_dir, [database]), daemon.running():
-        eventually(lambda: "the disk is full" in sentence(daemon), within_s=15, what="it says why it changes nothing")
+        eventually(lambda: "the disk is full" in sentence(daemon), what="it says why it changes nothing")
         assert "cannot be written: the disk is full" in journal(daemon)["problem"]
         always(lambda: batch(database) == str(64 * MIB), for_s=1.5, what="nothing is changed")
         full_disk.make_room(full_disk.seen_by(daemon.pid, state))

@@ -8,36 +8,38 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.cli.harness import BIN, command, log_of, serving
+from tests.cli.harness import NOWHERE, Running, command, log_of, serving, start
 from tests.support.agent_client import AgentClient
 from tests.support.waiting import eventually
 
 MIB = 1 << 20
 
 
-def stock_db_bench(run_dir: Path) -> list[str]:
+def stock_db_bench(run_dir: Path, env: Mapping[str, str]) -> Running:
     """Write into small memtables that overflow at once.
 
     Its rate is limited, so that a stall ends soon when the small memtables are back: SetOptions waits for it.
     """
-    return [
-        str(BIN / "adocd"), "exec", "--", "db_bench",
+    return start(
+        "adocd", "exec", "--", "db_bench",
         "--benchmarks=fillrandom", f"--db={run_dir / 'db'}", "--value_size=1000", "--compression_type=none",
         "--num=100000000", "--duration=60", f"--write_buffer_size={MIB}", "--benchmark_write_rate_limit=20000000",
-    ]  # fmt: skip
+        env=env, out=NOWHERE, err=NOWHERE,
+    )  # fmt: skip
 
 
-def python_program(run_dir: Path) -> list[str]:
+def python_program(run_dir: Path, env: Mapping[str, str]) -> Running:
     """Write through rocksdict, as fast as it can, under the Python agent: the demo's own program."""
     report = run_dir / "seconds.csv"
-    return [sys.executable, "-m", "adocd_bench.embedded_program", str(run_dir / "db"), "60", "1", str(report)]
+    command = [sys.executable, "-m", "adocd_bench.embedded_program", str(run_dir / "db"), "60", "1", str(report)]
+    return subprocess.Popen(command, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, text=True)
 
 
 @dataclass(frozen=True)
@@ -45,19 +47,14 @@ class Writing:
     """A program that stalls, under its agent."""
 
     name: str
-    command: Callable[[Path], list[str]]
+    start: Callable[[Path, Mapping[str, str]], Running]
     #: Whether its thread pools are the knob for threads, and so are put back.
     tunes_pools: bool
 
     @contextlib.contextmanager
     def running(self, run_dir: Path) -> Iterator[None]:
         """Run it while the block runs."""
-        process = subprocess.Popen(
-            self.command(run_dir),
-            env=dict(os.environ) | {"ADOCD_RUN_DIR": str(run_dir)},
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
+        process = self.start(run_dir, dict(os.environ) | {"ADOCD_RUN_DIR": str(run_dir)})
         try:
             yield
         finally:

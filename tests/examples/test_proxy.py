@@ -103,7 +103,7 @@ def proxied(directory: Path, certificate: Path, upstream_port: int) -> Iterator[
         return False
 
     try:
-        eventually(listens, within_s=10, what="nginx listens")
+        eventually(listens, what="nginx listens")
         yield Proxy(port, certificate)
     finally:
         process.terminate()

@@ -30,6 +30,7 @@ from tests.support import contract
 from tests.support.agent_client import AgentClient
 from tests.support.programs import Program, environment
 
+pytestmark = pytest.mark.alone
 PACKAGE = "adocd-agent-native"
 RUN = Path("/run/adocd")
 STATE = Path("/var/lib/adocd")

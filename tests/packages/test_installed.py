@@ -14,6 +14,9 @@ from tests.conftest import REPOSITORY
 from tests.packages.conftest import Archives
 from tests.packages.environment import Environment
 
+#: The archives are built once.
+pytestmark = [pytest.mark.xdist_group("archives"), pytest.mark.long]
+
 
 @pytest.fixture(scope="module")
 def adocd(archives: dict[str, Archives], tmp_path_factory: pytest.TempPathFactory) -> Environment:

@@ -7,7 +7,6 @@ import http.client
 import json
 import os
 import signal
-import subprocess
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -17,7 +16,7 @@ from typing import Any
 import psutil
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request
 
-from tests.cli.harness import BIN, command, log_of, serving
+from tests.cli.harness import NOWHERE, command, log_of, serving, start
 from tests.support.waiting import eventually
 
 MIB = 1 << 20
@@ -92,14 +91,11 @@ def db_bench(directory: Path, run_dir: Path | None = None) -> Iterator[None]:
 
     The database is in `directory`, its agent in `run_dir`, or there too.
     """
-    program = subprocess.Popen(
-        [
-            str(BIN / "adocd"), "exec", "--", "db_bench", "--benchmarks=fillrandom", f"--db={directory / 'db'}",
-            "--value_size=1000", "--compression_type=none", "--num=100000", "--writes=100000000", "--duration=600",
-            f"--write_buffer_size={MIB}", "--benchmark_write_rate_limit=6000000",
-        ],
-        env=dict(os.environ) | {"ADOCD_RUN_DIR": str(run_dir or directory)},
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    program = start(
+        "adocd", "exec", "--", "db_bench", "--benchmarks=fillrandom", f"--db={directory / 'db'}",
+        "--value_size=1000", "--compression_type=none", "--num=100000", "--writes=100000000", "--duration=600",
+        f"--write_buffer_size={MIB}", "--benchmark_write_rate_limit=6000000",
+        env=dict(os.environ) | {"ADOCD_RUN_DIR": str(run_dir or directory)}, out=NOWHERE, err=NOWHERE,
     )  # fmt: skip
     try:
         yield

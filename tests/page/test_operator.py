@@ -71,11 +71,11 @@ def test_every_control_does_what_it_says(browser: Browser, night: Site, watched:
 
     # All of them at once.
     confirm(page, "Pause all", "Pause all")
-    eventually(lambda: night.detail()["paused"], within_s=10)
+    eventually(lambda: night.detail()["paused"])
     assert "token night" in night.detail()["paused"]
     page.get_by_role("main").get_by_text("paused", exact=True).wait_for()
     confirm(page, "Resume all", "Resume all")
-    eventually(lambda: night.detail()["paused"] is None, within_s=10)
+    eventually(lambda: night.detail()["paused"] is None)
 
     # One target, by the keyboard.
     row = page.locator("a.glance").first
@@ -97,7 +97,7 @@ def test_every_control_does_what_it_says(browser: Browser, night: Site, watched:
     dialog.get_by_text("controller: fixed → adoc").wait_for()
     assert night.detail()["policy"]["controller"] == "fixed"
     dialog.get_by_role("button", name="Set it").click()
-    eventually(lambda: night.detail()["policy"]["controller"] == "adoc", within_s=10)
+    eventually(lambda: night.detail()["policy"]["controller"] == "adoc")
     assert night.detail()["policy"]["parameters"] == {"threads_max": 6}
 
     # A pin with an expiry, refused by a guard, then taken, then removed.
@@ -110,27 +110,27 @@ def test_every_control_does_what_it_says(browser: Browser, night: Site, watched:
     choose(page, dialog, "For", "10 minutes")
     dialog.get_by_label("Reason").fill("a bulk load")
     dialog.get_by_role("button", name="Pin it").click()
-    (pin,) = eventually(lambda: night.call("GET", f"{path}/overrides")["overrides"], within_s=10)
+    (pin,) = eventually(lambda: night.call("GET", f"{path}/overrides")["overrides"])
     assert (pin["option"], pin["value"], pin["reason"]) == ("write_buffer_size", str(3 * MIB), "a bulk load")
     assert 0 < pin["remaining_s"] <= 600
     page.get_by_text("in force", exact=True).wait_for()
     page.get_by_role("button", name="Remove the pin of write_buffer_size").click()
     dialog.get_by_role("button", name="Remove it").click()
-    eventually(lambda: not night.call("GET", f"{path}/overrides")["overrides"], within_s=10)
+    eventually(lambda: not night.call("GET", f"{path}/overrides")["overrides"])
 
     # Stop it in one move; then give everything back.
     page.get_by_role("button", name="Pause", exact=True).click()
     dialog.get_by_label("Reason").fill("looking")
     dialog.get_by_role("button", name="Pause", exact=True).click()
-    eventually(lambda: "looking" in (night.detail()["paused"] or ""), within_s=10)
+    eventually(lambda: "looking" in (night.detail()["paused"] or ""))
     page.get_by_role("button", name="Resume", exact=True).click()
     dialog.get_by_role("button", name="Resume", exact=True).click()
-    eventually(lambda: night.detail()["paused"] is None, within_s=10)
+    eventually(lambda: night.detail()["paused"] is None)
     confirm(page, "Restore originals", "Restore originals")
-    eventually(lambda: night.detail()["paused"], within_s=10)
+    eventually(lambda: night.detail()["paused"])
     confirm(page, "Resume", "Resume")
     confirm(page, "Reset policy", "Take it back")
-    eventually(lambda: night.detail()["policy"]["controller"] == "fixed", within_s=10)
+    eventually(lambda: night.detail()["policy"]["controller"] == "fixed")
 
     # Who did it is in the audit trail, on the page and by REST.
     done = [each["what"] for each in night.call("GET", "/v1/operations")["operations"]]
@@ -146,7 +146,7 @@ def test_every_control_does_what_it_says(browser: Browser, night: Site, watched:
         )
     page.get_by_role("link", name="All databases").click()
     confirm(page, "Restore all", "Restore all")
-    eventually(lambda: night.detail()["paused"], within_s=10)
+    eventually(lambda: night.detail()["paused"])
     confirm(page, "Resume all", "Resume all")
     page.get_by_role("button", name="Log out").click()
     page.get_by_role("button", name="Log in").wait_for()

@@ -15,7 +15,7 @@ from typing import Any, cast
 import pytest
 
 from adocd.api.client import NoDaemon, RestClient
-from tests.cli.harness import log_of, serving
+from tests.cli.harness import log_of, script_serving
 from tests.support.fake_agent import FakeAgent
 from tests.support.fake_database import FakeDatabase
 from tests.support.waiting import eventually
@@ -80,7 +80,7 @@ class Watched:
                 return cast("dict[str, Any]", client.get(where, after=after))
             return None
 
-        answer = eventually(asked, within_s=10, what="an answer")
+        answer = eventually(asked, what="an answer")
         assert answer is not None
         samples = answer["samples"]
         return int(samples[-1]["sequence"]) if samples else after
@@ -92,10 +92,10 @@ def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str
     run_dir = tmp_path_factory.mktemp("flood")
     config = run_dir / "adocd.toml"
     config.write_text("[daemon]\ntick_s = 0.25\n")
-    with FakeAgent(run_dir, [FakeDatabase()]), serving(run_dir, "--port", "0", "--config", str(config)):
+    with FakeAgent(run_dir, [FakeDatabase()]), script_serving(run_dir, "--port", "0", "--config", str(config)):
         (port,) = eventually(lambda: re.findall(r"127\.0\.0\.1:(\d+)", log_of(run_dir)), what="the port")
         client = RestClient(run_dir / "daemon.sock")
-        (target,) = eventually(functools.partial(_measured, client), within_s=15, what="it is measured")
+        (target,) = eventually(functools.partial(_measured, client), what="it is measured")
         yield run_dir, port, target
 
 

@@ -15,7 +15,7 @@ from uvicorn.protocols.http.h11_impl import RequestResponseCycle
 
 from adocd.api.limits import LimitedConnection
 from tests.api.harness import Service, with_service
-from tests.cli.harness import log_of, serving
+from tests.cli.harness import log_of, script_serving
 from tests.examples import units
 from tests.examples.test_systemd import UNITS
 from tests.security.refusals import REFUSALS, Address, refused, request
@@ -74,7 +74,7 @@ def test_nothing_of_what_was_refused_waits_for_the_collector(tmp_path: Path) -> 
 
 def test_refusals_leave_the_memory_as_it_was(run_dir: Path) -> None:
     """The resident sizes of the daemon and of its web process, under each refusal, again and again."""
-    with serving(run_dir, "--port", "0") as daemon:
+    with script_serving(run_dir, "--port", "0") as daemon:
         (port,) = eventually(lambda: re.findall(r"127\.0\.0\.1:(\d+)", log_of(run_dir)), what="the port")
         addresses: list[Address] = [str(run_dir / "daemon.sock"), ("127.0.0.1", int(port))]
         eventually(lambda: refused(addresses[1], request("GET /healthz")) == 200, what="the web process answers")

@@ -116,9 +116,9 @@ def servers(request: pytest.FixtureRequest) -> Iterator[list[Server]]:
         run = base / "daemon"
         run.mkdir()
         stack.enter_context(serving(run, "--port", "0"))
-        (port,) = eventually(lambda: re.findall(r"127\.0\.0\.1:(\d+)", log_of(run)), within_s=10, what="the port")
+        (port,) = eventually(lambda: re.findall(r"127\.0\.0\.1:(\d+)", log_of(run)), what="the port")
         page = Server("page", ("127.0.0.1", int(port)), "/healthz", "/openapi.json", COMPARE)
-        eventually(lambda: _answers(page), within_s=10, what="the page answers")
+        eventually(lambda: _answers(page), what="the page answers")
         yield [
             *(Server(kind, str(host.socket), "/v1/info", "/v1/databases", "PUT /v1/info") for kind, host in agents),
             Server("daemon", str(run / "daemon.sock"), "/healthz", "/openapi.json", "PUT /healthz"),

@@ -18,6 +18,8 @@ from adocd.simulator.write_controller import Cause
 from .lived import Life, live
 from .scenes import MIB, setup
 
+pytestmark = pytest.mark.long
+
 HALF_HOUR_S = 1800.0
 Options = Mapping[str, Any]
 

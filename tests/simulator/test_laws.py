@@ -16,6 +16,8 @@ from adocd.simulator.workload import WORKLOADS
 from .lived import LIMITED, Life, live, turns
 from .scenes import GIB, MIB, setup
 
+pytestmark = pytest.mark.long
+
 FULL = os.environ.get("ADOCD_LAWS") == "full"
 SECONDS = 3600.0 if FULL else 600.0
 DEVICE = 210 * MB

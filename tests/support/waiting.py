@@ -7,21 +7,25 @@ from collections.abc import Callable
 from typing import TypeVar
 
 T = TypeVar("T")
+#: Nothing is measured by it: other programs may have the processors meanwhile.
+PATIENCE_S = 30.0
 
 
-def eventually(probe: Callable[[], T], *, within_s: float = 5.0, every_s: float = 0.01, what: str = "") -> T:
+def eventually(probe: Callable[[], T], *, within_s: float = PATIENCE_S, every_s: float = 0.01, what: str = "") -> T:
     """Return the first truthy value of `probe` within `within_s` seconds.
 
-    Fails with `what` and the last value seen, because "timed out" alone explains nothing.
+    Fails with `what` and the last value seen, because "timed out" alone explains nothing. A probe that takes long, such
+    as a command, is asked more rarely: what it waits for needs the processors too.
     """
     deadline = time.monotonic() + within_s
     while True:
+        asked_s = time.monotonic()
         value = probe()
         if value:
             return value
-        if time.monotonic() >= deadline:
+        if (now_s := time.monotonic()) >= deadline:
             raise AssertionError(f"not within {within_s} s: {what or probe}; last seen: {value!r}")
-        time.sleep(every_s)
+        time.sleep(max(every_s, min(3 * (now_s - asked_s), 1.0)))
 
 
 def always(probe: Callable[[], bool], *, for_s: float, every_s: float = 0.02, what: str = "") -> None:

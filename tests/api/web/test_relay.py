@@ -75,7 +75,7 @@ def test_a_slow_client_slows_the_daemon_and_costs_no_memory(gateway: Gateway) ->
             always(lambda: True, for_s=0.3)
             return gateway.daemon.pieces == before
 
-        eventually(stands_still, within_s=8, what="nobody reads, so nothing more is sent")
+        eventually(stands_still, what="nobody reads, so nothing more is sent")
         held = gateway.daemon.pieces
         assert held * len(PIECE) < 64 << 20
         answer.read(len(PIECE) * (held + 2))
@@ -90,7 +90,7 @@ def test_others_are_served_meanwhile(gateway: Gateway) -> None:
         assert gateway.daemon.open_streams == 20
         for _ in range(20):
             assert gateway.call("GET", "/v1/targets").status == 200
-    eventually(lambda: gateway.daemon.open_streams == 0, within_s=10, what="all are closed")
+    eventually(lambda: gateway.daemon.open_streams == 0, what="all are closed")
 
 
 def test_a_revoked_token_ends_it(gateway: Gateway) -> None:

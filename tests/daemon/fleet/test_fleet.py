@@ -16,6 +16,7 @@ from adocd.daemon.fleet.config import Config
 from adocd.daemon.fleet.fleet import Fleet
 from adocd.daemon.fleet.operators import Operators
 from adocd.model.policy import Policy
+from adocd.targets import agent as agents
 from tests.builders import GIB
 from tests.daemon.harness import loop_settings, open_book, overflowing, session_of, until
 from tests.support.fake_agent import FakeAgent
@@ -149,13 +150,16 @@ def test_panic_pauses_what_is_there_and_what_comes(tmp_path: Path) -> None:
     with_fleet(tmp_path, body, "adoc")
 
 
-def test_an_agent_that_hangs_delays_no_other(tmp_path: Path) -> None:
+def test_an_agent_that_hangs_delays_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not even where it is waited for without end."""
+    monkeypatch.setattr(agents, "READ_TIMEOUT_S", 3600.0)
+
     async def body(fleet: Fleet) -> None:
         with FakeAgent(tmp_path, [FakeDatabase(tmp_path / "slow")], pid=1) as slow:
             slow.hang()
             await asyncio.sleep(0.6)  # longer than the discovery's period: it is being looked at
             with FakeAgent(tmp_path, [FakeDatabase(tmp_path / "quick")], pid=2):
-                await until(lambda: states(fleet).get("quick") == "attached", "the other is attached", timeout_s=1.5)
+                await until(lambda: states(fleet).get("quick") == "attached", "the other is attached")
             slow.resume()
 
     with_fleet(tmp_path, body)

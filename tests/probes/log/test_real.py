@@ -145,10 +145,12 @@ def test_the_tables_are_whole(real: Real) -> None:
 def test_changed_options(real: Real) -> None:
     version, _, events, _ = real
     changes = [event for event in events if isinstance(event, OptionsChanged)]
-    if version == "9.8.4":
+    if version == "7.8.3":
+        assert changes == [], "db_bench changes nothing"
+    elif version == "9.8.4":
         assert [(c.column_family, c.outcome) for c in changes] == [("default", "succeeded"), ("default", "failed")]
         assert changes[0].values == {"write_buffer_size": "2097152", "disable_auto_compactions": "false"}
-    if version == "6.29.5":
+    else:
         assert (None, {"max_background_jobs": "4"}, "succeeded") in [
             (c.column_family, c.values, c.outcome) for c in changes
         ]
