@@ -13,14 +13,16 @@ from adocd.simulator import measure
 from adocd.simulator.calls import LOOK_S, Calls
 from adocd.simulator.clock import Clock
 from adocd.simulator.database import FAMILY, SimulatedDatabase
-from adocd.simulator.lease import LeaseBook, RestorePlan
+from adocd.simulator.lease_machine import LeaseMachine, PlanStep, RestoreState, StepCondition, Times
 from adocd.simulator.options import DatabaseOptions, FamilyOptions
-from adocd.targets.errors import Closed, TargetError
+from adocd.targets.errors import Closed, Refused, TargetError
 
 _T = TypeVar("_T")
 ID = "51d0000000000001"
 PATH = "/simulated"
 _SESSION = "simulated"
+#: A timer may come too early by a rounding error: the lease is looked at again so much later.
+_SOON_S = 1e-6
 
 
 class SimulatedTarget:
@@ -29,13 +31,15 @@ class SimulatedTarget:
     def __init__(self, database: SimulatedDatabase, clock: Clock) -> None:
         self.database = database
         self._clock = clock
-        self._lease = LeaseBook()
-        self._plan = RestorePlan()
+        self._machine: LeaseMachine[Change] = LeaseMachine(
+            lambda kind, detail: database.emit(kind, detail=detail), Refused
+        )
         self._executing = asyncio.Lock()
         self._in_flight = 0
         self._closed = False
         self._sequence = 0
         self._expiry: asyncio.TimerHandle | None = None
+        self._restoring: asyncio.Task[None] | None = None
         self._tasks: set[asyncio.Task[Any]] = set()
         self._calls = Calls(database, clock)
 
@@ -53,7 +57,7 @@ class SimulatedTarget:
     def info(self) -> Info:
         """Describe the process that this is in: none."""
         return Info(
-            protocol="1.1",
+            protocol="1.3",
             agent=AgentKind("simulated", "1"),
             rocksdb_version="7.8.3",
             host="simulated",
@@ -67,7 +71,7 @@ class SimulatedTarget:
 
     async def detail(self) -> DatabaseDetail:
         """See Target."""
-        self._catch_up()
+        self._look()
         return DatabaseDetail(
             id=ID,
             path=PATH,
@@ -81,8 +85,8 @@ class SimulatedTarget:
 
     async def snapshot(self, events_after: int | None) -> Snapshot:
         """See Target; always fresh."""
-        self._catch_up()
-        database, now_s = self.database, self._clock()
+        now = self._look()
+        database, now_s, lease = self.database, now.wall_s, self._machine.lease(now)
         counters = measure.counters(database)
         events, lost = database.events.after(events_after)
         self._sequence += 1
@@ -99,37 +103,29 @@ class SimulatedTarget:
             tickers=measure.tickers(database, counters) if database.setup.statistics else None,
             options=self._calls.options,
             column_families={FAMILY: measure.family(database)},
-            lease=self._lease.lease(now_s),
-            restore=self._plan.restore(),
+            lease=None if lease is None else Lease(*lease),
+            restore=_shown(self._machine.restore()),
             change_in_flight=self._in_flight > 0,
             events=events,
             last_event=database.events.last,
             lost_events=lost,
+            revoked_epoch=self._machine.revoked_epoch,
         )
 
     async def hold_lease(self, holder: str, ttl_s: float, epoch: int | None) -> Lease:
         """See Target."""
-        self._catch_up()
-        if self._lease.hold(holder, ttl_s, epoch, self._clock()):
-            self._plan.interrupt()
-            self.database.emit("lease_acquired", detail=holder)
-        if self._expiry is not None:
-            self._expiry.cancel()
-        self._expiry = asyncio.get_running_loop().call_at(self._lease.expires_s, self._end, "lease_expired")
-        return Lease(holder, self._lease.epoch, ttl_s, ttl_s)
+        now = self._look()
+        held = self._machine.hold(holder, ttl_s, epoch, now)
+        self._keep(now)
+        return Lease(*held)
 
     async def release_lease(self, holder: str, epoch: int) -> Restore:
         """See Target."""
-        self._catch_up()
-        self._lease.require(holder, epoch)
-        self._end("lease_released")
-        return self._plan.restore()
+        return self._end(holder, epoch, force=False)
 
     async def revoke_lease(self) -> Restore:
         """See Target."""
-        self._catch_up()
-        self._end("lease_revoked")
-        return self._plan.restore()
+        return self._end(None, None, force=True)
 
     async def change(
         self,
@@ -141,8 +137,7 @@ class SimulatedTarget:
         repeat: bool = False,
     ) -> tuple[StepResult, ...]:
         """See Target."""
-        self._catch_up()
-        self._lease.require(holder, epoch)
+        self._machine.require(holder, epoch, self._look())
         # Who asked may stop waiting for it; it is carried out all the same.
         work = self._carry_out((holder, epoch), changes, restore_plan, repeat=repeat)
         return await asyncio.shield(self._begin(work))
@@ -166,9 +161,9 @@ class SimulatedTarget:
         self._in_flight += 1
         try:
             async with self._executing:
-                self._lease.require(*lease)
+                self._machine.require(*lease, self._look())
                 self._calls.check(changes, plan)
-                self._plan.arm(plan)
+                self._machine.arm(*lease, [_planned(step) for step in plan], self._look())
                 return await self._execute_all(lease, changes, repeat=repeat)
         finally:
             self._in_flight -= 1
@@ -179,7 +174,7 @@ class SimulatedTarget:
         steps: list[StepResult] = []
         for change in changes:
             try:
-                self._lease.require(*lease)
+                self._machine.require(*lease, self._look())
             except TargetError:
                 steps.append(StepResult("error", 0.0, "the lease ended; what was changed is being restored", {}))
                 break
@@ -190,55 +185,67 @@ class SimulatedTarget:
 
     # -- the end of a lease
 
-    def _end(self, kind: str) -> None:
-        self._catch_up()
-        if self._expiry is not None:
-            self._expiry.cancel()
-        if self._lease.holder is not None:
-            self.database.emit(kind, detail=self._lease.holder)
-        self._lease.end()
-        if self._plan.begin():
-            self.database.emit("restore_begin", detail=f"{len(self._plan.steps)} steps")
-            self._begin(self._restore())
-
-    async def _restore(self) -> None:
-        while self._plan.is_executing:
-            step = self._plan.steps[0]
-            if (waits_for := self._waits_for(step)) is not None:
-                self._plan.wait_for(waits_for)
-                await asyncio.sleep(LOOK_S)
-                continue
-            self._plan.state, self._plan.waiting_for = "running", None
-            async with self._executing:
-                if not self._plan.is_executing or self._plan.steps[0] is not step:
-                    return
-                result = await self._calls.execute(step.change)
-            self.database.emit("restore_step", detail=_words(step.change))
-            if self._plan.done(step, result.error):
-                self.database.emit("restore_end", detail=f"{len(self._plan.errors)} errors")
-
-    def _waits_for(self, step: RestoreStep) -> str | None:
-        if step.when is None:
-            return None
-        self._catch_up()
-        value = self._calls.property_value(step.when.column_family, step.when.property)
-        if value is None or value < step.when.below:
-            return None
-        return f"{step.when.property} of {step.when.column_family} below {step.when.below} (it is {value})"
-
-    # -- in here
-
-    def _catch_up(self) -> None:
-        """Let the database live until now."""
+    def _look(self) -> Times:
+        """Let the database live until now, end a lease that is due, and return the time."""
         if self._closed:
             raise Closed(409, "database_closed", "the simulated database is closed")
-        self.database.advance(self._clock())
+        now_s = self._clock()
+        self.database.advance(now_s)
+        now = Times(now_s, now_s)
+        if self._machine.look(now):
+            self._keep(now)
+        return now
+
+    def _end(self, holder: str | None, epoch: int | None, *, force: bool) -> Restore:
+        now = self._look()
+        self._machine.release(holder, epoch, now, restore=True, force=force)
+        self._keep(now)
+        return _shown(self._machine.restore())
+
+    def _keep(self, now: Times) -> None:
+        """Look again when the lease is due, and execute what its end has begun."""
+        if self._expiry is not None:
+            self._expiry.cancel()
+            self._expiry = None
+        if (left_s := self._machine.left_s(now)) is not None:
+            self._expiry = asyncio.get_running_loop().call_later(max(left_s, _SOON_S), self._expire)
+        if self._machine.is_restoring and (self._restoring is None or self._restoring.done()):
+            self._restoring = self._begin(self._restore())
+
+    def _expire(self) -> None:
+        self._keep(self._look())
+
+    async def _restore(self) -> None:
+        while self._machine.is_restoring:
+            self._look()
+            step = self._machine.due(self._calls.property_value)
+            if step is None:
+                await asyncio.sleep(LOOK_S)
+                continue
+            async with self._executing:
+                if not self._machine.is_due(step):
+                    continue
+                result = await self._calls.execute(step.change)
+            self._machine.done(step, _words(step.change), result.error)
+
+    # -- in here
 
     def _begin(self, work: Coroutine[Any, Any, _T]) -> asyncio.Task[_T]:
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
+
+
+def _planned(step: RestoreStep) -> PlanStep[Change]:
+    when = step.when
+    if when is None:
+        return PlanStep(step.change)
+    return PlanStep(step.change, StepCondition(when.column_family, when.property, when.below))
+
+
+def _shown(restore: RestoreState) -> Restore:
+    return Restore(restore.state, restore.steps_left, restore.waiting_for, tuple(restore.errors))
 
 
 def _words(change: Change) -> str:

@@ -27,9 +27,9 @@ class Archives:
 
     @property
     def sdist_names(self) -> set[str]:
-        """The files of the source archive, below its one directory."""
+        """The files of the source archive, and the links to files, below its one directory."""
         with tarfile.open(self.sdist) as content:
-            return {member.name.partition("/")[2] for member in content if member.isfile()}
+            return {member.name.partition("/")[2] for member in content if member.isfile() or member.issym()}
 
 
 @pytest.fixture(scope="session")

@@ -55,6 +55,20 @@ def test_the_agents_the_protocol_and_the_load_generator_travel(archives: dict[st
     assert expected - set(names(archives["adocd"].wheel)) == set()
 
 
+def test_the_simulators_lease_machine_is_the_agents(archives: dict[str, Archives]) -> None:
+    """A link in the tree, and a file of its own in every wheel."""
+    expected = (DISTRIBUTIONS["adocd_agent"] / "adocd_agent" / "lease_machine.py").read_bytes()
+    places = {
+        "adocd": ("adocd/simulator/lease_machine.py", "adocd/_agents/python/adocd_agent/lease_machine.py"),
+        "adocd_agent": ("adocd_agent/lease_machine.py",),
+    }
+    for name, paths in places.items():
+        for wheel in (archives[name].wheel, archives[name].wheel_of_sdist):
+            with zipfile.ZipFile(wheel) as content:
+                assert [content.read(path) == expected for path in paths] == [True] * len(paths)
+                assert not any((content.getinfo(path).external_attr >> 16) & 0o170000 == 0o120000 for path in paths)
+
+
 @either
 def test_a_wheel_comes_out_the_same_by_way_of_the_source_archive(archives: dict[str, Archives], name: str) -> None:
     def contents(wheel: Path) -> dict[str, bytes]:

@@ -7,12 +7,12 @@ import threading
 
 import pytest
 from adocd_agent.keeper import LeaseKeeper
-from adocd_agent.lease import GRACE_S, LeaseBook, Times
+from adocd_agent.lease_machine import GRACE_S, LeaseMachine, Times
 from adocd_agent.problems import DatabaseClosed, Refusal
 from adocd_agent.running_clock import RunningClock
 from adocd_agent.session import Session
 
-from tests.python_agent.sessions import CHANGE, UNDO, Watched, change, restored, revoke, value
+from tests.python_agent.sessions import CHANGE, UNDO, Json, Watched, change, restored, revoke, value
 from tests.python_agent.test_standstill import Hands
 from tests.support.changes import back, family
 
@@ -36,7 +36,7 @@ def test_a_lease_that_ends_while_a_change_is_checked_is_restored(database: Watch
 
 def test_force_begins_a_plan_that_is_armed_though_nobody_holds_the_lease(database: Watched) -> None:
     assert change(database, [CHANGE], [UNDO]) == ["applied"]
-    database.keeper._book.end()  # however that came about
+    database.keeper._machine._holder = None  # however that came about
     revoke(database)
     restored(database)
     assert value(database) == "67108864"
@@ -161,9 +161,9 @@ def test_a_forked_child_touches_nothing(database: Watched, monkeypatch: pytest.M
     ],
 )
 def test_a_lease_expires_after_its_time_to_live_and_some_running_time(ttl_s: float, now: Times, left_s: float) -> None:
-    book = LeaseBook()
-    book.hold("daemon", ttl_s, None, Times(100.0, 50.0))
-    assert book.left_s(now) == pytest.approx(left_s)
+    machine: LeaseMachine[Json] = LeaseMachine(lambda _kind, _detail: None, lambda *_: AssertionError())
+    machine.hold("daemon", ttl_s, None, Times(100.0, 50.0))
+    assert machine.left_s(now) == pytest.approx(left_s)
 
 
 @pytest.mark.parametrize("gap_s", [0.45, 0.6, 2.0])

@@ -6,10 +6,9 @@ import threading
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from adocd_agent.lease import LeaseBook, Times
+from adocd_agent.lease_machine import LeaseMachine, PlanStep, Times, plan_of
 from adocd_agent.option_state import describe
 from adocd_agent.problems import DatabaseClosed, Refusal, database_closed
-from adocd_agent.restore import RestorePlan
 
 Json = Any
 LOOK_S = 0.2
@@ -36,9 +35,9 @@ class Subject(Protocol):
 
 
 class LeaseKeeper:
-    """The lease of one session and its restore plan; `now` tells the time, `executing` admits one change.
+    """Brings the lease machine of one session a clock, a lock, and the thread that executes what is due.
 
-    `executing` is taken before the keeper's own lock.
+    `now` tells the time; `executing` admits one change, and is taken before the keeper's own lock.
     """
 
     def __init__(self, subject: Subject, now: Callable[[], Times], executing: threading.Lock) -> None:
@@ -48,8 +47,9 @@ class LeaseKeeper:
         self._lock = threading.RLock()
         self._news = threading.Condition(self._lock)
         self._closed = False
-        self._book = LeaseBook()
-        self._plan = RestorePlan()
+        self._machine: LeaseMachine[Json] = LeaseMachine(
+            lambda kind, detail: subject.emit(kind, detail=detail), _refusal
+        )
         self._adoption_due = False
         self._failed_tries = 0
         self._thread: threading.Thread | None = None
@@ -68,19 +68,15 @@ class LeaseKeeper:
         with self._news:
             self._refuse_when_closed()
             self._start()
-            self._expire()
-            if self._book.hold(holder, ttl_s, epoch, self._now()):
-                self._plan.interrupt()  # a restore that was under way: the rest of it is the new lease's now
-                self._subject.emit("lease_acquired", detail=holder)
+            held = self._machine.hold(holder, ttl_s, epoch, self._look())
             self._news.notify_all()
-            return self.lease()
+            return held._asdict()
 
     def require(self, holder: str, epoch: int) -> None:
         """Refuse unless this is the current lease."""
         with self._lock:
             self._refuse_when_closed()
-            self._expire()
-            self._book.require(holder, epoch)
+            self._machine.require(holder, epoch, self._look())
 
     def holds(self, holder: str, epoch: int) -> bool:
         """Tell whether this is (still) the current lease."""
@@ -93,22 +89,15 @@ class LeaseKeeper:
     def arm(self, holder: str, epoch: int, plan: list[Json]) -> None:
         """Replace the restore plan; refuse unless this is still the current lease, whose end may begin the plan."""
         with self._lock:
-            self.require(holder, epoch)
-            self._plan.arm(plan)
+            self._refuse_when_closed()
+            self._machine.arm(holder, epoch, plan_of(plan), self._look())
 
     def release(self, holder: str | None, epoch: int | None, *, restore: bool, force: bool) -> Json:
         """DELETE lease."""
         with self._news:
-            self._expire()
-            former = self._book.holder
-            if former is not None:
-                if not force:
-                    self._book.require_for_release(holder, epoch)
-                self._subject.emit("lease_revoked" if force else "lease_released", detail=former)
-            if force:
-                self._book.revoke()
-            if former is not None or force:
-                self._end(restore=restore)
+            ended = self._machine.release(holder, epoch, self._look(), restore=restore, force=force)
+            if ended and not restore:
+                self._adoption_due = True
             self._news.notify_all()
         if not restore:
             with self._executing:  # a change in flight ends first: what it changes stays as well
@@ -125,52 +114,42 @@ class LeaseKeeper:
     def lease(self) -> Json:
         """Return the lease as JSON, or None."""
         with self._lock:
-            self._expire()
-            return self._book.as_json(self._now())
+            held = self._machine.lease(self._look())
+            return None if held is None else held._asdict()
 
     def revoked_epoch(self) -> int | None:
         """Return the epoch of the newest lease at the last DELETE with force; None where there was none."""
         with self._lock:
-            return self._book.revoked_epoch
+            return self._machine.revoked_epoch
 
     def restore(self) -> Json:
         """Tell how far the restore is, as JSON."""
         with self._lock:
-            return self._plan.as_json()
+            return self._machine.restore()._asdict()
 
     def restore_now(self) -> None:
         """Execute what is left of the plan on this thread, whatever its conditions: nobody will be there later."""
         with self._news:
             self._closed = True  # this thread executes now, and no other
             self._news.notify_all()
-            self._book.end()
-            self._plan.begin()
+            self._machine.end()
         while True:
             with self._lock:
-                step = self._plan.next()
-                if step is None:
-                    return
-                self._plan.run()
+                step = self._machine.due(_unreadable)
+            if step is None:
+                return
             self._try_step(step)
 
     def _refuse_when_closed(self) -> None:
         if self._closed:
             raise database_closed()
 
-    def _expire(self) -> None:
-        left_s = self._book.left_s(self._now())
-        if left_s is not None and left_s <= 0:
-            self._subject.emit("lease_expired", detail=self._book.holder)
-            self._end(restore=True)
+    def _look(self) -> Times:
+        """Read the clock, and end a lease that is due; the thread begins to restore then."""
+        now = self._now()
+        if self._machine.look(now):
             self._news.notify_all()
-
-    def _end(self, *, restore: bool) -> None:
-        self._book.end()
-        if not restore:
-            self._plan.drop()
-            self._adoption_due = True
-        elif steps := self._plan.begin():
-            self._subject.emit("restore_begin", detail=f"{steps} steps")
+        return now
 
     def _start(self) -> None:
         if self._thread is None:
@@ -187,10 +166,10 @@ class LeaseKeeper:
             with self._news:
                 if self._closed:
                     return
-                self._expire()
+                now = self._look()
                 step = self._due_step()
                 if step is None:
-                    self._news.wait(self._nap_s())
+                    self._news.wait(self._nap_s(now))
                     continue
             try:
                 tried = self._try_step(step)
@@ -200,7 +179,7 @@ class LeaseKeeper:
                 with self._news:
                     self._news.wait(LOOK_S)
 
-    def _try_step(self, step: Json) -> bool:
+    def _try_step(self, step: PlanStep[Json]) -> bool:
         """Execute a step; false when that is to be tried again. One that keeps raising is booked as failed."""
         try:
             self._restore_step(step)
@@ -214,48 +193,38 @@ class LeaseKeeper:
         self._failed_tries = 0
         return True
 
-    def _nap_s(self) -> float | None:
+    def _nap_s(self, now: Times) -> float | None:
         """Return how long to sleep: until the expiry, but not long; for good when there is nothing to keep."""
-        if self._plan.executing:
+        if self._machine.is_restoring:
             return LOOK_S
-        left_s = self._book.left_s(self._now())
+        left_s = self._machine.left_s(now)
         return None if left_s is None else max(0.001, min(LOOK_S, left_s))
 
-    def _due_step(self) -> Json | None:
-        """Return the next step, when a restore is under way and its condition holds."""
-        step = self._plan.next()
-        if step is None:
+    def _due_step(self) -> PlanStep[Json] | None:
+        """Return the step that is due, when its condition can be read or has failed to be often enough."""
+        try:
+            return self._machine.due(self._subject.property_value)
+        except DatabaseClosed:
             return None
-        when = step.get("when")
-        if when is not None:
-            try:
-                value = self._subject.property_value(when["column_family"], when["property"])
-            except DatabaseClosed:
-                return None
-            except Exception:  # as in _try_step
-                self._failed_tries += 1
-                if self._failed_tries < TRIES:
-                    return None
-                value = None
-            # What cannot be read is gone since the plan was accepted: a dropped column family has no level-0 files.
-            if value is not None and value >= when["below"]:
-                wish = f"{when['property']} of {when['column_family']} below {when['below']}"
-                self._plan.wait_for(f"{wish} (it is {value})")
-                return None
-        self._plan.run()
-        return step
+        except Exception:  # as in _try_step
+            self._failed_tries += 1
+            return None if self._failed_tries < TRIES else self._machine.due(_unreadable)
 
-    def _restore_step(self, step: Json) -> None:
+    def _restore_step(self, step: PlanStep[Json]) -> None:
         with self._executing:
             with self._lock:
-                if not self._plan.is_next(step):
+                if not self._machine.is_due(step):
                     return
-            self._book_step(step, self._subject.undo(step["change"])["error"])
+            self._book_step(step, self._subject.undo(step.change)["error"])
 
-    def _book_step(self, step: Json, error: str | None) -> None:
+    def _book_step(self, step: PlanStep[Json], error: str | None) -> None:
         with self._lock:
-            words = describe(step["change"])
-            self._subject.emit("restore_step", detail=words + (f" (error: {error})" if error else ""))
-            errors = self._plan.done(step, None if error is None else f"{words}: {error}")
-            if errors is not None:
-                self._subject.emit("restore_end", detail=f"{errors} errors")
+            self._machine.done(step, describe(step.change), error)
+
+
+def _refusal(status: int, code: str, detail: str, holder: str | None) -> Refusal:
+    return Refusal(status, code, detail, **({} if holder is None else {"holder": holder}))
+
+
+def _unreadable(_column_family: str, _name: str) -> None:
+    """Stand in for a property that nobody can read: a restore does not wait for it."""

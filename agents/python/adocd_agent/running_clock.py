@@ -1,7 +1,7 @@
 """Time in which this process could run: a lease lives until there was some of it to serve its renewals in.
 
 Most calls of rocksdict keep the interpreter lock; a put keeps it for as long as the write is stalled. Meanwhile no
-thread of the agent runs, and the holder's renewals wait in the socket (LeaseBook says how long they may).
+thread of the agent runs, and the holder's renewals wait in the socket (lease_machine.GRACE_S says how long they may).
 """
 
 from __future__ import annotations

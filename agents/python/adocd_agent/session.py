@@ -14,7 +14,7 @@ from adocd_agent.changes import check_change, check_condition, check_plan
 from adocd_agent.database import Database
 from adocd_agent.events import EventRing
 from adocd_agent.keeper import LeaseKeeper
-from adocd_agent.lease import Times
+from adocd_agent.lease_machine import Times
 from adocd_agent.option_state import Name, OptionState, describe, read_back, wanted
 from adocd_agent.problems import DatabaseClosed, database_closed
 from adocd_agent.snapshot import SnapshotCache

@@ -112,6 +112,7 @@ class SimulatedDatabase:
             f'"l0_slowdowns":{figures.l0_slowdowns},"pending_bytes_stops":0,"pending_bytes_slowdowns":0}},'
             f'"level_bytes":[{l0_files << 20},{figures.level_bytes},0,0,0,0,0]}}}},'
             f'"lease":{json.dumps(lease)},"restore":{json.dumps(self.control.restore())},"change_in_flight":false,'
+            f'"revoked_epoch":{json.dumps(self.control.revoked_epoch)},'
             f'"events":[{",".join(events)}],"last_event":{figures.last_event},"lost_events":{lost}}}'
         )
         return text.encode()

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from adocd.simulator.lease_machine import LeaseMachine, Times, plan_of
 from adocd_bench.fleet.options import COLUMN_FAMILY, DATABASE, THREAD_POOLS
 from adocd_bench.fleet.problems import Problem
 
@@ -22,68 +23,48 @@ class Control:
         self.values |= {("column_family", name): value for name, value in COLUMN_FAMILY.items()}
         self.values |= {("thread_pool", name): str(value) for name, value in THREAD_POOLS.items()}
         self.originals = dict(self.values)
-        self.restore_state = "none"
         #: Grows with each change of an option.
         self.version = 0
         self._tell = tell
-        self._holder: str | None = None
-        self._epoch = 0
-        self._ttl_s = self._expires_s = 0.0
-        self._plan: list[Json] = []
+        self._machine: LeaseMachine[Json] = LeaseMachine(lambda kind, _detail: tell(kind), _refusal)
 
     def lease(self, now_s: float) -> Json:
         """Show the lease; None when nobody holds it. One that has expired is taken back first."""
-        if self._holder is not None and now_s > self._expires_s:
-            self._end("lease_expired")
-        if self._holder is None:
-            return None
-        left_s = round(self._expires_s - now_s, 3)
-        return {"holder": self._holder, "epoch": self._epoch, "ttl_s": self._ttl_s, "expires_in_s": left_s}
+        held = self._machine.lease(self._look(now_s))
+        return None if held is None else held._asdict()
 
     def hold(self, body: Json, now_s: float) -> Json:
         """Acquire or renew. Raises Problem."""
         holder, ttl_s, epoch = body.get("holder"), body.get("ttl_s"), body.get("epoch")
         if not (isinstance(holder, str) and 0 < len(holder) <= 200 and isinstance(ttl_s, int | float)):
             raise Problem(422, "bad_request", "A lease needs a holder and a ttl_s.")
-        self.lease(now_s)
-        if self._holder not in (None, holder):
-            raise Problem(409, "lease_held", f"The lease is held by {self._holder}.", holder=str(self._holder))
-        if epoch is not None and (self._holder is None or epoch != self._epoch):
-            raise Problem(409, "lease_lost", f"The lease of epoch {epoch} is gone.")
-        if self._holder is None:
-            self._epoch += 1
-            self._tell("lease_acquired")
-        self._holder, self._ttl_s, self._expires_s = holder, float(ttl_s), now_s + ttl_s
-        return self.lease(now_s)
+        return self._machine.hold(holder, float(ttl_s), epoch, self._look(now_s))._asdict()
 
     def release(self, query: dict[str, str], now_s: float) -> Json:
         """Release or revoke. Raises Problem."""
-        held = self.lease(now_s)
-        if held is not None and query.get("force") != "true":
-            if query.get("holder") != self._holder:
-                raise Problem(409, "lease_held", f"The lease is held by {self._holder}.", holder=str(self._holder))
-            if query.get("epoch") != str(self._epoch):
-                raise Problem(409, "lease_lost", "The lease of that epoch is gone.")
-        if held is not None:
-            if query.get("restore") == "false":
-                self._plan, self.originals = [], dict(self.values)
-            self._end("lease_revoked" if query.get("force") == "true" else "lease_released")
+        epoch, restore = query.get("epoch"), query.get("restore") != "false"
+        if epoch is not None and not epoch.isdecimal():
+            raise Problem(400, "bad_request", "epoch is a whole number.")
+        now, number = self._look(now_s), None if epoch is None else int(epoch)
+        force = query.get("force") == "true"
+        if self._machine.release(query.get("holder"), number, now, restore=restore, force=force) and not restore:
+            self.originals = dict(self.values)
+        self._restore()
         return self.restore()
 
     def restore(self) -> Json:
         """Show how far the restore is: it takes no time here."""
-        return {"state": self.restore_state, "steps_left": len(self._plan), "waiting_for": None, "errors": []}
+        return self._machine.restore()._asdict()
+
+    @property
+    def revoked_epoch(self) -> int | None:
+        """The epoch of the newest lease when somebody last revoked."""
+        return self._machine.revoked_epoch
 
     def change(self, body: Json, now_s: float) -> Json:
         """Execute changes in order. Raises Problem, and then nothing was executed."""
-        held = self.lease(now_s)
-        if held is None:
-            code = "lease_lost" if body.get("epoch", 0) <= self._epoch > 0 else "lease_required"
-            raise Problem(409, code, "Nobody holds the lease.")
-        if body.get("holder") != self._holder:
-            raise Problem(409, "lease_held", f"The lease is held by {self._holder}.", holder=str(self._holder))
-        if body.get("epoch") != self._epoch:
-            raise Problem(409, "lease_lost", "The lease of that epoch is gone.")
+        holder, epoch, now = str(body.get("holder")), int(body.get("epoch", 0)), self._look(now_s)
+        self._machine.require(holder, epoch, now)
         changes, plan = body.get("changes"), body.get("restore_plan")
         if not (isinstance(changes, list) and changes and isinstance(plan, list)):
             raise Problem(422, "bad_request", "A change needs changes and a restore_plan.")
@@ -92,7 +73,7 @@ class Control:
         differing = {key for key, value in self.values.items() if value != self.originals[key]}
         if lacking := ({key for each in sets for key in each} | differing) - named:
             raise Problem(422, "plan_incomplete", f"The restore plan does not name {sorted(lacking)[0][1]}.")
-        self._plan, self.restore_state = plan, "armed"
+        self._machine.arm(holder, epoch, plan_of(plan), now)
         steps = [self._execute(each, repeat=body.get("repeat") is True) for each in sets]
         self._tell("options_changed")
         return {"steps": steps}
@@ -127,14 +108,18 @@ class Control:
         outcome = "unchanged" if is_there and not repeat else "applied"
         return {"outcome": outcome, "elapsed_s": 0.0, "error": None, "read_back": read_back}
 
-    def _end(self, kind: str) -> None:
-        """End the lease and execute the way back, whose conditions all hold."""
-        self._holder = None
-        self._tell(kind)
-        if self._plan:
-            self._tell("restore_begin")
-            for step in self._plan:
-                self._execute(self._checked(step["change"]), repeat=False)
-                self._tell("restore_step")
-            self._tell("restore_end")
-            self._plan, self.restore_state = [], "done"
+    def _look(self, now_s: float) -> Times:
+        now = Times(now_s, now_s)
+        if self._machine.look(now):
+            self._restore()
+        return now
+
+    def _restore(self) -> None:
+        """Execute the way back, whose conditions all hold."""
+        while (step := self._machine.due(lambda _column_family, _name: None)) is not None:
+            self._execute(self._checked(step.change), repeat=False)
+            self._machine.done(step, "", None)
+
+
+def _refusal(status: int, code: str, detail: str, holder: str | None) -> Problem:
+    return Problem(status, code, detail, **({} if holder is None else {"holder": holder}))

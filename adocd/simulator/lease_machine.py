@@ -1,0 +1,1 @@
+../../agents/python/adocd_agent/lease_machine.py
