@@ -37,6 +37,7 @@ class FakeUpstream:
             "/v1/targets/t1/decisions": {"decisions": [decision(1)]},
             "/v1/targets/t1/overrides": {"overrides": []},
             "/v1/targets/t1/lint": {"findings": []},
+            "/v1/targets/t1/verdict": {"target": "t1", "path": "/db", "verdict": None},
             "/v1/operations": {"operations": []},
         }
 
@@ -150,6 +151,9 @@ def test_events_bring_the_list_and_decisions_up_to_date() -> None:
         upstream.tell({"kind": "decision", "target": "t1", "record": decision(2)})
         await until(lambda: feed.targets["t1"]["writes_per_s"] == 77.0, "the sample")
         assert [record["sequence"] for record in room.decisions] == [1, 2]
+        assert room.verdict is None
+        upstream.answers["/v1/targets/t1/verdict"]["verdict"] = {"kind": "helps"}
+        await until(lambda: room.verdict == {"kind": "helps"}, "the first verdict, which is asked for until it comes")
 
     with_feed(body)
 

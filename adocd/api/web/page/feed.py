@@ -10,9 +10,9 @@ from typing import Any
 
 from adocd.api.web.page.listen import Event, events
 from adocd.api.web.page.model import history
-from adocd.api.web.page.model.history import Held
 from adocd.api.web.page.room import Room
 from adocd.api.web.upstream import Upstream
+from adocd.diagnosis.held import Held
 from adocd.targets.errors import TargetError
 
 _log = logging.getLogger(__name__)
