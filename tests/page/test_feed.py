@@ -13,7 +13,6 @@ import pytest
 
 from adocd.api.web.page import feed as feed_module
 from adocd.api.web.page.feed import Feed, Listener
-from adocd.api.web.page.listen import Lines
 from adocd.api.web.upstream import Stream
 from adocd.targets.errors import Unreachable
 from tests.daemon.harness import until
@@ -186,13 +185,3 @@ def test_a_page_that_fails_hurts_no_other() -> None:
         await until(lambda: good.ticks > 2, "ticks")
 
     with_feed(body)
-
-
-def test_events_come_in_pieces_of_any_size() -> None:
-    content = (
-        b': hello\n\nevent: stall\nid: 7\ndata: {"kind": "stall",\ndata: "id": 7}\n\ndata: no json\n\ndata: []\n\n'
-    )
-    for size in (1, 3, 7, len(content)):
-        lines = Lines()
-        pieces = [content[begin : begin + size] for begin in range(0, len(content), size)]
-        assert [event for piece in pieces for event in lines.feed(piece)] == [{"kind": "stall", "id": 7}]
