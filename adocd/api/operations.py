@@ -55,6 +55,7 @@ OPERATIONS: Mapping[tuple[str, str], Operation] = {
     ("post", "/v1/restore"): Operation("restoreAll", "stop"),
     ("get", "/v1/targets/{target}/lint"): Operation("lint", "why"),
     ("get", "/v1/targets/{target}/diagnosis"): Operation("explain", "why"),
+    ("get", "/v1/targets/{target}/verdict"): Operation("getVerdict", "why"),
     ("get", "/v1/events"): Operation("followEvents", "follow"),
     ("get", "/v1/operations"): Operation("listOperations", "follow"),
     ("get", "/v1/tokens"): Operation("listTokens", "tokens"),

@@ -4,8 +4,8 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
-from adocd.api.client import NoDaemon, RestError
-from adocd.cli import completing, events, exits, override, policy, show, show_lint, show_policy, token, tuner
+from adocd.api.client import NoDaemon, RestClient, RestError
+from adocd.cli import completing, events, exits, override, policy, show, show_lint, show_policy, token
 from adocd.cli.doctor.command import doctor
 from adocd.cli.exits import EPILOG, Exit, fail
 from adocd.cli.explain import explain
@@ -76,8 +76,16 @@ def status(target: TargetName = None, as_json: Json = False) -> None:
     client = daemon()
     where = f"/v1/targets/{target_id(client, target)}"
     detail = client.get(where) | client.get(f"{where}/overrides")
-    detail["verdict"] = tuner.verdict_of(client, detail)
+    detail["verdict"] = _verdict(client, where)
     show.json_or(as_json, detail, show.status)
+
+
+def _verdict(client: RestClient, where: str) -> Any:
+    """Ask whether the tuner helps; None where nothing was measured yet, and of a daemon that does not judge."""
+    try:
+        return client.get(f"{where}/verdict")["verdict"]
+    except RestError:
+        return None
 
 
 @app.command(epilog=EPILOG, rich_help_panel=LOOK)

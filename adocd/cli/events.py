@@ -52,7 +52,7 @@ def events(
 
 def _follow(query: dict[str, str], after: int | None, limit: int | None, *, as_json: bool) -> None:
     # Only here: it would be a part of the time that every other command takes to start.
-    from adocd.cli.stream import follow  # noqa: PLC0415
+    from adocd.api.event_stream import follow  # noqa: PLC0415
 
     client, left, asked = daemon(), limit, after
     pid = client.get("/healthz")["pid"]

@@ -2,17 +2,15 @@
 
 import json
 from collections.abc import Callable
-from datetime import datetime
 from typing import Any
 
 import typer
 from rich.table import Table
 
-from adocd.cli.terminal import PIPE_COLUMNS, Terminal, columns, say
-from adocd.model.in_words import option_value
+from adocd.cli.terminal import PIPE_COLUMNS, Terminal, clock, columns, say
+from adocd.model.in_words import UNKNOWN, knob_value, option_value, size
 from adocd.model.printable import printable_content
 
-MIB = 1 << 20
 console = Terminal(width=columns())
 
 
@@ -58,7 +56,7 @@ def _rows(listed: list[dict[str, Any]]) -> None:
 
 def _cells(t: dict[str, Any]) -> tuple[str, ...]:
     program = program_in_words(t["process"]) if t["process"] else "-"
-    return program, t["state"], policy_in_words(t), _number(t["writes_per_s"]), waits(t), str(t["decisions"])
+    return program, t["state"], policy_in_words(t), rate(t["writes_per_s"]), waits(t), str(t["decisions"])
 
 
 def _journal(journal: dict[str, Any]) -> None:
@@ -121,15 +119,14 @@ def waits(t: dict[str, Any]) -> str:
 
 
 def _stall(stall: dict[str, Any]) -> str:
-    since = datetime.fromtimestamp(stall["since_unix_s"]).astimezone()
-    return f"{stall['condition']} since {since:%H:%M:%S}, by {stall['evidence']}: {stall['why']}"
+    return f"{stall['condition']} since {clock(stall['since_unix_s'])}, by {stall['evidence']}: {stall['why']}"
 
 
 def _waited(sample: dict[str, Any], *, is_directory: bool) -> str:
     fraction = sample["stalled_fraction"]
     # Several writers wait at once, and RocksDB counts a wait when it is over.
     many = fraction is not None and fraction > 1
-    waited = f"writers waited, added up, {fraction:.1f} times" if many else f"writers waited {_percent(fraction)} of"
+    waited = f"writers waited, added up, {fraction:.1f} times" if many else f"writers waited {percent(fraction)} of"
     if not is_directory:
         return f"{waited} the last {sample['interval_s']:.1f} s"
     if sample["stalled_fraction"] is None:
@@ -138,23 +135,24 @@ def _waited(sample: dict[str, Any], *, is_directory: bool) -> str:
 
 
 def _sample_facts(facts: Table, sample: dict[str, Any], *, is_directory: bool, now: str) -> None:
-    facts.add_row("writes", f"{_number(sample['writes_per_s'])}/s, {_mib(sample['written_bytes_per_s'])}/s")
+    written = "-" if sample["written_bytes_per_s"] is None else size(sample["written_bytes_per_s"])
+    facts.add_row("writes", f"{rate(sample['writes_per_s'])}/s, {written}/s")
     facts.add_row(
         "stalls",
         f"{_waited(sample, is_directory=is_directory)}; "
-        f"stopped {_percent(sample['stopped_fraction'])}, delayed {_percent(sample['delayed_fraction'])}; "
+        f"stopped {percent(sample['stopped_fraction'])}, delayed {percent(sample['delayed_fraction'])}; "
         f"{now} {sample['condition']}",
     )
     facts.add_row("overflow", ", ".join(sample["overflow"]) or "none")
     facts.add_row("background jobs", jobs_in_words(sample))
     for cf in sample["column_families"]:
         options = cf["options"]
-        batch = _mib(options["write_buffer_size_bytes"])
+        batch = size(options["write_buffer_size_bytes"])
         facts.add_row(
             cf["name"],
-            f"{_count(cf['l0_files'])} L0 files (slowdown at {options['level0_slowdown_writes_trigger']}), "
-            f"{_count(cf['immutable_memtables'])} immutable memtables, batch {batch}, "
-            f"pending compaction {_or_unknown(_mib, cf['pending_compaction_bytes'])}",
+            f"{known(cf['l0_files'])} L0 files (slowdown at {options['level0_slowdown_writes_trigger']}), "
+            f"{known(cf['immutable_memtables'])} immutable memtables, batch {batch}, "
+            f"pending compaction {size(cf['pending_compaction_bytes'])}",
         )
 
 
@@ -181,7 +179,7 @@ def decisions(records: list[dict[str, Any]]) -> None:
         notes = [record["outcome"], *record["guards"], *([record["detail"]] if record["detail"] else [])]
         rows.add_row(
             str(record["sequence"]),
-            f"{datetime.fromtimestamp(record['unix_s']).astimezone():%H:%M:%S}",
+            clock(record["unix_s"]),
             record["rule"],
             "\n".join(_setting(s) for s in record["settings"]) or "\n".join(map(_change, record["changes"])) or "-",
             record["signal"],
@@ -323,29 +321,22 @@ def _change(change: dict[str, Any]) -> str:
 
 
 def _setting(setting: dict[str, Any]) -> str:
-    value = _mib(setting["value"]) if setting["knob"] == "batch_size" else str(setting["value"])
     family = f" ({setting['column_family']})" if setting["column_family"] else ""
-    return f"{setting['knob']} {value}{family}"
+    return f"{setting['knob']} {knob_value(setting['knob'], setting['value'])}{family}"
 
 
-def _number(value: float | None) -> str:
+def rate(value: float | None) -> str:
+    """Show writes a second."""
     return "-" if value is None else f"{value:,.0f}"
 
 
-def _count(value: int | None) -> str:
-    return _or_unknown(str, value)
-
-
-def _or_unknown(show: Callable[[int], str], value: int | None) -> str:
+def known(value: int | None) -> str:
     """Show a figure of a column family, which is null where nobody reports it."""
-    return "unknown" if value is None else show(value)
+    return UNKNOWN if value is None else str(value)
 
 
-def _mib(value: float | None) -> str:
-    return "-" if value is None else f"{value / MIB:,.0f} MiB"
-
-
-def _percent(value: float | None) -> str:
+def percent(value: float | None) -> str:
+    """Show a share; RocksDB adds up all writers that wait, so that it can be more than the whole."""
     return "-" if value is None else f"{value:.0%}"
 
 

@@ -5,13 +5,16 @@ from datetime import datetime
 from typing import Any
 
 from adocd.cli import show
+from adocd.cli.show import rate
+from adocd.cli.terminal import clock
 from adocd.cli.top import words
+from adocd.model.in_words import span
 from adocd.model.printable import printable
 
 
 def line(kind: str, event: dict[str, Any]) -> str:
     """Say an event in one line: when, what kind, which database, and what."""
-    at = words.clock(event["unix_s"]) if "unix_s" in event else "        "
+    at = clock(event["unix_s"]) if "unix_s" in event else "        "
     said = _KINDS.get(kind, _other)(event)
     path = f"{event['path']}: " if event.get("path") else ""
     return printable(f"{at}  {kind:<9} {path}{said}")
@@ -54,7 +57,7 @@ def _stall(event: dict[str, Any]) -> str:
         still = " now" if event["state"] == "changed" else ""
         return f"writes are {stall.get('condition', 'held')}{still}: {_why(stall)}"
     begin, end = stall.get("since_unix_s"), event.get("ended_unix_s")
-    lasted = "" if begin is None or end is None else f" after {words.span(end - begin)}"
+    lasted = "" if begin is None or end is None else f" after {span(end - begin)}"
     return f"writes flow again{lasted}; they were {stall.get('condition', 'held')} because of {_causes(stall)}"
 
 
@@ -79,7 +82,7 @@ def _operation(event: dict[str, Any]) -> str:
 def _sample(event: dict[str, Any]) -> str:
     view = event.get("view") or event.get("sample") or event
     how, _ = words.held(view) if {"state", "stall", "condition"} <= view.keys() else ("?", "")
-    return f"{words.rate(view.get('writes_per_s'))} writes/s, {how}"
+    return f"{rate(view.get('writes_per_s'))} writes/s, {how}"
 
 
 def _lost(event: dict[str, Any]) -> str:

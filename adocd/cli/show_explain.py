@@ -7,10 +7,10 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from adocd.cli.show import table
-from adocd.cli.show_over_time import COLOURS, NAMES, clock, in_seconds, over_time, zone
-from adocd.cli.terminal import Terminal, columns
-from adocd.model.in_words import size
+from adocd.cli.show import known, table
+from adocd.cli.show_over_time import COLOURS, NAMES, over_time
+from adocd.cli.terminal import Terminal, clock, columns, zone
+from adocd.model.in_words import size, span
 
 _KINDS = {"stopped": "stopped", "delayed": "slowed"}
 _BAR = 20
@@ -60,11 +60,11 @@ def _verdict(d: dict[str, Any]) -> str:
         waited = "there is no dump of statistics that says how long writers waited"
     else:
         until = clock(d["stall_s_by_rocksdb_until"])
-        waited = f"writers waited {in_seconds(waited_s)} by RocksDB's own count, last told at {until}"
+        waited = f"writers waited {span(waited_s)} by RocksDB's own count, last told at {until}"
     if not d["stalls"]:
-        return f"No line tells of a stall in {in_seconds(length_s)}; {waited}."
+        return f"No line tells of a stall in {span(length_s)}; {waited}."
     share = f", {d['stalled_s'] / length_s:.0%} of the time" if length_s > 0 else ""
-    return f"Writes were slowed or stopped for {in_seconds(d['stalled_s'])} of {in_seconds(length_s)}{share}; {waited}."
+    return f"Writes were slowed or stopped for {span(d['stalled_s'])} of {span(length_s)}{share}; {waited}."
 
 
 def _causes(d: dict[str, Any], console: Console) -> None:
@@ -77,7 +77,7 @@ def _causes(d: dict[str, Any], console: Console) -> None:
         if of_it:
             by_kind = (sum(s["stalled_s"] for s in of_it if s["kind"] == kind) for kind in ("stopped", "delayed"))
             bar = Text("█" * max(1, round(most * stall_s / longest_s)), style=COLOURS[cause])
-            rows.add_row(NAMES[cause], in_seconds(stall_s), bar, str(len(of_it)), " / ".join(map(in_seconds, by_kind)))
+            rows.add_row(NAMES[cause], span(stall_s), bar, str(len(of_it)), " / ".join(map(span, by_kind)))
     console.print(rows)
 
 
@@ -108,7 +108,7 @@ def _longest(d: dict[str, Any], console: Console) -> None:
         _print(
             console,
             "  ",
-            f"{clock(stall['begin'])}  {in_seconds(stall['stalled_s'])} {_KINDS[stall['kind']]} because of "
+            f"{clock(stall['begin'])}  {span(stall['stalled_s'])} {_KINDS[stall['kind']]} because of "
             f"{NAMES[stall['cause']]} in {stall['column_family']}: {_said(stall)}{open_end}",
         )
         led = stall["led"]
@@ -119,9 +119,8 @@ def _longest(d: dict[str, Any], console: Console) -> None:
             f"({size(led['flushed_bytes'])}), {_count(led['compactions'], 'compaction')} "
             f"({size(led['compacted_bytes'])} written); then "
             f"{_count(led['compactions_running'], 'compaction')} running, "
-            f"{_known(led['l0_files'])} level-0 files, "
-            f"{'unknown' if led['pending_compaction_bytes'] is None else size(led['pending_compaction_bytes'])} "
-            "pending",
+            f"{known(led['l0_files'])} level-0 files, "
+            f"{size(led['pending_compaction_bytes'])} pending",
         )
         if stall["around"] is not None:
             _print(console, "    ", _around(stall["around"]))
@@ -165,7 +164,3 @@ def _print(console: Console, indent: str, line: str, style: str = "") -> None:
 
 def _count(number: int, what: str, plural: str = "s") -> str:
     return f"{number} {what}{'' if number == 1 else plural}"
-
-
-def _known(value: int | None) -> str:
-    return "unknown" if value is None else str(value)

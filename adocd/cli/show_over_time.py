@@ -1,14 +1,14 @@
 """How `adocctl explain` draws what happened over time, in as many columns as the terminal has."""
 
 from collections.abc import Callable
-from datetime import datetime
 from math import ceil
 from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
-from adocd.model.in_words import size
+from adocd.cli.terminal import clock
+from adocd.model.in_words import size, span
 
 NAMES = {"memtable": "memtables", "l0": "level-0 files", "pending_bytes": "pending compaction", "other": "other"}
 COLOURS = {"memtable": "magenta", "l0": "yellow", "pending_bytes": "cyan", "other": "white"}
@@ -37,9 +37,7 @@ def over_time(d: dict[str, Any], console: Console) -> None:
         d["stall_s_by_rocksdb"] and any(bucket["by_rocksdb"] is None for bucket in buckets)
     )
     unmeasured = f"; {_NOT_MEASURED} was not measured" if partly else ""
-    console.print(
-        Text(f"Over time: a column is {in_seconds(lasted[0])}, a full one is stalled throughout{unmeasured}.")
-    )
+    console.print(Text(f"Over time: a column is {span(lasted[0])}, a full one is stalled throughout{unmeasured}."))
     shown = {cause: (NAMES[cause], COLOURS[cause]) for cause, stall_s in d["stall_s"].items() if stall_s > 0}
     if d["stall_s_by_rocksdb"]:
         shown["by_rocksdb"] = _WAITED, ""
@@ -100,28 +98,3 @@ def _eighths(part: float, of: float) -> str:
     if part <= 0 or of <= 0:
         return " "
     return _EIGHTHS[min(7, int(8 * part / of))]
-
-
-def clock(time_s: float, *, date: bool = False) -> str:
-    """Show a time of this machine's zone, as all commands do; as a number where it is none that a calendar has."""
-    try:
-        return f"{datetime.fromtimestamp(time_s).astimezone():{'%Y-%m-%d %H:%M:%S' if date else '%H:%M:%S'}}"
-    except (ValueError, OverflowError, OSError):
-        return f"{time_s:.0f}"
-
-
-def zone(time_s: float) -> str:
-    """Name the zone of these times; empty where there is none."""
-    try:
-        return datetime.fromtimestamp(time_s).astimezone().tzname() or ""
-    except (ValueError, OverflowError, OSError):
-        return ""
-
-
-def in_seconds(seconds: float) -> str:
-    """Show how long, in seconds, minutes or hours."""
-    if seconds >= 7200:
-        return f"{seconds / 3600:.1f} h"
-    if seconds >= 120:
-        return f"{seconds / 60:.1f} min"
-    return f"{seconds:.1f} s" if seconds >= 10 else f"{seconds:.3g} s"

@@ -3,8 +3,7 @@
 from typing import Any
 
 from adocd.cli.show import console, table
-from adocd.cli.top import words
-from adocd.model.in_words import option_value
+from adocd.model.in_words import option_value, span
 
 
 def pinned(override: dict[str, Any]) -> None:
@@ -53,4 +52,4 @@ def _value(override: dict[str, Any]) -> str:
 
 
 def _time(remaining_s: float | None) -> str:
-    return "until it is removed" if remaining_s is None else f"for {words.span(remaining_s)}"
+    return "until it is removed" if remaining_s is None else f"for {span(remaining_s)}"

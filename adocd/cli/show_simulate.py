@@ -8,11 +8,10 @@ from rich.text import Text
 
 from adocd.cli.show import table
 from adocd.cli.terminal import Terminal
+from adocd.model.in_words import count, size, span
 
 _EIGHTHS = "▁▂▃▄▅▆▇█"
 _CAUSES = {"memtable": "memtables", "l0": "level-0 files", "pending_bytes": "pending compaction"}
-_MIB = 1 << 20
-_GIB = 1 << 30
 
 
 def simulation(s: dict[str, Any], parts: list[dict[str, Any]], console: Console | None = None) -> None:
@@ -21,7 +20,7 @@ def simulation(s: dict[str, Any], parts: list[dict[str, Any]], console: Console 
     words = ", ".join(f"{name}={value}" for name, value in s["parameters"].items())
     policy = f"{s['policy']} ({words})" if words else s["policy"]
     console.print(
-        Text(f"{policy} on {s['profile']}, {s['workload']}, {_time(s['simulated_s'])} simulated", style="bold")
+        Text(f"{policy} on {s['profile']}, {s['workload']}, {span(s['simulated_s'])} simulated", style="bold")
     )
     if (limiter := s["rate_limiter_bytes_per_s"]) is not None:
         console.print(Text(f"with a rate limiter that begins at {limiter / 1e6:,.0f} MB/s"))
@@ -42,7 +41,7 @@ def _draw(console: Console, parts: list[dict[str, Any]]) -> None:
         chart = "".join(" " if value is None else _column(value, top) for value in values)
         range_ = write(known[0]) if min(known) == max(known) else f"{write(min(known))} to {write(max(known))}"
         console.print(Text.assemble(f"{name:<16}|", (chart, style), f"| {range_}"))
-    end = _time(parts[-1]["end_s"])
+    end = span(parts[-1]["end_s"])
     console.print(Text(f"{'':<17}0{end:>{max(len(end) + 1, len(parts) - 1)}}"))
 
 
@@ -63,32 +62,24 @@ def _figures(console: Console, s: dict[str, Any]) -> None:
             f"{s['writes_per_s']:,.0f}" if first else "",
             f"{s['stalled_fraction']:.1%} of the time" if first else "",
             "nothing" if cause is None else _CAUSES[cause],
-            "" if cause is None else _time(seconds),
+            "" if cause is None else span(seconds),
             str(s["decisions"]) if first else "",
             amplification if first else "",
         )
     console.print(rows)
     console.print(
         Text(
-            f"Writes were slowed for {_time(s['delayed_s'])} and stopped for {_time(s['stopped_s'])}; "
+            f"Writes were slowed for {span(s['delayed_s'])} and stopped for {span(s['stopped_s'])}; "
             f"simulated in {s['elapsed_s']:.1f} s. A model of RocksDB 7.8, not a prediction: docs/simulator.md."
         )
     )
 
 
-def _time(seconds: float) -> str:
-    if seconds >= 7200:
-        return f"{seconds / 3600:.1f} h"
-    if seconds >= 120:
-        return f"{seconds / 60:.1f} min"
-    return f"{seconds:.0f} s" if seconds >= 10 else f"{seconds:.3g} s"
-
-
 _LINES: tuple[tuple[str, str, Callable[[float], str], str], ...] = (
-    ("writes/s", "writes_per_s", lambda value: f"{value:,.0f}", "green"),
+    ("writes/s", "writes_per_s", count, "green"),
     ("writers waited", "stalled_fraction", lambda value: f"{value:.0%}", "red"),
     ("level-0 files", "l0_files", lambda value: f"{value:.0f}", "yellow"),
-    ("pending", "pending_bytes", lambda value: f"{value / _GIB:.1f} GiB", "cyan"),
+    ("pending", "pending_bytes", size, "cyan"),
     ("background jobs", "background_jobs", lambda value: f"{value:.0f}", "blue"),
-    ("batch", "batch_bytes", lambda value: f"{value / _MIB:.0f} MiB", "magenta"),
+    ("batch", "batch_bytes", size, "magenta"),
 )

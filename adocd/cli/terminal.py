@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Iterable
+from datetime import datetime
 from typing import Any
 
 import typer
@@ -41,3 +42,19 @@ class Terminal(Console):
 def say(sentence: str, *, err: bool = False) -> None:
     """Write a line."""
     typer.echo(printable(sentence), err=err)
+
+
+def clock(time_s: float, *, date: bool = False) -> str:
+    """Show a time of this machine's zone, as all commands do; as a number where it is none that a calendar has."""
+    try:
+        return f"{datetime.fromtimestamp(time_s).astimezone():{'%Y-%m-%d %H:%M:%S' if date else '%H:%M:%S'}}"
+    except (ValueError, OverflowError, OSError):
+        return f"{time_s:.0f}"
+
+
+def zone(time_s: float) -> str:
+    """Name the zone of these times; empty where there is none."""
+    try:
+        return datetime.fromtimestamp(time_s).astimezone().tzname() or ""
+    except (ValueError, OverflowError, OSError):
+        return ""

@@ -1,20 +1,65 @@
-"""Figures as a person reads them, with the unit that fits."""
+"""Figures as a person reads them, with the unit that fits: sizes, times, shares, and values of options and knobs."""
 
+from adocd.model.knob import KNOBS, Knob
 from adocd.model.options import OPTIONS, OUT_OF_THE_WAY
 from adocd.model.values import RATE_LIMITER, RATE_LIMITER_WORD
 
+UNKNOWN = "unknown"
 _UNITS = ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 _OF_BYTES = ("bytes", "bytes/s")
 #: The rate limiter's rate is no option of RocksDB's, and has a name of its own wherever it is said.
 _LIMITER = (RATE_LIMITER.scope, RATE_LIMITER.option, RATE_LIMITER_WORD)
 
 
-def size(value: float) -> str:
+def count(value: float | None) -> str:
+    """Say a whole number with separators: `12,345`."""
+    return UNKNOWN if value is None else f"{value:,.0f}"
+
+
+def share(fraction: float | None) -> str:
+    """Say a fraction in per cent; a small one that is not 0 keeps a digit."""
+    if fraction is None:
+        return UNKNOWN
+    if 0 < fraction < 0.0005:
+        return "< 0.1 %"
+    return f"{fraction * 100:.1f} %" if 0 < fraction < 0.095 else f"{fraction * 100:.0f} %"
+
+
+def duration(seconds: float) -> str:
+    """Say a time roughly, in up to two units: `0.3 s`, `12 s`, `3 min`, `2 h 5 min`, `3 d 4 h`."""
+    if seconds < 9.95:
+        return f"{max(0.0, seconds):.1f} s"
+    whole = round(seconds)
+    if whole < 100:
+        return f"{whole} s"
+    minutes = round(seconds / 60)
+    if minutes < 100:
+        return f"{minutes} min"
+    hours, minutes = divmod(minutes, 60)
+    if hours < 48:
+        return f"{hours} h {minutes} min" if minutes else f"{hours} h"
+    days, hours = divmod(hours, 24)
+    return f"{days} d {hours} h" if hours else f"{days} d"
+
+
+def span(seconds: float) -> str:
+    """Say a measured time in one unit, to three digits: `0.012 s`, `12.3 s`, `3.5 min`, `2.0 h`."""
+    if seconds >= 7200:
+        return f"{seconds / 3600:.1f} h"
+    if seconds >= 120:
+        minutes = seconds / 60
+        return f"{minutes:.1f} min" if minutes < 99.95 else f"{minutes:.0f} min"
+    return f"{max(0.0, seconds):.3g} s"
+
+
+def size(value: float | None) -> str:
     """Say bytes by the unit that fits, in three digits, or the four of `1023 MiB`."""
+    if value is None:
+        return UNKNOWN
     for unit, name in _UNITS:
-        if value >= unit:
+        if abs(value) >= unit:
             figure = value / unit
-            return f"{figure:.3g} {name}" if figure < 999.5 else f"{figure:.0f} {name}"
+            return f"{figure:.3g} {name}" if abs(figure) < 999.5 else f"{figure:.0f} {name}"
     return f"{value:.0f} bytes"
 
 
@@ -52,6 +97,20 @@ def option_value(option: str, text: str) -> str:
     if unit not in _OF_BYTES:
         return "out of the way" if int(text) >= OUT_OF_THE_WAY else text
     return f"{size(int(text))}{unit.removeprefix('bytes')}" if int(text) else "0"
+
+
+def knob_value(knob: str, value: int) -> str:
+    """Say a knob's value by its unit, also that of a knob which this version does not know."""
+    facts = KNOBS[Knob(knob)] if knob in set(Knob) else None
+    if facts is None:
+        return str(value)
+    if facts.unit == "switch":
+        return "on" if value else "off"
+    if value == 0 and facts.zero_is_off:
+        return "off"
+    if facts.unit in _OF_BYTES:
+        return size(value) + facts.unit.removeprefix("bytes")
+    return "out of the way" if value == OUT_OF_THE_WAY else str(value)
 
 
 def _unit(option: str) -> str:

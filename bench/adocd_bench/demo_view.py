@@ -11,10 +11,11 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from adocd.model.in_words import size
 from adocd_bench.chart import CONDITION_STYLE, columns, draw, marks
 from adocd_bench.figures import DecisionNote, HalfFigures, decision_note
 from adocd_bench.half import Progress
-from adocd_bench.words import as_intended, settings_text, size_text
+from adocd_bench.words import as_intended, settings_text
 
 _CHART_HEIGHT = 4
 _AXIS_WIDTH = 8
@@ -102,7 +103,7 @@ def _now(half: Progress) -> Text:
     batch_bytes = max((family.options.write_buffer_size_bytes for family in families), default=0)
     facts = [
         f"threads {'?' if sample.background_jobs is None else sample.background_jobs}",
-        f"batch {size_text(batch_bytes)}",
+        f"batch {size(batch_bytes)}",
         f"L0 files {max((family.l0_files for family in families), default=0)}",
         f"immutable memtables {sum(family.immutable_memtables for family in families)}",
     ]

@@ -2,24 +2,15 @@
 
 from typing import Any
 
+from adocd.model.in_words import size
+from adocd.model.knob import MIB
 from adocd_bench.figures import DecisionNote
-
-_MIB = 1 << 20
-
-
-def size_text(size_bytes: int) -> str:
-    """Write a size; powers of two as RocksDB's options have them, in MiB or GiB."""
-    if size_bytes >= 1 << 30 and size_bytes % (1 << 29) == 0:
-        return f"{size_bytes / (1 << 30):g} GiB"
-    if size_bytes >= _MIB:
-        return f"{size_bytes / _MIB:.0f} MiB"
-    return f"{size_bytes} B"
 
 
 def knob_text(knob: str, value: Any) -> str:
     """Write a knob's new value; whole MiB are sizes."""
-    if isinstance(value, int) and not isinstance(value, bool) and value >= _MIB and value % _MIB == 0:
-        return f"{knob} {size_text(value)}"
+    if isinstance(value, int) and not isinstance(value, bool) and value >= MIB and value % MIB == 0:
+        return f"{knob} {size(value)}"
     return f"{knob} {value}"
 
 

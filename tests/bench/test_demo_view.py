@@ -8,7 +8,7 @@ from adocd_bench.demo_report import print_report
 from adocd_bench.demo_view import LiveView, PlainView, view
 from adocd_bench.figures import DemoFacts, DemoResult, HalfFigures, decision_note
 from adocd_bench.half import Progress
-from adocd_bench.words import change_text, knob_text, size_text
+from adocd_bench.words import change_text, knob_text
 from rich.console import Console
 
 from tests.bench.samples import decision_json, sample
@@ -111,14 +111,6 @@ def test_the_report_has_both_halves_the_reasons_and_the_warnings() -> None:
     ):
         assert words in shown
     assert "Decisions of fixed" not in shown
-
-
-@pytest.mark.parametrize(
-    ("size_bytes", "text"),
-    [(0, "0 B"), (1023, "1023 B"), (64 << 20, "64 MiB"), (1 << 30, "1 GiB"), (3 << 29, "1.5 GiB")],
-)
-def test_sizes_read_as_rocksdb_has_them(size_bytes: int, text: str) -> None:
-    assert size_text(size_bytes) == text
 
 
 def test_knobs_that_are_sizes_read_as_sizes() -> None:

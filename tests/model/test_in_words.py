@@ -4,9 +4,60 @@ from __future__ import annotations
 
 import pytest
 
-from adocd.model.in_words import exact_size, named, option_value, pinned
+from adocd.model.in_words import duration, exact_size, knob_value, named, option_value, pinned, share, size, span
+from adocd.model.knob import Knob
 
 MIB = 1 << 20
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        (None, "unknown"), (0, "0 bytes"), (1023, "1023 bytes"), (1536, "1.5 KiB"), (MIB, "1 MiB"),
+        (-64 * MIB, "-64 MiB"), (1000 * MIB, "1000 MiB"), (1.5 * (1 << 30), "1.5 GiB"), (5 << 40, "5 TiB"),
+    ],
+)  # fmt: skip
+def test_a_size(value: float | None, said: str) -> None:
+    assert size(value) == said
+
+
+@pytest.mark.parametrize(
+    ("fraction", "said"),
+    [(None, "unknown"), (0, "0 %"), (0.0001, "< 0.1 %"), (0.012, "1.2 %"), (0.34, "34 %"), (1.0, "100 %")],
+)
+def test_a_share(fraction: float | None, said: str) -> None:
+    assert share(fraction) == said
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [(0.31, "0.3 s"), (12, "12 s"), (180, "3 min"), (7500, "2 h 5 min"), (7200, "2 h"), (200000, "2 d 7 h")],
+)
+def test_a_duration(seconds: float, said: str) -> None:
+    assert duration(seconds) == said
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [
+        (-0.1, "0 s"), (0.0123, "0.0123 s"), (1, "1 s"), (12.34, "12.3 s"), (119, "119 s"), (300, "5.0 min"),
+        (7199.7, "120 min"), (7200, "2.0 h"),
+    ],
+)  # fmt: skip
+def test_a_measured_time(seconds: float, said: str) -> None:
+    assert span(seconds) == said
+
+
+@pytest.mark.parametrize(
+    ("knob", "value", "said"),
+    [
+        (Knob.BATCH_SIZE, 64 * MIB, "64 MiB"), (Knob.RATE_LIMIT, 8 * MIB, "8 MiB/s"), (Knob.AUTO_COMPACTION, 0, "off"),
+        (Knob.AUTO_COMPACTION, 1, "on"), (Knob.SOFT_PENDING_LIMIT, 0, "off"), (Knob.BACKGROUND_JOBS, 4, "4"),
+        (Knob.LEVEL0_STOP, 1 << 30, "out of the way"), ("a_knob_of_tomorrow", 64 * MIB, str(64 * MIB)),
+    ],
+)  # fmt: skip
+def test_a_knobs_value(knob: str, value: int, said: str) -> None:
+    assert knob_value(knob, value) == said
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,6 @@ import pytest
 
 from adocd.api.web.page import feed as feed_module
 from adocd.api.web.page.feed import Feed, Listener
-from adocd.api.web.page.listen import Lines
 from adocd.api.web.upstream import Stream
 from adocd.targets.errors import Unreachable
 from tests.daemon.harness import until
@@ -37,6 +36,7 @@ class FakeUpstream:
             "/v1/targets/t1/decisions": {"decisions": [decision(1)]},
             "/v1/targets/t1/overrides": {"overrides": []},
             "/v1/targets/t1/lint": {"findings": []},
+            "/v1/targets/t1/verdict": {"target": "t1", "path": "/db", "verdict": None},
             "/v1/operations": {"operations": []},
         }
 
@@ -150,6 +150,9 @@ def test_events_bring_the_list_and_decisions_up_to_date() -> None:
         upstream.tell({"kind": "decision", "target": "t1", "record": decision(2)})
         await until(lambda: feed.targets["t1"]["writes_per_s"] == 77.0, "the sample")
         assert [record["sequence"] for record in room.decisions] == [1, 2]
+        assert room.verdict is None
+        upstream.answers["/v1/targets/t1/verdict"]["verdict"] = {"kind": "helps"}
+        await until(lambda: room.verdict == {"kind": "helps"}, "the first verdict, which is asked for until it comes")
 
     with_feed(body)
 
@@ -182,13 +185,3 @@ def test_a_page_that_fails_hurts_no_other() -> None:
         await until(lambda: good.ticks > 2, "ticks")
 
     with_feed(body)
-
-
-def test_events_come_in_pieces_of_any_size() -> None:
-    content = (
-        b': hello\n\nevent: stall\nid: 7\ndata: {"kind": "stall",\ndata: "id": 7}\n\ndata: no json\n\ndata: []\n\n'
-    )
-    for size in (1, 3, 7, len(content)):
-        lines = Lines()
-        pieces = [content[begin : begin + size] for begin in range(0, len(content), size)]
-        assert [event for piece in pieces for event in lines.feed(piece)] == [{"kind": "stall", "id": 7}]

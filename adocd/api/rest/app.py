@@ -21,6 +21,7 @@ from adocd.api.rest import (
     policy,
     recording,
     tokens,
+    verdict,
     views,
     vitals,
 )
@@ -53,6 +54,7 @@ def make_app(fleet: Fleet, operators: Operators, web_secret: str | None = None) 
     operations.install(app, operators.book)
     lint.install(app, find, fleet.memory_of)
     diagnosis.install(app, find)
+    verdict.install(app, find, operators.book)
     events.install(app, fleet, find)
     history.install(app, find, fleet.wall_clock)
     recording.install(app, find, fleet.memory_of)

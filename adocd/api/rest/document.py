@@ -40,7 +40,7 @@ _TAGS = {
     "policy": "Which law controls a database, with which parameters.",
     "overrides": "An operator's pins of options, with an expiry; they beat the law.",
     "stop": "Stop the law, let it go on, give everything back.",
-    "why": "What stalled and why, and what in the configuration is dangerous.",
+    "why": "What stalled and why, whether the tuner helps, and what in the configuration is dangerous.",
     "follow": "What happens, as it happens; and who did what.",
     "tokens": "Who may come by TCP; on the daemon's own socket only.",
 }

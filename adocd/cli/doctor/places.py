@@ -11,6 +11,7 @@ from typing import Any
 
 from adocd.cli.doctor.finding import Finding, ok, problem, warning
 from adocd.daemon.book.state_dir import journal_path
+from adocd.model.in_words import size
 from adocd.targets import run_dir
 
 _GROUP = "adocd"
@@ -107,7 +108,7 @@ def _disk(path: Path) -> Iterator[Finding]:
     except OSError as error:
         yield warning("disk of the journal", f"the disk of {place} cannot be asked: {error.strerror}", "ask as root")
         return
-    what = f"{free // _MIB} MiB are free for {path}"
+    what = f"{size(free)} are free for {path}"
     if free < _DISK_PROBLEM_BYTES:
         yield problem("disk of the journal", what, "make room: without it nothing new is changed")
     elif free < _DISK_WARNING_BYTES:

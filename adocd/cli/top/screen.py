@@ -7,10 +7,11 @@ from typing import Any
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
-from adocd.cli.show import policy_in_words, program_in_words
+from adocd.cli.show import known, percent, policy_in_words, program_in_words, rate
+from adocd.cli.terminal import clock
 from adocd.cli.top import over_time, words
 from adocd.cli.top.feed import Frame
-from adocd.model.in_words import option_value, size
+from adocd.model.in_words import option_value, size, span
 from adocd.model.printable import printable
 
 #: How long it is said that the daemon is back.
@@ -71,16 +72,14 @@ def _head(frame: Frame, place: str) -> Iterable[Text]:
     open_ = [t for t in frame.targets if t["state"] != "closed"]
     stalled = sum(1 for t in open_ if (t["stall"] or {}).get("condition", t["condition"]) not in (None, "normal"))
     told = f"{len(open_)} open, {stalled} stalled" if frame.unix_s else "nothing seen yet"
-    yield Text.assemble(
-        ("adocd", "bold"), f" at {place}  ", words.clock(frame.unix_s) if frame.unix_s else "", f"  {told}"
-    )
+    yield Text.assemble(("adocd", "bold"), f" at {place}  ", clock(frame.unix_s) if frame.unix_s else "", f"  {told}")
     if frame.problem is not None:
-        since = "" if frame.problem_since_unix_s is None else f" since {words.clock(frame.problem_since_unix_s)}"
+        since = "" if frame.problem_since_unix_s is None else f" since {clock(frame.problem_since_unix_s)}"
         yield Text(f"NO DAEMON{since}: {frame.problem}", style="bold red")
-        below = f"; below is what was seen at {words.clock(frame.unix_s)}" if frame.unix_s else ""
+        below = f"; below is what was seen at {clock(frame.unix_s)}" if frame.unix_s else ""
         yield Text(f"Asking again every second{below}. Databases keep running; changes are undone by their agents.")
     elif frame.back_unix_s is not None and frame.unix_s - frame.back_unix_s < _BACK_S:
-        yield Text(f"The daemon answers again, since {words.clock(frame.back_unix_s)}.", style="green")
+        yield Text(f"The daemon answers again, since {clock(frame.back_unix_s)}.", style="green")
     if frame.journal is not None and frame.journal["problem"]:
         yield Text(f"Nothing new is changed, and restores go on: {frame.journal['problem']}", style="bold red")
     for where, problem in frame.problems.items():
@@ -116,11 +115,11 @@ def _row(t: dict[str, Any]) -> Iterable[Text]:
     how, style = words.held(t)
     sample = t["sample"] or {}
     yield Text.assemble(
-        (f"{how:<26.26}", style), f"{words.rate(t['writes_per_s']):>12}",
-        f"{words.percent(sample.get('stalled_fraction')):>9}  ", (_end_of(t["path"]), "bold"),
+        (f"{how:<26.26}", style), f"{rate(t['writes_per_s']):>12}",
+        f"{percent(sample.get('stalled_fraction')):>9}  ", (_end_of(t["path"]), "bold"),
     )  # fmt: skip
     last = t["last_decision"]
-    decided = f"; {words.clock(last['unix_s'])} {last['rule']}: {last['outcome']}" if last else "; nothing decided yet"
+    decided = f"; {clock(last['unix_s'])} {last['rule']}: {last['outcome']}" if last else "; nothing decided yet"
     yield Text(f"  {policy_in_words(t)}: {words.knobs(t)}{decided}", style="dim")
 
 
@@ -154,7 +153,7 @@ def _one(frame: Frame, t: dict[str, Any], width: int) -> Iterable[Text]:
     how, style = words.held(t)
     since = ""
     if t["stall"] and t["state"] != "closed":
-        since = f" for {words.span(frame.unix_s - t['stall']['since_unix_s'])}: {words.why(t['stall'])}"
+        since = f" for {span(frame.unix_s - t['stall']['since_unix_s'])}: {words.why(t['stall'])}"
     yield from _sentence("writes are", Text.assemble((how, style), since), width)
     if t.get("sample"):
         yield from _figures(frame, t, width)
@@ -180,11 +179,9 @@ def _figures(frame: Frame, t: dict[str, Any], width: int) -> Iterable[Text]:
         return words.sparkline(values, top), "cyan"
 
     worst = _worst(sample["column_families"])
-    yield _line(
-        "writes/s", f"{words.rate(sample['writes_per_s']):<{figure}}", line(over_time.mean(slots, "writes_per_s"))
-    )
-    held = f"stop {words.percent(sample['stopped_fraction'])}, slow {words.percent(sample['delayed_fraction'])}"
-    waited = f"{words.percent(sample['stalled_fraction'])} ({held})"
+    yield _line("writes/s", f"{rate(sample['writes_per_s']):<{figure}}", line(over_time.mean(slots, "writes_per_s")))
+    held = f"stop {percent(sample['stopped_fraction'])}, slow {percent(sample['delayed_fraction'])}"
+    waited = f"{percent(sample['stalled_fraction'])} ({held})"
     yield _line("waited", f"{waited:<{figure}.{figure}}", (words.sparkline(over_time.most(slots, _held), 1.0), "red"))
     marks = over_time.marks([record["unix_s"] for record in frame.decisions], frame.unix_s, columns)
     if "^" in marks:
@@ -192,7 +189,7 @@ def _figures(frame: Frame, t: dict[str, Any], width: int) -> Iterable[Text]:
     if worst is not None:
         options = worst["options"]
         slow, stop = options["level0_slowdown_writes_trigger"], options["level0_stop_writes_trigger"]
-        l0 = f"{_known(worst['l0_files'])} (slow {_trigger(slow)}, stop {_trigger(stop)})"
+        l0 = f"{known(worst['l0_files'])} (slow {_trigger(slow)}, stop {_trigger(stop)})"
         yield _line(
             "L0 files", f"{l0:<{figure}.{figure}}", line(over_time.most(slots, itemgetter("l0_files")), float(stop))
         )
@@ -201,11 +198,11 @@ def _figures(frame: Frame, t: dict[str, Any], width: int) -> Iterable[Text]:
         limit = f" (slow {size(soft)})" if soft else ""
         yield _line(
             "pending",
-            f"{('unknown' if now is None else size(now)) + limit:<{figure}.{figure}}",
+            f"{size(now) + limit:<{figure}.{figure}}",
             line(over_time.most(slots, itemgetter("pending_compaction_bytes"))),
         )
         most = float(options["max_write_buffer_number"])
-        memtables = f"{_known(worst['immutable_memtables'])} full of {options['max_write_buffer_number']}"
+        memtables = f"{known(worst['immutable_memtables'])} full of {options['max_write_buffer_number']}"
         yield _line(
             "memtables", f"{memtables:<{figure}}", line(over_time.most(slots, itemgetter("immutable_memtables")), most)
         )
@@ -242,7 +239,7 @@ def _decided(frame: Frame) -> Iterable[Text]:
         outcome = record["outcome"]
         style = "green" if outcome.startswith("applied") else "yellow" if outcome in ("in-flight", "dry-run") else "red"
         yield Text.assemble(
-            f"{words.clock(record['unix_s'])} {record['rule']}: {words.set_by(record)}: ",
+            f"{clock(record['unix_s'])} {record['rule']}: {words.set_by(record)}: ",
             (outcome, "" if outcome == "unchanged" else style),
             (f"  {record['signal']}", "dim"),
         )  # fmt: skip
@@ -251,10 +248,6 @@ def _decided(frame: Frame) -> Iterable[Text]:
 def _total(families: list[dict[str, Any]], name: str) -> float | None:
     known = [cf[name] for cf in families if cf[name] is not None]
     return sum(known) if known else None
-
-
-def _known(value: int | None) -> str:
-    return "unknown" if value is None else str(value)
 
 
 def _trigger(value: int) -> str:

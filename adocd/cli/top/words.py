@@ -1,12 +1,10 @@
 """What `top` says of a target, each in a few words."""
 
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Any
 
 from adocd.cli.show import changed, jobs_in_words, waits
-from adocd.model.in_words import option_value, size
-from adocd.model.knob import KNOBS, Knob
+from adocd.model.in_words import knob_value, option_value, size, span
 
 _EIGHTHS = "▁▂▃▄▅▆▇█"
 _STYLES = {"stopped": "bold red", "possibly": "bold yellow", "delayed": "yellow", "normal": "green"}
@@ -14,28 +12,6 @@ _STYLES = {"stopped": "bold red", "possibly": "bold yellow", "delayed": "yellow"
 _SHORT = {"max_background_jobs": "jobs", "write_buffer_size": "memtable"}
 #: How many changed options fit into a line.
 _FIT = 3
-
-
-def clock(unix_s: float) -> str:
-    """Show a time of day, of this machine's zone."""
-    return f"{datetime.fromtimestamp(unix_s).astimezone():%H:%M:%S}"
-
-
-def rate(value: float | None) -> str:
-    """Show writes a second."""
-    return "-" if value is None else f"{value:,.0f}"
-
-
-def percent(value: float | None) -> str:
-    """Show a share; RocksDB adds up all writers that wait, so that it can be more than the whole."""
-    return "-" if value is None else f"{value:.0%}"
-
-
-def span(seconds: float) -> str:
-    """Show how long."""
-    if seconds < 120:
-        return f"{seconds:.0f} s" if seconds >= 9.95 else f"{max(0.0, seconds):.1f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
 
 
 def held(target: dict[str, Any]) -> tuple[str, str]:
@@ -82,7 +58,7 @@ def set_by(record: dict[str, Any]) -> str:
     """Say what a decision set: the options, where any was to change, else the knobs."""
     changes = [_change(change) for change in record["changes"]]
     settings = [
-        f"{s['knob']}{_family(s['column_family'])} {_setting(s['knob'], s['value'])}" for s in record["settings"]
+        f"{s['knob']}{_family(s['column_family'])} {knob_value(s['knob'], s['value'])}" for s in record["settings"]
     ]
     return ", ".join(changes or settings) or "nothing"
 
@@ -103,13 +79,6 @@ def _change(change: dict[str, Any]) -> str:
     if before == after:  # RocksDB takes a limit anew only when it is set once more
         return f"{name} {option_value(option['option'], after)} once more"
     return f"{name} {option_value(option['option'], before)} → {option_value(option['option'], after)}"
-
-
-def _setting(knob: str, given: int) -> str:
-    unit = KNOBS[Knob(knob)].unit if knob in set(Knob) else ""
-    if unit == "switch":
-        return "on" if given else "off"
-    return size(given) + unit.removeprefix("bytes") if unit.startswith("bytes") else str(given)
 
 
 def _family(name: str | None) -> str:

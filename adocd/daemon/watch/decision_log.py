@@ -10,8 +10,7 @@ from adocd.daemon.change.ledger import Deviation
 from adocd.daemon.watch.vitals import TargetVitals
 from adocd.model.decision import Decision, Setting
 from adocd.model.decision_record import DecisionRecord, OptionChange, Outcome
-from adocd.model.knob import KNOBS, MIB
-from adocd.model.options import OUT_OF_THE_WAY
+from adocd.model.in_words import knob_value
 
 _log = logging.getLogger(__name__)
 _KEPT = 1000
@@ -126,15 +125,4 @@ def settings_in_words(settings: tuple[Setting, ...]) -> str:
 
 def _in_words(setting: Setting) -> str:
     family = f" ({setting.column_family})" if setting.column_family else ""
-    return f"{setting.knob} {_value(setting)}{family}"
-
-
-def _value(setting: Setting) -> str:
-    facts, value = KNOBS[setting.knob], setting.value
-    if facts.unit == "switch":
-        return "on" if value else "off"
-    if value == 0 and facts.zero_is_off:
-        return "off"
-    if facts.unit in ("bytes", "bytes/s"):
-        return f"{value / MIB:g} MiB" + ("/s" if facts.unit == "bytes/s" else "")
-    return "out of the way" if value == OUT_OF_THE_WAY else str(value)
+    return f"{setting.knob} {knob_value(setting.knob, setting.value)}{family}"

@@ -121,13 +121,3 @@ class Facts:
             if cf.properties.get("rocksdb.cur-size-all-mem-tables", 0) > IDLE_MEMTABLE_BYTES
         }
         return frozenset(busy & self.families.keys()) or frozenset(self.families)
-
-
-def mib(size_bytes: int) -> str:
-    """Write a size for a person; what is no whole MiB in bytes."""
-    return f"{size_bytes} bytes" if size_bytes % MIB or size_bytes < MIB else f"{size_bytes // MIB} MiB"
-
-
-def about_mib(size_bytes: int) -> str:
-    """Write a size that need not be exact."""
-    return mib(size_bytes - size_bytes % MIB if size_bytes > MIB else size_bytes)

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 
-from adocd.diagnosis.lint.facts import Facts, Values, about_mib, mib
+from adocd.diagnosis.lint.facts import Facts, Values
 from adocd.diagnosis.lint.finding import Hit, Severity, family_rule, rule
 from adocd.diagnosis.lint.writes import LEVEL
+from adocd.model.in_words import size
 from adocd.model.knob import KNOBS, Knob
 from adocd.model.threads import COMPACTION_POOL, FEWEST_POOL_THREADS, FLUSH_POOL
 
@@ -109,13 +110,13 @@ def batch_at_its_bound(facts: Facts) -> Iterator[Hit]:
     most = facts.bounds.batch_max_bytes
     found: dict[int, list[str]] = {}
     for name, options in sorted(facts.families.items()):
-        size = options.number("write_buffer_size")
-        if size is not None and size >= most:
-            found.setdefault(size, []).append(name)
-    for size, names in found.items():
+        batch = options.number("write_buffer_size")
+        if batch is not None and batch >= most:
+            found.setdefault(batch, []).append(name)
+    for batch, names in found.items():
         yield Hit(
             "write_buffer_size",
-            f"write_buffer_size = {size}, and the law goes up to {mib(most)}: it can only halve it",
+            f"write_buffer_size = {batch}, and the law goes up to {size(most)}: it can only halve it",
             "raise the law's batch_max_bytes, or open the database with a smaller one",
             tuple(names),
         )
@@ -138,7 +139,7 @@ def first_step_shrinks_the_base_level(facts: Facts) -> Iterator[Hit]:
     for (base, after), names in found.items():
         yield Hit(
             "max_bytes_for_level_base",
-            f"max_bytes_for_level_base = {base}, and the law's first memory step makes it {mib(after)}: what level 1 "
+            f"max_bytes_for_level_base = {base}, and the law's first memory step makes it {size(after)}: what level 1 "
             "holds beyond that is due for compaction at once, and can stop writes for pending compaction bytes",
             "use tune_batch=false, or look at a dry run first; the base comes back when the policy ends",
             tuple(names),
@@ -155,8 +156,8 @@ def memtables_are_capped(facts: Facts) -> Iterator[Hit]:
     if usable < facts.bounds.batch_max_bytes:
         yield Hit(
             "db_write_buffer_size",
-            f"db_write_buffer_size = {cap}: memtables are switched once all of them take {about_mib(usable)}, so "
-            f"{Knob.BATCH_SIZE} is dead above that, and the law goes up to {mib(facts.bounds.batch_max_bytes)}",
+            f"db_write_buffer_size = {cap}: memtables are switched once all of them take {size(usable)}, so "
+            f"{Knob.BATCH_SIZE} is dead above that, and the law goes up to {size(facts.bounds.batch_max_bytes)}",
             "set it to 0 and bound the memory by adocd's memory_budget_bytes, or lower the law's batch_max_bytes to it",
         )
 
@@ -170,7 +171,7 @@ def wal_caps_memtables(facts: Facts) -> Iterator[Hit]:
     yield Hit(
         "max_total_wal_size",
         f"max_total_wal_size = {cap} flushes memtables once the logs of all column families are that large, so "
-        f"{Knob.BATCH_SIZE} is dead above that, and the law goes up to {mib(facts.bounds.batch_max_bytes)}",
+        f"{Knob.BATCH_SIZE} is dead above that, and the law goes up to {size(facts.bounds.batch_max_bytes)}",
         "set it to 0, which is four times what the memtables may take, or lower the law's batch_max_bytes to it",
     )
 

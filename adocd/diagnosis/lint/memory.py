@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 
-from adocd.diagnosis.lint.facts import Facts, about_mib
+from adocd.diagnosis.lint.facts import Facts
 from adocd.diagnosis.lint.finding import Hit, Severity, rule
+from adocd.model.in_words import size
 from adocd.model.knob import Knob
 
 _SOURCE = "RocksDB options.h, max_total_wal_size (write_buffer_size x max_write_buffer_number of each column family)"
@@ -34,10 +35,10 @@ def memory_over_budget(facts: Facts) -> Iterator[Hit]:
     now, budget, beside = _now(facts), facts.memory.budget_bytes, facts.memory.beside_bytes
     if now + beside <= budget:
         return
-    others = f" and those of other databases {about_mib(beside)}" if beside else ""
+    others = f" and those of other databases {size(beside)}" if beside else ""
     yield Hit(
         Knob.BATCH_SIZE,
-        f"the memtables of this database may take {about_mib(now)}{others}, and the budget is {about_mib(budget)}: "
+        f"the memtables of this database may take {size(now)}{others}, and the budget is {size(budget)}: "
         "every growth is refused",
         "raise memory_budget_bytes if there is memory, or lower write_buffer_size or max_write_buffer_number",
     )
@@ -52,8 +53,8 @@ def budget_before_bound(facts: Facts) -> Iterator[Hit]:
     fits = (budget - beside) // memtables
     yield Hit(
         Knob.BATCH_SIZE,
-        f"the law's largest batch, {about_mib(facts.bounds.batch_max_bytes)}, times {memtables} memtables is "
-        f"{about_mib(_at_bounds(facts))}, and the budget is {about_mib(budget)}: they end at about {about_mib(fits)}",
+        f"the law's largest batch, {size(facts.bounds.batch_max_bytes)}, times {memtables} memtables is "
+        f"{size(_at_bounds(facts))}, and the budget is {size(budget)}: they end at about {size(fits)}",
         f"raise memory_budget_bytes to {_at_bounds(facts) + beside} if there is memory, or have fewer memtables",
     )
 
@@ -70,8 +71,8 @@ def memory_over_limit(facts: Facts) -> Iterator[Hit]:
         return
     yield Hit(
         Knob.BATCH_SIZE,
-        f"the memtables may come to {about_mib(worst)}, and the machine or the cgroup gives the process "
-        f"{about_mib(limit)}: less than half is left for block cache, indexes and the program",
+        f"the memtables may come to {size(worst)}, and the machine or the cgroup gives the process "
+        f"{size(limit)}: less than half is left for block cache, indexes and the program",
         "lower memory_budget_bytes, which knows the machine's memory but not a cgroup's limit",
     )
 

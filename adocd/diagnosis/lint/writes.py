@@ -6,8 +6,9 @@ so what they find was set live, by a person or by a tuner that was killed.
 
 from collections.abc import Iterator
 
-from adocd.diagnosis.lint.facts import Facts, Values, mib
+from adocd.diagnosis.lint.facts import Facts, Values
 from adocd.diagnosis.lint.finding import Hit, Severity, family_rule, rule
+from adocd.model.in_words import size
 from adocd.model.options import DELAYED_WRITE_RATE_DEFAULT_BYTES_PER_S, DELAYED_WRITE_RATE_FLOOR_BYTES_PER_S
 
 LEVEL = "kCompactionStyleLevel"
@@ -184,7 +185,7 @@ def delayed_writes_stand_still(facts: Facts) -> Iterator[Hit]:
     yield Hit(
         "delayed_write_rate",
         f"delayed_write_rate = {rate} bytes/s: {zero}",
-        f"set it to what the disk can flush; RocksDB's default is {mib(DELAYED_WRITE_RATE_DEFAULT_BYTES_PER_S)}/s",
+        f"set it to what the disk can flush; RocksDB's default is {size(DELAYED_WRITE_RATE_DEFAULT_BYTES_PER_S)}/s",
     )
 
 
@@ -197,7 +198,7 @@ def delayed_writes_are_slow(facts: Facts) -> Iterator[Hit]:
     yield Hit(
         "delayed_write_rate",
         f"delayed_write_rate = {rate} bytes/s is below RocksDB's default of "
-        f"{mib(DELAYED_WRITE_RATE_DEFAULT_BYTES_PER_S)}/s, and slowed writes get no more (db_bench sets "
+        f"{size(DELAYED_WRITE_RATE_DEFAULT_BYTES_PER_S)}/s, and slowed writes get no more (db_bench sets "
         "8 MiB/s, a rate limiter at open its own rate)",
         "raise it to what the disk can flush, if slowed writes are too slow",
     )

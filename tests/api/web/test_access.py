@@ -45,6 +45,7 @@ READ = {
     "GET /v1/targets/{target}/policy",
     "GET /v1/targets/{target}/samples",
     "GET /v1/targets/{target}/snapshot",
+    "GET /v1/targets/{target}/verdict",
     "POST /v1/targets/{target}/policy/difference",
     "GET /v1/vitals",
     "GET /docs",

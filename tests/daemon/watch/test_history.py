@@ -9,7 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adocd.daemon.watch.charted import charted
-from adocd.daemon.watch.history import REACH_S, History, Point, Resolution, points_of, resolution_for, thinned
+from adocd.daemon.watch.history import (
+    REACH_S,
+    History,
+    Point,
+    Resolution,
+    measured_of,
+    points_of,
+    resolution_for,
+    thinned,
+)
+from adocd.diagnosis.held import Measured
 from tests.builders import column_family, sample
 
 DAY_S = 86_400
@@ -51,6 +61,16 @@ def test_a_point_comes_back_as_it_was() -> None:
     history.add(whole)
     assert all_of(history, "1s") == [whole]
     assert all_of(history, "1m") == [whole]
+
+
+def test_what_it_says_of_writers_is_what_its_points_say() -> None:
+    history = History()
+    history.add(point(NOW_S, stopped_fraction=0.3, delayed_fraction=0.1, stalled_by_cause={"l0": 0.25, "other": 0.05}))  # type: ignore[arg-type]
+    history.add(Point(NOW_S + 1, 1.0))
+    known, unknown = measured_of(history.read("1s"))
+    assert known == Measured(NOW_S, 1.0, 0.3, 0.1, {"l0": 0.25, "other": 0.05}, 100.0)
+    assert unknown == Measured(NOW_S + 1, 1.0, None, None, {}, None)
+    assert list(measured_of(history.read("1s"), NOW_S + 0.5, NOW_S + 9)) == [unknown]
 
 
 def test_each_tier_reaches_back_as_far_as_it_says() -> None:

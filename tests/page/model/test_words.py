@@ -12,42 +12,11 @@ from tests.page.points import decision, held_points, stall, target
 
 
 @pytest.mark.parametrize(
-    ("value", "words"),
-    [(None, "unknown"), (0, "0 B"), (1023, "1023 B"), (1 << 20, "1 MiB"), (1.5 * (1 << 30), "1.5 GiB")],
-)
-def test_sizes(value: float | None, words: str) -> None:
-    assert units.size(value) == words
-
-
-@pytest.mark.parametrize(
-    ("fraction", "words"),
-    [(None, "unknown"), (0, "0 %"), (0.0001, "< 0.1 %"), (0.012, "1.2 %"), (0.34, "34 %"), (1.0, "100 %")],
-)
-def test_shares(fraction: float | None, words: str) -> None:
-    assert units.share(fraction) == words
-
-
-@pytest.mark.parametrize(
-    ("seconds", "words"),
-    [(0.31, "0.3 s"), (12, "12 s"), (180, "3 min"), (7500, "2 h 5 min"), (7200, "2 h"), (200000, "2 d 7 h")],
-)
-def test_durations(seconds: float, words: str) -> None:
-    assert units.duration(seconds) == words
-
-
-@pytest.mark.parametrize(
     ("typed", "sent"),
     [("96 MiB", "100663296"), ("1.5GiB", "1610612736"), ("4", "4"), ("1e400MiB", "1e400MiB"), (" x ", "x")],
 )
 def test_what_is_typed_becomes_what_rocksdb_reads(typed: str, sent: str) -> None:
     assert units.as_rocksdb_writes(typed) == sent
-
-
-def test_options_are_written_with_their_unit() -> None:
-    assert units.option_value("write_buffer_size", str(64 << 20)) == "64 MiB"
-    assert units.option_value("delayed_write_rate", str(8 << 20)) == "8 MiB/s"
-    assert units.option_value("max_background_jobs", "4") == "4"
-    assert units.option_value("disable_auto_compactions", "false") == "false"
 
 
 @pytest.mark.parametrize(

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from adocd.api.web.page.charts import spec
-from adocd.api.web.page.model import decisions, verdict
-from adocd.api.web.page.model.history import held
+from adocd.api.web.page.model import decisions
 from adocd.api.web.page.model.settings import Changed
 from adocd.api.web.page.views import parts
+from adocd.diagnosis.held import held
+from tests.diagnosis import writers
 from tests.page.points import decision, held_points, point, stall, target
 
 EVIL = "<img src=x onerror=alert(1)>"
@@ -18,10 +19,12 @@ def test_names_that_look_like_markup_stay_names() -> None:
     evil["policy"] = {"controller": EVIL, "parameters": {EVIL: EVIL}, "dry_run": False, "shaping": {}}
     evil["process"] = dict.fromkeys(("host", "program", "rocksdb_version", "agent"), EVIL) | {"pid": 1}
     evil["restore"] = {"state": "waiting", "steps_left": 1, "waiting_for": EVIL}
+    evil_held = {"measured_s": 9.0, "share": 0.1, "by_cause": {EVIL: 0.1}, "writes_per_s": None}
+    evil_verdict = {"kind": EVIL, "title": EVIL, "sentence": EVIL, "before": evil_held, "since": evil_held}
     record = decision(signal=EVIL, rule=EVIL, reason=EVIL, guards=[EVIL], detail=EVIL)
     told = decisions.told(record, [], 0.0)
     shown = [
-        parts.state_card(evil), parts.verdict_card(verdict.verdict(evil, 1.0, held_points(0, 9, 0.1), 9.0)),
+        parts.state_card(evil), parts.verdict_card(evil_verdict),
         parts.last_card(evil, told), parts.decision_list([told], 0), parts.facts(evil), parts.restore_note(evil),
         parts.glance_row(evil, [], EVIL), parts.problems({EVIL: EVIL}, {"problem": EVIL}),
         parts.findings([{"severity": EVIL, "subject": EVIL, "reason": EVIL, "fix": EVIL}]),
@@ -40,13 +43,25 @@ def test_a_stall_is_said_with_its_cause_and_since_when() -> None:
     assert '<time-ago unix="50.000">' in html
 
 
+def test_a_verdict_is_shown_with_what_was_before_and_since() -> None:
+    before = {"measured_s": 60.0, "share": 0.3, "by_cause": {"l0": 0.3, "other": 0.0}, "writes_per_s": None}
+    since = {"measured_s": 60.0, "share": 0.02, "by_cause": {"memtable": 0.02}, "writes_per_s": None}
+    verdict = {"kind": "helps", "title": "The tuner helps", "sentence": "so it is", "before": before, "since": since}
+    html = parts.verdict_card(verdict)
+    assert "The tuner helps" in html
+    assert "<b>30 %</b> held (level-0 files 30 %)" in html
+    assert "<b>2.0 %</b> held (memtables 2.0 %)" in html
+    assert "<dt>lately</dt>" in parts.verdict_card(verdict | {"before": None})
+    assert "Nothing is measured yet" in parts.verdict_card(None)
+
+
 def test_the_small_chart_says_its_figure_to_who_cannot_see_it() -> None:
-    html = parts.sparkline([held(held_points(0, 10, 0.5), 0, 10)])
+    html = parts.sparkline([held(writers.held_points(0, 10, 0.5), 0, 10)])
     assert 'aria-label="writes held 50 % of 10 s"' in html
 
 
 def test_a_share_is_of_what_was_measured_not_of_what_the_chart_could_show() -> None:
-    seconds = [held([], 0, 890), held(held_points(890, 900, 1.0), 890, 900)]
+    seconds = [held([], 0, 890), held(writers.held_points(890, 900, 1.0), 890, 900)]
     assert "held 100 % of 10 s" in parts.glance_row(target(), seconds, "")
     assert "nothing measured" in parts.glance_row(target(), seconds[:1], "")
 

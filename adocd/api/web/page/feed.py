@@ -8,12 +8,12 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
-from adocd.api.web.page.listen import Event, events
+from adocd.api.event_stream import PATH, events_of
 from adocd.api.web.page.model import history
-from adocd.api.web.page.model.history import Held
 from adocd.api.web.page.room import Room
 from adocd.api.web.upstream import Upstream
-from adocd.targets.errors import TargetError
+from adocd.diagnosis.held import Held
+from adocd.targets.errors import TargetError, Unreachable
 
 _log = logging.getLogger(__name__)
 
@@ -198,8 +198,11 @@ class Feed:
         """Take events in as they come; begin anew where they break off."""
         while True:
             try:
-                async for event in events(self._upstream, _KINDS):
-                    self._take(event)
+                async with self._upstream.stream(f"{PATH}?kinds={','.join(_KINDS)}") as stream:
+                    if stream.status != 200:
+                        raise Unreachable(f"{PATH} answered {stream.status}")
+                    async for event in events_of(stream.pieces):
+                        self._take(event.kind, event.data)
             except TargetError as error:
                 _log.debug("events: %s", error)
             except Exception:  # nobody would follow any more
@@ -207,9 +210,9 @@ class Feed:
             self._list_at_s = float("-inf")
             await asyncio.sleep(TICK_S)
 
-    def _take(self, event: Event) -> None:
+    def _take(self, kind: str, event: dict[str, Any]) -> None:
         self._heard_s = time.monotonic()
-        target, kind = event.get("target"), event["kind"]
+        target = event.get("target")
         room = self._rooms.get(target) if target is not None else None
         if kind == "sample" and event["sample"] is not None:
             self.targets[event["sample"]["id"]] = event["sample"]

@@ -7,9 +7,8 @@ from typing import Any
 from urllib.parse import quote
 
 from adocd.api.web.page.charts import spec
-from adocd.api.web.page.model import decisions, history, verdict
+from adocd.api.web.page.model import decisions, history
 from adocd.api.web.page.model.history import Point
-from adocd.api.web.page.model.verdict import Verdict
 from adocd.targets.errors import TargetError
 
 Get = Callable[[str], Awaitable[tuple[int, bytes]]]
@@ -39,9 +38,10 @@ class Room:
         #: The audit trail, newest first.
         self.operations: list[dict[str, Any]] = []
         self.findings: list[dict[str, Any]] = []
+        #: Whether the tuner helps or hurts; None before the first figures are there.
+        self.verdict: dict[str, Any] | None = None
         self._get = get
         self._long: dict[int, tuple[float, list[Point]]] = {}
-        self._before: tuple[float, list[Point]] | None = None
         self._slow_at_s = float("-inf")
         self._loaded = False
 
@@ -66,6 +66,8 @@ class Room:
         if now_s - self._slow_at_s >= _SLOWLY_S:
             self._slow_at_s = now_s
             await self._read_slowly()
+        elif self.verdict is None:
+            await self._read_verdict()
         self.version += 1
 
     def decided(self, records: list[dict[str, Any]]) -> None:
@@ -96,19 +98,6 @@ class Room:
         """The daemon's time, as far as the last point tells it."""
         return float(self.points[-1]["unix_s"]) if self.points else 0.0
 
-    async def verdict(self) -> Verdict | None:
-        """Judge the policy; None before the first figures are there."""
-        if self.detail is None or not self.points:
-            return None
-        began = verdict.began_unix_s(self.operations, self.detail["id"])
-        older: list[Point] = []
-        if began is not None:
-            if self._before is None or self._before[0] != began:
-                begin = began - verdict.SPAN_S
-                self._before = began, await self._history(begin, began, "1m", 60)
-            older = self._before[1]
-        return verdict.verdict(self.detail, began, verdict.joined(older, self.points), self.now_unix_s)
-
     async def _read_points(self) -> None:
         if not self.points:
             self.points = await self._history(None, None, "1s", SHORT_S)
@@ -125,6 +114,11 @@ class Room:
         self.operations = [] if operations is None else operations["operations"][::-1]
         lint = await self._read(f"{self.path}/lint")
         self.findings = [] if lint is None else lint["findings"]
+        await self._read_verdict()
+
+    async def _read_verdict(self) -> None:
+        answer = await self._read(f"{self.path}/verdict")
+        self.verdict = None if answer is None else answer["verdict"]
 
     async def _history(self, begin: float | None, end: float | None, resolution: str, points: int) -> list[Point]:
         query = f"resolution={resolution}&points={points}"

@@ -2,13 +2,13 @@
 
 from datetime import UTC, datetime
 
+from adocd.model.in_words import size
 from adocd_bench.evaluation.report.comparison import Cell, Comparison
 from adocd_bench.evaluation.report.measures import Unit
 
 NOT_MEASURED = "not measured"
 #: Beside a figure that disturbed runs went into.
 MARK = "\N{DAGGER}"
-_SIZES = ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 _DIFFERENCE = {"more": "more", "less": "less", "none": "no difference shown", "too few": "too few pairs"}
 
 
@@ -32,14 +32,6 @@ def micros(value_us: float) -> str:
     if value_us < 1000:
         return f"{digits(round(value_us, 1))} µs"
     return f"{digits(value_us / 1000)} ms" if value_us < 1e6 else f"{digits(value_us / 1e6)} s"
-
-
-def size(value_bytes: float) -> str:
-    """Write a size."""
-    for unit, name in _SIZES:
-        if value_bytes >= unit:
-            return f"{digits(value_bytes / unit)} {name}"
-    return f"{value_bytes:.0f} B"
 
 
 def rate(value_bytes_per_s: float) -> str:

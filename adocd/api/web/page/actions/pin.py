@@ -10,6 +10,7 @@ from adocd.api.web.page.model import settings, units
 from adocd.api.web.page.model.settings import NotUnderstood
 from adocd.api.web.page.model.units import text
 from adocd.api.web.page.room import Room
+from adocd.model.in_words import option_value
 
 _ALL = "all column families"
 
@@ -55,7 +56,7 @@ class PinDialog:
         if option is None:
             self._about.set_content("")
             return
-        now = units.option_value(option, self._values.get(option, ""))
+        now = option_value(option, self._values.get(option, ""))
         self._about.set_content(f'<p class="muted">now {text(now)}; {text(settings.bounds_in_words(option))}</p>')
 
     async def _pin(self) -> str:
@@ -71,4 +72,4 @@ class PinDialog:
         }
         pinned = await self._actions.do("PUT", f"{self._room.path}/overrides/{quote(option, safe='')}", body)
         self._room.ask_again()
-        return f"{option} is pinned at {units.option_value(option, pinned['value'])}."
+        return f"{option} is pinned at {option_value(option, pinned['value'])}."

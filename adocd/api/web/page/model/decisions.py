@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from adocd.api.web.page.model import units
-from adocd.api.web.page.model.history import Point, held
-from adocd.model.knob import KNOBS, Knob
-from adocd.model.options import OUT_OF_THE_WAY
+from adocd.api.web.page.model.history import Point, measured
+from adocd.diagnosis.held import held
+from adocd.model import in_words
 
 #: What is compared for a decision's effect, before it and after it.
 EFFECT_S = 60.0
@@ -66,13 +65,14 @@ def told(record: dict[str, Any], points: Sequence[Point], now_unix_s: float) -> 
 
 def effect(at_unix_s: float, points: Sequence[Point], now_unix_s: float) -> str:
     """Compare how long writers were held before and after a moment; empty where too little is measured."""
-    before = held(points, at_unix_s - EFFECT_S, at_unix_s)
-    after = held(points, at_unix_s, min(now_unix_s, at_unix_s + EFFECT_S))
+    known = measured(points)
+    before = held(known, at_unix_s - EFFECT_S, at_unix_s)
+    after = held(known, at_unix_s, min(now_unix_s, at_unix_s + EFFECT_S))
     if before.measured_s < _LEAST_S or after.measured_s < _LEAST_S:
         return ""
     return (
-        f"held {units.share(before.share)} of the {units.duration(before.measured_s)} before, "
-        f"{units.share(after.share)} of the {units.duration(after.measured_s)} after"
+        f"held {in_words.share(before.share)} of the {in_words.duration(before.measured_s)} before, "
+        f"{in_words.share(after.share)} of the {in_words.duration(after.measured_s)} after"
     )
 
 
@@ -92,24 +92,13 @@ def _what(record: dict[str, Any]) -> tuple[str, ...]:
 
 def _setting(setting: dict[str, Any]) -> str:
     family = f" ({setting['column_family']})" if setting["column_family"] else ""
-    return f"{setting['knob'].replace('_', ' ')}{family} → {_value(setting['knob'], setting['value'])}"
-
-
-def _value(knob: str, value: int) -> str:
-    unit = KNOBS[Knob(knob)].unit
-    if unit == "switch":
-        return "on" if value else "off"
-    if value == 0 and KNOBS[Knob(knob)].zero_is_off:
-        return "off"
-    if unit in ("bytes", "bytes/s"):
-        return units.size(value) + ("/s" if unit == "bytes/s" else "")
-    return "out of the way" if value == OUT_OF_THE_WAY else str(value)
+    return f"{setting['knob'].replace('_', ' ')}{family} → {in_words.knob_value(setting['knob'], setting['value'])}"
 
 
 def _change(change: dict[str, Any]) -> str:
     option, name = change["option"]["option"], change["option"]["name"]
     family = f" ({name})" if name else ""
-    before, value = (units.option_value(option, change[name]) for name in ("before", "value"))
+    before, value = (in_words.option_value(option, change[name]) for name in ("before", "value"))
     return f"{option}{family} {value} again" if before == value else f"{option}{family} {before} → {value}"
 
 

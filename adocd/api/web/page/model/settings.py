@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from adocd.api.web.page.model import units
+from adocd.model.in_words import count, option_value
 from adocd.model.options import OPTIONS
 from adocd.model.values import RATE_LIMITER_WORD
 
@@ -81,7 +82,8 @@ def bounds_in_words(option: str) -> str:
     facts = OPTIONS.get(option)
     if facts is None or facts.kind != "int":
         return "true or false" if facts is not None and facts.kind == "bool" else ""
-    least, most = (units.option_value(option, str(each)) for each in (facts.minimum, facts.maximum))
+    limits, is_bytes = (facts.minimum, facts.maximum), facts.unit.startswith("bytes")
+    least, most = (option_value(option, str(limit)) if is_bytes else count(limit) for limit in limits)
     return f"{facts.unit}; from {least} to {most}" if facts.maximum < 1 << 62 else f"{facts.unit}; {least} or more"
 
 

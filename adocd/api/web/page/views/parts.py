@@ -7,11 +7,12 @@ own (`local-time`, `time-ago` in static/page.js), so that each browser shows its
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from adocd.api.web.page.model import decisions, settings, state, units
+from adocd.api.web.page.model import decisions, settings, state
 from adocd.api.web.page.model.decisions import Told
-from adocd.api.web.page.model.history import CAUSES, Held
+from adocd.api.web.page.model.history import CAUSES
 from adocd.api.web.page.model.units import text
-from adocd.api.web.page.model.verdict import Verdict
+from adocd.diagnosis.held import Held
+from adocd.model import in_words
 
 _SIGNS = {"helps": "✓", "hurts": "✕", "same": "=", "unknown": "?", "idle": "·"}
 #: Shares of the time that an operator should look at, and at once.
@@ -41,43 +42,40 @@ def state_card(target: dict[str, Any]) -> str:
     what = "" if now.level == "ok" else f"<p>{text(now.sentence)}{since}</p>"
     cause = f'<p class="strong">{text(_cause(target))}</p>' if target.get("stall") else ""
     rate = target.get("writes_per_s")
-    flow = f"<p>{units.count(rate)} writes per second</p>" if rate is not None else ""
+    flow = f"<p>{in_words.count(rate)} writes per second</p>" if rate is not None else ""
     return (
         f'<div class="card state level-{now.level}"><h2 class="big">{_sign(now.sign)}{title}</h2>'
         f"{cause}{what}{flow}</div>"
     )
 
 
-def verdict_card(verdict: Verdict | None) -> str:
+def verdict_card(verdict: dict[str, Any] | None) -> str:
     """Show whether the tuner helps or hurts, with the two shares as bars."""
     if verdict is None:
         return '<div class="card"><h2>Does the tuner help?</h2><p class="muted">Nothing is measured yet.</p></div>'
+    before, since = verdict["before"], verdict["since"]
     bars = "".join(
         _bar(name, held)
-        for name, held in (("before", verdict.before), ("since" if verdict.before else "lately", verdict.since))
+        for name, held in (("before", before), ("since" if before else "lately", since))
         if held is not None
     )
     return (
-        f'<div class="card verdict {verdict.kind}">'
-        f'<h2 class="big">{_sign(_SIGNS[verdict.kind])}{text(verdict.title)}</h2>'
-        f'<p>{text(verdict.sentence)}</p><dl class="bars">{bars}</dl></div>'
+        f'<div class="card verdict {text(verdict["kind"])}">'
+        f'<h2 class="big">{_sign(_SIGNS.get(verdict["kind"], "?"))}{text(verdict["title"])}</h2>'
+        f'<p>{text(verdict["sentence"])}</p><dl class="bars">{bars}</dl></div>'
     )
 
 
-def _bar(name: str, held: Held) -> str:
+def _bar(name: str, held: dict[str, Any]) -> str:
+    by_cause = [(cause, fraction) for cause, fraction in held["by_cause"].items() if fraction > 0]
     segments = "".join(
         f'<span class="seg {_CAUSE_COLOURS.get(cause, "grey")}" style="width:{min(1.0, fraction) * 100:.1f}%"></span>'
-        for cause, fraction in held.by_cause.items()
-        if fraction > 0
+        for cause, fraction in by_cause
     )
-    causes = ", ".join(
-        f"{CAUSES.get(cause, cause)} {units.share(fraction)}"
-        for cause, fraction in held.by_cause.items()
-        if fraction > 0
-    )
+    causes = ", ".join(f"{CAUSES.get(cause, cause)} {in_words.share(fraction)}" for cause, fraction in by_cause)
     return (
         f'<dt>{name}</dt><dd><span class="bar" aria-hidden="true">{segments}</span>'
-        f"<b>{units.share(held.share)}</b> held{f' ({text(causes)})' if causes else ''}</dd>"
+        f"<b>{in_words.share(held['share'])}</b> held{f' ({text(causes)})' if causes else ''}</dd>"
     )
 
 
@@ -129,8 +127,8 @@ def changed_table(changed: Sequence[settings.Changed]) -> str:
         return '<p class="muted">All options are as their owner set them.</p>'
     rows = (
         (
-            text(each.option), text(each.scope), text(units.option_value(each.option, each.now)),
-            text(units.option_value(each.option, each.original)),
+            text(each.option), text(each.scope), text(in_words.option_value(each.option, each.now)),
+            text(in_words.option_value(each.option, each.original)),
         )
         for each in changed
     )  # fmt: skip
@@ -201,7 +199,7 @@ def glance_row(target: dict[str, Any], parts: Sequence[Held], last: str) -> str:
         f'<span class="word"><b>{text(now.word)}</b>'
         f"<small>{'since ' + at(now.since_unix_s) if now.since_unix_s else ''}</small></span>"
         f'<span class="spark">{sparkline(parts)}{_held_lately(parts)}</span>'
-        f'<span class="rate"><b>{units.count(target["writes_per_s"])}</b><small>writes/s</small></span>'
+        f'<span class="rate"><b>{in_words.count(target["writes_per_s"])}</b><small>writes/s</small></span>'
         f'<span class="policy"><b>{text(state.policy_in_words(target))}</b>{paused}<small>{text(last)}</small></span>'
         "</a>"
     )
@@ -265,7 +263,9 @@ def _held_lately(parts: Sequence[Held]) -> str:
 def _held_of(parts: Sequence[Held]) -> str:
     """Say the share, and of how long: a daemon that has just begun knows of seconds, not of the quarter of an hour."""
     measured_s = sum(part.measured_s for part in parts)
-    return f"held {units.share(_mean(parts))} of {units.duration(measured_s)}" if measured_s else "nothing measured"
+    return (
+        f"held {in_words.share(_mean(parts))} of {in_words.duration(measured_s)}" if measured_s else "nothing measured"
+    )
 
 
 def _mean(parts: Sequence[Held]) -> float | None:

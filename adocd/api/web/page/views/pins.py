@@ -8,10 +8,10 @@ from nicegui import ui
 
 from adocd.api.web.page.actions.ask import CannotDo
 from adocd.api.web.page.actions.dialogs import Dialog, act
-from adocd.api.web.page.model import units
 from adocd.api.web.page.model.units import text
 from adocd.api.web.page.room import Room
 from adocd.api.web.page.views.shell import Visit
+from adocd.model.in_words import option_value
 
 
 class Pins:
@@ -43,7 +43,7 @@ class Pins:
                 self._one(pin)
 
     def _one(self, pin: dict[str, Any]) -> None:
-        name, value = _name(pin), units.option_value(pin["option"], pin["value"])
+        name, value = _name(pin), option_value(pin["option"], pin["value"])
         ends = pin["remaining_s"]
         until = (
             "until it is removed"

@@ -139,7 +139,7 @@ class TargetPage:
         self._visit.name(f"{state.sign} {state.word}: {detail['path']} - adocd")
         self._head.show(f"<h1>{text(detail['path'])}</h1>{parts.facts(detail)}")
         self._state.show(parts.state_card(detail))
-        self._verdict.show(parts.verdict_card(await room.verdict()))
+        self._verdict.show(parts.verdict_card(room.verdict))
         self._last.show(parts.last_card(detail, last))
         self._restore_note.show(parts.restore_note(detail))
         self._pause.set_visibility(not detail["paused"])

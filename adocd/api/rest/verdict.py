@@ -1,0 +1,70 @@
+"""What REST says of a target's policy: does it help or hurt, by what the daemon remembers."""
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+from fastapi import FastAPI
+from pydantic import BaseModel, Field
+
+from adocd.api.rest.document import TargetId, errors
+from adocd.daemon.book.began import began_unix_s
+from adocd.daemon.book.book import Book
+from adocd.daemon.book.journal.records import Operation
+from adocd.daemon.control.target_loop import TargetLoop
+from adocd.daemon.watch.history import Packed, measured_of
+from adocd.diagnosis.verdict import SPAN_S, Verdict, joined, verdict
+from adocd.model.policy import Policy
+
+
+class VerdictView(BaseModel):
+    """Whether the policy of a target helps."""
+
+    target: str
+    path: str
+    verdict: Verdict | None = Field(description="null: nothing has been measured yet")
+
+
+class _Remembered(NamedTuple):
+    """All that a verdict is made of; another thread may read it."""
+
+    policy: Policy
+    paused: str | None
+    began_unix_s: float | None
+    minutes: Sequence[Packed]
+    seconds: Sequence[Packed]
+
+
+def install(app: FastAPI, find: Callable[[str], TargetLoop], book: Book) -> None:
+    """Add the route."""
+
+    @app.get(
+        "/v1/targets/{target}/verdict",
+        summary="Whether the tuner helps or hurts",
+        responses=errors(404),
+    )
+    async def target_verdict(target: TargetId) -> VerdictView:
+        """Compare how long writers were held in the 15 minutes before the policy began with the last 15 minutes."""
+        loop = find(target)
+        # Beside the event loop: the seconds of a quarter of an hour take some ms, and control must not wait for them.
+        judged = await asyncio.to_thread(_judged, _remembered(loop, reversed(book.operations)))
+        return VerdictView(target=loop.id, path=loop.path, verdict=judged)
+
+
+def _remembered(loop: TargetLoop, newest_first: Iterable[Operation]) -> _Remembered:
+    return _Remembered(
+        loop.policy,
+        loop.paused,
+        began_unix_s(newest_first, loop.id),
+        loop.history.read("1m"),
+        loop.history.read("1s"),
+    )
+
+
+def _judged(known: _Remembered) -> Verdict | None:
+    seconds = list(measured_of(known.seconds))
+    if not seconds:
+        return None
+    began = known.began_unix_s
+    minutes = [] if began is None else list(measured_of(known.minutes, began - SPAN_S, began))
+    return verdict(known.policy, known.paused, began, joined(minutes, seconds), seconds[-1].unix_s)

@@ -1,0 +1,68 @@
+"""How much of a span of time writers were held, for what, and how much they wrote. Pure."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+
+class Measured(NamedTuple):
+    """What a history's point says of writers: `interval_s` seconds that end at `unix_s`; None is what is not known."""
+
+    unix_s: float
+    interval_s: float
+    stopped_fraction: float | None
+    delayed_fraction: float | None
+    stalled_by_cause: Mapping[str, float] | None
+    writes_per_s: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """How writers fared in a span of time.
+
+    Attributes:
+        measured_s: how much of the span was measured.
+        share: share of that time in which writes were stopped or delayed, 0 to 1, as far as either tells: stall events
+            (which come late for memtables) or the stalls that were seen by cause. Causes that hold different column
+            families at once are added up.
+        by_cause: share of the time by cause, as REST names causes.
+        writes_per_s: mean of what was written; None where nobody counts writes.
+
+    """
+
+    measured_s: float
+    share: float
+    by_cause: dict[str, float]
+    writes_per_s: float | None
+
+    @property
+    def worst_cause(self) -> str | None:
+        """The cause that held them longest; None where nothing did."""
+        cause = max(self.by_cause, key=lambda each: self.by_cause[each], default=None)
+        return cause if cause is not None and self.by_cause[cause] > 0 else None
+
+
+def held(points: Iterable[Measured], begin_unix_s: float, end_unix_s: float) -> Held:
+    """Add up the points of a span, each by the time it measured; one on its edge by the part within."""
+    measured = share = counted = writes = 0.0
+    causes: dict[str, float] = {}
+    for point in points:
+        within = min(point.unix_s, end_unix_s) - max(point.unix_s - point.interval_s, begin_unix_s)
+        if within <= 0:
+            continue
+        measured += within
+        share += within * _share(point)
+        for cause, fraction in (point.stalled_by_cause or {}).items():
+            causes[cause] = causes.get(cause, 0.0) + within * fraction
+        if point.writes_per_s is not None:
+            counted += within
+            writes += within * point.writes_per_s
+    if measured == 0:
+        return Held(0.0, 0.0, {}, None)
+    by_cause = {cause: total / measured for cause, total in causes.items()}
+    return Held(measured, share / measured, by_cause, writes / counted if counted else None)
+
+
+def _share(point: Measured) -> float:
+    by_events = (point.stopped_fraction or 0.0) + (point.delayed_fraction or 0.0)
+    return min(1.0, max(by_events, sum((point.stalled_by_cause or {}).values())))

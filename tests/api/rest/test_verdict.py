@@ -1,0 +1,68 @@
+"""Whether the tuner helps, by REST."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from pathlib import Path
+
+from adocd.daemon.watch.history import History, Point
+from adocd.model.policy import Policy
+from adocd.model.stall import Cause
+from tests.api.harness import Service, with_service
+from tests.support.fake_database import FakeDatabase
+
+
+class Full(History):
+    """A history that takes in nothing of what the loop goes on to measure."""
+
+    def add(self, point: Point) -> None:
+        """Leave it out."""
+
+
+def remembered(begin_unix_s: float, before: float, since: float) -> Full:
+    """Make the history of two times five minutes, of which these shares were held."""
+    history, point = Full(), Point(0.0, 1.0, writes_per_s=1000.0)
+    for second in range(600):
+        held = before if second < 300 else since
+        causes: dict[Cause, float] = {"l0": held}
+        History.add(
+            history, replace(point, unix_s=begin_unix_s + second, stopped_fraction=held, stalled_by_cause=causes)
+        )
+    return history
+
+
+def test_a_policy_is_judged_by_what_the_daemon_remembers(tmp_path: Path) -> None:
+    async def body(service: Service) -> None:
+        status, answer = await service.call("GET", f"{service.target}/verdict")
+        assert status == 200
+        assert (answer["target"], answer["path"]) == (service.loop.id, service.loop.path)
+        assert answer["verdict"]["kind"] == "idle", "the policy is fixed"
+
+        await service.call("PUT", f"{service.target}/policy", {"controller": "adoc"})
+        service.loop.history = remembered(time.time() - 300, 0.4, 0.1)
+        _, answer = await service.call("GET", f"{service.target}/verdict")
+        judged = answer["verdict"]
+        assert (judged["kind"], judged["title"]) == ("helps", "The tuner helps")
+        assert round(judged["before"]["share"], 2) == 0.4
+        assert round(judged["since"]["by_cause"]["l0"], 2) == 0.1
+        assert "before adoc began" in judged["sentence"]
+
+        await service.call("POST", f"{service.target}/pause", {"reason": "a look"})
+        _, answer = await service.call("GET", f"{service.target}/verdict")
+        assert answer["verdict"]["kind"] == "idle"
+        assert "a look" in answer["verdict"]["sentence"]
+
+    with_service(tmp_path, FakeDatabase(tmp_path / "db"), body)
+
+
+def test_nothing_is_said_of_what_was_never_measured(tmp_path: Path) -> None:
+    async def body(service: Service) -> None:
+        service.loop.history = Full()
+        service.loop.policy = Policy("adoc")
+        status, answer = await service.call("GET", f"{service.target}/verdict")
+        assert (status, answer["verdict"]) == (200, None)
+        status, _ = await service.call("GET", "/v1/targets/ffff/verdict")
+        assert status == 404
+
+    with_service(tmp_path, FakeDatabase(tmp_path / "db"), body)

@@ -1,0 +1,80 @@
+"""Whether the tuner helps or hurts."""
+
+from __future__ import annotations
+
+import pytest
+
+from adocd.diagnosis.held import Measured
+from adocd.diagnosis.verdict import joined, verdict
+from adocd.model.policy import Policy
+from tests.diagnosis.writers import held_points, measured
+
+ADOC = Policy("adoc")
+
+
+@pytest.mark.parametrize(
+    ("before", "since", "kind"),
+    [
+        (0.30, 0.02, "helps"),
+        (0.02, 0.30, "hurts"),
+        (0.0, 0.05, "hurts"),
+        (0.30, 0.28, "same"),
+        (0.004, 0.0, "same"),
+        (0.0, 0.0, "same"),
+    ],
+)
+def test_the_share_before_is_held_against_the_share_since(before: float, since: float, kind: str) -> None:
+    points = held_points(0, 600, before) + held_points(600, 1200, since)
+    found = verdict(ADOC, None, 600.0, points, 1200.0)
+    assert found.kind == kind
+    assert found.before is not None
+    assert found.before.share == pytest.approx(before)
+    assert found.since is not None
+    assert found.since.share == pytest.approx(since)
+    assert "before adoc began (10 min ago)" in found.sentence
+
+
+def test_it_says_how_the_load_compares() -> None:
+    points = held_points(0, 600, 0.3, writes_per_s=500.0) + held_points(600, 1200, 0.0, writes_per_s=2500.0)
+    assert "500 before, 2,500 since" in verdict(ADOC, None, 600.0, points, 1200.0).sentence
+
+
+def test_only_the_last_quarter_of_an_hour_counts_after_it_and_the_one_before_it() -> None:
+    points = held_points(0, 1000, 1.0) + held_points(1000, 2000, 0.1) + held_points(2000, 4000, 0.5)
+    points += held_points(4000, 5000, 0.0)
+    found = verdict(ADOC, None, 2000.0, points, 5000.0)
+    assert (found.kind, found.sentence.count("15 min")) == ("helps", 2)
+
+
+@pytest.mark.parametrize(
+    ("points", "began", "words"),
+    [
+        (held_points(0, 100, 0.5), None, "nothing to compare with"),
+        (held_points(90, 200, 0.5), 100.0, "too little was measured before adoc"),
+        (held_points(0, 110, 0.5), 100.0, "acted for 10 s only"),
+    ],
+)
+def test_too_little_to_go_by_is_said(points: list[Measured], began: float | None, words: str) -> None:
+    found = verdict(ADOC, None, began, points, points[-1].unix_s)
+    assert found.kind == "unknown"
+    assert words in found.sentence
+
+
+@pytest.mark.parametrize(
+    ("policy", "paused", "words"),
+    [
+        (ADOC, "alice paused it", "Paused: alice paused it."),
+        (Policy("adoc", dry_run=True), None, "adoc runs dry"),
+        (Policy("fixed"), None, "changes nothing"),
+    ],
+)
+def test_a_policy_that_does_not_act_neither_helps_nor_hurts(policy: Policy, paused: str | None, words: str) -> None:
+    found = verdict(policy, paused, 100.0, held_points(0, 600, 0.25), 600.0)
+    assert found.kind == "idle"
+    assert words in found.sentence
+    assert "Writes were held for 25 %" in found.sentence
+
+
+def test_minutes_reach_back_to_where_seconds_begin() -> None:
+    minutes = [measured(60, 60), measured(120, 60), measured(180, 60)]
+    assert [point.unix_s for point in joined(minutes, held_points(120, 123, 0.0))] == [60, 120, 121, 122, 123]
