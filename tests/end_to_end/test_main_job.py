@@ -37,7 +37,7 @@ def stock_db_bench(run_dir: Path) -> list[str]:
 def python_program(run_dir: Path) -> list[str]:
     """Write through rocksdict, as fast as it can, under the Python agent: the demo's own program."""
     report = run_dir / "seconds.csv"
-    return [sys.executable, "-m", "adocd_bench.embedded_program", str(run_dir / "db"), "60", "1", str(report)]
+    return [sys.executable, "-m", "adocd_bench.programs.embedded_program", str(run_dir / "db"), "60", "1", str(report)]
 
 
 @dataclass(frozen=True)

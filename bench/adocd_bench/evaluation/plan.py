@@ -13,11 +13,11 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
-from adocd_bench.device import parse_profile
 from adocd_bench.errors import BadOption
 from adocd_bench.evaluation.kept import write_whole
+from adocd_bench.evaluation.loads.workloads import workload
 from adocd_bench.evaluation.schemes import BASELINE, SCALE_MAX, scheme
-from adocd_bench.evaluation.workloads import workload
+from adocd_bench.host.device import parse_profile
 
 #: Less is no second that is whole, and no flush.
 SECONDS_MIN, SECONDS_MAX = 5, 24 * 3600

@@ -9,17 +9,19 @@ from pathlib import Path
 
 from rich.console import Console
 
-from adocd_bench.device import parse_profile
 from adocd_bench.errors import BadOption, BenchError
-from adocd_bench.evaluation import grid, raw, searches
-from adocd_bench.evaluation.halving import Grid
+from adocd_bench.evaluation import raw
+from adocd_bench.evaluation.loads.workloads import workload
 from adocd_bench.evaluation.plan import Asked, Folder, Planned, checked, planned
 from adocd_bench.evaluation.progress import Line, Progress, time_text
 from adocd_bench.evaluation.schemes import Options, Scheme, scheme
+from adocd_bench.evaluation.search import grid
+from adocd_bench.evaluation.search import rates as searches
+from adocd_bench.evaluation.search.halving import Grid
+from adocd_bench.evaluation.search.sustained import RUNNING_SHARE, Search
 from adocd_bench.evaluation.setting import Setting, prepare, program, setting, wanted
-from adocd_bench.evaluation.sustained import RUNNING_SHARE, Search
-from adocd_bench.evaluation.workloads import workload
-from adocd_bench.interrupt import interruptible
+from adocd_bench.host.device import parse_profile
+from adocd_bench.run.interrupt import interruptible
 
 
 @dataclass(frozen=True, slots=True)

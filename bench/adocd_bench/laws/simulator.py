@@ -20,12 +20,12 @@ from adocd.simulator.opening import Asked, opened
 from adocd.simulator.options import DatabaseOptions, FamilyOptions
 from adocd.simulator.run import run
 from adocd.simulator.write_controller import CAUSES
-from adocd_bench.db_bench import KEYS
 from adocd_bench.errors import BadOption
 from adocd_bench.laws import agreement
 from adocd_bench.laws.agreement import Figures
 from adocd_bench.laws.calibration import Bandwidth, Speeds, middle
 from adocd_bench.laws.measure import Flags, Measured, Plan
+from adocd_bench.programs.db_bench import KEYS
 
 LAWS = ("fixed", "adoc", "stability")
 #: A quarter of all sizes and rates that db_bench opens with, on a quarter of the device: what a database with its own

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from adocd_bench.errors import BadOption
 from adocd_bench.evaluation import raw
-from adocd_bench.evaluation.halving import Searched, grids_in
 from adocd_bench.evaluation.raw import Run
-from adocd_bench.evaluation.sustained import Search, searches_in
+from adocd_bench.evaluation.search.halving import Searched, grids_in
+from adocd_bench.evaluation.search.sustained import Search, searches_in
 
 RUNS, FAILED = "runs", "failed"
 
