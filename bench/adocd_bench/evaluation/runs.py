@@ -1,7 +1,6 @@
 """A plan carried out: every run that has no result yet, one after the other, each kept as soon as it is there."""
 
 import contextlib
-import os
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -21,6 +20,7 @@ from adocd_bench.evaluation.search.halving import Grid
 from adocd_bench.evaluation.search.sustained import RUNNING_SHARE, Search
 from adocd_bench.evaluation.setting import Setting, prepare, program, setting, wanted
 from adocd_bench.host.device import parse_profile
+from adocd_bench.results import is_there
 from adocd_bench.run.interrupt import interruptible
 
 
@@ -158,6 +158,6 @@ def _walls_s(folder: Folder, asked: Asked) -> list[float]:
     walls = []
     for run in planned(asked):
         with contextlib.suppress(BenchError, OSError):
-            if os.path.exists(folder.file(run)):
+            if is_there(folder.file(run)):
                 walls.append(raw.read(folder.file(run)).wall_s)
     return walls

@@ -6,8 +6,8 @@ from pathlib import Path
 from pydantic import TypeAdapter
 
 from adocd_bench.errors import BadOption
-from adocd_bench.evaluation.kept import read_again, write_whole
 from adocd_bench.evaluation.plan import block_name
+from adocd_bench.results import ResultFile, results_in
 
 #: Where the files are, in the directory of the runs.
 GRIDS = "grid"
@@ -61,12 +61,12 @@ class Searched:
         return next((each for each in self.tried if (each.threads, each.batch_bytes, each.seconds) == wanted), None)
 
 
-_SEARCHED = TypeAdapter(Searched)
+_FILE = ResultFile(TypeAdapter(Searched))
 
 
 def read(file: Path) -> Searched | None:
     """Read a grid; None where there is none. Raises BadOption where it is broken."""
-    return read_again(file, _SEARCHED)
+    return _FILE.read_if_there(file)
 
 
 def begin(file: Path, wanted: Searched, *, any_grid: bool) -> Searched:
@@ -82,11 +82,11 @@ def begin(file: Path, wanted: Searched, *, any_grid: bool) -> Searched:
 
 def keep(file: Path, searched: Searched) -> Searched:
     """Write it down; raises BadOption."""
-    write_whole(file, _SEARCHED.dump_json(searched, indent=1) + b"\n")
+    _FILE.write(file, searched)
     return searched
 
 
 def grids_in(directory: Path) -> tuple[Searched, ...]:
     """Read all of a directory of runs. Raises BadOption where one is broken."""
-    files = sorted((directory / GRIDS).glob("*.json"))
+    files = results_in(directory / GRIDS)
     return tuple(searched for file in files if (searched := read(file)) is not None)

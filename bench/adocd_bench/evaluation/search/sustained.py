@@ -5,7 +5,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
-from adocd_bench.evaluation.kept import read_again, write_whole
+from adocd_bench.results import ResultFile, results_in
 
 #: Where the files are, in the directory of the runs.
 SUSTAINABLE = "sustainable"
@@ -59,21 +59,21 @@ class Search:
         return None if known else (self.lasts_per_s + self.fails_per_s) / 2
 
 
-_SEARCH = TypeAdapter(Search)
+_FILE = ResultFile(TypeAdapter(Search))
 
 
 def read(file: Path) -> Search | None:
     """Read a search; None where there is none. Raises BadOption where it is broken."""
-    return read_again(file, _SEARCH)
+    return _FILE.read_if_there(file)
 
 
 def keep(file: Path, search: Search) -> Search:
     """Write it down; raises BadOption."""
-    write_whole(file, _SEARCH.dump_json(search, indent=1) + b"\n")
+    _FILE.write(file, search)
     return search
 
 
 def searches_in(directory: Path) -> dict[str, Search]:
     """Read all of a directory of runs, by block and scheme. Raises BadOption where one is broken."""
-    files = sorted((directory / SUSTAINABLE).glob("*.json"))
+    files = results_in(directory / SUSTAINABLE)
     return {file.stem: search for file in files if (search := read(file)) is not None}
