@@ -140,10 +140,9 @@ bench: agent ## six schemes on a real db_bench, side by side, and a report in .c
 	@$(BIN)/adocd bench run --seconds 30 --repeat 2 --out $(BENCH)
 	@$(BIN)/adocd bench report $(BENCH)
 
-dist: .venv/.ready ## wheel and source archive of adocd and of the Python agent, in dist/
+dist: .venv/.ready ## wheel and source archive of adocd, of its bench and of the Python agent, in dist/
 	@rm -f dist/*.whl dist/*.tar.gz
-	@$(BIN)/python -m hatchling build -d dist
-	@cd agents/python && $(CURDIR)/$(BIN)/python -m hatchling build -d $(CURDIR)/dist
+	@for each in . bench agents/python; do (cd $$each && $(CURDIR)/$(BIN)/python -m hatchling build -d $(CURDIR)/dist) || exit 1; done
 
 deb: agent ## the native agent as a Debian package for this machine's librocksdb, in dist/
 	@rm -f dist/*.deb

@@ -27,7 +27,7 @@ class Device:
         bytes_per_s: what WAL, flushes and compactions can write together; None without a limit.
         read_bytes_per_s: what compactions can read together; None without a limit of its own.
         mixed_bytes_per_s: what can be written and read together; None where one does not take from the other, as under
-            a cgroup, which caps each by itself (bench/adocd_bench/device.py).
+            a cgroup, which caps each by itself (bench/adocd_bench/host/device.py).
         cached_share: the share of what compactions read that the page cache has, 0 to 1.
         flush_thread_bytes_per_s: what one flush can write.
         compaction_thread_bytes_per_s: what one compaction can take in.
@@ -36,7 +36,7 @@ class Device:
             that nobody waits for one.
         page_cache_bytes: so much of the WAL may wait for the device before writers wait for it, too.
         wal_share: the share of the WAL's bytes that the device has to write, 0 to 1: less than all where part of it
-            escapes what limits the device, as buffered writes do a cap by cgroup v1 (bench/adocd_bench/cap.py).
+            escapes what limits the device, as buffered writes do a cap by cgroup v1 (bench/adocd_bench/host/cap.py).
 
     """
 

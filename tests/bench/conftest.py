@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from adocd_bench.workspace import choose_parent
+from adocd_bench.run.workspace import choose_parent
 
 
 @pytest.fixture

@@ -3,8 +3,8 @@
 import shutil
 from pathlib import Path
 
-from adocd_bench.cap import CgroupTree
-from adocd_bench.device import Roots
+from adocd_bench.host.cap import CgroupTree
+from adocd_bench.host.device import Roots
 
 TREES = Path(__file__).parent / "trees"
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from adocd_bench.daemon_client import Sample
+from adocd_bench.demo.daemon_client import Sample
 
 
 def sample_json(second: int, **changes: Any) -> dict[str, Any]:

@@ -47,7 +47,7 @@ def test_each_block_is_run_or_held_against_an_example(block: Block) -> None:
         case "toml":
             config.parse(tomllib.loads(block.content), str(block))
         case "json":
-            json.loads(block.content)  # tests/bench/test_load.py runs it
+            json.loads(block.content)  # tests/bench/load/test_load.py runs it
         case "python" | "cpp" | "ini":
             assert quoted(block), "such lines are in no example, so no test runs them"
         case _:

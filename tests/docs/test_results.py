@@ -10,9 +10,11 @@ from adocd_bench.evaluation.raw import Run
 from adocd_bench.evaluation.report.accounting import Figures, figures
 from adocd_bench.evaluation.report.read import found_in
 
+from tests.bench.kept import RESULTS, needs_results
 from tests.conftest import REPOSITORY
 
-RAW = REPOSITORY / "docs" / "evaluation" / "raw"
+pytestmark = needs_results
+RAW = RESULTS / "evaluation"
 PAGE = (REPOSITORY / "docs" / "results.md").read_text()
 #: The page's words on one line, to look for a sentence in.
 WORDS = " ".join(PAGE.split())

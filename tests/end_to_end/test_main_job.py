@@ -38,7 +38,15 @@ def stock_db_bench(run_dir: Path, env: Mapping[str, str]) -> Running:
 def python_program(run_dir: Path, env: Mapping[str, str]) -> Running:
     """Write through rocksdict, as fast as it can, under the Python agent: the demo's own program."""
     report = run_dir / "seconds.csv"
-    command = [sys.executable, "-m", "adocd_bench.embedded_program", str(run_dir / "db"), "60", "1", str(report)]
+    command = [
+        sys.executable,
+        "-m",
+        "adocd_bench.programs.embedded_program",
+        str(run_dir / "db"),
+        "60",
+        "1",
+        str(report),
+    ]
     return subprocess.Popen(command, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, text=True)
 
 

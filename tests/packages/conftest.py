@@ -1,4 +1,4 @@
-"""The archives of both distributions, built once in a temporary directory."""
+"""The archives of all distributions, built once in a temporary directory."""
 
 from __future__ import annotations
 
@@ -13,7 +13,11 @@ import pytest
 from tests.conftest import REPOSITORY
 
 #: The directory of each distribution's pyproject.toml.
-DISTRIBUTIONS = {"adocd": REPOSITORY, "adocd_agent": REPOSITORY / "agents" / "python"}
+DISTRIBUTIONS = {
+    "adocd": REPOSITORY,
+    "adocd_agent": REPOSITORY / "agents" / "python",
+    "adocd_bench": REPOSITORY / "bench",
+}
 
 
 @dataclass(frozen=True)
@@ -24,6 +28,12 @@ class Archives:
     wheel: Path
     sdist: Path
     wheel_of_sdist: Path
+
+    @property
+    def sdist_members(self) -> set[str]:
+        """All of the source archive, links too, below its one directory."""
+        with tarfile.open(self.sdist) as content:
+            return {member.name.partition("/")[2] for member in content}
 
     @property
     def sdist_names(self) -> set[str]:

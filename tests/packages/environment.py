@@ -14,14 +14,14 @@ UV = Path(sys.executable).with_name("uv")
 
 
 class Environment:
-    """A virtual environment with one wheel and what it depends on; with pip, too, if it is to be seeded."""
+    """A virtual environment with these wheels and what they depend on; with pip, too, if it is to be seeded."""
 
-    def __init__(self, root: Path, wheel: Path, *, seed: bool = False) -> None:
+    def __init__(self, root: Path, *wheels: Path, seed: bool = False) -> None:
         self.root = root
         self.home = root / "home"
         self._uv("venv", "--no-project", *(["--seed"] if seed else []), "--python", sys.executable, str(root))
         self.home.mkdir()
-        self._uv("pip", "install", "--python", str(root / "bin" / "python"), str(wheel))
+        self._uv("pip", "install", "--python", str(root / "bin" / "python"), *map(str, wheels))
 
     def run(self, name: str, *arguments: str, **environment: str) -> Done:
         """Run a command of it, with nothing of this process's environment but the system's PATH."""

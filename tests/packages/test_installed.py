@@ -37,12 +37,26 @@ def test_it_checks_the_example_configuration(adocd: Environment) -> None:
     assert "is good" in adocd.run("adocd", "check-config", str(REPOSITORY / "examples" / "adocd.toml")).ok()
 
 
-def test_the_demo_needs_nothing_else(adocd: Environment) -> None:
+@pytest.mark.parametrize("words", [("demo",), ("demo", "--seconds", "5"), ("bench",), ("bench", "run", "--out", "x")])
+def test_the_bench_is_another_package(adocd: Environment, words: tuple[str, ...]) -> None:
+    assert {"adocd-bench", "rocksdict"} & adocd.installed() == set()
+    assert words[0] in adocd.run("adocd", "--help").ok()
+    done = adocd.run("adocd", *words)
+    assert (done.status, done.out) == (1, "")
+    assert done.err == f"adocd: adocd {words[0]} is in another package: pip install 'adocd[bench]'\n"
+
+
+def test_the_demo_needs_the_bench_alone(archives: dict[str, Archives], tmp_path: Path) -> None:
     """Neither a system package nor the Python agent's own distribution."""
-    result = json.loads(adocd.run("adocd", "demo", "--seconds", "5", "--profile", "uncapped", "--json").ok())
+    environment = Environment(tmp_path / "bench", archives["adocd"].wheel, archives["adocd_bench"].wheel)
+    assert {"adocd", "adocd-bench"} <= environment.installed()
+    assert "adocd-agent" not in environment.installed()
+    demo = environment.run("adocd", "demo", "--seconds", "5", "--profile", "uncapped", "--json")
+    result = json.loads(demo.ok())
     assert result["on"] == "embedded"
     assert result["fixed"]["writes"] > 0
     assert result["adoc"]["writes"] > 0
+    assert "fillrandom" in environment.run("adocd", "bench", "workloads").ok()
 
 
 def test_an_agent_that_is_not_built_is_said(adocd: Environment) -> None:
@@ -57,7 +71,9 @@ def test_its_sources_are_those_of_the_checkout(adocd: Environment, native_agent_
 
 def test_the_agent_can_be_compiled_from_the_wheel(adocd: Environment, tmp_path: Path) -> None:
     """As far as cmake's configuration, where files or the version would be missing; compiling takes a minute."""
-    sources = adocd.run("python", "-c", "from adocd.cli import native; print(native.product().sources)").ok().strip()
+    sources = (
+        adocd.run("python", "-c", "from adocd.process import native; print(native.product().sources)").ok().strip()
+    )
     assert str(adocd.root) in sources
     version = importlib.metadata.version("adocd")
     configure = ["cmake", "-S", sources, "-B", str(tmp_path)]

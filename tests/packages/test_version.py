@@ -29,7 +29,7 @@ def version() -> str:
 
 
 @pytest.mark.parametrize("name", DISTRIBUTIONS)
-def test_both_distributions(archives: dict[str, Archives], version: str, name: str) -> None:
+def test_every_distribution(archives: dict[str, Archives], version: str, name: str) -> None:
     assert importlib.metadata.version(name) == version, "`make setup` installs the new version"
     for wheel in (archives[name].wheel, archives[name].wheel_of_sdist):
         with zipfile.ZipFile(wheel) as content:
@@ -49,6 +49,8 @@ def test_the_native_agent(native_agent_library: Path, version: str) -> None:
     assert said.stdout.strip() == version, "`make agent` compiles the new version"
 
 
-@pytest.mark.parametrize("file", ["pyproject.toml", "agents/python/pyproject.toml", "agents/native/CMakeLists.txt"])
+@pytest.mark.parametrize(
+    "file", ["pyproject.toml", "agents/python/pyproject.toml", "bench/pyproject.toml", "agents/native/CMakeLists.txt"]
+)
 def test_it_stands_nowhere_else(file: str, version: str) -> None:
     assert version not in (REPOSITORY / file).read_text()

@@ -53,11 +53,11 @@ def install(app: FastAPI, find: Callable[[str], TargetLoop], book: Book) -> None
 
 def _remembered(loop: TargetLoop, newest_first: Iterable[Operation]) -> _Remembered:
     return _Remembered(
-        loop.policy,
-        loop.paused,
+        loop.status.policy,
+        loop.status.paused,
         began_unix_s(newest_first, loop.id),
-        loop.history.read("1m"),
-        loop.history.read("1s"),
+        loop.remembered.history.read("1m"),
+        loop.remembered.history.read("1s"),
     )
 
 

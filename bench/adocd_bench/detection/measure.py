@@ -13,8 +13,8 @@ from adocd_bench.detection.record import Record, Taken, record
 from adocd_bench.detection.score import DETECTORS, Outcome, confirmed, score
 from adocd_bench.detection.settings import Setting
 from adocd_bench.errors import RunFailed
-from adocd_bench.process import child
-from adocd_bench.workspace import choose_parent, run_directory, workspace
+from adocd_bench.run.child import child
+from adocd_bench.run.workspace import choose_parent, run_directory, workspace
 
 #: How often a database is looked at; 1 Hz is the daemon's default.
 PERIODS_S = (1.0, 0.1)

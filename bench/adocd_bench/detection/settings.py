@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from adocd_bench.cost_programs import agent_library
-from adocd_bench.db_bench import find_db_bench
-from adocd_bench.embedded import find_embedded
-from adocd_bench.workload import KEY_BYTES, VALUE_BYTES
+from adocd_bench.cost.programs import agent_library
+from adocd_bench.programs.db_bench import find_db_bench
+from adocd_bench.programs.embedded import find_embedded
+from adocd_bench.programs.fill import KEY_BYTES, VALUE_BYTES
 
 _MB = 1_000_000
 _MIB = 1 << 20
@@ -45,7 +45,7 @@ class Setting:
     def command(self, directory: Path, seconds: int) -> list[str]:
         """Build the command line that writes for so long."""
         if self.agent == "python":
-            program = [sys.executable, "-m", "adocd_bench.detection.program", str(directory), str(seconds)]
+            program = [sys.executable, "-m", "adocd_bench.programs.stalling_program", str(directory), str(seconds)]
             return [*program, str(self.rate_bytes_per_s), json.dumps(self._setters())]
         return [
             find_db_bench().path,

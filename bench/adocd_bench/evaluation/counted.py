@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from adocd.model.snapshot import Counters
 from adocd_bench.evaluation.raw import Moved
-from adocd_bench.observed import Tick
+from adocd_bench.run.observe import Tick
 
 _MICROS = 1_000_000
 

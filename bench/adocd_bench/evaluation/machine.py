@@ -6,11 +6,11 @@ from pathlib import Path
 
 from adocd import __version__
 from adocd.probes.files import text_or
-from adocd_bench.cap import CgroupTree
-from adocd_bench.device import REAL_ROOTS, Roots, block_device_of
 from adocd_bench.errors import CapUnavailable
-from adocd_bench.evaluation.bandwidth import Bandwidth
 from adocd_bench.evaluation.raw import Machine
+from adocd_bench.host.bandwidth import Bandwidth
+from adocd_bench.host.cap import CgroupTree
+from adocd_bench.host.device import REAL_ROOTS, Roots, block_device_of
 
 _KIB = 1024
 

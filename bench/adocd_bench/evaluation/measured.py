@@ -7,15 +7,16 @@ from pathlib import Path
 from pydantic import TypeAdapter
 
 from adocd.model.options import OUT_OF_THE_WAY
-from adocd_bench.cap import Cap
-from adocd_bench.db_bench import find_db_bench
-from adocd_bench.device import DeviceProfile
 from adocd_bench.errors import RunFailed
-from adocd_bench.evaluation import bandwidth, one, raw
-from adocd_bench.evaluation.bandwidth import Bandwidth
-from adocd_bench.evaluation.closed_loop import ClosedLoop
-from adocd_bench.evaluation.kept import read_again, write_whole
+from adocd_bench.evaluation import one, raw
+from adocd_bench.evaluation.loads.closed_loop import ClosedLoop
 from adocd_bench.evaluation.schemes import BASELINE, Circumstances, scheme
+from adocd_bench.host import bandwidth
+from adocd_bench.host.bandwidth import Bandwidth
+from adocd_bench.host.cap import Cap
+from adocd_bench.host.device import DeviceProfile
+from adocd_bench.programs.db_bench import find_db_bench
+from adocd_bench.results import ResultFile
 
 FLUSHING_SECONDS = 10
 #: With nothing compacted and no bound on level 0, clients get what flushes make room for.
@@ -43,18 +44,18 @@ class Known:
         return None if self.bandwidth is None else int(self.bandwidth.write_bytes_per_s)
 
 
-_KNOWN = TypeAdapter(Known)
+_FILE = ResultFile(TypeAdapter(Known))
 
 
 def know(file: Path, place: Path) -> Known:
     """Read what was measured before, or measure the device now; raises BadOption."""
-    before = read_again(file, _KNOWN)
+    before = _FILE.read_if_there(file)
     return keep(file, Known(bandwidth.measure(place))) if before is None else before
 
 
 def keep(file: Path, known: Known) -> Known:
     """Write it down; raises BadOption."""
-    write_whole(file, _KNOWN.dump_json(known, indent=1) + b"\n")
+    _FILE.write(file, known)
     return known
 
 

@@ -11,16 +11,16 @@ from pathlib import Path
 from adocd.model.policy import Policy
 from adocd.model.sample import Sample
 from adocd.probes.diskstats import SECTOR_BYTES, read_devices
-from adocd_bench.cap import Cap
-from adocd_bench.device import block_device_of
 from adocd_bench.errors import CapUnavailable
 from adocd_bench.evaluation import raw
 from adocd_bench.evaluation.counted import Counted
-from adocd_bench.evaluation.program import Job, LoadProgram, Outcome
-from adocd_bench.noise import cpu_times, others_share
-from adocd_bench.observed import Observed, Program, Tick, observe
-from adocd_bench.usage import Usage
-from adocd_bench.workspace import run_directory
+from adocd_bench.evaluation.loads.program import Job, LoadProgram, Outcome
+from adocd_bench.host.cap import Cap
+from adocd_bench.host.device import block_device_of
+from adocd_bench.host.noise import cpu_times, others_share
+from adocd_bench.host.usage import Usage
+from adocd_bench.run.observe import Observed, Program, Tick, observe
+from adocd_bench.run.workspace import run_directory
 
 _DISAGREE = 0.02
 #: Counts are cumulative, so none is lost between two looks; looking oftener costs the database its processors.

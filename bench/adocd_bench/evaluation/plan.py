@@ -11,13 +11,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
-from adocd_bench.device import parse_profile
 from adocd_bench.errors import BadOption
-from adocd_bench.evaluation.kept import write_whole
+from adocd_bench.evaluation.loads.workloads import workload
 from adocd_bench.evaluation.schemes import BASELINE, SCALE_MAX, scheme
-from adocd_bench.evaluation.workloads import workload
+from adocd_bench.host.device import parse_profile
+from adocd_bench.results import ResultFile, is_there
 
 #: Less is no second that is whole, and no flush.
 SECONDS_MIN, SECONDS_MAX = 5, 24 * 3600
@@ -117,22 +117,15 @@ class Folder:
         try:
             self.runs.mkdir(parents=True, exist_ok=True)
             self.failed.mkdir(exist_ok=True)
-            if not kept.exists():
-                write_whole(kept, _ASKED.dump_json(asked, indent=1) + b"\n")
-                return
-            before = _ASKED.validate_json(kept.read_bytes())
         except OSError as error:
             raise BadOption(f"{self.directory} cannot be used ({error.strerror}): choose another --out") from None
-        except ValidationError as error:
-            raise BadOption(
-                f"{kept} is no plan of adocd bench ({error.errors()[0]['msg']}): choose another --out"
-            ) from None
-        if before != replace(asked, repeat=min(asked.repeat, before.repeat)):
+        before = _FILE.read_if_there(kept)
+        if before is not None and before != replace(asked, repeat=min(asked.repeat, before.repeat)):
             raise BadOption(
                 f"{self.directory} has another plan ({_difference(before, asked)}): give the same options to resume "
                 "it, or more repetitions, or choose another --out"
             )
-        write_whole(kept, _ASKED.dump_json(asked, indent=1) + b"\n")
+        _FILE.write(kept, asked)
 
     def file(self, run: Planned) -> Path:
         """Name the file of a run's raw result."""
@@ -140,7 +133,7 @@ class Folder:
 
     def left(self, asked: Asked) -> list[Planned]:
         """Give the runs that have no result yet."""
-        return [run for run in planned(asked) if not self.file(run).exists()]
+        return [run for run in planned(asked) if not is_there(self.file(run))]
 
     def fail(self, run: Planned, sentence: str) -> None:
         """Keep why a run failed; it is tried again when the plan is resumed."""
@@ -161,7 +154,7 @@ class Folder:
             return 0
 
 
-_ASKED = TypeAdapter(Asked)
+_FILE = ResultFile(TypeAdapter(Asked), "{file} is no plan of adocd bench ({why}): choose another --out")
 
 
 def _difference(before: Asked, asked: Asked) -> str:

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
 from adocd_bench.errors import BadOption
-from adocd_bench.evaluation.kept import write_whole
+from adocd_bench.results import ResultFile
 
 #: Raised when a field changes its meaning; a report refuses what it does not know.
 FORMAT = 1
@@ -237,24 +237,19 @@ class Run:
     capped_at_s: float | None = None
 
 
-_RUN = TypeAdapter(Run)
+_FILE = ResultFile(
+    TypeAdapter(Run), "{file} is no raw result of adocd bench ({why})", unreadable="{file} cannot be read ({why})"
+)
 
 
 def write(file: Path, run: Run) -> None:
-    """Keep a run; the file is whole or not there. Raises BadOption where it cannot be written."""
-    write_whole(file, _RUN.dump_json(run) + b"\n")
+    """Keep a run. Raises BadOption where it cannot be written."""
+    _FILE.write(file, run, indent=None)
 
 
 def read(file: Path) -> Run:
     """Read what `write` kept. Raises BadOption with the file's name and what is wrong with it."""
-    try:
-        run = _RUN.validate_json(file.read_bytes())
-    except OSError as error:
-        raise BadOption(f"{file} cannot be read ({error.strerror})") from None
-    except ValidationError as error:
-        problem = error.errors()[0]
-        where = ".".join(str(part) for part in problem["loc"])
-        raise BadOption(f"{file} is no raw result of adocd bench ({where}: {problem['msg']})") from None
+    run = _FILE.read(file)
     if run.format != FORMAT:
         raise BadOption(
             f"{file} has format {run.format}, this adocd reads {FORMAT}: make the report with the other one"

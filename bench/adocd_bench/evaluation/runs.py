@@ -1,7 +1,6 @@
 """A plan carried out: every run that has no result yet, one after the other, each kept as soon as it is there."""
 
 import contextlib
-import os
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -9,17 +8,20 @@ from pathlib import Path
 
 from rich.console import Console
 
-from adocd_bench.device import parse_profile
 from adocd_bench.errors import BadOption, BenchError
-from adocd_bench.evaluation import grid, raw, searches
-from adocd_bench.evaluation.halving import Grid
+from adocd_bench.evaluation import raw
+from adocd_bench.evaluation.loads.workloads import workload
 from adocd_bench.evaluation.plan import Asked, Folder, Planned, checked, planned
 from adocd_bench.evaluation.progress import Line, Progress, time_text
 from adocd_bench.evaluation.schemes import Options, Scheme, scheme
+from adocd_bench.evaluation.search import grid
+from adocd_bench.evaluation.search import rates as searches
+from adocd_bench.evaluation.search.halving import Grid
+from adocd_bench.evaluation.search.sustained import RUNNING_SHARE, Search
 from adocd_bench.evaluation.setting import Setting, prepare, program, setting, wanted
-from adocd_bench.evaluation.sustained import RUNNING_SHARE, Search
-from adocd_bench.evaluation.workloads import workload
-from adocd_bench.interrupt import interruptible
+from adocd_bench.host.device import parse_profile
+from adocd_bench.results import is_there
+from adocd_bench.run.interrupt import interruptible
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +158,6 @@ def _walls_s(folder: Folder, asked: Asked) -> list[float]:
     walls = []
     for run in planned(asked):
         with contextlib.suppress(BenchError, OSError):
-            if os.path.exists(folder.file(run)):
+            if is_there(folder.file(run)):
                 walls.append(raw.read(folder.file(run)).wall_s)
     return walls

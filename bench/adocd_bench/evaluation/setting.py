@@ -5,20 +5,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from adocd_bench.cap import capped
-from adocd_bench.device import DeviceProfile, parse_profile
 from adocd_bench.errors import BadOption
 from adocd_bench.evaluation import measured, one, raw
-from adocd_bench.evaluation.bandwidth import refuse_above
+from adocd_bench.evaluation.loads.program import LoadProgram
+from adocd_bench.evaluation.loads.workloads import Asked as AskedLoad
+from adocd_bench.evaluation.loads.workloads import workload
 from adocd_bench.evaluation.machine import machine
 from adocd_bench.evaluation.measured import Known
 from adocd_bench.evaluation.plan import Asked, Planned
-from adocd_bench.evaluation.program import LoadProgram
 from adocd_bench.evaluation.progress import Progress
 from adocd_bench.evaluation.schemes import Circumstances, Options, Scheme
-from adocd_bench.evaluation.workloads import Asked as AskedLoad
-from adocd_bench.evaluation.workloads import workload
-from adocd_bench.workspace import choose_parent, needed_bytes, workspace
+from adocd_bench.host.bandwidth import refuse_above
+from adocd_bench.host.cap import capped
+from adocd_bench.host.device import DeviceProfile, parse_profile
+from adocd_bench.run.workspace import choose_parent, needed_bytes, workspace
 
 #: Records that are loaded are there twice while they are merged.
 _LOADED_TIMES = 3

@@ -14,12 +14,12 @@ from typing import Any
 import psutil
 
 from adocd.api.client import RestClient
-from adocd_bench.daemon_client import DaemonClient
+from adocd_bench.demo.daemon_client import DaemonClient
+from adocd_bench.demo.half import await_daemon
 from adocd_bench.errors import RunFailed
-from adocd_bench.half import await_daemon
-from adocd_bench.noise import CpuTimes, cpu_times, others_share
-from adocd_bench.process import Child, child
-from adocd_bench.workspace import run_directory
+from adocd_bench.host.noise import CpuTimes, cpu_times, others_share
+from adocd_bench.run.child import Child, child
+from adocd_bench.run.workspace import run_directory
 
 #: After all targets were sampled: what attaching cost is no cost of following.
 _SETTLE_S = 10.0

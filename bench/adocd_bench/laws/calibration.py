@@ -13,14 +13,14 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from adocd_bench.cap import capped
-from adocd_bench.db_bench import find_db_bench
-from adocd_bench.device import MB, parse_profile
 from adocd_bench.errors import RunFailed
+from adocd_bench.host.cap import capped
+from adocd_bench.host.device import MB, parse_profile
 from adocd_bench.laws.measure import Flags, Measured, Plan, measure
-from adocd_bench.process import Child, child
-from adocd_bench.workload import KEY_BYTES, VALUE_BYTES, Fill
-from adocd_bench.workspace import choose_parent, needed_bytes, run_directory, workspace
+from adocd_bench.programs.db_bench import find_db_bench
+from adocd_bench.programs.fill import KEY_BYTES, VALUE_BYTES, Fill
+from adocd_bench.run.child import Child, child
+from adocd_bench.run.workspace import choose_parent, needed_bytes, run_directory, workspace
 
 ENTRY_BYTES = KEY_BYTES + VALUE_BYTES
 #: Long enough for a dozen memtables and the first merges, too short for any debt that matters.

@@ -10,13 +10,13 @@ from adocd.model.decision_record import DecisionRecord
 from adocd.model.policy import ParameterValue, Policy
 from adocd.model.snapshot import OptionValues
 from adocd.probes.log.stalls import StallFound
-from adocd_bench.cap import capped
-from adocd_bench.db_bench import find_db_bench
-from adocd_bench.device import parse_profile
-from adocd_bench.noise import cpu_times, others_share
-from adocd_bench.observed import Program, Tick, observe
-from adocd_bench.workload import Fill, FillReport, parse_seconds
-from adocd_bench.workspace import choose_parent, needed_bytes, run_directory, workspace
+from adocd_bench.host.cap import capped
+from adocd_bench.host.device import parse_profile
+from adocd_bench.host.noise import cpu_times, others_share
+from adocd_bench.programs.db_bench import find_db_bench
+from adocd_bench.programs.fill import Fill, FillReport, parse_seconds
+from adocd_bench.run.observe import Program, Tick, observe
+from adocd_bench.run.workspace import choose_parent, needed_bytes, run_directory, workspace
 
 _OVERRUN_S = 180.0
 

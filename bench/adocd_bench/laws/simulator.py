@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
 from adocd.model.policy import Policy
 from adocd.model.sample import Sample
@@ -20,12 +20,12 @@ from adocd.simulator.opening import Asked, opened
 from adocd.simulator.options import DatabaseOptions, FamilyOptions
 from adocd.simulator.run import run
 from adocd.simulator.write_controller import CAUSES
-from adocd_bench.db_bench import KEYS
-from adocd_bench.errors import BadOption
 from adocd_bench.laws import agreement
 from adocd_bench.laws.agreement import Figures
 from adocd_bench.laws.calibration import Bandwidth, Speeds, middle
 from adocd_bench.laws.measure import Flags, Measured, Plan
+from adocd_bench.programs.db_bench import KEYS
+from adocd_bench.results import ResultFile
 
 LAWS = ("fixed", "adoc", "stability")
 #: A quarter of all sizes and rates that db_bench opens with, on a quarter of the device: what a database with its own
@@ -92,25 +92,22 @@ class Runs:
         return tuple(dict.fromkeys(each.profile for each in self.runs))
 
 
-_RUNS = TypeAdapter(Runs)
+_FILE = ResultFile(
+    TypeAdapter(Runs),
+    "{file} has no runs ({why}): name a file that --keep wrote",
+    unreadable="{file} cannot be read ({why}): name a file that --keep wrote",
+    option="--keep",
+)
 
 
 def read(file: Path) -> Runs:
     """Read what `write` wrote; raises BadOption."""
-    try:
-        return _RUNS.validate_json(file.read_bytes())
-    except OSError as error:
-        raise BadOption(f"{file} cannot be read ({error.strerror}): name a file that --keep wrote") from None
-    except ValidationError as error:
-        raise BadOption(f"{file} has no runs ({error.errors()[0]['msg']}): name a file that --keep wrote") from None
+    return _FILE.read(file)
 
 
 def write(file: Path, runs: Runs) -> None:
     """Keep runs in a file; raises BadOption."""
-    try:
-        file.write_bytes(_RUNS.dump_json(runs) + b"\n")
-    except OSError as error:
-        raise BadOption(f"{file} cannot be written ({error.strerror}): choose another --keep") from None
+    _FILE.write(file, runs, indent=None)
 
 
 def plan(law: str, profile: str, seconds: int, flags: Flags, seed: int) -> Plan:
@@ -173,7 +170,7 @@ def _flushes(samples: Sequence[Sample]) -> Iterator[tuple[float, ...]]:
 def asked(one: Run, runs: Runs) -> Asked:
     """Say what is to be simulated for a real run: its device and options, and what the machine was measured at.
 
-    A cap is by way: reads do not take from writes (adocd_bench.device), unless the disk below was measured to be
+    A cap is by way: reads do not take from writes (adocd_bench.host.device), unless the disk below was measured to be
     slower than both caps together.
     """
     device = runs.bandwidth.get(one.profile)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from adocd.model.sample import ColumnFamilySample, Sample
-from adocd_bench.observed import Tick
+from adocd_bench.run.observe import Tick
 
 #: A law is asked in every cycle but those that end with one of these: a change was on its way.
 _NOT_ASKED = ("a change has been in flight", "waiting for a look")

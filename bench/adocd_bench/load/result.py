@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
 from adocd_bench.errors import RunFailed
 from adocd_bench.evaluation.raw import Histogram, OperationKind, Operations, Process, Second
+from adocd_bench.results import ResultFile
 
 Kind = Literal["read", "update", "insert", "scan", "read_modify_write"]
 #: A read-modify-write is a write that waits for a read first.
@@ -142,19 +143,17 @@ class _File:
     phases: tuple[PhaseResult, ...]
 
 
-_FILE = TypeAdapter(_File)
+_FILE = ResultFile(
+    TypeAdapter(_File),
+    "{file} is no result of the load generator ({why})",
+    unreadable="the load generator left no result in {file} ({why})",
+    error=RunFailed,
+)
 
 
 def read_result(file: Path) -> LoadResult:
     """Read a result file. Raises RunFailed with what is wrong with it."""
-    try:
-        content = _FILE.validate_json(file.read_bytes())
-    except OSError as error:
-        raise RunFailed(f"the load generator left no result in {file} ({error.strerror})") from None
-    except ValidationError as error:
-        problem = error.errors()[0]
-        where = ".".join(str(part) for part in problem["loc"])
-        raise RunFailed(f"{file} is no result of the load generator ({where}: {problem['msg']})") from None
+    content = _FILE.read(file)
     if content.format != _FORMAT:
         raise RunFailed(f"{file} has format {content.format}, this adocd reads {_FORMAT}")
     process = Process(content.cpu_s, content.peak_rss_bytes)

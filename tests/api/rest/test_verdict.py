@@ -40,7 +40,7 @@ def test_a_policy_is_judged_by_what_the_daemon_remembers(tmp_path: Path) -> None
         assert answer["verdict"]["kind"] == "idle", "the policy is fixed"
 
         await service.call("PUT", f"{service.target}/policy", {"controller": "adoc"})
-        service.loop.history = remembered(time.time() - 300, 0.4, 0.1)
+        service.loop.remembered.history = remembered(time.time() - 300, 0.4, 0.1)
         _, answer = await service.call("GET", f"{service.target}/verdict")
         judged = answer["verdict"]
         assert (judged["kind"], judged["title"]) == ("helps", "The tuner helps")
@@ -58,8 +58,8 @@ def test_a_policy_is_judged_by_what_the_daemon_remembers(tmp_path: Path) -> None
 
 def test_nothing_is_said_of_what_was_never_measured(tmp_path: Path) -> None:
     async def body(service: Service) -> None:
-        service.loop.history = Full()
-        service.loop.policy = Policy("adoc")
+        service.loop.remembered.history = Full()
+        service.loop.status.policy = Policy("adoc")
         status, answer = await service.call("GET", f"{service.target}/verdict")
         assert (status, answer["verdict"]) == (200, None)
         status, _ = await service.call("GET", "/v1/targets/ffff/verdict")

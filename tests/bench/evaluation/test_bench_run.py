@@ -10,14 +10,14 @@ import sys
 from pathlib import Path
 
 import pytest
-from adocd_bench.cap import GROUP_PREFIX, CgroupTree
-from adocd_bench.cli import bench_app
-from adocd_bench.device import REAL_ROOTS, block_device_of
+from adocd_bench.cli.bench import bench_app
 from adocd_bench.errors import CapUnavailable
 from adocd_bench.evaluation import raw
+from adocd_bench.evaluation.loads.workloads import WORKLOADS
 from adocd_bench.evaluation.schemes import SCHEMES
-from adocd_bench.evaluation.workloads import WORKLOADS
-from adocd_bench.workspace import PREFIX
+from adocd_bench.host.cap import GROUP_PREFIX, CgroupTree
+from adocd_bench.host.device import REAL_ROOTS, block_device_of
+from adocd_bench.run.workspace import PREFIX
 from typer.testing import CliRunner
 
 from tests.support.waiting import eventually

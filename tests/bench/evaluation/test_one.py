@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 from adocd_bench.evaluation import one, raw
-from adocd_bench.evaluation.program import Outcome
-from adocd_bench.observed import Observed, Tick
-from adocd_bench.usage import Usage
+from adocd_bench.evaluation.loads.program import Outcome
+from adocd_bench.host.usage import Usage
+from adocd_bench.run.observe import Observed, Tick
 
 from adocd.model.snapshot import OptionValues
 from tests.bench.evaluation.builders import MACHINE, wanted_run

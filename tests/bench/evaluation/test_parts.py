@@ -7,13 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from adocd_bench.device import MB, DeviceProfile, parse_profile
 from adocd_bench.errors import BadOption, RunFailed
-from adocd_bench.evaluation import bandwidth, closed_loop
-from adocd_bench.evaluation.bandwidth import Bandwidth
 from adocd_bench.evaluation.counted import Counted
-from adocd_bench.observed import Tick
-from adocd_bench.usage import usage_of
+from adocd_bench.evaluation.loads import closed_loop
+from adocd_bench.host import bandwidth
+from adocd_bench.host.bandwidth import Bandwidth
+from adocd_bench.host.device import MB, DeviceProfile, parse_profile
+from adocd_bench.host.usage import usage_of
+from adocd_bench.run.observe import Tick
 
 from adocd.model.snapshot import Counters
 from tests.controllers.laws import Plant

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from adocd_bench.device import MB
 from adocd_bench.errors import BadOption
 from adocd_bench.evaluation.schemes import (
     BASELINE,
@@ -14,6 +13,7 @@ from adocd_bench.evaluation.schemes import (
     base_options,
     batch,
 )
+from adocd_bench.host.device import MB
 
 from adocd.controllers import registry
 from adocd.model.knob import MIB

@@ -9,14 +9,15 @@ from typing import cast
 
 import pytest
 from adocd_bench.errors import BadOption, RunFailed
-from adocd_bench.evaluation import grid, raw
-from adocd_bench.evaluation.halving import Grid
+from adocd_bench.evaluation import raw
+from adocd_bench.evaluation.loads.program import LoadProgram
 from adocd_bench.evaluation.one import OnLook, Wanted
 from adocd_bench.evaluation.plan import Asked
-from adocd_bench.evaluation.program import LoadProgram
+from adocd_bench.evaluation.search import grid
+from adocd_bench.evaluation.search.halving import Grid
+from adocd_bench.evaluation.search.sustained import Search, Tried
+from adocd_bench.evaluation.search.two_phase import percentile_us, tried
 from adocd_bench.evaluation.setting import Setting
-from adocd_bench.evaluation.sustained import Search, Tried
-from adocd_bench.evaluation.two_phase import percentile_us, tried
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console

@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 from adocd_bench.errors import BadOption
-from adocd_bench.evaluation import two_phase, workloads
-from adocd_bench.evaluation.generated import Generated
+from adocd_bench.evaluation.loads import workloads
+from adocd_bench.evaluation.loads.generated import Generated
+from adocd_bench.evaluation.loads.program import Job
+from adocd_bench.evaluation.loads.workloads import WORKLOADS, Asked
 from adocd_bench.evaluation.plan import Asked as Plan
-from adocd_bench.evaluation.program import Job
 from adocd_bench.evaluation.schemes import SCHEMES, Circumstances
+from adocd_bench.evaluation.search import two_phase
 from adocd_bench.evaluation.setting import program
-from adocd_bench.evaluation.workloads import WORKLOADS, Asked
 from adocd_bench.load.arrivals import mean_per_s, total_s
 from adocd_bench.load.spec import Closed, Drain, Open
 

@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from adocd_bench.evaluation.halving import Searched
 from adocd_bench.evaluation.report.comparison import Cell, Comparison
 from adocd_bench.evaluation.report.sections import judgements
 from adocd_bench.evaluation.report.summary import Block, Judged, Scheme, Standing
-from adocd_bench.evaluation.sustained import Search
+from adocd_bench.evaluation.search.halving import Searched
+from adocd_bench.evaluation.search.sustained import Search
 
 
 def as_json(

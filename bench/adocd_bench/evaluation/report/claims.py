@@ -16,7 +16,7 @@ from typing import Literal, Protocol
 from adocd_bench.evaluation.report import words
 from adocd_bench.evaluation.report.measures import MEASURES
 from adocd_bench.evaluation.report.summary import BASELINE, Block, Scheme, compared
-from adocd_bench.evaluation.sustained import RUNNING_SHARE, Search
+from adocd_bench.evaluation.search.sustained import RUNNING_SHARE, Search
 
 Verdict = Literal["reproduced", "direction only", "not reproduced", "not shown", "in part"]
 #: A baseline that was held less than this share of the time left nothing to win.

@@ -6,9 +6,10 @@ from pathlib import Path
 
 from adocd_bench.errors import BadOption
 from adocd_bench.evaluation import raw
-from adocd_bench.evaluation.halving import Searched, grids_in
 from adocd_bench.evaluation.raw import Run
-from adocd_bench.evaluation.sustained import Search, searches_in
+from adocd_bench.evaluation.search.halving import Searched, grids_in
+from adocd_bench.evaluation.search.sustained import Search, searches_in
+from adocd_bench.results import results_in
 
 RUNS, FAILED = "runs", "failed"
 
@@ -27,8 +28,8 @@ def found_in(directory: Path) -> Found:
     """Read all raw results. Raises BadOption where there is none, or one is broken."""
     if not directory.is_dir():
         raise BadOption(f"{directory} is no directory: name the --out of adocd bench run")
-    files = sorted((directory / RUNS).glob("*.json"))
+    files = results_in(directory / RUNS)
     if not files:
         raise BadOption(f"{directory} has no raw results in {RUNS}/: make them by adocd bench run --out {directory}")
-    failed = len(list((directory / FAILED).glob("*.json")))
+    failed = len(results_in(directory / FAILED))
     return Found(tuple(raw.read(file) for file in files), failed, searches_in(directory), grids_in(directory))

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 
 from adocd.model.in_words import size
-from adocd_bench.evaluation.halving import Searched, Tried
 from adocd_bench.evaluation.raw import Run, SchemeUsed
 from adocd_bench.evaluation.report import comparison, disturbed, words
 from adocd_bench.evaluation.report.claims import Judgement, judge
@@ -11,7 +10,8 @@ from adocd_bench.evaluation.report.document import Document, Heading, Items, Par
 from adocd_bench.evaluation.report.papers import CLAIMS
 from adocd_bench.evaluation.report.sections_block import block_parts, command
 from adocd_bench.evaluation.report.summary import BASELINE, Block
-from adocd_bench.evaluation.sustained import Search
+from adocd_bench.evaluation.search.halving import Searched, Tried
+from adocd_bench.evaluation.search.sustained import Search
 
 _TITLE = "Evaluation of adocd's control laws on real RocksDB"
 _RANKED = (

@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any, Literal
 
 from adocd_bench.errors import BadOption
-from adocd_bench.evaluation.halving import Searched
 from adocd_bench.evaluation.report import html, markdown
 from adocd_bench.evaluation.report.as_json import as_json
 from adocd_bench.evaluation.report.read import found_in
 from adocd_bench.evaluation.report.sections import document
 from adocd_bench.evaluation.report.summary import Block, summarise
-from adocd_bench.evaluation.sustained import Search
+from adocd_bench.evaluation.search.halving import Searched
+from adocd_bench.evaluation.search.sustained import Search
 
 Format = Literal["md", "html", "both"]
 MARKDOWN, HTML = "report.md", "report.html"

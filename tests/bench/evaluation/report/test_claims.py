@@ -11,7 +11,7 @@ from adocd_bench.evaluation.report.claims import Compares, Exceeds, Keeps, Point
 from adocd_bench.evaluation.report.measures import MEASURES
 from adocd_bench.evaluation.report.papers import CLAIMS
 from adocd_bench.evaluation.report.summary import summarise
-from adocd_bench.evaluation.sustained import Search, Tried
+from adocd_bench.evaluation.search.sustained import Search, Tried
 
 from tests.bench.evaluation.report.builders import at, block, held, run, stalling
 

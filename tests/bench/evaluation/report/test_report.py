@@ -10,12 +10,13 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from adocd_bench.cli_report import report
-from adocd_bench.evaluation import halving, raw
-from adocd_bench.evaluation.halving import Grid, Searched, Tried
+from adocd_bench.cli.report import report
+from adocd_bench.evaluation import raw
 from adocd_bench.evaluation.report import words
 from adocd_bench.evaluation.report.comparison import Cell
 from adocd_bench.evaluation.report.write import report_of
+from adocd_bench.evaluation.search import halving
+from adocd_bench.evaluation.search.halving import Grid, Searched, Tried
 from markdown_it import MarkdownIt
 
 from adocd.cli.exits import Exit, Failure

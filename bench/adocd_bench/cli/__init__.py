@@ -1,0 +1,1 @@
+"""The terminal: `adocd bench` and `adocd demo`."""

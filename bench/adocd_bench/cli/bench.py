@@ -1,0 +1,176 @@
+"""`adocd bench`: the evaluation of all schemes against each other."""
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, TypeVar
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from adocd.cli.agent_built import find_or_build_agent
+from adocd.cli.exits import EPILOG, Exit, fail
+from adocd.process.compiled import NativeError
+from adocd_bench.cli.report import report
+from adocd_bench.errors import BadOption, BenchError
+from adocd_bench.evaluation import runs
+from adocd_bench.evaluation.loads.workloads import TWO_PHASE, WORKLOADS
+from adocd_bench.evaluation.plan import Asked
+from adocd_bench.evaluation.schemes import BASELINE, DEFAULT_SCHEMES, SCHEMES
+from adocd_bench.evaluation.search import halving
+from adocd_bench.host.device import DEFAULT_PROFILE
+
+bench_app = typer.Typer(help="The evaluation: schemes, device profiles, workloads, and a report.", no_args_is_help=True)
+bench_app.command(epilog=EPILOG)(report)
+
+_Result = TypeVar("_Result")
+
+
+def _joined(numbers: tuple[int, ...]) -> str:
+    return ",".join(str(number) for number in numbers)
+
+
+Json = Annotated[bool, typer.Option("--json", help="Machine-readable output.")]
+_LIST = "comma-separated"
+Out = Annotated[Path, typer.Option(help="Directory for the raw results; the same one again resumes them.")]
+Profile = Annotated[
+    str, typer.Option(help=f"Device profiles, {_LIST}: cap-N (N in MB/s, such as cap-210) or uncapped.")
+]
+Workload = Annotated[str, typer.Option(help=f"Workloads, {_LIST}; `adocd bench workloads` lists them.")]
+Seconds = Annotated[int, typer.Option(help="How long the measured phase of each run is.")]
+Scale = Annotated[int, typer.Option(help="Divide all sizes of the database, bounds of laws and offered rates by this.")]
+Seed = Annotated[int, typer.Option(help="Of the keys in the first repetition; each next one has the next.")]
+Directory = Annotated[Path | None, typer.Option(help="Where the databases go; default: a place on a disk.")]
+
+
+@bench_app.command(name="run", epilog=EPILOG)
+def run_command(
+    out: Out,
+    scheme: Annotated[
+        str, typer.Option(help=f"Schemes, {_LIST}; `adocd bench schemes` lists them. {BASELINE} is always among them.")
+    ] = ",".join(DEFAULT_SCHEMES),
+    profile: Profile = DEFAULT_PROFILE,
+    workload: Workload = "fillrandom",
+    seconds: Seconds = 60,
+    repeat: Annotated[int, typer.Option(help="How often each is run.")] = 2,
+    scale: Scale = 1,
+    seed: Seed = 1,
+    rate: Annotated[
+        float | None, typer.Option(help="Operations offered a second, where the workload takes that.")
+    ] = None,
+    directory: Directory = None,
+    as_json: Json = False,
+) -> None:
+    """Run schemes x profiles x workloads on real databases, and keep every raw result in a directory.
+
+    Schemes are interleaved, and each block of a workload on a profile has its own baseline. What was made before in
+    that directory is not made again. A run that fails is told, and tried again when the command is given again.
+    """
+    asked = Asked(_names(scheme), _names(profile), _names(workload), seconds, repeat, scale, seed, rate)
+    done = _carried_out(lambda: runs.carry_out(asked, out, directory, Console(stderr=as_json)))
+    if as_json:
+        typer.echo(json.dumps(asdict(done)))
+    else:
+        made = f"{done.made} runs made, {done.kept} were there before, {len(done.failed)} failed"
+        typer.echo(f"{made}; the raw results are in {done.out}")
+    if done.failed:
+        name, sentence = next(iter(done.failed.items()))
+        fail(
+            f"{len(done.failed)} of {done.runs} runs failed, the first of them {name}: {sentence}; the same command "
+            "tries them again",
+            Exit.FAILED,
+        )
+
+
+@bench_app.command(name="grid", epilog=EPILOG)
+def grid_command(
+    out: Out,
+    profile: Annotated[str, typer.Option(help="A device profile: cap-N or uncapped.")] = DEFAULT_PROFILE,
+    workload: Annotated[str, typer.Option(help="A workload.")] = "fillrandom",
+    threads: Annotated[str, typer.Option(help=f"Background jobs to try, {_LIST}.")] = _joined(halving.THREADS),
+    batch: Annotated[str, typer.Option(help=f"Batches to try, in MiB, {_LIST}.")] = _joined(halving.BATCHES_MIB),
+    seconds: Seconds = 60,
+    scale: Scale = 1,
+    seed: Seed = 1,
+    directory: Directory = None,
+    as_json: Json = False,
+) -> None:
+    """Find the best static threads and batch for a workload on a profile, by successive halving.
+
+    `adocd bench run` with grid-best and the same --out, --seconds, --scale and --seed takes what was found here.
+    """
+    wanted = halving.Grid(profile, workload, _numbers("--threads", threads), _numbers("--batch", batch))
+    asked = Asked((BASELINE,), (profile,), (workload,), seconds, 1, scale, seed)
+    best = _carried_out(lambda: runs.search_grid(asked, wanted, out, directory, Console(stderr=True)))
+    options = {name: int(value) for name, value in best.items()}
+    typer.echo(json.dumps(options) if as_json else ", ".join(f"{name}={value}" for name, value in options.items()))
+
+
+@bench_app.command(name="sustainable", epilog=EPILOG)
+def sustainable_command(
+    out: Out,
+    scheme: Annotated[str, typer.Option(help=f"Schemes, {_LIST}.")] = BASELINE,
+    profile: Profile = DEFAULT_PROFILE,
+    seconds: Seconds = 60,
+    scale: Scale = 1,
+    seed: Seed = 1,
+    directory: Directory = None,
+    as_json: Json = False,
+) -> None:
+    """Find the highest rate of updates that lasts, by bisection below the baseline's maximum in a closed loop."""
+    asked = Asked(_names(scheme), _names(profile), (TWO_PHASE,), seconds, 1, scale, seed)
+    found = _carried_out(lambda: runs.search_sustainable(asked, out, directory, Console(stderr=True)))
+    if as_json:
+        typer.echo(json.dumps({name: asdict(each) for name, each in found.items()}))
+        return
+    for name, each in found.items():
+        typer.echo(f"{name}: {each.lasts_per_s:,.0f} operations/s last, of a maximum of {each.maximum_per_s:,.0f}")
+
+
+@bench_app.command(epilog=EPILOG)
+def schemes(as_json: Json = False) -> None:
+    """List the schemes."""
+    _list({name: each.title for name, each in SCHEMES.items()}, as_json)
+
+
+@bench_app.command(epilog=EPILOG)
+def workloads(as_json: Json = False) -> None:
+    """List the workloads."""
+    _list({name: each.title for name, each in WORKLOADS.items()}, as_json)
+
+
+def _list(titles: dict[str, str], as_json: bool) -> None:
+    if as_json:
+        typer.echo(json.dumps(titles))
+        return
+    table = Table("name", "what it is", box=None, pad_edge=False)
+    for name, title in titles.items():
+        table.add_row(name, title)
+    Console(soft_wrap=True).print(table)
+
+
+def _carried_out(work: Callable[[], _Result]) -> _Result:
+    """Do it with the agent compiled, and end the command in one sentence where it fails."""
+    try:
+        find_or_build_agent()
+        return work()
+    except BenchError as error:
+        fail(str(error), Exit.USAGE if isinstance(error, BadOption) else Exit.FAILED)
+    except NativeError as error:
+        fail(str(error), Exit.NO_AGENT)
+    except KeyboardInterrupt:
+        again = "the same command goes on where it stopped"
+        fail(f"interrupted; everything that was started is gone, and {again}", Exit.FAILED)
+
+
+def _names(given: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in given.split(","))
+
+
+def _numbers(option: str, given: str) -> tuple[int, ...]:
+    names = _names(given)
+    if not all(name.isascii() and name.isdecimal() and int(name) > 0 for name in names):
+        fail(f"{option} is a list of numbers above 0, such as 2,4,8, not {given!r}", Exit.USAGE)
+    return tuple(int(name) for name in names)

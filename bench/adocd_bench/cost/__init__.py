@@ -1,0 +1,1 @@
+"""What control costs, in processor time, memory and time to a change."""

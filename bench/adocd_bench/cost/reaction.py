@@ -1,0 +1,183 @@
+"""How soon a stall is answered: from its beginning, by RocksDB's own LOG, to a change being sent and being applied."""
+
+import os
+import statistics
+import sys
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from adocd.api.client import RestClient
+from adocd.probes.log.stalls import StallFound
+from adocd_bench.demo.daemon_client import DaemonClient
+from adocd_bench.demo.half import await_daemon
+from adocd_bench.detection.measure import true_stalls
+from adocd_bench.errors import RunFailed
+from adocd_bench.host.cap import capped
+from adocd_bench.host.device import parse_profile
+from adocd_bench.host.noise import cpu_times, others_share
+from adocd_bench.programs.db_bench import find_db_bench
+from adocd_bench.programs.fill import Fill
+from adocd_bench.run.child import child
+from adocd_bench.run.workspace import choose_parent, run_directory, workspace
+
+_MIB = 1 << 20
+#: Memtables that fill in a fraction of a second, and a tree to match: stalls of all causes come within seconds.
+_SMALL = {
+    "write_buffer_size": 4 * _MIB,
+    "target_file_size_base": 4 * _MIB,
+    "max_bytes_for_level_base": 16 * _MIB,
+    "level0_slowdown_writes_trigger": 8,
+    "level0_stop_writes_trigger": 12,
+}
+#: The law with steps to match: with its own of 64 MiB the first of them would end the stalls that are to be timed.
+_POLICY = f"""\
+[policy]
+controller = "adoc"
+[policy.parameters]
+batch_min_bytes = {2 * _MIB}
+batch_step_bytes = {_MIB}
+batch_max_bytes = {64 * _MIB}
+"""
+_ROOM_BYTES_PER_S = 60_000_000
+_ROOM_BYTES = 1_000_000_000
+#: So far back the daemon's history is read by the second; a run is shorter.
+_HISTORY_S = 590.0
+#: The law's window, and how often the daemon looks.
+_WINDOW_S = 1.0
+#: Clocks of LOG and samples are apart by less.
+_APART_S = 0.05
+_SENT = ("in-flight", "applied", "applied-unpersisted", "rejected", "reverted-by-engine", "changed-by-someone-else")
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """One decision of the law; unix seconds. `looked_s` is when what it saw was measured."""
+
+    looked_s: float
+    sent_s: float
+    elapsed_s: float | None
+    outcome: str
+    words: str
+
+    @property
+    def is_sent(self) -> bool:
+        """Whether something of it went to the database."""
+        return self.outcome in _SENT
+
+
+@dataclass(frozen=True, slots=True)
+class Reaction:
+    """What followed one stall: seconds from its beginning, or why nothing did."""
+
+    sent_s: float | None
+    applied_s: float | None
+    why_not: str | None
+
+
+def reactions(stalls: Sequence[StallFound], decided: Sequence[Decided], watched_from_s: float) -> list[Reaction]:
+    """Find the first decision on each stall: one made of a window in which the stall held writes."""
+    return [_reaction(stall, decided, watched_from_s) for stall in stalls]
+
+
+def _reaction(stall: StallFound, decided: Sequence[Decided], watched_from_s: float) -> Reaction:
+    if stall.begin_s < watched_from_s:
+        return Reaction(None, None, "it began before the daemon had measured a whole window")
+    seen = [one for one in decided if stall.begin_s - _APART_S <= one.looked_s <= stall.end_s + _WINDOW_S + _APART_S]
+    sent = next((one for one in seen if one.is_sent), None)
+    if sent is not None:
+        applied_s = None if sent.elapsed_s is None else sent.sent_s + sent.elapsed_s - stall.begin_s
+        return Reaction(max(0.0, sent.sent_s - stall.begin_s), applied_s, None)
+    if seen:
+        return Reaction(None, None, f"{seen[0].outcome}: {seen[0].words}" if seen[0].words else seen[0].outcome)
+    if any(one.is_sent and one.sent_s <= stall.end_s and stall.begin_s <= _until_s(one) for one in decided):
+        return Reaction(None, None, "an earlier change was still in flight")
+    return Reaction(
+        None, None, "the law decided nothing: no overflow at the window's end, or its knobs at their bounds"
+    )
+
+
+def _until_s(decision: Decided) -> float:
+    return decision.sent_s + (decision.elapsed_s or 0.0) + _WINDOW_S
+
+
+def reaction(seconds: float, runs: int, profile: str, directory: Path | None) -> dict[str, Any]:
+    """Run stock db_bench under a cap and the law adoc so many times, each with a fresh database."""
+    before, found = cpu_times(), []
+    stalled: list[StallFound] = []
+    for number in range(runs):
+        stalls, decided, watched_from_s = _run(round(seconds), number + 1, profile, directory)
+        stalled += stalls
+        found += reactions(stalls, decided, watched_from_s)
+    answered = [one for one in found if one.why_not is None]
+    return {
+        "on": "db_bench",
+        "profile": profile,
+        "seconds": round(seconds),
+        "runs": runs,
+        "stalls": len(found),
+        "stalls_by_cause": dict(Counter(f"{stall.cause} {stall.condition}" for stall in stalled)),
+        "answered": len(answered),
+        "sent_s": _spread([one.sent_s for one in answered if one.sent_s is not None]),
+        "applied_s": _spread([one.applied_s for one in answered if one.applied_s is not None]),
+        "not_answered": dict(Counter(one.why_not for one in found if one.why_not is not None).most_common()),
+        "machine_busy_with_others": round(others_share(before, cpu_times()), 3),
+    }
+
+
+def _run(
+    seconds: int, seed: int, profile: str, directory: Path | None
+) -> tuple[list[StallFound], list[Decided], float]:
+    program = find_db_bench()
+    parent = choose_parent(directory, _ROOM_BYTES + seconds * _ROOM_BYTES_PER_S)
+    with run_directory() as room, workspace(parent) as place, capped(parse_profile(profile), parent) as cap:
+        (room / "adocd.toml").write_text(_POLICY)
+        environment = os.environ | {"ADOCD_RUN_DIR": str(room)}
+        serve = [sys.executable, "-m", "adocd", "serve", "--config", str(room / "adocd.toml")]
+        fill = Fill(place / "db", seconds, seed, room / "seconds.csv")
+        command = cap.command([*program.command(fill), *(f"--{name}={value}" for name, value in _SMALL.items())])
+        with child("serve", serve, environment, room) as daemon:
+            client = DaemonClient(room / "daemon.sock")
+            await_daemon(daemon, client)
+            with child("db_bench", command, environment, room) as bench:
+                bench.process.wait(seconds + 120)
+            if bench.process.returncode != 0:
+                raise RunFailed(f"db_bench failed: {bench.last_words()}")
+            target = client.target_at(fill.directory)
+            if target is None:
+                raise RunFailed("adocd serve never found db_bench: it ended too soon; give it more --seconds")
+            decided, watched_from_s = _decided(RestClient(room / "daemon.sock"), target.id)
+        return true_stalls(fill.directory / "LOG"), decided, watched_from_s
+
+
+def _decided(rest: RestClient, target: str) -> tuple[list[Decided], float]:
+    """Read the law's decisions, oldest first, and from when on it had a window to decide on."""
+    to_unix_s = time.time() - time.monotonic()
+    began_s = round(time.time() - _HISTORY_S)
+    history = rest.get(f"/v1/targets/{target}/history", from_unix_s=began_s, resolution="1s")["points"]
+    if not history:
+        raise RunFailed("adocd serve measured nothing: give it more --seconds")
+    records = rest.get(f"/v1/targets/{target}/decisions", limit=1000)["decisions"]
+    law = [record for record in records if record["rule"].startswith("adoc.")]
+    return [_of(record, to_unix_s) for record in law], history[0]["unix_s"]
+
+
+def _of(record: Mapping[str, Any], to_unix_s: float) -> Decided:
+    return Decided(
+        record["monotonic_s"] + to_unix_s,
+        record["unix_s"],
+        record["elapsed_s"],
+        record["outcome"],
+        "; ".join(note.partition(":")[0] for note in record["guards"]),
+    )
+
+
+def _spread(values: Sequence[float]) -> dict[str, float] | None:
+    if not values:
+        return None
+    ordered = sorted(values)
+    at_90 = ordered[-(-9 * len(ordered) // 10) - 1]
+    return {"p50": round(statistics.median(ordered), 3), "p90": round(at_90, 3), "max": round(ordered[-1], 3)}

@@ -1,0 +1,1 @@
+"""The demo: the same program twice, without and with control."""

@@ -1,0 +1,1 @@
+"""The workloads of the evaluation, and the programs that make them."""

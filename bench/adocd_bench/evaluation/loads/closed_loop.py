@@ -1,0 +1,178 @@
+"""Stock db_bench as a load: closed loops, with its histograms.
+
+A histogram of db_bench's has buckets that are half as wide as their values (rocksdb/monitoring/histogram.cc), and
+counts from the call to its return. Its report file is begun with each benchmark and gets a line a second, so the last
+line's time less its number of seconds is when the measured one began. After it db_bench waits 5 s and then until no
+flush or compaction runs or is due; when the last one ended the LOG tells.
+
+In readwhilewriting one thread writes beside one that reads, and db_bench leaves the writer out of its results: the
+number of writes is RocksDB's ticker's, and there are no latencies of them. The lines of its report file count both;
+what of it were writes is worked out from the ticker, a reading a second.
+"""
+
+import itertools
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from adocd.probes.log.events import CompactionFinished, FlushFinished, LogEvent, TrivialMove
+from adocd_bench.errors import RunFailed
+from adocd_bench.evaluation.counted import Counted
+from adocd_bench.evaluation.loads.program import Job, Outcome
+from adocd_bench.evaluation.raw import Histogram, OperationKind, Operations, Second
+from adocd_bench.programs.db_bench import DbBench
+from adocd_bench.programs.fill import KEY_BYTES, VALUE_BYTES, Fill, last_line
+from adocd_bench.run.observe import Observed
+
+Benchmark = Literal["fillrandom", "overwrite", "readwhilewriting"]
+ENTRY_BYTES = KEY_BYTES + VALUE_BYTES
+#: Loading and draining get so long beside the measured phase; a heavily limited one takes long to drain.
+_BESIDE_S = 900.0
+_KINDS: Mapping[Benchmark, OperationKind] = {"fillrandom": "write", "overwrite": "write", "readwhilewriting": "read"}
+_BUCKET = re.compile(r"^[(\[]\s*(\d+),\s*(\d+)\s*\]\s+(\d+)", re.MULTILINE)
+_MAX = re.compile(r"^Min: \d+\s+Median: [0-9.]+\s+Max: (\d+)", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class ClosedLoop:
+    """One of db_bench's benchmarks; with `records` they are loaded first, each once, and the load is not measured.
+
+    Without `drained` it ends with the measured phase.
+    """
+
+    bench: DbBench
+    benchmark: Benchmark
+    seconds: int
+    records: int | None = None
+    drained: bool = True
+    name: str = "db_bench"
+    offered_per_s: float | None = None
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def version(self) -> str:
+        """Name it with the RocksDB it came with."""
+        return f"db_bench {self.bench.rocksdb_version}"
+
+    def at_most_s(self, job: Job) -> float:
+        """Allow for the load and the drain."""
+        return job.seconds + _BESIDE_S
+
+    @property
+    def loaded_bytes(self) -> int:
+        """Say what is loaded."""
+        return (self.records or 0) * ENTRY_BYTES
+
+    def command(self, job: Job) -> list[str]:
+        """Take the demo's command line; of a flag that is given twice the last counts."""
+        fill = Fill(job.database, job.seconds, job.seed, self._report(job))
+        load = ["filluniquerandom", "waitforcompaction"] if self.records else []
+        flags: dict[str, object] = {
+            "benchmarks": ",".join([*load, self.benchmark, *(["waitforcompaction"] if self.drained else [])]),
+            "histogram": 1,
+            "threads": 1,
+            **job.scheme.options,
+        }
+        if self.records:
+            flags["num"] = self.records
+        if job.scheme.rate_limiter_bytes_per_s is not None:
+            flags["rate_limiter_bytes_per_sec"] = job.scheme.rate_limiter_bytes_per_s
+            flags["rate_limiter_auto_tuned"] = int(job.scheme.auto_tuned)
+        return [*self.bench.command(fill), *(f"--{name}={value}" for name, value in flags.items())]
+
+    def is_preparing(self, job: Job) -> bool:
+        """Never say so: db_bench does not tell when its load is over."""
+        del job
+        return False
+
+    def environment(self) -> Mapping[str, str]:
+        """Count all that is written; db_bench's own statistics would time it, too."""
+        return {"ADOCD_AGENT_STATISTICS": "tickers"}
+
+    def outcome(self, job: Job, observed: Observed) -> Outcome:
+        """Read db_bench's output, its report file and the LOG."""
+        seconds, operations = result(observed.said, self.benchmark)
+        histogram = histogram_of(observed.said, self.benchmark)
+        report = self._report(job)
+        if not report.exists():
+            raise RunFailed("db_bench wrote no report file")
+        lines = by_second(report.read_text(encoding="utf-8"))
+        if not lines:
+            raise RunFailed("db_bench reported no single second: give it more --seconds")
+        begin_unix_s = report.stat().st_mtime - len(lines)
+        begin_s = begin_unix_s - observed.unix_minus_monotonic_s
+        counted = Counted(observed.ticks, begin_s)
+        mine = Operations(_KINDS[self.benchmark], operations, histogram)
+        every: tuple[Operations, ...] = (mine,)
+        rows = [Second(at_s, writes, 0) for at_s, writes in enumerate(lines)]
+        if self.benchmark == "readwhilewriting":
+            every = (Operations("write", round(counted.at_end_of(seconds, "writes") or 0), None), mine)
+            rows = _shared(lines, counted)
+        return Outcome(
+            operations=every,
+            seconds=tuple(_with_rest(rows[: int(seconds)], every)),
+            begin_monotonic_s=begin_s,
+            measured_s=seconds,
+            drain_s=self._drain_s(observed, begin_unix_s + seconds),
+            rocksdb_version=self.bench.rocksdb_version,
+        )
+
+    def _report(self, job: Job) -> Path:
+        return job.room / "seconds.csv"
+
+    def _drain_s(self, observed: Observed, end_unix_s: float) -> float | None:
+        """Say when the last job ended: db_bench waits until none is due, also for those that are switched off."""
+        return max(0.0, last_job_s(observed.log) - end_unix_s) if self.drained else None
+
+
+def result(said: str, benchmark: str) -> tuple[float, int]:
+    """Read a benchmark's seconds and operations; raises RunFailed when there is no result."""
+    match = re.search(rf"^{benchmark}\s*:.*? ops/sec ([0-9.]+) seconds (\d+) operations", said, re.MULTILINE)
+    if match is None:
+        raise RunFailed(f"db_bench reported no result of {benchmark}; the last it said was: {last_line(said)}")
+    return float(match[1]), int(match[2])
+
+
+def histogram_of(said: str, benchmark: str) -> Histogram | None:
+    """Read the histogram that follows a benchmark's result; None where there is none."""
+    _, _, rest = said.partition(f"\n{benchmark} ")
+    part = rest.partition("\nwaitforcompaction(")[0]
+    longest = _MAX.search(part)
+    if longest is None:
+        return None
+    # A bucket is open below and closed above, but for the first, which has 0.
+    buckets = tuple((int(low) + (low != "0"), int(high), int(count)) for low, high, count in _BUCKET.findall(part))
+    return Histogram(buckets, int(longest[1]))
+
+
+def by_second(text: str) -> list[int]:
+    """Read the operations of each second; one that db_bench's clock skipped has none of its own."""
+    rows = [line.split(",") for line in text.splitlines()]
+    found = {int(row[0]): int(row[1]) for row in rows if len(row) == 2 and row[0].isdigit() and row[1].isdigit()}
+    return [found.get(second, 0) for second in range(1, max(found, default=0) + 1)]
+
+
+def last_job_s(log: Sequence[LogEvent]) -> float:
+    """Say when the last flush or compaction ended, in unix seconds; 0 where there was none."""
+    jobs = FlushFinished | CompactionFinished | TrivialMove
+    return max((event.time_s for event in log if isinstance(event, jobs)), default=0.0)
+
+
+def _with_rest(rows: list[Second], every: Sequence[Operations]) -> list[Second]:
+    """Add what came after the last line: db_bench writes none for the second in which it ends."""
+    done = {each.kind: each.count for each in every}
+    writes = done.get("write", 0) - sum(row.writes for row in rows)
+    reads = done.get("read", 0) - sum(row.reads for row in rows)
+    return [*rows, Second(len(rows), max(0, writes), max(0, reads))] if writes > 0 or reads > 0 else rows
+
+
+def _shared(lines: Sequence[int], counted: Counted) -> list[Second]:
+    """Tell writes from reads by the ticker."""
+    edges = [counted.at(second, "writes") or 0.0 for second in range(len(lines) + 1)]
+    rows = []
+    for at_s, (operations, (before, after)) in enumerate(zip(lines, itertools.pairwise(edges), strict=True)):
+        writes = min(operations, round(after - before))
+        rows.append(Second(at_s, writes, operations - writes))
+    return rows

@@ -1,0 +1,140 @@
+"""The load generator as a load: a database is loaded, settles, is measured, read where that is wanted, and drained."""
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from adocd_bench.errors import RunFailed
+from adocd_bench.evaluation.loads.program import Job, Outcome
+from adocd_bench.load.arrivals import constant
+from adocd_bench.load.build import PROGRAM
+from adocd_bench.load.result import read_result
+from adocd_bench.load.spec import Closed, Drain, Keys, Mix, Open, Spec, Work
+from adocd_bench.programs.fill import KEY_BYTES
+from adocd_bench.run.observe import Observed
+
+#: Loading and settling get so long beside the measured phase, and as much again its drain.
+_BESIDE_S = 900.0
+_DRAIN_S = 600.0
+#: Nothing happens for so long at the end, so that the daemon's last sample is of what the drain has left.
+_WATCHED_S = 2.5
+_LOAD, _SETTLE = "load", "settle"
+_PREPARING = {_LOAD, _SETTLE}
+#: Reads of what a phase has left behind: the thesis's number (Warlo 2018, figure 4.2), or so long.
+READS, READS_S = 100_000, 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Generated:
+    """A measured phase of the load generator's, and what is before and after it.
+
+    Attributes:
+        path: the generator.
+        work: the measured phase.
+        value_bytes: of each record.
+        loaded: whether the records of `work` are there before it, each written once.
+        warm_up: work of the same kind before it that is not measured.
+        reads: what is read after it, with automatic compaction off as the thesis has it; None for nothing.
+        arguments: for the record.
+
+    """
+
+    path: Path
+    work: Work
+    seconds: int
+    value_bytes: int = 1000
+    loaded: bool = True
+    warm_up: Work | None = None
+    reads: Work | None = None
+    offered_per_s: float | None = None
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    name: str = PROGRAM
+
+    @property
+    def version(self) -> str:
+        """Name it; it is compiled from the sources of this adocd."""
+        return PROGRAM
+
+    @property
+    def loaded_bytes(self) -> int:
+        """Say what is loaded."""
+        return self.work.keys.records * (KEY_BYTES + self.value_bytes) if self.loaded else 0
+
+    def at_most_s(self, job: Job) -> float:
+        """Allow for the load, what arrivals overrun, and the drain."""
+        return 2 * job.seconds + _BESIDE_S + _DRAIN_S
+
+    def command(self, job: Job) -> list[str]:
+        """Write its order into the room, and start it under the agent."""
+        file = job.room / "load.json"
+        file.write_text(self.spec(job).to_json(), encoding="utf-8")
+        return [sys.executable, "-m", "adocd", "exec", "--", str(self.path), str(file)]
+
+    def is_preparing(self, job: Job) -> bool:
+        """Read which phase it is in: it says so on its standard output."""
+        output = job.room / f"{self.name}.out"
+        said = output.read_text(encoding="utf-8") if output.exists() else ""
+        return self.loaded and (not said or said.split()[-1] in _PREPARING)
+
+    def environment(self) -> Mapping[str, str]:
+        """Need nothing beside what there is."""
+        return {}
+
+    def spec(self, job: Job) -> Spec:
+        """Say what it is to do, with the options that db_bench has in a closed loop."""
+        return Spec(
+            database=job.database,
+            result=_result(job),
+            phases=self._phases(),
+            options={**job.scheme.options, "use_direct_io_for_flush_and_compaction": True},
+            rate_limiter_bytes_per_s=job.scheme.rate_limiter_bytes_per_s,
+            auto_tuned=job.scheme.auto_tuned,
+            statistics="tickers",
+            key_bytes=KEY_BYTES,
+            value_bytes=self.value_bytes,
+            seed=job.seed,
+        )
+
+    def outcome(self, job: Job, observed: Observed) -> Outcome:
+        """Read its result file."""
+        del observed
+        result = read_result(_result(job))
+        if result.interrupted:
+            raise RunFailed(f"{PROGRAM} was interrupted")
+        measured = result.measured
+        following = result.phases[result.phases.index(measured) + 1 :]
+        drains = [phase.seconds for phase in following if phase.drain is not None and phase.drain.reached]
+        return Outcome(
+            operations=measured.operations,
+            seconds=measured.raw_seconds,
+            begin_monotonic_s=measured.begin_monotonic_s,
+            measured_s=measured.seconds,
+            drain_s=drains[0] if drains else None,
+            rocksdb_version=result.rocksdb_version,
+            after=tuple(each for phase in following for each in phase.operations),
+        )
+
+    def _phases(self) -> tuple[Work | Drain, ...]:
+        phases: list[Work | Drain] = []
+        if self.loaded:
+            phases += [load(self.work.keys.records), Drain(_SETTLE, _DRAIN_S)]
+        if self.warm_up is not None:
+            phases.append(self.warm_up)
+        phases.append(replace(self.work, measured=True))
+        if self.reads is not None:
+            phases.append(replace(self.reads, set_options={"disable_auto_compactions": "true"}))
+            phases.append(Drain("drain", _DRAIN_S, {"disable_auto_compactions": "false"}))
+        else:
+            phases.append(Drain("drain", _DRAIN_S))
+        return (*phases, replace(self.work, name="watched", arrivals=Open(constant(0.0, _WATCHED_S)), threads=1))
+
+
+def load(records: int) -> Work:
+    """Write each record once, in the order of their numbers, which is random in that of their keys."""
+    return Work(_LOAD, Closed(count=records), Mix(update=1.0), Keys("sequential", records))
+
+
+def _result(job: Job) -> Path:
+    return job.room / "load-result.json"

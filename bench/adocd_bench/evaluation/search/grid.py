@@ -1,0 +1,123 @@
+"""The best static configuration, as a patient expert would find it: a grid over threads and batch.
+
+Successive halving (Jamieson and Talwalkar, AISTATS'16), by thirds: all configurations are run for a short time, the
+best third of them twice as long, and so on until the best ninth has run for the whole time. Memory is ADOC's at the
+most: batch x max_write_buffer_number stays within what ADOC's largest batch may take with RocksDB's two memtables.
+Every configuration is tried with the same keys. What is found is the best by operations a second in a closed loop, and
+by the 99th percentile of the whole latency where operations arrive by themselves. A short run favours large memtables,
+which is why the last rung is as long as the runs that it is compared in.
+"""
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from rich.console import Console
+
+from adocd.model.knob import MIB
+from adocd_bench.errors import BadOption, BenchError, RunFailed
+from adocd_bench.evaluation import one, raw
+from adocd_bench.evaluation.loads.closed_loop import ClosedLoop
+from adocd_bench.evaluation.plan import Asked, Planned
+from adocd_bench.evaluation.progress import Progress
+from adocd_bench.evaluation.schemes import BASELINE, Circumstances, Options, batch, scheme
+from adocd_bench.evaluation.search import halving
+from adocd_bench.evaluation.search.halving import BATCHES_MIB, GRIDS, Grid, Searched, Tried
+from adocd_bench.evaluation.search.two_phase import percentile_us
+from adocd_bench.evaluation.setting import Setting, program, wanted
+
+_MEMTABLES = 2
+_KEPT, _LONGER, _RUNGS = 3, 2, 3
+#: In its first seconds an empty database does not stall, and all configurations do the same: on cap-210 twelve of them
+#: were within 13 % of each other after 5 s, the default ahead.
+_RUNG_LEAST_S = 15
+
+
+def configurations(grid: Grid, scale: int) -> list[tuple[int, int]]:
+    """Give threads and batch in bytes of all that stay within ADOC's memory."""
+    here = Circumstances(scale)
+    most = here.size(max(BATCHES_MIB) * MIB) * _MEMTABLES
+    sizes = dict.fromkeys(here.size(mib * MIB) for mib in grid.batches_mib)
+    return [(t, size) for t, size in itertools.product(grid.threads, sizes) if size * _MEMTABLES <= most]
+
+
+def rungs(count: int, seconds: int) -> list[tuple[int, int]]:
+    """Say how many configurations run in each rung, and for how many seconds: the last one for all of them."""
+    sizes = [count]
+    while sizes[-1] > 1 and len(sizes) < _RUNGS:
+        sizes.append(math.ceil(sizes[-1] / _KEPT))
+    last = len(sizes) - 1
+    least_s = min(seconds, _RUNG_LEAST_S)
+    return [(size, max(least_s, seconds // _LONGER ** (last - rung))) for rung, size in enumerate(sizes)]
+
+
+def best(there: Setting, grid: Grid, asked: Asked, out: Path, console: Console, *, any_grid: bool = False) -> Options:
+    """Search, or go on searching, or read what was found; raises BenchError.
+
+    With `any_grid` the one that is kept will do, whichever threads and batches it has.
+    """
+    file = out / GRIDS / f"{grid.block}.json"
+    searched = halving.begin(file, Searched(grid, asked.seconds, asked.scale, asked.seed), any_grid=any_grid)
+    if searched.best is not None:
+        return searched.best
+    chosen = configurations(searched.grid, asked.scale)
+    if not chosen:
+        raise BadOption(f"no batch of this grid stays within ADOC's memory: its largest is {max(BATCHES_MIB)} MiB")
+    plan = rungs(len(chosen), asked.seconds)
+    left = sum(size for size, _ in plan) - len(searched.tried)
+    progress = Progress(console, left, round(sum(n * s for n, s in plan) / sum(n for n, _ in plan)))
+    progress.say(f"the grid for {grid.block}: {left} short runs")
+    for size, seconds in plan:
+        chosen = chosen[:size]
+        for threads, batch_bytes in chosen:
+            if searched.found(threads, batch_bytes, seconds) is None:
+                tried = _try(there, searched, (threads, batch_bytes, seconds), asked, progress)
+                searched = halving.keep(file, tried)
+        chosen = _ranked(searched, chosen, seconds)
+    if not chosen:
+        raise RunFailed(f"no configuration of the grid for {grid.block} could be run: see {file}")
+    threads, batch_bytes = chosen[0]
+    found = {**batch(batch_bytes), "max_background_jobs": threads}
+    halving.keep(file, replace(searched, best=found))
+    return found
+
+
+def _ranked(searched: Searched, chosen: Sequence[tuple[int, int]], seconds: int) -> list[tuple[int, int]]:
+    """Order by the rung's scores, the best first, without those that failed."""
+    found = [(searched.found(*one_, seconds), one_) for one_ in chosen]
+    scored = [(tried.score, one_) for tried, one_ in found if tried is not None]
+    return [one_ for _, one_ in sorted(scored, key=lambda pair: -pair[0])]
+
+
+def _try(there: Setting, searched: Searched, what: tuple[int, int, int], asked: Asked, progress: Progress) -> Searched:
+    threads, batch_bytes, seconds = what
+    name = f"{threads} threads, batch of {batch_bytes // MIB} MiB, {seconds} s"
+    with progress.run(name) as line:
+        try:
+            run = _run(there, searched.grid, what, asked, line.look)
+        except BadOption:
+            raise
+        except BenchError as error:
+            return replace(searched, failed={**(searched.failed or {}), name: str(error)})
+    per_s = sum(each.count for each in run.operations) / run.measured_s
+    tried = Tried(threads, batch_bytes, seconds, _score(run, per_s), per_s)
+    return replace(searched, tried=(*searched.tried, tried))
+
+
+def _run(there: Setting, grid: Grid, what: tuple[int, int, int], asked: Asked, on_look: one.OnLook) -> raw.Run:
+    threads, batch_bytes, seconds = what
+    used = scheme(BASELINE).used(Circumstances(asked.scale))
+    options = {**batch(batch_bytes), "max_background_jobs": threads, "max_write_buffer_number": _MEMTABLES}
+    used = replace(used, options={**used.options, **{key: str(value) for key, value in options.items()}})
+    load = program(replace(asked, seconds=seconds), grid.workload, grid.found_per_s)
+    if isinstance(load, ClosedLoop):
+        load = replace(load, drained=False)
+    run = Planned("grid", grid.profile, grid.workload, 1, asked.seed)
+    return there.run(wanted(asked, run, used, load), load, on_look)
+
+
+def _score(run: raw.Run, per_s: float) -> float:
+    totals = [each.total for each in run.operations if each.total is not None]
+    return per_s if not totals else -max(percentile_us(total, 0.99) for total in totals)

@@ -1,0 +1,1 @@
+"""The programs that write in a run, and how they are started."""

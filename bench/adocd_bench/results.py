@@ -1,0 +1,85 @@
+"""Files of results: how one is written, whole or not at all, found, and read again.
+
+What is measured is kept as plain JSON. Kept for good it may be compressed by `xz FILE.json`: every reader takes
+FILE.json.xz for FILE.json, and nothing but this module knows of it.
+"""
+
+import lzma
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Generic, TypeVar
+
+from pydantic import TypeAdapter, ValidationError
+
+from adocd_bench.errors import BadOption, BenchError
+
+_Content = TypeVar("_Content")
+_COMPRESSED = ".xz"
+
+
+@dataclass(frozen=True)
+class ResultFile(Generic[_Content]):
+    """A kind of file: the type of its content, and the sentences for one that is not as it should be.
+
+    `{file}` and `{why}` are filled in; `option` is the one by which the user chose the place.
+    """
+
+    content: TypeAdapter[_Content]
+    damaged: str = "{file} is damaged ({why}): remove it, and it is made anew"
+    unreadable: str = "{file} cannot be read ({why}): choose another --out"
+    option: str = "--out"
+    error: type[BenchError] = BadOption
+
+    def write(self, file: Path, content: _Content, *, indent: int | None = 1) -> None:
+        """Write it in place of what was there; directories above it are made. Raises BadOption where it cannot be."""
+        unfinished = file.with_suffix(".unfinished")
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            unfinished.write_bytes(self.content.dump_json(content, indent=indent) + b"\n")
+            os.replace(unfinished, file)
+        except OSError as error:
+            raise BadOption(f"{file} cannot be written ({error.strerror}): choose another {self.option}") from None
+
+    def read(self, file: Path) -> _Content:
+        """Read it, compressed or not. Raises `error` with what is wrong with it."""
+        try:
+            return self.content.validate_json(_bytes(file))
+        except OSError as error:
+            raise self.error(self.unreadable.format(file=file, why=error.strerror)) from None
+        except (lzma.LZMAError, EOFError) as error:
+            raise self.error(self.damaged.format(file=file, why=error)) from None
+        except ValidationError as error:
+            raise self.error(self.damaged.format(file=file, why=_first(error))) from None
+
+    def read_if_there(self, file: Path) -> _Content | None:
+        """Read it; None where it is not there. Raises `error` with what is wrong with it."""
+        return self.read(file) if is_there(file) else None
+
+
+def is_there(file: Path) -> bool:
+    """Say whether there is such a result, compressed or not."""
+    return file.exists() or _compressed(file).exists()
+
+
+def results_in(directory: Path) -> list[Path]:
+    """Give the results in a directory, by name; one that is compressed has the name that it had before."""
+    compressed = (file.with_suffix("") for file in directory.glob(f"*.json{_COMPRESSED}"))
+    return sorted({*directory.glob("*.json"), *compressed})
+
+
+def _bytes(file: Path) -> bytes:
+    found = _compressed(file) if not file.exists() and _compressed(file).exists() else file
+    content = found.read_bytes()
+    return lzma.decompress(content) if found.suffix == _COMPRESSED else content
+
+
+def _compressed(file: Path) -> Path:
+    return file.with_name(file.name + _COMPRESSED)
+
+
+def _first(error: ValidationError) -> str:
+    """Say what is wrong first, and where in the file that is."""
+    problem = error.errors()[0]
+    where = ".".join(str(part) for part in problem["loc"])
+    return f"{where}: {problem['msg']}" if where else problem["msg"]

@@ -1,0 +1,99 @@
+"""Where a run puts its database: a directory on a real disk, with room, that is gone afterwards."""
+
+import contextlib
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from adocd_bench.errors import BadOption, CapUnavailable, NotEnoughSpace
+from adocd_bench.host.device import REAL_ROOTS, DeviceProfile, Roots, block_device_of
+from adocd_bench.host.owner import own_token, owner_is_gone
+
+PREFIX = "adocd-demo-"
+_GB = 1_000_000_000
+# Upper bounds, so that a run never fills a disk. Measured with fillrandom, `fixed`, two cores: 0.07 GB a second
+# at cap-210 and 0.08 GB uncapped are left at the end; on top come compactions' inputs and outputs side by
+# side, and a law that makes it faster.
+_CAPPED_GB_PER_S = 0.2
+_UNCAPPED_GB_PER_S = 0.35
+_BASE_GB = 2.0
+
+
+def needed_bytes(seconds: int, profile: DeviceProfile) -> int:
+    """Estimate the room in bytes that a run of so many seconds may need at its fullest."""
+    per_s = _CAPPED_GB_PER_S if profile.capped else _UNCAPPED_GB_PER_S
+    return round((_BASE_GB + per_s * seconds) * _GB)
+
+
+def choose_parent(requested: Path | None, room_bytes: int, roots: Roots = REAL_ROOTS) -> Path:
+    """Choose where to put the database's directory: the requested one, else one on a disk with enough room.
+
+    Without a request: /tmp, /var/tmp, the current directory, the first that is on a disk and has the room; when
+    none is on a disk (a container), the first that has the room.
+
+    Raises BadOption for a directory that cannot be used, NotEnoughSpace when it is too full.
+    """
+    if requested is not None:
+        if not requested.is_dir() or not os.access(requested, os.W_OK | os.X_OK):
+            raise BadOption(f"{requested} is not a directory that can be written to: name another --directory")
+        _check_room(requested, room_bytes)
+        return requested.resolve()
+    usable = [path for path in (Path("/tmp"), Path("/var/tmp"), Path.cwd()) if os.access(path, os.W_OK)]  # noqa: S108
+    on_disk = [path for path in usable if _is_on_disk(path, roots)]
+    candidates = on_disk or usable
+    roomy = [path for path in candidates if shutil.disk_usage(path).free >= room_bytes]
+    if roomy:
+        return roomy[0]
+    if not candidates:
+        raise BadOption("neither /tmp, /var/tmp nor the current directory can be written to: use --directory")
+    _check_room(max(candidates, key=lambda path: shutil.disk_usage(path).free), room_bytes)
+    raise AssertionError("unreachable: the roomiest candidate is too full")  # pragma: no cover
+
+
+@contextlib.contextmanager
+def workspace(parent: Path, roots: Roots = REAL_ROOTS) -> Iterator[Path]:
+    """Make a directory for this process's databases; it is removed afterwards, like those of dead runs."""
+    remove_leftovers(parent, roots)
+    directory = parent / f"{PREFIX}{own_token(roots.proc)}"
+    directory.mkdir(mode=0o700)
+    try:
+        yield directory
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def run_directory() -> Iterator[Path]:
+    """Make a private run directory; its path is short, as a socket's may have 107 bytes only."""
+    directory = Path(tempfile.mkdtemp(prefix="adocd-", dir="/tmp"))
+    try:
+        yield directory
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+def remove_leftovers(parent: Path, roots: Roots = REAL_ROOTS) -> None:
+    """Remove our own user's directories of runs that were killed."""
+    for directory in parent.glob(f"{PREFIX}*"):
+        mine = not directory.is_symlink() and directory.is_dir() and directory.stat().st_uid == os.geteuid()
+        if mine and owner_is_gone(directory.name, PREFIX, roots.proc):
+            shutil.rmtree(directory, ignore_errors=True)
+
+
+def _is_on_disk(path: Path, roots: Roots) -> bool:
+    try:
+        block_device_of(path, roots)
+    except CapUnavailable:
+        return False
+    return True
+
+
+def _check_room(directory: Path, room_bytes: int) -> None:
+    free_bytes = shutil.disk_usage(directory).free
+    if free_bytes < room_bytes:
+        raise NotEnoughSpace(
+            f"{directory} has {free_bytes / _GB:.1f} GB free and the run may need {room_bytes / _GB:.1f} GB: "
+            "shorten it with --seconds, or choose another place with --directory"
+        )
