@@ -59,7 +59,7 @@ def test_a_policy_is_judged_by_what_the_daemon_remembers(tmp_path: Path) -> None
 def test_nothing_is_said_of_what_was_never_measured(tmp_path: Path) -> None:
     async def body(service: Service) -> None:
         service.loop.remembered.history = Full()
-        service.loop.status.policy = Policy("adoc")
+        service.loop._policy = Policy("adoc")
         status, answer = await service.call("GET", f"{service.target}/verdict")
         assert (status, answer["verdict"]) == (200, None)
         status, _ = await service.call("GET", "/v1/targets/ffff/verdict")
