@@ -67,6 +67,7 @@ def test_nothing_is_acquired_while_an_earlier_leases_change_is_in_flight(tmp_pat
         loop = await scene.attach(ADOC)
         with database.hold_changes():
             await ticks(loop, 2)
+            await until(lambda: database.session.snapshot(None)["change_in_flight"], "a change is in flight")
             await loop.set_policy(Policy("fixed"))
             await ticks(loop, 1)
             await loop.set_policy(ADOC)
