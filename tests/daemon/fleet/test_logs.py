@@ -76,7 +76,7 @@ def test_the_journal_is_known_by_its_stream(is_journal: bool) -> None:
     read, write = os.pipe()
     found = os.fstat(write)
     stream = f"{found.st_dev}:{found.st_ino}" if is_journal else "1:1"
-    program = "import logging; from adocd.daemon import logs; logs.to_stderr('text'); logging.warning('a word')"
+    program = "import logging; from adocd.daemon.fleet import logs; logs.to_stderr('text'); logging.warning('a word')"
     subprocess.run(
         [sys.executable, "-c", program], stderr=write, check=True, env=dict(os.environ) | {"JOURNAL_STREAM": stream}
     )
