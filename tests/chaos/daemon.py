@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import http.client
 import json
-import os
 import signal
 import subprocess
 import time
@@ -13,7 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from tests.cli.harness import BIN
+from tests.cli.harness import BIN, environment_of
 from tests.support.agent_client import UnixConnection
 from tests.support.waiting import eventually
 
@@ -63,7 +62,7 @@ class Daemon:
             self._process = subprocess.Popen(
                 [*self._before, str(BIN / "adocd"), "serve", "--config", str(self._config), *self._arguments],
                 stderr=log,
-                env=dict(os.environ) | {"ADOCD_RUN_DIR": str(self.run_dir)} | self.environment,
+                env=environment_of(self.run_dir, **self.environment),
             )
         # The socket of one that was killed is still there.
         eventually(self._serves, within_s=30, what=f"the daemon serves; its log: {self.log[-2000:]}")

@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -47,7 +47,7 @@ def command(name: str, *arguments: str, run_dir: Path, **environment: str) -> Do
         text=True,
         check=False,
         timeout=60,
-        env=_environment(run_dir, environment),
+        env=environment_of(run_dir, **environment),
     )
     return Done(done.returncode, done.stdout, done.stderr)
 
@@ -60,7 +60,7 @@ def serving(run_dir: Path, *arguments: str, **environment: str) -> Iterator[subp
             [str(BIN / "adocd"), "serve", *arguments],
             stderr=log,
             text=True,
-            env=_environment(run_dir, environment),
+            env=environment_of(run_dir, **environment),
         )
     try:
         # The socket alone says nothing: one that was killed has left its own.
@@ -76,5 +76,22 @@ def log_of(run_dir: Path) -> str:
     return (run_dir / "serve.log").read_text()
 
 
-def _environment(run_dir: Path, more: dict[str, str]) -> dict[str, str]:
+@contextlib.contextmanager
+def running(arguments: Sequence[str | Path], run_dir: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """Run a program while the block runs, without its words, and stop it by SIGTERM."""
+    process = subprocess.Popen(
+        [str(word) for word in arguments],
+        env=environment_of(run_dir),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        yield process
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait(20)
+
+
+def environment_of(run_dir: Path, **more: str) -> dict[str, str]:
+    """Give a process its run directory, and a terminal that is wide enough."""
     return dict(os.environ) | {"ADOCD_RUN_DIR": str(run_dir), "COLUMNS": "200"} | more

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
-import signal
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -15,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.harness import BIN, command, log_of, serving
+from tests.cli.harness import BIN, command, log_of, running, serving
 from tests.support.agent_client import AgentClient
 from tests.support.waiting import eventually
 
@@ -52,17 +49,8 @@ class Writing:
     @contextlib.contextmanager
     def running(self, run_dir: Path) -> Iterator[None]:
         """Run it while the block runs."""
-        process = subprocess.Popen(
-            self.command(run_dir),
-            env=dict(os.environ) | {"ADOCD_RUN_DIR": str(run_dir)},
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        try:
+        with running(self.command(run_dir), run_dir):
             yield
-        finally:
-            process.send_signal(signal.SIGTERM)
-            process.wait(20)
 
     def differing(self, now: Any, originals: Any) -> dict[str, tuple[str, str]]:
         """Find what is not as it was.

@@ -5,9 +5,6 @@ from __future__ import annotations
 import contextlib
 import http.client
 import json
-import os
-import signal
-import subprocess
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -17,7 +14,7 @@ from typing import Any
 import psutil
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request
 
-from tests.cli.harness import BIN, command, log_of, serving
+from tests.cli.harness import BIN, command, log_of, running, serving
 from tests.support.waiting import eventually
 
 MIB = 1 << 20
@@ -92,20 +89,13 @@ def db_bench(directory: Path, run_dir: Path | None = None) -> Iterator[None]:
 
     The database is in `directory`, its agent in `run_dir`, or there too.
     """
-    program = subprocess.Popen(
-        [
-            str(BIN / "adocd"), "exec", "--", "db_bench", "--benchmarks=fillrandom", f"--db={directory / 'db'}",
-            "--value_size=1000", "--compression_type=none", "--num=100000", "--writes=100000000", "--duration=600",
-            f"--write_buffer_size={MIB}", "--benchmark_write_rate_limit=6000000",
-        ],
-        env=dict(os.environ) | {"ADOCD_RUN_DIR": str(run_dir or directory)},
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
-    try:
+    arguments: list[str | Path] = [
+        BIN / "adocd", "exec", "--", "db_bench", "--benchmarks=fillrandom", f"--db={directory / 'db'}",
+        "--value_size=1000", "--compression_type=none", "--num=100000", "--writes=100000000", "--duration=600",
+        f"--write_buffer_size={MIB}", "--benchmark_write_rate_limit=6000000",
+    ]  # fmt: skip
+    with running(arguments, run_dir or directory):
         yield
-    finally:
-        program.send_signal(signal.SIGTERM)
-        program.wait(20)
 
 
 @dataclass

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from tests.cli.harness import environment_of
 from tests.security.conftest import Host, StartHost, python_as
 from tests.support.agent_client import UnixConnection
 from tests.support.users import ALICE, BOB, GROUP, ROOT, as_user
@@ -28,9 +29,7 @@ def daemon(run_dir: Path, log: Path, user: int, groups: Sequence[int], *argument
     """Run `adocd serve` as a user while the block runs, and stop it by SIGTERM."""
     command = python_as(user, groups, "adocd.cli.adocd", "serve", *arguments)
     with log.open("w") as stderr:
-        process = subprocess.Popen(
-            command, stderr=stderr, env=dict(os.environ) | {"ADOCD_RUN_DIR": str(run_dir), "COLUMNS": "200"}
-        )
+        process = subprocess.Popen(command, stderr=stderr, env=environment_of(run_dir))
     try:
         eventually((run_dir / "daemon.sock").exists, within_s=20, what="the daemon serves")
         yield
