@@ -65,22 +65,22 @@ def start_script(name: str, *arguments: str, env: Mapping[str, str], out: Path, 
 
 def command(name: str, *arguments: str, run_dir: Path, **environment: str) -> Done:
     """Run `adocd` or `adocctl` to its end."""
-    return _done(start, name, *arguments, env=_environment(run_dir, environment))
+    return _done(start, name, *arguments, env=environment_of(run_dir, **environment))
 
 
 def script(name: str, *arguments: str, run_dir: Path, **environment: str) -> Done:
     """Run the installed `adocd` or `adocctl` to its end."""
-    return _done(start_script, name, *arguments, env=_environment(run_dir, environment))
+    return _done(start_script, name, *arguments, env=environment_of(run_dir, **environment))
 
 
 def serving(run_dir: Path, *arguments: str, **environment: str) -> AbstractContextManager[Running]:
     """Run `adocd serve` while the block runs, and stop it by SIGTERM; its log goes to serve.log."""
-    return _serving(start, run_dir, *arguments, env=_environment(run_dir, environment))
+    return _serving(start, run_dir, *arguments, env=environment_of(run_dir, **environment))
 
 
 def script_serving(run_dir: Path, *arguments: str, **environment: str) -> AbstractContextManager[Running]:
     """Run the installed `adocd serve`, as `serving` does otherwise."""
-    return _serving(start_script, run_dir, *arguments, env=_environment(run_dir, environment))
+    return _serving(start_script, run_dir, *arguments, env=environment_of(run_dir, **environment))
 
 
 def _done(start: Callable[..., Running], name: str, *arguments: str, env: Mapping[str, str]) -> Done:
@@ -116,5 +116,6 @@ def log_of(run_dir: Path) -> str:
     return (run_dir / "serve.log").read_text()
 
 
-def _environment(run_dir: Path, more: dict[str, str]) -> dict[str, str]:
+def environment_of(run_dir: Path, **more: str) -> dict[str, str]:
+    """Give a process its run directory, and a terminal that is wide enough."""
     return dict(os.environ) | {"ADOCD_RUN_DIR": str(run_dir), "COLUMNS": forked.COLUMNS} | more

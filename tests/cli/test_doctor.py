@@ -19,10 +19,10 @@ from adocd import __version__
 from adocd.cli.doctor import agents, daemon, places, processes, web
 from adocd.cli.doctor.finding import Finding
 from adocd.daemon.book.tokens import TokenStore
-from tests.cli.fake_daemon import HEALTH, FakeDaemon
 from tests.cli.harness import command
 from tests.cli.test_operate import serving
 from tests.support.fake_agent import FakeAgent
+from tests.support.fake_daemon import HEALTH, FakeDaemon
 from tests.support.fake_database import FakeDatabase
 from tests.support.waiting import eventually
 

@@ -10,9 +10,9 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from adocd.cli import show_events
-from tests.cli.fake_daemon import HEALTH, Answer, FakeDaemon, event
 from tests.cli.harness import command
 from tests.cli.pseudo_terminal import PseudoTerminal
+from tests.support.fake_daemon import HEALTH, Answer, FakeDaemon, event
 
 DECISION = {
     "sequence": 3, "monotonic_s": 5.0, "unix_s": 1_700_000_005.0, "controller": "adoc", "rule": "adoc.memory",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 from pathlib import Path
@@ -10,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from adocd.process import compiled, native, program
-from tests.cli.harness import BIN, command
+from tests.cli.harness import BIN, command, environment_of
 from tests.support.waiting import eventually
 
 
@@ -90,9 +89,7 @@ def test_an_agent_from_other_sources_is_not_taken(run_dir: Path) -> None:
 def test_signals_are_passed_on(run_dir: Path, native_agent_library: Path, number: signal.Signals) -> None:
     ready = run_dir / "ready"
     script = f"trap 'exit 33' TERM USR1; touch {ready}; while :; do sleep 0.05; done"
-    process = subprocess.Popen(
-        [str(BIN / "adocd"), "exec", "--", "sh", "-c", script], env=dict(os.environ) | {"ADOCD_RUN_DIR": str(run_dir)}
-    )
+    process = subprocess.Popen([str(BIN / "adocd"), "exec", "--", "sh", "-c", script], env=environment_of(run_dir))
     eventually(ready.exists, within_s=20, what="the program runs")
     process.send_signal(number)
     assert process.wait(20) == 33

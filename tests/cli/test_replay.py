@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -14,7 +13,7 @@ from typing import Any
 import pytest
 
 from adocd.controllers import registry
-from tests.cli.harness import BIN, command, serving
+from tests.cli.harness import BIN, command, environment_of, serving
 from tests.cli.test_adocctl import adocctl_json, wait_for_target
 from tests.controllers.laws import PARAMETERS
 from tests.daemon.harness import overflowing
@@ -178,7 +177,7 @@ def recording(run_dir: Path, file: Path, *arguments: str) -> Iterator[subprocess
     """Record while the block runs; whoever has not ended it by then does not care how it ends."""
     process = subprocess.Popen(
         [str(BIN / "adocctl"), "record", str(file), *arguments],
-        stderr=subprocess.PIPE, text=True, env=dict(os.environ) | {"ADOCD_RUN_DIR": str(run_dir)},
+        stderr=subprocess.PIPE, text=True, env=environment_of(run_dir),
     )  # fmt: skip
     try:
         eventually(file.exists, within_s=20, what="it records")

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tests.cli.harness import command, serving
+from tests.cli.harness import command, environment_of, serving
 from tests.support.waiting import eventually
 
 #: Stands still for as many milliseconds as a line says. PyDLL keeps the interpreter lock, as a put of rocksdict's does
@@ -35,7 +34,7 @@ LEASE_TTL_S = 3
 def host(run_dir: Path) -> Iterator[subprocess.Popen[str]]:
     with subprocess.Popen(
         [sys.executable, "-c", PROGRAM, str(run_dir / "db")],
-        env=dict(os.environ) | {"ADOCD_RUN_DIR": str(run_dir)},
+        env=environment_of(run_dir),
         stdin=subprocess.PIPE,
         text=True,
     ) as process:

@@ -11,14 +11,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from tests.cli.harness import BIN, command
+from tests.cli.harness import BIN, command, environment_of
 from tests.support.waiting import eventually
 
 
 @contextlib.contextmanager
 def started(arguments: Sequence[str | Path], run_dir: Path, **environment: str) -> Iterator[subprocess.Popen[str]]:
     """Run an example with the commands of this checkout first in PATH; Ctrl-C reaches all that it started."""
-    env = dict(os.environ) | {"ADOCD_RUN_DIR": str(run_dir), "PATH": f"{BIN}:{os.environ['PATH']}"} | environment
+    env = environment_of(run_dir, **{"PATH": f"{BIN}:{os.environ['PATH']}"} | environment)
     with (run_dir / "example.log").open("w") as log:
         process = subprocess.Popen(
             [str(word) for word in arguments], env=env, stdout=log, stderr=log, text=True, start_new_session=True

@@ -2,16 +2,43 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from adocd_bench.demo.daemon_client import DaemonClient, DaemonSilent
 from adocd_bench.demo.watch import Watch
 from adocd_bench.run.workspace import run_directory
 
-from tests.bench.fake_daemon import FakeDaemon, fake_daemon
 from tests.bench.samples import decision_json, sample_json
+from tests.support.fake_daemon import Answer, FakeDaemon, Route
 
 DATABASE = Path("/data/fixed")
+
+
+class Known(FakeDaemon):
+    """A daemon that knows these targets; tests change it while it serves."""
+
+    def __init__(self, run_dir: Path) -> None:
+        super().__init__(run_dir, {"/healthz": (200, {"status": "ok"})})
+        self.targets: list[dict[str, Any]] = []
+        self.samples: list[dict[str, Any]] = []
+        self.decisions: list[dict[str, Any]] = []
+        self.sentence: str | None = None
+
+    def find(self, path: str) -> Answer | Route:
+        """Answer of what it knows, unless a route says otherwise."""
+        answers: dict[str, Answer | Route] = {"/v1/targets": (200, {"targets": self.targets})}
+        for target in self.targets:
+            where = f"/v1/targets/{target['id']}"
+            answers[where] = (200, target | {"sentence": self.sentence})
+            answers[f"{where}/samples"] = self._newer
+            answers[f"{where}/decisions"] = (200, {"decisions": self.decisions})
+        return (answers | self.routes).get(path, (404, {}))
+
+    def _newer(self, _: str, url: str, *__: Any) -> Answer:
+        after = int(parse_qs(urlsplit(url).query).get("after", ["0"])[0])
+        return 200, {"samples": [sample for sample in self.samples if sample["sequence"] > after]}
 
 
 @pytest.fixture
@@ -21,8 +48,8 @@ def run_dir() -> Iterator[Path]:
 
 
 @pytest.fixture
-def daemon(run_dir: Path) -> Iterator[FakeDaemon]:
-    with fake_daemon(run_dir / "daemon.sock") as serving:
+def daemon(run_dir: Path) -> Iterator[Known]:
+    with Known(run_dir) as serving:
         yield serving
 
 
@@ -36,25 +63,25 @@ def test_no_socket_is_no_healthy_daemon_and_no_crash(client: DaemonClient) -> No
     assert not Watch(client, DATABASE).poll()
 
 
-def test_a_daemon_that_answers_is_healthy(daemon: FakeDaemon, client: DaemonClient) -> None:
+def test_a_daemon_that_answers_is_healthy(daemon: Known, client: DaemonClient) -> None:
     assert client.is_healthy()
-    daemon.raw["/healthz"] = b'{"status": "starting"}'
+    daemon.routes["/healthz"] = (200, {"status": "starting"})
     assert not client.is_healthy()
 
 
 @pytest.mark.parametrize("body", [b"", b"not json", b"[]", b'{"targets": 5}', b'{"targets": [{"id": "a"}]}'])
-def test_a_strange_answer_is_one_sentence(daemon: FakeDaemon, client: DaemonClient, body: bytes) -> None:
-    daemon.raw["/v1/targets"] = body
+def test_a_strange_answer_is_one_sentence(daemon: Known, client: DaemonClient, body: bytes) -> None:
+    daemon.routes["/v1/targets"] = (200, body)
     with pytest.raises(DaemonSilent, match=r"^the daemon"):
         client.target_at(DATABASE)
 
 
-def test_an_unknown_target_is_said_with_its_status(daemon: FakeDaemon, client: DaemonClient) -> None:
+def test_an_unknown_target_is_said_with_its_status(daemon: Known, client: DaemonClient) -> None:
     with pytest.raises(DaemonSilent, match="status 404"):
         client.samples("nobody", 0)
 
 
-def test_the_watch_waits_for_its_own_database(daemon: FakeDaemon, client: DaemonClient) -> None:
+def test_the_watch_waits_for_its_own_database(daemon: Known, client: DaemonClient) -> None:
     watch = Watch(client, DATABASE)
     daemon.targets = [{"id": "x", "path": "/data/other", "state": "attached"}]
     assert watch.poll()
@@ -66,7 +93,7 @@ def test_the_watch_waits_for_its_own_database(daemon: FakeDaemon, client: Daemon
     assert watch.sentence == "no overflow: nothing to do"
 
 
-def test_samples_are_kept_once_though_asked_for_again(daemon: FakeDaemon, client: DaemonClient) -> None:
+def test_samples_are_kept_once_though_asked_for_again(daemon: Known, client: DaemonClient) -> None:
     daemon.targets = [{"id": "y", "path": str(DATABASE)}]
     watch = Watch(client, DATABASE)
     for second in range(6):
@@ -77,7 +104,7 @@ def test_samples_are_kept_once_though_asked_for_again(daemon: FakeDaemon, client
 
 @pytest.mark.parametrize("first_sequence_of_second_session", [1, 3])
 def test_only_the_last_session_counts(
-    daemon: FakeDaemon, client: DaemonClient, first_sequence_of_second_session: int
+    daemon: Known, client: DaemonClient, first_sequence_of_second_session: int
 ) -> None:
     daemon.targets = [{"id": "y", "path": str(DATABASE)}]
     daemon.samples = [sample_json(second, session="a") for second in range(2)]
@@ -93,7 +120,7 @@ def test_only_the_last_session_counts(
     assert [sample.monotonic_s for sample in watch.samples] == [502.0, 503.0, 504.0]
 
 
-def test_decisions_come_in_order_whatever_the_daemons_order(daemon: FakeDaemon, client: DaemonClient) -> None:
+def test_decisions_come_in_order_whatever_the_daemons_order(daemon: Known, client: DaemonClient) -> None:
     daemon.targets = [{"id": "y", "path": str(DATABASE)}]
     daemon.decisions = [decision_json(2, 9.0), decision_json(1, 4.0)]
     watch = Watch(client, DATABASE)
@@ -103,7 +130,7 @@ def test_decisions_come_in_order_whatever_the_daemons_order(daemon: FakeDaemon, 
     assert [decision.sequence for decision in watch.decisions] == [1, 2, 3]
 
 
-def test_members_that_the_agent_cannot_read_are_none(daemon: FakeDaemon, client: DaemonClient) -> None:
+def test_members_that_the_agent_cannot_read_are_none(daemon: Known, client: DaemonClient) -> None:
     daemon.targets = [{"id": "y", "path": str(DATABASE)}]
     counters = {"writes": None, "stall_micros": None}
     daemon.samples = [sample_json(0, writes_per_s=None, background_jobs=None, counters=counters)]

@@ -10,7 +10,7 @@ import asyncio
 import itertools
 import os
 import statistics
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,6 +18,7 @@ import psutil
 import pytest
 
 from adocd.api.client import RestClient
+from tests.daemon.harness import until
 from tests.page.browser import Site, db_bench, site, web_process
 from tests.page.load.clients import Follower, PageClient
 
@@ -28,6 +29,7 @@ TICK_S = 1.0
 #: We promise 50 ms for control, which the full profile measures, and 300 MB for either process: twice as much.
 JITTER_S = 0.05
 RSS_BYTES = 600e6
+_PATIENCE_S = 60.0
 
 
 @dataclass
@@ -85,15 +87,6 @@ async def measure(at: Site, id_: str, seconds: int) -> Measured:
     return measured
 
 
-async def until(holds: Callable[[], bool], what: str, within_s: float = 60.0) -> None:
-    """Wait for a condition."""
-    for _ in range(int(within_s * 10)):
-        if holds():
-            return
-        await asyncio.sleep(0.1)
-    raise AssertionError(f"not within {within_s} s: {what}")
-
-
 def test_many_clients_cost_control_nothing(night: Site) -> None:
     async def run() -> None:
         id_ = night.target()
@@ -104,8 +97,10 @@ def test_many_clients_cost_control_nothing(night: Site) -> None:
         tasks = [asyncio.create_task(page.run()) for page in pages]
         tasks += [asyncio.create_task(each.run()) for each in followers]
         try:
-            await until(lambda: all(page.messages for page in pages), "every page has news")
-            await until(lambda: all(each.received_bytes for each in followers), "every follower has an event")
+            await until(lambda: all(page.messages for page in pages), "every page has news", _PATIENCE_S)
+            await until(
+                lambda: all(each.received_bytes for each in followers), "every follower has an event", timeout_s=60
+            )
             crowded = await measure(night, id_, SECONDS)
             loads, messages = sum(page.loads for page in pages), sum(page.messages for page in pages)
             print(f"\nalone: {alone}\nwith {CLIENTS} pages and {CLIENTS} followers: {crowded}")
@@ -114,7 +109,9 @@ def test_many_clients_cost_control_nothing(night: Site) -> None:
             await asyncio.to_thread(killed.wait)
             seen = {id(page): page.messages for page in pages}
             afterwards = await measure(night, id_, SECONDS // 2 if FULL else 5) if FULL else None
-            await until(lambda: all(page.messages > seen[id(page)] + 2 for page in pages), "every page is back")
+            await until(
+                lambda: all(page.messages > seen[id(page)] + 2 for page in pages), "every page is back", timeout_s=60
+            )
             began = [each.begun for each in followers]
         finally:
             for task in tasks:

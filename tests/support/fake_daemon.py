@@ -1,4 +1,4 @@
-"""A daemon's REST without a daemon: what the terminal must do with answers that a real one gives seldom."""
+"""A daemon's REST without a daemon: what its clients must do with answers that a real one gives seldom."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 from urllib.parse import urlsplit
 
 from adocd.targets.run_dir import daemon_socket
 
 Answer = tuple[int, Any]
-#: Answers a request (method, path with query, headers, body) with status and JSON; bytes are an event stream.
+#: Answers a request (method, path with query, headers, body) with status and JSON; bytes are sent as they are.
 Route = Callable[[str, str, dict[str, str], Any], Answer]
 
 
@@ -36,7 +36,7 @@ class FakeDaemon:
                 body = json.loads(self.rfile.read(length)) if length else None
                 headers = {name.lower(): value for name, value in self.headers.items()}
                 daemon.asked.append((self.command, self.path, headers, body))
-                found = daemon.routes.get(urlsplit(self.path).path, (404, {"detail": "there is no such thing"}))
+                found = daemon.find(urlsplit(self.path).path)
                 status, content = found(self.command, self.path, headers, body) if callable(found) else found
                 is_stream = isinstance(content, bytes)
                 sent = content if is_stream else json.dumps(content).encode()
@@ -60,7 +60,11 @@ class FakeDaemon:
         self._server = Server(str(self._path), Handler)
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02})
 
-    def __enter__(self) -> FakeDaemon:
+    def find(self, path: str) -> Answer | Route:
+        """Give what answers at this path."""
+        return self.routes.get(path, (404, {"detail": "there is no such thing"}))
+
+    def __enter__(self) -> Self:
         self._thread.start()
         return self
 
