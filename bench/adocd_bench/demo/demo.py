@@ -21,18 +21,18 @@ from rich.console import Console
 from adocd_bench.demo.figures import DemoFacts, DemoResult
 from adocd_bench.demo.half import HalfOutcome, HalfPlan, run_half
 from adocd_bench.demo.report import print_report
-from adocd_bench.demo.view import LiveView, View, view
+from adocd_bench.demo.view import DemoView, LiveView, view
 from adocd_bench.errors import BadOption, CapUnavailable
 from adocd_bench.host.cap import Cap, capped
 from adocd_bench.host.device import DEFAULT_PROFILE, REAL_ROOTS, UNCAPPED, DeviceProfile, Roots, parse_profile
 from adocd_bench.programs.db_bench import find_db_bench
 from adocd_bench.programs.embedded import find_embedded
-from adocd_bench.programs.fill import Workload
+from adocd_bench.programs.fill import FillProgram
 from adocd_bench.run.interrupt import interruptible
 from adocd_bench.run.workspace import choose_parent, needed_bytes, workspace
 
 #: What can write, by the name that `--on` takes; the first is the default, for it needs nothing but Python.
-WORKLOADS: Mapping[str, Callable[[], Workload]] = {"embedded": find_embedded, "db_bench": find_db_bench}
+WORKLOADS: Mapping[str, Callable[[], FillProgram]] = {"embedded": find_embedded, "db_bench": find_db_bench}
 DEFAULT_WORKLOAD = next(iter(WORKLOADS))
 DEFAULT_SECONDS = 40.0
 _MIN_SECONDS = 5
@@ -129,7 +129,7 @@ def _save_picture(path: Path, picture: LiveView, result: DemoResult) -> None:
         raise BadOption(f"the picture cannot be written to {path}: {error.strerror}") from None
 
 
-def _run(plan: HalfPlan, shown: View) -> HalfOutcome:
+def _run(plan: HalfPlan, shown: DemoView) -> HalfOutcome:
     """Run one half on a fresh database and a quiet disk: what came before must not burden it."""
     os.sync()
     plan.database.mkdir()
@@ -154,6 +154,6 @@ def _enter_cap(
         return stack.enter_context(capped(UNCAPPED, parent, roots)), warning
 
 
-def _title(workload: Workload, facts: DemoFacts) -> str:
+def _title(workload: FillProgram, facts: DemoFacts) -> str:
     place = f"{facts.profile} on {facts.device}" if facts.device else f"{facts.profile} in {facts.directory}"
     return f"{workload.title}, 2 x {facts.seconds} s, {place}"

@@ -4,14 +4,12 @@ Two of a kind make short and long stalls: what is shorter than the time between 
 """
 
 import json
-import os
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from adocd_bench.cost.programs import agent_library
-from adocd_bench.programs.db_bench import find_db_bench
+from adocd_bench.programs.db_bench import agent_library, find_db_bench
 from adocd_bench.programs.embedded import find_embedded
 from adocd_bench.programs.fill import KEY_BYTES, VALUE_BYTES
 
@@ -62,11 +60,9 @@ class Setting:
             *(f"--{name}={value}" for name, value in self.flags.items()),
         ]
 
-    def environment(self, room: Path) -> dict[str, str]:
-        """Put its agent into its environment, and the run directory."""
-        ours = {"ADOCD_RUN_DIR": str(room)}
-        added = find_embedded().environment() if self.agent == "python" else {"LD_PRELOAD": agent_library()}
-        return dict(os.environ) | dict(added) | ours
+    def environment(self) -> Mapping[str, str]:
+        """Name the variables that bring its agent."""
+        return find_embedded().environment() if self.agent == "python" else {"LD_PRELOAD": agent_library()}
 
     def _setters(self) -> dict[str, object]:
         """Name them as rocksdict does."""

@@ -19,7 +19,7 @@ from adocd_bench.host.cap import Cap
 from adocd_bench.host.device import block_device_of
 from adocd_bench.host.noise import cpu_times, others_share
 from adocd_bench.host.usage import Usage
-from adocd_bench.run.observe import Observed, Program, Tick, observe
+from adocd_bench.run.observe import AgentProgram, ObservedRun, Tick, Watched, observe, settings_of
 from adocd_bench.run.workspace import run_directory
 
 _DISAGREE = 0.02
@@ -61,15 +61,15 @@ def run(
     try:
         with run_directory() as room:
             job = Job(database, room, round(wanted.workload.seconds), wanted.seed, wanted.scheme)
-            started = Program(
+            started = AgentProgram(
                 program.name, program.command(job), database, program.at_most_s(job), program.environment()
             )
             policy = Policy(wanted.scheme.policy, wanted.scheme.parameters)
             capping = _Capping(cap, program, job)
 
-            def looked(sample: Sample | None) -> None:
+            def looked(seen: Watched) -> None:
                 capping.look()
-                on_look(sample)
+                on_look(seen.newest)
 
             observed = observe(started, policy, cap, room, tick_s=wanted.scheme.tick_s, look_s=_LOOK_S, on_look=looked)
             outcome = program.outcome(job, observed)
@@ -105,7 +105,7 @@ class _Capping:
 def assembled(
     wanted: Wanted,
     machine: raw.Machine,
-    observed: Observed,
+    observed: ObservedRun,
     outcome: Outcome,
     noise: raw.Noise,
     took: tuple[float, float],
@@ -150,7 +150,7 @@ def _drained(outcome: Outcome, counted: Counted, last_s: float) -> raw.Moved | N
     return replace(counted.moved(last_s), at_s=outcome.measured_s + outcome.drain_s)
 
 
-def _since(observed: Observed, outcome: Outcome) -> list[Tick]:
+def _since(observed: ObservedRun, outcome: Outcome) -> list[Tick]:
     return [tick for tick in observed.ticks if tick.sample.monotonic_s >= outcome.begin_monotonic_s]
 
 
@@ -174,7 +174,7 @@ def _sampled(tick: Tick, begin_s: float) -> raw.Sampled:
     )
 
 
-def _stalls(observed: Observed, outcome: Outcome) -> Iterator[raw.Stalled]:
+def _stalls(observed: ObservedRun, outcome: Outcome) -> Iterator[raw.Stalled]:
     """Give those that reach into the measured phase or come after it."""
     begin_unix_s = outcome.begin_monotonic_s + observed.unix_minus_monotonic_s
     for stall in observed.stalls:
@@ -185,16 +185,13 @@ def _stalls(observed: Observed, outcome: Outcome) -> Iterator[raw.Stalled]:
         yield raw.Stalled(begin_s, end_s, stall.condition, stall.cause, max(0.0, measured_s))
 
 
-def _decisions(observed: Observed, begin_s: float) -> Iterator[raw.Decided]:
+def _decisions(observed: ObservedRun, begin_s: float) -> Iterator[raw.Decided]:
     for each in observed.decisions:
-        settings = {
-            str(one.knob) if one.column_family in {None, "default"} else f"{one.column_family}.{one.knob}": one.value
-            for one in each.settings
-        }
-        yield raw.Decided(each.monotonic_s - begin_s, each.rule, each.signal, settings, each.outcome, each.elapsed_s)
+        at_s, settings = each.monotonic_s - begin_s, settings_of(each)
+        yield raw.Decided(at_s, each.rule, each.signal, settings, each.outcome, each.elapsed_s)
 
 
-def _process(observed: Observed, outcome: Outcome) -> raw.Process:
+def _process(observed: ObservedRun, outcome: Outcome) -> raw.Process:
     last = list(observed.usage.values())[-1] if observed.usage else Usage(0.0, 0, 0)
     measured_s = None
     if observed.usage:
@@ -241,7 +238,7 @@ def _written_bytes(device: str | None) -> int | None:
     return None if counters is None else counters.writes.sectors * SECTOR_BYTES
 
 
-def _others_bytes(observed: Observed, group: int | None, before: int | None, after: int | None) -> int | None:
+def _others_bytes(observed: ObservedRun, group: int | None, before: int | None, after: int | None) -> int | None:
     """Say what others wrote to the device: all that was written but the program's own.
 
     The program's own is what its process dirtied and did not delete before it reached the device, or what the capped

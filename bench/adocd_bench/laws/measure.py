@@ -14,8 +14,8 @@ from adocd_bench.host.cap import capped
 from adocd_bench.host.device import parse_profile
 from adocd_bench.host.noise import cpu_times, others_share
 from adocd_bench.programs.db_bench import find_db_bench
-from adocd_bench.programs.fill import Fill, FillReport, parse_seconds
-from adocd_bench.run.observe import Program, Tick, observe
+from adocd_bench.programs.fill import Fill, FillReport, operations_by_second
+from adocd_bench.run.observe import AgentProgram, Tick, observe
 from adocd_bench.run.workspace import choose_parent, needed_bytes, run_directory, workspace
 
 _OVERRUN_S = 180.0
@@ -75,10 +75,10 @@ def measure(plan: Plan) -> Measured:
         before = cpu_times()
         bench, fill = find_db_bench(), Fill(place / "database", plan.seconds, plan.seed, room / "seconds.csv")
         command = [*bench.command(fill), *(f"--{name}={value}" for name, value in plan.flags.items())]
-        program = Program(bench.name, command, fill.directory, plan.seconds + _OVERRUN_S)
+        program = AgentProgram(bench.name, command, fill.directory, plan.seconds + _OVERRUN_S)
         observed = observe(program, Policy(plan.law, plan.parameters), cap, room)
         report = bench.report(observed.said, plan.seconds)
-        seconds = parse_seconds(fill.report.read_text(encoding="utf-8")) if fill.report.exists() else []
+        seconds = list(operations_by_second(fill.report).values())
         return Measured(
             plan=plan,
             report=report,

@@ -60,9 +60,12 @@ def test_no_result_is_told_with_what_was_said_last() -> None:
     assert closed_loop.histogram_of("overwrite : 1 micros/op\n", "overwrite") is None
 
 
-def test_a_second_that_was_skipped_has_none_and_a_torn_line_does_not_count() -> None:
-    assert closed_loop.by_second("secs_elapsed,interval_qps\n1,10\n3,30\n4,") == [10, 0, 30]
-    assert closed_loop.by_second("") == []
+def test_a_second_that_was_skipped_has_none_and_a_torn_line_does_not_count(tmp_path: Path) -> None:
+    report = tmp_path / "seconds.csv"
+    report.write_text("secs_elapsed,interval_qps\n1,10\n3,30\n4,")
+    assert closed_loop.by_second(report) == [10, 0, 30]
+    report.write_text("")
+    assert closed_loop.by_second(report) == []
 
 
 def ticks(*counted: tuple[float, int]) -> tuple[Tick, ...]:

@@ -337,7 +337,7 @@ def test_a_result_that_cannot_be_written(program: Path, disk: Path) -> None:
 @pytest.mark.parametrize("loop", [Open(constant(1000, 60)), Closed(seconds=60)])
 def test_sigterm_ends_it_in_order(program: Path, disk: Path, loop: Open | Closed) -> None:
     asked = spec(disk, fast("run", loop, threads=4, measured=True), Drain("settle"))
-    with child("load", command(program, asked), os.environ, disk) as load:
+    with child("load", command(program, asked), disk) as load:
         eventually(lambda: list(disk.glob("db/OPTIONS-*")), what="the database is open")
         with pytest.raises(subprocess.TimeoutExpired):
             load.process.wait(0.5)
@@ -359,7 +359,7 @@ def test_the_database_is_seen_through_the_preloaded_agent(
 ) -> None:
     asked = spec(disk, fast("run", Open(constant(1000, 60)), measured=True), statistics="tickers")
     line = [sys.executable, "-m", "adocd", "exec", "--", *command(program, asked)]
-    with child("load", line, os.environ | {"ADOCD_RUN_DIR": str(run_dir)}, disk) as load:
+    with child("load", line, disk, {"ADOCD_RUN_DIR": str(run_dir)}) as load:
         (socket,) = eventually(lambda: list(run_dir.glob("agent-*.sock")), within_s=10)
         with AgentClient(socket) as agent:
             eventually(agent.databases, within_s=10)

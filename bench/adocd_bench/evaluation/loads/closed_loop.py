@@ -23,8 +23,8 @@ from adocd_bench.evaluation.counted import Counted
 from adocd_bench.evaluation.loads.program import Job, Outcome
 from adocd_bench.evaluation.raw import Histogram, OperationKind, Operations, Second
 from adocd_bench.programs.db_bench import DbBench
-from adocd_bench.programs.fill import KEY_BYTES, VALUE_BYTES, Fill, last_line
-from adocd_bench.run.observe import Observed
+from adocd_bench.programs.fill import KEY_BYTES, VALUE_BYTES, Fill, last_line, operations_by_second
+from adocd_bench.run.observe import ObservedRun
 
 Benchmark = Literal["fillrandom", "overwrite", "readwhilewriting"]
 ENTRY_BYTES = KEY_BYTES + VALUE_BYTES
@@ -91,14 +91,14 @@ class ClosedLoop:
         """Count all that is written; db_bench's own statistics would time it, too."""
         return {"ADOCD_AGENT_STATISTICS": "tickers"}
 
-    def outcome(self, job: Job, observed: Observed) -> Outcome:
+    def outcome(self, job: Job, observed: ObservedRun) -> Outcome:
         """Read db_bench's output, its report file and the LOG."""
         seconds, operations = result(observed.said, self.benchmark)
         histogram = histogram_of(observed.said, self.benchmark)
         report = self._report(job)
         if not report.exists():
             raise RunFailed("db_bench wrote no report file")
-        lines = by_second(report.read_text(encoding="utf-8"))
+        lines = by_second(report)
         if not lines:
             raise RunFailed("db_bench reported no single second: give it more --seconds")
         begin_unix_s = report.stat().st_mtime - len(lines)
@@ -122,7 +122,7 @@ class ClosedLoop:
     def _report(self, job: Job) -> Path:
         return job.room / "seconds.csv"
 
-    def _drain_s(self, observed: Observed, end_unix_s: float) -> float | None:
+    def _drain_s(self, observed: ObservedRun, end_unix_s: float) -> float | None:
         """Say when the last job ended: db_bench waits until none is due, also for those that are switched off."""
         return max(0.0, last_job_s(observed.log) - end_unix_s) if self.drained else None
 
@@ -147,10 +147,9 @@ def histogram_of(said: str, benchmark: str) -> Histogram | None:
     return Histogram(buckets, int(longest[1]))
 
 
-def by_second(text: str) -> list[int]:
+def by_second(report: Path) -> list[int]:
     """Read the operations of each second; one that db_bench's clock skipped has none of its own."""
-    rows = [line.split(",") for line in text.splitlines()]
-    found = {int(row[0]): int(row[1]) for row in rows if len(row) == 2 and row[0].isdigit() and row[1].isdigit()}
+    found = operations_by_second(report)
     return [found.get(second, 0) for second in range(1, max(found, default=0) + 1)]
 
 

@@ -13,7 +13,7 @@ from adocd_bench.load.build import PROGRAM
 from adocd_bench.load.result import read_result
 from adocd_bench.load.spec import Closed, Drain, Keys, Mix, Open, Spec, Work
 from adocd_bench.programs.fill import KEY_BYTES
-from adocd_bench.run.observe import Observed
+from adocd_bench.run.observe import ObservedRun
 
 #: Loading and settling get so long beside the measured phase, and as much again its drain.
 _BESIDE_S = 900.0
@@ -97,7 +97,7 @@ class Generated:
             seed=job.seed,
         )
 
-    def outcome(self, job: Job, observed: Observed) -> Outcome:
+    def outcome(self, job: Job, observed: ObservedRun) -> Outcome:
         """Read its result file."""
         del observed
         result = read_result(_result(job))

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from adocd_bench.evaluation.raw import Operations, SchemeUsed, Second
-from adocd_bench.run.observe import Observed
+from adocd_bench.run.observe import ObservedRun
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,5 +85,5 @@ class LoadProgram(Protocol):
     def environment(self) -> Mapping[str, str]:
         """Name the variables it needs beside those there are."""
 
-    def outcome(self, job: Job, observed: Observed) -> Outcome:
+    def outcome(self, job: Job, observed: ObservedRun) -> Outcome:
         """Read what it did; raises RunFailed where it does not say."""

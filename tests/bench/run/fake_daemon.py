@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import urlsplit
 
 
 class FakeDaemon:
@@ -27,13 +27,15 @@ class FakeDaemon:
         parts = urlsplit(url)
         if parts.path in self.raw:
             return 200, self.raw[parts.path]
-        query = parse_qs(parts.query)
         answers: dict[str, Any] = {"/healthz": {"status": "ok"}, "/v1/targets": {"targets": self.targets}}
         for target in self.targets:
-            after = int(query.get("after", ["0"])[0])
-            newer = [sample for sample in self.samples if sample["sequence"] > after]
-            answers[f"/v1/targets/{target['id']}"] = target | {"sentence": self.sentence}
-            answers[f"/v1/targets/{target['id']}/samples"] = {"samples": newer}
+            answers[f"/v1/targets/{target['id']}"] = {
+                "process": None,
+                "originals": None,
+                "sentence": self.sentence,
+                "sample": self.samples[-1] if self.samples else None,
+                "last_decision": self.decisions[-1] if self.decisions else None,
+            } | target
             answers[f"/v1/targets/{target['id']}/decisions"] = {"decisions": self.decisions}
         if parts.path not in answers:
             return 404, b"{}"
