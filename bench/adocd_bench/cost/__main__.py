@@ -35,8 +35,8 @@ from adocd.targets.errors import TargetError
 from adocd.targets.run_dir import agent_sockets
 from adocd_bench.cost.programs import IDLE, IN_MEMORY, SNAPSHOT_CASES, Start
 from adocd_bench.cost.reaction import reaction
-from adocd_bench.errors import BadOption, BenchError, RunFailed
-from adocd_bench.fleet.measure import Fleet, fleets
+from adocd_bench.errors import BadArgument, BenchError, RunFailed
+from adocd_bench.fleet.measure import FleetPlan, fleets
 from adocd_bench.run.child import child, wait_until
 from adocd_bench.run.daemon import serving
 from adocd_bench.run.workspace import run_directory
@@ -256,14 +256,14 @@ def main() -> None:
             measured = snapshot(asked.snapshots, asked.on)
         elif asked.what == "fleet":
             plans = [
-                Fleet(number, policy, asked.seconds, asked.per_process)
+                FleetPlan(number, policy, asked.seconds, asked.per_process)
                 for policy in asked.policies
                 for number in asked.targets
             ]
             measured = fleets(plans, sys.stderr.write)
         elif asked.what == "reaction":
             if asked.on != "db_bench":
-                raise BadOption(f"reaction is measured on db_bench, whose LOG has every stall, and not on {asked.on}")
+                raise BadArgument(f"reaction is measured on db_bench, whose LOG has every stall, and not on {asked.on}")
             measured = reaction(asked.seconds, asked.runs, asked.profile, asked.directory)
         else:
             measured = daemon(asked.seconds)

@@ -22,7 +22,7 @@ from adocd_bench.demo.figures import DemoFacts, DemoResult
 from adocd_bench.demo.half import HalfOutcome, HalfPlan, run_half
 from adocd_bench.demo.report import print_report
 from adocd_bench.demo.view import DemoView, LiveView, view
-from adocd_bench.errors import BadOption, CapUnavailable
+from adocd_bench.errors import BadArgument, CapUnavailable
 from adocd_bench.host.cap import Cap, capped
 from adocd_bench.host.device import DEFAULT_PROFILE, REAL_ROOTS, UNCAPPED, DeviceProfile, Roots, parse_profile
 from adocd_bench.programs.db_bench import find_db_bench
@@ -75,11 +75,11 @@ def run_demo(
     """
     out, err = out or Console(), err or Console(stderr=True)
     if options.on not in WORKLOADS:
-        raise BadOption(f"there is no workload {options.on!r}: use one of {', '.join(WORKLOADS)}")
+        raise BadArgument(f"there is no workload {options.on!r}: use one of {', '.join(WORKLOADS)}")
     if not _MIN_SECONDS <= options.seconds <= _MAX_SECONDS:
-        raise BadOption(f"--seconds must be from {_MIN_SECONDS} to {_MAX_SECONDS}, not {options.seconds:g}")
+        raise BadArgument(f"--seconds must be from {_MIN_SECONDS} to {_MAX_SECONDS}, not {options.seconds:g}")
     if options.picture is not None and not os.access(options.picture.parent, os.W_OK):
-        raise BadOption(f"--picture cannot be written: {options.picture.parent} is no directory you may write to")
+        raise BadArgument(f"--picture cannot be written: {options.picture.parent} is no directory you may write to")
     seconds = math.ceil(options.seconds)
     wanted = parse_profile(options.profile or DEFAULT_PROFILE)
     workload = WORKLOADS[options.on]()
@@ -126,7 +126,7 @@ def _save_picture(path: Path, picture: LiveView, result: DemoResult) -> None:
     try:
         path.write_text(drawn, encoding="utf-8")
     except OSError as error:
-        raise BadOption(f"the picture cannot be written to {path}: {error.strerror}") from None
+        raise BadArgument(f"the picture cannot be written to {path}: {error.strerror}") from None
 
 
 def _run(plan: HalfPlan, shown: DemoView) -> HalfOutcome:

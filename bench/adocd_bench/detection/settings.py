@@ -31,7 +31,7 @@ _SMALL: _Flags = {
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class StallSetting:
     """What writes, and how: options by RocksDB's names, those of db_bench beside them."""
 
     name: str
@@ -79,22 +79,22 @@ class Setting:
 
 _MEMTABLES: _Flags = {**_NO_L0, **_NO_PENDING, "disable_auto_compactions": 1}
 SETTINGS = (
-    Setting(
+    StallSetting(
         "short memtable stops",
         {**_MEMTABLES, "write_buffer_size": 2 * _MIB, "max_write_buffer_number": 2},
         6 * _MB,
     ),
-    Setting(
+    StallSetting(
         "long memtable stops",
         {**_MEMTABLES, "write_buffer_size": 8 * _MIB, "max_write_buffer_number": 2},
         3 * _MB,
     ),
-    Setting(
+    StallSetting(
         "memtable delays",
         {**_MEMTABLES, "write_buffer_size": 4 * _MIB, "max_write_buffer_number": 6, "delayed_write_rate": 2 * _MB},
         3 * _MB,
     ),
-    Setting(
+    StallSetting(
         "level-0 slowdowns",
         {
             **_SMALL,
@@ -105,7 +105,7 @@ SETTINGS = (
         },
         24 * _MB,
     ),
-    Setting(
+    StallSetting(
         "level-0 stops",
         {
             **_SMALL,
@@ -116,7 +116,7 @@ SETTINGS = (
         },
         16 * _MB,
     ),
-    Setting(
+    StallSetting(
         "pending-bytes slowdowns",
         {
             **_SMALL,
@@ -128,7 +128,7 @@ SETTINGS = (
         },
         24 * _MB,
     ),
-    Setting(
+    StallSetting(
         "pending-bytes stops",
         {
             **_SMALL,
@@ -139,7 +139,7 @@ SETTINGS = (
         },
         24 * _MB,
     ),
-    Setting(
+    StallSetting(
         "everything at once",
         {
             **_SMALL,
@@ -153,14 +153,14 @@ SETTINGS = (
         16 * _MB,
     ),
     # What is told here is false.
-    Setting("no stalls", {"benchmark_write_rate_limit": 2 * _MB}, 100 * _MB),
-    Setting(
+    StallSetting("no stalls", {"benchmark_write_rate_limit": 2 * _MB}, 100 * _MB),
+    StallSetting(
         "rocksdict, memtables",
         {"write_buffer_size": 8 * _MIB, "max_write_buffer_number": 2, "disable_auto_compactions": 1},
         3 * _MB,
         "python",
     ),
-    Setting(
+    StallSetting(
         "rocksdict, everything",
         {
             **_SMALL,

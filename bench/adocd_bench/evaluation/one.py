@@ -14,7 +14,7 @@ from adocd.probes.diskstats import SECTOR_BYTES, read_devices
 from adocd_bench.errors import CapUnavailable
 from adocd_bench.evaluation import raw
 from adocd_bench.evaluation.counted import Counted
-from adocd_bench.evaluation.loads.program import Job, LoadProgram, Outcome
+from adocd_bench.evaluation.loads.program import LoadJob, LoadOutcome, LoadProgram
 from adocd_bench.host.cap import Cap
 from adocd_bench.host.device import block_device_of
 from adocd_bench.host.noise import cpu_times, others_share
@@ -30,7 +30,7 @@ OnLook = Callable[[Sample | None], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class WantedRun:
     """What one run is to be; its names are the record's."""
 
     block: str
@@ -44,13 +44,13 @@ class Wanted:
 
 
 def run(
-    wanted: Wanted,
+    wanted: WantedRun,
     program: LoadProgram,
     cap: Cap,
     machine: raw.Machine,
     place: Path,
     on_look: OnLook = lambda _: None,
-) -> raw.Run:
+) -> raw.RawRun:
     """Run it in a new directory below `place`, which is gone afterwards. Raises BenchError."""
     database = place / "database"
     shutil.rmtree(database, ignore_errors=True)
@@ -60,7 +60,7 @@ def run(
     begun_unix_s, begun_s, group_before = time.time(), time.monotonic(), cap.written_bytes()
     try:
         with run_directory() as room:
-            job = Job(database, room, round(wanted.workload.seconds), wanted.seed, wanted.scheme)
+            job = LoadJob(database, room, round(wanted.workload.seconds), wanted.seed, wanted.scheme)
             started = AgentProgram(
                 program.name, program.command(job), database, program.at_most_s(job), program.environment()
             )
@@ -88,7 +88,7 @@ def run(
 class _Capping:
     """Lets a program prepare at the device's own speed: what no figure is of need not take its time."""
 
-    def __init__(self, cap: Cap, program: LoadProgram, job: Job) -> None:
+    def __init__(self, cap: Cap, program: LoadProgram, job: LoadJob) -> None:
         self._cap, self._program, self._job = cap, program, job
         self._lifted = cap.profile.capped and program.is_preparing(job)
         self.imposed_monotonic_s: float | None = None
@@ -103,17 +103,17 @@ class _Capping:
 
 
 def assembled(
-    wanted: Wanted,
+    wanted: WantedRun,
     machine: raw.Machine,
     observed: ObservedRun,
-    outcome: Outcome,
+    outcome: LoadOutcome,
     noise: raw.Noise,
     took: tuple[float, float],
-) -> raw.Run:
+) -> raw.RawRun:
     """Put a run together; `took` is when it began, in unix seconds, and for how long it went on."""
     counted, end_s = Counted(observed.ticks, outcome.begin_monotonic_s), outcome.measured_s
     last_s = observed.ticks[-1].sample.monotonic_s - outcome.begin_monotonic_s
-    return raw.Run(
+    return raw.RawRun(
         format=raw.FORMAT,
         block=wanted.block,
         scheme=wanted.scheme,
@@ -143,14 +143,14 @@ def assembled(
     )
 
 
-def _drained(outcome: Outcome, counted: Counted, last_s: float) -> raw.Moved | None:
+def _drained(outcome: LoadOutcome, counted: Counted, last_s: float) -> raw.Moved | None:
     """Give the counts of the last sample, where it is after the drain: nothing has moved since."""
     if outcome.drain_s is None or last_s < outcome.measured_s + outcome.drain_s:
         return None
     return replace(counted.moved(last_s), at_s=outcome.measured_s + outcome.drain_s)
 
 
-def _since(observed: ObservedRun, outcome: Outcome) -> list[Tick]:
+def _since(observed: ObservedRun, outcome: LoadOutcome) -> list[Tick]:
     return [tick for tick in observed.ticks if tick.sample.monotonic_s >= outcome.begin_monotonic_s]
 
 
@@ -174,7 +174,7 @@ def _sampled(tick: Tick, begin_s: float) -> raw.Sampled:
     )
 
 
-def _stalls(observed: ObservedRun, outcome: Outcome) -> Iterator[raw.Stalled]:
+def _stalls(observed: ObservedRun, outcome: LoadOutcome) -> Iterator[raw.RawStall]:
     """Give those that reach into the measured phase or come after it."""
     begin_unix_s = outcome.begin_monotonic_s + observed.unix_minus_monotonic_s
     for stall in observed.stalls:
@@ -182,16 +182,16 @@ def _stalls(observed: ObservedRun, outcome: Outcome) -> Iterator[raw.Stalled]:
         if end_s < 0:
             continue
         measured_s = min(end_s, outcome.measured_s) - max(begin_s, 0.0)
-        yield raw.Stalled(begin_s, end_s, stall.condition, stall.cause, max(0.0, measured_s))
+        yield raw.RawStall(begin_s, end_s, stall.condition, stall.cause, max(0.0, measured_s))
 
 
-def _decisions(observed: ObservedRun, begin_s: float) -> Iterator[raw.Decided]:
+def _decisions(observed: ObservedRun, begin_s: float) -> Iterator[raw.RawDecision]:
     for each in observed.decisions:
         at_s, settings = each.monotonic_s - begin_s, settings_of(each)
-        yield raw.Decided(at_s, each.rule, each.signal, settings, each.outcome, each.elapsed_s)
+        yield raw.RawDecision(at_s, each.rule, each.signal, settings, each.outcome, each.elapsed_s)
 
 
-def _process(observed: ObservedRun, outcome: Outcome) -> raw.Process:
+def _process(observed: ObservedRun, outcome: LoadOutcome) -> raw.Process:
     last = list(observed.usage.values())[-1] if observed.usage else Usage(0.0, 0, 0)
     measured_s = None
     if observed.usage:
@@ -212,7 +212,7 @@ def _cpu_s(usage: Mapping[float, Usage], monotonic_s: float) -> float:
     return low + (high - low) * (monotonic_s - times[after - 1]) / (times[after] - times[after - 1])
 
 
-def _warnings(outcome: Outcome, counted: Counted, last_s: float) -> Iterator[str]:
+def _warnings(outcome: LoadOutcome, counted: Counted, last_s: float) -> Iterator[str]:
     if outcome.drain_s is None:
         yield "not everything was compacted in the end, so how long the drain takes is not known"
     if last_s < outcome.measured_s:

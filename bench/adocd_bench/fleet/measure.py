@@ -29,7 +29,7 @@ _SAMPLES_MOST = 1000
 
 
 @dataclass(frozen=True)
-class Fleet:
+class FleetPlan:
     """What to run: so many simulated targets under this policy, for so long, after so much time to settle."""
 
     targets: int
@@ -45,7 +45,7 @@ _HEAD = (
 )
 
 
-def fleets(plans: Iterable[Fleet], say: Callable[[str], object]) -> dict[str, Any]:
+def fleets(plans: Iterable[FleetPlan], say: Callable[[str], object]) -> dict[str, Any]:
     """Measure one fleet after the other; each is a line of a table as soon as it is known."""
     measured = []
     say(f"The targets are SIMULATED: what is measured is the daemon.\n\n{_HEAD}")
@@ -61,7 +61,7 @@ def fleets(plans: Iterable[Fleet], say: Callable[[str], object]) -> dict[str, An
     return {"simulated": True, "fleets": measured}
 
 
-def fleet(asked: Fleet) -> dict[str, Any]:
+def fleet(asked: FleetPlan) -> dict[str, Any]:
     """Measure one fleet: shares of a core, resident memory, and how late its cycles were, in milliseconds."""
     with (
         run_directory() as room,
@@ -106,7 +106,7 @@ class _Reading:
 
 
 def _figures(
-    asked: Fleet,
+    asked: FleetPlan,
     before: _Reading,
     then: _Reading,
     times: Sequence[Sequence[float]],
@@ -183,7 +183,7 @@ def _times(rest: RestClient, target: str, from_s: float, until_s: float) -> list
 
 
 @contextlib.contextmanager
-def _simulated(asked: Fleet, room: Path, directory: Path) -> Iterator[Child]:
+def _simulated(asked: FleetPlan, room: Path, directory: Path) -> Iterator[Child]:
     command = [sys.executable, "-m", "adocd_bench.fleet", str(directory), "--targets", str(asked.targets)]
     command += ["--per-process", str(asked.per_process)]
     with child("simulated", command, room) as program:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from adocd_bench.errors import RunFailed
 from adocd_bench.host.cap import capped
 from adocd_bench.host.device import MB, parse_profile
-from adocd_bench.laws.measure import Flags, Measured, Plan, measure
+from adocd_bench.laws.measure import Flags, LawPlan, MeasuredLaw, measure
 from adocd_bench.programs.db_bench import find_db_bench
 from adocd_bench.programs.fill import KEY_BYTES, VALUE_BYTES, Fill
 from adocd_bench.run.child import child
@@ -62,10 +62,10 @@ class Speeds:
 
 def speeds(flags: Flags, seed: int, seconds: int = SECONDS) -> Speeds:
     """Measure the speeds on the disk as it is, with the same db_bench, agent and daemon; raises BenchError."""
-    return speeds_of(measure(Plan("fixed", seconds, "uncapped", flags={**flags, **_NEVER_HELD}, seed=seed)))
+    return speeds_of(measure(LawPlan("fixed", seconds, "uncapped", flags={**flags, **_NEVER_HELD}, seed=seed)))
 
 
-def speeds_of(measured: Measured) -> Speeds:
+def speeds_of(measured: MeasuredLaw) -> Speeds:
     """Read the speeds off a run in which writes were never held; raises RunFailed for any other.
 
     A job's speed is all bytes by all seconds of such jobs: one that takes longer counts for more.
@@ -85,7 +85,7 @@ def speeds_of(measured: Measured) -> Speeds:
 
 
 @dataclass(frozen=True, slots=True)
-class Bandwidth:
+class ReadBandwidth:
     """What the device reads, and what it reads and writes at once, in bytes/s, under a profile's cap."""
 
     read_bytes_per_s: float
@@ -110,7 +110,7 @@ def middle(several: Sequence[Speeds]) -> Speeds:
     )
 
 
-def bandwidth(profile_name: str, seconds: int = _DEVICE_SECONDS) -> Bandwidth:
+def bandwidth(profile_name: str, seconds: int = _DEVICE_SECONDS) -> ReadBandwidth:
     """Measure what a program under the profile's cap reads, and reads and writes at once; raises BenchError."""
     profile = parse_profile(profile_name)
     parent = choose_parent(None, needed_bytes(seconds, profile))
@@ -119,7 +119,7 @@ def bandwidth(profile_name: str, seconds: int = _DEVICE_SECONDS) -> Bandwidth:
         command = [sys.executable, "-m", "adocd_bench.laws.streams", str(place), str(seconds)]
         with child("streams", cap.command(command), room) as program:
             program.wait(2 * seconds + _OVERRUN_S)
-            return Bandwidth(**json.loads(program.said()))
+            return ReadBandwidth(**json.loads(program.said()))
 
 
 def wal_outside_share(profile_name: str, seconds: int = _WAL_SECONDS) -> float:

@@ -24,7 +24,7 @@ Flags = Mapping[str, int | float | str]
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class LawPlan:
     """What to run: a law with its parameters, on a device profile, with db_bench's own flags beside the demo's.
 
     `tail` keeps what was seen after the last write, where db_bench goes on with something else.
@@ -40,7 +40,7 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class MeasuredLaw:
     """One run.
 
     Attributes:
@@ -55,7 +55,7 @@ class Measured:
 
     """
 
-    plan: Plan
+    plan: LawPlan
     report: FillReport
     writes_by_second: list[int]
     ticks: tuple[Tick, ...]
@@ -65,7 +65,7 @@ class Measured:
     others_cpu_fraction: float
 
 
-def measure(plan: Plan) -> Measured:
+def measure(plan: LawPlan) -> MeasuredLaw:
     """Run it, on a fresh database and a quiet disk; raises BenchError."""
     profile = parse_profile(plan.profile)
     parent = choose_parent(None, needed_bytes(plan.seconds, profile))
@@ -79,7 +79,7 @@ def measure(plan: Plan) -> Measured:
         observed = observe(program, Policy(plan.law, plan.parameters), cap, room)
         report = bench.report(observed.said, plan.seconds)
         seconds = list(operations_by_second(fill.report).values())
-        return Measured(
+        return MeasuredLaw(
             plan=plan,
             report=report,
             writes_by_second=seconds,

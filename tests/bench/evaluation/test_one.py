@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 from adocd_bench.evaluation import one, raw
-from adocd_bench.evaluation.loads.program import Outcome
+from adocd_bench.evaluation.loads.program import LoadOutcome
 from adocd_bench.host.usage import Usage
 from adocd_bench.run.observe import ObservedRun, Tick
 
@@ -28,8 +28,8 @@ def observed(begin_s: float, end_s: float) -> ObservedRun:
     return ObservedRun("", (tick,), (), OptionValues(), tuple(parsed(said)), {BEGIN_S: used}, used, AT_S - BEGIN_S)
 
 
-def assembled(seen: ObservedRun) -> raw.Run:
-    outcome = Outcome((), (), BEGIN_S, MEASURED_S, 0.0, "7.8.3")
+def assembled(seen: ObservedRun) -> raw.RawRun:
+    outcome = LoadOutcome((), (), BEGIN_S, MEASURED_S, 0.0, "7.8.3")
     return one.assembled(wanted_run(), MACHINE, seen, outcome, raw.Noise(0.0), (0.0, 12.0))
 
 

@@ -7,11 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from adocd_bench.errors import BadOption, RunFailed
+from adocd_bench.errors import BadArgument, RunFailed
 from adocd_bench.evaluation.counted import Counted
 from adocd_bench.evaluation.loads import closed_loop
 from adocd_bench.host import bandwidth
-from adocd_bench.host.bandwidth import Bandwidth
+from adocd_bench.host.bandwidth import DeviceBandwidth
 from adocd_bench.host.device import MB, DeviceProfile, parse_profile
 from adocd_bench.host.usage import usage_of
 from adocd_bench.run.observe import Tick
@@ -115,7 +115,7 @@ def test_the_device_is_measured_with_direct_io_and_nothing_is_left(disk: Path) -
     ],
 )
 def test_a_cap_that_caps_nothing_is_refused(profile: DeviceProfile, sentence: str) -> None:
-    with pytest.raises(BadOption, match=sentence):
-        bandwidth.refuse_above(profile, Bandwidth(200.0 * MB, 100.0 * MB))
+    with pytest.raises(BadArgument, match=sentence):
+        bandwidth.refuse_above(profile, DeviceBandwidth(200.0 * MB, 100.0 * MB))
     bandwidth.refuse_above(profile, None)
-    bandwidth.refuse_above(parse_profile("uncapped"), Bandwidth(1.0, 1.0))
+    bandwidth.refuse_above(parse_profile("uncapped"), DeviceBandwidth(1.0, 1.0))
