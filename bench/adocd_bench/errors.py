@@ -5,7 +5,7 @@ class BenchError(Exception):
     """Base of all errors of bench; `str(error)` is one sentence for the user."""
 
 
-class BadOption(BenchError):
+class BadArgument(BenchError):
     """An option's value makes no sense."""
 
 

@@ -12,7 +12,7 @@ from typing import Generic, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from adocd_bench.errors import BadOption, BenchError
+from adocd_bench.errors import BadArgument, BenchError
 
 _Content = TypeVar("_Content")
 _COMPRESSED = ".xz"
@@ -29,7 +29,7 @@ class ResultFile(Generic[_Content]):
     damaged: str = "{file} is damaged ({why}): remove it, and it is made anew"
     unreadable: str = "{file} cannot be read ({why}): choose another --out"
     option: str = "--out"
-    error: type[BenchError] = BadOption
+    error: type[BenchError] = BadArgument
 
     def write(self, file: Path, content: _Content, *, indent: int | None = 1) -> None:
         """Write it in place of what was there; directories above it are made. Raises BadOption where it cannot be."""
@@ -39,7 +39,7 @@ class ResultFile(Generic[_Content]):
             unfinished.write_bytes(self.content.dump_json(content, indent=indent) + b"\n")
             os.replace(unfinished, file)
         except OSError as error:
-            raise BadOption(f"{file} cannot be written ({error.strerror}): choose another {self.option}") from None
+            raise BadArgument(f"{file} cannot be written ({error.strerror}): choose another {self.option}") from None
 
     def read(self, file: Path) -> _Content:
         """Read it, compressed or not. Raises `error` with what is wrong with it."""

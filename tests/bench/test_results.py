@@ -6,9 +6,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from adocd_bench.errors import BadOption
+from adocd_bench.errors import BadArgument
 from adocd_bench.evaluation import raw
-from adocd_bench.evaluation.plan import Asked, Folder, planned
+from adocd_bench.evaluation.plan import Folder, RunsAsked, planned
 from adocd_bench.evaluation.report.write import report_of
 from adocd_bench.results import ResultFile, is_there, results_in
 from pydantic import TypeAdapter
@@ -48,7 +48,7 @@ def test_what_is_not_there(tmp_path: Path) -> None:
     assert not is_there(file)
     assert NUMBERS.read_if_there(file) is None
     assert results_in(tmp_path / "no") == []
-    with pytest.raises(BadOption, match=r"numbers.json cannot be read \(No such file or directory\)"):
+    with pytest.raises(BadArgument, match=r"numbers.json cannot be read \(No such file or directory\)"):
         NUMBERS.read(file)
 
 
@@ -58,13 +58,13 @@ def test_a_compressed_file_that_is_cut_short_is_damaged(tmp_path: Path, cut: int
     NUMBERS.write(file, [1, 2])
     compress(file)
     compressed.write_bytes(compressed.read_bytes()[:cut])
-    with pytest.raises(BadOption, match=r"numbers.json is damaged \(.+\): remove it"):
+    with pytest.raises(BadArgument, match=r"numbers.json is damaged \(.+\): remove it"):
         NUMBERS.read(file)
 
 
 def test_a_place_that_cannot_be_written_to_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(BadOption, match=r"numbers.json cannot be written .*: choose another --out"):
+    with pytest.raises(BadArgument, match=r"numbers.json cannot be written .*: choose another --out"):
         NUMBERS.write(tmp_path / "file" / "numbers.json", [1])
 
 
@@ -82,7 +82,7 @@ def test_a_report_of_compressed_results_is_the_same_to_the_byte(tmp_path: Path) 
 
 
 def test_a_run_that_was_compressed_is_not_made_again(tmp_path: Path) -> None:
-    asked = Asked(("default",), ("cap-210",), ("fillrandom",), 10, 2, 1, 1)
+    asked = RunsAsked(("default",), ("cap-210",), ("fillrandom",), 10, 2, 1, 1)
     folder = Folder(tmp_path)
     first, second = planned(asked)
     folder.begin(asked)

@@ -6,8 +6,8 @@ import functools
 from itertools import pairwise
 
 import pytest
-from adocd_bench.evaluation.raw import Run
-from adocd_bench.evaluation.report.accounting import Figures, figures
+from adocd_bench.evaluation.raw import RawRun
+from adocd_bench.evaluation.report.accounting import RunFigures, figures
 from adocd_bench.evaluation.report.read import found_in
 
 from tests.bench.kept import RESULTS, needs_results
@@ -33,14 +33,14 @@ ROWS = {
 
 
 @functools.cache
-def runs(directory: str, scheme: str) -> tuple[Run, ...]:
+def runs(directory: str, scheme: str) -> tuple[RawRun, ...]:
     """Read a scheme's runs, by repetition."""
     found = [run for run in found_in(RAW / directory).runs if run.scheme.name == scheme]
     assert [run.repetition for run in sorted(found, key=lambda run: run.repetition)] == [1, 2]
     return tuple(sorted(found, key=lambda run: run.repetition))
 
 
-def all_figures(directory: str, scheme: str) -> list[Figures]:
+def all_figures(directory: str, scheme: str) -> list[RunFigures]:
     return [figures(run) for run in runs(directory, scheme)]
 
 
@@ -54,7 +54,7 @@ def over_default(directory: str, scheme: str, member: str) -> str:
     return pair([getattr(one, member) / getattr(other, member) for one, other in zip(mine, default, strict=True)])
 
 
-def off_s(run: Run) -> float:
+def off_s(run: RawRun) -> float:
     """Say how long compaction was off in the measured phase, by the daemon's samples."""
     return sum(
         min(after.at_s, run.measured_s) - max(before.at_s, 0.0)

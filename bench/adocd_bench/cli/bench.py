@@ -14,10 +14,10 @@ from adocd.cli.agent_built import find_or_build_agent
 from adocd.cli.exits import EPILOG, Exit, fail
 from adocd.process.compiled import NativeError
 from adocd_bench.cli.report import report
-from adocd_bench.errors import BadOption, BenchError
+from adocd_bench.errors import BadArgument, BenchError
 from adocd_bench.evaluation import runs
 from adocd_bench.evaluation.loads.workloads import TWO_PHASE, WORKLOADS
-from adocd_bench.evaluation.plan import Asked
+from adocd_bench.evaluation.plan import RunsAsked
 from adocd_bench.evaluation.schemes import BASELINE, DEFAULT_SCHEMES, SCHEMES
 from adocd_bench.evaluation.search import halving
 from adocd_bench.host.device import DEFAULT_PROFILE
@@ -68,7 +68,7 @@ def run_command(
     Schemes are interleaved, and each block of a workload on a profile has its own baseline. What was made before in
     that directory is not made again. A run that fails is told, and tried again when the command is given again.
     """
-    asked = Asked(_names(scheme), _names(profile), _names(workload), seconds, repeat, scale, seed, rate)
+    asked = RunsAsked(_names(scheme), _names(profile), _names(workload), seconds, repeat, scale, seed, rate)
     done = _carried_out(lambda: runs.carry_out(asked, out, directory, Console(stderr=as_json)))
     if as_json:
         typer.echo(json.dumps(asdict(done)))
@@ -102,7 +102,7 @@ def grid_command(
     `adocd bench run` with grid-best and the same --out, --seconds, --scale and --seed takes what was found here.
     """
     wanted = halving.Grid(profile, workload, _numbers("--threads", threads), _numbers("--batch", batch))
-    asked = Asked((BASELINE,), (profile,), (workload,), seconds, 1, scale, seed)
+    asked = RunsAsked((BASELINE,), (profile,), (workload,), seconds, 1, scale, seed)
     best = _carried_out(lambda: runs.search_grid(asked, wanted, out, directory, Console(stderr=True)))
     options = {name: int(value) for name, value in best.items()}
     typer.echo(json.dumps(options) if as_json else ", ".join(f"{name}={value}" for name, value in options.items()))
@@ -120,7 +120,7 @@ def sustainable_command(
     as_json: Json = False,
 ) -> None:
     """Find the highest rate of updates that lasts, by bisection below the baseline's maximum in a closed loop."""
-    asked = Asked(_names(scheme), _names(profile), (TWO_PHASE,), seconds, 1, scale, seed)
+    asked = RunsAsked(_names(scheme), _names(profile), (TWO_PHASE,), seconds, 1, scale, seed)
     found = _carried_out(lambda: runs.search_sustainable(asked, out, directory, Console(stderr=True)))
     if as_json:
         typer.echo(json.dumps({name: asdict(each) for name, each in found.items()}))
@@ -157,7 +157,7 @@ def _carried_out(work: Callable[[], _Result]) -> _Result:
         find_or_build_agent()
         return work()
     except BenchError as error:
-        fail(str(error), Exit.USAGE if isinstance(error, BadOption) else Exit.FAILED)
+        fail(str(error), Exit.USAGE if isinstance(error, BadArgument) else Exit.FAILED)
     except NativeError as error:
         fail(str(error), Exit.NO_AGENT)
     except KeyboardInterrupt:

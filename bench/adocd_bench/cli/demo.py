@@ -9,7 +9,7 @@ from adocd.cli.agent_built import find_or_build_agent
 from adocd.cli.exits import Exit, fail
 from adocd.process.compiled import NativeError
 from adocd_bench.demo import demo
-from adocd_bench.errors import BadOption, BenchError
+from adocd_bench.errors import BadArgument, BenchError
 from adocd_bench.programs.db_bench import DbBench
 
 Json = Annotated[bool, typer.Option("--json", help="Machine-readable output.")]
@@ -34,7 +34,7 @@ def demo_command(
             find_or_build_agent()
         demo.run_demo(demo.DemoOptions(on, seconds, profile, directory, as_json, picture))
     except BenchError as error:
-        fail(str(error), Exit.USAGE if isinstance(error, BadOption) else Exit.FAILED)
+        fail(str(error), Exit.USAGE if isinstance(error, BadArgument) else Exit.FAILED)
     except NativeError as error:
         fail(str(error), Exit.NO_AGENT)
     except KeyboardInterrupt:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from adocd.cli.exits import Exit, fail
-from adocd_bench.errors import BadOption, BenchError
+from adocd_bench.errors import BadArgument, BenchError
 
 
 def report(
@@ -37,6 +37,6 @@ def report(
             return
         written = found.write(out or directory[0], formats[format_])
     except BenchError as error:
-        fail(str(error), Exit.USAGE if isinstance(error, BadOption) else Exit.FAILED)
+        fail(str(error), Exit.USAGE if isinstance(error, BadArgument) else Exit.FAILED)
     for file in written:
         typer.echo(str(file))

@@ -23,7 +23,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -35,11 +35,10 @@ from adocd.targets.errors import TargetError
 from adocd.targets.run_dir import agent_sockets
 from adocd_bench.cost.programs import IDLE, IN_MEMORY, SNAPSHOT_CASES, Start
 from adocd_bench.cost.reaction import reaction
-from adocd_bench.demo.daemon_client import DaemonClient
-from adocd_bench.demo.half import await_daemon
-from adocd_bench.errors import BadOption, BenchError, RunFailed
-from adocd_bench.fleet.measure import Fleet, fleets
-from adocd_bench.run.child import Child, child
+from adocd_bench.errors import BadArgument, BenchError, RunFailed
+from adocd_bench.fleet.measure import FleetPlan, fleets
+from adocd_bench.run.child import child, wait_until
+from adocd_bench.run.daemon import serving
 from adocd_bench.run.workspace import run_directory
 
 _MEMORY_ROOT = Path("/dev/shm")  # noqa: S108  # what is measured must not touch a disk
@@ -102,7 +101,7 @@ def _cpu_us_per_write(writes: int, on: str, *, attached: bool) -> tuple[float, f
         if attached:
             stack.enter_context(_serving(room, sampled=False))
         command, added = IN_MEMORY[on](directory, writes, attached=attached)
-        environment = _environment(room) | added
+        environment = os.environ | {"ADOCD_RUN_DIR": str(room)} | added
         began_s = time.monotonic()
         process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         threads_s = 0.0
@@ -182,8 +181,8 @@ def _database(room: Path, start: Start) -> Iterator[None]:
     """
     with tempfile.TemporaryDirectory(dir=_MEMORY_ROOT) as directory:
         command, added = start(directory)
-        with child("program", command, _environment(room) | added, room) as program:
-            _await(lambda: asyncio.run(_is_written(room)), "the program did not write", program)
+        with child("program", command, room, added) as program:
+            wait_until(lambda: asyncio.run(_is_written(room)), "the program did not write", program, within_s=_WITHIN_S)
             yield
 
 
@@ -207,30 +206,15 @@ async def _is_written(room: Path) -> bool:
 @contextlib.contextmanager
 def _serving(room: Path, *, sampled: bool) -> Iterator[psutil.Process]:
     """Run `adocd serve` under `fixed` while the block runs; `sampled`: from its first sample of a database on."""
-    (room / "adocd.toml").touch()
-    command = [sys.executable, "-m", "adocd", "serve", "--policy", "fixed", "--config", str(room / "adocd.toml")]
-    with child("serve", command, _environment(room), room) as served:
-        await_daemon(served, DaemonClient(room / "daemon.sock"))
+    with serving(room) as served:
         if sampled:
-            _await(lambda: _is_sampled(RestClient(room / "daemon.sock")), "adocd serve sampled nothing", served)
-        yield psutil.Process(served.process.pid)
+            nothing = "adocd serve sampled nothing"
+            wait_until(lambda: _is_sampled(served.rest), nothing, served.child, within_s=_WITHIN_S)
+        yield psutil.Process(served.child.pid)
 
 
 def _is_sampled(daemon: RestClient) -> bool:
     return any(target["writes_per_s"] is not None for target in daemon.get("/v1/targets")["targets"])
-
-
-def _await(reached: Callable[[], bool], otherwise: str, program: Child) -> None:
-    """Wait until a condition holds; raises RunFailed with the program's last words when it ends or takes a minute."""
-    deadline_s = time.monotonic() + _WITHIN_S
-    while not reached():
-        if program.ended() or time.monotonic() > deadline_s:
-            raise RunFailed(f"{otherwise}: {program.last_words()}")
-        time.sleep(0.05)
-
-
-def _environment(room: Path) -> dict[str, str]:
-    return dict(os.environ) | {"ADOCD_RUN_DIR": str(room)}
 
 
 def _spread(values: Sequence[float]) -> dict[str, float]:
@@ -272,14 +256,14 @@ def main() -> None:
             measured = snapshot(asked.snapshots, asked.on)
         elif asked.what == "fleet":
             plans = [
-                Fleet(number, policy, asked.seconds, asked.per_process)
+                FleetPlan(number, policy, asked.seconds, asked.per_process)
                 for policy in asked.policies
                 for number in asked.targets
             ]
             measured = fleets(plans, sys.stderr.write)
         elif asked.what == "reaction":
             if asked.on != "db_bench":
-                raise BadOption(f"reaction is measured on db_bench, whose LOG has every stall, and not on {asked.on}")
+                raise BadArgument(f"reaction is measured on db_bench, whose LOG has every stall, and not on {asked.on}")
             measured = reaction(asked.seconds, asked.runs, asked.profile, asked.directory)
         else:
             measured = daemon(asked.seconds)

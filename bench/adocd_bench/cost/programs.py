@@ -1,12 +1,10 @@
 """The programs whose costs are measured (adocd_bench.cost): stock db_bench, and one with rocksdict, idle and loaded."""
 
-import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from adocd_bench.errors import RunFailed
-from adocd_bench.programs.db_bench import find_db_bench
+from adocd_bench.programs.db_bench import agent_library, find_db_bench
 from adocd_bench.programs.embedded import find_embedded
 from adocd_bench.programs.fill import Fill
 
@@ -68,16 +66,6 @@ def _embedded_writing(directory: str) -> tuple[list[str], dict[str, str]]:
     fill = Fill(Path(directory, "db"), _LONG_S, 1, Path(directory, "seconds.csv"))
     embedded = find_embedded()
     return embedded.command(fill), dict(embedded.environment())
-
-
-def agent_library() -> str:
-    """Find the native agent as `adocd agent path` does, which builds it if need be. Raises RunFailed."""
-    shown = subprocess.run(
-        [sys.executable, "-m", "adocd", "agent", "path"], capture_output=True, text=True, check=False
-    )
-    if shown.returncode != 0:
-        raise RunFailed(shown.stderr.strip())
-    return shown.stdout.strip()
 
 
 IN_MEMORY = {"db_bench": _db_bench_in_memory, "embedded": _embedded_in_memory}

@@ -1,27 +1,21 @@
 """How soon a stall is answered: from its beginning, by RocksDB's own LOG, to a change being sent and being applied."""
 
-import os
 import statistics
-import sys
-import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from adocd.api.client import RestClient
+from adocd.model.decision_record import DecisionRecord
+from adocd.model.policy import Policy
 from adocd.probes.log.stalls import StallFound
-from adocd_bench.demo.daemon_client import DaemonClient
-from adocd_bench.demo.half import await_daemon
-from adocd_bench.detection.measure import true_stalls
-from adocd_bench.errors import RunFailed
 from adocd_bench.host.cap import capped
 from adocd_bench.host.device import parse_profile
 from adocd_bench.host.noise import cpu_times, others_share
 from adocd_bench.programs.db_bench import find_db_bench
 from adocd_bench.programs.fill import Fill
-from adocd_bench.run.child import child
+from adocd_bench.run.observe import AgentProgram, ObservedRun, observe
 from adocd_bench.run.workspace import choose_parent, run_directory, workspace
 
 _MIB = 1 << 20
@@ -34,18 +28,12 @@ _SMALL = {
     "level0_stop_writes_trigger": 12,
 }
 #: The law with steps to match: with its own of 64 MiB the first of them would end the stalls that are to be timed.
-_POLICY = f"""\
-[policy]
-controller = "adoc"
-[policy.parameters]
-batch_min_bytes = {2 * _MIB}
-batch_step_bytes = {_MIB}
-batch_max_bytes = {64 * _MIB}
-"""
+_PARAMETERS = {"batch_min_bytes": 2 * _MIB, "batch_step_bytes": _MIB, "batch_max_bytes": 64 * _MIB}
 _ROOM_BYTES_PER_S = 60_000_000
 _ROOM_BYTES = 1_000_000_000
-#: So far back the daemon's history is read by the second; a run is shorter.
-_HISTORY_S = 590.0
+_OVERRUN_S = 120.0
+#: The daemon is asked as seldom as it samples: looking costs the processors that it answers with.
+_LOOK_S = 1.0
 #: The law's window, and how often the daemon looks.
 _WINDOW_S = 1.0
 #: Clocks of LOG and samples are apart by less.
@@ -54,7 +42,7 @@ _SENT = ("in-flight", "applied", "applied-unpersisted", "rejected", "reverted-by
 
 
 @dataclass(frozen=True, slots=True)
-class Decided:
+class LawDecision:
     """One decision of the law; unix seconds. `looked_s` is when what it saw was measured."""
 
     looked_s: float
@@ -78,12 +66,12 @@ class Reaction:
     why_not: str | None
 
 
-def reactions(stalls: Sequence[StallFound], decided: Sequence[Decided], watched_from_s: float) -> list[Reaction]:
+def reactions(stalls: Sequence[StallFound], decided: Sequence[LawDecision], watched_from_s: float) -> list[Reaction]:
     """Find the first decision on each stall: one made of a window in which the stall held writes."""
     return [_reaction(stall, decided, watched_from_s) for stall in stalls]
 
 
-def _reaction(stall: StallFound, decided: Sequence[Decided], watched_from_s: float) -> Reaction:
+def _reaction(stall: StallFound, decided: Sequence[LawDecision], watched_from_s: float) -> Reaction:
     if stall.begin_s < watched_from_s:
         return Reaction(None, None, "it began before the daemon had measured a whole window")
     seen = [one for one in decided if stall.begin_s - _APART_S <= one.looked_s <= stall.end_s + _WINDOW_S + _APART_S]
@@ -100,18 +88,16 @@ def _reaction(stall: StallFound, decided: Sequence[Decided], watched_from_s: flo
     )
 
 
-def _until_s(decision: Decided) -> float:
+def _until_s(decision: LawDecision) -> float:
     return decision.sent_s + (decision.elapsed_s or 0.0) + _WINDOW_S
 
 
 def reaction(seconds: float, runs: int, profile: str, directory: Path | None) -> dict[str, Any]:
     """Run stock db_bench under a cap and the law adoc so many times, each with a fresh database."""
-    before, found = cpu_times(), []
-    stalled: list[StallFound] = []
-    for number in range(runs):
-        stalls, decided, watched_from_s = _run(round(seconds), number + 1, profile, directory)
-        stalled += stalls
-        found += reactions(stalls, decided, watched_from_s)
+    before = cpu_times()
+    done = [_run(round(seconds), number + 1, profile, directory) for number in range(runs)]
+    stalled = [stall for run in done for stall in run.stalls]
+    found = [one for run in done for one in _reactions(run)]
     answered = [one for one in found if one.why_not is None]
     return {
         "on": "db_bench",
@@ -128,50 +114,29 @@ def reaction(seconds: float, runs: int, profile: str, directory: Path | None) ->
     }
 
 
-def _run(
-    seconds: int, seed: int, profile: str, directory: Path | None
-) -> tuple[list[StallFound], list[Decided], float]:
-    program = find_db_bench()
+def _run(seconds: int, seed: int, profile: str, directory: Path | None) -> ObservedRun:
+    bench = find_db_bench()
     parent = choose_parent(directory, _ROOM_BYTES + seconds * _ROOM_BYTES_PER_S)
     with run_directory() as room, workspace(parent) as place, capped(parse_profile(profile), parent) as cap:
-        (room / "adocd.toml").write_text(_POLICY)
-        environment = os.environ | {"ADOCD_RUN_DIR": str(room)}
-        serve = [sys.executable, "-m", "adocd", "serve", "--config", str(room / "adocd.toml")]
         fill = Fill(place / "db", seconds, seed, room / "seconds.csv")
-        command = cap.command([*program.command(fill), *(f"--{name}={value}" for name, value in _SMALL.items())])
-        with child("serve", serve, environment, room) as daemon:
-            client = DaemonClient(room / "daemon.sock")
-            await_daemon(daemon, client)
-            with child("db_bench", command, environment, room) as bench:
-                bench.process.wait(seconds + 120)
-            if bench.process.returncode != 0:
-                raise RunFailed(f"db_bench failed: {bench.last_words()}")
-            target = client.target_at(fill.directory)
-            if target is None:
-                raise RunFailed("adocd serve never found db_bench: it ended too soon; give it more --seconds")
-            decided, watched_from_s = _decided(RestClient(room / "daemon.sock"), target.id)
-        return true_stalls(fill.directory / "LOG"), decided, watched_from_s
+        command = [*bench.command(fill), *(f"--{name}={value}" for name, value in _SMALL.items())]
+        program = AgentProgram(bench.name, command, fill.directory, seconds + _OVERRUN_S)
+        return observe(program, Policy("adoc", _PARAMETERS), cap, room, look_s=_LOOK_S)
 
 
-def _decided(rest: RestClient, target: str) -> tuple[list[Decided], float]:
-    """Read the law's decisions, oldest first, and from when on it had a window to decide on."""
-    to_unix_s = time.time() - time.monotonic()
-    began_s = round(time.time() - _HISTORY_S)
-    history = rest.get(f"/v1/targets/{target}/history", from_unix_s=began_s, resolution="1s")["points"]
-    if not history:
-        raise RunFailed("adocd serve measured nothing: give it more --seconds")
-    records = rest.get(f"/v1/targets/{target}/decisions", limit=1000)["decisions"]
-    law = [record for record in records if record["rule"].startswith("adoc.")]
-    return [_of(record, to_unix_s) for record in law], history[0]["unix_s"]
+def _reactions(run: ObservedRun) -> list[Reaction]:
+    to_unix_s = run.unix_minus_monotonic_s
+    decided = [_of(record, to_unix_s) for record in run.decisions if record.rule.startswith("adoc.")]
+    return reactions(run.stalls, decided, run.ticks[0].sample.monotonic_s + to_unix_s)
 
 
-def _of(record: Mapping[str, Any], to_unix_s: float) -> Decided:
-    return Decided(
-        record["monotonic_s"] + to_unix_s,
-        record["unix_s"],
-        record["elapsed_s"],
-        record["outcome"],
-        "; ".join(note.partition(":")[0] for note in record["guards"]),
+def _of(record: DecisionRecord, to_unix_s: float) -> LawDecision:
+    return LawDecision(
+        record.monotonic_s + to_unix_s,
+        record.unix_s,
+        record.elapsed_s,
+        record.outcome,
+        "; ".join(note.partition(":")[0] for note in record.guards),
     )
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from rich.text import Text
 
-from adocd_bench.demo.daemon_client import Sample
+from adocd.model.sample import Sample
 
 BLOCKS = " ▁▂▃▄▅▆▇█"
 MARK = "▲"

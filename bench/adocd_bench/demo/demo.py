@@ -21,18 +21,18 @@ from rich.console import Console
 from adocd_bench.demo.figures import DemoFacts, DemoResult
 from adocd_bench.demo.half import HalfOutcome, HalfPlan, run_half
 from adocd_bench.demo.report import print_report
-from adocd_bench.demo.view import LiveView, View, view
-from adocd_bench.errors import BadOption, CapUnavailable
+from adocd_bench.demo.view import DemoView, LiveView, view
+from adocd_bench.errors import BadArgument, CapUnavailable
 from adocd_bench.host.cap import Cap, capped
 from adocd_bench.host.device import DEFAULT_PROFILE, REAL_ROOTS, UNCAPPED, DeviceProfile, Roots, parse_profile
 from adocd_bench.programs.db_bench import find_db_bench
 from adocd_bench.programs.embedded import find_embedded
-from adocd_bench.programs.fill import Workload
+from adocd_bench.programs.fill import FillProgram
 from adocd_bench.run.interrupt import interruptible
 from adocd_bench.run.workspace import choose_parent, needed_bytes, workspace
 
 #: What can write, by the name that `--on` takes; the first is the default, for it needs nothing but Python.
-WORKLOADS: Mapping[str, Callable[[], Workload]] = {"embedded": find_embedded, "db_bench": find_db_bench}
+WORKLOADS: Mapping[str, Callable[[], FillProgram]] = {"embedded": find_embedded, "db_bench": find_db_bench}
 DEFAULT_WORKLOAD = next(iter(WORKLOADS))
 DEFAULT_SECONDS = 40.0
 _MIN_SECONDS = 5
@@ -75,11 +75,11 @@ def run_demo(
     """
     out, err = out or Console(), err or Console(stderr=True)
     if options.on not in WORKLOADS:
-        raise BadOption(f"there is no workload {options.on!r}: use one of {', '.join(WORKLOADS)}")
+        raise BadArgument(f"there is no workload {options.on!r}: use one of {', '.join(WORKLOADS)}")
     if not _MIN_SECONDS <= options.seconds <= _MAX_SECONDS:
-        raise BadOption(f"--seconds must be from {_MIN_SECONDS} to {_MAX_SECONDS}, not {options.seconds:g}")
+        raise BadArgument(f"--seconds must be from {_MIN_SECONDS} to {_MAX_SECONDS}, not {options.seconds:g}")
     if options.picture is not None and not os.access(options.picture.parent, os.W_OK):
-        raise BadOption(f"--picture cannot be written: {options.picture.parent} is no directory you may write to")
+        raise BadArgument(f"--picture cannot be written: {options.picture.parent} is no directory you may write to")
     seconds = math.ceil(options.seconds)
     wanted = parse_profile(options.profile or DEFAULT_PROFILE)
     workload = WORKLOADS[options.on]()
@@ -126,10 +126,10 @@ def _save_picture(path: Path, picture: LiveView, result: DemoResult) -> None:
     try:
         path.write_text(drawn, encoding="utf-8")
     except OSError as error:
-        raise BadOption(f"the picture cannot be written to {path}: {error.strerror}") from None
+        raise BadArgument(f"the picture cannot be written to {path}: {error.strerror}") from None
 
 
-def _run(plan: HalfPlan, shown: View) -> HalfOutcome:
+def _run(plan: HalfPlan, shown: DemoView) -> HalfOutcome:
     """Run one half on a fresh database and a quiet disk: what came before must not burden it."""
     os.sync()
     plan.database.mkdir()
@@ -154,6 +154,6 @@ def _enter_cap(
         return stack.enter_context(capped(UNCAPPED, parent, roots)), warning
 
 
-def _title(workload: Workload, facts: DemoFacts) -> str:
+def _title(workload: FillProgram, facts: DemoFacts) -> str:
     place = f"{facts.profile} on {facts.device}" if facts.device else f"{facts.profile} in {facts.directory}"
     return f"{workload.title}, 2 x {facts.seconds} s, {place}"

@@ -5,9 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from adocd_bench.demo.daemon_client import Decision, Sample
+from adocd.model.decision_record import DecisionRecord
+from adocd.model.sample import Sample
 from adocd_bench.errors import RunFailed
 from adocd_bench.programs.fill import FillReport
+from adocd_bench.run.observe import settings_of
 
 _MICROS_PER_S = 1_000_000
 _MAX_DISAGREEMENT = 0.02
@@ -127,7 +129,7 @@ def half_figures(
     report: FillReport,
     writes_by_second: Sequence[int],
     samples: Sequence[Sample],
-    decisions: Sequence[Decision],
+    decisions: Sequence[DecisionRecord],
 ) -> HalfFigures:
     """Work out one half's figures; `samples` are those of the program's last session, oldest first.
 
@@ -159,19 +161,15 @@ def half_figures(
     )
 
 
-def decision_note(decision: Decision, start_s: float) -> DecisionNote:
-    """Shorten a decision to what is shown; a column family's knob is `FAMILY.knob` unless it is `default`."""
-    settings = {}
-    for setting in decision.settings:
-        default = setting.column_family in (None, "default")
-        settings[setting.knob if default else f"{setting.column_family}.{setting.knob}"] = setting.value
+def decision_note(decision: DecisionRecord, start_s: float) -> DecisionNote:
+    """Shorten a decision to what is shown."""
     return DecisionNote(
         after_s=decision.monotonic_s - start_s,
         rule=decision.rule,
         signal=decision.signal,
         reason=decision.reason,
         outcome=decision.outcome,
-        settings=settings,
+        settings=settings_of(decision),
     )
 
 

@@ -14,7 +14,7 @@ from rich.text import Text
 from adocd.model.in_words import size
 from adocd_bench.demo.chart import CONDITION_STYLE, columns, draw, marks
 from adocd_bench.demo.figures import DecisionNote, HalfFigures, decision_note
-from adocd_bench.demo.half import Progress
+from adocd_bench.demo.half import HalfProgress
 from adocd_bench.demo.words import as_intended, settings_text
 
 _CHART_HEIGHT = 4
@@ -27,10 +27,10 @@ _MEANING = {
 }
 
 
-class View(Protocol):
+class DemoView(Protocol):
     """Where a run's progress goes."""
 
-    def show(self, progress: Progress) -> None:
+    def show(self, progress: HalfProgress) -> None:
         """Take note of a half's progress."""
 
     def finish(self, figures: HalfFigures) -> None:
@@ -43,10 +43,10 @@ class LiveView:
     def __init__(self, title: str) -> None:
         """Take the line that says what is run."""
         self.title = title
-        self._halves: dict[str, Progress] = {}
+        self._halves: dict[str, HalfProgress] = {}
         self._figures: dict[str, HalfFigures] = {}
 
-    def show(self, progress: Progress) -> None:
+    def show(self, progress: HalfProgress) -> None:
         """Take note of a half's progress; the picture is redrawn by its own clock."""
         self._halves[progress.policy] = progress
 
@@ -72,7 +72,7 @@ def _legend() -> Text:
     return text
 
 
-def half_panel(half: Progress, figures: HalfFigures | None, width: int, top_writes_per_s: float) -> Panel:
+def half_panel(half: HalfProgress, figures: HalfFigures | None, width: int, top_writes_per_s: float) -> Panel:
     """Draw one half, with its figures when it is over."""
     chart_width = max(width - _AXIS_WIDTH - _FRAME_WIDTH, 10)
     chart = Table.grid(padding=(0, 1))
@@ -94,7 +94,7 @@ def half_panel(half: Progress, figures: HalfFigures | None, width: int, top_writ
     )
 
 
-def _now(half: Progress) -> Text:
+def _now(half: HalfProgress) -> Text:
     """Say the latest sample: what writers get, what is turned, and how full the database is."""
     if not half.samples:
         return Text("starting ...", style="dim")
@@ -122,7 +122,7 @@ def _result(figures: HalfFigures) -> Text:
     )
 
 
-def _last_decision(half: Progress, over: bool) -> Text:
+def _last_decision(half: HalfProgress, over: bool) -> Text:
     """Say the last decision, or what the daemon says when there is none."""
     text = Text(no_wrap=True, overflow="ellipsis", style="dim")
     if half.decisions and half.samples:
@@ -145,7 +145,7 @@ class PlainView:
         self._next_s = 0.0
         self._policy = ""
 
-    def show(self, progress: Progress) -> None:
+    def show(self, progress: HalfProgress) -> None:
         """Print a line when one is due."""
         now_s = time.monotonic()
         if progress.policy != self._policy:
@@ -166,7 +166,7 @@ class PlainView:
 
 
 @contextmanager
-def view(console: Console, picture: LiveView, live: bool) -> Iterator[View]:
+def view(console: Console, picture: LiveView, live: bool) -> Iterator[DemoView]:
     """Show progress for as long as the context lasts: the picture live when `live`, else in plain lines."""
     if live:
         with Live(picture, console=console, refresh_per_second=4):
@@ -179,10 +179,10 @@ def view(console: Console, picture: LiveView, live: bool) -> Iterator[View]:
 class _Both:
     """Plain lines now, and the picture kept for later."""
 
-    def __init__(self, plain: View, picture: View) -> None:
+    def __init__(self, plain: DemoView, picture: DemoView) -> None:
         self._views = (plain, picture)
 
-    def show(self, progress: Progress) -> None:
+    def show(self, progress: HalfProgress) -> None:
         """Take note of a half's progress."""
         for each in self._views:
             each.show(progress)

@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from adocd.diagnosis.watch.log import StallLog
 from adocd.probes.log import read_log
-from adocd.probes.log.stalls import StallFound
-from adocd_bench.detection.record import Record, Taken, record
-from adocd_bench.detection.score import DETECTORS, Outcome, confirmed, score
-from adocd_bench.detection.settings import Setting
+from adocd_bench.detection.record import Record, SnapshotTaken, record
+from adocd_bench.detection.score import DETECTORS, DetectorOutcome, confirmed, score
+from adocd_bench.detection.settings import StallSetting
 from adocd_bench.errors import RunFailed
 from adocd_bench.run.child import child
+from adocd_bench.run.observe import stalls_in
 from adocd_bench.run.workspace import choose_parent, run_directory, workspace
 
 #: How often a database is looked at; 1 Hz is the daemon's default.
@@ -24,41 +23,34 @@ _ROOM_BYTES = 500_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class MeasuredSetting:
     """One setting: how each detector did at each period, and how many true stalls the agent's events confirm."""
 
-    setting: Setting
-    outcomes: tuple[Outcome, ...]
+    setting: StallSetting
+    outcomes: tuple[DetectorOutcome, ...]
     true: int
     confirmed: int
 
 
-def measure(setting: Setting, seconds: int, room: Path) -> Measured:
+def measure(setting: StallSetting, seconds: int, room: Path) -> MeasuredSetting:
     """Run one setting, its database below `room`; raises RunFailed when its program or its agent does."""
     directory = room / setting.name.replace(" ", "-").replace(",", "")
-    with run_directory() as sockets:
-        command, environment = setting.command(directory, seconds), setting.environment(sockets)
-        with child("program", command, environment, sockets) as program:
-            records = asyncio.run(record(sockets, directory, PERIODS_S, program.ended))
-            if program.process.returncode != 0:
-                raise RunFailed(f"{setting.name}: the program failed: {program.last_words()}")
+    command, added = setting.command(directory, seconds), setting.environment()
+    with run_directory() as sockets, child(directory.name, command, sockets, added) as program:
+        records = asyncio.run(record(sockets, directory, PERIODS_S, program.ended))
+        program.wait(0.0)
     for each in records:
-        if sum(isinstance(entry, Taken) for entry in each.entries) < 2:
+        if sum(isinstance(entry, SnapshotTaken) for entry in each.entries) < 2:
             raise RunFailed(f"{setting.name}: the agent did not answer twice; give it more --seconds")
-    truth = true_stalls(directory / "LOG")
+    # db_bench opens a database twice, and the LOG is the second session's.
+    truth = stalls_in(read_log(directory / "LOG", rotated=False))
     finest: Record = min(records, key=lambda each: each.period_s)
     true, agreed = confirmed(finest, truth)
     outcomes = tuple(score(setting.name, each, detector, truth) for each in records for detector in DETECTORS)
-    return Measured(setting, outcomes, true, agreed)
+    return MeasuredSetting(setting, outcomes, true, agreed)
 
 
-def true_stalls(log: Path) -> list[StallFound]:
-    """Read every stall from the LOG of one session; db_bench opens a database twice, and the LOG is the second's."""
-    stalls = StallLog()
-    return stalls.take(read_log(log, rotated=False)) + stalls.close()
-
-
-def run(settings: Sequence[Setting], seconds: int) -> list[Measured]:
+def run(settings: Sequence[StallSetting], seconds: int) -> list[MeasuredSetting]:
     """Run all settings, one after the other; raises BenchError."""
     with workspace(choose_parent(None, _ROOM_BYTES + seconds * _ROOM_BYTES_PER_S)) as room:
         measured = []

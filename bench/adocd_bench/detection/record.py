@@ -20,7 +20,7 @@ from adocd.targets.run_dir import agent_sockets
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class SnapshotTaken:
     """The agent's answer."""
 
     at_s: float
@@ -28,7 +28,7 @@ class Taken:
 
 
 @dataclass(frozen=True, slots=True)
-class Quiet:
+class AgentQuiet:
     """The agent has not answered for so long."""
 
     at_s: float
@@ -36,7 +36,7 @@ class Quiet:
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class LogRead:
     """What was new in the LOG."""
 
     at_s: float
@@ -44,13 +44,13 @@ class Read:
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class DatabaseEnded:
     """The database was closed."""
 
     at_s: float
 
 
-Entry = Taken | Quiet | Read | Ended
+RecordEntry = SnapshotTaken | AgentQuiet | LogRead | DatabaseEnded
 
 
 @dataclass(slots=True)
@@ -59,7 +59,7 @@ class Record:
 
     period_s: float
     capabilities: Capabilities = field(default_factory=Capabilities)
-    entries: list[Entry] = field(default_factory=list)
+    entries: list[RecordEntry] = field(default_factory=list)
 
 
 async def record(room: Path, database: Path, periods_s: tuple[float, ...], ended: Callable[[], bool]) -> list[Record]:
@@ -69,7 +69,7 @@ async def record(room: Path, database: Path, periods_s: tuple[float, ...], ended
     await asyncio.gather(*loops)
     await asyncio.sleep(0)  # connections that were closed are gone by the loop's next turn
     for each in records:
-        each.entries.append(Ended(time.time()))
+        each.entries.append(DatabaseEnded(time.time()))
     return records
 
 
@@ -78,7 +78,7 @@ async def _follow(database: Path, into: Record, ended: Callable[[], bool]) -> No
     while not ended():
         began_s = time.monotonic()
         events = follower.poll()
-        into.entries.append(Read(time.time(), tuple(events)))
+        into.entries.append(LogRead(time.time(), tuple(events)))
         await _rest(began_s, into.period_s)
 
 
@@ -96,12 +96,12 @@ async def _ask(room: Path, into: Record, ended: Callable[[], bool]) -> None:
                 if snapshot.session != session:  # a cursor counts within one session
                     session, snapshot = snapshot.session, await target.snapshot(0)
                 cursor, answered_s = snapshot.last_event, time.monotonic()
-                into.entries.append(Taken(time.time(), snapshot))
+                into.entries.append(SnapshotTaken(time.time(), snapshot))
         except Silent:
-            into.entries.append(Quiet(time.time(), time.monotonic() - answered_s))
+            into.entries.append(AgentQuiet(time.time(), time.monotonic() - answered_s))
         except TargetError as error:
             if isinstance(error, Closed):
-                into.entries.append(Ended(time.time()))
+                into.entries.append(DatabaseEnded(time.time()))
             if target is not None:
                 await target.close()
             target = None

@@ -9,7 +9,7 @@ from adocd.diagnosis.watch.seen import Kind, StallSeen
 from adocd.model.snapshot import Snapshot, Stall
 from adocd.probes.log.stalls import StallFound
 from adocd.probes.statistics import StatisticsProbe
-from adocd_bench.detection.record import Ended, Entry, Quiet, Read, Record, Taken
+from adocd_bench.detection.record import AgentQuiet, DatabaseEnded, LogRead, Record, RecordEntry, SnapshotTaken
 
 Detector = Literal["agent", "samples", "LOG", "agent and LOG"]
 DETECTORS: tuple[Detector, ...] = ("agent", "samples", "LOG", "agent and LOG")
@@ -38,7 +38,7 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class DetectorOutcome:
     """One detector on one run; `told` stalls in all, of which `false` were none of their kind."""
 
     setting: str
@@ -59,15 +59,15 @@ def told(record: Record, detector: Detector) -> list[StallSeen]:
     return list(watch.found)
 
 
-def _tell(watch: StallWatch, probe: StatisticsProbe, entry: Entry, record: Record, detector: Detector) -> None:
-    if isinstance(entry, Read):
+def _tell(watch: StallWatch, probe: StatisticsProbe, entry: RecordEntry, record: Record, detector: Detector) -> None:
+    if isinstance(entry, LogRead):
         if "LOG" in detector:
             watch.logged(entry.events, entry.at_s)
-    elif isinstance(entry, Ended):
+    elif isinstance(entry, DatabaseEnded):
         watch.closed(entry.at_s)
     elif detector == "LOG":
         return
-    elif isinstance(entry, Quiet):
+    elif isinstance(entry, AgentQuiet):
         watch.silent(entry.silent_s, entry.at_s, not record.capabilities.responds_during_stall)
     else:
         snapshot = _stripped(entry.snapshot) if detector == "samples" else entry.snapshot
@@ -84,13 +84,13 @@ def _stripped(snapshot: Snapshot) -> Snapshot:
 
 def observed(record: Record) -> tuple[float, float]:
     """Say from when until when the agent could be asked, in unix seconds."""
-    taken = [entry for entry in record.entries if isinstance(entry, Taken)]
+    taken = [entry for entry in record.entries if isinstance(entry, SnapshotTaken)]
     session = taken[-1].snapshot.session
     of_it = [entry.at_s for entry in taken if entry.snapshot.session == session]
     return of_it[0] + record.period_s, of_it[-1]
 
 
-def score(setting: str, record: Record, detector: Detector, truth: Sequence[StallFound]) -> Outcome:
+def score(setting: str, record: Record, detector: Detector, truth: Sequence[StallFound]) -> DetectorOutcome:
     """Hold what a detector saw against the truth."""
     begin_s, end_s = observed(record)
     true = [stall for stall in truth if begin_s <= stall.begin_s < end_s - record.period_s]
@@ -112,7 +112,7 @@ def score(setting: str, record: Record, detector: Detector, truth: Sequence[Stal
             nearest = min(same_kind, key=lambda stall: abs(seen.begin_unix_s - stall.begin_s))
             tallies[_class(nearest, record.period_s)].off_s.append(seen.begin_unix_s - nearest.begin_s)
     false = sum(not any(_is(seen, stall, record.period_s) for stall in truth) for seen in found)
-    return Outcome(setting, detector, record.period_s, tallies, len(found), false)
+    return DetectorOutcome(setting, detector, record.period_s, tallies, len(found), false)
 
 
 def _kind(stall: StallFound) -> Kind:
@@ -145,7 +145,7 @@ def confirmed(record: Record, truth: Sequence[StallFound]) -> tuple[int, int]:
     Where only the cause changes there is no event, and those of memtables tell their ends alone.
     """
     begin_s, end_s = observed(record)
-    taken = [entry for entry in record.entries if isinstance(entry, Taken)]
+    taken = [entry for entry in record.entries if isinstance(entry, SnapshotTaken)]
     apart_s = min(entry.at_s - entry.snapshot.monotonic_s for entry in taken)
     events = [e for entry in taken for e in entry.snapshot.events if e.kind == "stall"]
     begins = [(e.monotonic_s + apart_s, e.condition) for e in events]

@@ -4,14 +4,12 @@ Two of a kind make short and long stalls: what is shorter than the time between 
 """
 
 import json
-import os
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from adocd_bench.cost.programs import agent_library
-from adocd_bench.programs.db_bench import find_db_bench
+from adocd_bench.programs.db_bench import agent_library, find_db_bench
 from adocd_bench.programs.embedded import find_embedded
 from adocd_bench.programs.fill import KEY_BYTES, VALUE_BYTES
 
@@ -33,7 +31,7 @@ _SMALL: _Flags = {
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class StallSetting:
     """What writes, and how: options by RocksDB's names, those of db_bench beside them."""
 
     name: str
@@ -62,11 +60,9 @@ class Setting:
             *(f"--{name}={value}" for name, value in self.flags.items()),
         ]
 
-    def environment(self, room: Path) -> dict[str, str]:
-        """Put its agent into its environment, and the run directory."""
-        ours = {"ADOCD_RUN_DIR": str(room)}
-        added = find_embedded().environment() if self.agent == "python" else {"LD_PRELOAD": agent_library()}
-        return dict(os.environ) | dict(added) | ours
+    def environment(self) -> Mapping[str, str]:
+        """Name the variables that bring its agent."""
+        return find_embedded().environment() if self.agent == "python" else {"LD_PRELOAD": agent_library()}
 
     def _setters(self) -> dict[str, object]:
         """Name them as rocksdict does."""
@@ -83,22 +79,22 @@ class Setting:
 
 _MEMTABLES: _Flags = {**_NO_L0, **_NO_PENDING, "disable_auto_compactions": 1}
 SETTINGS = (
-    Setting(
+    StallSetting(
         "short memtable stops",
         {**_MEMTABLES, "write_buffer_size": 2 * _MIB, "max_write_buffer_number": 2},
         6 * _MB,
     ),
-    Setting(
+    StallSetting(
         "long memtable stops",
         {**_MEMTABLES, "write_buffer_size": 8 * _MIB, "max_write_buffer_number": 2},
         3 * _MB,
     ),
-    Setting(
+    StallSetting(
         "memtable delays",
         {**_MEMTABLES, "write_buffer_size": 4 * _MIB, "max_write_buffer_number": 6, "delayed_write_rate": 2 * _MB},
         3 * _MB,
     ),
-    Setting(
+    StallSetting(
         "level-0 slowdowns",
         {
             **_SMALL,
@@ -109,7 +105,7 @@ SETTINGS = (
         },
         24 * _MB,
     ),
-    Setting(
+    StallSetting(
         "level-0 stops",
         {
             **_SMALL,
@@ -120,7 +116,7 @@ SETTINGS = (
         },
         16 * _MB,
     ),
-    Setting(
+    StallSetting(
         "pending-bytes slowdowns",
         {
             **_SMALL,
@@ -132,7 +128,7 @@ SETTINGS = (
         },
         24 * _MB,
     ),
-    Setting(
+    StallSetting(
         "pending-bytes stops",
         {
             **_SMALL,
@@ -143,7 +139,7 @@ SETTINGS = (
         },
         24 * _MB,
     ),
-    Setting(
+    StallSetting(
         "everything at once",
         {
             **_SMALL,
@@ -157,14 +153,14 @@ SETTINGS = (
         16 * _MB,
     ),
     # What is told here is false.
-    Setting("no stalls", {"benchmark_write_rate_limit": 2 * _MB}, 100 * _MB),
-    Setting(
+    StallSetting("no stalls", {"benchmark_write_rate_limit": 2 * _MB}, 100 * _MB),
+    StallSetting(
         "rocksdict, memtables",
         {"write_buffer_size": 8 * _MIB, "max_write_buffer_number": 2, "disable_auto_compactions": 1},
         3 * _MB,
         "python",
     ),
-    Setting(
+    StallSetting(
         "rocksdict, everything",
         {
             **_SMALL,

@@ -3,12 +3,12 @@
 import statistics
 from collections.abc import Iterable, Sequence
 
-from adocd_bench.detection.score import DETECTORS, Class, Outcome, Tally
+from adocd_bench.detection.score import DETECTORS, Class, DetectorOutcome, Tally
 
 _HEAD = "| cause | condition | lasting | of them |"
 
 
-def as_json(outcome: Outcome) -> dict[str, object]:
+def as_json(outcome: DetectorOutcome) -> dict[str, object]:
     """Put one detector's figures on one run into what JSON has; times are seconds."""
     return {
         "setting": outcome.setting,
@@ -32,13 +32,13 @@ def as_json(outcome: Outcome) -> dict[str, object]:
     }
 
 
-def tables(outcomes: Sequence[Outcome]) -> str:
+def tables(outcomes: Sequence[DetectorOutcome]) -> str:
     """Make a table of each period, and one of what was told beside."""
     periods = sorted({outcome.period_s for outcome in outcomes}, reverse=True)
     return "\n".join([*(_by_class(outcomes, period_s) for period_s in periods), _told(outcomes, periods)])
 
 
-def added_up(outcomes: Iterable[Outcome]) -> dict[Class, Tally]:
+def added_up(outcomes: Iterable[DetectorOutcome]) -> dict[Class, Tally]:
     """Add up the tallies of several runs."""
     total: dict[Class, Tally] = {}
     for outcome in outcomes:
@@ -52,7 +52,7 @@ def added_up(outcomes: Iterable[Outcome]) -> dict[Class, Tally]:
     return total
 
 
-def _by_class(outcomes: Sequence[Outcome], period_s: float) -> str:
+def _by_class(outcomes: Sequence[DetectorOutcome], period_s: float) -> str:
     totals = {d: added_up(o for o in outcomes if (o.detector, o.period_s) == (d, period_s)) for d in DETECTORS}
     lines = [
         f"Looked at every {period_s:g} s: seen / with the right cause, median and largest seconds until shown",
@@ -74,7 +74,7 @@ def _cell(tally: Tally) -> str:
     return f"{counts}, {statistics.median(tally.late_s):.2f} {max(tally.late_s):.2f}" if tally.late_s else counts
 
 
-def _told(outcomes: Sequence[Outcome], periods: Sequence[float]) -> str:
+def _told(outcomes: Sequence[DetectorOutcome], periods: Sequence[float]) -> str:
     lines = [
         "Stalls told in all, the false ones among them, and how far off their beginnings are said to be",
         "",

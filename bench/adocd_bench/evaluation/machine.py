@@ -8,14 +8,14 @@ from adocd import __version__
 from adocd.probes.files import text_or
 from adocd_bench.errors import CapUnavailable
 from adocd_bench.evaluation.raw import Machine
-from adocd_bench.host.bandwidth import Bandwidth
+from adocd_bench.host.bandwidth import DeviceBandwidth
 from adocd_bench.host.cap import CgroupTree
 from adocd_bench.host.device import REAL_ROOTS, Roots, block_device_of
 
 _KIB = 1024
 
 
-def machine(directory: Path, bandwidth: Bandwidth | None, roots: Roots = REAL_ROOTS) -> Machine:
+def machine(directory: Path, bandwidth: DeviceBandwidth | None, roots: Roots = REAL_ROOTS) -> Machine:
     """Read the facts of this machine, for databases in `directory`; the versions of programs are the workload's."""
     return Machine(
         cpus=os.cpu_count() or 1,

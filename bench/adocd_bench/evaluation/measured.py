@@ -9,10 +9,10 @@ from pydantic import TypeAdapter
 from adocd.model.options import OUT_OF_THE_WAY
 from adocd_bench.errors import RunFailed
 from adocd_bench.evaluation import one, raw
-from adocd_bench.evaluation.loads.closed_loop import ClosedLoop
+from adocd_bench.evaluation.loads.closed_loop import DbBenchLoad
 from adocd_bench.evaluation.schemes import BASELINE, Circumstances, scheme
 from adocd_bench.host import bandwidth
-from adocd_bench.host.bandwidth import Bandwidth
+from adocd_bench.host.bandwidth import DeviceBandwidth
 from adocd_bench.host.cap import Cap
 from adocd_bench.host.device import DeviceProfile
 from adocd_bench.programs.db_bench import find_db_bench
@@ -34,7 +34,7 @@ _FLUSHES_ALONE = {
 class Known:
     """The device's bandwidth, None without direct I/O; what flushing alone reaches, in bytes/s by profile."""
 
-    bandwidth: Bandwidth | None
+    bandwidth: DeviceBandwidth | None
     flushing_bytes_per_s: dict[str, int] = field(default_factory=dict)
 
     def bandwidth_under(self, profile: DeviceProfile) -> int | None:
@@ -63,11 +63,11 @@ def flushing(known: Known, cap: Cap, machine: raw.Machine, scale: int, place: Pa
     """Measure what flushing alone reaches under a cap; raises RunFailed."""
     used = scheme(BASELINE).used(Circumstances(scale))
     used = replace(used, options={**used.options, **_FLUSHES_ALONE})
-    program = ClosedLoop(
+    program = DbBenchLoad(
         find_db_bench(), "fillrandom", FLUSHING_SECONDS, drained=False
     )  # nothing is ever compacted here
     workload = raw.WorkloadUsed("fillrandom", "", program.name, {}, program.seconds)
-    wanted = one.Wanted("flushing", used, cap.profile.name, workload, program.version, 1, 1, scale)
+    wanted = one.WantedRun("flushing", used, cap.profile.name, workload, program.version, 1, 1, scale)
     run = one.run(wanted, program, cap, machine, place)
     rates = [each.flush_written_bytes_per_s or 0.0 for each in run.samples if each.at_s <= run.measured_s]
     if not any(rates):

@@ -14,12 +14,12 @@ from adocd.probes.diskstats import SECTOR_BYTES, read_devices
 from adocd_bench.errors import CapUnavailable
 from adocd_bench.evaluation import raw
 from adocd_bench.evaluation.counted import Counted
-from adocd_bench.evaluation.loads.program import Job, LoadProgram, Outcome
+from adocd_bench.evaluation.loads.program import LoadJob, LoadOutcome, LoadProgram
 from adocd_bench.host.cap import Cap
 from adocd_bench.host.device import block_device_of
 from adocd_bench.host.noise import cpu_times, others_share
 from adocd_bench.host.usage import Usage
-from adocd_bench.run.observe import Observed, Program, Tick, observe
+from adocd_bench.run.observe import AgentProgram, ObservedRun, Tick, Watched, observe, settings_of
 from adocd_bench.run.workspace import run_directory
 
 _DISAGREE = 0.02
@@ -30,7 +30,7 @@ OnLook = Callable[[Sample | None], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class WantedRun:
     """What one run is to be; its names are the record's."""
 
     block: str
@@ -44,13 +44,13 @@ class Wanted:
 
 
 def run(
-    wanted: Wanted,
+    wanted: WantedRun,
     program: LoadProgram,
     cap: Cap,
     machine: raw.Machine,
     place: Path,
     on_look: OnLook = lambda _: None,
-) -> raw.Run:
+) -> raw.RawRun:
     """Run it in a new directory below `place`, which is gone afterwards. Raises BenchError."""
     database = place / "database"
     shutil.rmtree(database, ignore_errors=True)
@@ -60,16 +60,16 @@ def run(
     begun_unix_s, begun_s, group_before = time.time(), time.monotonic(), cap.written_bytes()
     try:
         with run_directory() as room:
-            job = Job(database, room, round(wanted.workload.seconds), wanted.seed, wanted.scheme)
-            started = Program(
+            job = LoadJob(database, room, round(wanted.workload.seconds), wanted.seed, wanted.scheme)
+            started = AgentProgram(
                 program.name, program.command(job), database, program.at_most_s(job), program.environment()
             )
             policy = Policy(wanted.scheme.policy, wanted.scheme.parameters)
             capping = _Capping(cap, program, job)
 
-            def looked(sample: Sample | None) -> None:
+            def looked(seen: Watched) -> None:
                 capping.look()
-                on_look(sample)
+                on_look(seen.newest)
 
             observed = observe(started, policy, cap, room, tick_s=wanted.scheme.tick_s, look_s=_LOOK_S, on_look=looked)
             outcome = program.outcome(job, observed)
@@ -88,7 +88,7 @@ def run(
 class _Capping:
     """Lets a program prepare at the device's own speed: what no figure is of need not take its time."""
 
-    def __init__(self, cap: Cap, program: LoadProgram, job: Job) -> None:
+    def __init__(self, cap: Cap, program: LoadProgram, job: LoadJob) -> None:
         self._cap, self._program, self._job = cap, program, job
         self._lifted = cap.profile.capped and program.is_preparing(job)
         self.imposed_monotonic_s: float | None = None
@@ -103,17 +103,17 @@ class _Capping:
 
 
 def assembled(
-    wanted: Wanted,
+    wanted: WantedRun,
     machine: raw.Machine,
-    observed: Observed,
-    outcome: Outcome,
+    observed: ObservedRun,
+    outcome: LoadOutcome,
     noise: raw.Noise,
     took: tuple[float, float],
-) -> raw.Run:
+) -> raw.RawRun:
     """Put a run together; `took` is when it began, in unix seconds, and for how long it went on."""
     counted, end_s = Counted(observed.ticks, outcome.begin_monotonic_s), outcome.measured_s
     last_s = observed.ticks[-1].sample.monotonic_s - outcome.begin_monotonic_s
-    return raw.Run(
+    return raw.RawRun(
         format=raw.FORMAT,
         block=wanted.block,
         scheme=wanted.scheme,
@@ -143,14 +143,14 @@ def assembled(
     )
 
 
-def _drained(outcome: Outcome, counted: Counted, last_s: float) -> raw.Moved | None:
+def _drained(outcome: LoadOutcome, counted: Counted, last_s: float) -> raw.Moved | None:
     """Give the counts of the last sample, where it is after the drain: nothing has moved since."""
     if outcome.drain_s is None or last_s < outcome.measured_s + outcome.drain_s:
         return None
     return replace(counted.moved(last_s), at_s=outcome.measured_s + outcome.drain_s)
 
 
-def _since(observed: Observed, outcome: Outcome) -> list[Tick]:
+def _since(observed: ObservedRun, outcome: LoadOutcome) -> list[Tick]:
     return [tick for tick in observed.ticks if tick.sample.monotonic_s >= outcome.begin_monotonic_s]
 
 
@@ -174,7 +174,7 @@ def _sampled(tick: Tick, begin_s: float) -> raw.Sampled:
     )
 
 
-def _stalls(observed: Observed, outcome: Outcome) -> Iterator[raw.Stalled]:
+def _stalls(observed: ObservedRun, outcome: LoadOutcome) -> Iterator[raw.RawStall]:
     """Give those that reach into the measured phase or come after it."""
     begin_unix_s = outcome.begin_monotonic_s + observed.unix_minus_monotonic_s
     for stall in observed.stalls:
@@ -182,19 +182,16 @@ def _stalls(observed: Observed, outcome: Outcome) -> Iterator[raw.Stalled]:
         if end_s < 0:
             continue
         measured_s = min(end_s, outcome.measured_s) - max(begin_s, 0.0)
-        yield raw.Stalled(begin_s, end_s, stall.condition, stall.cause, max(0.0, measured_s))
+        yield raw.RawStall(begin_s, end_s, stall.condition, stall.cause, max(0.0, measured_s))
 
 
-def _decisions(observed: Observed, begin_s: float) -> Iterator[raw.Decided]:
+def _decisions(observed: ObservedRun, begin_s: float) -> Iterator[raw.RawDecision]:
     for each in observed.decisions:
-        settings = {
-            str(one.knob) if one.column_family in {None, "default"} else f"{one.column_family}.{one.knob}": one.value
-            for one in each.settings
-        }
-        yield raw.Decided(each.monotonic_s - begin_s, each.rule, each.signal, settings, each.outcome, each.elapsed_s)
+        at_s, settings = each.monotonic_s - begin_s, settings_of(each)
+        yield raw.RawDecision(at_s, each.rule, each.signal, settings, each.outcome, each.elapsed_s)
 
 
-def _process(observed: Observed, outcome: Outcome) -> raw.Process:
+def _process(observed: ObservedRun, outcome: LoadOutcome) -> raw.Process:
     last = list(observed.usage.values())[-1] if observed.usage else Usage(0.0, 0, 0)
     measured_s = None
     if observed.usage:
@@ -215,7 +212,7 @@ def _cpu_s(usage: Mapping[float, Usage], monotonic_s: float) -> float:
     return low + (high - low) * (monotonic_s - times[after - 1]) / (times[after] - times[after - 1])
 
 
-def _warnings(outcome: Outcome, counted: Counted, last_s: float) -> Iterator[str]:
+def _warnings(outcome: LoadOutcome, counted: Counted, last_s: float) -> Iterator[str]:
     if outcome.drain_s is None:
         yield "not everything was compacted in the end, so how long the drain takes is not known"
     if last_s < outcome.measured_s:
@@ -241,7 +238,7 @@ def _written_bytes(device: str | None) -> int | None:
     return None if counters is None else counters.writes.sectors * SECTOR_BYTES
 
 
-def _others_bytes(observed: Observed, group: int | None, before: int | None, after: int | None) -> int | None:
+def _others_bytes(observed: ObservedRun, group: int | None, before: int | None, after: int | None) -> int | None:
     """Say what others wrote to the device: all that was written but the program's own.
 
     The program's own is what its process dirtied and did not delete before it reached the device, or what the capped

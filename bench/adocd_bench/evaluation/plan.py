@@ -13,7 +13,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
-from adocd_bench.errors import BadOption
+from adocd_bench.errors import BadArgument
 from adocd_bench.evaluation.loads.workloads import workload
 from adocd_bench.evaluation.schemes import BASELINE, SCALE_MAX, scheme
 from adocd_bench.host.device import parse_profile
@@ -25,7 +25,7 @@ _REPEAT_MAX = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class RunsAsked:
     """All that makes a plan; what is kept in `plan.json`, to be the same when it is resumed."""
 
     schemes: tuple[str, ...]
@@ -64,7 +64,7 @@ def block_name(profile: str, workload_name: str) -> str:
     return re.sub(r"[^a-z0-9.-]+", "-", f"{profile}-{workload_name}".lower())
 
 
-def checked(asked: Asked) -> Asked:
+def checked(asked: RunsAsked) -> RunsAsked:
     """Add the baseline, drop what is named twice; raises BadOption for what cannot be meant."""
     for seconds, name, least, most in (
         (asked.seconds, "--seconds", SECONDS_MIN, SECONDS_MAX),
@@ -72,11 +72,11 @@ def checked(asked: Asked) -> Asked:
         (asked.scale, "--scale", 1, SCALE_MAX),
     ):
         if not least <= seconds <= most:
-            raise BadOption(f"{name} must be from {least} to {most}, not {seconds}")
+            raise BadArgument(f"{name} must be from {least} to {most}, not {seconds}")
     if asked.rate_per_s is not None and not asked.rate_per_s > 0:
-        raise BadOption(f"--rate must be above 0 operations a second, not {asked.rate_per_s:g}")
+        raise BadArgument(f"--rate must be above 0 operations a second, not {asked.rate_per_s:g}")
     names = [scheme(name).name for name in asked.schemes]
-    return Asked(
+    return RunsAsked(
         schemes=tuple(dict.fromkeys([BASELINE, *names])),
         profiles=tuple(dict.fromkeys(parse_profile(name).name for name in asked.profiles)),
         workloads=tuple(dict.fromkeys(workload(name).name for name in asked.workloads)),
@@ -88,7 +88,7 @@ def checked(asked: Asked) -> Asked:
     )
 
 
-def planned(asked: Asked) -> Iterator[Planned]:
+def planned(asked: RunsAsked) -> Iterator[Planned]:
     """Give all runs in the order in which they are made."""
     for profile in asked.profiles:
         for workload_name in asked.workloads:
@@ -108,7 +108,7 @@ class Folder:
     def __init__(self, directory: Path) -> None:
         self.directory, self.runs, self.failed = directory, directory / "runs", directory / "failed"
 
-    def begin(self, asked: Asked) -> None:
+    def begin(self, asked: RunsAsked) -> None:
         """Make it, or go on in it, also with more repetitions than before.
 
         Raises BadOption where another plan is there, or it cannot be written to.
@@ -118,10 +118,10 @@ class Folder:
             self.runs.mkdir(parents=True, exist_ok=True)
             self.failed.mkdir(exist_ok=True)
         except OSError as error:
-            raise BadOption(f"{self.directory} cannot be used ({error.strerror}): choose another --out") from None
+            raise BadArgument(f"{self.directory} cannot be used ({error.strerror}): choose another --out") from None
         before = _FILE.read_if_there(kept)
         if before is not None and before != replace(asked, repeat=min(asked.repeat, before.repeat)):
-            raise BadOption(
+            raise BadArgument(
                 f"{self.directory} has another plan ({_difference(before, asked)}): give the same options to resume "
                 "it, or more repetitions, or choose another --out"
             )
@@ -131,7 +131,7 @@ class Folder:
         """Name the file of a run's raw result."""
         return self.runs / f"{run.name}.json"
 
-    def left(self, asked: Asked) -> list[Planned]:
+    def left(self, asked: RunsAsked) -> list[Planned]:
         """Give the runs that have no result yet."""
         return [run for run in planned(asked) if not is_there(self.file(run))]
 
@@ -154,11 +154,11 @@ class Folder:
             return 0
 
 
-_FILE = ResultFile(TypeAdapter(Asked), "{file} is no plan of adocd bench ({why}): choose another --out")
+_FILE = ResultFile(TypeAdapter(RunsAsked), "{file} is no plan of adocd bench ({why}): choose another --out")
 
 
-def _difference(before: Asked, asked: Asked) -> str:
-    names = [name for name in Asked.__slots__ if getattr(before, name) != getattr(asked, name)]
+def _difference(before: RunsAsked, asked: RunsAsked) -> str:
+    names = [name for name in RunsAsked.__slots__ if getattr(before, name) != getattr(asked, name)]
     return ", ".join(f"{name} {_words(getattr(before, name))}, not {_words(getattr(asked, name))}" for name in names)
 
 

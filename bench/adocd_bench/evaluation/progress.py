@@ -21,7 +21,7 @@ def time_text(seconds: float) -> str:
     return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60} min"
 
 
-class Progress:
+class RunsProgress:
     """Tells of a number of runs, and how long those that are left will take by those that were made."""
 
     def __init__(self, console: Console, runs: int, seconds: int, walls_s: Sequence[float] = ()) -> None:
@@ -40,21 +40,21 @@ class Progress:
         self._console.print(escape(line), highlight=False, soft_wrap=True)
 
     @contextmanager
-    def run(self, name: str) -> Iterator["Line"]:
+    def run(self, name: str) -> Iterator["RunLine"]:
         """Show one run while the body makes it."""
         self._number += 1
         begun_s = time.monotonic()
         text = f"run {self._number} of {self._runs}, {name}, about {time_text(self.left_s)} left"
         if self._console.is_terminal:
             with self._console.status(escape(text)) as status:
-                yield Line(lambda more: status.update(escape(f"{text}: {more}")))
+                yield RunLine(lambda more: status.update(escape(f"{text}: {more}")))
         else:
             self.say(text)
-            yield Line(lambda _: None)
+            yield RunLine(lambda _: None)
         self._walls_s.append(time.monotonic() - begun_s)
 
 
-class Line:
+class RunLine:
     """The line of the run in progress."""
 
     def __init__(self, show: Callable[[str], None]) -> None:

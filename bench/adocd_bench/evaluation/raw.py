@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from pydantic import TypeAdapter
 
-from adocd_bench.errors import BadOption
+from adocd_bench.errors import BadArgument
 from adocd_bench.results import ResultFile
 
 #: Raised when a field changes its meaning; a report refuses what it does not know.
@@ -21,7 +21,7 @@ OperationKind = Literal["write", "read", "scan"]
 
 
 @dataclass(frozen=True, slots=True)
-class Histogram:
+class LatencyHistogram:
     """Latencies in microseconds: how many values fell into each bucket that is not empty, ascending.
 
     A bucket is (lowest, highest, count), both ends inclusive. The load generator's are within 0.1 % of a value, as
@@ -42,9 +42,9 @@ class Operations:
 
     kind: OperationKind
     count: int
-    processing: Histogram | None
-    queueing: Histogram | None = None
-    total: Histogram | None = None
+    processing: LatencyHistogram | None
+    queueing: LatencyHistogram | None = None
+    total: LatencyHistogram | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class Sampled:
 
 
 @dataclass(frozen=True, slots=True)
-class Stalled:
+class RawStall:
     """One stall of RocksDB's own LOG: how long its condition held; `stalled_s` of it lies in the measured phase."""
 
     begin_s: float
@@ -93,7 +93,7 @@ class Stalled:
 
 
 @dataclass(frozen=True, slots=True)
-class Decided:
+class RawDecision:
     """One decision of the law (or of a guard in its place), and what became of it.
 
     `elapsed_s` is from the change being sent to its being applied and read back, None where nothing was sent.
@@ -190,7 +190,7 @@ class WorkloadUsed:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class RawRun:
     """One run: a scheme under a workload on a device profile, from a fresh database to the end of its drain.
 
     Attributes:
@@ -224,8 +224,8 @@ class Run:
     drain_s: float | None
     seconds: tuple[Second, ...]
     samples: tuple[Sampled, ...]
-    stalls: tuple[Stalled, ...]
-    decisions: tuple[Decided, ...]
+    stalls: tuple[RawStall, ...]
+    decisions: tuple[RawDecision, ...]
     at_end: Moved
     drained: Moved | None
     database: Process
@@ -238,20 +238,20 @@ class Run:
 
 
 _FILE = ResultFile(
-    TypeAdapter(Run), "{file} is no raw result of adocd bench ({why})", unreadable="{file} cannot be read ({why})"
+    TypeAdapter(RawRun), "{file} is no raw result of adocd bench ({why})", unreadable="{file} cannot be read ({why})"
 )
 
 
-def write(file: Path, run: Run) -> None:
+def write(file: Path, run: RawRun) -> None:
     """Keep a run. Raises BadOption where it cannot be written."""
     _FILE.write(file, run, indent=None)
 
 
-def read(file: Path) -> Run:
+def read(file: Path) -> RawRun:
     """Read what `write` kept. Raises BadOption with the file's name and what is wrong with it."""
     run = _FILE.read(file)
     if run.format != FORMAT:
-        raise BadOption(
+        raise BadArgument(
             f"{file} has format {run.format}, this adocd reads {FORMAT}: make the report with the other one"
         )
     return run

@@ -8,17 +8,17 @@ from pathlib import Path
 
 from rich.console import Console
 
-from adocd_bench.errors import BadOption, BenchError
+from adocd_bench.errors import BadArgument, BenchError
 from adocd_bench.evaluation import raw
 from adocd_bench.evaluation.loads.workloads import workload
-from adocd_bench.evaluation.plan import Asked, Folder, Planned, checked, planned
-from adocd_bench.evaluation.progress import Line, Progress, time_text
+from adocd_bench.evaluation.plan import Folder, Planned, RunsAsked, checked, planned
+from adocd_bench.evaluation.progress import RunLine, RunsProgress, time_text
 from adocd_bench.evaluation.schemes import Options, Scheme, scheme
 from adocd_bench.evaluation.search import grid
 from adocd_bench.evaluation.search import rates as searches
 from adocd_bench.evaluation.search.halving import Grid
 from adocd_bench.evaluation.search.sustained import RUNNING_SHARE, Search
-from adocd_bench.evaluation.setting import Setting, prepare, program, setting, wanted
+from adocd_bench.evaluation.setting import RunSite, prepare, program, setting, wanted
 from adocd_bench.host.device import parse_profile
 from adocd_bench.results import is_there
 from adocd_bench.run.interrupt import interruptible
@@ -36,35 +36,35 @@ class Done:
     wall_s: float
 
 
-def search_grid(asked: Asked, wanted_grid: Grid, out: Path, directory: Path | None, console: Console) -> Options:
+def search_grid(asked: RunsAsked, wanted_grid: Grid, out: Path, directory: Path | None, console: Console) -> Options:
     """Find the best static options for a block, and keep all that was tried; raises BenchError."""
     asked = checked(replace(asked, profiles=(wanted_grid.profile,), workloads=(wanted_grid.workload,)))
     with _there(asked, out, directory) as there:
         return grid.best(there, wanted_grid, asked, out, console)
 
 
-def search_sustainable(asked: Asked, out: Path, directory: Path | None, console: Console) -> dict[str, Search]:
+def search_sustainable(asked: RunsAsked, out: Path, directory: Path | None, console: Console) -> dict[str, Search]:
     """Find for each scheme which rate lasts, by name; raises BenchError."""
     asked = checked(asked)
     found = {}
     with _there(asked, out, directory) as there:
-        prepare(there, asked, [scheme(name) for name in asked.schemes], Progress(console, 0, asked.seconds))
+        prepare(there, asked, [scheme(name) for name in asked.schemes], RunsProgress(console, 0, asked.seconds))
         for run in planned(replace(asked, repeat=1)):
             found[f"{run.block}-{run.scheme}"] = searches.sustainable(there, asked, run, out, console)
     return found
 
 
 @contextlib.contextmanager
-def _there(asked: Asked, out: Path, directory: Path | None) -> Iterator[Setting]:
+def _there(asked: RunsAsked, out: Path, directory: Path | None) -> Iterator[RunSite]:
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise BadOption(f"{out} cannot be used ({error.strerror}): choose another --out") from None
+        raise BadArgument(f"{out} cannot be used ({error.strerror}): choose another --out") from None
     with interruptible(), setting(asked, out, directory) as there:
         yield there
 
 
-def carry_out(asked: Asked, out: Path, directory: Path | None, console: Console) -> Done:
+def carry_out(asked: RunsAsked, out: Path, directory: Path | None, console: Console) -> Done:
     """Make all runs that are left; raises BenchError, and KeyboardInterrupt when everything it started is gone.
 
     A run that fails is kept with its sentence, and the others go on.
@@ -79,7 +79,7 @@ def carry_out(asked: Asked, out: Path, directory: Path | None, console: Console)
     failed: dict[str, str] = {}
     if left:
         with _there(asked, out, directory) as there:
-            progress = Progress(console, len(left), asked.seconds, _walls_s(folder, asked))
+            progress = RunsProgress(console, len(left), asked.seconds, _walls_s(folder, asked))
             prepare(there, asked, schemes, progress)
             _resolve(there, asked)
             found = _search(there, asked, out, schemes, console)
@@ -103,7 +103,7 @@ class _Searched:
     per_s: dict[str, float]
 
 
-def _search(there: Setting, asked: Asked, out: Path, schemes: list[Scheme], console: Console) -> _Searched:
+def _search(there: RunSite, asked: RunsAsked, out: Path, schemes: list[Scheme], console: Console) -> _Searched:
     """Search, or read what was found before."""
     found = _Searched({}, {})
     for run in {run.block: run for run in planned(asked)}.values():
@@ -116,27 +116,27 @@ def _search(there: Setting, asked: Asked, out: Path, schemes: list[Scheme], cons
     return found
 
 
-def _resolve(there: Setting, asked: Asked) -> None:
+def _resolve(there: RunSite, asked: RunsAsked) -> None:
     """Raise BadOption for a scheme that cannot be run here, before hours are spent on searching."""
     found = _Searched({run.block: {} for run in planned(asked)}, {})
     for run in planned(asked):
         _used(there, asked, run, found)
 
 
-def _used(there: Setting, asked: Asked, run: Planned, found: _Searched) -> raw.SchemeUsed:
+def _used(there: RunSite, asked: RunsAsked, run: Planned, found: _Searched) -> raw.SchemeUsed:
     profile = parse_profile(run.profile)
     return scheme(run.scheme).used(there.circumstances(profile, asked.scale, found.best.get(run.block)))
 
 
 def _make(
-    there: Setting, asked: Asked, folder: Folder, left: list[Planned], found: _Searched, progress: Progress
+    there: RunSite, asked: RunsAsked, folder: Folder, left: list[Planned], found: _Searched, progress: RunsProgress
 ) -> dict[str, str]:
     failed: dict[str, str] = {}
     for run in left:
         with progress.run(run.name) as line:
             try:
                 raw.write(folder.file(run), _one(there, asked, run, found, line))
-            except BadOption:  # the directory is full, or gone: the next would fail as well
+            except BadArgument:  # the directory is full, or gone: the next would fail as well
                 raise
             except BenchError as error:
                 failed[run.name] = str(error)
@@ -148,12 +148,12 @@ def _make(
     return failed
 
 
-def _one(there: Setting, asked: Asked, run: Planned, found: _Searched, line: Line) -> raw.Run:
+def _one(there: RunSite, asked: RunsAsked, run: Planned, found: _Searched, line: RunLine) -> raw.RawRun:
     load = program(asked, run.workload, found.per_s.get(run.block))
     return there.run(wanted(asked, run, _used(there, asked, run, found), load), load, line.look)
 
 
-def _walls_s(folder: Folder, asked: Asked) -> list[float]:
+def _walls_s(folder: Folder, asked: RunsAsked) -> list[float]:
     """Read how long earlier runs took; one that cannot be read says nothing here."""
     walls = []
     for run in planned(asked):

@@ -16,7 +16,7 @@ from adocd.controllers import registry
 from adocd.model.knob import MIB
 from adocd.model.options import OUT_OF_THE_WAY
 from adocd.model.policy import ParameterValue, Policy
-from adocd_bench.errors import BadOption
+from adocd_bench.errors import BadArgument
 from adocd_bench.evaluation.raw import SchemeUsed
 
 GIB = 1 << 30
@@ -72,7 +72,7 @@ class Circumstances:
     def bandwidth(self) -> int:
         """The device's bandwidth in bytes/s; raises BadOption where it is not known."""
         if self.bandwidth_bytes_per_s is None:
-            raise BadOption("the device's bandwidth is not known here: use a profile with a cap, such as cap-210")
+            raise BadArgument("the device's bandwidth is not known here: use a profile with a cap, such as cap-210")
         return self.bandwidth_bytes_per_s
 
 
@@ -114,7 +114,7 @@ class Scheme:
         try:
             registry.create(Policy(self.policy, parameters))
         except registry.PolicyError as error:
-            raise BadOption(f"the scheme {self.name} cannot be run here: {error}") from None
+            raise BadArgument(f"the scheme {self.name} cannot be run here: {error}") from None
         options = {**base_options(here.scale), **self.options(here)}
         return SchemeUsed(
             name=self.name,
@@ -165,7 +165,7 @@ def _limits_raised(_: Circumstances) -> Options:
 
 def _grid_best(here: Circumstances) -> Options:
     if here.grid_best is None:
-        raise BadOption("the scheme grid-best needs the grid's result: run `adocd bench grid` first")
+        raise BadArgument("the scheme grid-best needs the grid's result: run `adocd bench grid` first")
     return here.grid_best
 
 
@@ -184,7 +184,7 @@ def _adoc_released(here: Circumstances) -> Parameters:
 
 def _toggle(here: Circumstances) -> Parameters:
     if here.flushing_bytes_per_s is None:
-        raise BadOption("the scheme toggle needs to know what flushing alone reaches, which was not measured")
+        raise BadArgument("the scheme toggle needs to know what flushing alone reaches, which was not measured")
     return {
         "cap_bytes_per_s": here.flushing_bytes_per_s,
         "l0_bytes_max": here.size(16 * GIB),
@@ -269,5 +269,5 @@ DEFAULT_SCHEMES = (BASELINE, "auto-tuned", "grid-best", "adoc", "silk", "toggle"
 def scheme(name: str) -> Scheme:
     """Find a scheme by its name; raises BadOption that lists those there are."""
     if name not in SCHEMES:
-        raise BadOption(f"there is no scheme {name!r}: use some of {', '.join(SCHEMES)}")
+        raise BadArgument(f"there is no scheme {name!r}: use some of {', '.join(SCHEMES)}")
     return SCHEMES[name]

@@ -5,15 +5,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from adocd_bench.errors import BadOption
+from adocd_bench.errors import BadArgument
 from adocd_bench.evaluation import measured, one, raw
 from adocd_bench.evaluation.loads.program import LoadProgram
-from adocd_bench.evaluation.loads.workloads import Asked as AskedLoad
-from adocd_bench.evaluation.loads.workloads import workload
+from adocd_bench.evaluation.loads.workloads import LoadAsked, workload
 from adocd_bench.evaluation.machine import machine
 from adocd_bench.evaluation.measured import Known
-from adocd_bench.evaluation.plan import Asked, Planned
-from adocd_bench.evaluation.progress import Progress
+from adocd_bench.evaluation.plan import Planned, RunsAsked
+from adocd_bench.evaluation.progress import RunsProgress
 from adocd_bench.evaluation.schemes import Circumstances, Options, Scheme
 from adocd_bench.host.bandwidth import refuse_above
 from adocd_bench.host.cap import capped
@@ -25,7 +24,7 @@ _LOADED_TIMES = 3
 
 
 @dataclass(slots=True)
-class Setting:
+class RunSite:
     """A place, and all that is known there; `known` grows with what is measured."""
 
     place: Path
@@ -34,7 +33,7 @@ class Setting:
     machine: raw.Machine
     known: Known
 
-    def know_flushing(self, profile: DeviceProfile, scale: int, progress: Progress) -> None:
+    def know_flushing(self, profile: DeviceProfile, scale: int, progress: RunsProgress) -> None:
         """Measure what flushing alone reaches on a profile, unless that is known. Raises BenchError."""
         if profile.name in self.known.flushing_bytes_per_s:
             return
@@ -52,14 +51,14 @@ class Setting:
             grid_best=grid_best,
         )
 
-    def run(self, wanted: one.Wanted, load: LoadProgram, on_look: one.OnLook = lambda _: None) -> raw.Run:
+    def run(self, wanted: one.WantedRun, load: LoadProgram, on_look: one.OnLook = lambda _: None) -> raw.RawRun:
         """Make one run under its profile's cap; raises BenchError."""
         with capped(parse_profile(wanted.profile), self.parent) as cap:
             return one.run(wanted, load, cap, self.machine, self.place, on_look)
 
 
 @contextlib.contextmanager
-def setting(asked: Asked, out: Path, directory: Path | None) -> Iterator[Setting]:
+def setting(asked: RunsAsked, out: Path, directory: Path | None) -> Iterator[RunSite]:
     """Find a place with room enough for each run, and measure its device once; gone afterwards. Raises BenchError."""
     profiles = [parse_profile(name) for name in asked.profiles]
     loads = [program(asked, name) for name in asked.workloads]
@@ -77,10 +76,10 @@ def setting(asked: Asked, out: Path, directory: Path | None) -> Iterator[Setting
         known = measured.know(file, place)
         for profile in profiles:
             refuse_above(profile, known.bandwidth)
-        yield Setting(place, parent, file, machine(place, known.bandwidth), known)
+        yield RunSite(place, parent, file, machine(place, known.bandwidth), known)
 
 
-def program(asked: Asked, workload_name: str, found_per_s: float | None = None) -> LoadProgram:
+def program(asked: RunsAsked, workload_name: str, found_per_s: float | None = None) -> LoadProgram:
     """Make the program of a workload as it was asked for; raises BenchError.
 
     `found_per_s` is the rate of one that finds its own; before it is known, it is made with another for the checks.
@@ -89,20 +88,20 @@ def program(asked: Asked, workload_name: str, found_per_s: float | None = None) 
     rate_per_s = asked.rate_per_s
     if work.needs_maximum:
         if rate_per_s is not None:
-            raise BadOption(f"{workload_name} finds its own rate: give no --rate")
+            raise BadArgument(f"{workload_name} finds its own rate: give no --rate")
         rate_per_s = found_per_s or 1.0
-    return work.program(AskedLoad(asked.seconds, asked.scale, rate_per_s))
+    return work.program(LoadAsked(asked.seconds, asked.scale, rate_per_s))
 
 
-def prepare(there: Setting, asked: Asked, schemes: Sequence[Scheme], progress: Progress) -> None:
+def prepare(there: RunSite, asked: RunsAsked, schemes: Sequence[Scheme], progress: RunsProgress) -> None:
     """Measure what the schemes must be told; raises BenchError."""
     if any(each.needs_flushing for each in schemes):
         for name in asked.profiles:
             there.know_flushing(parse_profile(name), asked.scale, progress)
 
 
-def wanted(asked: Asked, run: Planned, used: raw.SchemeUsed, load: LoadProgram) -> one.Wanted:
+def wanted(asked: RunsAsked, run: Planned, used: raw.SchemeUsed, load: LoadProgram) -> one.WantedRun:
     """Say what one run is to be, for its record."""
     work = workload(run.workload)
     told = raw.WorkloadUsed(work.name, work.title, load.name, load.arguments, load.seconds, load.offered_per_s)
-    return one.Wanted(run.block, used, run.profile, told, load.version, run.repetition, run.seed, asked.scale)
+    return one.WantedRun(run.block, used, run.profile, told, load.version, run.repetition, run.seed, asked.scale)

@@ -19,9 +19,9 @@ import time
 from pathlib import Path
 
 from adocd.targets.run_dir import run_dir
-from adocd_bench.fleet.database import SimulatedDatabase
-from adocd_bench.fleet.figures import Load
-from adocd_bench.fleet.server import SimulatedAgent, serve
+from adocd_bench.fleet.database import FleetDatabase
+from adocd_bench.fleet.figures import FleetLoad
+from adocd_bench.fleet.server import FleetAgent, serve
 
 #: Threads of a process beside its own, as RocksDB's pools are.
 _POOL_THREADS = 4
@@ -31,10 +31,10 @@ _STALL_EVERY_S = 20.0
 _PR_SET_PDEATHSIG = 1
 
 
-def load_of(number: int) -> Load:
+def load_of(number: int) -> FleetLoad:
     """Choose what the database with this number is to live through."""
     stalls = number % STALLS_ONE_IN == 0
-    return Load(
+    return FleetLoad(
         write_bytes_per_s=2_000_000 + 10_000 * (number % 100),
         stall_every_s=_STALL_EVERY_S if stalls else 0.0,
         phase_s=number * 0.37 % _STALL_EVERY_S,
@@ -50,10 +50,10 @@ def _be_a_process(directory: Path, numbers: range, parent: int) -> None:
         threading.Thread(target=time.sleep, args=(1e9,), daemon=True).start()
     host = platform.node()
     databases = [
-        SimulatedDatabase(directory / f"db-{number:04d}", host, load_of(number), f"{os.getpid()}-1-{number}")
+        FleetDatabase(directory / f"db-{number:04d}", host, load_of(number), f"{os.getpid()}-1-{number}")
         for number in numbers
     ]
-    asyncio.run(serve(SimulatedAgent(databases, host), run_dir()))
+    asyncio.run(serve(FleetAgent(databases, host), run_dir()))
 
 
 def main() -> None:

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from adocd_bench.fleet.figures import Figures, Load
+from adocd_bench.fleet.figures import FleetFigures, FleetLoad
 from adocd_bench.fleet.lease import Control
 from adocd_bench.fleet.options import COLUMN_FAMILY, DATABASE, THREAD_POOLS
 
@@ -31,10 +31,10 @@ _LOGGED = {
 }
 
 
-class SimulatedDatabase:
+class FleetDatabase:
     """A database that is none: an empty directory with a LOG, and figures that grow by themselves."""
 
-    def __init__(self, directory: Path, host: str, load: Load, session: str) -> None:
+    def __init__(self, directory: Path, host: str, load: FleetLoad, session: str) -> None:
         directory.mkdir(parents=True, exist_ok=True)
         self.path = str(directory)
         self.identity = f"simulated-{directory.name}"
@@ -43,7 +43,7 @@ class SimulatedDatabase:
         self._log = directory / "LOG"
         self._log.write_text("")
         self._opened_s = time.monotonic()
-        self._figures = Figures(load, self._opened_s)
+        self._figures = FleetFigures(load, self._opened_s)
         self.control = Control(self._tell)
         self._sequence = 0
         self._options: tuple[int, str] | None = None

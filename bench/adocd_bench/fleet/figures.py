@@ -13,7 +13,7 @@ _BELOW_BYTES = 50 * MIB
 
 
 @dataclass(frozen=True, slots=True)
-class Load:
+class FleetLoad:
     """What is written, and how writes stall; seconds and bytes a second.
 
     A spell of `stall_s` comes every `stall_every_s`; 0 is never. They alternate between full memtables (writes are
@@ -26,10 +26,10 @@ class Load:
     phase_s: float = 0.0
 
 
-class Figures:
+class FleetFigures:
     """One simulated database's figures, cumulative since `opened_s`; times are CLOCK_MONOTONIC."""
 
-    def __init__(self, load: Load, opened_s: float) -> None:
+    def __init__(self, load: FleetLoad, opened_s: float) -> None:
         self._load = load
         self._opened_s = self._now_s = opened_s
         self.written_bytes = self.flushed_bytes = self.compacted_bytes = 0

@@ -1,36 +1,35 @@
 """What a daemon of many simulated targets costs, and whether its cycles are on time."""
 
 import contextlib
-import os
 import statistics
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import psutil
 
 from adocd.api.client import RestClient
-from adocd_bench.demo.daemon_client import DaemonClient
-from adocd_bench.demo.half import await_daemon
-from adocd_bench.errors import RunFailed
+from adocd.model.policy import Policy
 from adocd_bench.host.noise import CpuTimes, cpu_times, others_share
-from adocd_bench.run.child import Child, child
+from adocd_bench.run.child import Child, child, wait_until
+from adocd_bench.run.daemon import serving
 from adocd_bench.run.workspace import run_directory
 
 #: After all targets were sampled: what attaching cost is no cost of following.
 _SETTLE_S = 10.0
-_WITHIN_S = 120.0
+_WITHIN_S, _POLL_S = 120.0, 0.25
 #: So many targets' samples are read for exact times; of all others the daemon's own histogram tells.
 _READ_MOST = 100
 _SAMPLES_MOST = 1000
 
 
 @dataclass(frozen=True)
-class Fleet:
+class FleetPlan:
     """What to run: so many simulated targets under this policy, for so long, after so much time to settle."""
 
     targets: int
@@ -46,7 +45,7 @@ _HEAD = (
 )
 
 
-def fleets(plans: Iterable[Fleet], say: Callable[[str], object]) -> dict[str, Any]:
+def fleets(plans: Iterable[FleetPlan], say: Callable[[str], object]) -> dict[str, Any]:
     """Measure one fleet after the other; each is a line of a table as soon as it is known."""
     measured = []
     say(f"The targets are SIMULATED: what is measured is the daemon.\n\n{_HEAD}")
@@ -62,18 +61,19 @@ def fleets(plans: Iterable[Fleet], say: Callable[[str], object]) -> dict[str, An
     return {"simulated": True, "fleets": measured}
 
 
-def fleet(asked: Fleet) -> dict[str, Any]:
+def fleet(asked: FleetPlan) -> dict[str, Any]:
     """Measure one fleet: shares of a core, resident memory, and how late its cycles were, in milliseconds."""
     with (
         run_directory() as room,
         tempfile.TemporaryDirectory(prefix="adocd-fleet-") as directory,
         _simulated(asked, room, Path(directory)) as simulated,
-        _serving(asked, room) as daemon,
+        serving(room, Policy(asked.policy)) as daemon,
     ):
-        rest = RestClient(room / "daemon.sock")
-        _await(lambda: _sampled(rest) == asked.targets, "not all targets were sampled", daemon, simulated)
+        rest, both = daemon.rest, (daemon.child, simulated)
+        all_sampled = partial(_all_sampled, rest, asked.targets)
+        wait_until(all_sampled, "not all targets were sampled", *both, within_s=_WITHIN_S, poll_s=_POLL_S)
         time.sleep(asked.settle_s)
-        process, beside = psutil.Process(daemon.process.pid), psutil.Process(simulated.process.pid)
+        process, beside = (psutil.Process(each.pid) for each in both)
         before, machine = _Reading.of(rest, process, beside), cpu_times()
         time.sleep(asked.seconds)
         then, others = _Reading.of(rest, process, beside), cpu_times()
@@ -106,7 +106,7 @@ class _Reading:
 
 
 def _figures(
-    asked: Fleet,
+    asked: FleetPlan,
     before: _Reading,
     then: _Reading,
     times: Sequence[Sequence[float]],
@@ -168,8 +168,8 @@ def _most(bounds: Sequence[float], counts: Sequence[int]) -> float:
     return bounds[most] if most < len(bounds) else float("inf")
 
 
-def _sampled(rest: RestClient) -> int:
-    return sum(target["writes_per_s"] is not None for target in rest.get("/v1/targets")["targets"])
+def _all_sampled(rest: RestClient, targets: int) -> bool:
+    return sum(target["writes_per_s"] is not None for target in rest.get("/v1/targets")["targets"]) == targets
 
 
 def _some(rest: RestClient) -> list[str]:
@@ -183,28 +183,10 @@ def _times(rest: RestClient, target: str, from_s: float, until_s: float) -> list
 
 
 @contextlib.contextmanager
-def _simulated(asked: Fleet, room: Path, directory: Path) -> Iterator[Child]:
+def _simulated(asked: FleetPlan, room: Path, directory: Path) -> Iterator[Child]:
     command = [sys.executable, "-m", "adocd_bench.fleet", str(directory), "--targets", str(asked.targets)]
     command += ["--per-process", str(asked.per_process)]
-    with child("simulated", command, os.environ | {"ADOCD_RUN_DIR": str(room)}, room) as program:
-        _await(lambda: "ready" in program.said(), "the simulated databases did not come up", program)
+    with child("simulated", command, room) as program:
+        came = "the simulated databases did not come up"
+        wait_until(lambda: "ready" in program.said(), came, program, within_s=_WITHIN_S)
         yield program
-
-
-@contextlib.contextmanager
-def _serving(asked: Fleet, room: Path) -> Iterator[Child]:
-    (room / "adocd.toml").touch()  # this machine's own configuration must not take part
-    command = [sys.executable, "-m", "adocd", "serve", "--policy", asked.policy, "--config", str(room / "adocd.toml")]
-    environment = os.environ | {"ADOCD_RUN_DIR": str(room)}
-    with child("serve", command, environment, room) as served:
-        await_daemon(served, DaemonClient(room / "daemon.sock"))
-        yield served
-
-
-def _await(reached: Callable[[], bool], otherwise: str, *programs: Child) -> None:
-    deadline_s = time.monotonic() + _WITHIN_S
-    while not reached():
-        ended = next((program for program in programs if program.ended()), None)
-        if ended is not None or time.monotonic() > deadline_s:
-            raise RunFailed(f"{otherwise}: {(ended or programs[0]).last_words()}")
-        time.sleep(0.25)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
 
-from adocd_bench.fleet.database import CAPABILITIES, SimulatedDatabase
+from adocd_bench.fleet.database import CAPABILITIES, FleetDatabase
 from adocd_bench.fleet.problems import Problem
 
 _DATABASE = re.compile(r"/v1/databases/([0-9a-f]{16})(/snapshot|/options|/lease)?")
@@ -19,10 +19,10 @@ _PROTOCOL = "1.3"
 _STATUS = {200: b"OK", 202: b"Accepted"}
 
 
-class SimulatedAgent:
+class FleetAgent:
     """The agent of one process."""
 
-    def __init__(self, databases: Iterable[SimulatedDatabase], host: str) -> None:
+    def __init__(self, databases: Iterable[FleetDatabase], host: str) -> None:
         self._databases = {database.id: database for database in databases}
         self._info = {
             "protocol": _PROTOCOL,
@@ -52,9 +52,7 @@ class SimulatedAgent:
         return 200, _encoded({"databases": [database.listed() for database in self._databases.values()]})
 
 
-def _answer_of(
-    database: SimulatedDatabase, method: str, what: str | None, query: str, body: bytes
-) -> tuple[int, bytes]:
+def _answer_of(database: FleetDatabase, method: str, what: str | None, query: str, body: bytes) -> tuple[int, bytes]:
     asked = dict(parse_qsl(query)) if query else {}
     now_s = asyncio.get_running_loop().time()  # CLOCK_MONOTONIC
     match method, what:
@@ -89,7 +87,7 @@ def _decoded(body: bytes) -> Any:
 class _Connection(asyncio.Protocol):
     """One client: requests one after the other."""
 
-    def __init__(self, agent: SimulatedAgent) -> None:
+    def __init__(self, agent: FleetAgent) -> None:
         self._agent = agent
         self._received = b""
         self._transport: asyncio.Transport | None = None
@@ -120,7 +118,7 @@ class _Connection(asyncio.Protocol):
             self._transport.write(head % (status, _STATUS.get(status, b"Refused"), kind, len(content)) + content)
 
 
-async def serve(agent: SimulatedAgent, directory: Path) -> None:
+async def serve(agent: FleetAgent, directory: Path) -> None:
     """Serve at `agent-PID.sock` in the run directory until cancelled."""
     name = directory / f"agent-{os.getpid()}.sock"
     temporary = name.with_name(f".{name.name}")

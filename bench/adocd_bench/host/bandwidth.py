@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from adocd_bench.errors import BadOption
+from adocd_bench.errors import BadArgument
 from adocd_bench.host.device import MB, DeviceProfile
 
 _BLOCK_BYTES = 1 << 20
@@ -22,14 +22,14 @@ _BYTES_MOST = 2 << 30
 
 
 @dataclass(frozen=True, slots=True)
-class Bandwidth:
+class DeviceBandwidth:
     """Sequential bytes/s of two jobs together."""
 
     write_bytes_per_s: float
     read_bytes_per_s: float
 
 
-def measure(directory: Path, seconds: float = _SECONDS) -> Bandwidth | None:
+def measure(directory: Path, seconds: float = _SECONDS) -> DeviceBandwidth | None:
     """Write two files for so many seconds, read them again, and remove them; None where there is no direct I/O."""
     files = [directory / f"bandwidth-{number}" for number in range(_JOBS)]
     try:
@@ -40,10 +40,10 @@ def measure(directory: Path, seconds: float = _SECONDS) -> Bandwidth | None:
     finally:
         for file in files:
             file.unlink(missing_ok=True)
-    return None if written is None or read is None else Bandwidth(written, read)
+    return None if written is None or read is None else DeviceBandwidth(written, read)
 
 
-def refuse_above(profile: DeviceProfile, measured: Bandwidth | None) -> None:
+def refuse_above(profile: DeviceProfile, measured: DeviceBandwidth | None) -> None:
     """Raise BadOption for a cap that the device does not reach."""
     if measured is None:
         return
@@ -52,7 +52,7 @@ def refuse_above(profile: DeviceProfile, measured: Bandwidth | None) -> None:
         ("read", profile.read_bytes_per_s, measured.read_bytes_per_s),
     ):
         if cap is not None and cap > reached:
-            raise BadOption(
+            raise BadArgument(
                 f"{profile.name} is above what this device can {way}, {reached / MB:.0f} MB/s as measured: choose a "
                 "lower cap, or use --profile uncapped"
             )

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from adocd_bench.errors import CapUnavailable
-from adocd_bench.host.device import REAL_ROOTS, BlockDevice, DeviceProfile, Roots, block_device_of
+from adocd_bench.host.device import REAL_ROOTS, DeviceProfile, Roots, WholeDisk, block_device_of
 from adocd_bench.host.owner import own_token, owner_is_gone
 
 GROUP_PREFIX = "adocd-bench-"
@@ -43,7 +43,7 @@ class Cap:
     """
 
     profile: DeviceProfile
-    device: BlockDevice | None = None
+    device: WholeDisk | None = None
     procs: Path | None = None
     version: int = 1
 
@@ -65,7 +65,7 @@ class Cap:
         """Write the profile's caps into the group."""
         self._write(limit_lines)
 
-    def _write(self, lines: Callable[[int, BlockDevice, DeviceProfile], list[tuple[str, str]]]) -> None:
+    def _write(self, lines: Callable[[int, WholeDisk, DeviceProfile], list[tuple[str, str]]]) -> None:
         if self.procs is None or self.device is None:
             return
         for name, value in lines(self.version, self.device, self.profile):
@@ -118,7 +118,7 @@ class CgroupTree:
                     self.remove(group)
 
 
-def written_bytes(group: Path, device: BlockDevice) -> int:
+def written_bytes(group: Path, device: WholeDisk) -> int:
     """Read from the group's own count how many bytes it has written to the device, past the page cache or out of it.
 
     cgroup v1 has `MAJOR:MINOR Write N` in blkio.throttle.io_service_bytes, v2 `MAJOR:MINOR ... wbytes=N ...` in
@@ -135,12 +135,12 @@ def written_bytes(group: Path, device: BlockDevice) -> int:
     return 0
 
 
-def limit_lines(version: int, device: BlockDevice, profile: DeviceProfile) -> list[tuple[str, str]]:
+def limit_lines(version: int, device: WholeDisk, profile: DeviceProfile) -> list[tuple[str, str]]:
     """Say what to write into which file of the group, for cgroup version 1 or 2."""
     return _lines(version, device, {way: str(cap) for way, cap in _caps(profile).items()})
 
 
-def lifting_lines(version: int, device: BlockDevice, profile: DeviceProfile) -> list[tuple[str, str]]:
+def lifting_lines(version: int, device: WholeDisk, profile: DeviceProfile) -> list[tuple[str, str]]:
     """Say the same for letting everything through that the profile caps."""
     return _lines(version, device, dict.fromkeys(_caps(profile), "0" if version == 1 else "max"))
 
@@ -150,7 +150,7 @@ def _caps(profile: DeviceProfile) -> dict[str, int]:
     return {way: bytes_per_s for way, bytes_per_s in caps.items() if bytes_per_s is not None}
 
 
-def _lines(version: int, device: BlockDevice, set_caps: Mapping[str, str]) -> list[tuple[str, str]]:
+def _lines(version: int, device: WholeDisk, set_caps: Mapping[str, str]) -> list[tuple[str, str]]:
     if version == 1:
         return [(f"blkio.throttle.{way}_bps_device", f"{device.number} {cap}") for way, cap in set_caps.items()]
     limits = " ".join(f"{way[0]}bps={cap}" for way, cap in set_caps.items())

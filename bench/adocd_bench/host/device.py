@@ -21,7 +21,7 @@ from pathlib import Path
 
 from adocd.model.missing import Missing
 from adocd.probes.mounts import Mount, read_mounts
-from adocd_bench.errors import BadOption, CapUnavailable
+from adocd_bench.errors import BadArgument, CapUnavailable
 
 MB = 1_000_000
 DEFAULT_PROFILE = "cap-210"
@@ -64,7 +64,9 @@ def parse_profile(name: str) -> DeviceProfile:
         return UNCAPPED
     match = re.fullmatch(r"cap-([1-9][0-9]{0,6})", name)
     if match is None or int(match[1]) > _MAX_CAP_MB_PER_S:
-        raise BadOption(f"there is no device profile {name!r}: use cap-N with N in MB/s, such as cap-210, or uncapped")
+        raise BadArgument(
+            f"there is no device profile {name!r}: use cap-N with N in MB/s, such as cap-210, or uncapped"
+        )
     bytes_per_s = int(match[1]) * MB
     return DeviceProfile(name, write_bytes_per_s=bytes_per_s, read_bytes_per_s=bytes_per_s)
 
@@ -82,14 +84,14 @@ REAL_ROOTS = Roots()
 
 
 @dataclass(frozen=True)
-class BlockDevice:
+class WholeDisk:
     """A whole disk (or device-mapper or loop device): its kernel name and `major:minor`."""
 
     name: str
     number: str
 
 
-def block_device_of(directory: Path, roots: Roots = REAL_ROOTS) -> BlockDevice:
+def block_device_of(directory: Path, roots: Roots = REAL_ROOTS) -> WholeDisk:
     """Find the device whose bandwidth a file in `directory` uses; the directory need not exist yet.
 
     A partition is resolved to its disk, because the kernel throttles whole disks only. A device-mapper volume
@@ -112,7 +114,7 @@ def block_device_of(directory: Path, roots: Roots = REAL_ROOTS) -> BlockDevice:
             f"{directory} is on {mount.filesystem} ({mount.source}), which is no single local disk: {_WAY_OUT}"
         )
     disk = node.parent if (node / "partition").exists() else node
-    return BlockDevice(disk.name, (disk / "dev").read_text().strip())
+    return WholeDisk(disk.name, (disk / "dev").read_text().strip())
 
 
 def _node_of(mount: Mount, roots: Roots) -> Path | None:

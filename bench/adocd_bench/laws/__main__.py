@@ -66,11 +66,11 @@ def _sine(period_s: int) -> bool:
     return sine.verdict(runs[-1]).holds
 
 
-def _runs(asked: argparse.Namespace) -> simulator.Runs:
+def _runs(asked: argparse.Namespace) -> simulator.RealRuns:
     laws, keep = asked.law or simulator.LAWS, asked.keep
     profiles = simulator.WHOLE_PROFILES if asked.whole else simulator.PROFILES
     flags = {**({} if asked.whole else simulator.QUARTER), **_flags(asked.flag)}
-    runs = simulator.Runs(
+    runs = simulator.RealRuns(
         wal_outside_share={each: calibration.wal_outside_share(each) for each in profiles},
         bandwidth={each: calibration.bandwidth(each) for each in profiles},
     )
@@ -96,7 +96,7 @@ def _machine(seconds: int) -> bool:
     return True
 
 
-def _judged(runs: simulator.Runs) -> bool:
+def _judged(runs: simulator.RealRuns) -> bool:
     sys.stdout.write(simulator.table(runs, simulator.models(runs)))
     return True
 

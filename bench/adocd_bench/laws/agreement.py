@@ -25,7 +25,7 @@ THERE_SHARE, FIFTH = 0.01, 1.2
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
+class LawFigures:
     """What came of a run. Shares are of the time: that writers waited, that each cause held writes, others' processors.
 
     Writes are held while they are delayed or stopped, whether or not anybody waits for it.
@@ -38,7 +38,7 @@ class Figures:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class Agreement:
     """One comparison, in words, and whether the simulator agrees."""
 
     about: str
@@ -51,12 +51,12 @@ class Verdict:
         return f"{self.about}: {self.real}; in the simulator {self.simulated}: {'agrees' if self.agrees else 'DIFFERS'}"
 
 
-def laws(real: Mapping[str, Sequence[Figures]], model: Mapping[str, Figures]) -> list[Verdict]:
+def laws(real: Mapping[str, Sequence[LawFigures]], model: Mapping[str, LawFigures]) -> list[Agreement]:
     """Compare each pair of laws on one device by what they wrote."""
     return [_pair(one, other, real, model) for one, other in itertools.combinations(real, 2)]
 
 
-def _pair(one: str, other: str, real: Mapping[str, Sequence[Figures]], model: Mapping[str, Figures]) -> Verdict:
+def _pair(one: str, other: str, real: Mapping[str, Sequence[LawFigures]], model: Mapping[str, LawFigures]) -> Agreement:
     mine, its = ([run.writes_per_s for run in real[law]] for law in (one, other))
     ratio = model[one].writes_per_s / model[other].writes_per_s
     least, most = min(mine) / max(its), max(mine) / min(its)
@@ -64,10 +64,12 @@ def _pair(one: str, other: str, real: Mapping[str, Sequence[Figures]], model: Ma
         said, agrees = ">" if least > 1 else "<", (ratio > 1) == (least > 1) and ratio != 1
     else:
         said, agrees = "=", min(least, 1 / FIFTH) <= ratio <= max(most, FIFTH)
-    return Verdict(f"{one} {said} {other}", f"{least:.2f} to {most:.2f} times the writes", f"{ratio:.2f} times", agrees)
+    return Agreement(
+        f"{one} {said} {other}", f"{least:.2f} to {most:.2f} times the writes", f"{ratio:.2f} times", agrees
+    )
 
 
-def causes(law: str, runs: Sequence[Figures], model: Figures) -> Verdict:
+def causes(law: str, runs: Sequence[LawFigures], model: LawFigures) -> Agreement:
     """Compare for what writes were held, and for what longest."""
     there = {cause for cause in CAUSES if all(run.held_share[cause] >= THERE_SHARE for run in runs)}
     gone = {cause for cause in CAUSES if all(run.held_share[cause] < THERE_SHARE for run in runs)}
@@ -79,10 +81,10 @@ def causes(law: str, runs: Sequence[Figures], model: Figures) -> Verdict:
     )
     said = {cause: statistics.median(run.held_share[cause] for run in runs) for cause in CAUSES}
     agrees = there <= has and not has & gone and in_order
-    return Verdict(f"{law}'s causes", _ranked(said), _ranked(model.held_share), agrees)
+    return Agreement(f"{law}'s causes", _ranked(said), _ranked(model.held_share), agrees)
 
 
-def _holds_longer(one: Cause, other: Cause, runs: Sequence[Figures]) -> bool:
+def _holds_longer(one: Cause, other: Cause, runs: Sequence[LawFigures]) -> bool:
     middle = [statistics.median(run.held_share[cause] for run in runs) for cause in (one, other)]
     return middle[0] >= FIFTH * middle[1] and all(run.held_share[one] > run.held_share[other] for run in runs)
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from adocd.controllers import registry
 from adocd.model.decision_record import DecisionRecord
 from adocd.model.policy import ParameterValue, Policy
-from adocd_bench.laws.measure import Flags, Measured, Plan
-from adocd_bench.laws.readings import MB, MIB, READINGS, Wanted
+from adocd_bench.laws.measure import Flags, LawPlan, MeasuredLaw
+from adocd_bench.laws.readings import MB, MIB, READINGS, WantedSettings
 from adocd_bench.laws.windows import gaps, windows
 
 #: The demo's device, where a database with RocksDB's default options stalls within seconds.
@@ -43,8 +43,8 @@ class Compared:
     """One window: when it ended, what the law decided, and what the reading says."""
 
     at_s: float
-    decided: Wanted
-    read: Wanted
+    decided: WantedSettings
+    read: WantedSettings
     why: str
 
     @property
@@ -72,12 +72,12 @@ class Trace:
         return sum(each.agrees for each in self.windows)
 
 
-def plan(law: str, seconds: int, profile: str = PROFILE) -> Plan:
+def plan(law: str, seconds: int, profile: str = PROFILE) -> LawPlan:
     """Say how a law is run here."""
-    return Plan(law, seconds, profile, _PARAMETERS.get(law, {}), _FLAGS.get(law, _SMALL))
+    return LawPlan(law, seconds, profile, _PARAMETERS.get(law, {}), _FLAGS.get(law, _SMALL))
 
 
-def compared(measured: Measured) -> Trace:
+def compared(measured: MeasuredLaw) -> Trace:
     """Hold what was decided against the reading, window by window."""
     law = measured.plan.law
     reading, knobs = READINGS[law]
@@ -95,7 +95,7 @@ def compared(measured: Measured) -> Trace:
     return Trace(law, tuple(found), gaps(measured.ticks))
 
 
-def _settings(record: DecisionRecord | None, knobs: frozenset[str] | None) -> Wanted:
+def _settings(record: DecisionRecord | None, knobs: frozenset[str] | None) -> WantedSettings:
     if record is None:
         return {}
     return {
@@ -136,7 +136,7 @@ def _parted(of: Trace) -> Iterator[str]:
             yield f"at {each.at_s:.1f} s the law decided {decided}, and the reading says {read}"
 
 
-def _words(wanted: Wanted) -> str:
+def _words(wanted: WantedSettings) -> str:
     words = [f"{knob}={value}" for (knob, _), value in sorted(wanted.items(), key=lambda each: each[0][0])]
     more = len(words) - _SETTINGS_SHOWN
     return (", ".join(words[:_SETTINGS_SHOWN]) + (f" and {more} more" if more > 0 else "")) or "nothing"

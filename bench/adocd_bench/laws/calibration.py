@@ -6,27 +6,24 @@ measured without RocksDB, so none of them can be chosen to please a comparison.
 """
 
 import json
-import os
 import statistics
 import sys
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from adocd_bench.errors import RunFailed
 from adocd_bench.host.cap import capped
 from adocd_bench.host.device import MB, parse_profile
-from adocd_bench.laws.measure import Flags, Measured, Plan, measure
+from adocd_bench.laws.measure import Flags, LawPlan, MeasuredLaw, measure
 from adocd_bench.programs.db_bench import find_db_bench
 from adocd_bench.programs.fill import KEY_BYTES, VALUE_BYTES, Fill
-from adocd_bench.run.child import Child, child
+from adocd_bench.run.child import child
 from adocd_bench.run.workspace import choose_parent, needed_bytes, run_directory, workspace
 
 ENTRY_BYTES = KEY_BYTES + VALUE_BYTES
 #: Long enough for a dozen memtables and the first merges, too short for any debt that matters.
 SECONDS, _WAL_SECONDS, _DEVICE_SECONDS = 30, 8, 4
 _OVERRUN_S = 120.0
-_POLL_S = 0.1
 #: Beside the compared runs' own sizes of memtables and files: none of the reasons to hold writes. Compactions go on,
 #: for there they do, too, and take a processor from the client; they begin sooner, so that one ends on a slow machine.
 _NEVER_HELD: Flags = {
@@ -65,10 +62,10 @@ class Speeds:
 
 def speeds(flags: Flags, seed: int, seconds: int = SECONDS) -> Speeds:
     """Measure the speeds on the disk as it is, with the same db_bench, agent and daemon; raises BenchError."""
-    return speeds_of(measure(Plan("fixed", seconds, "uncapped", flags={**flags, **_NEVER_HELD}, seed=seed)))
+    return speeds_of(measure(LawPlan("fixed", seconds, "uncapped", flags={**flags, **_NEVER_HELD}, seed=seed)))
 
 
-def speeds_of(measured: Measured) -> Speeds:
+def speeds_of(measured: MeasuredLaw) -> Speeds:
     """Read the speeds off a run in which writes were never held; raises RunFailed for any other.
 
     A job's speed is all bytes by all seconds of such jobs: one that takes longer counts for more.
@@ -88,7 +85,7 @@ def speeds_of(measured: Measured) -> Speeds:
 
 
 @dataclass(frozen=True, slots=True)
-class Bandwidth:
+class ReadBandwidth:
     """What the device reads, and what it reads and writes at once, in bytes/s, under a profile's cap."""
 
     read_bytes_per_s: float
@@ -113,16 +110,16 @@ def middle(several: Sequence[Speeds]) -> Speeds:
     )
 
 
-def bandwidth(profile_name: str, seconds: int = _DEVICE_SECONDS) -> Bandwidth:
+def bandwidth(profile_name: str, seconds: int = _DEVICE_SECONDS) -> ReadBandwidth:
     """Measure what a program under the profile's cap reads, and reads and writes at once; raises BenchError."""
     profile = parse_profile(profile_name)
     parent = choose_parent(None, needed_bytes(seconds, profile))
     sys.stderr.write(f"reads on {profile_name}, {2 * seconds} s\n")
     with workspace(parent) as place, capped(profile, parent) as cap, run_directory() as room:
         command = [sys.executable, "-m", "adocd_bench.laws.streams", str(place), str(seconds)]
-        with child("streams", cap.command(command), dict(os.environ), room) as program:
-            _ended(program, "the measurement of the device", 2 * seconds)
-            return Bandwidth(**json.loads(program.said()))
+        with child("streams", cap.command(command), room) as program:
+            program.wait(2 * seconds + _OVERRUN_S)
+            return ReadBandwidth(**json.loads(program.said()))
 
 
 def wal_outside_share(profile_name: str, seconds: int = _WAL_SECONDS) -> float:
@@ -139,23 +136,11 @@ def wal_outside_share(profile_name: str, seconds: int = _WAL_SECONDS) -> float:
     with workspace(parent) as place, capped(profile, parent) as cap, run_directory() as room:
         bench, fill = find_db_bench(), Fill(place / "database", seconds, 1, room / "seconds.csv")
         flags = [f"--{name}={value}" for name, value in _FLUSHES_ALONE.items()]
-        environment = os.environ | {"ADOCD_RUN_DIR": str(room)}
-        with child(bench.name, cap.command([*bench.command(fill), *flags]), environment, room) as program:
-            _ended(program, bench.name, seconds)
+        with child(bench.name, cap.command([*bench.command(fill), *flags]), room) as program:
+            program.wait(seconds + _OVERRUN_S)
         written = cap.written_bytes() or 0
         tables = sum(file.stat().st_size for file in fill.directory.glob("*.sst"))
         return escaped(written, tables, bench.report(program.said(), seconds).writes * ENTRY_BYTES)
-
-
-def _ended(program: Child, name: str, seconds: int) -> None:
-    """Wait for a program to end well; raises RunFailed."""
-    deadline_s = time.monotonic() + seconds + _OVERRUN_S
-    while not program.ended():
-        if time.monotonic() > deadline_s:
-            raise RunFailed(f"{name} did not end within {_OVERRUN_S:.0f} s after its time was up")
-        time.sleep(_POLL_S)
-    if program.process.returncode != 0:
-        raise RunFailed(f"{name} failed with status {program.process.returncode}: {program.last_words()}")
 
 
 def escaped(written_bytes: int, tables_bytes: int, wal_bytes: int) -> float:

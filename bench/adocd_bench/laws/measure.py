@@ -14,8 +14,8 @@ from adocd_bench.host.cap import capped
 from adocd_bench.host.device import parse_profile
 from adocd_bench.host.noise import cpu_times, others_share
 from adocd_bench.programs.db_bench import find_db_bench
-from adocd_bench.programs.fill import Fill, FillReport, parse_seconds
-from adocd_bench.run.observe import Program, Tick, observe
+from adocd_bench.programs.fill import Fill, FillReport, operations_by_second
+from adocd_bench.run.observe import AgentProgram, Tick, observe
 from adocd_bench.run.workspace import choose_parent, needed_bytes, run_directory, workspace
 
 _OVERRUN_S = 180.0
@@ -24,7 +24,7 @@ Flags = Mapping[str, int | float | str]
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class LawPlan:
     """What to run: a law with its parameters, on a device profile, with db_bench's own flags beside the demo's.
 
     `tail` keeps what was seen after the last write, where db_bench goes on with something else.
@@ -40,7 +40,7 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class MeasuredLaw:
     """One run.
 
     Attributes:
@@ -55,7 +55,7 @@ class Measured:
 
     """
 
-    plan: Plan
+    plan: LawPlan
     report: FillReport
     writes_by_second: list[int]
     ticks: tuple[Tick, ...]
@@ -65,7 +65,7 @@ class Measured:
     others_cpu_fraction: float
 
 
-def measure(plan: Plan) -> Measured:
+def measure(plan: LawPlan) -> MeasuredLaw:
     """Run it, on a fresh database and a quiet disk; raises BenchError."""
     profile = parse_profile(plan.profile)
     parent = choose_parent(None, needed_bytes(plan.seconds, profile))
@@ -75,11 +75,11 @@ def measure(plan: Plan) -> Measured:
         before = cpu_times()
         bench, fill = find_db_bench(), Fill(place / "database", plan.seconds, plan.seed, room / "seconds.csv")
         command = [*bench.command(fill), *(f"--{name}={value}" for name, value in plan.flags.items())]
-        program = Program(bench.name, command, fill.directory, plan.seconds + _OVERRUN_S)
+        program = AgentProgram(bench.name, command, fill.directory, plan.seconds + _OVERRUN_S)
         observed = observe(program, Policy(plan.law, plan.parameters), cap, room)
         report = bench.report(observed.said, plan.seconds)
-        seconds = parse_seconds(fill.report.read_text(encoding="utf-8")) if fill.report.exists() else []
-        return Measured(
+        seconds = list(operations_by_second(fill.report).values())
+        return MeasuredLaw(
             plan=plan,
             report=report,
             writes_by_second=seconds,

@@ -13,23 +13,23 @@ from adocd.model.sample import ColumnFamilySample, Sample
 
 MIB, MB = 1 << 20, 1_000_000
 #: What is to be set, by the knob's name and the column family.
-Wanted = dict[tuple[str, str | None], int]
+WantedSettings = dict[tuple[str, str | None], int]
 Given = Mapping[str, ParameterValue]
-Reading = Callable[[Sequence[Sample], Given], Iterator[Wanted]]
+Reading = Callable[[Sequence[Sample], Given], Iterator[WantedSettings]]
 _READ = ("rocksdb.bytes.read", "rocksdb.number.multiget.bytes.read", "rocksdb.db.iter.bytes.read")
 _DRAINS = "rocksdb.number.rate_limiter.drains"
 
 
-def fixed(windows: Sequence[Sample], _given: Given) -> Iterator[Wanted]:
+def fixed(windows: Sequence[Sample], _given: Given) -> Iterator[WantedSettings]:
     """Set nothing."""
     for _ in windows:
         yield {}
 
 
-def manual(windows: Sequence[Sample], given: Given) -> Iterator[Wanted]:
+def manual(windows: Sequence[Sample], given: Given) -> Iterator[WantedSettings]:
     """Hold threads and batch, all that is given here."""
     for sample in windows:
-        wanted: Wanted = {}
+        wanted: WantedSettings = {}
         if sample.background_jobs != given["background_jobs"]:
             wanted["background_jobs", None] = _whole(given["background_jobs"])
         for cf in sample.column_families:
@@ -38,7 +38,7 @@ def manual(windows: Sequence[Sample], given: Given) -> Iterator[Wanted]:
         yield wanted
 
 
-def adoc(windows: Sequence[Sample], _given: Given) -> Iterator[Wanted]:
+def adoc(windows: Sequence[Sample], _given: Given) -> Iterator[WantedSettings]:
     """Take the first overflow of L0O, RDO, MMO, and its row (adoc-fast23, section 5), asked of the window's end."""
     for sample in windows:
         (cf,) = sample.column_families
@@ -53,7 +53,7 @@ def adoc(windows: Sequence[Sample], _given: Given) -> Iterator[Wanted]:
             yield {}
 
 
-def adoc_released(windows: Sequence[Sample], _given: Given) -> Iterator[Wanted]:
+def adoc_released(windows: Sequence[Sample], _given: Given) -> Iterator[WantedSettings]:
     """Compare the mean flush of a window with the best so far (adoc-fast23, the authors' code)."""
     best, seen, initial = 0.0, 0, windows[0].column_families[0].options.write_buffer_size_bytes if windows else 0
     for sample in windows:
@@ -80,7 +80,7 @@ def adoc_released(windows: Sequence[Sample], _given: Given) -> Iterator[Wanted]:
         yield _moved(sample, cf, jobs, batch)
 
 
-def mimd(windows: Sequence[Sample], given: Given) -> Iterator[Wanted]:
+def mimd(windows: Sequence[Sample], given: Given) -> Iterator[WantedSettings]:
     """Tune as GenericRateLimiter::Tune does, begun at half of the maximum (rate_limiter.cc)."""
     most, begun = _whole(given["max_bytes_per_s"]), False
     for sample in windows:
@@ -97,7 +97,7 @@ def mimd(windows: Sequence[Sample], given: Given) -> Iterator[Wanted]:
         yield {} if wanted == rate else {("rate_limit", None): wanted}
 
 
-def toggle(windows: Sequence[Sample], given: Given) -> Iterator[Wanted]:
+def toggle(windows: Sequence[Sample], given: Given) -> Iterator[WantedSettings]:
     """Switch by flush and total percent of the cap (warlo 3.3); the switch alone, without its preparations."""
     cap, is_on = _whole(given["cap_bytes_per_s"]), True
     for sample in windows:
@@ -114,7 +114,7 @@ def toggle(windows: Sequence[Sample], given: Given) -> Iterator[Wanted]:
         yield {} if is_on == now else {("auto_compaction", cf.name): int(is_on)}
 
 
-def silk(windows: Sequence[Sample], given: Given) -> Iterator[Wanted]:
+def silk(windows: Sequence[Sample], given: Given) -> Iterator[WantedSettings]:
     """Give internal work max(T - C - e, floor), where that is 10 MB/s from what is set (silk-atc19, 5.2)."""
     device = _whole(given["bandwidth_bytes_per_s"])
     for sample in windows:
@@ -124,7 +124,7 @@ def silk(windows: Sequence[Sample], given: Given) -> Iterator[Wanted]:
         yield {("rate_limit", None): wanted} if abs(wanted - now) >= 10 * MB else {}
 
 
-def stability(windows: Sequence[Sample], _given: Given) -> Iterator[Wanted]:
+def stability(windows: Sequence[Sample], _given: Given) -> Iterator[WantedSettings]:
     """Hold no slowdown, and one stop at three times the trigger (performance-stability-vldb19, section 6)."""
     for sample in windows:
         (cf,) = sample.column_families
@@ -142,13 +142,13 @@ def stability(windows: Sequence[Sample], _given: Given) -> Iterator[Wanted]:
                 min(64 * MIB, cf.options.target_file_size_base_bytes),
             ),
         }
-        wanted: Wanted = {(knob, cf.name): goal for knob, (now, goal) in held.items() if now != goal}
+        wanted: WantedSettings = {(knob, cf.name): goal for knob, (now, goal) in held.items() if now != goal}
         if sample.options.database["bytes_per_sync"] != str(16 * MIB):
             wanted["bytes_per_sync", None] = 16 * MIB
         yield wanted
 
 
-def spring_and_gear(windows: Sequence[Sample], _given: Given) -> Iterator[Wanted]:
+def spring_and_gear(windows: Sequence[Sample], _given: Given) -> Iterator[WantedSettings]:
     """Delay from the trigger on, at the mean rate at which level 0 drains (performance-stability-vldb19, 2.3).
 
     The mean is that of all windows, which is what the law's is for the first 300 s.
@@ -162,7 +162,7 @@ def spring_and_gear(windows: Sequence[Sample], _given: Given) -> Iterator[Wanted
             if out or cf.l0_files >= trigger:
                 drained, lasted_s = drained + out, lasted_s + sample.interval_s
         before = size
-        wanted: Wanted = {}
+        wanted: WantedSettings = {}
         if cf.options.level0_slowdown_writes_trigger != trigger:
             wanted["level0_slowdown_trigger", cf.name] = trigger
         if lasted_s:
@@ -189,8 +189,8 @@ READINGS: Mapping[str, tuple[Reading, frozenset[str] | None]] = {
 }
 
 
-def _moved(sample: Sample, cf: ColumnFamilySample, jobs: int, batch: int) -> Wanted:
-    wanted: Wanted = {}
+def _moved(sample: Sample, cf: ColumnFamilySample, jobs: int, batch: int) -> WantedSettings:
+    wanted: WantedSettings = {}
     if jobs != sample.background_jobs:
         wanted["background_jobs", None] = jobs
     if batch != cf.options.write_buffer_size_bytes:

@@ -21,9 +21,9 @@ from adocd.simulator.options import DatabaseOptions, FamilyOptions
 from adocd.simulator.run import run
 from adocd.simulator.write_controller import CAUSES
 from adocd_bench.laws import agreement
-from adocd_bench.laws.agreement import Figures
-from adocd_bench.laws.calibration import Bandwidth, Speeds, middle
-from adocd_bench.laws.measure import Flags, Measured, Plan
+from adocd_bench.laws.agreement import LawFigures
+from adocd_bench.laws.calibration import ReadBandwidth, Speeds, middle
+from adocd_bench.laws.measure import Flags, LawPlan, MeasuredLaw
 from adocd_bench.programs.db_bench import KEYS
 from adocd_bench.results import ResultFile
 
@@ -48,7 +48,7 @@ _MIB = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class RealRun:
     """One real run: what was run, with which options the database was opened, what came of it, and second by second."""
 
     law: str
@@ -56,7 +56,7 @@ class Run:
     seed: int
     seconds: float
     options: Mapping[str, str]
-    figures: Figures
+    figures: LawFigures
     #: COLUMNS, a row a sample of the daemon's.
     series: tuple[tuple[float, ...], ...] = ()
     #: (base level, output level, MiB read, seconds) of each compaction that ended.
@@ -66,23 +66,23 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
-class Runs:
+class RealRuns:
     """All of a comparison, as it is kept in a file: what the machine was measured at, and the runs."""
 
     speeds: tuple[Speeds, ...] = ()
     wal_outside_share: Mapping[str, float] = field(default_factory=dict)
-    bandwidth: Mapping[str, Bandwidth] = field(default_factory=dict)
-    runs: tuple[Run, ...] = ()
+    bandwidth: Mapping[str, ReadBandwidth] = field(default_factory=dict)
+    runs: tuple[RealRun, ...] = ()
 
-    def of(self, profile: str) -> dict[str, list[Figures]]:
+    def of(self, profile: str) -> dict[str, list[LawFigures]]:
         """Give the runs on a device, by law."""
-        found: dict[str, list[Figures]] = {}
+        found: dict[str, list[LawFigures]] = {}
         for each in self.runs:
             if each.profile == profile:
                 found.setdefault(each.law, []).append(each.figures)
         return found
 
-    def unmeasured(self) -> "Runs":
+    def unmeasured(self) -> "RealRuns":
         """Give the same runs without what the machine was measured at: the model then takes its own figures."""
         return replace(self, speeds=(), wal_outside_share={}, bandwidth={})
 
@@ -93,29 +93,29 @@ class Runs:
 
 
 _FILE = ResultFile(
-    TypeAdapter(Runs),
+    TypeAdapter(RealRuns),
     "{file} has no runs ({why}): name a file that --keep wrote",
     unreadable="{file} cannot be read ({why}): name a file that --keep wrote",
     option="--keep",
 )
 
 
-def read(file: Path) -> Runs:
+def read(file: Path) -> RealRuns:
     """Read what `write` wrote; raises BadOption."""
     return _FILE.read(file)
 
 
-def write(file: Path, runs: Runs) -> None:
+def write(file: Path, runs: RealRuns) -> None:
     """Keep runs in a file; raises BadOption."""
     _FILE.write(file, runs, indent=None)
 
 
-def plan(law: str, profile: str, seconds: int, flags: Flags, seed: int) -> Plan:
+def plan(law: str, profile: str, seconds: int, flags: Flags, seed: int) -> LawPlan:
     """Say how the real one is run."""
-    return Plan(law, seconds, profile, flags=flags, seed=seed)
+    return LawPlan(law, seconds, profile, flags=flags, seed=seed)
 
 
-def kept(measured: Measured) -> Run:
+def kept(measured: MeasuredLaw) -> RealRun:
     """Read off a real run what the model says, too; stalls are those of RocksDB's LOG."""
     first, last = measured.ticks[0].sample, measured.ticks[-1].sample
     seconds = last.monotonic_s - first.monotonic_s
@@ -127,13 +127,13 @@ def kept(measured: Measured) -> Run:
     }
     options = {**measured.originals.database, **measured.originals.column_families["default"]}
     samples = [tick.sample for tick in measured.ticks]
-    return Run(
+    return RealRun(
         law=measured.plan.law,
         profile=measured.plan.profile,
         seed=measured.plan.seed,
         seconds=measured.report.seconds,
         options={name: value for name, value in options.items() if name in _MODELLED},
-        figures=Figures(measured.report.writes_per_s, waited, held, measured.others_cpu_fraction),
+        figures=LawFigures(measured.report.writes_per_s, waited, held, measured.others_cpu_fraction),
         series=tuple(series(samples)),
         compactions=tuple(_compactions(samples)),
         flushes=tuple(_flushes(samples)),
@@ -167,7 +167,7 @@ def _flushes(samples: Sequence[Sample]) -> Iterator[tuple[float, ...]]:
         yield (round((event.bytes or 0) / _MIB), round(event.elapsed_s or 0, 2))
 
 
-def asked(one: Run, runs: Runs) -> Asked:
+def asked(one: RealRun, runs: RealRuns) -> Asked:
     """Say what is to be simulated for a real run: its device and options, and what the machine was measured at.
 
     A cap is by way: reads do not take from writes (adocd_bench.host.device), unless the disk below was measured to be
@@ -193,28 +193,28 @@ def asked(one: Run, runs: Runs) -> Asked:
     )
 
 
-def simulated(one: Run, runs: Runs) -> Figures:
+def simulated(one: RealRun, runs: RealRuns) -> LawFigures:
     """Simulate the same law for as long."""
     setup = replace(opened(asked(one, runs)), distinct_keys=KEYS)
     found = run(setup, Policy(one.law), seconds=one.seconds)
     seconds = found.simulated_s
-    return Figures(
+    return LawFigures(
         writes_per_s=found.writes / seconds,
         waited_share=sum(found.stalled_s.values()) / seconds,
         held_share={cause: found.held_s[cause] / seconds for cause in CAUSES},
     )
 
 
-def models(runs: Runs) -> dict[tuple[str, str], Figures]:
+def models(runs: RealRuns) -> dict[tuple[str, str], LawFigures]:
     """Simulate each law on each device once, as its first run was."""
-    found: dict[tuple[str, str], Figures] = {}
+    found: dict[tuple[str, str], LawFigures] = {}
     for one in runs.runs:
         if (one.profile, one.law) not in found:
             found[one.profile, one.law] = simulated(one, runs)
     return found
 
 
-def verdicts(runs: Runs, model: Mapping[tuple[str, str], Figures]) -> dict[str, list[agreement.Verdict]]:
+def verdicts(runs: RealRuns, model: Mapping[tuple[str, str], LawFigures]) -> dict[str, list[agreement.Agreement]]:
     """Judge all of it, by device: laws in pairs, then each law's causes."""
     judged = {}
     for profile in runs.profiles:
@@ -224,7 +224,7 @@ def verdicts(runs: Runs, model: Mapping[tuple[str, str], Figures]) -> dict[str, 
     return judged
 
 
-def table(runs: Runs, model: Mapping[tuple[str, str], Figures]) -> str:
+def table(runs: RealRuns, model: Mapping[tuple[str, str], LawFigures]) -> str:
     """Write both beside each other, and where they agree."""
     lines = [
         "| device | law | writes/s, each run | simulated | of the median | waited | simulated "
@@ -246,7 +246,7 @@ def table(runs: Runs, model: Mapping[tuple[str, str], Figures]) -> str:
     return "\n".join([*lines, *_machine(runs), ""])
 
 
-def _machine(runs: Runs) -> Iterator[str]:
+def _machine(runs: RealRuns) -> Iterator[str]:
     others = [each.figures.others_cpu_share for each in runs.runs]
     if others:
         yield f"Other programs took {min(others):.0%} to {max(others):.0%} of the processors meanwhile."
@@ -258,5 +258,5 @@ def _machine(runs: Runs) -> Iterator[str]:
         yield f"{profile}: {share:.1%} of the WAL is outside the cap"
 
 
-def _held(several: Sequence[Figures]) -> str:
+def _held(several: Sequence[LawFigures]) -> str:
     return ", ".join(f"{statistics.median(each.held_share[cause] for each in several):.0%}" for cause in CAUSES)

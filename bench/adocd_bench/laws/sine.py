@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from adocd.model.sample import Sample
-from adocd_bench.laws.measure import Flags, Measured, Plan
+from adocd_bench.laws.measure import Flags, LawPlan, MeasuredLaw
 from adocd_bench.laws.windows import windows
 
 _MB = 1_000_000
@@ -24,7 +24,7 @@ DEFAULT_PERIOD_S = 120
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class SineVerdict:
     """What the toggle did; times are seconds since the first write, None where it never came to that."""
 
     off_s: float | None
@@ -41,7 +41,7 @@ class Verdict:
         return self.off_s < self.peak_s < self.on_s and self.l0_end < _DRAINED_FILES < self.l0_most
 
 
-def plan(law: str, period_s: int) -> Plan:
+def plan(law: str, period_s: int) -> LawPlan:
     """Say how a law is run: one period, and then until nothing is left to compact."""
     flags: Flags = {
         "benchmarks": "fillrandom,waitforcompaction",
@@ -58,16 +58,16 @@ def plan(law: str, period_s: int) -> Plan:
         "rate_limiter_bytes_per_sec": _CAP,
     }
     parameters = {"cap_bytes_per_s": _CAP} if law == "toggle" else {}
-    return Plan(law, period_s, "cap-210", parameters, flags, tail=True)
+    return LawPlan(law, period_s, "cap-210", parameters, flags, tail=True)
 
 
-def verdict(measured: Measured) -> Verdict:
+def verdict(measured: MeasuredLaw) -> SineVerdict:
     """Read off the samples what was switched when."""
     ticks = list(_timed(measured))
     off = [at_s for at_s, sample in ticks if sample.column_families[0].options.disable_auto_compactions]
     on = [at_s for at_s, _ in ticks if off and at_s > off[-1]]
     files = [sample.column_families[0].l0_files for _, sample in ticks]
-    return Verdict(
+    return SineVerdict(
         off_s=off[0] if off else None,
         on_s=on[0] if on else None,
         peak_s=measured.plan.seconds / 2,
@@ -76,7 +76,7 @@ def verdict(measured: Measured) -> Verdict:
     )
 
 
-def table(measured: Measured) -> str:
+def table(measured: MeasuredLaw) -> str:
     """Write how it went, a line for every ten seconds, which is how often the toggle looks."""
     lines = [
         "| s | sine | written | flushes of the cap | with compactions | compaction | level-0 files |",
@@ -97,7 +97,7 @@ def table(measured: Measured) -> str:
     return "\n".join([*lines, ""])
 
 
-def summary(measured: Measured) -> str:
+def summary(measured: MeasuredLaw) -> str:
     """Say in a line what came of it."""
     found, report = verdict(measured), measured.report
     switched = "compaction was never off"
@@ -110,12 +110,12 @@ def summary(measured: Measured) -> str:
     )
 
 
-def _begin_s(measured: Measured) -> float:
+def _begin_s(measured: MeasuredLaw) -> float:
     first = measured.ticks[0].sample
     return first.monotonic_s - first.interval_s
 
 
-def _timed(measured: Measured) -> Iterator[tuple[float, Sample]]:
+def _timed(measured: MeasuredLaw) -> Iterator[tuple[float, Sample]]:
     begin_s = _begin_s(measured)
     for tick in measured.ticks:
         yield tick.sample.monotonic_s - begin_s, tick.sample

@@ -6,24 +6,24 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from adocd_bench.errors import BadOption
+from adocd_bench.errors import BadArgument
 
 _HEADER = ["seconds", "operations_per_s"]
 
 
-class Step(NamedTuple):
+class ArrivalStep(NamedTuple):
     """So many seconds at so many operations a second."""
 
     seconds: float
     operations_per_s: float
 
 
-Steps = tuple[Step, ...]
+Steps = tuple[ArrivalStep, ...]
 
 
 def constant(rate_per_s: float, seconds: float) -> Steps:
     """Keep one rate."""
-    return (Step(seconds, rate_per_s),)
+    return (ArrivalStep(seconds, rate_per_s),)
 
 
 def sine(
@@ -45,9 +45,9 @@ def sine(
     for begin_s, end_s in _cut(period_s, step_s):
         mean_of_cosine = (math.sin(angle * end_s) - math.sin(angle * begin_s)) / (angle * (end_s - begin_s))
         rate_per_s = low_per_s + swing_per_s * (1 - mean_of_cosine)
-        steps.append(Step(end_s - begin_s, max(0.0, rate_per_s)))
+        steps.append(ArrivalStep(end_s - begin_s, max(0.0, rate_per_s)))
     if until_s is not None and until_s > period_s:
-        steps.append(Step(until_s - period_s, quiet_per_s))
+        steps.append(ArrivalStep(until_s - period_s, quiet_per_s))
     return tuple(steps)
 
 
@@ -63,7 +63,7 @@ def burst(
     The defaults are those of Luo and Carey, "On Performance Stability in LSM-based Storage Systems" (VLDB 2019),
     figure 12 and the text beside it, whose running phase is 2 hours long.
     """
-    return _alternate(Step(low_s, low_per_s), Step(high_s, high_per_s), seconds)
+    return _alternate(ArrivalStep(low_s, low_per_s), ArrivalStep(high_s, high_per_s), seconds)
 
 
 def peaks(
@@ -77,7 +77,7 @@ def peaks(
 
     The defaults are those of Balmau et al., "SILK" (ATC 2019), 6.4, where peaks last 10, 50 and 100 s.
     """
-    return _alternate(Step(valley_s, valley_per_s), Step(peak_s, peak_per_s), seconds)
+    return _alternate(ArrivalStep(valley_s, valley_per_s), ArrivalStep(peak_s, peak_per_s), seconds)
 
 
 def trace(file: Path) -> Steps:
@@ -87,18 +87,18 @@ def trace(file: Path) -> Steps:
             rows = list(csv.reader(lines))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is no CSV text"
-        raise BadOption(f"the trace {file} cannot be read: {reason}") from None
+        raise BadArgument(f"the trace {file} cannot be read: {reason}") from None
     if not rows or [cell.strip() for cell in rows[0]] != _HEADER:
-        raise BadOption(f"the trace {file} must begin with the line {','.join(_HEADER)}")
+        raise BadArgument(f"the trace {file} must begin with the line {','.join(_HEADER)}")
     steps = tuple(_traced(file, number, row) for number, row in enumerate(rows[1:], start=2) if row)
     if mean_per_s(steps) <= 0:
-        raise BadOption(f"the trace {file} has no operation in it: give it a line with a rate above 0")
+        raise BadArgument(f"the trace {file} has no operation in it: give it a line with a rate above 0")
     return steps
 
 
 def scaled(steps: Steps, factor: float) -> Steps:
     """Multiply all rates, and leave the times as they are."""
-    return tuple(Step(step.seconds, step.operations_per_s * factor) for step in steps)
+    return tuple(ArrivalStep(step.seconds, step.operations_per_s * factor) for step in steps)
 
 
 def total_s(steps: Steps) -> float:
@@ -117,8 +117,8 @@ def _cut(seconds: float, step_s: float) -> Iterator[tuple[float, float]]:
         yield index * step_s, min((index + 1) * step_s, seconds)
 
 
-def _alternate(first: Step, second: Step, seconds: float) -> Steps:
-    steps: list[Step] = []
+def _alternate(first: ArrivalStep, second: ArrivalStep, seconds: float) -> Steps:
+    steps: list[ArrivalStep] = []
     left_s = seconds
     while left_s > 0:
         step = (first, second)[len(steps) % 2]
@@ -127,11 +127,11 @@ def _alternate(first: Step, second: Step, seconds: float) -> Steps:
     return tuple(steps)
 
 
-def _traced(file: Path, number: int, row: list[str]) -> Step:
+def _traced(file: Path, number: int, row: list[str]) -> ArrivalStep:
     try:
         seconds, rate_per_s = (float(cell) for cell in row)
     except ValueError:
-        raise BadOption(f"line {number} of the trace {file} must be two numbers: {','.join(_HEADER)}") from None
+        raise BadArgument(f"line {number} of the trace {file} must be two numbers: {','.join(_HEADER)}") from None
     if not (math.isfinite(seconds) and seconds > 0 and math.isfinite(rate_per_s) and rate_per_s >= 0):
-        raise BadOption(f"line {number} of the trace {file}: seconds must be above 0, operations_per_s 0 or more")
-    return Step(seconds, rate_per_s)
+        raise BadArgument(f"line {number} of the trace {file}: seconds must be above 0, operations_per_s 0 or more")
+    return ArrivalStep(seconds, rate_per_s)

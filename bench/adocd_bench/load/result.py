@@ -9,12 +9,12 @@ from typing import Literal
 from pydantic import TypeAdapter
 
 from adocd_bench.errors import RunFailed
-from adocd_bench.evaluation.raw import Histogram, OperationKind, Operations, Process, Second
+from adocd_bench.evaluation.raw import LatencyHistogram, OperationKind, Operations, Process, Second
 from adocd_bench.results import ResultFile
 
-Kind = Literal["read", "update", "insert", "scan", "read_modify_write"]
+LoadKind = Literal["read", "update", "insert", "scan", "read_modify_write"]
 #: A read-modify-write is a write that waits for a read first.
-KINDS: Mapping[OperationKind, tuple[Kind, ...]] = {
+KINDS: Mapping[OperationKind, tuple[LoadKind, ...]] = {
     "write": ("update", "insert", "read_modify_write"),
     "read": ("read",),
     "scan": ("scan",),
@@ -27,10 +27,10 @@ class OfKind:
     """All operations of a kind in a phase. `queueing` and `total` have those in them that never started, too."""
 
     count: int
-    processing: Histogram
+    processing: LatencyHistogram
     not_started: int = 0
-    queueing: Histogram | None = None
-    total: Histogram | None = None
+    queueing: LatencyHistogram | None = None
+    total: LatencyHistogram | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class PhaseResult:
     seconds: float
     cpu_s: float
     loop: Literal["open", "closed"] | None = None
-    operations_by_kind: Mapping[Kind, OfKind] = field(default_factory=dict)
+    operations_by_kind: Mapping[LoadKind, OfKind] = field(default_factory=dict)
     not_found: int = 0
     by_second: tuple[_SecondRow, ...] = ()
     drain: Drained | None = None
@@ -170,7 +170,7 @@ def _merge(kind: OperationKind, found: list[OfKind]) -> Operations:
     )
 
 
-def _together(histograms: Iterable[Histogram | None]) -> Histogram | None:
+def _together(histograms: Iterable[LatencyHistogram | None]) -> LatencyHistogram | None:
     """Add histograms up; all have the same bounds of buckets. None where none is there."""
     there = [histogram for histogram in histograms if histogram is not None]
     if not there:
@@ -180,4 +180,4 @@ def _together(histograms: Iterable[Histogram | None]) -> Histogram | None:
         for lowest_us, highest_us, count in histogram.buckets:
             counts[lowest_us, highest_us] += count
     buckets = tuple((*bounds, count) for bounds, count in sorted(counts.items()))
-    return Histogram(buckets, max(histogram.max_us for histogram in there))
+    return LatencyHistogram(buckets, max(histogram.max_us for histogram in there))

@@ -29,7 +29,7 @@ class Mix:
 
 
 @dataclass(frozen=True, slots=True)
-class Keys:
+class KeyChoice:
     """Which of `records` records an operation is on.
 
     `zipfian` and `latest` are YCSB's (native/src/keys.h); latest goes on to those that were inserted since.
@@ -41,7 +41,7 @@ class Keys:
 
 
 @dataclass(frozen=True, slots=True)
-class Closed:
+class ClosedArrivals:
     """A client starts its next operation when the last has returned, for a time or a count, whichever is first."""
 
     seconds: float | None = None
@@ -49,7 +49,7 @@ class Closed:
 
 
 @dataclass(frozen=True, slots=True)
-class Open:
+class OpenArrivals:
     """Operations are to start at given times, evenly spaced within a step, or as a Poisson process of its rate.
 
     What is late when the steps are over is carried out for `overrun_at_most_s` more; what has not started then is
@@ -66,9 +66,9 @@ class Work:
     """A phase of operations by `threads` clients. `set_options` changes options of the column family before it."""
 
     name: str
-    arrivals: Closed | Open
+    arrivals: ClosedArrivals | OpenArrivals
     operations: Mix
-    keys: Keys
+    keys: KeyChoice
     threads: int = 1
     scan_length: int = 100
     measured: bool = False
@@ -85,7 +85,7 @@ class Drain:
 
 
 @dataclass(frozen=True, slots=True)
-class Spec:
+class LoadSpec:
     """A whole run; exactly one phase is measured.
 
     Attributes:
@@ -130,6 +130,6 @@ def _phase(phase: Work | Drain) -> dict[str, Any]:
     if isinstance(phase, Drain):
         content["drain"] = {"at_most_s": content.pop("at_most_s")}
     else:
-        loop = "open" if isinstance(phase.arrivals, Open) else "closed"
+        loop = "open" if isinstance(phase.arrivals, OpenArrivals) else "closed"
         content[loop] = content.pop("arrivals")
     return content

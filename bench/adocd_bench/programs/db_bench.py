@@ -95,3 +95,13 @@ def find_db_bench(name: str = "db_bench") -> DbBench:
     if match is None:
         raise ProgramMissing(f"{path} --version does not name a version: is it RocksDB's db_bench?")
     return DbBench(path, match[1])
+
+
+def agent_library() -> str:
+    """Find the native agent as `adocd agent path` does, which builds it if need be. Raises RunFailed."""
+    shown = subprocess.run(
+        [sys.executable, "-m", "adocd", "agent", "path"], capture_output=True, text=True, check=False
+    )
+    if shown.returncode != 0:
+        raise RunFailed(shown.stderr.strip())
+    return shown.stdout.strip()

@@ -37,7 +37,7 @@ class FillReport:
     writes: int
 
 
-class Workload(Protocol):
+class FillProgram(Protocol):
     """A program that fills a database for a given time, with an agent in its process."""
 
     @property
@@ -62,13 +62,15 @@ class Workload(Protocol):
         """Read its result from its standard output; raises RunFailed when there is none."""
 
 
-def parse_seconds(text: str) -> list[int]:
-    """Read the file with a line a second, `secs_elapsed,interval_qps` as db_bench writes it: the writes of each.
+def operations_by_second(report: Path) -> dict[int, int]:
+    """Read the file with a line a second, `secs_elapsed,interval_qps` as db_bench writes it; empty where there is none.
 
-    The last line is left out when it is not whole, as after a kill.
+    The last line is left out when it is not whole, as after a kill. db_bench's clock may skip a second.
     """
-    rows = csv.reader(text.splitlines())
-    return [int(row[1]) for row in rows if len(row) == 2 and row[0].isdigit() and row[1].isdigit()]
+    if not report.exists():
+        return {}
+    rows = csv.reader(report.read_text(encoding="utf-8").splitlines())
+    return {int(row[0]): int(row[1]) for row in rows if len(row) == 2 and row[0].isdigit() and row[1].isdigit()}
 
 
 def last_line(text: str) -> str:

@@ -4,20 +4,31 @@ import contextlib
 import os
 import signal
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from adocd_bench.errors import RunFailed
+
 _GRACE_S = 8.0
+_POLL_S = 0.05
 
 
 @dataclass(frozen=True)
 class Child:
     """A running program; its standard output and error go to `NAME.out` and `NAME.err`."""
 
+    name: str
     process: subprocess.Popen[bytes]
     output: Path
     errors: Path
+    started_s: float = field(default_factory=time.monotonic)
+
+    @property
+    def pid(self) -> int:
+        """Its process id."""
+        return self.process.pid
 
     def ended(self) -> bool:
         """Say whether the program has ended."""
@@ -35,27 +46,56 @@ class Child:
         lines = [line for line in lines if not line.startswith("... finished")]
         return lines[-1] if lines else "it said nothing"
 
+    def is_running(self, at_most_s: float) -> bool:
+        """Say whether it still runs. Raises RunFailed where it failed, or has been running for longer than it may."""
+        status = self.process.poll()
+        if status is None and time.monotonic() > self.started_s + at_most_s:
+            raise RunFailed(f"{self.name} did not end within {at_most_s:.0f} s")
+        if status:
+            raise RunFailed(f"{self.name} failed with status {status}: {self.last_words()}")
+        return status is None
+
+    def wait(self, at_most_s: float) -> None:
+        """Wait until it has ended well; raises RunFailed otherwise."""
+        while self.is_running(at_most_s):
+            time.sleep(_POLL_S)
+
 
 @contextlib.contextmanager
-def child(name: str, command: Sequence[str], environment: Mapping[str, str], room: Path) -> Iterator[Child]:
-    """Run a program in a session of its own, so that Ctrl-C reaches us alone and we decide the order.
+def child(name: str, command: Sequence[str], room: Path, added: Mapping[str, str] | None = None) -> Iterator[Child]:
+    """Run a program, with agents' and daemon's sockets in `room`, its output too; `added` is to its environment.
 
-    On the way out the program and what it started get SIGTERM, and SIGKILL when that does not help.
+    It has a session of its own, so that Ctrl-C reaches us alone and we decide the order. On the way out the program and
+    what it started get SIGTERM, and SIGKILL when that does not help.
     """
     output, errors = room / f"{name}.out", room / f"{name}.err"
     with output.open("wb") as out, errors.open("wb") as err:
         process = subprocess.Popen(
             list(command),
-            env=dict(environment),
+            env=os.environ | {"ADOCD_RUN_DIR": str(room)} | dict(added or {}),
             stdin=subprocess.DEVNULL,
             stdout=out,
             stderr=err,
             start_new_session=True,
         )
     try:
-        yield Child(process, output, errors)
+        yield Child(name, process, output, errors)
     finally:
         _end(process)
+
+
+def wait_until(
+    reached: Callable[[], bool], otherwise: str, *programs: Child, within_s: float, poll_s: float = _POLL_S
+) -> None:
+    """Wait for a condition; raises RunFailed with a program's last words when one ends first, or it takes too long."""
+    deadline_s = time.monotonic() + within_s
+    while not reached():
+        ended = next((program for program in programs if program.ended()), None)
+        if ended is not None:
+            raise RunFailed(f"{otherwise}: {ended.name} ended: {ended.last_words()}")
+        if time.monotonic() > deadline_s:
+            raise RunFailed(f"{otherwise} within {within_s:.0f} s: {programs[0].last_words()}")
+        time.sleep(poll_s)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

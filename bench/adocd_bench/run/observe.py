@@ -1,8 +1,5 @@
 """A program under its agent and a daemon with a policy: all that the daemon saw of its database, and all it decided."""
 
-import json
-import os
-import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,7 +7,6 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
-from adocd.api.client import NoDaemon, RestClient, RestError
 from adocd.diagnosis.watch.log import StallLog
 from adocd.model.decision_record import DecisionRecord
 from adocd.model.policy import Policy
@@ -19,22 +15,23 @@ from adocd.model.snapshot import OptionValues
 from adocd.probes.log import read_log
 from adocd.probes.log.events import LogEvent
 from adocd.probes.log.stalls import StallFound
-from adocd_bench.demo.daemon_client import DaemonClient
-from adocd_bench.demo.half import await_daemon
 from adocd_bench.errors import RunFailed
 from adocd_bench.host.cap import Cap
 from adocd_bench.host.usage import Usage, usage_of
 from adocd_bench.run.child import Child, child
+from adocd_bench.run.daemon import RunDaemon, serving
 
 #: A daemon's cycle is a second: each of its samples is seen several times, the last with that cycle's sentence.
 POLL_S = 0.1
+_FOUND_WITHIN_S = 30.0
 _DECISIONS_EVERY_S = 5.0
-_SAMPLE, _OPTIONS, _DECISIONS = TypeAdapter(Sample), TypeAdapter(OptionValues), TypeAdapter(list[DecisionRecord])
 _DECISIONS_LIMIT = 1000
+_SAMPLE, _OPTIONS = TypeAdapter(Sample | None), TypeAdapter(OptionValues | None)
+_DECISION, _DECISIONS = TypeAdapter(DecisionRecord | None), TypeAdapter(tuple[DecisionRecord, ...])
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
+class AgentProgram:
     """What is started: a command line that brings its agent, and the variables it needs beside those there are.
 
     It is given `at_most_s` seconds.
@@ -56,7 +53,7 @@ class Tick:
 
 
 @dataclass(frozen=True, slots=True)
-class Observed:
+class ObservedRun:
     """One run.
 
     Attributes:
@@ -83,141 +80,178 @@ class Observed:
     @property
     def stalls(self) -> tuple[StallFound, ...]:
         """Every stall in the LOG; times are unix seconds."""
-        stalls = StallLog()
-        return tuple(stalls.take(self.log) + stalls.close())
+        return stalls_in(self.log)
+
+
+class Watched:
+    """One database as a daemon sees it, so far.
+
+    It reads the newest sample, with options, events and tickers, which the daemon's history leaves out. A daemon that
+    does not answer now does later.
+
+    Attributes:
+        newest: the newest sample; None before the first.
+        sentence: what the daemon's last cycle came to, in its words.
+        originals: the options before anything was changed.
+        usage: what the database's process had used, by monotonic seconds.
+        daemon_usage: what the daemon's had.
+
+    """
+
+    def __init__(self, daemon: RunDaemon, database: Path) -> None:
+        self.newest: Sample | None = None
+        self.sentence = ""
+        self.originals = OptionValues()
+        self.usage: dict[float, Usage] = {}
+        self.daemon_usage = Usage(0.0, 0, 0)
+        self._daemon, self._database = daemon, database
+        self._id: str | None = None
+        self._ticks: dict[tuple[str, int], Tick] = {}
+        self._decisions: dict[int, DecisionRecord] = {}
+        self._decisions_read_s = time.monotonic()
+
+    def is_found(self) -> bool:
+        """Say whether the daemon has the database as a target."""
+        return self._id is not None
+
+    @property
+    def ticks(self) -> tuple[Tick, ...]:
+        """The last session's, oldest first.
+
+        db_bench, for one, opens its database, destroys it and opens it again before it writes: what was measured before
+        belongs to another session and does not count.
+        """
+        if self.newest is None:
+            return ()
+        mine = [tick for (session, _), tick in self._ticks.items() if session == self.newest.session]
+        return tuple(sorted(mine, key=lambda tick: tick.sample.monotonic_s))
+
+    @property
+    def decisions(self) -> tuple[DecisionRecord, ...]:
+        """What was decided in the last session, oldest first."""
+        ticks = self.ticks
+        since_s = ticks[0].sample.monotonic_s if ticks else 0.0
+        found = (self._decisions[sequence] for sequence in sorted(self._decisions))
+        return tuple(each for each in found if each.monotonic_s >= since_s)
+
+    def look(self) -> None:
+        """Ask for what is new. Raises RunFailed where the daemon's answer is not what it should be."""
+        self._id = self._id or self._find()
+        if self._id is None:
+            return
+        path = f"/v1/targets/{self._id}"
+        detail = self._daemon.ask(path)
+        if detail is None:
+            return
+        self._use((detail.get("process") or {}).get("pid"))
+        self.sentence = detail.get("sentence") or ""
+        self._keep(self._daemon.take(path, detail, "last_decision", _DECISION))
+        if time.monotonic() - self._decisions_read_s > _DECISIONS_EVERY_S:
+            self.look_at_decisions()
+        sample = self._daemon.take(path, detail, "sample", _SAMPLE)
+        if sample is None:
+            return
+        self._ticks[sample.session, sample.sequence] = Tick(sample, self.sentence)
+        self.originals = self._daemon.take(path, detail, "originals", _OPTIONS) or self.originals
+        if self.newest is None or sample.monotonic_s >= self.newest.monotonic_s:
+            self.newest = sample
+
+    def look_at_decisions(self) -> None:
+        """Take the newest decisions: several may come between two looks, and outcomes come later."""
+        self._decisions_read_s = time.monotonic()
+        path = f"/v1/targets/{self._id}/decisions?limit={_DECISIONS_LIMIT}"
+        answer = None if self._id is None else self._daemon.ask(path)
+        for each in () if answer is None else self._daemon.take(path, answer, "decisions", _DECISIONS):
+            self._keep(each)
+
+    def _find(self) -> str | None:
+        listed = self._daemon.ask("/v1/targets")
+        if listed is None:
+            return None
+        targets = self._daemon.take("/v1/targets", listed, "targets", _TARGETS)
+        mine = (target for target in targets if Path(target.path).resolve() == self._database.resolve())
+        return next((target.id for target in mine), None)
+
+    def _use(self, pid: int | None) -> None:
+        if pid is not None and (used := usage_of(pid)) is not None:
+            self.usage[time.monotonic()] = used
+        self.daemon_usage = usage_of(self._daemon.child.pid) or self.daemon_usage
+
+    def _keep(self, decision: DecisionRecord | None) -> None:
+        if decision is not None:
+            self._decisions[decision.sequence] = decision
+
+
+@dataclass(frozen=True, slots=True)
+class _Listed:
+    id: str
+    path: str
+
+
+_TARGETS = TypeAdapter(tuple[_Listed, ...])
 
 
 def observe(
-    program: Program,
+    program: AgentProgram,
     policy: Policy,
     cap: Cap,
     room: Path,
     *,
     tick_s: float = 1.0,
     look_s: float = POLL_S,
-    on_look: Callable[[Sample | None], None] = lambda _: None,
-) -> Observed:
-    """Run the program to its end under `cap`, sockets and output in `room`; `on_look` is told the newest sample.
+    on_look: Callable[[Watched], None] = lambda _: None,
+) -> ObservedRun:
+    """Run the program to its end under `cap`, sockets and output in `room`; `on_look` is told what was seen so far.
 
     The daemon is asked every `look_s` seconds; each look costs some milliseconds of a processor.
 
     Raises RunFailed where the program or the daemon ends badly, or the agent never shows up.
     """
-    environment = os.environ | {"ADOCD_RUN_DIR": str(room)}
-    configuration = room / "adocd.toml"
-    configuration.write_text(_configuration(policy, tick_s), encoding="utf-8")
-    serve = [sys.executable, "-m", "adocd", "serve", "--config", str(configuration)]
-    with child("serve", serve, environment, room) as daemon:
-        await_daemon(daemon, DaemonClient(room / "daemon.sock"))
-        collector = _Collector(RestClient(room / "daemon.sock"), program, daemon)
-        with child(program.name, cap.command(program.command), {**environment, **program.environment}, room) as started:
-            _follow(program, started, collector, look_s, on_look)
-        collector.decisions()
-    if not collector.is_found():
+    with serving(room, policy, tick_s) as daemon:
+        watched = Watched(daemon, program.database)
+        on_look(watched)
+        with child(program.name, cap.command(program.command), room, program.environment) as started:
+            while started.is_running(program.at_most_s):
+                watched.look()
+                on_look(watched)
+                _check(daemon, watched, started)
+                time.sleep(look_s)
+        watched.look()
+        watched.look_at_decisions()
+        on_look(watched)
+    if watched.newest is None:
         raise RunFailed(f"{program.name} ran, but its agent did not show up")
-    return collector.observed(started.said())
-
-
-def _configuration(policy: Policy, tick_s: float) -> str:
-    # A JSON string, number or boolean is the same in TOML.
-    given = {name: value for name, value in policy.parameters.items() if value is not None}
-    parameters = "".join(f"{name} = {json.dumps(value)}\n" for name, value in given.items())
-    return (
-        f"[daemon]\ntick_s = {tick_s:g}\n\n[policy]\ncontroller = {json.dumps(policy.controller)}\n\n"
-        f"[policy.parameters]\n{parameters}"
+    return ObservedRun(
+        said=started.said(),
+        ticks=watched.ticks,
+        decisions=watched.decisions,
+        originals=watched.originals,
+        log=tuple(read_log(program.database / "LOG", rotated=False)),
+        usage=watched.usage,
+        daemon=watched.daemon_usage,
+        unix_minus_monotonic_s=time.time() - time.monotonic(),
     )
 
 
-def _follow(
-    program: Program, started: Child, collector: "_Collector", poll_s: float, on_look: Callable[[Sample | None], None]
-) -> None:
-    deadline_s = time.monotonic() + program.at_most_s
-    while not started.ended():
-        collector.look()
-        on_look(collector.newest)
-        if collector.process.ended():
-            raise RunFailed(f"adocd serve ended during the run: {collector.process.last_words()}")
-        if time.monotonic() > deadline_s:
-            raise RunFailed(f"{program.name} did not end within {program.at_most_s:.0f} s")
-        time.sleep(poll_s)
-    status = started.process.returncode
-    if status != 0:
-        raise RunFailed(f"{program.name} failed with status {status}: {started.last_words()}")
-
-
-class _Collector:
-    """Reads one database's newest sample, with options, events and tickers, which its history leaves out."""
-
-    def __init__(self, rest: RestClient, program: Program, daemon: Child) -> None:
-        self.process = daemon
-        self.newest: Sample | None = None
-        self._rest, self._program = rest, program
-        self._originals = OptionValues()
-        self._id: str | None = None
-        self._ticks: dict[tuple[str, int], Tick] = {}
-        self._decisions: dict[int, DecisionRecord] = {}
-        self._decisions_read_s = time.monotonic()
-        self._usage: dict[float, Usage] = {}
-        self._daemon = Usage(0.0, 0, 0)
-
-    def is_found(self) -> bool:
-        """Say whether anything was seen."""
-        return bool(self._ticks)
-
-    def look(self) -> None:
-        """Take the newest sample; what does not answer now does later."""
-        try:
-            if self._id is None:
-                database = self._program.database
-                found = [t for t in self._rest.get("/v1/targets")["targets"] if Path(t["path"]) == database]
-                if not found:
-                    return
-                self._id = found[0]["id"]
-            detail = self._rest.get(f"/v1/targets/{self._id}")
-        except (NoDaemon, RestError):
-            return
-        pid = (detail["process"] or {}).get("pid")
-        if pid is not None and (used := usage_of(pid)) is not None:
-            self._usage[time.monotonic()] = used
-        self._daemon = usage_of(self.process.process.pid) or self._daemon
-        if time.monotonic() - self._decisions_read_s > _DECISIONS_EVERY_S:
-            self.decisions()
-        if detail["sample"] is None:
-            return
-        self.newest = _SAMPLE.validate_python(detail["sample"])
-        self._originals = _OPTIONS.validate_python(detail["originals"])
-        self._ticks[self.newest.session, self.newest.sequence] = Tick(self.newest, detail["sentence"] or "")
-
-    def decisions(self) -> None:
-        """Take the newest decisions: a law may take more in a run than the daemon gives at once."""
-        self._decisions_read_s = time.monotonic()
-        if self._id is None:
-            return
-        try:
-            answer = self._rest.get(f"/v1/targets/{self._id}/decisions?limit={_DECISIONS_LIMIT}")
-        except (NoDaemon, RestError):
-            return
-        for each in _DECISIONS.validate_python(answer["decisions"]):
-            self._decisions[each.sequence] = each
-
-    def observed(self, said: str) -> Observed:
-        """Put together what belongs to the last session; db_bench, for one, opens its database twice."""
-        last = max(self._ticks.values(), key=lambda tick: tick.sample.monotonic_s).sample.session
-        ticks = [tick for (session, _), tick in self._ticks.items() if session == last]
-        ticks.sort(key=lambda tick: tick.sample.monotonic_s)
-        since_s = ticks[0].sample.monotonic_s
-        decisions = [self._decisions[sequence] for sequence in sorted(self._decisions)]
-        return Observed(
-            said=said,
-            ticks=tuple(ticks),
-            decisions=tuple(each for each in decisions if each.monotonic_s >= since_s),
-            originals=self._originals,
-            log=tuple(_log(self._program.database)),
-            usage=self._usage,
-            daemon=self._daemon,
-            unix_minus_monotonic_s=time.time() - time.monotonic(),
+def _check(daemon: RunDaemon, watched: Watched, started: Child) -> None:
+    if daemon.child.ended():
+        raise RunFailed(f"adocd serve ended during the run: {daemon.child.last_words()}")
+    running_s = time.monotonic() - started.started_s
+    if not watched.is_found() and not started.ended() and running_s > _FOUND_WITHIN_S:
+        raise RunFailed(
+            f"{started.name} runs, but its agent did not show up within {_FOUND_WITHIN_S:.0f} s: {started.last_words()}"
         )
 
 
-def _log(database: Path) -> Iterable[LogEvent]:
-    return read_log(database / "LOG", rotated=False)
+def stalls_in(log: Iterable[LogEvent]) -> tuple[StallFound, ...]:
+    """Find every stall in a session's LOG."""
+    stalls = StallLog()
+    return tuple(stalls.take(log) + stalls.close())
+
+
+def settings_of(decision: DecisionRecord) -> dict[str, int]:
+    """Name what a decision sets: a column family's knob is `FAMILY.knob` unless it is `default`."""
+    return {
+        str(one.knob) if one.column_family in {None, "default"} else f"{one.column_family}.{one.knob}": one.value
+        for one in decision.settings
+    }

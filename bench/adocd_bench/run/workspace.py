@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from adocd_bench.errors import BadOption, CapUnavailable, NotEnoughSpace
+from adocd_bench.errors import BadArgument, CapUnavailable, NotEnoughSpace
 from adocd_bench.host.device import REAL_ROOTS, DeviceProfile, Roots, block_device_of
 from adocd_bench.host.owner import own_token, owner_is_gone
 
@@ -37,7 +37,7 @@ def choose_parent(requested: Path | None, room_bytes: int, roots: Roots = REAL_R
     """
     if requested is not None:
         if not requested.is_dir() or not os.access(requested, os.W_OK | os.X_OK):
-            raise BadOption(f"{requested} is not a directory that can be written to: name another --directory")
+            raise BadArgument(f"{requested} is not a directory that can be written to: name another --directory")
         _check_room(requested, room_bytes)
         return requested.resolve()
     usable = [path for path in (Path("/tmp"), Path("/var/tmp"), Path.cwd()) if os.access(path, os.W_OK)]  # noqa: S108
@@ -47,7 +47,7 @@ def choose_parent(requested: Path | None, room_bytes: int, roots: Roots = REAL_R
     if roomy:
         return roomy[0]
     if not candidates:
-        raise BadOption("neither /tmp, /var/tmp nor the current directory can be written to: use --directory")
+        raise BadArgument("neither /tmp, /var/tmp nor the current directory can be written to: use --directory")
     _check_room(max(candidates, key=lambda path: shutil.disk_usage(path).free), room_bytes)
     raise AssertionError("unreachable: the roomiest candidate is too full")  # pragma: no cover
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from adocd_bench.cost.reaction import Decided, Reaction, reactions
+from adocd_bench.cost.reaction import LawDecision, Reaction, reactions
 
 from adocd.probes.log.background import Led
 from adocd.probes.log.stalls import StallFound
@@ -17,8 +17,8 @@ def stall(begin_s: float, end_s: float) -> StallFound:
     )
 
 
-def decided(looked_s: float, outcome: str = "applied", elapsed_s: float | None = 0.5, words: str = "") -> Decided:
-    return Decided(looked_s, looked_s + 0.1, elapsed_s, outcome, words)
+def decided(looked_s: float, outcome: str = "applied", elapsed_s: float | None = 0.5, words: str = "") -> LawDecision:
+    return LawDecision(looked_s, looked_s + 0.1, elapsed_s, outcome, words)
 
 
 def test_a_stall_is_answered_by_the_first_decision_that_saw_it() -> None:
@@ -39,7 +39,7 @@ def test_a_stall_is_answered_by_the_first_decision_that_saw_it() -> None:
         ([decided(99.0, elapsed_s=1.5)], 50.0, "still in flight"),
     ],
 )
-def test_a_stall_without_a_change_says_why(told: list[Decided], from_s: float, why: str) -> None:
+def test_a_stall_without_a_change_says_why(told: list[LawDecision], from_s: float, why: str) -> None:
     (found,) = reactions([stall(100.0, 101.0)], told, from_s)
     assert found == Reaction(None, None, found.why_not)
     assert found.why_not is not None

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from adocd_bench.demo.demo import WORKLOADS, DemoOptions, run_demo
-from adocd_bench.errors import BadOption, BenchError, CapUnavailable
+from adocd_bench.errors import BadArgument, BenchError, CapUnavailable
 from adocd_bench.host.cap import GROUP_PREFIX
 from adocd_bench.run.workspace import PREFIX
 from rich.console import Console
@@ -49,7 +49,7 @@ def _quiet() -> Console:
 )
 def test_bad_options_are_refused_before_anything_starts(options: DemoOptions, sentence: str) -> None:
     out = _quiet()
-    with pytest.raises(BadOption, match=sentence):
+    with pytest.raises(BadArgument, match=sentence):
         run_demo(options, out=out, err=_quiet())
     assert isinstance(out.file, io.StringIO)
     assert not out.file.getvalue()
@@ -64,7 +64,7 @@ def test_an_explicit_profile_that_cannot_be_had_is_an_error_and_leaves_nothing(t
 
 def test_every_error_is_one_of_ours() -> None:
     assert issubclass(CapUnavailable, BenchError)
-    assert issubclass(BadOption, BenchError)
+    assert issubclass(BadArgument, BenchError)
 
 
 def _start(seconds: float, directory: Path, on: str) -> subprocess.Popen[str]:

@@ -3,22 +3,21 @@
 import io
 
 import pytest
-from adocd_bench.demo.daemon_client import Decision
 from adocd_bench.demo.figures import DemoFacts, DemoResult, HalfFigures, decision_note
-from adocd_bench.demo.half import Progress
+from adocd_bench.demo.half import HalfProgress
 from adocd_bench.demo.report import print_report
 from adocd_bench.demo.view import LiveView, PlainView, view
 from adocd_bench.demo.words import change_text, knob_text
 from rich.console import Console
 
-from tests.bench.samples import decision_json, sample
+from tests.bench.samples import decision, sample
 
-DECISION = Decision.model_validate(decision_json(1, 3.0, "adoc.memory"))
+DECISION = decision(1, 3.0, "adoc.memory")
 SAMPLES = tuple(
     sample(second, writes_per_s=1000.0 * second, condition="stopped" if second == 3 else "normal")
     for second in range(5)
 )
-RUNNING = Progress("adoc", 10, SAMPLES, (DECISION,), "no overflow")
+RUNNING = HalfProgress("adoc", 10, SAMPLES, (DECISION,), "no overflow")
 
 
 def _screen(width: int) -> Console:
@@ -34,7 +33,7 @@ def _text(console: Console) -> str:
 def test_the_live_picture_fits_the_terminal_and_says_what_matters(width: int) -> None:
     console = _screen(width)
     picture = LiveView("title")
-    picture.show(Progress("fixed", 10))
+    picture.show(HalfProgress("fixed", 10))
     picture.show(RUNNING)
     console.print(picture)
     shown = _text(console)
@@ -51,7 +50,7 @@ def test_the_live_picture_fits_the_terminal_and_says_what_matters(width: int) ->
 def test_before_the_first_decision_the_daemons_sentence_is_shown() -> None:
     console = _screen(100)
     picture = LiveView("title")
-    picture.show(Progress("fixed", 10, SAMPLES, (), "fixed: 900 writes/s, writes normal, no overflow"))
+    picture.show(HalfProgress("fixed", 10, SAMPLES, (), "fixed: 900 writes/s, writes normal, no overflow"))
     console.print(picture)
     assert "fixed: 900 writes/s, writes normal, no overflow" in _text(console)
 

@@ -3,14 +3,13 @@
 import json
 
 import pytest
-from adocd_bench.demo.daemon_client import Decision
 from adocd_bench.demo.figures import DemoFacts, DemoResult, HalfFigures, disagreement, half_figures
 from adocd_bench.errors import RunFailed
 from adocd_bench.programs.fill import FillReport
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.bench.samples import decision_json, sample
+from tests.bench.samples import decision, sample
 
 FACTS = DemoFacts("db_bench", 10, "cap-210", "vda", "/tmp", "7.8.3", 77)
 REPORT = FillReport(writes_per_s=1000.0, seconds=10.0, writes=10_000)
@@ -59,10 +58,7 @@ def test_an_agent_without_statistics_is_a_failure_and_not_zero_stalls() -> None:
 
 
 def test_decisions_keep_their_reasons_and_count_by_rule() -> None:
-    decisions = [
-        Decision.model_validate(decision_json(number, number * 2.0, rule))
-        for number, rule in enumerate(["MMO", "L0O", "MMO"], 1)
-    ]
+    decisions = [decision(number, number * 2.0, rule) for number, rule in enumerate(["MMO", "L0O", "MMO"], 1)]
     half = half_figures("adoc", REPORT, SECONDS, [sample(0), sample(9)], decisions)
     assert half.decisions_by_rule() == {"MMO": 2, "L0O": 1}
     assert [note.after_s for note in half.decisions] == [2.0, 4.0, 6.0]

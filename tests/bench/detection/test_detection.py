@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from adocd_bench.detection.measure import PERIODS_S, measure
-from adocd_bench.detection.record import Ended, Entry, Quiet, Record, Taken
+from adocd_bench.detection.record import AgentQuiet, DatabaseEnded, Record, RecordEntry, SnapshotTaken
 from adocd_bench.detection.score import DETECTORS, Class, Tally, confirmed, score, told
 from adocd_bench.detection.settings import SETTINGS
 from adocd_bench.detection.table import added_up, as_json, tables
@@ -22,7 +22,7 @@ UNIX_S = 1_000_000.0
 NOTHING = Led(0, 0, 0, 0, 0, 0, None, None)
 
 
-def taken(at_s: float, *, l0_slowdowns: int = 0, rate: int = 0, l0_files: int = 0) -> Taken:
+def taken(at_s: float, *, l0_slowdowns: int = 0, rate: int = 0, l0_files: int = 0) -> SnapshotTaken:
     """An answer at a time; the snapshot's own clock begins at 0."""
     counts = {"l0_slowdowns": l0_slowdowns, "l0_stops": 0}
     family = ColumnFamilySnapshot({"rocksdb.num-files-at-level0": l0_files}, counts)
@@ -33,15 +33,15 @@ def taken(at_s: float, *, l0_slowdowns: int = 0, rate: int = 0, l0_files: int = 
         properties={"rocksdb.actual-delayed-write-rate": rate},
         stall=Stall(condition, 0.0, 0.0, 0.0),
     )
-    return Taken(UNIX_S + at_s, shown)
+    return SnapshotTaken(UNIX_S + at_s, shown)
 
 
 def true(begin_s: float, end_s: float) -> StallFound:
     return StallFound(UNIX_S + begin_s, UNIX_S + end_s, "l0", "delayed", "default", NOTHING)
 
 
-def record(*entries: Entry) -> Record:
-    return Record(1.0, Capabilities(responds_during_stall=False), [*entries, Ended(entries[-1].at_s)])
+def record(*entries: RecordEntry) -> Record:
+    return Record(1.0, Capabilities(responds_during_stall=False), [*entries, DatabaseEnded(entries[-1].at_s)])
 
 
 QUIET = [taken(at) for at in (1.0, 2.0, 3.0)]
@@ -79,7 +79,12 @@ def test_samples_alone_know_no_counts() -> None:
 
 
 def test_silence_is_told() -> None:
-    entries: list[Entry] = [*QUIET, Quiet(UNIX_S + 5.2, 2.2), taken(6.0, l0_slowdowns=1), taken(7.0, l0_slowdowns=1)]
+    entries: list[RecordEntry] = [
+        *QUIET,
+        AgentQuiet(UNIX_S + 5.2, 2.2),
+        taken(6.0, l0_slowdowns=1),
+        taken(7.0, l0_slowdowns=1),
+    ]
     (seen,) = told(record(*entries), "agent")
     assert seen.noticed_unix_s == pytest.approx(UNIX_S + 5.2)
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 
 from adocd_bench.evaluation import raw
-from adocd_bench.evaluation.one import Wanted
+from adocd_bench.evaluation.one import WantedRun
 from adocd_bench.evaluation.schemes import SCHEMES, Circumstances
 
 MOVED = raw.Moved(10.0, 0, 0, 0, 0, 0, 0, 0.0)
 MACHINE = raw.Machine(2, "a processor", 8 << 30, "6.1", "a system", "sda", 4e8, 4e8, 1, "0.1.0", "7.8.3", "db_bench")
 
 
-def run_of(wanted: Wanted, operations: tuple[raw.Operations, ...], measured_s: float = 10.0) -> raw.Run:
+def run_of(wanted: WantedRun, operations: tuple[raw.Operations, ...], measured_s: float = 10.0) -> raw.RawRun:
     """Make the record of a run that did these operations."""
-    return raw.Run(
+    return raw.RawRun(
         format=raw.FORMAT,
         block=wanted.block,
         scheme=wanted.scheme,
@@ -42,16 +42,16 @@ def run_of(wanted: Wanted, operations: tuple[raw.Operations, ...], measured_s: f
     )
 
 
-def wanted_run(offered_per_s: float | None = None) -> Wanted:
+def wanted_run(offered_per_s: float | None = None) -> WantedRun:
     """Make the order of a run of the baseline."""
     workload = raw.WorkloadUsed("constant", "", "adocd-load", {}, 10.0, offered_per_s)
-    return Wanted("cap-50-constant", SCHEMES["default"].used(Circumstances()), "cap-50", workload, "", 1, 1, 1)
+    return WantedRun("cap-50-constant", SCHEMES["default"].used(Circumstances()), "cap-50", workload, "", 1, 1, 1)
 
 
-def offered(per_s: float, total_us: dict[int, int], done: int | None = None) -> raw.Run:
+def offered(per_s: float, total_us: dict[int, int], done: int | None = None) -> raw.RawRun:
     """Make an open loop's run with these latencies; `done` is how many ended, all of them without it."""
     buckets = tuple((us, us, count) for us, count in sorted(total_us.items()))
-    histogram = raw.Histogram(buckets, max(total_us))
+    histogram = raw.LatencyHistogram(buckets, max(total_us))
     count = sum(total_us.values()) if done is None else done
     run = run_of(wanted_run(per_s), (raw.Operations("write", count, histogram, histogram, histogram),))
     return replace(run, measured_s=10.0)

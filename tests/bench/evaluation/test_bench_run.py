@@ -86,7 +86,7 @@ def test_a_real_plan_is_run_interrupted_and_resumed(disk: Path, tmp_path: Path) 
     _check(found)
 
 
-def _check(run: raw.Run) -> None:
+def _check(run: raw.RawRun) -> None:
     """Hold a run against what it says of itself: what db_bench counts is what RocksDB does."""
     (written,) = run.operations
     assert run.at_end.user_written_bytes is not None

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 from adocd_bench.evaluation import one, raw
-from adocd_bench.evaluation.loads.program import Outcome
+from adocd_bench.evaluation.loads.program import LoadOutcome
 from adocd_bench.host.usage import Usage
-from adocd_bench.run.observe import Observed, Tick
+from adocd_bench.run.observe import ObservedRun, Tick
 
 from adocd.model.snapshot import OptionValues
 from tests.bench.evaluation.builders import MACHINE, wanted_run
@@ -20,16 +20,16 @@ BEGIN_S, MEASURED_S = 100.0, 10.0
 STOPPING = "[WARN] [db/column_family.cc:861] [default] Stopping writes because we have 36 level-0 files"
 
 
-def observed(begin_s: float, end_s: float) -> Observed:
+def observed(begin_s: float, end_s: float) -> ObservedRun:
     """Return what is seen of a run whose LOG has one stall, in seconds of the measured phase."""
     said = line(STOPPING, AT_S + begin_s) + line("[db/x.cc:1] [default] Level summary: files[36 0]", AT_S + end_s)
     tick = Tick(replace(Plant().sample(1.0), monotonic_s=BEGIN_S + MEASURED_S), "")
     used = Usage(1.0, 1, 0)
-    return Observed("", (tick,), (), OptionValues(), tuple(parsed(said)), {BEGIN_S: used}, used, AT_S - BEGIN_S)
+    return ObservedRun("", (tick,), (), OptionValues(), tuple(parsed(said)), {BEGIN_S: used}, used, AT_S - BEGIN_S)
 
 
-def assembled(seen: Observed) -> raw.Run:
-    outcome = Outcome((), (), BEGIN_S, MEASURED_S, 0.0, "7.8.3")
+def assembled(seen: ObservedRun) -> raw.RawRun:
+    outcome = LoadOutcome((), (), BEGIN_S, MEASURED_S, 0.0, "7.8.3")
     return one.assembled(wanted_run(), MACHINE, seen, outcome, raw.Noise(0.0), (0.0, 12.0))
 
 

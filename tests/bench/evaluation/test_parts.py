@@ -7,11 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from adocd_bench.errors import BadOption, RunFailed
+from adocd_bench.errors import BadArgument, RunFailed
 from adocd_bench.evaluation.counted import Counted
 from adocd_bench.evaluation.loads import closed_loop
 from adocd_bench.host import bandwidth
-from adocd_bench.host.bandwidth import Bandwidth
+from adocd_bench.host.bandwidth import DeviceBandwidth
 from adocd_bench.host.device import MB, DeviceProfile, parse_profile
 from adocd_bench.host.usage import usage_of
 from adocd_bench.run.observe import Tick
@@ -60,9 +60,12 @@ def test_no_result_is_told_with_what_was_said_last() -> None:
     assert closed_loop.histogram_of("overwrite : 1 micros/op\n", "overwrite") is None
 
 
-def test_a_second_that_was_skipped_has_none_and_a_torn_line_does_not_count() -> None:
-    assert closed_loop.by_second("secs_elapsed,interval_qps\n1,10\n3,30\n4,") == [10, 0, 30]
-    assert closed_loop.by_second("") == []
+def test_a_second_that_was_skipped_has_none_and_a_torn_line_does_not_count(tmp_path: Path) -> None:
+    report = tmp_path / "seconds.csv"
+    report.write_text("secs_elapsed,interval_qps\n1,10\n3,30\n4,")
+    assert closed_loop.by_second(report) == [10, 0, 30]
+    report.write_text("")
+    assert closed_loop.by_second(report) == []
 
 
 def ticks(*counted: tuple[float, int]) -> tuple[Tick, ...]:
@@ -112,7 +115,7 @@ def test_the_device_is_measured_with_direct_io_and_nothing_is_left(disk: Path) -
     ],
 )
 def test_a_cap_that_caps_nothing_is_refused(profile: DeviceProfile, sentence: str) -> None:
-    with pytest.raises(BadOption, match=sentence):
-        bandwidth.refuse_above(profile, Bandwidth(200.0 * MB, 100.0 * MB))
+    with pytest.raises(BadArgument, match=sentence):
+        bandwidth.refuse_above(profile, DeviceBandwidth(200.0 * MB, 100.0 * MB))
     bandwidth.refuse_above(profile, None)
-    bandwidth.refuse_above(parse_profile("uncapped"), Bandwidth(1.0, 1.0))
+    bandwidth.refuse_above(parse_profile("uncapped"), DeviceBandwidth(1.0, 1.0))

@@ -8,10 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from adocd_bench.errors import BadOption
-from adocd_bench.evaluation.plan import Asked, Folder, Planned, block_name, checked, planned
+from adocd_bench.errors import BadArgument
+from adocd_bench.evaluation.plan import Folder, Planned, RunsAsked, block_name, checked, planned
 
-ASKED = Asked(("default", "adoc", "silk"), ("cap-50", "cap-25"), ("fillrandom", "overwrite"), 10, 3)
+ASKED = RunsAsked(("default", "adoc", "silk"), ("cap-50", "cap-25"), ("fillrandom", "overwrite"), 10, 3)
 
 
 def test_each_scheme_runs_once_in_each_repetition_of_each_block() -> None:
@@ -33,7 +33,7 @@ def test_all_schemes_of_a_repetition_write_the_same_keys_and_repetitions_others(
 
 
 def test_every_plan_has_the_baseline_and_names_nothing_twice() -> None:
-    found = checked(Asked(("adoc", "adoc"), ("cap-50", "cap-50"), ("read-while-writing", "readwhilewriting"), 5, 1))
+    found = checked(RunsAsked(("adoc", "adoc"), ("cap-50", "cap-50"), ("read-while-writing", "readwhilewriting"), 5, 1))
     assert found.schemes == ("default", "adoc")
     assert (found.profiles, found.workloads) == (("cap-50",), ("readwhilewriting",))
 
@@ -53,7 +53,7 @@ def test_every_plan_has_the_baseline_and_names_nothing_twice() -> None:
     ],
 )
 def test_what_cannot_be_meant_is_refused(change: dict[str, object], sentence: str) -> None:
-    with pytest.raises(BadOption, match=sentence):
+    with pytest.raises(BadArgument, match=sentence):
         checked(replace(ASKED, **change))  # type: ignore[arg-type]
 
 
@@ -72,22 +72,22 @@ def test_a_plan_is_given_more_repetitions_and_never_fewer(tmp_path: Path) -> Non
     Folder(tmp_path).begin(ASKED)
     Folder(tmp_path).begin(more)
     assert set(planned(ASKED)) < set(planned(more))
-    with pytest.raises(BadOption, match=f"another plan .repeat {more.repeat}, not {ASKED.repeat}."):
+    with pytest.raises(BadArgument, match=f"another plan .repeat {more.repeat}, not {ASKED.repeat}."):
         Folder(tmp_path).begin(ASKED)
 
 
 def test_another_plan_in_the_same_directory_is_refused(tmp_path: Path) -> None:
     Folder(tmp_path).begin(ASKED)
-    with pytest.raises(BadOption, match=r"another plan \(seconds 10, not 20\): give the same options to resume"):
+    with pytest.raises(BadArgument, match=r"another plan \(seconds 10, not 20\): give the same options to resume"):
         Folder(tmp_path).begin(replace(ASKED, seconds=20))
 
 
 def test_a_damaged_plan_and_a_file_in_its_place_are_refused(tmp_path: Path) -> None:
     (tmp_path / "plan.json").write_text("{")
-    with pytest.raises(BadOption, match="is no plan of adocd bench"):
+    with pytest.raises(BadArgument, match="is no plan of adocd bench"):
         Folder(tmp_path).begin(ASKED)
     (tmp_path / "file").write_text("")
-    with pytest.raises(BadOption, match="choose another --out"):
+    with pytest.raises(BadArgument, match="choose another --out"):
         Folder(tmp_path / "file").begin(ASKED)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from adocd_bench.errors import BadOption
+from adocd_bench.errors import BadArgument
 from adocd_bench.evaluation.schemes import (
     BASELINE,
     DEFAULT_SCHEMES,
@@ -72,5 +72,5 @@ def test_the_adoc_papers_settings_for_silk() -> None:
     ],
 )
 def test_what_a_scheme_lacks_is_said(name: str, circumstances: Circumstances, sentence: str) -> None:
-    with pytest.raises(BadOption, match=sentence):
+    with pytest.raises(BadArgument, match=sentence):
         SCHEMES[name].used(circumstances)

@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import cast
 
 import pytest
-from adocd_bench.errors import BadOption, RunFailed
+from adocd_bench.errors import BadArgument, RunFailed
 from adocd_bench.evaluation import raw
 from adocd_bench.evaluation.loads.program import LoadProgram
-from adocd_bench.evaluation.one import OnLook, Wanted
-from adocd_bench.evaluation.plan import Asked
+from adocd_bench.evaluation.one import OnLook, WantedRun
+from adocd_bench.evaluation.plan import RunsAsked
 from adocd_bench.evaluation.search import grid
 from adocd_bench.evaluation.search.halving import Grid
-from adocd_bench.evaluation.search.sustained import Search, Tried
+from adocd_bench.evaluation.search.sustained import Search, TriedRate
 from adocd_bench.evaluation.search.two_phase import percentile_us, tried
-from adocd_bench.evaluation.setting import Setting
+from adocd_bench.evaluation.setting import RunSite
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
@@ -25,7 +25,7 @@ from rich.console import Console
 from adocd.model.knob import MIB
 from tests.bench.evaluation.builders import offered, run_of
 
-ASKED = Asked(("default",), ("cap-50",), ("fillrandom",), 80, 1)
+ASKED = RunsAsked(("default",), ("cap-50",), ("fillrandom",), 80, 1)
 SMALL = Grid("cap-50", "fillrandom", (2, 4, 8), (64, 128, 512))
 
 
@@ -36,7 +36,7 @@ class Made:
     tried: list[tuple[int, int, float]] = field(default_factory=list)
     ends_after: int | None = None
 
-    def run(self, wanted: Wanted, load: LoadProgram, on_look: OnLook) -> raw.Run:  # noqa: ARG002
+    def run(self, wanted: WantedRun, load: LoadProgram, on_look: OnLook) -> raw.RawRun:  # noqa: ARG002
         """Make up a run, as Setting.run makes one."""
         if self.ends_after == len(self.tried):
             raise KeyboardInterrupt
@@ -50,7 +50,7 @@ class Made:
 
 
 def best(made: Made, out: Path, wanted: Grid = SMALL, *, any_grid: bool = False) -> dict[str, int]:
-    found = grid.best(cast(Setting, made), wanted, ASKED, out, Console(file=io.StringIO()), any_grid=any_grid)
+    found = grid.best(cast(RunSite, made), wanted, ASKED, out, Console(file=io.StringIO()), any_grid=any_grid)
     return dict(found)
 
 
@@ -76,7 +76,7 @@ def test_a_kept_grid_is_taken_for_a_run_and_refused_for_another_search(tmp_path:
     best(Made(), tmp_path)
     whole = Grid("cap-50", "fillrandom")
     assert best(Made(ends_after=0), tmp_path, whole, any_grid=True)["max_background_jobs"] == 4
-    with pytest.raises(BadOption, match="is of another grid: give the same options"):
+    with pytest.raises(BadArgument, match="is of another grid: give the same options"):
         best(Made(), tmp_path, whole)
 
 
@@ -100,7 +100,7 @@ def test_rungs_get_smaller_and_longer_and_end_with_whole_runs(count: int, second
 def test_the_bisection_ends_close_below_what_lasts(share: float) -> None:
     search, steps = Search(60, 1, 10_000.0), 0
     while (per_s := search.next_per_s) is not None:
-        tested = Tried(per_s, per_s, 0, per_s <= share * 10_000)
+        tested = TriedRate(per_s, per_s, 0, per_s <= share * 10_000)
         search = Search(60, 1, 10_000.0, (*search.tested, tested))
         steps += 1
         assert steps < 10
@@ -124,5 +124,5 @@ def test_what_lasts(total_us: dict[int, int], done: int | None, lasts: bool) -> 
 
 
 def test_a_percentile_is_the_upper_end_of_its_bucket_and_never_above_the_longest() -> None:
-    histogram = raw.Histogram(((1, 10, 99), (11, 100, 1)), 40)
+    histogram = raw.LatencyHistogram(((1, 10, 99), (11, 100, 1)), 40)
     assert [percentile_us(histogram, share) for share in (0.5, 0.99, 0.995, 1.0)] == [10, 10, 40, 40]

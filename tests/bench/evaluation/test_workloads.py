@@ -5,17 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from adocd_bench.errors import BadOption
+from adocd_bench.errors import BadArgument
 from adocd_bench.evaluation.loads import workloads
-from adocd_bench.evaluation.loads.generated import Generated
-from adocd_bench.evaluation.loads.program import Job
-from adocd_bench.evaluation.loads.workloads import WORKLOADS, Asked
-from adocd_bench.evaluation.plan import Asked as Plan
+from adocd_bench.evaluation.loads.generated import GeneratedLoad
+from adocd_bench.evaluation.loads.program import LoadJob
+from adocd_bench.evaluation.loads.workloads import WORKLOADS, LoadAsked
+from adocd_bench.evaluation.plan import RunsAsked
 from adocd_bench.evaluation.schemes import SCHEMES, Circumstances
 from adocd_bench.evaluation.search import two_phase
 from adocd_bench.evaluation.setting import program
 from adocd_bench.load.arrivals import mean_per_s, total_s
-from adocd_bench.load.spec import Closed, Drain, Open
+from adocd_bench.load.spec import ClosedArrivals, Drain, OpenArrivals
 
 OPEN = ("constant", "two-phase", "burst", "burst-lapse", "sine", "sine-350", "sine-1000", "peaks-10", "peaks-100")
 
@@ -26,15 +26,15 @@ def _no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workloads, "find_or_build", lambda _: Path("/usr/bin/adocd-load"))
 
 
-def made(name: str, scale: int = 1, rate_per_s: float | None = None, seconds: int = 60) -> Generated:
-    load = workloads.workload(name).program(Asked(seconds, scale, rate_per_s))
-    assert isinstance(load, Generated)
+def made(name: str, scale: int = 1, rate_per_s: float | None = None, seconds: int = 60) -> GeneratedLoad:
+    load = workloads.workload(name).program(LoadAsked(seconds, scale, rate_per_s))
+    assert isinstance(load, GeneratedLoad)
     return load
 
 
 @pytest.mark.parametrize("name", [name for name in WORKLOADS if name not in {"constant", "two-phase"}])
 def test_every_workload_makes_a_program_that_says_how_long_it_is(name: str) -> None:
-    load = workloads.workload(name).program(Asked(60, 4))
+    load = workloads.workload(name).program(LoadAsked(60, 4))
     assert load.seconds == {"sine-350": 350, "sine-700": 700, "sine-1000": 1000}.get(name, 60)
     assert (load.offered_per_s is not None) == (name in OPEN or name in {"sine-700", "peaks-50"})
 
@@ -42,7 +42,7 @@ def test_every_workload_makes_a_program_that_says_how_long_it_is(name: str) -> N
 @pytest.mark.parametrize("name", OPEN)
 def test_open_loops_offer_for_as_long_as_they_say(name: str) -> None:
     load = made(name, rate_per_s=100.0 if name in {"constant", "two-phase"} else None)
-    assert isinstance(load.work.arrivals, Open)
+    assert isinstance(load.work.arrivals, OpenArrivals)
     assert total_s(load.work.arrivals.steps) == pytest.approx(load.seconds)
     assert mean_per_s(load.work.arrivals.steps) == pytest.approx(load.offered_per_s)
 
@@ -58,15 +58,15 @@ def test_a_scale_divides_rates_and_records_and_leaves_a_rate_that_was_given() ->
 def test_the_thesiss_wave_is_125_mb_a_second_and_10_in_its_tail() -> None:
     wave, tail = made("sine-350"), made("sine-1000")
     assert (wave.offered_per_s or 0) * wave.value_bytes == pytest.approx(125e6)
-    assert isinstance(tail.work.arrivals, Open)
+    assert isinstance(tail.work.arrivals, OpenArrivals)
     last = tail.work.arrivals.steps[-1]
     assert (last.seconds, last.operations_per_s * tail.value_bytes) == (650, 10e6)
 
 
 def test_a_burst_in_time_lapse_has_the_records_of_one_in_its_own_time() -> None:
     own, lapsed = made("burst", 4, seconds=3600), made("burst-lapse", 4, seconds=120)
-    assert isinstance(own.work.arrivals, Open)
-    assert isinstance(lapsed.work.arrivals, Open)
+    assert isinstance(own.work.arrivals, OpenArrivals)
+    assert isinstance(lapsed.work.arrivals, OpenArrivals)
     for slow, fast in zip(own.work.arrivals.steps, lapsed.work.arrivals.steps, strict=True):
         assert slow.seconds * slow.operations_per_s == pytest.approx(fast.seconds * fast.operations_per_s)
         assert slow.seconds == pytest.approx(30 * fast.seconds)
@@ -74,20 +74,20 @@ def test_a_burst_in_time_lapse_has_the_records_of_one_in_its_own_time() -> None:
 
 
 def test_ycsb_is_a_closed_loop_and_open_with_a_rate() -> None:
-    assert isinstance(made("ycsb-a").work.arrivals, Closed)
-    assert isinstance(made("ycsb-a", rate_per_s=10.0).work.arrivals, Open)
+    assert isinstance(made("ycsb-a").work.arrivals, ClosedArrivals)
+    assert isinstance(made("ycsb-a", rate_per_s=10.0).work.arrivals, OpenArrivals)
 
 
 def test_a_database_is_loaded_settles_is_measured_and_drained(tmp_path: Path) -> None:
     scheme = SCHEMES["auto-tuned"].used(Circumstances(4, 50_000_000))
-    spec = made("burst", 4).spec(Job(tmp_path / "db", tmp_path, 60, 7, scheme))
+    spec = made("burst", 4).spec(LoadJob(tmp_path / "db", tmp_path, 60, 7, scheme))
     assert [phase.name for phase in spec.phases] == ["load", "settle", "measured", "drain", "watched"]
     assert (spec.rate_limiter_bytes_per_s, spec.auto_tuned, spec.seed) == (50_000_000, True, 7)
     assert spec.options["write_buffer_size"] == str(16 << 20)
 
 
 def test_a_program_that_loads_says_when_it_is_done_and_one_that_does_not_is_measured_at_once(tmp_path: Path) -> None:
-    job = Job(tmp_path / "db", tmp_path, 60, 7, SCHEMES["default"].used(Circumstances()))
+    job = LoadJob(tmp_path / "db", tmp_path, 60, 7, SCHEMES["default"].used(Circumstances()))
     loading, wave = made("burst", 4), made("sine")
     output = tmp_path / f"{loading.name}.out"
     said = []
@@ -100,7 +100,7 @@ def test_a_program_that_loads_says_when_it_is_done_and_one_that_does_not_is_meas
 
 
 def test_after_the_wave_it_is_read_with_compaction_off_and_then_drained(tmp_path: Path) -> None:
-    spec = made("sine-350").spec(Job(tmp_path / "db", tmp_path, 350, 1, SCHEMES["default"].used(Circumstances())))
+    spec = made("sine-350").spec(LoadJob(tmp_path / "db", tmp_path, 350, 1, SCHEMES["default"].used(Circumstances())))
     assert [phase.name for phase in spec.phases] == ["measured", "reads", "drain", "watched"]
     reads, drain = spec.phases[1:3]
     assert reads.set_options == {"disable_auto_compactions": "true"}
@@ -111,24 +111,24 @@ def test_after_the_wave_it_is_read_with_compaction_off_and_then_drained(tmp_path
 def test_the_testing_phase_is_a_closed_loop_of_one_writer_behind_a_warm_up() -> None:
     running = made("two-phase", rate_per_s=1.0)
     testing = two_phase.testing_phase(running, 120)
-    assert testing.work.arrivals == Closed(seconds=100)
+    assert testing.work.arrivals == ClosedArrivals(seconds=100)
     assert testing.warm_up is not None
-    assert testing.warm_up.arrivals == Closed(seconds=20)
+    assert testing.warm_up.arrivals == ClosedArrivals(seconds=20)
     assert testing.work.threads == 1
     assert testing.offered_per_s is None
 
 
 def test_a_workload_that_finds_its_rate_takes_no_other() -> None:
-    asked = Plan(("default",), ("cap-50",), ("two-phase",), 60, 1)
+    asked = RunsAsked(("default",), ("cap-50",), ("two-phase",), 60, 1)
     assert program(asked, "two-phase", 123.0).offered_per_s == pytest.approx(123.0)
-    with pytest.raises(BadOption, match="two-phase finds its own rate: give no --rate"):
-        program(Plan(("default",), ("cap-50",), ("two-phase",), 60, 1, rate_per_s=5.0), "two-phase")
+    with pytest.raises(BadArgument, match="two-phase finds its own rate: give no --rate"):
+        program(RunsAsked(("default",), ("cap-50",), ("two-phase",), 60, 1, rate_per_s=5.0), "two-phase")
 
 
 @pytest.mark.parametrize("name", ["fillrandom", "burst", "sine", "peaks-10"])
 def test_a_rate_is_refused_where_it_means_nothing(name: str) -> None:
-    with pytest.raises(BadOption, match=f"{name}.* takes no --rate"):
-        workloads.workload(name).program(Asked(60, 1, 5.0))
+    with pytest.raises(BadArgument, match=f"{name}.* takes no --rate"):
+        workloads.workload(name).program(LoadAsked(60, 1, 5.0))
 
 
 def test_a_trace_is_a_workload(tmp_path: Path) -> None:

@@ -10,10 +10,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from adocd_bench.fleet.database import SimulatedDatabase
-from adocd_bench.fleet.figures import Figures, Load
-from adocd_bench.fleet.measure import Fleet, fleets, jitters
-from adocd_bench.fleet.server import SimulatedAgent, serve
+from adocd_bench.fleet.database import FleetDatabase
+from adocd_bench.fleet.figures import FleetFigures, FleetLoad
+from adocd_bench.fleet.measure import FleetPlan, fleets, jitters
+from adocd_bench.fleet.server import FleetAgent, serve
 
 from adocd.model.change import ColumnFamilyChange, DatabaseChange, RestoreStep
 from adocd.targets.agent import Agent, AgentTarget
@@ -28,9 +28,9 @@ BACK = RestoreStep(ColumnFamilyChange("default", {"write_buffer_size": "67108864
 
 def with_target(tmp_path: Path, body: Callable[[Agent, AgentTarget], Awaitable[None]]) -> None:
     async def run() -> None:
-        stalling = Load(stall_every_s=0.4, stall_s=0.2, write_bytes_per_s=1_000_000_000)
-        database = SimulatedDatabase(tmp_path / "db", "here", stalling, "1-1-1")
-        serving = asyncio.create_task(serve(SimulatedAgent([database], "here"), tmp_path))
+        stalling = FleetLoad(stall_every_s=0.4, stall_s=0.2, write_bytes_per_s=1_000_000_000)
+        database = FleetDatabase(tmp_path / "db", "here", stalling, "1-1-1")
+        serving = asyncio.create_task(serve(FleetAgent([database], "here"), tmp_path))
         while not agent_sockets(tmp_path):  # noqa: ASYNC110 - another task makes it
             await asyncio.sleep(0.01)
         agent = Agent(agent_sockets(tmp_path)[0])
@@ -112,7 +112,7 @@ def test_a_lease_is_the_holders_and_its_way_back_is_gone(tmp_path: Path) -> None
 
 
 def test_figures_grow_and_stall(tmp_path: Path) -> None:
-    figures = Figures(Load(write_bytes_per_s=1_000_000, stall_every_s=10, stall_s=4), 0.0)
+    figures = FleetFigures(FleetLoad(write_bytes_per_s=1_000_000, stall_every_s=10, stall_s=4), 0.0)
     conditions = []
     for now_s in range(1, 41):
         figures.advance(float(now_s), 3_000_000, 2)
@@ -135,7 +135,7 @@ def test_jitter_is_the_distance_from_the_nearest_grid() -> None:
 def test_fifty_targets_are_measured() -> None:
     """How late they are is for `python -m adocd_bench.fleet` to say, on a machine that does nothing else."""
     said: list[str] = []
-    found = fleets([Fleet(50, "adoc", seconds=5, settle_s=2)], said.append)
+    found = fleets([FleetPlan(50, "adoc", seconds=5, settle_s=2)], said.append)
     (figures,) = found["fleets"]
     assert found["simulated"]
     expected = 50 * figures["seconds"]

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 from adocd_bench.errors import CapUnavailable
 from adocd_bench.host.cap import GROUP_PREFIX, CgroupTree, capped, limit_lines, refusal, written_bytes
-from adocd_bench.host.device import MB, UNCAPPED, BlockDevice, DeviceProfile, block_device_of, parse_profile
+from adocd_bench.host.device import MB, UNCAPPED, DeviceProfile, WholeDisk, block_device_of, parse_profile
 from adocd_bench.host.owner import own_token
 
 from tests.bench.roots import FakeCgroupTree, tree, writable_tree
 
-VDA = BlockDevice("vda", "254:0")
+VDA = WholeDisk("vda", "254:0")
 
 #: Writes past the page cache, as flush and compaction do with direct I/O, and prints the bytes per second.
 DIRECT_WRITER = """
@@ -122,7 +122,7 @@ def test_groups_of_dead_runs_are_removed_and_others_are_not(tmp_path: Path) -> N
 def test_what_the_group_wrote(name: str, text: str, tmp_path: Path) -> None:
     (tmp_path / name).write_text(text)
     assert written_bytes(tmp_path, VDA) == 4096
-    assert written_bytes(tmp_path, BlockDevice("vdb", "254:16")) == 0
+    assert written_bytes(tmp_path, WholeDisk("vdb", "254:16")) == 0
 
 
 def test_no_controller_is_one_sentence() -> None:

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
-from adocd_bench.errors import BadOption, CapUnavailable
-from adocd_bench.host.device import MB, UNCAPPED, BlockDevice, block_device_of, parse_profile
+from adocd_bench.errors import BadArgument, CapUnavailable
+from adocd_bench.host.device import MB, UNCAPPED, WholeDisk, block_device_of, parse_profile
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -34,25 +34,25 @@ def test_every_whole_figure_is_a_profile(mb_per_s: int) -> None:
     "name", ["", "cap", "cap-", "cap-0", "cap-010", "cap--5", "cap-2.5", "cap-210MB", "cap-1000001", "ssd"]
 )
 def test_other_names_are_refused_with_what_to_use(name: str) -> None:
-    with pytest.raises(BadOption, match=r"use cap-N with N in MB/s, such as cap-210, or uncapped$"):
+    with pytest.raises(BadArgument, match=r"use cap-N with N in MB/s, such as cap-210, or uncapped$"):
         parse_profile(name)
 
 
 @pytest.mark.parametrize(
     ("kernel", "directory", "device"),
     [
-        ("whole-disk", "/", BlockDevice("vda", "254:0")),
-        ("whole-disk", "/not/there/yet", BlockDevice("vda", "254:0")),
-        ("server", "/var/lib/db", BlockDevice("sda", "8:0")),
-        ("server", "/srv/databases", BlockDevice("dm-0", "252:0")),
-        ("server", "/srv/databases/a/b", BlockDevice("dm-0", "252:0")),
-        ("server", "/srv/databases2", BlockDevice("sda", "8:0")),
-        ("server", "/srv/btrfs/db", BlockDevice("sda", "8:0")),
-        ("server", "/srv/my disk/db", BlockDevice("sda", "8:0")),
-        ("container", "/data/db", BlockDevice("nvme0n1", "259:0")),
+        ("whole-disk", "/", WholeDisk("vda", "254:0")),
+        ("whole-disk", "/not/there/yet", WholeDisk("vda", "254:0")),
+        ("server", "/var/lib/db", WholeDisk("sda", "8:0")),
+        ("server", "/srv/databases", WholeDisk("dm-0", "252:0")),
+        ("server", "/srv/databases/a/b", WholeDisk("dm-0", "252:0")),
+        ("server", "/srv/databases2", WholeDisk("sda", "8:0")),
+        ("server", "/srv/btrfs/db", WholeDisk("sda", "8:0")),
+        ("server", "/srv/my disk/db", WholeDisk("sda", "8:0")),
+        ("container", "/data/db", WholeDisk("nvme0n1", "259:0")),
     ],
 )
-def test_a_directory_is_traced_to_its_whole_disk(kernel: str, directory: str, device: BlockDevice) -> None:
+def test_a_directory_is_traced_to_its_whole_disk(kernel: str, directory: str, device: WholeDisk) -> None:
     assert block_device_of(Path(directory), tree(kernel)) == device
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from adocd_bench.laws import attached, sine
-from adocd_bench.laws.measure import Measured, Plan, measure
+from adocd_bench.laws.measure import LawPlan, MeasuredLaw, measure
 from adocd_bench.laws.readings import READINGS
 from adocd_bench.laws.windows import gaps, joined, windows
 from adocd_bench.programs.fill import FillReport
@@ -35,7 +35,7 @@ MOMENTS = (
 WITH_BOTH: dict[str, dict[str, ParameterValue]] = {"manual": {"batch_size": 128 * MIB, "background_jobs": 4}}
 
 
-def lived(law: str) -> Measured:
+def lived(law: str) -> MeasuredLaw:
     """Let a law live through all of it, obeyed; what belongs to a real run alone is made up."""
     plant, given = Plant(), WITH_BOTH.get(law, PARAMETERS.get(law, {}))
     controller = registry.create(Policy(law, given))
@@ -58,8 +58,8 @@ def lived(law: str) -> Measured:
             told = (decision.settings, decision.signal, decision.rule, decision.reason)
             records.append(DecisionRecord(len(records), sample.monotonic_s, 0.0, law, *told, (), "applied"))
         plant.do(decision, sample)
-    plan, report = Plan(law, 10, "uncapped", given), FillReport(1.0, 10.0, 10)
-    return Measured(plan, report, [1], tuple(ticks), tuple(records), OptionValues(), (), 0.0)
+    plan, report = LawPlan(law, 10, "uncapped", given), FillReport(1.0, 10.0, 10)
+    return MeasuredLaw(plan, report, [1], tuple(ticks), tuple(records), OptionValues(), (), 0.0)
 
 
 def test_every_law_has_a_reading() -> None:
@@ -134,7 +134,7 @@ def test_a_sample_that_was_not_caught_is_a_gap() -> None:
     assert gaps((*ticks[:2], *ticks[3:])) == 1
 
 
-def seen(off: tuple[int, int], files: tuple[int, ...]) -> Measured:
+def seen(off: tuple[int, int], files: tuple[int, ...]) -> MeasuredLaw:
     """The toggle's run in which compaction was off between two ticks."""
     plant, ticks = Plant(), []
     for number, count in enumerate(files):

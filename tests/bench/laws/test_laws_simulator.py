@@ -8,11 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from adocd_bench.errors import BadOption, CapUnavailable, RunFailed
+from adocd_bench.errors import BadArgument, CapUnavailable, RunFailed
 from adocd_bench.laws import agreement, calibration, simulator
-from adocd_bench.laws.agreement import Figures
-from adocd_bench.laws.calibration import Bandwidth, Speeds
-from adocd_bench.laws.measure import Measured, Plan
+from adocd_bench.laws.agreement import LawFigures
+from adocd_bench.laws.calibration import ReadBandwidth, Speeds
+from adocd_bench.laws.measure import LawPlan, MeasuredLaw
 from adocd_bench.programs.fill import FillReport
 from adocd_bench.run.observe import Tick
 
@@ -23,13 +23,13 @@ from tests.bench.kept import RESULTS, needs_results
 from tests.controllers.laws import MB, Plant
 
 
-def wrote(*writes: float) -> list[Figures]:
+def wrote(*writes: float) -> list[LawFigures]:
     """Runs in which nothing was held."""
-    return [Figures(each, 0.0, dict.fromkeys(("memtable", "l0", "pending_bytes"), 0.0)) for each in writes]
+    return [LawFigures(each, 0.0, dict.fromkeys(("memtable", "l0", "pending_bytes"), 0.0)) for each in writes]
 
 
-def held(memtable: float, l0: float, pending: float = 0.0) -> Figures:
-    return Figures(1.0, 0.0, {"memtable": memtable, "l0": l0, "pending_bytes": pending})
+def held(memtable: float, l0: float, pending: float = 0.0) -> LawFigures:
+    return LawFigures(1.0, 0.0, {"memtable": memtable, "l0": l0, "pending_bytes": pending})
 
 
 @pytest.mark.parametrize(
@@ -84,12 +84,12 @@ def test_what_is_ranked_is_what_there_is() -> None:
     assert verdict.words() == "adoc's causes: l0 20% > memtable 10%; in the simulator none: DIFFERS"
 
 
-def quiet(*events: Event) -> Measured:
+def quiet(*events: Event) -> MeasuredLaw:
     """A run in which nothing was held."""
     plant = Plant()
     plant.members = {"events": events}
-    plan, report = Plan("fixed", 10, "uncapped"), FillReport(50_000.0, 10.0, 500_000)
-    return Measured(plan, report, [], (Tick(plant.sample(1.0), ""),), (), OptionValues(), (), 0.25)
+    plan, report = LawPlan("fixed", 10, "uncapped"), FillReport(50_000.0, 10.0, 500_000)
+    return MeasuredLaw(plan, report, [], (Tick(plant.sample(1.0), ""),), (), OptionValues(), (), 0.25)
 
 
 FLUSHES = (
@@ -161,10 +161,10 @@ def test_what_the_disk_reads_under_a_cap() -> None:
     assert re.fullmatch(r"--read-rate \d+ --mixed-rate \d+", found.options())
 
 
-def kept() -> simulator.Runs:
-    run = simulator.Run("fixed", "cap-100", 1, 60.0, {"max_background_jobs": "2"}, wrote(40_000.0)[0])
-    speeds, bandwidth = Speeds(60e6, 150e6, 100e6, 0.1), Bandwidth(90e6, 170e6)
-    return simulator.Runs((speeds,), {"cap-100": 1.0}, {"cap-100": bandwidth}, (run,))
+def kept() -> simulator.RealRuns:
+    run = simulator.RealRun("fixed", "cap-100", 1, 60.0, {"max_background_jobs": "2"}, wrote(40_000.0)[0])
+    speeds, bandwidth = Speeds(60e6, 150e6, 100e6, 0.1), ReadBandwidth(90e6, 170e6)
+    return simulator.RealRuns((speeds,), {"cap-100": 1.0}, {"cap-100": bandwidth}, (run,))
 
 
 def test_what_is_kept_is_read(tmp_path: Path) -> None:
@@ -173,12 +173,12 @@ def test_what_is_kept_is_read(tmp_path: Path) -> None:
 
 
 def test_a_file_that_has_no_runs(tmp_path: Path) -> None:
-    with pytest.raises(BadOption, match="cannot be read"):
+    with pytest.raises(BadArgument, match="cannot be read"):
         simulator.read(tmp_path / "runs.json")
     (tmp_path / "runs.json").write_text("[]")
-    with pytest.raises(BadOption, match="has no runs"):
+    with pytest.raises(BadArgument, match="has no runs"):
         simulator.read(tmp_path / "runs.json")
-    with pytest.raises(BadOption, match=r"cannot be written .*: choose another --keep"):
+    with pytest.raises(BadArgument, match=r"cannot be written .*: choose another --keep"):
         simulator.write(tmp_path / "runs.json" / "runs.json", kept())
 
 

@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from adocd_bench.evaluation.raw import Histogram, Operations
+from adocd_bench.evaluation.raw import LatencyHistogram, Operations
 from adocd_bench.load import build
-from adocd_bench.load.arrivals import Step, constant
+from adocd_bench.load.arrivals import ArrivalStep, constant
 from adocd_bench.load.result import LoadResult, read_result
-from adocd_bench.load.spec import Closed, Drain, Keys, Mix, Open, Spec, Work
+from adocd_bench.load.spec import ClosedArrivals, Drain, KeyChoice, LoadSpec, Mix, OpenArrivals, Work
 from adocd_bench.load.ycsb import CORE
 from adocd_bench.run.child import child
 
@@ -29,7 +29,7 @@ from tests.support.agent_client import AgentClient
 from tests.support.waiting import eventually
 
 RECORDS = 2000
-LOAD = Work("load", Closed(count=RECORDS), Mix(update=1), Keys("sequential", RECORDS))
+LOAD = Work("load", ClosedArrivals(count=RECORDS), Mix(update=1), KeyChoice("sequential", RECORDS))
 WRITES = Mix(update=1)
 #: With flushes of 2 MB/s: memtables of 1 MiB, of which one more is allowed while one is flushed.
 SLOW = {"write_buffer_size": 1 << 20, "max_write_buffer_number": 2, "delayed_write_rate": 1 << 30}
@@ -43,11 +43,11 @@ def program() -> Path:
     return build.find_or_build()
 
 
-def spec(disk: Path, *phases: Work | Drain, **settings: Any) -> Spec:
-    return Spec(disk / "db", disk / "result.json", phases, **settings)
+def spec(disk: Path, *phases: Work | Drain, **settings: Any) -> LoadSpec:
+    return LoadSpec(disk / "db", disk / "result.json", phases, **settings)
 
 
-def command(program: Path, asked: Spec) -> list[str]:
+def command(program: Path, asked: LoadSpec) -> list[str]:
     """Write the spec, and give the command line for it."""
     file = asked.result.with_name("spec.json")
     file.write_text(asked.to_json())
@@ -67,16 +67,16 @@ def run(program: Path, disk: Path) -> Run:
     return run
 
 
-def fast(name: str, arrivals: Open | Closed, **more: Any) -> Work:
-    return Work(name, arrivals, WRITES, Keys("uniform", RECORDS), **more)
+def fast(name: str, arrivals: OpenArrivals | ClosedArrivals, **more: Any) -> Work:
+    return Work(name, arrivals, WRITES, KeyChoice("uniform", RECORDS), **more)
 
 
-def total(histogram: Histogram | None) -> int:
+def total(histogram: LatencyHistogram | None) -> int:
     assert histogram is not None
     return sum(count for _, _, count in histogram.buckets)
 
 
-def share_above(histogram: Histogram | None, us: int) -> float:
+def share_above(histogram: LatencyHistogram | None, us: int) -> float:
     assert histogram is not None
     return sum(count for lowest, _, count in histogram.buckets if lowest >= us) / total(histogram)
 
@@ -87,8 +87,8 @@ def of(operations: Sequence[Operations], kind: str) -> Operations:
 
 
 def test_steps_are_honoured_by_the_second(run: Run) -> None:
-    steps = (Step(1, 500), Step(1, 2000), Step(1, 0), Step(1, 250))
-    measured = run(fast("run", Open(steps), threads=4, measured=True)).measured
+    steps = (ArrivalStep(1, 500), ArrivalStep(1, 2000), ArrivalStep(1, 0), ArrivalStep(1, 250))
+    measured = run(fast("run", OpenArrivals(steps), threads=4, measured=True)).measured
     seconds = measured.raw_seconds
     assert [second.offered for second in seconds][:4] == [500, 2000, 0, 250]
     # The machine may hold them up for a moment, and then they end a second later; none is early.
@@ -106,12 +106,12 @@ def test_steps_are_honoured_by_the_second(run: Run) -> None:
 def stalled(program: Path, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, LoadResult]:
     """The same database, too slow for what is asked, in an open and in a closed loop."""
     results = {}
-    loops: Mapping[str, Open | Closed] = {
-        "open": Open(constant(4000, 3), overrun_at_most_s=0.5),
-        "closed": Closed(seconds=3),
+    loops: Mapping[str, OpenArrivals | ClosedArrivals] = {
+        "open": OpenArrivals(constant(4000, 3), overrun_at_most_s=0.5),
+        "closed": ClosedArrivals(seconds=3),
     }
     for name, loop in loops.items():
-        phase = Work("run", loop, WRITES, Keys("uniform", 100_000), threads=4, measured=True)
+        phase = Work("run", loop, WRITES, KeyChoice("uniform", 100_000), threads=4, measured=True)
         room = tmp_path_factory.mktemp(name)
         asked = spec(room, phase, options=SLOW, rate_limiter_bytes_per_s=2_000_000)
         subprocess.run(command(program, asked), check=True, capture_output=True, timeout=60)
@@ -152,7 +152,7 @@ def test_the_limiter_changes_no_other_option(stalled: Mapping[str, LoadResult], 
     def effective() -> dict[str, int]:
         return dict(json.loads((disk / "result.json").read_text())["effective"])
 
-    phase = fast("run", Closed(count=10), measured=True)
+    phase = fast("run", ClosedArrivals(count=10), measured=True)
     run(phase)
     plain = effective()
     run(phase, rate_limiter_bytes_per_s=1_000_000)
@@ -168,8 +168,10 @@ def test_the_limiter_changes_no_other_option(stalled: Mapping[str, LoadResult], 
 def test_ycsbs_mixes_have_their_shares(run: Run, name: str) -> None:
     core = CORE[name]
     count = 2000 if core.operations.scan else 20_000
-    keys = Keys(core.distribution, RECORDS)
-    measured = run(LOAD, Work("run", Closed(count=count), core.operations, keys, threads=2, measured=True)).measured
+    keys = KeyChoice(core.distribution, RECORDS)
+    measured = run(
+        LOAD, Work("run", ClosedArrivals(count=count), core.operations, keys, threads=2, measured=True)
+    ).measured
     assert measured.not_found == 0
     for kind in ("read", "update", "insert", "scan", "read_modify_write"):
         found = measured.operations_by_kind.get(kind)
@@ -182,38 +184,42 @@ def test_ycsbs_mixes_have_their_shares(run: Run, name: str) -> None:
 def test_a_seed_gives_the_same_operations_to_any_number_of_clients(run: Run) -> None:
     def counts(seed: int, threads: int) -> list[tuple[str, int]]:
         mix = Mix(read=1, update=1, scan=1)
-        phase = Work("run", Closed(count=2000), mix, Keys("zipfian", RECORDS), threads=threads, measured=True)
+        phase = Work(
+            "run", ClosedArrivals(count=2000), mix, KeyChoice("zipfian", RECORDS), threads=threads, measured=True
+        )
         return [(each.kind, each.count) for each in run(phase, seed=seed).measured.operations]
 
     assert counts(seed=1, threads=1) == counts(seed=1, threads=8) != counts(seed=2, threads=1)
 
 
 def test_a_record_that_is_not_there_is_no_error(run: Run) -> None:
-    reads = Work("run", Closed(count=1000), Mix(read=1), Keys("uniform", 2 * RECORDS), measured=True)
+    reads = Work("run", ClosedArrivals(count=1000), Mix(read=1), KeyChoice("uniform", 2 * RECORDS), measured=True)
     assert run(LOAD, reads).measured.not_found == pytest.approx(500, rel=0.2)
 
 
 def test_inserts_go_on_behind_the_loaded_records(run: Run) -> None:
-    inserts = Work("insert", Closed(count=500), Mix(insert=1), Keys("uniform", RECORDS), threads=4)
-    reads = Work("read", Closed(count=2500), Mix(read=1), Keys("sequential", RECORDS + 500), measured=True)
+    inserts = Work("insert", ClosedArrivals(count=500), Mix(insert=1), KeyChoice("uniform", RECORDS), threads=4)
+    reads = Work("read", ClosedArrivals(count=2500), Mix(read=1), KeyChoice("sequential", RECORDS + 500), measured=True)
     assert run(LOAD, inserts, reads).measured.not_found == 0
 
 
 def test_a_database_that_is_there_is_kept_where_it_is_not_to_be_made(run: Run) -> None:
     run(replace(LOAD, measured=True))
-    reads = Work("read", Closed(count=RECORDS), Mix(read=1), Keys("sequential", RECORDS), measured=True)
+    reads = Work("read", ClosedArrivals(count=RECORDS), Mix(read=1), KeyChoice("sequential", RECORDS), measured=True)
     assert run(reads, create=False).measured.not_found == 0
     assert run(reads, create=True).measured.not_found == RECORDS
 
 
 def test_keys_in_order_and_of_the_least_size(run: Run) -> None:
-    scans = Work("scan", Closed(count=100), Mix(scan=1), Keys("uniform", RECORDS), scan_length=10, measured=True)
+    scans = Work(
+        "scan", ClosedArrivals(count=100), Mix(scan=1), KeyChoice("uniform", RECORDS), scan_length=10, measured=True
+    )
     result = run(LOAD, scans, key_order="ordered", key_bytes=8, value_bytes=0, disable_wal=True)
     assert of(result.measured.operations, "scan").count == 100
 
 
 def test_a_drain_waits_until_nothing_is_left(run: Run) -> None:
-    writes = fast("run", Closed(count=6000), measured=True)
+    writes = fast("run", ClosedArrivals(count=6000), measured=True)
     result = run(
         writes, Drain("settle"), options={"write_buffer_size": 1 << 20, "level0_file_num_compaction_trigger": 2}
     )
@@ -225,7 +231,7 @@ def test_a_drain_waits_until_nothing_is_left(run: Run) -> None:
 
 
 def test_a_drain_gives_up_in_time(run: Run) -> None:
-    writes, settle = fast("run", Closed(count=3500), measured=True), Drain("settle", at_most_s=0.3)
+    writes, settle = fast("run", ClosedArrivals(count=3500), measured=True), Drain("settle", at_most_s=0.3)
     result = run(writes, settle, options={"write_buffer_size": 3 << 20}, rate_limiter_bytes_per_s=1_000_000)
     drain = result.phases[1].drain
     assert drain is not None
@@ -235,15 +241,15 @@ def test_a_drain_gives_up_in_time(run: Run) -> None:
 
 def test_options_can_change_between_phases(run: Run, disk: Path) -> None:
     """As for reads after the sine, with compaction off."""
-    after = fast("after", Closed(count=10), set_options={"disable_auto_compactions": True})
-    run(fast("run", Closed(count=10), measured=True), after)
+    after = fast("after", ClosedArrivals(count=10), set_options={"disable_auto_compactions": True})
+    run(fast("run", ClosedArrivals(count=10), measured=True), after)
     newest = max(disk.glob("db/OPTIONS-*"))
     assert "disable_auto_compactions=true" in newest.read_text()
 
 
 def test_what_the_process_used_and_when(run: Run) -> None:
     began_s = time.monotonic()
-    result = run(fast("run", Closed(seconds=0.5), measured=True))
+    result = run(fast("run", ClosedArrivals(seconds=0.5), measured=True))
     assert 0 < result.process.cpu_s <= (time.monotonic() - began_s) * (os.cpu_count() or 1)
     assert 5_000_000 < result.process.peak_rss_bytes < 1_000_000_000
     assert result.measured.begin_unix_s - result.measured.begin_monotonic_s == pytest.approx(
@@ -265,10 +271,10 @@ def test_the_example_of_the_docs_runs(program: Path, disk: Path) -> None:
     assert result.drain_s is not None
 
 
-GOOD = fast("run", Closed(count=1), measured=True)
+GOOD = fast("run", ClosedArrivals(count=1), measured=True)
 
 
-def edited(asked: Spec, *path: str | int, value: object) -> str:
+def edited(asked: LoadSpec, *path: str | int, value: object) -> str:
     """A spec's text with one value changed."""
     content = json.loads(asked.to_json())
     inner = content
@@ -335,10 +341,10 @@ def test_a_result_that_cannot_be_written(program: Path, disk: Path) -> None:
     assert (done.returncode, done.stderr) == (1, f"adocd-load: {disk}/result.json cannot be written\n")
 
 
-@pytest.mark.parametrize("loop", [Open(constant(1000, 60)), Closed(seconds=60)])
-def test_sigterm_ends_it_in_order(program: Path, disk: Path, loop: Open | Closed) -> None:
+@pytest.mark.parametrize("loop", [OpenArrivals(constant(1000, 60)), ClosedArrivals(seconds=60)])
+def test_sigterm_ends_it_in_order(program: Path, disk: Path, loop: OpenArrivals | ClosedArrivals) -> None:
     asked = spec(disk, fast("run", loop, threads=4, measured=True), Drain("settle"))
-    with child("load", command(program, asked), os.environ, disk) as load:
+    with child("load", command(program, asked), disk) as load:
         eventually(lambda: list(disk.glob("db/OPTIONS-*")), what="the database is open")
         with pytest.raises(subprocess.TimeoutExpired):
             load.process.wait(0.5)
@@ -358,9 +364,9 @@ def test_sigterm_ends_it_in_order(program: Path, disk: Path, loop: Open | Closed
 def test_the_database_is_seen_through_the_preloaded_agent(
     program: Path, disk: Path, run_dir: Path, native_agent_library: Path
 ) -> None:
-    asked = spec(disk, fast("run", Open(constant(1000, 60)), measured=True), statistics="tickers")
+    asked = spec(disk, fast("run", OpenArrivals(constant(1000, 60)), measured=True), statistics="tickers")
     line = [sys.executable, "-m", "adocd", "exec", "--", *command(program, asked)]
-    with child("load", line, os.environ | {"ADOCD_RUN_DIR": str(run_dir)}, disk) as load:
+    with child("load", line, disk, {"ADOCD_RUN_DIR": str(run_dir)}) as load:
         (socket,) = eventually(lambda: list(run_dir.glob("agent-*.sock")))
         with AgentClient(socket) as agent:
             eventually(agent.databases)

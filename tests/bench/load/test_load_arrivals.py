@@ -6,16 +6,16 @@ import math
 from pathlib import Path
 
 import pytest
-from adocd_bench.errors import BadOption
+from adocd_bench.errors import BadArgument
 from adocd_bench.load import arrivals
-from adocd_bench.load.arrivals import Step
+from adocd_bench.load.arrivals import ArrivalStep
 from adocd_bench.load.ycsb import CORE
 from hypothesis import given
 from hypothesis import strategies as st
 
 
 def test_constant() -> None:
-    assert arrivals.constant(500, 30) == (Step(30, 500),)
+    assert arrivals.constant(500, 30) == (ArrivalStep(30, 500),)
 
 
 def test_the_thesis_sine_peaks_in_the_middle_and_offers_its_mean() -> None:
@@ -31,7 +31,7 @@ def test_the_thesis_sine_peaks_in_the_middle_and_offers_its_mean() -> None:
 
 def test_the_quiet_tail_goes_on_until_the_end() -> None:
     steps = arrivals.sine(500, 750, 350, quiet_per_s=100, until_s=700)
-    assert steps[-1] == Step(350, 100)
+    assert steps[-1] == ArrivalStep(350, 100)
     assert arrivals.total_s(steps) == 700
 
 
@@ -46,25 +46,25 @@ def test_a_sine_offers_the_same_in_steps_of_any_length(
 
 def test_the_stability_papers_burst() -> None:
     steps = arrivals.burst()
-    assert steps[:3] == (Step(1500, 2000), Step(300, 8000), Step(1500, 2000))
+    assert steps[:3] == (ArrivalStep(1500, 2000), ArrivalStep(300, 8000), ArrivalStep(1500, 2000))
     assert arrivals.total_s(steps) == 7200
     assert arrivals.mean_per_s(steps) == pytest.approx(3000)
 
 
 def test_silks_peaks_end_where_time_is_up() -> None:
-    assert arrivals.peaks(50, 130) == (Step(10, 10_000), Step(50, 40_000), Step(10, 10_000), Step(50, 40_000),
-                                       Step(10, 10_000))  # fmt: skip
-    assert arrivals.peaks(50, 15)[-1] == Step(5, 40_000)
+    below, peak = ArrivalStep(10, 10_000), ArrivalStep(50, 40_000)
+    assert arrivals.peaks(50, 130) == (below, peak, below, peak, below)
+    assert arrivals.peaks(50, 15)[-1] == ArrivalStep(5, 40_000)
 
 
 def test_scaled_keeps_the_times() -> None:
-    assert arrivals.scaled((Step(1, 10), Step(2, 20)), 0.5) == (Step(1, 5), Step(2, 10))
+    assert arrivals.scaled((ArrivalStep(1, 10), ArrivalStep(2, 20)), 0.5) == (ArrivalStep(1, 5), ArrivalStep(2, 10))
 
 
 def test_a_trace(tmp_path: Path) -> None:
     file = tmp_path / "trace.csv"
     file.write_text("seconds,operations_per_s\n1,100\n0.5,0\n\n2,30.5\n")
-    assert arrivals.trace(file) == (Step(1, 100), Step(0.5, 0), Step(2, 30.5))
+    assert arrivals.trace(file) == (ArrivalStep(1, 100), ArrivalStep(0.5, 0), ArrivalStep(2, 30.5))
 
 
 @pytest.mark.parametrize(
@@ -86,12 +86,12 @@ def test_a_trace(tmp_path: Path) -> None:
 def test_traces_that_make_no_sense(tmp_path: Path, text: str | bytes, sentence: str) -> None:
     file = tmp_path / "trace.csv"
     file.write_bytes(text if isinstance(text, bytes) else text.encode())
-    with pytest.raises(BadOption, match=sentence):
+    with pytest.raises(BadArgument, match=sentence):
         arrivals.trace(file)
 
 
 def test_a_trace_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(BadOption, match="cannot be read: No such file"):
+    with pytest.raises(BadArgument, match="cannot be read: No such file"):
         arrivals.trace(tmp_path / "none.csv")
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from adocd_bench.errors import ProgramMissing, RunFailed
-from adocd_bench.evaluation.raw import Histogram
+from adocd_bench.evaluation.raw import LatencyHistogram
 from adocd_bench.load import build
 from adocd_bench.load.result import read_result
 
@@ -65,7 +65,7 @@ def test_kinds_of_writes_are_added_up(tmp_path: Path) -> None:
     measured = read_result(result(tmp_path, phase(operations_by_kind=kinds, by_second=[row]))).measured
     writes, scans = measured.operations
     assert (writes.kind, writes.count, scans.kind, scans.count) == ("write", 5, "scan", 1)
-    assert writes.processing == Histogram(((1, 1, 3), (5, 5, 1), (2048, 2049, 1)), 2049)
+    assert writes.processing == LatencyHistogram(((1, 1, 3), (5, 5, 1), (2048, 2049, 1)), 2049)
     (second,) = measured.raw_seconds
     assert (second.writes, second.reads, second.longest_us, second.offered) == (5, 1, 2049, None)
 

@@ -3,12 +3,13 @@
 import os
 import stat
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 from adocd_bench.errors import ProgramMissing, RunFailed
 from adocd_bench.programs.db_bench import DbBench, find_db_bench
-from adocd_bench.programs.fill import Fill, parse_seconds
+from adocd_bench.programs.fill import Fill, operations_by_second
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -51,14 +52,23 @@ def test_no_result_says_what_db_bench_said_last(output: str, last: str) -> None:
     assert str(failure.value).endswith(last)
 
 
+def seconds_of(text: str) -> dict[int, int]:
+    with tempfile.NamedTemporaryFile("w", suffix=".csv") as report:
+        report.write(text)
+        report.flush()
+        return operations_by_second(Path(report.name))
+
+
 def test_the_seconds_of_a_real_report_file() -> None:
-    assert parse_seconds("secs_elapsed,interval_qps\n1,155872\n2,162414\n3,167247\n") == [155872, 162414, 167247]
+    assert seconds_of("secs_elapsed,interval_qps\n1,155872\n2,162414\n3,167247\n") == {1: 155872, 2: 162414, 3: 167247}
+    assert seconds_of("") == operations_by_second(Path("/no/such/report")) == {}
 
 
 @given(st.lists(st.integers(min_value=0, max_value=10**7)), st.sampled_from(["", "7", "7,", "\n"]))
 def test_a_torn_last_line_is_left_out(writes: list[int], torn: str) -> None:
     lines = [f"{second},{count}" for second, count in enumerate(writes, 1)]
-    assert parse_seconds("\n".join(["secs_elapsed,interval_qps", *lines, torn])) == writes
+    read = seconds_of("\n".join(["secs_elapsed,interval_qps", *lines, torn]))
+    assert read == dict(enumerate(writes, 1))
 
 
 def test_the_command_line_is_the_papers_workload_and_otherwise_defaults() -> None:

@@ -4,7 +4,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from adocd_bench.errors import BadOption, NotEnoughSpace
+from adocd_bench.errors import BadArgument, NotEnoughSpace
 from adocd_bench.host.device import UNCAPPED, parse_profile
 from adocd_bench.host.owner import own_token, owner_is_gone
 from adocd_bench.run.workspace import PREFIX, choose_parent, needed_bytes, run_directory, workspace
@@ -20,7 +20,7 @@ def test_a_requested_directory_must_be_one(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.touch()
     for path in (file, tmp_path / "missing"):
-        with pytest.raises(BadOption, match="is not a directory that can be written to"):
+        with pytest.raises(BadArgument, match="is not a directory that can be written to"):
             choose_parent(path, 1)
 
 

@@ -20,11 +20,11 @@ from typing import Any, Literal
 from adocd.probes.log.events import CompactionFinished, FlushFinished, LogEvent, TrivialMove
 from adocd_bench.errors import RunFailed
 from adocd_bench.evaluation.counted import Counted
-from adocd_bench.evaluation.loads.program import Job, Outcome
-from adocd_bench.evaluation.raw import Histogram, OperationKind, Operations, Second
+from adocd_bench.evaluation.loads.program import LoadJob, LoadOutcome
+from adocd_bench.evaluation.raw import LatencyHistogram, OperationKind, Operations, Second
 from adocd_bench.programs.db_bench import DbBench
-from adocd_bench.programs.fill import KEY_BYTES, VALUE_BYTES, Fill, last_line
-from adocd_bench.run.observe import Observed
+from adocd_bench.programs.fill import KEY_BYTES, VALUE_BYTES, Fill, last_line, operations_by_second
+from adocd_bench.run.observe import ObservedRun
 
 Benchmark = Literal["fillrandom", "overwrite", "readwhilewriting"]
 ENTRY_BYTES = KEY_BYTES + VALUE_BYTES
@@ -36,7 +36,7 @@ _MAX = re.compile(r"^Min: \d+\s+Median: [0-9.]+\s+Max: (\d+)", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
-class ClosedLoop:
+class DbBenchLoad:
     """One of db_bench's benchmarks; with `records` they are loaded first, each once, and the load is not measured.
 
     Without `drained` it ends with the measured phase.
@@ -56,7 +56,7 @@ class ClosedLoop:
         """Name it with the RocksDB it came with."""
         return f"db_bench {self.bench.rocksdb_version}"
 
-    def at_most_s(self, job: Job) -> float:
+    def at_most_s(self, job: LoadJob) -> float:
         """Allow for the load and the drain."""
         return job.seconds + _BESIDE_S
 
@@ -65,7 +65,7 @@ class ClosedLoop:
         """Say what is loaded."""
         return (self.records or 0) * ENTRY_BYTES
 
-    def command(self, job: Job) -> list[str]:
+    def command(self, job: LoadJob) -> list[str]:
         """Take the demo's command line; of a flag that is given twice the last counts."""
         fill = Fill(job.database, job.seconds, job.seed, self._report(job))
         load = ["filluniquerandom", "waitforcompaction"] if self.records else []
@@ -82,7 +82,7 @@ class ClosedLoop:
             flags["rate_limiter_auto_tuned"] = int(job.scheme.auto_tuned)
         return [*self.bench.command(fill), *(f"--{name}={value}" for name, value in flags.items())]
 
-    def is_preparing(self, job: Job) -> bool:
+    def is_preparing(self, job: LoadJob) -> bool:
         """Never say so: db_bench does not tell when its load is over."""
         del job
         return False
@@ -91,14 +91,14 @@ class ClosedLoop:
         """Count all that is written; db_bench's own statistics would time it, too."""
         return {"ADOCD_AGENT_STATISTICS": "tickers"}
 
-    def outcome(self, job: Job, observed: Observed) -> Outcome:
+    def outcome(self, job: LoadJob, observed: ObservedRun) -> LoadOutcome:
         """Read db_bench's output, its report file and the LOG."""
         seconds, operations = result(observed.said, self.benchmark)
         histogram = histogram_of(observed.said, self.benchmark)
         report = self._report(job)
         if not report.exists():
             raise RunFailed("db_bench wrote no report file")
-        lines = by_second(report.read_text(encoding="utf-8"))
+        lines = by_second(report)
         if not lines:
             raise RunFailed("db_bench reported no single second: give it more --seconds")
         begin_unix_s = report.stat().st_mtime - len(lines)
@@ -110,7 +110,7 @@ class ClosedLoop:
         if self.benchmark == "readwhilewriting":
             every = (Operations("write", round(counted.at_end_of(seconds, "writes") or 0), None), mine)
             rows = _shared(lines, counted)
-        return Outcome(
+        return LoadOutcome(
             operations=every,
             seconds=tuple(_with_rest(rows[: int(seconds)], every)),
             begin_monotonic_s=begin_s,
@@ -119,10 +119,10 @@ class ClosedLoop:
             rocksdb_version=self.bench.rocksdb_version,
         )
 
-    def _report(self, job: Job) -> Path:
+    def _report(self, job: LoadJob) -> Path:
         return job.room / "seconds.csv"
 
-    def _drain_s(self, observed: Observed, end_unix_s: float) -> float | None:
+    def _drain_s(self, observed: ObservedRun, end_unix_s: float) -> float | None:
         """Say when the last job ended: db_bench waits until none is due, also for those that are switched off."""
         return max(0.0, last_job_s(observed.log) - end_unix_s) if self.drained else None
 
@@ -135,7 +135,7 @@ def result(said: str, benchmark: str) -> tuple[float, int]:
     return float(match[1]), int(match[2])
 
 
-def histogram_of(said: str, benchmark: str) -> Histogram | None:
+def histogram_of(said: str, benchmark: str) -> LatencyHistogram | None:
     """Read the histogram that follows a benchmark's result; None where there is none."""
     _, _, rest = said.partition(f"\n{benchmark} ")
     part = rest.partition("\nwaitforcompaction(")[0]
@@ -144,13 +144,12 @@ def histogram_of(said: str, benchmark: str) -> Histogram | None:
         return None
     # A bucket is open below and closed above, but for the first, which has 0.
     buckets = tuple((int(low) + (low != "0"), int(high), int(count)) for low, high, count in _BUCKET.findall(part))
-    return Histogram(buckets, int(longest[1]))
+    return LatencyHistogram(buckets, int(longest[1]))
 
 
-def by_second(text: str) -> list[int]:
+def by_second(report: Path) -> list[int]:
     """Read the operations of each second; one that db_bench's clock skipped has none of its own."""
-    rows = [line.split(",") for line in text.splitlines()]
-    found = {int(row[0]): int(row[1]) for row in rows if len(row) == 2 and row[0].isdigit() and row[1].isdigit()}
+    found = operations_by_second(report)
     return [found.get(second, 0) for second in range(1, max(found, default=0) + 1)]
 
 

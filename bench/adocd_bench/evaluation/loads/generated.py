@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from adocd_bench.errors import RunFailed
-from adocd_bench.evaluation.loads.program import Job, Outcome
+from adocd_bench.evaluation.loads.program import LoadJob, LoadOutcome
 from adocd_bench.load.arrivals import constant
 from adocd_bench.load.build import PROGRAM
 from adocd_bench.load.result import read_result
-from adocd_bench.load.spec import Closed, Drain, Keys, Mix, Open, Spec, Work
+from adocd_bench.load.spec import ClosedArrivals, Drain, KeyChoice, LoadSpec, Mix, OpenArrivals, Work
 from adocd_bench.programs.fill import KEY_BYTES
-from adocd_bench.run.observe import Observed
+from adocd_bench.run.observe import ObservedRun
 
 #: Loading and settling get so long beside the measured phase, and as much again its drain.
 _BESIDE_S = 900.0
@@ -27,7 +27,7 @@ READS, READS_S = 100_000, 30.0
 
 
 @dataclass(frozen=True, slots=True)
-class Generated:
+class GeneratedLoad:
     """A measured phase of the load generator's, and what is before and after it.
 
     Attributes:
@@ -62,17 +62,17 @@ class Generated:
         """Say what is loaded."""
         return self.work.keys.records * (KEY_BYTES + self.value_bytes) if self.loaded else 0
 
-    def at_most_s(self, job: Job) -> float:
+    def at_most_s(self, job: LoadJob) -> float:
         """Allow for the load, what arrivals overrun, and the drain."""
         return 2 * job.seconds + _BESIDE_S + _DRAIN_S
 
-    def command(self, job: Job) -> list[str]:
+    def command(self, job: LoadJob) -> list[str]:
         """Write its order into the room, and start it under the agent."""
         file = job.room / "load.json"
         file.write_text(self.spec(job).to_json(), encoding="utf-8")
         return [sys.executable, "-m", "adocd", "exec", "--", str(self.path), str(file)]
 
-    def is_preparing(self, job: Job) -> bool:
+    def is_preparing(self, job: LoadJob) -> bool:
         """Read which phase it is in: it says so on its standard output."""
         output = job.room / f"{self.name}.out"
         said = output.read_text(encoding="utf-8") if output.exists() else ""
@@ -82,9 +82,9 @@ class Generated:
         """Need nothing beside what there is."""
         return {}
 
-    def spec(self, job: Job) -> Spec:
+    def spec(self, job: LoadJob) -> LoadSpec:
         """Say what it is to do, with the options that db_bench has in a closed loop."""
-        return Spec(
+        return LoadSpec(
             database=job.database,
             result=_result(job),
             phases=self._phases(),
@@ -97,7 +97,7 @@ class Generated:
             seed=job.seed,
         )
 
-    def outcome(self, job: Job, observed: Observed) -> Outcome:
+    def outcome(self, job: LoadJob, observed: ObservedRun) -> LoadOutcome:
         """Read its result file."""
         del observed
         result = read_result(_result(job))
@@ -106,7 +106,7 @@ class Generated:
         measured = result.measured
         following = result.phases[result.phases.index(measured) + 1 :]
         drains = [phase.seconds for phase in following if phase.drain is not None and phase.drain.reached]
-        return Outcome(
+        return LoadOutcome(
             operations=measured.operations,
             seconds=measured.raw_seconds,
             begin_monotonic_s=measured.begin_monotonic_s,
@@ -128,13 +128,16 @@ class Generated:
             phases.append(Drain("drain", _DRAIN_S, {"disable_auto_compactions": "false"}))
         else:
             phases.append(Drain("drain", _DRAIN_S))
-        return (*phases, replace(self.work, name="watched", arrivals=Open(constant(0.0, _WATCHED_S)), threads=1))
+        return (
+            *phases,
+            replace(self.work, name="watched", arrivals=OpenArrivals(constant(0.0, _WATCHED_S)), threads=1),
+        )
 
 
 def load(records: int) -> Work:
     """Write each record once, in the order of their numbers, which is random in that of their keys."""
-    return Work(_LOAD, Closed(count=records), Mix(update=1.0), Keys("sequential", records))
+    return Work(_LOAD, ClosedArrivals(count=records), Mix(update=1.0), KeyChoice("sequential", records))
 
 
-def _result(job: Job) -> Path:
+def _result(job: LoadJob) -> Path:
     return job.room / "load-result.json"

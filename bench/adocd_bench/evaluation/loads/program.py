@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from adocd_bench.evaluation.raw import Operations, SchemeUsed, Second
-from adocd_bench.run.observe import Observed
+from adocd_bench.run.observe import ObservedRun
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class LoadJob:
     """One run's order.
 
     Attributes:
@@ -30,7 +30,7 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class LoadOutcome:
     """What the program says of its run; `begin_monotonic_s` is when its measured phase began.
 
     `drain_s` is from the phase's end until nothing was left to flush or compact; None where that was not reached.
@@ -69,21 +69,21 @@ class LoadProgram(Protocol):
     def offered_per_s(self) -> float | None:
         """Say at which mean rate operations arrive; None where the loop is closed."""
 
-    def at_most_s(self, job: Job) -> float:
+    def at_most_s(self, job: LoadJob) -> float:
         """Say how long it may take at most, before and after the measured phase included."""
 
     @property
     def loaded_bytes(self) -> int:
         """Say how many bytes of records are there before the measured phase."""
 
-    def command(self, job: Job) -> list[str]:
+    def command(self, job: LoadJob) -> list[str]:
         """Build the command line that starts it with its agent; writes what files it needs into the job's room."""
 
-    def is_preparing(self, job: Job) -> bool:
+    def is_preparing(self, job: LoadJob) -> bool:
         """Say whether it is at work that no figure is of, such as loading: the device need not be capped then."""
 
     def environment(self) -> Mapping[str, str]:
         """Name the variables it needs beside those there are."""
 
-    def outcome(self, job: Job, observed: Observed) -> Outcome:
+    def outcome(self, job: LoadJob, observed: ObservedRun) -> LoadOutcome:
         """Read what it did; raises RunFailed where it does not say."""

@@ -9,14 +9,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from adocd_bench.errors import BadOption
-from adocd_bench.evaluation.loads.closed_loop import Benchmark, ClosedLoop
-from adocd_bench.evaluation.loads.generated import READS, READS_S, Generated
+from adocd_bench.errors import BadArgument
+from adocd_bench.evaluation.loads.closed_loop import Benchmark, DbBenchLoad
+from adocd_bench.evaluation.loads.generated import READS, READS_S, GeneratedLoad
 from adocd_bench.evaluation.loads.program import LoadProgram
 from adocd_bench.load import arrivals, ycsb
 from adocd_bench.load.arrivals import Steps
 from adocd_bench.load.build import find_or_build
-from adocd_bench.load.spec import Closed, Keys, Mix, Open, Work
+from adocd_bench.load.spec import ClosedArrivals, KeyChoice, Mix, OpenArrivals, Work
 from adocd_bench.programs.db_bench import find_db_bench
 
 #: What is loaded before the measured phase, at scale 1: 4 GB, sixteen times level 1.
@@ -35,7 +35,7 @@ TWO_PHASE = "two-phase"
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class LoadAsked:
     """What a workload is asked for with; `rate_per_s` makes a closed loop open, and None leaves it to the workload."""
 
     seconds: int
@@ -44,111 +44,111 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Workload:
+class BenchWorkload:
     """One workload; `program` makes what runs it, or raises BenchError with what to install or to say."""
 
     name: str
     title: str
-    program: Callable[[Asked], LoadProgram]
+    program: Callable[[LoadAsked], LoadProgram]
     #: Its rate is found before the runs, as a share of the most that the baseline can do (two_phase.py).
     needs_maximum: bool = False
 
 
-def _db_bench(name: Benchmark, title: str, *, loaded: bool) -> Workload:
-    def program(asked: Asked) -> LoadProgram:
+def _db_bench(name: Benchmark, title: str, *, loaded: bool) -> BenchWorkload:
+    def program(asked: LoadAsked) -> LoadProgram:
         _no_rate(name, asked)
         records = max(1, RECORDS // asked.scale) if loaded else None
         arguments = {"records": records} if records else {}
-        return ClosedLoop(find_db_bench(), name, asked.seconds, records, arguments=arguments)
+        return DbBenchLoad(find_db_bench(), name, asked.seconds, records, arguments=arguments)
 
-    return Workload(name, title, program)
+    return BenchWorkload(name, title, program)
 
 
-def _ycsb(letter: str) -> Workload:
+def _ycsb(letter: str) -> BenchWorkload:
     core = ycsb.CORE[letter]
 
-    def program(asked: Asked) -> LoadProgram:
-        keys = Keys(core.distribution, max(1, RECORDS // asked.scale))
+    def program(asked: LoadAsked) -> LoadProgram:
+        keys = KeyChoice(core.distribution, max(1, RECORDS // asked.scale))
         if asked.rate_per_s is not None:
             return generated(arrivals.constant(asked.rate_per_s, asked.seconds), core.operations, keys)
         work = Work(
             "measured",
-            Closed(seconds=asked.seconds),
+            ClosedArrivals(seconds=asked.seconds),
             core.operations,
             keys,
             threads=_YCSB_CLIENTS,
             scan_length=ycsb.SCAN_LENGTH,
         )
         arguments = {"records": keys.records, "threads": work.threads, "distribution": keys.distribution}
-        return Generated(_generator(), work, asked.seconds, arguments=arguments)
+        return GeneratedLoad(_generator(), work, asked.seconds, arguments=arguments)
 
-    return Workload(f"ycsb-{letter}", f"YCSB {letter.upper()}: {core.title}", program)
+    return BenchWorkload(f"ycsb-{letter}", f"YCSB {letter.upper()}: {core.title}", program)
 
 
-def _arriving(name: str, title: str, steps: Callable[[Asked], Steps], mix: Mix = _UPDATES) -> Workload:
+def _arriving(name: str, title: str, steps: Callable[[LoadAsked], Steps], mix: Mix = _UPDATES) -> BenchWorkload:
     """Make a workload of uniform keys among loaded records, whose operations arrive at given times."""
 
-    def program(asked: Asked) -> LoadProgram:
+    def program(asked: LoadAsked) -> LoadProgram:
         _no_rate(name, asked)
         rates = arrivals.scaled(steps(asked), 1 / asked.scale)
-        return generated(rates, mix, Keys("uniform", max(1, RECORDS // asked.scale)))
+        return generated(rates, mix, KeyChoice("uniform", max(1, RECORDS // asked.scale)))
 
-    return Workload(name, title, program)
+    return BenchWorkload(name, title, program)
 
 
-def _at_rate(name: str, title: str, needed: str, *, needs_maximum: bool = False) -> Workload:
+def _at_rate(name: str, title: str, needed: str, *, needs_maximum: bool = False) -> BenchWorkload:
     """Make updates that arrive at one rate, which is the operator's or was found: it is not scaled."""
 
-    def program(asked: Asked) -> LoadProgram:
+    def program(asked: LoadAsked) -> LoadProgram:
         if asked.rate_per_s is None:
-            raise BadOption(needed)
+            raise BadArgument(needed)
         steps = arrivals.constant(asked.rate_per_s, asked.seconds)
-        return generated(steps, _UPDATES, Keys("uniform", max(1, RECORDS // asked.scale)))
+        return generated(steps, _UPDATES, KeyChoice("uniform", max(1, RECORDS // asked.scale)))
 
-    return Workload(name, title, program, needs_maximum)
+    return BenchWorkload(name, title, program, needs_maximum)
 
 
-def _sine(name: str, title: str, until_s: int | None) -> Workload:
+def _sine(name: str, title: str, until_s: int | None) -> BenchWorkload:
     """Make the thesis's wave: with `until_s` its own 350 s and a quiet tail, else one period in the time asked for."""
 
-    def program(asked: Asked) -> LoadProgram:
+    def program(asked: LoadAsked) -> LoadProgram:
         _no_rate(name, asked)
         period_s = asked.seconds if until_s is None else _SINE_PERIOD_S
         steps = arrivals.sine(_SINE_LOW, _SINE_SWING, period_s, quiet_per_s=_SINE_QUIET, until_s=until_s)
-        keys = Keys("uniform", max(1, SINE_RECORDS // asked.scale))
+        keys = KeyChoice("uniform", max(1, SINE_RECORDS // asked.scale))
         made = generated(arrivals.scaled(steps, 1 / asked.scale), _UPDATES, keys)
-        reads = Work("reads", Closed(count=max(1, READS // asked.scale), seconds=READS_S), Mix(read=1.0), keys)
+        reads = Work("reads", ClosedArrivals(count=max(1, READS // asked.scale), seconds=READS_S), Mix(read=1.0), keys)
         return replace(made, value_bytes=SINE_VALUE_BYTES, loaded=False, reads=reads)
 
-    return Workload(name, title, program)
+    return BenchWorkload(name, title, program)
 
 
-def generated(steps: Steps, mix: Mix, keys: Keys) -> Generated:
+def generated(steps: Steps, mix: Mix, keys: KeyChoice) -> GeneratedLoad:
     """Make the generator's program for operations that arrive by these steps."""
     seconds, mean_per_s = round(arrivals.total_s(steps)), arrivals.mean_per_s(steps)
-    work = Work("measured", Open(steps), mix, keys, threads=_OPEN_CLIENTS, scan_length=ycsb.SCAN_LENGTH)
+    work = Work("measured", OpenArrivals(steps), mix, keys, threads=_OPEN_CLIENTS, scan_length=ycsb.SCAN_LENGTH)
     arguments = {"records": keys.records, "threads": work.threads, "distribution": keys.distribution}
-    return Generated(_generator(), work, seconds, offered_per_s=mean_per_s, arguments=arguments)
+    return GeneratedLoad(_generator(), work, seconds, offered_per_s=mean_per_s, arguments=arguments)
 
 
-def _trace(name: str) -> Workload:
+def _trace(name: str) -> BenchWorkload:
     file = Path(name.removeprefix(TRACE))
     steps = arrivals.trace(file)
     return _arriving(name, f"updates as the trace {file.name} has them", lambda _: steps)
 
 
-def _burst(asked: Asked) -> Steps:
+def _burst(asked: LoadAsked) -> Steps:
     period_s = min(_BURST_S, asked.seconds / 2)
     high_s = period_s * _BURST_HIGH_SHARE
     return arrivals.burst(low_s=period_s - high_s, high_s=high_s, seconds=asked.seconds)
 
 
-def _lapsed_burst(asked: Asked) -> Steps:
+def _lapsed_burst(asked: LoadAsked) -> Steps:
     """Keep the records of each burst, and so how many memtables they fill, where there is no time for half an hour."""
     return arrivals.scaled(_burst(asked), max(1.0, 2 * _BURST_S / asked.seconds))
 
 
-def _peaks(peak_s: int) -> Workload:
+def _peaks(peak_s: int) -> BenchWorkload:
     title = f"half reads, half updates: valleys of 10 s at 10,000/s, peaks of {peak_s} s at 40,000/s (SILK)"
     return _arriving(
         f"peaks-{peak_s}", title, lambda asked: arrivals.peaks(peak_s, asked.seconds), Mix(read=0.5, update=0.5)
@@ -159,9 +159,9 @@ def _generator() -> Path:
     return find_or_build(lambda line: print(line, file=sys.stderr))
 
 
-def _no_rate(name: str, asked: Asked) -> None:
+def _no_rate(name: str, asked: LoadAsked) -> None:
     if asked.rate_per_s is not None:
-        raise BadOption(f"{name} takes no --rate: constant does, and ycsb-a to ycsb-f")
+        raise BadArgument(f"{name} takes no --rate: constant does, and ycsb-a to ycsb-f")
 
 
 _ALL = (
@@ -186,14 +186,14 @@ _ALL = (
     _sine("sine-1000", "the same, and then 10 MB/s until 1000 s", 1000),
     *(_peaks(peak_s) for peak_s in (10, 50, 100)),
 )
-WORKLOADS: Mapping[str, Workload] = {workload.name: workload for workload in _ALL}
+WORKLOADS: Mapping[str, BenchWorkload] = {workload.name: workload for workload in _ALL}
 
 
-def workload(name: str) -> Workload:
+def workload(name: str) -> BenchWorkload:
     """Find a workload by its name; raises BadOption that lists those there are, or for a trace that cannot be read."""
     known = ALIASES.get(name, name)
     if known.startswith(TRACE):
         return _trace(known)
     if known not in WORKLOADS:
-        raise BadOption(f"there is no workload {name!r}: use some of {', '.join(WORKLOADS)}, or {TRACE}FILE")
+        raise BadArgument(f"there is no workload {name!r}: use some of {', '.join(WORKLOADS)}, or {TRACE}FILE")
     return WORKLOADS[known]

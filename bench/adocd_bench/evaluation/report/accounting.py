@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from adocd_bench.evaluation.raw import Decided, Histogram, Moved, Operations, Run, Second
+from adocd_bench.evaluation.raw import LatencyHistogram, Moved, Operations, RawDecision, RawRun, Second
 from adocd_bench.evaluation.report.percentiles import Percentiles, mean_us, merged, percentiles
 
 #: Causes of stalls in the order in which they are told; others follow.
@@ -54,7 +54,7 @@ class WorstSecond:
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
+class RunFigures:
     """One run's figures; the module says what each counts.
 
     Attributes:
@@ -114,7 +114,7 @@ class Figures:
         return sum(by_cause.get(cause, 0.0) for by_cause in self.held_s.values() for cause in causes)
 
 
-def figures(run: Run) -> Figures:
+def figures(run: RawRun) -> RunFigures:
     """Work out a run's figures."""
     operations = sum(each.count for each in run.operations)
     held = _held(run)
@@ -124,7 +124,7 @@ def figures(run: Run) -> Figures:
     in_phase = [each for each in run.decisions if 0 <= each.at_s <= run.measured_s]
     begun = [stall.begin_s for stall in run.stalls if 0 <= stall.begin_s < run.measured_s]
     answers = reactions(begun, run.decisions)
-    return Figures(
+    return RunFigures(
         operations=operations,
         operations_by_kind={each.kind: each.count for each in run.operations},
         throughput_per_s=_per(operations, run.measured_s) or 0.0,
@@ -158,7 +158,7 @@ def figures(run: Run) -> Figures:
     )
 
 
-def reactions(begun_s: Iterable[float], decisions: Sequence[Decided]) -> list[float]:
+def reactions(begun_s: Iterable[float], decisions: Sequence[RawDecision]) -> list[float]:
     """Give the seconds from each stall's begin to the next decision; stalls that none followed are left out."""
     moments = sorted(each.at_s for each in decisions)
     places = ((begin_s, bisect.bisect_left(moments, begin_s)) for begin_s in begun_s)
@@ -185,7 +185,7 @@ def _median(values: Sequence[float]) -> float | None:
     return statistics.median(values) if values else None
 
 
-def _held(run: Run) -> dict[str, dict[str, float]]:
+def _held(run: RawRun) -> dict[str, dict[str, float]]:
     held: dict[str, dict[str, float]] = {condition: {} for condition in CONDITIONS}
     for stall in run.stalls:
         if stall.stalled_s > 0 and stall.condition in held:
@@ -213,7 +213,7 @@ def _latencies(operations: Sequence[Operations]) -> tuple[Latencies, ...]:
 def _all(operations: Sequence[Operations]) -> Latencies:
     done = [each for each in operations if asked_for(each)]
 
-    def together(histograms: Iterable[Histogram | None]) -> Percentiles | None:
+    def together(histograms: Iterable[LatencyHistogram | None]) -> Percentiles | None:
         return percentiles(merged(histograms))
 
     return Latencies(
@@ -247,7 +247,7 @@ def _amplification(moved: Moved) -> float | None:
     return (moved.flush_written_bytes + moved.compaction_written_bytes) / moved.user_written_bytes
 
 
-def _completed(run: Run, operations: int) -> float | None:
+def _completed(run: RawRun, operations: int) -> float | None:
     if run.workload.offered_per_s is None:
         return None
     offered = [second.offered for second in run.seconds]

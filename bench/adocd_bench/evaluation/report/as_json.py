@@ -6,7 +6,7 @@ from typing import Any
 
 from adocd_bench.evaluation.report.comparison import Cell, Comparison
 from adocd_bench.evaluation.report.sections import judgements
-from adocd_bench.evaluation.report.summary import Block, Judged, Scheme, Standing
+from adocd_bench.evaluation.report.summary import Block, Judged, SchemeSummary, Standing
 from adocd_bench.evaluation.search.halving import Searched
 from adocd_bench.evaluation.search.sustained import Search
 
@@ -54,7 +54,7 @@ def _block(block: Block) -> dict[str, Any]:
     }
 
 
-def _scheme(scheme: Scheme) -> dict[str, Any]:
+def _scheme(scheme: SchemeSummary) -> dict[str, Any]:
     return {
         "scheme": scheme.name,
         "standing": _standing(scheme.standing),

@@ -15,10 +15,10 @@ from typing import Literal, Protocol
 
 from adocd_bench.evaluation.report import words
 from adocd_bench.evaluation.report.measures import MEASURES
-from adocd_bench.evaluation.report.summary import BASELINE, Block, Scheme, compared
+from adocd_bench.evaluation.report.summary import BASELINE, Block, SchemeSummary, compared
 from adocd_bench.evaluation.search.sustained import RUNNING_SHARE, Search
 
-Verdict = Literal["reproduced", "direction only", "not reproduced", "not shown", "in part"]
+ClaimVerdict = Literal["reproduced", "direction only", "not reproduced", "not shown", "in part"]
 #: A baseline that was held less than this share of the time left nothing to win.
 STALLS_LEAST = 0.005
 #: So many undisturbed pairs without a difference are an answer, too.
@@ -26,22 +26,22 @@ PAIRS_FOR_NONE = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class ClaimFinding:
     """What one of our blocks says to a point."""
 
     block: str
-    verdict: Verdict
+    verdict: ClaimVerdict
     ours: str
 
 
-class Rule(Protocol):
+class ClaimRule(Protocol):
     """Judges a block; None where it does not speak to the point."""
 
     def words(self) -> str:
         """Say the rule in a sentence."""
         ...
 
-    def judge(self, block: Block) -> Finding | None:
+    def judge(self, block: Block) -> ClaimFinding | None:
         """Hold it against a block."""
         ...
 
@@ -84,26 +84,26 @@ class Compares:
         side = "more" if self.more else "less"
         return f"{MEASURES[self.measure].title}: {self.scheme} {side} than {self.against}, in {self.where.words()}"
 
-    def judge(self, block: Block) -> Finding | None:
+    def judge(self, block: Block) -> ClaimFinding | None:
         """Hold it against a block."""
         mine, other = block.scheme(self.scheme), block.scheme(self.against)
         if mine is None or other is None or not self.where.has(block):
             return None
         if self.measure not in mine.cells or self.measure not in other.cells:
-            return Finding(block.name, "not shown", f"{MEASURES[self.measure].title} was not measured")
+            return ClaimFinding(block.name, "not shown", f"{MEASURES[self.measure].title} was not measured")
         ours = self._figures(mine, other)
         idle = _idle(block) if self.needs_stalls else None
         if idle or mine.weak or other.weak:
-            return Finding(block.name, "not shown", f"{ours}; {idle or _weak(mine, other)}")
-        return Finding(block.name, self._verdict(block, mine, other), ours)
+            return ClaimFinding(block.name, "not shown", f"{ours}; {idle or _weak(mine, other)}")
+        return ClaimFinding(block.name, self._verdict(block, mine, other), ours)
 
-    def _figures(self, mine: Scheme, other: Scheme) -> str:
+    def _figures(self, mine: SchemeSummary, other: SchemeSummary) -> str:
         unit = MEASURES[self.measure].unit
         found = compared(self.measure, mine, other)
         said = [f"{each.name} {words.cell(unit, each.cells[self.measure], each.marked)}" for each in (mine, other)]
         return f"{said[0]}, {said[1]}; {words.compared(found)} times"
 
-    def _verdict(self, block: Block, mine: Scheme, other: Scheme) -> Verdict:
+    def _verdict(self, block: Block, mine: SchemeSummary, other: SchemeSummary) -> ClaimVerdict:
         found = compared(self.measure, mine, other)
         if found.difference in ("none", "too few"):
             return "not reproduced" if found.pairs >= PAIRS_FOR_NONE else "not shown"
@@ -131,22 +131,22 @@ class Exceeds:
         large, small = MEASURES[self.measure].title, MEASURES[self.over].title
         return f"every run of {self.scheme}: {large} at least {self.times:g} times {small}, in {self.where.words()}"
 
-    def judge(self, block: Block) -> Finding | None:
+    def judge(self, block: Block) -> ClaimFinding | None:
         """Hold it against a block."""
         scheme = block.scheme(self.scheme)
         if scheme is None or not self.where.has(block):
             return None
         if self.measure not in scheme.cells or self.over not in scheme.cells:
-            return Finding(block.name, "not shown", f"{MEASURES[self.measure].title} was not measured")
+            return ClaimFinding(block.name, "not shown", f"{MEASURES[self.measure].title} was not measured")
         large, small = scheme.by_repetition(self.measure), scheme.by_repetition(self.over)
         ours = ", ".join(
             f"{MEASURES[name].title} {words.cell(MEASURES[name].unit, scheme.cells[name], scheme.marked)}"
             for name in (self.measure, self.over)
         )
         if scheme.weak:
-            return Finding(block.name, "not shown", f"{ours}; {_weak(scheme)}")
+            return ClaimFinding(block.name, "not shown", f"{ours}; {_weak(scheme)}")
         holds = [large[repetition] >= self.times * small[repetition] for repetition in large]
-        return Finding(block.name, _by_runs(holds), ours)
+        return ClaimFinding(block.name, _by_runs(holds), ours)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,21 +168,21 @@ class Keeps:
         long = f", for {words.span(self.least_s)} at least" if self.least_s else ""
         return f"every run of {self.scheme}: {measure.title} {side} {bound}, in {self.where.words()}{long}"
 
-    def judge(self, block: Block) -> Finding | None:
+    def judge(self, block: Block) -> ClaimFinding | None:
         """Hold it against a block."""
         scheme, measure = block.scheme(self.scheme), MEASURES[self.measure]
         if scheme is None or not self.where.has(block):
             return None
         if self.measure not in scheme.cells:
-            return Finding(block.name, "not shown", f"{measure.title} was not measured")
+            return ClaimFinding(block.name, "not shown", f"{measure.title} was not measured")
         ours = f"{measure.title} {words.cell(measure.unit, scheme.cells[self.measure], scheme.marked)}"
         if block.seconds < self.least_s:
-            return Finding(block.name, "not shown", f"{ours}, in {words.span(block.seconds)}")
+            return ClaimFinding(block.name, "not shown", f"{ours}, in {words.span(block.seconds)}")
         if scheme.weak:
-            return Finding(block.name, "not shown", f"{ours}; {_weak(scheme)}")
+            return ClaimFinding(block.name, "not shown", f"{ours}; {_weak(scheme)}")
         found = scheme.by_repetition(self.measure).values()
         holds = [each >= self.bound if self.at_least else each <= self.bound for each in found]
-        return Finding(block.name, _by_runs(holds), ours)
+        return ClaimFinding(block.name, _by_runs(holds), ours)
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,34 +198,34 @@ class Lasts:
             f"the rate that lasts under {self.scheme}: at most {words.share(self.share)} of the maximum, by bisection"
         )
 
-    def judge(self, block: Block) -> Finding | None:
+    def judge(self, block: Block) -> ClaimFinding | None:
         """No block speaks to it: it is a search of its own."""
         del block
         return None
 
-    def judge_search(self, name: str, search: Search) -> Finding | None:
+    def judge_search(self, name: str, search: Search) -> ClaimFinding | None:
         """Hold it against a search, named by block and scheme."""
         if not name.endswith(f"-{self.scheme}"):
             return None
         ours = f"{words.digits(search.lasts_per_s)} operations/s last, {words.share(search.share)} of the maximum"
-        verdict: Verdict = "not reproduced"
+        verdict: ClaimVerdict = "not reproduced"
         if search.lasts_per_s == 0:
             verdict = "not shown"
         elif search.share <= self.share:
             verdict = "reproduced"
         elif search.share < RUNNING_SHARE:
             verdict = "direction only"
-        return Finding(name, verdict, ours)
+        return ClaimFinding(name, verdict, ours)
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class ClaimPoint:
     """A sentence of a paper: where it stands, what it says, what it claims in short, and our rule."""
 
     source: str
     sentence: str
     claims: str
-    rule: Rule
+    rule: ClaimRule
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,19 +233,21 @@ class Claim:
     """One of the five: its title and its points."""
 
     title: str
-    points: tuple[Point, ...]
+    points: tuple[ClaimPoint, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
     """A point with what our blocks say to it."""
 
-    point: Point
-    verdict: Verdict
-    findings: tuple[Finding, ...]
+    point: ClaimPoint
+    verdict: ClaimVerdict
+    findings: tuple[ClaimFinding, ...]
 
 
-def judge(point: Point, blocks: Sequence[Block], searches: Mapping[str, Search] = MappingProxyType({})) -> Judgement:
+def judge(
+    point: ClaimPoint, blocks: Sequence[Block], searches: Mapping[str, Search] = MappingProxyType({})
+) -> Judgement:
     """Hold a point against all blocks, or against the searches for what lasts."""
     rule = point.rule
     found = [rule.judge(block) for block in blocks]
@@ -255,14 +257,14 @@ def judge(point: Point, blocks: Sequence[Block], searches: Mapping[str, Search] 
     return Judgement(point, _together(findings), findings)
 
 
-def _together(findings: Sequence[Finding]) -> Verdict:
+def _together(findings: Sequence[ClaimFinding]) -> ClaimVerdict:
     said = {finding.verdict for finding in findings} - {"not shown"}
     if not said:
         return "not shown"
     return said.pop() if len(said) == 1 else "in part"
 
 
-def _by_runs(holds: Sequence[bool]) -> Verdict:
+def _by_runs(holds: Sequence[bool]) -> ClaimVerdict:
     if all(holds):
         return "reproduced"
     return "in part" if any(holds) else "not reproduced"
@@ -279,6 +281,6 @@ def _idle(block: Block) -> str | None:
     return f"the baseline was held {words.share(held.median)} of the time: there was next to nothing to win"
 
 
-def _weak(*schemes: Scheme) -> str:
+def _weak(*schemes: SchemeSummary) -> str:
     names = " and ".join(scheme.name for scheme in schemes if scheme.weak)
     return f"fewer than two undisturbed repetitions of {names}"

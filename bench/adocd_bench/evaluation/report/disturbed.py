@@ -1,6 +1,6 @@
 """When a run was disturbed: by others, or so that its own counts cannot be trusted. It is marked, never thrown away."""
 
-from adocd_bench.evaluation.raw import Run
+from adocd_bench.evaluation.raw import RawRun
 from adocd_bench.evaluation.report.accounting import own_device_bytes
 
 #: Shares above which a run is marked: of all processors, of the device's written bytes, of a count.
@@ -15,7 +15,7 @@ RULE = (
 )
 
 
-def marks(run: Run) -> tuple[str, ...]:
+def marks(run: RawRun) -> tuple[str, ...]:
     """Say what disturbed a run; nothing where nothing did."""
     found = [_cpu(run), _device(run), _counts(run)]
     if run.drain_s is None:
@@ -23,12 +23,12 @@ def marks(run: Run) -> tuple[str, ...]:
     return tuple(mark for mark in (*found, *run.warnings) if mark)
 
 
-def _cpu(run: Run) -> str | None:
+def _cpu(run: RawRun) -> str | None:
     share = run.noise.others_cpu_fraction
     return f"other programs had {100 * share:.0f} % of the processors" if share > OTHERS_CPU_MOST else None
 
 
-def _device(run: Run) -> str | None:
+def _device(run: RawRun) -> str | None:
     others, own = run.noise.other_device_bytes, own_device_bytes(run.drained or run.at_end)
     if not others or own is None:
         return None
@@ -36,7 +36,7 @@ def _device(run: Run) -> str | None:
     return f"others wrote {100 * share:.0f} % of the device's bytes" if share > OTHERS_DEVICE_MOST else None
 
 
-def _counts(run: Run) -> str | None:
+def _counts(run: RawRun) -> str | None:
     """Compare the operations in all with those by second; the last second may not have been written down."""
     if not run.seconds:
         return None

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
-from adocd_bench.evaluation.report.accounting import ALL, Figures
+from adocd_bench.evaluation.report.accounting import ALL, RunFigures
 
 Unit = Literal["per_s", "share", "us", "s", "bytes", "count", "times", "cores", "us_per_operation"]
 Spans = Literal["queueing", "processing", "total"]
@@ -23,7 +23,7 @@ class Measure:
     title: str
     unit: Unit
     more_is_better: bool | None
-    of: Callable[[Figures], float | None]
+    of: Callable[[RunFigures], float | None]
 
 
 def latency(kind: str, span: Spans, point: str) -> str:
@@ -31,13 +31,13 @@ def latency(kind: str, span: Spans, point: str) -> str:
     return f"{kind}_{span}_{point}"
 
 
-def _latency(kind: str, span: Spans, point: str, figures: Figures) -> float | None:
+def _latency(kind: str, span: Spans, point: str, figures: RunFigures) -> float | None:
     found = figures.latency(kind)
     percentiles = getattr(found, span) if found else None
     return None if percentiles is None else float(getattr(percentiles, point))
 
 
-def _worst(member: str, figures: Figures) -> float | None:
+def _worst(member: str, figures: RunFigures) -> float | None:
     value = getattr(figures.worst, member) if figures.worst else None
     return None if value is None else float(value)
 
@@ -82,7 +82,7 @@ def _own() -> list[Measure]:
     ]
 
 
-def _all_causes(figures: Figures) -> set[str]:
+def _all_causes(figures: RunFigures) -> set[str]:
     return {cause for by_cause in figures.held_s.values() for cause in by_cause}
 
 

@@ -4,7 +4,7 @@ ADOC: Yu, Noh, Choi, Xue, FAST '23. Thesis: Warlo, Auto-tuning RocksDB, 2018. SI
 Stability: Luo, Carey, On Performance Stability in LSM-based Storage Systems, VLDB '19.
 """
 
-from adocd_bench.evaluation.report.claims import Claim, Compares, Exceeds, Keeps, Lasts, Point, Where
+from adocd_bench.evaluation.report.claims import Claim, ClaimPoint, Compares, Exceeds, Keeps, Lasts, Where
 from adocd_bench.evaluation.report.measures import latency
 
 _FILL = Where(("fillrandom",))
@@ -21,65 +21,65 @@ _PEAKS = Where(("peaks-10", "peaks-50", "peaks-100"))
 _ADOC = Claim(
     "ADOC against RocksDB's default and its auto-tuned limiter: throughput and stall time",
     (
-        Point(
+        ClaimPoint(
             "ADOC 6.2, figure 12",
             "ADOC shows the best performance over all devices.",
             "more throughput than RocksDB-DF",
             Compares("adoc", "default", "throughput_per_s", True, _FILL, needs_stalls=True),
         ),
-        Point(
+        ClaimPoint(
             "ADOC abstract; 6.2, figure 12",
             "improves performance by as much as 322.8% compared with the auto-tuned RocksDB",
             "more throughput than RocksDB-AT, up to 4.228 times",
             Compares("adoc", "auto-tuned", "throughput_per_s", True, _FILL, needs_stalls=True),
         ),
-        Point(
+        ClaimPoint(
             "ADOC 6.2, figure 12; table 3",
             "It shows 66.7%, 37.8%, 31.0%, and 55.1% higher average throughput over the next best performing scheme, "
             "SILK-O, for PM, NVMe SSD, SATA SSD, and SATA HDD devices, respectively.",
             "1.310 times SILK-O on the SATA SSD, 1.551 times on the HDD (ours has SILK-O's settings alone)",
             Compares("adoc", "silk-o", "throughput_per_s", True, _FILL, {_HDD: 1.551, _SSD: 1.310}, needs_stalls=True),
         ),
-        Point(
+        ClaimPoint(
             "ADOC 6.2, figure 12",
             "RocksDB-AT performs better than RocksDB-DF for NVMe SSD and SATA SSD",
             "the limiter helps at a SATA SSD's bandwidth",
             Compares("auto-tuned", "default", "throughput_per_s", True, Where(("fillrandom",), (_SSD,))),
         ),
-        Point(
+        ClaimPoint(
             "ADOC 6.2, figure 12",
             "but performs worse for PM and SATA HDD",
             "the limiter hurts at an HDD's bandwidth",
             Compares("auto-tuned", "default", "throughput_per_s", False, Where(("fillrandom",), (_HDD,))),
         ),
-        Point(
+        ClaimPoint(
             "ADOC abstract; 6.2, figure 13",
             "reduces the duration of write stalls by as much as 87.9% and improves performance by as much as 322.8% "
             "compared with the auto-tuned RocksDB",
             "less stall time than RocksDB-AT, down to 0.121 times",
             Compares("adoc", "auto-tuned", "held_share", False, _FILL, needs_stalls=True),
         ),
-        Point(
+        ClaimPoint(
             "ADOC 1 (figure 13 leaves RocksDB-DF out)",
             "a framework with a goal of minimizing write stalls by harmonizing the flow of data between LSM-KV "
             "components",
             "less stall time than the default; the paper gives no figure",
             Compares("adoc", "default", "held_share", False, _FILL, needs_stalls=True),
         ),
-        Point(
+        ClaimPoint(
             "ADOC 6.2, figure 13",
             "ADOC reduces the stall duration compared to SILK-O for PM, SATA SSD, SATA HDD by 45.2%, 8.7%, and 10.3%, "
             "respectively.",
             "0.913 times SILK-O's stall time on the SATA SSD, 0.897 times on the HDD",
             Compares("adoc", "silk-o", "held_share", False, _FILL, {_HDD: 0.897, _SSD: 0.913}, needs_stalls=True),
         ),
-        Point(
+        ClaimPoint(
             "ADOC 6.2, figure 13",
             "for MT and L0O stalls, ADOC is the lowest",
             "less time held for memtables and level 0 than RocksDB-AT",
             Compares("adoc", "auto-tuned", "memtable_l0_held_s", False, _FILL, needs_stalls=True),
         ),
-        Point(
+        ClaimPoint(
             "ADOC 6.2, figure 13",
             "For the PS stall, however, ADOC seems to be doing worse than both SILK schemes",
             "more time held for pending bytes than SILK-O",
@@ -91,7 +91,7 @@ _ADOC = Claim(
 _HALVES = Claim(
     "ADOC's two knobs alone: ADOC-T (threads) and ADOC-B (batch)",
     (
-        Point(
+        ClaimPoint(
             "ADOC 6.4, figure 20",
             "Observing the throughput for ADOC-T, we see that it performs well for PM, but that the throughput "
             "deteriorates with slower devices.",
@@ -105,19 +105,19 @@ _HALVES = Claim(
                 needs_stalls=True,
             ),
         ),
-        Point(
+        ClaimPoint(
             "ADOC 6.4, figure 20",
             "since ADOC-T does not adjust the batch size, its memory footprint is smaller",
             "threads alone: less memory",
             Compares("adoc-threads", "adoc", "peak_memory_bytes", False, _FILL, needs_stalls=True),
         ),
-        Point(
+        ClaimPoint(
             "ADOC 6.4, figure 20",
             "The disk bandwidth and CPU utilization are also high since the batch size is relatively small",
             "threads alone: more processors used",
             Compares("adoc-threads", "adoc", "cores", True, _FILL, needs_stalls=True),
         ),
-        Point(
+        ClaimPoint(
             "ADOC 6.4, figure 20",
             "It performs well for HDD, but throughput deteriorates as the devices get more powerful.",
             "batch alone: less throughput than ADOC on fast devices",
@@ -130,20 +130,20 @@ _HALVES = Claim(
                 needs_stalls=True,
             ),
         ),
-        Point(
+        ClaimPoint(
             "ADOC 6.4, figure 20",
             "Since it does not increase the number of threads, the memory footprint, the CPU utilization, and the "
             "bandwidth utilization are all relatively low",
             "batch alone: fewer processors used",
             Compares("adoc-batch", "adoc", "cores", False, _FILL, needs_stalls=True),
         ),
-        Point(
+        ClaimPoint(
             "ADOC 6.4, figure 21",
             "tuning both parameters together reduces the frequency and fluctuations of the adjustments",
             "fewer decisions a minute than threads alone",
             Compares("adoc", "adoc-threads", "decisions_per_minute", False, _FILL, needs_stalls=True),
         ),
-        Point(
+        ClaimPoint(
             "ADOC 6.4, figure 21",
             "tuning both parameters together reduces the frequency and fluctuations of the adjustments",
             "fewer decisions a minute than batch alone",
@@ -155,47 +155,47 @@ _HALVES = Claim(
 _TOGGLE = Claim(
     "The compaction toggle under a sine wave, and what reads cost afterwards",
     (
-        Point(
+        ClaimPoint(
             "Thesis 4.3.1, figures 4.3 and 4.4",
             "In total it allows [...] 90.5% more writes than the Enabled Compactions over a 350second period",
             "423K writes against 222K: 1.905 times, in one period",
             Compares("toggle", "default", "throughput_per_s", True, _WAVE, {"*": 1.905}),
         ),
-        Point(
+        ClaimPoint(
             "Thesis 4.3.1 and 4.4, figure 4.4",
             "When compactions are disabled, the random read rate is about 3.4MB/s but enabled it is 74.3MB/s. [...] "
             "our random read rates for the auto-tuner and disabled compactions was ~3-4MB/s",
             "reads right afterwards: about 0.05 times the default's",
             Compares("toggle", "default", "reads_after_per_s", False, _WAVE, {"*": 0.05}),
         ),
-        Point(
+        ClaimPoint(
             "Thesis 4.3.2, figures 4.5 and 4.6",
             "The tuned version managed to ingest 462K writes, only 2K less than disabled. Enabled did only manage 291K",
             "1.588 times the writes, with a quiet tail until 700 s",
             Compares("toggle", "default", "throughput_per_s", True, Where(("sine-700",)), {"*": 1.588}),
         ),
-        Point(
+        ClaimPoint(
             "Thesis 4.3.2, figure 4.6",
             "the random read rate of Auto-tuned Compactions vastly improved and achieved 53.6MB/s which is about 20% "
             "of the enabled",
             "reads after 700 s: still slower, about 0.2 times",
             Compares("toggle", "default", "reads_after_per_s", False, Where(("sine-700",)), {"*": 0.2}),
         ),
-        Point(
+        ClaimPoint(
             "Thesis 4.3.3, figure 4.8",
             "At this point we achieve 200MB/s with auto-tuned compactions [...] Having enabled compaction and optimal "
             "level hierarchy we achieve almost 400MB/s.",
             "reads after 1000 s: still slower, about half",
             Compares("toggle", "default", "reads_after_per_s", False, Where(("sine-1000",)), {"*": 0.5}),
         ),
-        Point(
+        ClaimPoint(
             "Thesis 4.5, figure 4.10",
             "With the level0 stalling parameters increased, it is able to avoid the slowdown which results in "
             "cumulative write rate at 81.38MB/s, with stalling it is 61.92MB/s.",
             "raised limits alone: 1.314 times the default's writes, in one period",
             Compares("limits-raised", "default", "throughput_per_s", True, _WAVE, {"*": 1.314}),
         ),
-        Point(
+        ClaimPoint(
             "Thesis 4.5, figure 4.10",
             "An improvement, however, still less than the 116.34 MB/s achieved by the auto-tuner",
             "the toggle: 1.43 times the writes of raised limits alone",
@@ -207,39 +207,39 @@ _TOGGLE = Claim(
 _SILK = Claim(
     "SILK's tail latency under peaks, and its two halves alone",
     (
-        Point(
+        ClaimPoint(
             "SILK 6.2, figure 8A",
             "SILK obtains two orders of magnitude lower tail latency than the auto-tuned RocksDB, and three orders of "
             "magnitude better than RocksDB and TRIAD",
             "a production trace: p99 at most 0.01 times the auto-tuned limiter's",
             Compares("silk", "auto-tuned", _TOTAL, False, Where(("trace*",)), {"*": 0.01}),
         ),
-        Point(
+        ClaimPoint(
             "SILK 6.2, figure 8A",
             "three orders of magnitude better than RocksDB and TRIAD",
             "a production trace: p99 at most 0.001 times the default's",
             Compares("silk", "default", _TOTAL, False, Where(("trace*",)), {"*": 0.001}),
         ),
-        Point(
+        ClaimPoint(
             "SILK 6.4, figure 8B",
             "SILK easily sustains these peaks and valleys in the client load, keeping tail latency low and the "
             "throughput steady.",
             "peaks of 10, 50 and 100 s: all that is offered is done (95 % or more)",
             Keeps("silk", "completed_share", True, 0.95, _PEAKS),
         ),
-        Point(
+        ClaimPoint(
             "SILK 6, summary; 6.4, figure 8B",
             "SILK achieves up to 2 orders of magnitude lower tail latency than state-of-the-art systems",
             "peaks: lower p99 than the default, up to 100 times",
             Compares("silk", "default", _TOTAL, False, _PEAKS),
         ),
-        Point(
+        ClaimPoint(
             "SILK 6.5, figure 8C (top)",
             "On their own, neither of the two techniques is able to sustain the client load.",
             "bandwidth alone: higher p99 than SILK",
             Compares("silk-bandwidth", "silk", _TOTAL, True, Where(("peaks-100",))),
         ),
-        Point(
+        ClaimPoint(
             "SILK 6.5, figure 8C (middle)",
             "On their own, neither of the two techniques is able to sustain the client load.",
             "priorities alone (ours: holding deeper compactions): higher p99 than SILK",
@@ -251,20 +251,20 @@ _SILK = Claim(
 _STABILITY = Claim(
     "Processing against queueing latency: at 95 % of the maximum, and under bursts",
     (
-        Point(
+        ClaimPoint(
             "Stability 4.2, figure 6c",
             "By slowing down the in-memory write rate, bLSM indeed bounds the processing latency. However, the write "
             "latency is much larger because writes must be queued when they cannot be processed immediately.",
             "spring and gear at 95 %: queueing p99 far above processing p99",
             Exceeds("spring-and-gear", _WRITE_QUEUEING, _WRITE_PROCESSING, 10, Where(("two-phase",))),
         ),
-        Point(
+        ClaimPoint(
             "Stability 5.2, figure 12a",
             "delaying writes avoids write stalls and the resulting write throughput is more stable over time",
             "bursts: the law that delays is stopped less than the one that writes as quickly as possible",
             Compares("spring-and-gear", "stability", "stopped_share", False, _BURST),
         ),
-        Point(
+        ClaimPoint(
             "Stability 5.2, figure 12b",
             "However, this causes larger write latencies (Figure 12b) since delayed writes must be queued. In "
             "contrary, writing as quickly as possible causes occasional write stalls but still minimizes overall write "
@@ -272,20 +272,20 @@ _STABILITY = Claim(
             "bursts: lower p99 write latency than the law that delays",
             Compares("stability", "spring-and-gear", _WRITE_TOTAL, False, _BURST, needs_stalls=True),
         ),
-        Point(
+        ClaimPoint(
             "Stability 5.2, figure 12b",
             "processing writes as quickly as possible minimizes write latencies",
             "bursts: lower p99 write latency than RocksDB's default, which delays, too",
             Compares("stability", "default", _WRITE_TOTAL, False, _BURST, needs_stalls=True),
         ),
-        Point(
+        ClaimPoint(
             "Stability 6.1, figure 15b",
             "in both cases write stalls start to occur after time 6000s. This suggests that the measured write "
             "throughput during the testing phase is not sustainable.",
             "the default at 95 % of its own maximum stalls",
             Keeps("default", "held_share", True, 0.005, Where(("two-phase",)), _STALLS_LATE_S),
         ),
-        Point(
+        ClaimPoint(
             "Stability 6.2, figure 17",
             "The measured instantaneous write throughput is shown in Figure 17a, which is 30% lower than that of the "
             "previous experiment. [...] the LSM-tree successfully maintains a sustainable write throughput without any "

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from adocd_bench.evaluation.raw import Histogram
+from adocd_bench.evaluation.raw import LatencyHistogram
 
 #: The median has so many nines.
 MEDIAN_NINES = math.log10(2)
@@ -34,7 +34,7 @@ class Percentiles:
 FRACTIONS = {"p50_us": 0.5, "p90_us": 0.9, "p99_us": 0.99, "p999_us": 0.999, "p9999_us": 0.9999}
 
 
-def percentile_us(histogram: Histogram, fraction: float) -> float | None:
+def percentile_us(histogram: LatencyHistogram, fraction: float) -> float | None:
     """Find the latency that the `fraction` (0 to 1) of all operations did not exceed; None where there were none."""
     total = sum(count for _, _, count in histogram.buckets)
     if total == 0:
@@ -48,7 +48,7 @@ def percentile_us(histogram: Histogram, fraction: float) -> float | None:
     raise AssertionError("a rank is at most the sum of the counts")
 
 
-def percentiles(histogram: Histogram | None) -> Percentiles | None:
+def percentiles(histogram: LatencyHistogram | None) -> Percentiles | None:
     """Work out all that is told; None where nothing was measured, or there were no operations."""
     if histogram is None or percentile_us(histogram, 1) is None:
         return None
@@ -56,7 +56,7 @@ def percentiles(histogram: Histogram | None) -> Percentiles | None:
     return Percentiles(**found, max_us=float(histogram.max_us))
 
 
-def mean_us(histogram: Histogram | None) -> float | None:
+def mean_us(histogram: LatencyHistogram | None) -> float | None:
     """Work out the mean, a bucket's values being evenly spread; None where nothing was measured."""
     total = sum(count for _, _, count in histogram.buckets) if histogram else 0
     if histogram is None or total == 0:
@@ -67,7 +67,7 @@ def mean_us(histogram: Histogram | None) -> float | None:
     return sum((lowest + highest) / 2 * count for lowest, highest, count in ends) / total
 
 
-def merged(histograms: Iterable[Histogram | None]) -> Histogram | None:
+def merged(histograms: Iterable[LatencyHistogram | None]) -> LatencyHistogram | None:
     """Put histograms of one program together; None where one of them was not measured, or there is none."""
     counts: Counter[tuple[int, int]] = Counter()
     max_us = 0
@@ -78,10 +78,10 @@ def merged(histograms: Iterable[Histogram | None]) -> Histogram | None:
         for lowest, highest, count in histogram.buckets:
             counts[lowest, highest] += count
         max_us = max(max_us, histogram.max_us)
-    return Histogram(tuple((*ends, counts[ends]) for ends in sorted(counts)), max_us) if found else None
+    return LatencyHistogram(tuple((*ends, counts[ends]) for ends in sorted(counts)), max_us) if found else None
 
 
-def curve(histogram: Histogram, nines: float = 5.0, steps: int = 60) -> list[tuple[float, float]]:
+def curve(histogram: LatencyHistogram, nines: float = 5.0, steps: int = 60) -> list[tuple[float, float]]:
     """Give (fraction, microseconds) for a picture, from the median on: evenly over "how many nines"."""
     total = sum(count for _, _, count in histogram.buckets)
     found = []

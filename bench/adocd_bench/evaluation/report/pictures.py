@@ -3,12 +3,12 @@
 import math
 from collections.abc import Sequence
 
-from adocd_bench.evaluation.raw import Histogram, OperationKind, Run
+from adocd_bench.evaluation.raw import LatencyHistogram, OperationKind, RawRun
 from adocd_bench.evaluation.report import svg, words
 from adocd_bench.evaluation.report.accounting import CAUSES, CONDITIONS, asked_for
 from adocd_bench.evaluation.report.measures import Spans
 from adocd_bench.evaluation.report.percentiles import MEDIAN_NINES, curve, merged
-from adocd_bench.evaluation.report.summary import Block, Judged, Scheme
+from adocd_bench.evaluation.report.summary import Block, Judged, SchemeSummary
 from adocd_bench.evaluation.report.svg import Axis, Drawing
 
 _WIDTH, _LEFT, _RIGHT = 860, 84, 16
@@ -31,7 +31,7 @@ def pictures(block: Block) -> list[Drawing]:
     return [drawing for drawing in (*found, held(block), memory(block)) if drawing is not None]
 
 
-def median_run(scheme: Scheme) -> Judged:
+def median_run(scheme: SchemeSummary) -> Judged:
     """Choose the repetition in the middle by operations/s; of two the slower one."""
     ordered = sorted(scheme.used, key=lambda each: (each.figures.throughput_per_s, each.run.repetition))
     return ordered[(len(ordered) - 1) // 2]
@@ -186,11 +186,11 @@ def _place(name: str) -> int:
     return _KNOWN.index(name) if name in _KNOWN else len(_KNOWN) + sum(name.encode()) % 13
 
 
-def _over_time(run: Run) -> list[tuple[float, float]]:
+def _over_time(run: RawRun) -> list[tuple[float, float]]:
     return _thinned([(second.at_s + 0.5, float(second.writes + second.reads)) for second in run.seconds])
 
 
-def _offered(run: Run) -> list[tuple[float, float]]:
+def _offered(run: RawRun) -> list[tuple[float, float]]:
     return _thinned(
         [(second.at_s + 0.5, float(second.offered)) for second in run.seconds if second.offered is not None]
     )
@@ -203,7 +203,7 @@ def _thinned(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]
     return [(sum(x for x, _ in group) / len(group), sum(y for _, y in group) / len(group)) for group in groups]
 
 
-def _bands(drawing: Drawing, run: Run, x: Axis, bottom: float) -> None:
+def _bands(drawing: Drawing, run: RawRun, x: Axis, bottom: float) -> None:
     for stall in run.stalls:
         begin_s, end_s = max(stall.begin_s, 0.0), min(stall.end_s, run.measured_s)
         if stall.condition not in CONDITIONS or end_s < begin_s or stall.begin_s > run.measured_s:
@@ -213,7 +213,7 @@ def _bands(drawing: Drawing, run: Run, x: Axis, bottom: float) -> None:
         drawing.box(x(begin_s), bottom - _PANEL + 16, wide, _PANEL - 16, f"var(--{stall.condition})", 0.28, said)
 
 
-def _decisions(drawing: Drawing, run: Run, x: Axis, bottom: float) -> None:
+def _decisions(drawing: Drawing, run: RawRun, x: Axis, bottom: float) -> None:
     for place in sorted({round(x(each.at_s)) for each in run.decisions if 0 <= each.at_s <= run.measured_s}):
         drawing.line(place, bottom, place, bottom + 5, "axis")
 
@@ -247,7 +247,7 @@ def _held_bar(drawing: Drawing, judged: Judged, x: Axis, top: float) -> None:
     drawing.text(x(at) + 6, top + 14, words.share(at), kind="soft")
 
 
-def _pooled(scheme: Scheme, kind: OperationKind, span: Spans) -> Histogram | None:
+def _pooled(scheme: SchemeSummary, kind: OperationKind, span: Spans) -> LatencyHistogram | None:
     found = [each for judged in scheme.used for each in judged.run.operations if each.kind == kind and asked_for(each)]
     return merged(getattr(each, span) for each in found)
 

@@ -3,14 +3,14 @@
 from collections.abc import Mapping, Sequence
 
 from adocd.model.in_words import size
-from adocd_bench.evaluation.raw import Run, SchemeUsed
+from adocd_bench.evaluation.raw import RawRun, SchemeUsed
 from adocd_bench.evaluation.report import comparison, disturbed, words
 from adocd_bench.evaluation.report.claims import Judgement, judge
 from adocd_bench.evaluation.report.document import Document, Heading, Items, Paragraph, Part, Table
 from adocd_bench.evaluation.report.papers import CLAIMS
 from adocd_bench.evaluation.report.sections_block import block_parts, command
 from adocd_bench.evaluation.report.summary import BASELINE, Block
-from adocd_bench.evaluation.search.halving import Searched, Tried
+from adocd_bench.evaluation.search.halving import Searched, TriedOptions
 from adocd_bench.evaluation.search.sustained import Search
 
 _TITLE = "Evaluation of adocd's control laws on real RocksDB"
@@ -51,7 +51,7 @@ def judgements(blocks: Sequence[Block], searches: Mapping[str, Search]) -> list[
     return [(claim.title, [judge(point, blocks, searches) for point in claim.points]) for claim in CLAIMS]
 
 
-def _head(runs: Sequence[Run], blocks: Sequence[Block], failed: int) -> list[Part]:
+def _head(runs: Sequence[RawRun], blocks: Sequence[Block], failed: int) -> list[Part]:
     first, last = min(run.started_unix_s for run in runs), max(run.started_unix_s + run.wall_s for run in runs)
     machines = {(run.machine.cpu_model, run.machine.cpus, run.machine.memory_bytes, run.machine.kernel) for run in runs}
     marked = sum(1 for block in blocks for scheme in block.schemes for judged in scheme.runs if judged.marks)
@@ -80,7 +80,7 @@ def _head(runs: Sequence[Run], blocks: Sequence[Block], failed: int) -> list[Par
     return [Heading(2, "What this is of"), Items(tuple(items)), _overview(blocks)]
 
 
-def _machine(runs: Sequence[Run]) -> list[str]:
+def _machine(runs: Sequence[RawRun]) -> list[str]:
     machine = runs[0].machine
     write, read = (_bandwidth(runs, way) for way in ("device_write_bytes_per_s", "device_read_bytes_per_s"))
     measured = "its bandwidth was not measured"
@@ -95,19 +95,19 @@ def _machine(runs: Sequence[Run]) -> list[str]:
     ]
 
 
-def _bandwidth(runs: Sequence[Run], way: str) -> str:
+def _bandwidth(runs: Sequence[RawRun], way: str) -> str:
     """Say what was measured; where that was before each plan, from the least to the most."""
     found = sorted({measured for run in runs if (measured := getattr(run.machine, way)) is not None})
     return " to ".join(dict.fromkeys(words.rate(measured) for measured in (*found[:1], *found[-1:])))
 
 
-def _caps(runs: Sequence[Run]) -> list[str]:
+def _caps(runs: Sequence[RawRun]) -> list[str]:
     measured = _bandwidth(runs, "device_write_bytes_per_s")
     beside = f" The device itself wrote {measured}." if measured else ""
     return [f"Device profiles: {', '.join(sorted({run.profile for run in runs}))} (the cap in MB/s).{beside}"]
 
 
-def _escapes(runs: Sequence[Run]) -> list[str]:
+def _escapes(runs: Sequence[RawRun]) -> list[str]:
     items = []
     if any(run.wal_outside_cap for run in runs):
         items.append(
@@ -228,7 +228,7 @@ def _grid(searched: Searched) -> Table:
     return Table(title, head, tuple(row for _, row in sorted(rows)), words=0, command=command)
 
 
-def _scored(tried: Tried) -> str:
+def _scored(tried: TriedOptions) -> str:
     return words.micros(-tried.score) if tried.score < 0 else words.digits(tried.score)
 
 

@@ -8,7 +8,7 @@ from adocd_bench.evaluation.report.comparison import cell
 from adocd_bench.evaluation.report.document import Heading, Paragraph, Part, Picture, Table
 from adocd_bench.evaluation.report.measures import MEASURES, POINTS, Spans, latency
 from adocd_bench.evaluation.report.pictures import pictures
-from adocd_bench.evaluation.report.summary import Block, Scheme
+from adocd_bench.evaluation.report.summary import Block, SchemeSummary
 
 #: Workloads whose rate is the operator's.
 _AT_A_RATE = ("constant", "ycsb-")
@@ -101,7 +101,7 @@ def _held(block: Block) -> Table:
     return Table("Stopped and delayed time by cause", head, tuple(rows), command=command(block))
 
 
-def _cause(scheme: Scheme, condition: str, cause: str) -> str:
+def _cause(scheme: SchemeSummary, condition: str, cause: str) -> str:
     found = cell([judged.figures.held_s[condition].get(cause, 0.0) for judged in scheme.used])
     return words.cell("s", found, scheme.marked)
 
@@ -147,5 +147,5 @@ def _rules(block: Block) -> list[Part]:
     return [Table(title, head, tuple(rows), words=3, command=command(block))] if rows else []
 
 
-def _cell(scheme: Scheme, name: str) -> str:
+def _cell(scheme: SchemeSummary, name: str) -> str:
     return words.cell(MEASURES[name].unit, scheme.cells.get(name), scheme.marked)

@@ -17,10 +17,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from adocd_bench.errors import BadOption
-from adocd_bench.evaluation.raw import Run, SchemeUsed
+from adocd_bench.errors import BadArgument
+from adocd_bench.evaluation.raw import RawRun, SchemeUsed
 from adocd_bench.evaluation.report import disturbed
-from adocd_bench.evaluation.report.accounting import Figures, figures
+from adocd_bench.evaluation.report.accounting import RunFigures, figures
 from adocd_bench.evaluation.report.comparison import Cell, Comparison, cell, compare
 from adocd_bench.evaluation.report.measures import MEASURES, RANK_CLOSED, RANK_DRAINED, RANK_OPEN
 
@@ -33,8 +33,8 @@ ENOUGH = 2
 class Judged:
     """A run with its figures, and what disturbed it."""
 
-    run: Run
-    figures: Figures
+    run: RawRun
+    figures: RunFigures
     marks: tuple[str, ...]
 
 
@@ -50,7 +50,7 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True)
-class Scheme:
+class SchemeSummary:
     """A scheme in a block.
 
     Attributes:
@@ -97,10 +97,10 @@ class Block:
     seconds: float
     open_loop: bool
     rank_by: str
-    schemes: tuple[Scheme, ...]
+    schemes: tuple[SchemeSummary, ...]
 
     @property
-    def first(self) -> Run:
+    def first(self) -> RawRun:
         """Any of its runs: what all have in common."""
         return self.schemes[0].runs[0].run
 
@@ -119,17 +119,17 @@ class Block:
         """How many there are of the scheme that has most."""
         return max(len(scheme.runs) for scheme in self.schemes)
 
-    def scheme(self, name: str) -> Scheme | None:
+    def scheme(self, name: str) -> SchemeSummary | None:
         """Find a scheme; None where it was not run."""
         return next((scheme for scheme in self.schemes if scheme.name == name), None)
 
 
-def summarise(runs: Iterable[Run]) -> tuple[Block, ...]:
+def summarise(runs: Iterable[RawRun]) -> tuple[Block, ...]:
     """Put runs together to blocks, in the order of their names. Raises BadOption where two are the same run."""
     ordered = sorted(runs, key=_order)
     for one, other in itertools.pairwise(ordered):
         if _order(one) == _order(other):
-            raise BadOption(
+            raise BadArgument(
                 f"two raw results are of the same run ({one.block}, {one.scheme.name}, repetition {one.repetition}): "
                 "take one of them away"
             )
@@ -144,20 +144,20 @@ def _told_apart(blocks: Sequence[Block]) -> Iterable[Block]:
         yield replace(block, name=f"{block.name}, {block.seconds:g} s, scale 1/{block.scale}") if same else block
 
 
-def compared(measure: str, one: Scheme, other: Scheme) -> Comparison:
+def compared(measure: str, one: SchemeSummary, other: SchemeSummary) -> Comparison:
     """Compare two schemes of a block by a measure."""
     return compare(MEASURES[measure], one.by_repetition(measure), other.by_repetition(measure))
 
 
-def _block_key(run: Run) -> tuple[str, str, str, int, float]:
+def _block_key(run: RawRun) -> tuple[str, str, str, int, float]:
     return run.block, run.profile, run.workload.name, run.scale, run.workload.seconds
 
 
-def _order(run: Run) -> tuple[tuple[str, str, str, int, float], str, int]:
+def _order(run: RawRun) -> tuple[tuple[str, str, str, int, float], str, int]:
     return _block_key(run), run.scheme.name, run.repetition
 
 
-def _block(runs: Sequence[Run]) -> Block:
+def _block(runs: Sequence[RawRun]) -> Block:
     first = runs[0]
     open_loop = first.workload.offered_per_s is not None
     found = [_scheme(list(group)) for _, group in itertools.groupby(runs, key=lambda run: run.scheme.name)]
@@ -181,7 +181,7 @@ def _block(runs: Sequence[Run]) -> Block:
     )
 
 
-def _scheme(runs: Sequence[Run]) -> Scheme:
+def _scheme(runs: Sequence[RawRun]) -> SchemeSummary:
     judged = tuple(Judged(run, figures(run), disturbed.marks(run)) for run in runs)
     quiet = tuple(each for each in judged if not each.marks)
     used = quiet if len(quiet) >= ENOUGH else judged
@@ -191,7 +191,7 @@ def _scheme(runs: Sequence[Run]) -> Scheme:
         found = cell(values) if len(values) == len(used) else None
         if found is not None:
             cells[name] = found
-    return Scheme(
+    return SchemeSummary(
         used_as=runs[0].scheme,
         runs=judged,
         used=used,
@@ -202,26 +202,26 @@ def _scheme(runs: Sequence[Run]) -> Scheme:
     )
 
 
-def _with(scheme: Scheme, baseline: Scheme | None) -> Scheme:
+def _with(scheme: SchemeSummary, baseline: SchemeSummary | None) -> SchemeSummary:
     against = {}
     if baseline is not None and baseline is not scheme:
         against = {name: compared(name, scheme, baseline) for name in scheme.cells if name in baseline.cells}
     return replace(scheme, against=against)
 
 
-def _ordered(schemes: Sequence[Scheme], rank_by: str) -> list[Scheme]:
+def _ordered(schemes: Sequence[SchemeSummary], rank_by: str) -> list[SchemeSummary]:
     """Order by the median, the best first; whatever was not measured comes last."""
     sign = -1 if MEASURES[rank_by].more_is_better else 1
 
-    def key(scheme: Scheme) -> tuple[float, str]:
+    def key(scheme: SchemeSummary) -> tuple[float, str]:
         found = scheme.cells.get(rank_by)
         return (math.inf if found is None else sign * found.median), scheme.name
 
     return sorted(schemes, key=key)
 
 
-def _standings(schemes: Sequence[Scheme], rank_by: str) -> dict[str, Standing]:
-    groups: list[list[Scheme]] = []
+def _standings(schemes: Sequence[SchemeSummary], rank_by: str) -> dict[str, Standing]:
+    groups: list[list[SchemeSummary]] = []
     for scheme in (each for each in _ordered(schemes, rank_by) if rank_by in each.cells):
         if groups and _tied(rank_by, scheme, groups[-1][0]):
             groups[-1].append(scheme)
@@ -235,5 +235,5 @@ def _standings(schemes: Sequence[Scheme], rank_by: str) -> dict[str, Standing]:
     return standings
 
 
-def _tied(rank_by: str, scheme: Scheme, best: Scheme) -> bool:
+def _tied(rank_by: str, scheme: SchemeSummary, best: SchemeSummary) -> bool:
     return compared(rank_by, scheme, best).difference in ("none", "too few")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from adocd_bench.errors import BadOption
+from adocd_bench.errors import BadArgument
 from adocd_bench.evaluation.report import html, markdown
 from adocd_bench.evaluation.report.as_json import as_json
 from adocd_bench.evaluation.report.read import found_in
@@ -45,7 +45,9 @@ class Report:
                 (out / name).parent.mkdir(parents=True, exist_ok=True)
                 (out / name).write_text(content, encoding="utf-8")
         except OSError as error:
-            raise BadOption(f"the report cannot be written to {out} ({error.strerror}): choose another --out") from None
+            raise BadArgument(
+                f"the report cannot be written to {out} ({error.strerror}): choose another --out"
+            ) from None
         return [out / name for name in (MARKDOWN, HTML) if name in files]
 
 

@@ -17,16 +17,16 @@ from pathlib import Path
 from rich.console import Console
 
 from adocd.model.knob import MIB
-from adocd_bench.errors import BadOption, BenchError, RunFailed
+from adocd_bench.errors import BadArgument, BenchError, RunFailed
 from adocd_bench.evaluation import one, raw
-from adocd_bench.evaluation.loads.closed_loop import ClosedLoop
-from adocd_bench.evaluation.plan import Asked, Planned
-from adocd_bench.evaluation.progress import Progress
+from adocd_bench.evaluation.loads.closed_loop import DbBenchLoad
+from adocd_bench.evaluation.plan import Planned, RunsAsked
+from adocd_bench.evaluation.progress import RunsProgress
 from adocd_bench.evaluation.schemes import BASELINE, Circumstances, Options, batch, scheme
 from adocd_bench.evaluation.search import halving
-from adocd_bench.evaluation.search.halving import BATCHES_MIB, GRIDS, Grid, Searched, Tried
+from adocd_bench.evaluation.search.halving import BATCHES_MIB, GRIDS, Grid, Searched, TriedOptions
 from adocd_bench.evaluation.search.two_phase import percentile_us
-from adocd_bench.evaluation.setting import Setting, program, wanted
+from adocd_bench.evaluation.setting import RunSite, program, wanted
 
 _MEMTABLES = 2
 _KEPT, _LONGER, _RUNGS = 3, 2, 3
@@ -53,7 +53,9 @@ def rungs(count: int, seconds: int) -> list[tuple[int, int]]:
     return [(size, max(least_s, seconds // _LONGER ** (last - rung))) for rung, size in enumerate(sizes)]
 
 
-def best(there: Setting, grid: Grid, asked: Asked, out: Path, console: Console, *, any_grid: bool = False) -> Options:
+def best(
+    there: RunSite, grid: Grid, asked: RunsAsked, out: Path, console: Console, *, any_grid: bool = False
+) -> Options:
     """Search, or go on searching, or read what was found; raises BenchError.
 
     With `any_grid` the one that is kept will do, whichever threads and batches it has.
@@ -64,10 +66,10 @@ def best(there: Setting, grid: Grid, asked: Asked, out: Path, console: Console, 
         return searched.best
     chosen = configurations(searched.grid, asked.scale)
     if not chosen:
-        raise BadOption(f"no batch of this grid stays within ADOC's memory: its largest is {max(BATCHES_MIB)} MiB")
+        raise BadArgument(f"no batch of this grid stays within ADOC's memory: its largest is {max(BATCHES_MIB)} MiB")
     plan = rungs(len(chosen), asked.seconds)
     left = sum(size for size, _ in plan) - len(searched.tried)
-    progress = Progress(console, left, round(sum(n * s for n, s in plan) / sum(n for n, _ in plan)))
+    progress = RunsProgress(console, left, round(sum(n * s for n, s in plan) / sum(n for n, _ in plan)))
     progress.say(f"the grid for {grid.block}: {left} short runs")
     for size, seconds in plan:
         chosen = chosen[:size]
@@ -91,33 +93,35 @@ def _ranked(searched: Searched, chosen: Sequence[tuple[int, int]], seconds: int)
     return [one_ for _, one_ in sorted(scored, key=lambda pair: -pair[0])]
 
 
-def _try(there: Setting, searched: Searched, what: tuple[int, int, int], asked: Asked, progress: Progress) -> Searched:
+def _try(
+    there: RunSite, searched: Searched, what: tuple[int, int, int], asked: RunsAsked, progress: RunsProgress
+) -> Searched:
     threads, batch_bytes, seconds = what
     name = f"{threads} threads, batch of {batch_bytes // MIB} MiB, {seconds} s"
     with progress.run(name) as line:
         try:
             run = _run(there, searched.grid, what, asked, line.look)
-        except BadOption:
+        except BadArgument:
             raise
         except BenchError as error:
             return replace(searched, failed={**(searched.failed or {}), name: str(error)})
     per_s = sum(each.count for each in run.operations) / run.measured_s
-    tried = Tried(threads, batch_bytes, seconds, _score(run, per_s), per_s)
+    tried = TriedOptions(threads, batch_bytes, seconds, _score(run, per_s), per_s)
     return replace(searched, tried=(*searched.tried, tried))
 
 
-def _run(there: Setting, grid: Grid, what: tuple[int, int, int], asked: Asked, on_look: one.OnLook) -> raw.Run:
+def _run(there: RunSite, grid: Grid, what: tuple[int, int, int], asked: RunsAsked, on_look: one.OnLook) -> raw.RawRun:
     threads, batch_bytes, seconds = what
     used = scheme(BASELINE).used(Circumstances(asked.scale))
     options = {**batch(batch_bytes), "max_background_jobs": threads, "max_write_buffer_number": _MEMTABLES}
     used = replace(used, options={**used.options, **{key: str(value) for key, value in options.items()}})
     load = program(replace(asked, seconds=seconds), grid.workload, grid.found_per_s)
-    if isinstance(load, ClosedLoop):
+    if isinstance(load, DbBenchLoad):
         load = replace(load, drained=False)
     run = Planned("grid", grid.profile, grid.workload, 1, asked.seed)
     return there.run(wanted(asked, run, used, load), load, on_look)
 
 
-def _score(run: raw.Run, per_s: float) -> float:
+def _score(run: raw.RawRun, per_s: float) -> float:
     totals = [each.total for each in run.operations if each.total is not None]
     return per_s if not totals else -max(percentile_us(total, 0.99) for total in totals)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
-from adocd_bench.errors import BadOption
+from adocd_bench.errors import BadArgument
 from adocd_bench.evaluation.plan import block_name
 from adocd_bench.results import ResultFile, results_in
 
@@ -33,7 +33,7 @@ class Grid:
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class TriedOptions:
     """One configuration in one rung; `score` is higher where it is better."""
 
     threads: int
@@ -51,11 +51,11 @@ class Searched:
     seconds: int
     scale: int
     seed: int
-    tried: tuple[Tried, ...] = ()
+    tried: tuple[TriedOptions, ...] = ()
     failed: dict[str, str] | None = None
     best: dict[str, int] | None = None
 
-    def found(self, threads: int, batch_bytes: int, seconds: int) -> Tried | None:
+    def found(self, threads: int, batch_bytes: int, seconds: int) -> TriedOptions | None:
         """Find what a configuration came to in the rung of so many seconds; None where it has not run there."""
         wanted = (threads, batch_bytes, seconds)
         return next((each for each in self.tried if (each.threads, each.batch_bytes, each.seconds) == wanted), None)
@@ -76,7 +76,7 @@ def begin(file: Path, wanted: Searched, *, any_grid: bool) -> Searched:
         return wanted
     wanted = replace(wanted, grid=before.grid) if any_grid else wanted
     if replace(before, tried=(), failed=None, best=None) != wanted:
-        raise BadOption(f"{file} is of another grid: give the same options to resume it, or choose another --out")
+        raise BadArgument(f"{file} is of another grid: give the same options to resume it, or choose another --out")
     return before
 
 

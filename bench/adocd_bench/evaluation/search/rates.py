@@ -5,38 +5,38 @@ from pathlib import Path
 
 from rich.console import Console
 
-from adocd_bench.evaluation.plan import Asked, Planned
-from adocd_bench.evaluation.progress import Progress
+from adocd_bench.evaluation.plan import Planned, RunsAsked
+from adocd_bench.evaluation.progress import RunsProgress
 from adocd_bench.evaluation.schemes import BASELINE, scheme
 from adocd_bench.evaluation.search import sustained, two_phase
 from adocd_bench.evaluation.search.sustained import SUSTAINABLE, Search
-from adocd_bench.evaluation.setting import Setting, program, wanted
+from adocd_bench.evaluation.setting import RunSite, program, wanted
 from adocd_bench.host.device import parse_profile
 
 #: A bisection of a range to a twentieth of it, and the first rate.
 _TESTS = 6
 
 
-def maximum(there: Setting, asked: Asked, run: Planned, out: Path, console: Console) -> Search:
+def maximum(there: RunSite, asked: RunsAsked, run: Planned, out: Path, console: Console) -> Search:
     """Find what the baseline does in a closed loop, or read it; raises BenchError."""
 
     def measure() -> float:
         load = two_phase.testing_phase(program(asked, run.workload), asked.seconds)
         used = scheme(BASELINE).used(there.circumstances(parse_profile(run.profile), asked.scale, None))
-        with Progress(console, 1, asked.seconds).run(f"the testing phase of {run.block}") as line:
+        with RunsProgress(console, 1, asked.seconds).run(f"the testing phase of {run.block}") as line:
             return two_phase.maximum_per_s(there.run(wanted(asked, run, used, load), load, line.look))
 
     return two_phase.search(out / "maximum" / f"{run.block}.json", asked.seconds, asked.scale, measure)
 
 
-def sustainable(there: Setting, asked: Asked, run: Planned, out: Path, console: Console) -> Search:
+def sustainable(there: RunSite, asked: RunsAsked, run: Planned, out: Path, console: Console) -> Search:
     """Bisect the running phase under the run's scheme until what lasts is known; resumable. Raises BenchError."""
     file = out / SUSTAINABLE / f"{run.block}-{run.scheme}.json"
     search = two_phase.search(
         file, asked.seconds, asked.scale, lambda: maximum(there, asked, run, out, console).maximum_per_s
     )
     used = scheme(run.scheme).used(there.circumstances(parse_profile(run.profile), asked.scale, None))
-    progress = Progress(console, max(1, _TESTS - len(search.tested)), asked.seconds)
+    progress = RunsProgress(console, max(1, _TESTS - len(search.tested)), asked.seconds)
     while (per_s := search.next_per_s) is not None:
         load = program(asked, run.workload, per_s)
         with progress.run(f"{run.block}-{run.scheme} at {per_s:,.0f} operations/s") as line:

@@ -16,7 +16,7 @@ _CLOSE = 0.05
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class TriedRate:
     """One rate that was tried: operations/s offered and done, the 99th percentile from the intended start."""
 
     offered_per_s: float
@@ -32,7 +32,7 @@ class Search:
     seconds: int
     scale: int
     maximum_per_s: float
-    tested: tuple[Tried, ...] = ()
+    tested: tuple[TriedRate, ...] = ()
 
     @property
     def lasts_per_s(self) -> float:

@@ -13,30 +13,30 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from adocd_bench.errors import BadOption, RunFailed
+from adocd_bench.errors import BadArgument, RunFailed
 from adocd_bench.evaluation import raw
-from adocd_bench.evaluation.loads.generated import Generated
+from adocd_bench.evaluation.loads.generated import GeneratedLoad
 from adocd_bench.evaluation.loads.program import LoadProgram
 from adocd_bench.evaluation.search import sustained
-from adocd_bench.evaluation.search.sustained import Search, Tried
-from adocd_bench.load.spec import Closed
+from adocd_bench.evaluation.search.sustained import Search, TriedRate
+from adocd_bench.load.spec import ClosedArrivals
 
 _WARM_UP_SHARE = 1 / 6
 #: A rate lasts where so many of the operations took no longer than so many seconds from their arrival on.
 _LASTS_SHARE, _LASTS_US = 0.99, 1_000_000
 
 
-def testing_phase(running: LoadProgram, seconds: int) -> Generated:
+def testing_phase(running: LoadProgram, seconds: int) -> GeneratedLoad:
     """Make the testing phase's program: the running phase's work in a closed loop of one writer."""
-    if not isinstance(running, Generated):
-        raise BadOption("only what the load generator does has two phases")
+    if not isinstance(running, GeneratedLoad):
+        raise BadArgument("only what the load generator does has two phases")
     warm_up_s = seconds * _WARM_UP_SHARE
-    work = replace(running.work, arrivals=Closed(seconds=seconds - warm_up_s), threads=1)
-    warm_up = replace(work, name="warm-up", arrivals=Closed(seconds=warm_up_s))
+    work = replace(running.work, arrivals=ClosedArrivals(seconds=seconds - warm_up_s), threads=1)
+    warm_up = replace(work, name="warm-up", arrivals=ClosedArrivals(seconds=warm_up_s))
     return replace(running, work=work, warm_up=warm_up, seconds=round(seconds - warm_up_s), offered_per_s=None)
 
 
-def maximum_per_s(run: raw.Run) -> float:
+def maximum_per_s(run: raw.RawRun) -> float:
     """Read the testing phase's maximum; raises RunFailed where there is none."""
     done = sum(each.count for each in run.operations)
     if not done:
@@ -44,7 +44,7 @@ def maximum_per_s(run: raw.Run) -> float:
     return done / run.measured_s
 
 
-def tried(run: raw.Run) -> Tried:
+def tried(run: raw.RawRun) -> TriedRate:
     """Say whether a running phase's rate lasts."""
     totals = [each.total for each in run.operations if each.total is not None]
     counted = sum(count for total in totals for _, _, count in total.buckets)
@@ -52,7 +52,7 @@ def tried(run: raw.Run) -> Tried:
     done = sum(each.count for each in run.operations)
     offered = run.workload.offered_per_s or 0.0
     started = counted == done
-    return Tried(
+    return TriedRate(
         offered_per_s=offered,
         done_per_s=done / run.measured_s,
         p99_total_us=max((percentile_us(total, _LASTS_SHARE) for total in totals), default=0),
@@ -60,7 +60,7 @@ def tried(run: raw.Run) -> Tried:
     )
 
 
-def percentile_us(histogram: raw.Histogram, share: float) -> int:
+def percentile_us(histogram: raw.LatencyHistogram, share: float) -> int:
     """Give the upper end of the bucket that a percentile falls into."""
     wanted, seen = share * sum(count for _, _, count in histogram.buckets), 0
     for _, highest, count in histogram.buckets:
@@ -76,5 +76,5 @@ def search(file: Path, seconds: int, scale: int, measure: Callable[[], float]) -
     if before is None:
         return sustained.keep(file, Search(seconds, scale, measure()))
     if (before.seconds, before.scale) != (seconds, scale):
-        raise BadOption(f"{file} is for other --seconds or another --scale: give the same, or choose another --out")
+        raise BadArgument(f"{file} is for other --seconds or another --scale: give the same, or choose another --out")
     return before

@@ -8,17 +8,17 @@ from typing import Any
 
 from adocd_bench.evaluation.raw import (
     FORMAT,
-    Decided,
-    Histogram,
+    LatencyHistogram,
     Machine,
     Moved,
     Noise,
     Operations,
     Process,
-    Run,
+    RawDecision,
+    RawRun,
+    RawStall,
     SchemeUsed,
     Second,
-    Stalled,
     WorkloadUsed,
 )
 
@@ -42,24 +42,24 @@ MACHINE = Machine(
 )
 
 
-def histogram(*buckets: tuple[int, int, int], max_us: int | None = None) -> Histogram:
+def histogram(*buckets: tuple[int, int, int], max_us: int | None = None) -> LatencyHistogram:
     """Buckets of (lowest, highest, count); the largest value is the last one's highest."""
-    return Histogram(buckets, buckets[-1][1] if max_us is None else max_us)
+    return LatencyHistogram(buckets, buckets[-1][1] if max_us is None else max_us)
 
 
-def at(latency_us: int, count: int = 1) -> Histogram:
+def at(latency_us: int, count: int = 1) -> LatencyHistogram:
     """All operations took the same."""
     return histogram((latency_us, latency_us, count))
 
 
-def held(seconds: float, *, begin_s: float = 1.0, condition: str = "stopped", cause: str = "memtable") -> Stalled:
+def held(seconds: float, *, begin_s: float = 1.0, condition: str = "stopped", cause: str = "memtable") -> RawStall:
     """One stall in the measured phase."""
-    return Stalled(begin_s, begin_s + seconds, condition, cause, seconds)
+    return RawStall(begin_s, begin_s + seconds, condition, cause, seconds)
 
 
-def decided(at_s: float, rule: str = "l0", outcome: str = "applied", elapsed_s: float | None = 0.02) -> Decided:
+def decided(at_s: float, rule: str = "l0", outcome: str = "applied", elapsed_s: float | None = 0.02) -> RawDecision:
     """One decision."""
-    return Decided(at_s, rule, "L0 files 21", {"background_jobs": 4}, outcome, elapsed_s)
+    return RawDecision(at_s, rule, "L0 files 21", {"background_jobs": 4}, outcome, elapsed_s)
 
 
 def moved(user_bytes: int = 100 * MIB, amplification: float = 5.0, **members: Any) -> Moved:
@@ -93,15 +93,15 @@ def run(
     workload: str = "fillrandom",
     profile: str = "cap-210",
     offered_per_s: float | None = None,
-    stalls: Sequence[Stalled] = (),
-    processing: Histogram | None = None,
-    total: Histogram | None = None,
-    queueing: Histogram | None = None,
+    stalls: Sequence[RawStall] = (),
+    processing: LatencyHistogram | None = None,
+    total: LatencyHistogram | None = None,
+    queueing: LatencyHistogram | None = None,
     **members: Any,
-) -> Run:
+) -> RawRun:
     """A quiet run of writes with so many in each of its seconds, except for `members`."""
     offered = None if offered_per_s is None else round(offered_per_s)
-    whole = Run(
+    whole = RawRun(
         format=FORMAT,
         block=f"{profile}-{workload}",
         scheme=used(scheme),
@@ -130,17 +130,17 @@ def run(
     return replace(whole, **members)
 
 
-def repeated(scheme: str, per_s: Sequence[int], **members: Any) -> list[Run]:
+def repeated(scheme: str, per_s: Sequence[int], **members: Any) -> list[RawRun]:
     """One run a repetition, with so many operations/s."""
     return [run(scheme, repetition, per_s=each, **members) for repetition, each in enumerate(per_s, 1)]
 
 
-def block(of: Mapping[str, Sequence[int]], **members: Any) -> list[Run]:
+def block(of: Mapping[str, Sequence[int]], **members: Any) -> list[RawRun]:
     """A block: each scheme's operations/s by repetition."""
     return [found for scheme, per_s in of.items() for found in repeated(scheme, per_s, **members)]
 
 
-def stalling(scheme: str, per_s: Sequence[int], stalled_s: Sequence[float], **members: Any) -> list[Run]:
+def stalling(scheme: str, per_s: Sequence[int], stalled_s: Sequence[float], **members: Any) -> list[RawRun]:
     """Repetitions with operations/s, and seconds that writes were stopped for memtables, of 10."""
     return [
         run(scheme, repetition, per_s=each, stalls=[held(seconds)] if seconds else [], **members)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from adocd_bench.evaluation import raw
-from adocd_bench.evaluation.raw import Noise, Operations, Run, Second
+from adocd_bench.evaluation.raw import Noise, Operations, RawRun, Second
 
 from tests.bench.evaluation.report.builders import at, decided, held, histogram, run, used
 
@@ -23,7 +23,7 @@ def written(directory: Path) -> Path:
     return directory
 
 
-def _closed() -> list[Run]:
+def _closed() -> list[RawRun]:
     runs = []
     for name, per_s in _PER_S.items():
         for repetition in (1, 2, 3):
@@ -43,7 +43,7 @@ def _closed() -> list[Run]:
     return runs
 
 
-def _open() -> list[Run]:
+def _open() -> list[RawRun]:
     runs = []
     for name in ("default", "silk"):
         for repetition in (1, 2):
@@ -60,6 +60,6 @@ def _used(name: str) -> raw.SchemeUsed:
     return used(name, rate_limiter_bytes_per_s=limiter, auto_tuned=name == "auto-tuned")
 
 
-def _latencies(name: str, count: int) -> raw.Histogram:
+def _latencies(name: str, count: int) -> raw.LatencyHistogram:
     slow = count // 50
     return histogram((5, 9, count - slow), (1000, 90_000 if name == "bad" else 2000, slow))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from adocd_bench.evaluation.raw import Histogram, Operations, Process, Second
+from adocd_bench.evaluation.raw import LatencyHistogram, Operations, Process, Second
 from adocd_bench.evaluation.report.accounting import ALL, WorstSecond, figures, own_device_bytes, reactions
 from adocd_bench.evaluation.report.measures import MEASURES
 
@@ -80,7 +80,7 @@ def test_latencies_by_kind_and_together() -> None:
     operations = (
         Operations("read", 90, at(5, 90), at(1, 90), at(6, 90)),
         Operations("write", 10, at(50, 10), at(7, 10), at(57, 10)),
-        Operations("scan", 0, Histogram((), 0)),
+        Operations("scan", 0, LatencyHistogram((), 0)),
     )
     found = figures(run(operations=operations))
     assert [each.kind for each in found.latencies] == ["write", "read", ALL]
@@ -95,7 +95,7 @@ def test_latencies_by_kind_and_together() -> None:
 
 
 def test_what_never_started_counts_as_late_as_it_was() -> None:
-    never = Operations("read", 0, Histogram((), 0), at(9_000_000, 4), at(9_000_000, 4))
+    never = Operations("read", 0, LatencyHistogram((), 0), at(9_000_000, 4), at(9_000_000, 4))
     found = figures(run(operations=(never, Operations("write", 4, at(5, 4), at(1, 4), at(6, 4)))))
     assert found.operations == 4
     assert MEASURES["read_total_p50_us"].of(found) == 9_000_000

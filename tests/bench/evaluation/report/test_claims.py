@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
-from adocd_bench.evaluation.raw import Histogram, Noise, Run
-from adocd_bench.evaluation.report.claims import Compares, Exceeds, Keeps, Point, Rule, Where, judge
+from adocd_bench.evaluation.raw import LatencyHistogram, Noise, RawRun
+from adocd_bench.evaluation.report.claims import ClaimPoint, ClaimRule, Compares, Exceeds, Keeps, Where, judge
 from adocd_bench.evaluation.report.measures import MEASURES
 from adocd_bench.evaluation.report.papers import CLAIMS
 from adocd_bench.evaluation.report.summary import summarise
-from adocd_bench.evaluation.search.sustained import Search, Tried
+from adocd_bench.evaluation.search.sustained import Search, TriedRate
 
 from tests.bench.evaluation.report.builders import at, block, held, run, stalling
 
@@ -20,11 +20,13 @@ FASTER = Compares("adoc", "default", "throughput_per_s", True, FILL, {"cap-210":
 POINTS = {(number, point.claims): point for number, claim in enumerate(CLAIMS, 1) for point in claim.points}
 
 
-def verdict(rule: Rule, runs: Sequence[Run]) -> str:
-    return judge(Point("s", "q", "c", rule), summarise(runs)).verdict
+def verdict(rule: ClaimRule, runs: Sequence[RawRun]) -> str:
+    return judge(ClaimPoint("s", "q", "c", rule), summarise(runs)).verdict
 
 
-def against(adoc: Sequence[int], default: Sequence[int], stalled_s: float = 2.0, profile: str = "cap-210") -> list[Run]:
+def against(
+    adoc: Sequence[int], default: Sequence[int], stalled_s: float = 2.0, profile: str = "cap-210"
+) -> list[RawRun]:
     still = [stalled_s] * len(default)
     return stalling("default", default, still, profile=profile) + stalling(
         "adoc", adoc, [0.0] * len(adoc), profile=profile
@@ -48,7 +50,7 @@ def test_comparing(adoc: Sequence[int], default: Sequence[int], stalled_s: float
 
 
 def test_our_figures_and_the_reason_are_told() -> None:
-    found = judge(Point("s", "q", "c", FASTER), summarise(against((1600, 1620), (1000, 1000), 0.01)))
+    found = judge(ClaimPoint("s", "q", "c", FASTER), summarise(against((1600, 1620), (1000, 1000), 0.01)))
     (finding,) = found.findings
     assert finding.block == "cap-210-fillrandom"
     assert "adoc 1,610 (1,600 .. 1,620), default 1,000; more: 1.61 (1.6 .. 1.62) times" in finding.ours
@@ -57,7 +59,7 @@ def test_our_figures_and_the_reason_are_told() -> None:
 
 def test_disturbed_runs_show_nothing() -> None:
     runs = [replace(each, noise=Noise(0.5)) for each in against((1600, 1610), (1000, 1010))]
-    (finding,) = judge(Point("s", "q", "c", FASTER), summarise(runs)).findings
+    (finding,) = judge(ClaimPoint("s", "q", "c", FASTER), summarise(runs)).findings
     assert finding.verdict == "not shown"
     assert "fewer than two undisturbed repetitions of adoc and default" in finding.ours
 
@@ -84,8 +86,8 @@ def test_less_is_held_against_a_size_from_below() -> None:
     assert verdict(rule, [*some, *stalling("adoc", (1000,) * 3, (6.0, 6.1, 5.9))]) == "not reproduced"
 
 
-def late(name: str, queueing_us: Sequence[int], processing_us: int = 100, **members: str) -> list[Run]:
-    def all_of(latency_us: int) -> Histogram:
+def late(name: str, queueing_us: Sequence[int], processing_us: int = 100, **members: str) -> list[RawRun]:
+    def all_of(latency_us: int) -> LatencyHistogram:
         return at(latency_us, 10_000)
 
     return [
@@ -115,7 +117,7 @@ def test_one_figure_far_above_another_in_every_run() -> None:
 def test_a_bound_that_every_run_keeps() -> None:
     rule = Keeps("silk", "completed_share", True, 0.95, Where(("peaks-10",)))
 
-    def runs(*per_s: int) -> list[Run]:
+    def runs(*per_s: int) -> list[RawRun]:
         return block({"silk": per_s}, workload="peaks-10", offered_per_s=1000)
 
     assert verdict(rule, runs(990, 950)) == "reproduced"
@@ -160,7 +162,7 @@ def test_the_default_at_95_percent_is_not_sustainable_where_it_stalls() -> None:
 )
 def test_what_lasts_of_the_maximum(lasting: tuple[float, ...], expected: str) -> None:
     point = POINTS[5, "what is sustainable is about 30 % below the measured maximum"]
-    tested = [Tried(rate, rate, 900, True) for rate in lasting] + [Tried(990.0, 700.0, 9_000_000, False)]
+    tested = [TriedRate(rate, rate, 900, True) for rate in lasting] + [TriedRate(990.0, 700.0, 9_000_000, False)]
     searches = {
         "cap-210-two-phase-default": Search(60, 1, 1000.0, tuple(tested)),
         "cap-210-two-phase-adoc": Search(60, 1, 1000.0, ()),

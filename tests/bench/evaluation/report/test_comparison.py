@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from adocd_bench.evaluation.raw import Noise, Run
+from adocd_bench.evaluation.raw import Noise, RawRun
 from adocd_bench.evaluation.report.comparison import Cell, cell, compare
 from adocd_bench.evaluation.report.disturbed import marks
 from adocd_bench.evaluation.report.measures import MEASURES
@@ -103,7 +103,7 @@ def test_an_interval_holds_the_median_and_covers_enough(values: list[float]) -> 
         (run(per_s=1000, seconds=100, measured_s=100.0, operations=run(per_s=980, seconds=98).operations), "96040"),
     ],
 )
-def test_a_disturbed_run_is_marked(disturbed: Run, words: str) -> None:
+def test_a_disturbed_run_is_marked(disturbed: RawRun, words: str) -> None:
     (mark,) = marks(disturbed)
     assert words in mark
 
@@ -118,5 +118,5 @@ def test_a_disturbed_run_is_marked(disturbed: Run, words: str) -> None:
         run(per_s=1000, seconds=100, operations=run(per_s=1000, seconds=99).operations),
     ],
 )
-def test_a_quiet_one_is_not(quiet: Run) -> None:
+def test_a_quiet_one_is_not(quiet: RawRun) -> None:
     assert marks(quiet) == ()

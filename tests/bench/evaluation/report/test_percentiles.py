@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from adocd_bench.evaluation.raw import Histogram
+from adocd_bench.evaluation.raw import LatencyHistogram
 from adocd_bench.evaluation.report.percentiles import (
     FRACTIONS,
     Percentiles,
@@ -22,7 +22,7 @@ from tests.bench.evaluation.report.builders import at, histogram
 
 
 @st.composite
-def histograms(draw: st.DrawFn) -> Histogram:
+def histograms(draw: st.DrawFn) -> LatencyHistogram:
     """Buckets as they are kept: ascending, apart, none empty, the largest value in the last one."""
     widths = draw(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 50), st.integers(1, 1000)), min_size=1))
     buckets, lowest = [], 0
@@ -30,14 +30,14 @@ def histograms(draw: st.DrawFn) -> Histogram:
         buckets.append((lowest + gap, lowest + gap + width, count))
         lowest += gap + width + 1
     first, last, _ = buckets[-1]
-    return Histogram(tuple(buckets), draw(st.integers(first, last)))
+    return LatencyHistogram(tuple(buckets), draw(st.integers(first, last)))
 
 
 FRACTION = st.floats(0, 1)
 
 
 @given(histograms(), FRACTION)
-def test_a_percentile_lies_in_the_bucket_of_its_rank(found: Histogram, fraction: float) -> None:
+def test_a_percentile_lies_in_the_bucket_of_its_rank(found: LatencyHistogram, fraction: float) -> None:
     values = [bucket for bucket in found.buckets for _ in range(bucket[2])]
     rank = min(max(math.ceil(fraction * len(values) - 1e-9), 1), len(values))
     lowest, highest, _ = values[rank - 1]
@@ -47,7 +47,7 @@ def test_a_percentile_lies_in_the_bucket_of_its_rank(found: Histogram, fraction:
 
 
 @given(histograms(), FRACTION, FRACTION)
-def test_percentiles_ascend_and_never_pass_the_largest(found: Histogram, one: float, other: float) -> None:
+def test_percentiles_ascend_and_never_pass_the_largest(found: LatencyHistogram, one: float, other: float) -> None:
     low, high = percentile_us(found, min(one, other)), percentile_us(found, max(one, other))
     assert low is not None
     assert high is not None
@@ -55,7 +55,7 @@ def test_percentiles_ascend_and_never_pass_the_largest(found: Histogram, one: fl
 
 
 @given(histograms())
-def test_twice_the_same_has_the_same_percentiles(found: Histogram) -> None:
+def test_twice_the_same_has_the_same_percentiles(found: LatencyHistogram) -> None:
     both = merged([found, found])
     assert both is not None
     assert sum(count for _, _, count in both.buckets) == 2 * sum(count for _, _, count in found.buckets)
@@ -72,7 +72,7 @@ def test_twice_the_same_has_the_same_percentiles(found: Histogram) -> None:
 @given(st.lists(st.integers(1, 10_000), min_size=1), FRACTION)
 def test_buckets_of_one_value_are_exact(values: list[int], fraction: float) -> None:
     ordered = sorted(values)
-    found = Histogram(tuple((value, value, ordered.count(value)) for value in sorted(set(ordered))), ordered[-1])
+    found = LatencyHistogram(tuple((value, value, ordered.count(value)) for value in sorted(set(ordered))), ordered[-1])
     rank = min(max(math.ceil(fraction * len(ordered) - 1e-9), 1), len(ordered))
     assert percentile_us(found, fraction) == ordered[rank - 1]
 
@@ -95,8 +95,8 @@ def test_all_that_is_told() -> None:
 
 def test_nothing_measured_stays_so() -> None:
     assert percentiles(None) is None
-    assert percentiles(Histogram((), 0)) is None
-    assert percentile_us(Histogram((), 0), 0.5) is None
+    assert percentiles(LatencyHistogram((), 0)) is None
+    assert percentile_us(LatencyHistogram((), 0), 0.5) is None
     assert mean_us(None) is None
     assert merged([]) is None
     assert merged([at(1), None]) is None
@@ -112,4 +112,4 @@ def test_a_curve_ends_where_values_do() -> None:
     assert line[0][0] == pytest.approx(0.5)
     assert {latency_us for _, latency_us in line} == {7}
     assert 0.998 < line[-1][0] <= 0.999
-    assert curve(Histogram((), 0)) == []
+    assert curve(LatencyHistogram((), 0)) == []

@@ -16,7 +16,7 @@ from adocd_bench.evaluation.report import words
 from adocd_bench.evaluation.report.comparison import Cell
 from adocd_bench.evaluation.report.write import report_of
 from adocd_bench.evaluation.search import halving
-from adocd_bench.evaluation.search.halving import Grid, Searched, Tried
+from adocd_bench.evaluation.search.halving import Grid, Searched, TriedOptions
 from markdown_it import MarkdownIt
 
 from adocd.cli.exits import Exit, Failure
@@ -189,8 +189,10 @@ def test_rates_that_last_are_told(tmp_path: Path) -> None:
 def test_the_grid_is_told_rung_by_rung_and_when_the_cap_came(tmp_path: Path) -> None:
     results = written(tmp_path / "DIR")
     grid = Grid("cap-210", "fillrandom", (2, 4), (64, 128))
-    first = [Tried(t, b << 20, 15, 1000.0 * t + b, 1.0) for t in (2, 4) for b in (64, 128)]
-    searched = Searched(grid, 30, 1, 1, (*first, Tried(4, 128 << 20, 30, 4000.0, 1.0)), {"2 threads": "no memory"})
+    first = [TriedOptions(t, b << 20, 15, 1000.0 * t + b, 1.0) for t in (2, 4) for b in (64, 128)]
+    searched = Searched(
+        grid, 30, 1, 1, (*first, TriedOptions(4, 128 << 20, 30, 4000.0, 1.0)), {"2 threads": "no memory"}
+    )
     halving.keep(results / "grid" / "cap-210-fillrandom.json", searched)
     kept = sorted((results / "runs").glob("*.json"))[0]
     raw.write(kept, replace(raw.read(kept), capped_at_s=0.31))

@@ -5,22 +5,22 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from adocd_bench.errors import BadOption
-from adocd_bench.evaluation.raw import Noise, Operations, Run
+from adocd_bench.errors import BadArgument
+from adocd_bench.evaluation.raw import Noise, Operations, RawRun
 from adocd_bench.evaluation.report.comparison import Cell
-from adocd_bench.evaluation.report.summary import Block, Scheme, compared, summarise
+from adocd_bench.evaluation.report.summary import Block, SchemeSummary, compared, summarise
 
 from tests.bench.evaluation.report.builders import at, block, repeated, run
 
 NOISY = Noise(0.3)
 
 
-def only(runs: list[Run]) -> Block:
+def only(runs: list[RawRun]) -> Block:
     (found,) = summarise(runs)
     return found
 
 
-def named(found: Block, name: str) -> Scheme:
+def named(found: Block, name: str) -> SchemeSummary:
     scheme = found.scheme(name)
     assert scheme is not None
     return scheme
@@ -131,7 +131,7 @@ def test_the_order_of_the_files_does_not_matter() -> None:
 
 
 def test_the_same_run_twice_is_refused() -> None:
-    with pytest.raises(BadOption, match="cap-210-fillrandom, adoc, repetition 2"):
+    with pytest.raises(BadArgument, match="cap-210-fillrandom, adoc, repetition 2"):
         summarise([run("adoc", 2), run("adoc", 2)])
 
 
