@@ -7,9 +7,9 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from adocd.cli.console import Terminal, columns
 from adocd.cli.show import table
 from adocd.cli.show_over_time import COLOURS, NAMES, clock, in_seconds, over_time, zone
-from adocd.cli.terminal import Terminal, columns
 from adocd.model.in_words import size
 
 _KINDS = {"stopped": "stopped", "delayed": "slowed"}

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from adocd.process import compiled, native, program
+from adocd.process import compiled, native
+from adocd.process import exec as program
 from tests.cli.harness import BIN, command
 from tests.support.waiting import eventually
 
