@@ -156,7 +156,7 @@ VERSION := $(shell sed -n 's/^## \([0-9.]*\).*/\1/p' CHANGELOG.md | head -n 1)
 	@touch $@
 
 lock: .venv/.ready ## requirements.lock anew from pyproject.toml (no address of an index in it)
-	@$(UV) pip compile pyproject.toml --group dev --generate-hashes --no-emit-index-url --no-annotate \
+	@$(UV) pip compile pyproject.toml --extra page --group dev --generate-hashes --no-emit-index-url --no-annotate \
 		--custom-compile-command "make lock" --python-version 3.11 --output-file requirements.lock >/dev/null
 
 clean: ## what set-up and builds made

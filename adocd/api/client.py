@@ -6,10 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from adocd.targets.errors import Busy, NotAllowed, TargetError
+from adocd.targets.http_answer import Answering, Ended, NotHttp, TooLarge
+from adocd.targets.http_request import Request, connected
 
 _TIMEOUT_S = 15.0
 #: How long, and how often, a place is sought where others take all that there are: an operator comes before them.
 _BUSY_S, _AGAIN_S = 5.0, 0.005
+_RECEIVED_BYTES = 1 << 16
 
 
 class NoDaemon(Exception):
@@ -46,28 +49,10 @@ class RestClient:
         """Remove; raises NoDaemon or RestError."""
         return self._call("DELETE", path, query=query)
 
-    def _call(self, method: str, path: str, **request: Any) -> Any:
-        # Only here: `adocctl --help` and completion start in half the time without it.
-        import asyncio  # noqa: PLC0415
-
-        from adocd.targets.http import UnixHttpConnection  # noqa: PLC0415
-
-        async def exchange() -> tuple[int, bytes]:
-            connection = UnixHttpConnection(self._socket)
-            until_s = time.monotonic() + _BUSY_S
-            try:
-                while True:
-                    try:
-                        return await connection.request(method, path, timeout_s=self._timeout_s, **request)
-                    except Busy:  # nothing was sent
-                        if time.monotonic() > until_s:
-                            raise
-                    await asyncio.sleep(_AGAIN_S)
-            finally:
-                await connection.close()
-
+    def _call(self, method: str, path: str, **more: Any) -> Any:
         try:
-            status, body = asyncio.run(exchange())
+            request = Request.of(self._socket, method, path, **more)
+            status, body = self._exchange(request)
         except NotAllowed as error:
             raise NoDaemon(
                 f"{error}; ask as root, as the daemon's user, or as a member of the group that the socket belongs to"
@@ -85,3 +70,30 @@ class RestClient:
             detail = content.get("detail") if isinstance(content, dict) else None
             raise RestError(status, str(detail or f"{method} {path} was refused with status {status}"))
         return content
+
+    def _exchange(self, request: Request) -> tuple[int, bytes]:
+        """Ask, again and again while the daemon takes no more connections: nothing has been sent then."""
+        until_s = time.monotonic() + _BUSY_S
+        while True:
+            try:
+                return self._ask(request)
+            except (OSError, NotHttp, TooLarge, Ended) as error:
+                said = request.failure(error, self._timeout_s)
+                if not isinstance(said, Busy) or time.monotonic() > until_s:
+                    raise said or error from None
+            time.sleep(_AGAIN_S)
+
+    def _ask(self, request: Request) -> tuple[int, bytes]:
+        """Send it on a connection of its own, and read the answer."""
+        until_s = time.monotonic() + self._timeout_s
+        answering, answer = Answering(request.method), None
+        with connected(self._socket) as connection:
+            connection.settimeout(self._timeout_s)
+            connection.sendall(request.written)
+            while answer is None:
+                if (left_s := until_s - time.monotonic()) <= 0:
+                    raise TimeoutError
+                connection.settimeout(left_s)
+                received = connection.recv(_RECEIVED_BYTES)
+                answer = answering.feed(received) if received else answering.end()
+        return answer.status, answer.body

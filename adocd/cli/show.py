@@ -7,7 +7,8 @@ from typing import Any
 import typer
 from rich.table import Table
 
-from adocd.cli.terminal import PIPE_COLUMNS, Terminal, clock, columns, say
+from adocd.cli.console import PIPE_COLUMNS, Terminal, columns
+from adocd.cli.terminal import clock, say
 from adocd.model.in_words import UNKNOWN, knob_value, option_value, size
 from adocd.model.printable import printable_content
 
@@ -312,6 +313,8 @@ def policy_in_words(t: dict[str, Any]) -> str:
 
 
 def _change(change: dict[str, Any]) -> str:
+    # Only here: it would be a tenth of the time that every other command takes to start.
+
     name = change["option"]["name"]
     family = f" ({name})" if name else ""
     option, before, after = change["option"]["option"], change["before"], change["value"]

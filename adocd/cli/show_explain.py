@@ -7,9 +7,10 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from adocd.cli.console import Terminal, columns
 from adocd.cli.show import known, table
 from adocd.cli.show_over_time import COLOURS, NAMES, over_time
-from adocd.cli.terminal import Terminal, clock, columns, zone
+from adocd.cli.terminal import clock, zone
 from adocd.model.in_words import size, span
 
 _KINDS = {"stopped": "stopped", "delayed": "slowed"}

@@ -7,7 +7,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from adocd.cli.terminal import Terminal
+from adocd.cli.console import Terminal
 
 _COLOURS = {"danger": "bold red", "useless": "yellow", "note": "cyan"}
 #: So many column families are named; the others are counted.

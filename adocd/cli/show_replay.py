@@ -6,8 +6,8 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from adocd.cli.console import Terminal
 from adocd.cli.show import table
-from adocd.cli.terminal import Terminal
 from adocd.daemon.watch.decision_log import settings_in_words
 from adocd.model.decision import Setting
 

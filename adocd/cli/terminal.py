@@ -1,42 +1,10 @@
-"""What every command writes by: nothing that others have named steers the terminal, or looks like a line of ours."""
+"""Writing a line to the terminal, and times as all commands show them."""
 
-import os
-import sys
-from collections.abc import Iterable
 from datetime import datetime
-from typing import Any
 
 import typer
-from rich.console import Console, ConsoleOptions, RenderableType
-from rich.segment import Segment
 
-from adocd.model.printable import printable, printable_lines
-
-#: What reads us in a pipe gets a line for each row, as long as it is.
-PIPE_COLUMNS = 10_000
-
-
-def columns() -> int | None:
-    """Say how wide tables may be: as wide as the terminal, or $COLUMNS, where there is one of these."""
-    return None if sys.stdout.isatty() or "COLUMNS" in os.environ else PIPE_COLUMNS
-
-
-class Terminal(Console):
-    """A console whose text is text: a path with brackets is no markup, and one with an escape sequence none either.
-
-    Ends of lines are the layout's here, so those in others' words have to be taken out before: by `show.json_or`.
-    """
-
-    def __init__(self, **more: Any) -> None:
-        super().__init__(**({"highlight": False, "markup": False, "soft_wrap": True} | more))
-
-    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        """Render it, and leave what Rich itself has to say to the terminal."""
-        for segment in super().render(renderable, options):
-            if segment.control is None and not segment.text.isprintable():
-                yield Segment(printable_lines(segment.text), segment.style)
-            else:
-                yield segment
+from adocd.model.printable import printable
 
 
 def say(sentence: str, *, err: bool = False) -> None:

@@ -14,6 +14,7 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 from adocd.api import server
+from adocd.api.web import page
 from adocd.daemon.book.tokens import TokenError, TokenStore
 from adocd.daemon.fleet.address import Address
 from adocd.daemon.fleet.config import WebConfig
@@ -84,6 +85,8 @@ class WebSide:
         bound = Address(*listener.getsockname()[:2])
         reads = "who is on this machine may read" if self._anonymous_read else "reading needs a token"
         _log.info("%s, changing needs a token to operate, on http://%s", reads, bound)
+        if not page.is_installed():
+            _log.info("%s; REST and metrics are served", page.NOT_INSTALLED)
 
     @property
     def _anonymous_read(self) -> bool:

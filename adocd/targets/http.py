@@ -4,24 +4,14 @@ A snapshot is the daemon's hot path: streams and h11 took 0.1 ms of CPU time mor
 """
 
 import asyncio
-import json
-import re
-import socket
 from collections.abc import Mapping
 from pathlib import Path
-from urllib.parse import urlencode
 
-import h11
-
-from adocd.targets.errors import Busy, Dead, NotAllowed, NotAnAgent, Silent, Unreachable
-from adocd.targets.http_answer import MAX_BODY_BYTES, Answer, Answering, Ended, TooLarge
+from adocd.targets.http_answer import Answer, Answering, Ended, NotHttp, TooLarge
+from adocd.targets.http_request import Request, connected
 
 #: What may be sent twice without harm (RFC 9110, 9.2.2); a change may not.
 _IDEMPOTENT = ("GET", "PUT", "DELETE")
-#: What a request's target may consist of; an agent may have named a database as it likes.
-_TARGET = re.compile(r"[!-~]+")
-#: And a header's value (RFC 9110, 5.5), which is the caller's own.
-_VALUE = re.compile(r"[ -~]*")
 
 
 class UnixHttpConnection:
@@ -54,19 +44,14 @@ class UnixHttpConnection:
         Raises Unreachable when nothing listens or the connection breaks, Silent when no complete answer came within
         `timeout_s` seconds, NotAnAgent when what came is not HTTP; ValueError for a header that is none.
         """
-        for name, value in (headers or {}).items():
-            if _VALUE.fullmatch(value) is None:
-                raise ValueError(f"{value!r} can be no value of the header {name}")
-        if query:
-            path = f"{path}?{urlencode(query)}"
-        content = b"" if body is None else json.dumps(body).encode()
+        request = Request.of(self._socket, method, path, query=query, body=body, headers=headers)
         async with self._turn:
             try:
                 async with asyncio.timeout(timeout_s):
-                    return await self._exchange(method, path, content, headers or {})
+                    return await self._exchange(request)
             except BaseException as error:
                 self._drop()
-                if (said := self._in_words(error, f"{method} {path}", timeout_s)) is not None:
+                if (said := request.failure(error, timeout_s)) is not None:
                     raise said from None
                 raise
 
@@ -75,76 +60,37 @@ class UnixHttpConnection:
         self._closed = True
         self._drop()
 
-    def _in_words(self, error: BaseException, request: str, timeout_s: float | None) -> Exception | None:
-        said: Exception | None = None
-        if isinstance(error, TimeoutError):
-            said = Silent(f"{self._socket} did not answer {request} within {timeout_s} s")
-        elif isinstance(error, h11.RemoteProtocolError):
-            said = NotAnAgent(f"{self._socket} does not speak HTTP ({error}), so it is no agent")
-        elif isinstance(error, TooLarge):
-            said = NotAnAgent(f"{self._socket} answered with more than {MAX_BODY_BYTES} bytes: it is no agent")
-        elif isinstance(error, Ended):
-            said = Unreachable(f"{self._socket} closed the connection before it had answered {request}")
-        elif isinstance(error, BlockingIOError):
-            said = Busy(f"{self._socket} takes no more connections: its process is there and does not answer")
-        elif isinstance(error, ConnectionRefusedError):
-            said = Dead(f"nobody listens at {self._socket} any more: its process has ended")
-        elif isinstance(error, PermissionError):
-            said = NotAllowed(f"{self._socket} may not be used: {error.strerror}")
-        elif isinstance(error, OSError):
-            said = Unreachable(f"nothing answers at {self._socket}: {error.strerror or error}")
-        return said
-
     def _drop(self) -> None:
         if self._wire is not None:
             self._wire.close()
             self._wire = None
 
-    async def _exchange(self, method: str, path: str, content: bytes, more: Mapping[str, str]) -> tuple[int, bytes]:
+    async def _exchange(self, request: Request) -> tuple[int, bytes]:
         if self._wire is not None and not self._wire.is_quiet:
             self._drop()
         reused = self._wire is not None
         try:
-            return await self._send_and_receive(method, path, content, more)
+            return await self._send_and_receive(request)
         except (ConnectionResetError, BrokenPipeError):
-            if not reused or method not in _IDEMPOTENT:
+            if not reused or request.method not in _IDEMPOTENT:
                 raise
         except Ended as ended:
-            if not reused or method not in _IDEMPOTENT or ended.answered:
+            if not reused or request.method not in _IDEMPOTENT or ended.answered:
                 raise
         self._drop()
-        return await self._send_and_receive(method, path, content, more)
+        return await self._send_and_receive(request)
 
-    async def _send_and_receive(
-        self, method: str, path: str, content: bytes, more: Mapping[str, str]
-    ) -> tuple[int, bytes]:
+    async def _send_and_receive(self, request: Request) -> tuple[int, bytes]:
         if self._closed:
             raise Ended(answered=False)
-        if _TARGET.fullmatch(path) is None:
-            raise NotAnAgent(f"{self._socket} named something by {path!r}, which no request can be made of")
         if self._wire is None:
             loop = asyncio.get_running_loop()
-            _, self._wire = await loop.create_unix_connection(_Wire, sock=self._connected())
+            _, self._wire = await loop.create_unix_connection(_Wire, sock=connected(self._socket))
             self.opened += 1
-        answer = await self._wire.ask(method, path, content, more)
+        answer = await self._wire.ask(request)
         if not answer.keeps_alive:
             self._drop()
         return answer.status, answer.body
-
-    def _connected(self) -> socket.socket:
-        """Connect, which on a Unix socket takes no time.
-
-        BlockingIOError means that the listener's queue is full (connect(2), EAGAIN): somebody is there and does not
-        accept. asyncio would take it for a connection under way.
-        """
-        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        try:
-            connection.setblocking(False)
-            connection.connect(str(self._socket))
-        except BaseException:
-            connection.close()
-            raise
-        return connection
 
 
 class _Wire(asyncio.Protocol):
@@ -162,17 +108,14 @@ class _Wire(asyncio.Protocol):
         assert isinstance(transport, asyncio.Transport)  # noqa: S101 - a stream socket's is
         self._transport = transport
 
-    async def ask(self, method: str, path: str, content: bytes, more: Mapping[str, str]) -> Answer:
+    async def ask(self, request: Request) -> Answer:
         """Send a request and wait for its answer; raises what `Answering` raises, and OSError."""
         if self._transport is None:
             raise Ended(answered=False)
-        self._answering = Answering(method)
+        self._answering = Answering(request.method)
         answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         self._answer = answer
-        kind = {"Content-Type": "application/json"} if content else {}
-        fields = {"Host": "agent", "Content-Length": str(len(content)), **kind, **more}
-        head = f"{method} {path} HTTP/1.1\r\n" + "".join(f"{name}: {value}\r\n" for name, value in fields.items())
-        self._transport.write(head.encode("ascii") + b"\r\n" + content)
+        self._transport.write(request.written)
         try:
             return await answer
         finally:
@@ -191,7 +134,7 @@ class _Wire(asyncio.Protocol):
             return
         try:
             answer = self._answering.feed(data)
-        except (h11.RemoteProtocolError, TooLarge, Ended) as error:
+        except (NotHttp, TooLarge, Ended) as error:
             self._fail(error)
             return
         if answer is not None:
@@ -204,7 +147,7 @@ class _Wire(asyncio.Protocol):
             return
         try:
             self._answer.set_result(self._answering.end())
-        except (h11.RemoteProtocolError, TooLarge, Ended) as error:
+        except (NotHttp, TooLarge, Ended) as error:
             self._fail(error)
 
     def connection_lost(self, error: Exception | None) -> None:

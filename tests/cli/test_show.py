@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from adocd.cli import show, terminal
+from adocd.cli import console, show
 
 JOURNAL = {"path": "/j", "problem": None, "rescued": None, "lost_decisions": 0}
 
@@ -74,12 +74,12 @@ def test_a_problem_names_its_place_once(monkeypatch: pytest.MonkeyPatch) -> None
 def test_what_is_piped_is_not_folded(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.delenv("COLUMNS", raising=False)
     monkeypatch.setattr(
-        show, "console", Console(width=terminal.columns(), soft_wrap=True, highlight=False, markup=False)
+        show, "console", Console(width=console.columns(), soft_wrap=True, highlight=False, markup=False)
     )
     show.targets({"targets": [target("/" + "long/" * 100)], "problems": {}, "journal": JOURNAL})
     assert len(capsys.readouterr().out.splitlines()) == 2
     monkeypatch.setenv("COLUMNS", "60")
-    assert terminal.columns() is None
+    assert console.columns() is None
 
 
 @pytest.mark.parametrize(

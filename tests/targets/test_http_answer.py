@@ -6,7 +6,7 @@ import h11
 import pytest
 
 from adocd.targets import http_answer
-from adocd.targets.http_answer import Answer, Answering, Ended, TooLarge
+from adocd.targets.http_answer import Answer, Answering, Ended, NotHttp, TooLarge
 
 PLAIN = b'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 8\r\n\r\n{"a": 1}'
 CHUNKED = b'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{"a":\r\n3\r\n 1}\r\n0\r\n\r\n'
@@ -65,7 +65,7 @@ def test_h11_reads_the_same(content: bytes) -> None:
     ],
 )
 def test_what_is_no_http_is_refused(content: bytes) -> None:
-    with pytest.raises(h11.RemoteProtocolError):
+    with pytest.raises(NotHttp):
         fed(content, 1000)
 
 

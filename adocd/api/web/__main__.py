@@ -9,6 +9,8 @@ import socket
 import sys
 from pathlib import Path
 
+from fastapi import FastAPI
+
 from adocd.api import server
 from adocd.api.web import page
 from adocd.api.web.access import Access
@@ -33,17 +35,27 @@ async def _main(arguments: argparse.Namespace, web_secret: str) -> None:
         loop.add_signal_handler(number, stop.set)
     loop.add_reader(sys.stdin, stop.set)  # readable when the daemon has ended, even if it was killed
     upstream = Upstream(arguments.daemon_socket, web_secret)
-    rules = Rules(frozenset(arguments.host), arguments.anonymous_read, {**Rules().open_to_all, **page.OPEN})
-    access = Access(arguments.tokens)
-    sessions = Sessions(access.holder)
-    app = make_app(upstream, access, rules, sessions.by_cookie)
-    page.install(app, upstream, sessions)
+    app = _app(arguments, upstream, Access(arguments.tokens))
     with socket.socket(fileno=arguments.fd) as listener:
-        async with server.serving(app, listener, pages=True):
+        async with server.serving(app, listener, pages=page.is_installed()):
             beating = asyncio.create_task(_beat())
             await stop.wait()
             beating.cancel()
     await upstream.close()
+
+
+def _app(arguments: argparse.Namespace, upstream: Upstream, access: Access) -> FastAPI:
+    """Build the application, with the page where that is installed."""
+    open_to_all = {**Rules().open_to_all, **(page.OPEN if page.is_installed() else page.OPEN_WITHOUT)}
+    rules = Rules(frozenset(arguments.host), arguments.anonymous_read, open_to_all)
+    if not page.is_installed():
+        app = make_app(upstream, access, rules)
+        page.say_how_to_install(app)
+        return app
+    sessions = Sessions(access.holder)
+    app = make_app(upstream, access, rules, sessions.by_cookie)
+    page.install(app, upstream, sessions)
+    return app
 
 
 async def _beat() -> None:

@@ -8,9 +8,9 @@ from typing import Annotated, Any
 import typer
 from rich.live import Live
 
+from adocd.cli.console import Terminal, columns
 from adocd.cli.exits import Exit, fail
 from adocd.cli.target import Json, OpenTargetName, daemon, target_id
-from adocd.cli.terminal import Terminal, columns
 from adocd.cli.top.feed import Feed, Frame
 from adocd.cli.top.keys import keys
 from adocd.cli.top.screen import Screen, fits

@@ -1,4 +1,4 @@
-"""What control costs: `python -m adocd_bench.cost attach | snapshot | daemon | fleet | reaction`; JSON in the end.
+"""What control costs: `python -m adocd_bench.cost attach|snapshot|daemon|fleet|reaction|tools`; JSON in the end.
 
 - attach [--on db_bench | embedded]: the host's CPU time per write on an in-memory load that never stalls, with the
   agent and a daemon whose policy is `fixed` against without either, in interleaved pairs; and the CPU time of the
@@ -10,6 +10,7 @@
   `fixed` and under `adoc`.
 - reaction: from a stall's beginning, by RocksDB's LOG, to a change being sent and applied: db_bench under a cap and
   `adoc`.
+- tools [--runs 10]: CPU time of adocctl's and adocd's quickest commands, beside a daemon with one database.
 """
 
 import argparse
@@ -35,6 +36,7 @@ from adocd.targets.errors import TargetError
 from adocd.targets.run_dir import agent_sockets
 from adocd_bench.cost.programs import IDLE, IN_MEMORY, SNAPSHOT_CASES, Start
 from adocd_bench.cost.reaction import reaction
+from adocd_bench.cost.tools import tools
 from adocd_bench.errors import BadArgument, BenchError, RunFailed
 from adocd_bench.fleet.measure import FleetPlan, fleets
 from adocd_bench.run.child import child, wait_until
@@ -236,7 +238,7 @@ def _words(text: str) -> tuple[str, ...]:
 def main() -> None:
     """Measure what the command line names."""
     parser = argparse.ArgumentParser(description="What control costs.")
-    parser.add_argument("what", choices=["attach", "snapshot", "daemon", "fleet", "reaction"])
+    parser.add_argument("what", choices=["attach", "snapshot", "daemon", "fleet", "reaction", "tools"])
     parser.add_argument("--on", choices=list(IN_MEMORY), default="db_bench", help="attach, snapshot: of what")
     parser.add_argument("--pairs", type=int, default=10)
     parser.add_argument("--writes", type=int, default=3_000_000)
@@ -245,7 +247,7 @@ def main() -> None:
     parser.add_argument("--targets", type=_numbers, default=(1, 10, 100, 1000), help="fleet: how many, such as 1,100")
     parser.add_argument("--policies", type=_words, default=("fixed", "adoc"), help="fleet: under which laws")
     parser.add_argument("--per-process", type=int, default=10, help="fleet: databases of one process")
-    parser.add_argument("--runs", type=int, default=5, help="reaction: how many")
+    parser.add_argument("--runs", type=int, default=5, help="reaction, tools: how many")
     parser.add_argument("--profile", default="cap-50", help="reaction: of the device")
     parser.add_argument("--directory", type=Path, help="reaction: where its database is to be")
     asked = parser.parse_args()
@@ -265,6 +267,9 @@ def main() -> None:
             if asked.on != "db_bench":
                 raise BadArgument(f"reaction is measured on db_bench, whose LOG has every stall, and not on {asked.on}")
             measured = reaction(asked.seconds, asked.runs, asked.profile, asked.directory)
+        elif asked.what == "tools":
+            with run_directory() as room, _database(room, IDLE), _serving(room, sampled=True):
+                measured = tools(room, asked.runs)
         else:
             measured = daemon(asked.seconds)
     except BenchError as error:

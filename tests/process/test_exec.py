@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from adocd.process import compiled, native, program
+from adocd.process import compiled, native
+from adocd.process import exec as program
 from tests.cli.harness import BIN, command, environment_of
 from tests.support.waiting import eventually
 

@@ -1,0 +1,42 @@
+"""`adocd exec`."""
+
+from typing import Annotated
+
+import typer
+
+from adocd.cli.exits import Exit, fail
+from adocd.process import exec as program
+from adocd.process.compiled import NativeError
+
+
+def exec_(
+    command: Annotated[list[str], typer.Argument(metavar="PROGRAM [ARGUMENT]...", help="What to start.")],
+    statistics: Annotated[
+        str | None, typer.Option(help="Statistics that the agent adds at open: none, tickers or all.")
+    ] = None,
+    rate_limiter: Annotated[
+        int | None,
+        typer.Option("--rate-limiter", min=1, metavar="BYTES_PER_S", help="Add a rate limiter (docs/safety.md)."),
+    ] = None,
+) -> None:
+    """Start a program with the native agent preloaded: adocd exec -- db_bench --benchmarks=fillrandom.
+
+    The program's exit status is passed on. If it succeeds without ever having opened a database through
+    librocksdb, that is said and the exit code is 7.
+    """
+    if statistics not in (None, "none", "tickers", "all"):
+        fail(f"--statistics is none, tickers or all, not {statistics!r}", Exit.USAGE)
+    try:
+        ended = program.run(command, program.AgentSettings(statistics, rate_limiter))
+    except program.NotFound as error:
+        fail(str(error), Exit.NO_PROGRAM)
+    except (program.CannotAttach, NativeError) as error:
+        fail(str(error), Exit.NO_AGENT)
+    if ended.status == 0 and not ended.opened:
+        fail(
+            f"{command[0]} ended without opening a RocksDB database under the agent: it opened none, or through "
+            "another copy of RocksDB than librocksdb.so (rocksdict brings its own: attach the Python agent), or the "
+            "agent could not start, which it has said above",
+            Exit.NEVER_OPENED,
+        )
+    raise typer.Exit(ended.status)

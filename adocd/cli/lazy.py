@@ -1,0 +1,148 @@
+"""Commands whose modules are imported when they run, or when their own help is asked for.
+
+A list of commands is drawn from `Entry.summary` alone, so `--help` and completion import none of them.
+"""
+
+import copy
+import importlib
+import sys
+from collections import UserDict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import Any, ClassVar
+
+import typer
+from typer._coercion import PassThroughRuntimeParam
+from typer.core import TyperCommand, TyperGroup, TyperOption
+from typer.main import get_group
+
+from adocd.cli.exits import EPILOG
+
+#: What typer.rich_utils imports to draw Markdown and tracebacks, which adocd's help has none of.
+_NOT_DRAWN = ("rich.markdown", "rich.traceback")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A command in a list of commands.
+
+    Attributes:
+        where: the function, or the Typer application of a group, as `module:name`.
+        summary: the first paragraph of its help, which a test compares with the command's own.
+        panel: the part of the list that it stands in.
+        settings: Click's context settings.
+
+    """
+
+    where: str
+    summary: str
+    panel: str | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def load(self, name: str) -> Any:
+        """Import the command and make it what Typer runs."""
+        module, _, attribute = self.where.partition(":")
+        return command(name, getattr(importlib.import_module(module), attribute), self.settings)
+
+
+def command(name: str, loaded: Any, settings: Mapping[str, Any]) -> Any:
+    """Make a command of a function, or of the Typer application of a group."""
+    parent = typer.Typer()
+    if isinstance(loaded, typer.Typer):
+        parent.add_typer(loaded, name=name)
+    else:
+        parent.command(name=name, cls=QuickCommand, epilog=EPILOG, context_settings=dict(settings))(loaded)
+    return get_group(parent).commands[name]
+
+
+class QuickCommand(TyperCommand):
+    """A command that starts quickly where it is given nothing but flags."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """List its parameters."""
+        return _without_pydantic(super().get_params(ctx))
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Draw the help as Typer does."""
+        _import_rich_utils()
+        super().format_help(ctx, formatter)
+
+
+class _Commands(UserDict[str, Any]):
+    """Commands by name, each of them loaded when it is looked at."""
+
+    def __getitem__(self, name: str) -> Any:
+        found = self.data[name]
+        if isinstance(found, Entry):
+            found = self.data[name] = found.load(name)
+        return found
+
+
+class LazyGroup(TyperGroup):
+    """A group of commands that draws its help and completes their names without importing them."""
+
+    entries: ClassVar[Mapping[str, Entry]] = {}
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        self.commands = _Commands(self.entries)
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """List its parameters."""
+        return _without_pydantic(super().get_params(ctx))
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """List their names."""
+        del ctx
+        return list(self.entries)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Draw the help as Typer does."""
+        _import_rich_utils()
+        TyperGroup.format_help(self._listed(), ctx, formatter)
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> Any:
+        """Complete as Typer does, which asks the context for the group."""
+        ctx.command = self._listed()
+        return TyperGroup.shell_complete(ctx.command, ctx, incomplete)
+
+    def _listed(self) -> TyperGroup:
+        """Make a copy of this group whose commands have a name and a summary only."""
+        listed = copy.copy(self)
+        listed.commands = {
+            name: TyperCommand(name, help=entry.summary, rich_help_panel=entry.panel)
+            for name, entry in self.entries.items()
+        }
+        return listed
+
+
+def _without_pydantic(parameters: list[Any]) -> list[Any]:
+    """Take flags as they are: Typer validates every value by pydantic, which takes longer to import than Typer."""
+    for each in parameters:
+        if isinstance(each, TyperOption) and each.is_flag and each.type_descriptor.annotation is bool:
+            descriptor = each.type_descriptor
+            each._runtime_param = PassThroughRuntimeParam(descriptor.parameter_info, descriptor.annotation)
+    return parameters
+
+
+def _import_rich_utils() -> None:
+    """Import what Typer draws help by, without Markdown and tracebacks: they take half of the time of `--help`."""
+    if "typer.rich_utils" in sys.modules:
+        return
+    missing = [name for name in _NOT_DRAWN if name not in sys.modules]
+    sys.modules.update({name: _Nothing(name) for name in missing})
+    try:
+        importlib.import_module("typer.rich_utils")
+    finally:
+        for name in missing:  # whoever else wants them gets the real ones
+            del sys.modules[name]
+
+
+class _Nothing(ModuleType):
+    """Stands for a module while what it has is imported and not used."""
+
+    def __getattr__(self, name: str) -> type:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return type(name, (), {})

@@ -1,0 +1,113 @@
+"""`adocd serve`."""
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from adocd.cli.check_config import load
+from adocd.cli.exits import Exit, fail
+from adocd.cli.parameters import parse_parameters
+from adocd.controllers import registry
+from adocd.daemon.fleet import address, logs
+from adocd.daemon.fleet.address import Address
+from adocd.daemon.fleet.config import Config
+from adocd.model.policy import Policy
+from adocd.process.serve import SYSTEM_CONFIG, CannotServe, Serve, run
+from adocd.targets import run_dir
+
+
+def serve(
+    policy: Annotated[str | None, typer.Option(help="Control law for every target.")] = None,
+    parameter: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A parameter of that law; repeatable.")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Decide and log, but change nothing.")] = False,
+    port: Annotated[
+        int | None, typer.Option(min=0, max=65535, help="Serve TCP on this loopback port, as --listen (0: any).")
+    ] = None,
+    listen: Annotated[
+        str | None,
+        typer.Option(metavar="ADDRESS:PORT", help="Serve TCP here: the page, REST and metrics; see docs/access.md."),
+    ] = None,
+    config: Annotated[Path | None, typer.Option("--config", help=f"Default: {SYSTEM_CONFIG} where it exists.")] = None,
+    agent: Annotated[
+        list[Path] | None, typer.Option(help="Attach to the agent at this socket only; repeatable.")
+    ] = None,
+    directory: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PATH",
+            help="Observe the database in this directory, by its LOG, where it has no agent; repeatable.",
+        ),
+    ] = None,
+    log_format: Annotated[
+        str | None, typer.Option("--log-format", help="How a line of the log looks: text or json; default: text.")
+    ] = None,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log what every cycle sees.")] = False,
+) -> None:
+    """Attach to every database whose agent is in the run directory, and apply the policy.
+
+    Without --policy and configuration the policy is `fixed`: it watches and changes nothing. On SIGINT or SIGTERM
+    every option that was changed is restored. On SIGHUP the configuration is read again.
+    """
+    file = config or SYSTEM_CONFIG
+    had_config = config is not None or os.path.exists(file)  # never raises
+    settings = load(file if had_config else None)
+    looks = _log_format(log_format, settings)
+    logs.to_stderr(looks, verbose=verbose)
+    chosen = _chosen_policy(policy, parameter or [])
+    if "" in (directory or ()):
+        fail("--directory is empty; name the directory of a database, or . for this one", Exit.USAGE)
+    observed = tuple(Path(path).absolute() for path in directory or ())
+    asked = Serve(
+        settings,
+        run_dir.run_dir(),
+        chosen,
+        dry_run,
+        tuple(agent or ()),
+        _address(listen, port),
+        observed,
+        file,
+        had_config,
+        looks,
+    )
+    try:
+        run(asked)
+    except CannotServe as error:
+        fail(str(error), Exit.FAILED)
+
+
+def _chosen_policy(name: str | None, parameters: list[str]) -> Policy | None:
+    """Read the policy off the command line; None where it leaves the choice to the configuration."""
+    if name is None:
+        if parameters:
+            fail("--set needs --policy: it is a parameter of that law", Exit.USAGE)
+        return None
+    chosen = Policy(name, parse_parameters(parameters))
+    try:
+        registry.create(chosen)
+    except registry.PolicyError as error:
+        fail(str(error), Exit.USAGE)
+    return chosen
+
+
+def _address(listen: str | None, port: int | None) -> Address | None:
+    """Read where to serve TCP off the command line; None where it leaves that to the configuration."""
+    if listen is None:
+        return None if port is None else Address("127.0.0.1", port)
+    if port is not None:
+        fail("say --port or --listen, not both", Exit.USAGE)
+    try:
+        return address.parse(listen)
+    except ValueError as error:
+        fail(f"--listen: {error}", Exit.USAGE)
+
+
+def _log_format(wanted: str | None, settings: Config) -> logs.Format:
+    """Choose how the log looks: the command line beats the configuration."""
+    formats: dict[str | None, logs.Format] = {"text": "text", "json": "json", None: settings.daemon.log_format}
+    if wanted not in formats:
+        fail(f"--log-format is text or json, not {wanted!r}", Exit.USAGE)
+    return formats[wanted]

@@ -1,0 +1,112 @@
+"""`set-policy`, `reset-policy`, `pause`, `resume` and `restore`: what an operator decides for a target, or for all."""
+
+from typing import Annotated, Any
+
+import typer
+
+from adocd.api.client import NoDaemon, RestError
+from adocd.cli import completing, policy, show, show_policy
+from adocd.cli.exits import Exit, fail
+from adocd.cli.target import All, Json, TargetName, daemon, place, target_id
+from adocd.targets import run_dir
+
+
+def set_policy(
+    controller: policy.Controller,
+    target: TargetName = None,
+    parameter: policy.Parameter = None,
+    shape: policy.Shape = None,
+    dry_run: policy.DryRun = False,
+    if_match: Annotated[
+        str | None,
+        typer.Option("--if-match", metavar="ETAG", help="Only while the policy is still what `policy diff` compared."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Set a target's control law for good: adocctl set-policy adoc --set threads_max=8.
+
+    Says what it replaced. With --if-match it is refused, exit code 5, where somebody has set another policy since.
+    """
+    client = daemon()
+    body = policy.wanted(controller, parameter, shape, dry_run=dry_run)
+    answer, replaced = policy.put(client, target_id(client, target), body, if_match)
+    show.json_or(as_json, answer, show.policy)
+    if not as_json:
+        show_policy.replaced(replaced)
+
+
+def reset_policy(target: TargetName = None, as_json: Json = False) -> None:
+    """Leave a target's control law to `adocd serve` and its configuration again."""
+    client = daemon()
+    answer = client.delete(f"/v1/targets/{target_id(client, target)}/policy")
+    show.json_or(as_json, answer, show.policy)
+
+
+def pause(
+    target: TargetName = None,
+    everything: All = False,
+    reason: Annotated[str, typer.Option("--reason", help="Why, for who looks next.")] = "",
+    as_json: Json = False,
+) -> None:
+    """Let a law decide nothing until `resume`: what is set stays, and so do overrides."""
+    client = daemon()
+    answer = client.post(f"{place(client, target, everything)}/pause", {"reason": reason})
+    show.json_or(as_json, answer, show.paused)
+
+
+def resume(target: TargetName = None, everything: All = False, as_json: Json = False) -> None:
+    """Let a law go on after `pause` or `restore`."""
+    client = daemon()
+    answer = client.post(f"{place(client, target, everything)}/resume")
+    show.json_or(as_json, answer, show.resumed)
+
+
+def restore(
+    target: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[TARGET]",
+            help="Its id, path, or part of one; or --all instead.",
+            autocompletion=completing.targets,
+        ),
+    ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="All targets.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Restore the original options now, and leave them alone until `resume`, or until a policy is set.
+
+    Works without a daemon too: then the agents are told directly.
+    """
+    if everything == (target is not None):
+        fail("say which target to restore, or --all", Exit.USAGE)
+    client = daemon()
+    remembered = False
+    try:
+        path = "/v1/restore" if everything else f"/v1/targets/{target_id(client, target)}/restore"
+        answer = client.post(path)
+        remembered = True
+    except NoDaemon:
+        answer = _restore_directly(None if everything else target)
+    except RestError as error:
+        if error.status < 500:
+            raise
+        answer = _restore_directly(None if everything else target)
+    show.json_or(as_json, answer, show.restored)
+    if not as_json:
+        show.left_alone(remembered=remembered, everything=everything)
+    if answer["failed"] or show.is_not_back(answer):
+        raise typer.Exit(Exit.FAILED)
+
+
+def _restore_directly(target: str | None) -> dict[str, Any]:
+    # Only here: it brings the protocol's types along, which double the time that every other command takes to start.
+    import asyncio  # noqa: PLC0415
+    from dataclasses import asdict  # noqa: PLC0415
+
+    from adocd.daemon.change.panic import restore_without_daemon  # noqa: PLC0415
+
+    result = asyncio.run(restore_without_daemon(run_dir.run_dir(), target))
+    if not result.restored and not result.failed:
+        what = "no database" if target is None else f"no database that {target!r} names"
+        fail(f"no daemon answers, and {what} has an agent in {run_dir.run_dir()}", Exit.NO_TARGET)
+    return asdict(result)

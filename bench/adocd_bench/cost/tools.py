@@ -1,0 +1,47 @@
+"""What the commands cost to start: user and system CPU time of each, run as processes beside a daemon."""
+
+import os
+import resource
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+
+from adocd_bench.errors import RunFailed
+from adocd_bench.host.noise import cpu_times, others_share
+
+#: `targets` shows a table, where a database is there to be shown.
+COMMANDS = ("adocctl --help", "adocctl targets", "adocctl --version", "adocd --help")
+
+
+def tools(room: Path, runs: int) -> dict[str, object]:
+    """Measure each command `runs` times, in turn, so that a drift of the machine's speed falls on all alike."""
+    environment = dict(os.environ) | {"ADOCD_RUN_DIR": str(room), "COLUMNS": "120"}
+    measured: dict[str, list[float]] = {command: [] for command in COMMANDS}
+    before = cpu_times()
+    for number in range(runs + 1):
+        for command, taken in measured.items():
+            cpu_s = _cpu_s(command, environment)
+            if number > 0:  # the first may have to compile Python's files
+                taken.append(cpu_s)
+    return {
+        "runs": runs,
+        "cpu_s": {command: _spread(taken) for command, taken in measured.items()},
+        "machine_busy_with_others": round(others_share(before, cpu_times()), 2),
+    }
+
+
+def _cpu_s(command: str, environment: dict[str, str]) -> float:
+    name, *words = command.split()
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = subprocess.run(
+        [Path(sys.executable).with_name(name), *words], env=environment, capture_output=True, text=True, check=False
+    )
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    if done.returncode != 0:
+        raise RunFailed(f"{command} ended with {done.returncode}: {done.stderr.strip()}")
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def _spread(taken: list[float]) -> dict[str, float]:
+    return {"min": round(min(taken), 3), "p50": round(statistics.median(taken), 3), "max": round(max(taken), 3)}
