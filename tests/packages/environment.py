@@ -21,7 +21,11 @@ class Environment:
         self.home = root / "home"
         self._uv("venv", "--no-project", *(["--seed"] if seed else []), "--python", sys.executable, str(root))
         self.home.mkdir()
-        self._uv("pip", "install", "--python", str(root / "bin" / "python"), *map(str, wheels))
+        self.install(*wheels)
+
+    def install(self, *wheels: Path) -> None:
+        """Install wheels, and what they depend on."""
+        self._uv("pip", "install", "--python", str(self.root / "bin" / "python"), *map(str, wheels))
 
     def run(self, name: str, *arguments: str, **environment: str) -> Done:
         """Run a command of it, with nothing of this process's environment but the system's PATH."""

@@ -39,9 +39,11 @@ def test_upgrading_and_uninstalling_in_an_environment(archives: dict[str, Archiv
     upgrade = pages.line("upgrade.md", "/opt/adocd/bin/pip install").replace("/opt/adocd", str(environment.root))
     pages.run(upgrade, wheel.parent)
     assert {"adocd", "adocd-agent"} <= environment.installed()
+    environment.install(archives["adocd_bench"].wheel)
+    assert "adocd-bench" in environment.installed()
     path = f"{environment.root / 'bin'}:{os.defpath}"
     pages.run(pages.line("uninstall.md", "pip uninstall"), wheel.parent, PATH=path)
-    assert environment.installed().isdisjoint({"adocd", "adocd-agent"})
+    assert environment.installed().isdisjoint({"adocd", "adocd-agent", "adocd-bench"})
     left = [*environment.root.rglob("adocd*"), *environment.root.rglob("adocctl*")]
     assert left == []
 

@@ -9,8 +9,9 @@ from adocd_bench.evaluation.report.claims import Judgement, judge
 from adocd_bench.evaluation.report.document import Document, Heading, Items, Paragraph, Part, Table
 from adocd_bench.evaluation.report.papers import CLAIMS
 from adocd_bench.evaluation.report.sections_block import block_parts, command
+from adocd_bench.evaluation.report.sections_search import grid_parts, sustained_parts
 from adocd_bench.evaluation.report.summary import BASELINE, Block
-from adocd_bench.evaluation.search.halving import Searched, TriedOptions
+from adocd_bench.evaluation.search.halving import Searched
 from adocd_bench.evaluation.search.sustained import Search
 
 _TITLE = "Evaluation of adocd's control laws on real RocksDB"
@@ -39,8 +40,8 @@ def document(
     ]
     for block in blocks:
         parts += block_parts(block)
-    parts += _grids(grids)
-    parts += _sustained(searches)
+    parts += grid_parts(grids)
+    parts += sustained_parts(searches)
     parts += _claims(blocks, searches)
     parts += _runs(blocks)
     return Document(_TITLE, parts)
@@ -190,80 +191,6 @@ def _as_run(scheme: SchemeUsed, baseline: SchemeUsed | None) -> tuple[str, ...]:
 
 def _listed(values: Mapping[str, object]) -> str:
     return ", ".join(f"{name}={value}" for name, value in sorted(values.items()))
-
-
-def _grids(grids: Sequence[Searched]) -> list[Part]:
-    if not grids:
-        return []
-    parts: list[Part] = [
-        Heading(2, "What the grid tried"),
-        Paragraph(
-            "Successive halving: all configurations run for a short time, the best third of them for longer, and what "
-            "is best in the last rung is the scheme grid-best. All stay within the memory that ADOC may come to."
-        ),
-    ]
-    for grid in grids:
-        parts.append(_grid(grid))
-        parts += [Paragraph(f"Not run: {name} ({why}).") for name, why in (grid.failed or {}).items()]
-    return parts
-
-
-def _grid(searched: Searched) -> Table:
-    grid = searched.grid
-    rungs = sorted({each.seconds for each in searched.tried})
-    configurations = dict.fromkeys((each.threads, each.batch_bytes) for each in searched.tried)
-    rows = []
-    for threads, batch_bytes in configurations:
-        found = {each.seconds: each for seconds in rungs if (each := searched.found(threads, batch_bytes, seconds))}
-        last = max(found)
-        cells = [_scored(found[seconds]) if seconds in found else "" for seconds in rungs]
-        rows.append(((-last, -found[last].score), (str(threads), size(batch_bytes), *cells)))
-    scored = "p99 latency" if any(each.score < 0 for each in searched.tried) else "operations/s"
-    head = ("threads", "batch", *(f"{scored}, {seconds} s" for seconds in rungs))
-    command = (
-        f"adocd bench grid --profile {grid.profile} --workload {grid.workload} --seconds {searched.seconds} "
-        f"--threads {_joined(grid.threads)} --batch {_joined(grid.batches_mib)} --scale {searched.scale} --out DIR"
-    )
-    title = f"The grid for {grid.block}, {searched.seconds} s, the best first"
-    return Table(title, head, tuple(row for _, row in sorted(rows)), words=0, command=command)
-
-
-def _scored(tried: TriedOptions) -> str:
-    return words.micros(-tried.score) if tried.score < 0 else words.digits(tried.score)
-
-
-def _joined(numbers: Sequence[int]) -> str:
-    return ",".join(str(number) for number in numbers)
-
-
-def _sustained(searches: Mapping[str, Search]) -> list[Part]:
-    if not searches:
-        return []
-    rows = []
-    for name, search in searches.items():
-        failing = [each.offered_per_s for each in search.tested if not each.lasts]
-        rows.append((
-            name,
-            words.digits(search.maximum_per_s),
-            words.digits(search.lasts_per_s) if search.lasts_per_s else "none of those tried",
-            words.share(search.share) if search.lasts_per_s else "",
-            words.digits(min(failing)) if failing else "none",
-            str(len(search.tested)),
-            f"1/{search.scale}",
-        ))  # fmt: skip
-    head = ("block and scheme", "maximum, operations/s", "highest that lasts", "of the maximum", "lowest that does not",
-            "rates tried", "scale")  # fmt: skip
-    command = (
-        f"adocd bench sustainable --scheme S --profile P --seconds {next(iter(searches.values())).seconds} --out DIR"
-    )
-    return [
-        Heading(2, "What lasts"),
-        Paragraph(
-            "The maximum is the default's in a closed loop. A rate lasts where all operations were started and 99 % of "
-            "them ended within a second of their arrival; between the two, bisection."
-        ),
-        Table("Rates that last", head, tuple(rows), command=command),
-    ]
 
 
 def _claims(blocks: Sequence[Block], searches: Mapping[str, Search]) -> list[Part]:
