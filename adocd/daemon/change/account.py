@@ -18,7 +18,7 @@ class Account:
     baseline: str | None
     #: Whether we, or an earlier lease, changed it, and it has not been seen restored.
     is_ours: bool = False
-    #: Whether this session's leases changed it: the agent requires it in the restore plan until it has its opening value.
+    #: Whether this session's leases changed it: the restore plan must name it until it has its opening value again.
     is_touched: bool = False
     #: Our value, in flight or set, and not restored yet.
     sent: str | None = None

@@ -1,15 +1,15 @@
 """When the delayed write rate that a change had to carry may rise again. Pure.
 
-Any effective SetDBOptions resets the adapted delayed write rate to delayed_write_rate, so during a delay such a change
-carries the rate in force (adocd.daemon.change.planner). Until the delay ends, that value is also the ceiling of the
-rate: each time RocksDB recalculates the stall condition and finds fewer pending compaction bytes, it multiplies the rate
-by 1.25, up to the ceiling (column_family.cc, SetupDelay). So if the rate is still at the ceiling after a recalculation,
-RocksDB would have raised it further, and the ceiling may rise by that one step.
+Any effective SetDBOptions resets the adapted delayed write rate to delayed_write_rate, so during a delay such a
+change carries the rate in force (adocd.daemon.change.planner). Until the delay ends, that value is also the ceiling of
+the rate: each time RocksDB recalculates the stall condition and finds fewer pending compaction bytes, it multiplies
+the rate by 1.25, up to the ceiling (column_family.cc, SetupDelay). So if the rate is still at the ceiling after a
+recalculation, RocksDB would have raised it further, and the ceiling may rise by that one step.
 
-RocksDB recalculates at each memtable switch, at the end of each flush and compaction, and at each SetOptions, and counts
-one more slowdown of the column family each time it finds one. If it does not find fewer pending bytes, it multiplies the
-rate by 0.8 or 0.6, which puts it below the ceiling, and we raise nothing. Raising the ceiling also sets the rate and
-costs one SetDBOptions per step; we take at most one step per snapshot.
+RocksDB recalculates at each memtable switch, at the end of each flush and compaction, and at each SetOptions, and
+counts one more slowdown of the column family each time it finds one. If it does not find fewer pending bytes, it
+multiplies the rate by 0.8 or 0.6, which puts it below the ceiling, and we raise nothing. Raising the ceiling also sets
+the rate and costs one SetDBOptions per step; we take at most one step per snapshot.
 """
 
 from adocd.daemon.change.planner import DELAYED_WRITE_RATE

@@ -34,7 +34,7 @@ def out_of_bounds(option: OptionName, value: str) -> str | None:
             return _number(option, value, 1, _THREADS_MAX, "threads")
     facts = OPTIONS.get(option.option)
     if facts is None or facts.scope != option.scope:
-        return f"{option} is not an option that adocd knows the bounds of; docs/safety.md lists those it turns"
+        return f"adocd knows no bounds for {option}; docs/safety.md lists the options that it changes"
     if not facts.live:
         return f"{option} cannot be changed while the database is open"
     return _of_its_kind(option, value, facts)
@@ -57,7 +57,7 @@ def _of_its_kind(option: OptionName, value: str, facts: OptionFacts) -> str | No
 
 
 def _number(option: OptionName, value: str, minimum: int, maximum: int, unit: str) -> str | None:
-    # RocksDB's parser accepts suffixes and signs, MyRocks' stops at the first letter, so adocd sends plain decimals only.
+    # RocksDB's parser accepts suffixes and signs, MyRocks' stops at the first letter: only plain decimals are sent.
     digits = value.removeprefix("-") if minimum < 0 else value
     if not (digits.isascii() and digits.isdecimal() and len(digits) <= 19):
         return f"{option} takes a whole number of {unit} in plain decimals, not {value!r}"

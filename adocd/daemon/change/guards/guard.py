@@ -151,7 +151,7 @@ class _Asking:
                 self._put_down(refusal, {*refusal.options, *(beside & self.left.keys())})
 
     def _ask(self, guard: Guard) -> tuple[bool, bool]:
-        """Drop what the guard refuses; returns whether that included an original, and whether a former wish replaced it."""
+        """Drop what the guard refuses; returns whether it hit an original, and whether a former wish came back."""
         leads_back = made_way = False
         for refusal in self._hear(guard):
             options = self._not_exempt(refusal.options)

@@ -13,7 +13,7 @@ def is_shared(option: OptionName) -> bool:
 def shared(wanted: Values, sample: Sample, beside: Beside) -> tuple[Refusal, ...]:
     """Refuse thread pools and the rate limiter if another database of the process already turns them.
 
-    Two laws would undo each other's changes for ever, and the second would mistake the first one's values for originals.
+    Two laws would undo each other's changes for ever, and the second would mistake the first's values for originals.
     """
     options = frozenset(option for option in wanted if is_shared(option))
     path = beside.shared_with if options else None
