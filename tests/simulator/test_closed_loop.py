@@ -148,7 +148,7 @@ def test_a_carried_rate_rises_again_while_the_delay_goes_on() -> None:
     rises = [
         (int(change.before), int(change.value))
         for record in found.decisions
-        if record.signal == "RocksDB lets delayed writes go as fast as it may"
+        if record.signal == "RocksDB has raised the delayed rate to its ceiling"
         for change in record.changes
         if change.option.option == "delayed_write_rate"
     ]

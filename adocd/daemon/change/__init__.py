@@ -1,6 +1,6 @@
-"""The small part that has to be trusted: from what is wanted to calls into a live database, and back.
+"""The trusted core: turns wanted values into calls to a live database, and back into the originals.
 
-`translate` puts a law's settings into option values, `safety` refuses what could hurt, `planner` orders what is left
-and makes the way back, `ledger` knows what is ours and notices what others did, `actuator` sends. All but the actuator
+`translate` turns a law's settings into option values, `guards` refuses unsafe ones, `planner` orders the calls and
+makes the restore plan, `ledger` tracks our changes and notices those of others, `actuator` sends. All but the actuator
 are pure: values in, values out.
 """

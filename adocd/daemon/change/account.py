@@ -1,4 +1,4 @@
-"""One option in the ledger: one state, which everything that is said of it follows from. Pure."""
+"""The ledger's record of one option; the ledger derives all its answers from these records. Pure."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -10,27 +10,27 @@ from adocd.model.values import OptionName, nested
 
 @dataclass(slots=True)
 class Account:
-    """One option of the session."""
+    """What one session knows of one option."""
 
-    #: The value that the session's open found; None where the option came later.
+    #: The value when the session opened; None if the option appeared later.
     opened_with: str | None
-    #: Where the way back leads; None where nobody knows, because the option is not reported.
+    #: The value to restore; None if unknown because the option is not reported.
     baseline: str | None
-    #: Whether we have changed it, or an earlier lease has left it changed, and it was not seen back yet.
+    #: Whether we, or an earlier lease, changed it, and it has not been seen restored.
     is_ours: bool = False
-    #: Whether this session's leases have changed it: the agent wants it named as long as it is not as it was opened.
+    #: Whether this session's leases changed it: the restore plan must name it until it has its opening value again.
     is_touched: bool = False
-    #: Our value that was sent and not put back, in flight or there.
+    #: Our value, in flight or set, and not restored yet.
     sent: str | None = None
-    #: Our value that was read back after a change, and is expected to stay.
+    #: Our value that was read back after a change and should stay.
     confirmed: str | None = None
     #: The value before our last change.
     before: str | None = None
-    #: The value last read back after a change of ours, put back included.
+    #: The value last read back after a change of ours, restores included.
     last_seen: str | None = None
-    #: What the agent's plan says of it, where it is not ours.
+    #: The value in the agent's restore plan, if the option is not ours.
     armed: str | None = None
-    #: How often RocksDB has taken our value back.
+    #: How often RocksDB has reverted our value.
     reverts: int = 0
 
     def leave(self, option: OptionName) -> None:
@@ -41,14 +41,14 @@ class Account:
         self.sent = self.confirmed = self.before = None
 
     def release(self) -> None:
-        """Forget what was done under a lease."""
+        """Forget the changes made under a lease."""
         self.is_ours, self.reverts = False, 0
         self.sent = self.confirmed = self.before = self.last_seen = self.armed = None
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What follows from the accounts, until one of them changes: most cycles change none."""
+    """The answers derived from all accounts, cached until one changes: most cycles change none."""
 
     baseline: dict[OptionName, str]
     way_back: dict[OptionName, str]
@@ -58,7 +58,7 @@ class Known:
 
     @classmethod
     def of(cls, accounts: Iterable[tuple[OptionName, Account]]) -> "Known":
-        """Work it out."""
+        """Derive the answers from the accounts."""
         accounts = tuple(accounts)
         baseline = {option: account.baseline for option, account in accounts if account.baseline is not None}
         return cls(

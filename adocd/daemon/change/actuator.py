@@ -1,4 +1,4 @@
-"""Carries a plan out: the calls are sent, their values read back, and the outcome is told in one word."""
+"""Executes a plan: sends its calls, reads the values back and sums the outcome up in one word."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,31 +14,31 @@ from adocd.targets.errors import Closed, Refused, TargetError
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What became of a plan."""
+    """The outcome of a plan."""
 
     outcome: Outcome
     detail: str | None = None
-    #: What was sent and read back as it was sent.
+    #: Values that were read back as sent.
     there: Values = field(default_factory=dict)
-    #: The agent's word for why it refused.
+    #: The agent's error code, if it refused.
     code: str | None = None
-    #: What was not tried, because a step before it failed.
+    #: Options that were not tried because an earlier step failed.
     untried: frozenset[OptionName] = frozenset()
-    #: From the announcement of the change to its answer.
+    #: Seconds from announcing the change to its answer.
     elapsed_s: float = 0.0
 
 
-#: What is said of a change whose answer nobody waited for.
+#: The reason given for a change whose answer was not awaited.
 ABANDONED = "the database was closed, or the daemon stopped, before the answer came"
 
 
 async def send(target: Target, lease: Lease, plan: Plan) -> Result:
-    """Carry a plan out under a lease; whatever goes wrong is in the result."""
+    """Execute a plan under a lease; any failure is in the result."""
     try:
         steps = await target.change(lease.holder, lease.epoch, plan.changes, plan.restore, repeat=plan.repeat)
     except TargetError as error:
         code = error.code if isinstance(error, Refused) and not isinstance(error, Closed) else None
-        # Of the values nothing is said where the lease was gone.
+        # When the lease was gone, the answer says nothing about the values.
         outcome: Outcome = "failed" if code is None or code.startswith("lease_") else "rejected"
         return Result(outcome, str(error), code=code)
     outcome, detail = judge(plan.changes, steps)
@@ -46,17 +46,17 @@ async def send(target: Target, lease: Lease, plan: Plan) -> Result:
 
 
 def judge(changes: tuple[Change, ...], steps: tuple[StepResult, ...]) -> tuple[Outcome, str | None]:
-    """Say what a change's steps amount to.
+    """Sum up a change's steps: the outcome, and the reason if it was not applied.
 
-    RocksDB can report an error though the change took effect, when it cannot write its OPTIONS file (db.h,
-    SetOptions); so an error means "unknown", and what was read back decides.
+    RocksDB can report an error although the change took effect, when it cannot write its OPTIONS file (db.h,
+    SetOptions). So an error means "unknown", and the values read back decide.
     """
     if all(step.outcome == "unchanged" for step in steps) and len(steps) == len(changes):
         return "unchanged", None
     errors = [step.error for step in steps if step.outcome == "error" and step.error]
     there = all(_reads_back(change.wanted(), step.read_back) for change, step in zip(changes, steps, strict=False))
     if errors:
-        # A step that fails stops the list, also when it took effect; the ones after it come with the next plan.
+        # A failed step ends the list even if it took effect; the next plan holds the remaining steps.
         return ("applied-unpersisted" if there else "rejected"), "; ".join(errors)
     if not there or len(steps) < len(changes):
         return "rejected", "the values read back are not the ones that were sent"

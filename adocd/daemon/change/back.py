@@ -1,6 +1,6 @@
-"""Whether the originals are back: a restore is believed when its values have been read, not because its plan has ended.
+"""Checks that a restore worked by reading the values: the end of the agent's plan alone proves nothing.
 
-The agent's plan says "done" of the steps that it knew. A plan that was lost, or replaced by a wrong one, ends as well.
+The agent reports "done" for the steps it knew. A plan that was lost, or replaced by a wrong one, also ends.
 """
 
 import asyncio
@@ -14,36 +14,36 @@ from adocd.model.values import OptionName, Values, flat
 from adocd.targets.base import Target
 from adocd.targets.errors import TargetError
 
-#: A restore that waits for nothing takes some calls of SetOptions, 17 to 43 ms each under load; longer ones are left.
+#: Longest wait for a restore. One without conditions takes a few SetOptions calls, 17 to 43 ms each under load.
 _PATIENCE_S = 2.0
-#: The agent takes a new snapshot when the one it has is older than 50 ms.
+#: The agent reuses a snapshot for 50 ms, so asking sooner shows nothing new.
 _LOOK_AGAIN_S = 0.06
 
 
 @dataclass(frozen=True, slots=True)
 class Unlike:
-    """An option that is not as it was before it was tuned, or as the database was opened with."""
+    """An option that differs from its original: its value before tuning, or the one the database was opened with."""
 
     option: str
     value: str
     original: str
-    #: Whether the journal knows this value as one that adocd has set; None where there is no journal to ask.
+    #: Whether the journal says that adocd set this value; None without a journal.
     is_ours: bool | None
 
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """How far a restore is, and what it has not put back; None: it has not ended, or its values could not be read."""
+    """A restore's progress and what it did not restore; None: it has not ended, or the values could not be read."""
 
     restore: Restore
     unlike: tuple[Unlike, ...] | None
 
 
 async def restore(target: Target, left: Mapping[OptionName, Left] | None) -> Restored:
-    """Revoke the lease, and compare once the restore has ended.
+    """Revoke the lease, and compare the values with their originals once the restore has ended.
 
-    `left` is what the journal knows as tuned, None where there is no journal. Waits at most two seconds, and not for a
-    restore that waits itself. Raises TargetError where the lease cannot be revoked.
+    `left` holds the options that the journal lists as changed, None without a journal. Waits at most two seconds, and
+    not at all for a restore that waits for a condition. Raises TargetError when the lease cannot be revoked.
     """
     begun = await target.revoke_lease()
     try:
@@ -55,10 +55,10 @@ async def restore(target: Target, left: Mapping[OptionName, Left] | None) -> Res
 
 
 def unlike(current: Values, opened_with: Values, left: Mapping[OptionName, Left] | None) -> tuple[Unlike, ...]:
-    """Compare values with their originals: the journal's where it has one, else those of the open.
+    """Return the options that differ from their originals: the journal's if it has one, else those of the open.
 
-    Thread pools and a limiter that nobody has set are left out: RocksDB makes pools larger by itself, and the limiter
-    may be another database's.
+    Thread pools and the rate limiter are left out unless the journal lists them: RocksDB enlarges pools by itself, and
+    the limiter may belong to another database.
     """
     found = []
     for option, value in sorted(current.items(), key=lambda item: str(item[0])):
@@ -73,7 +73,7 @@ def unlike(current: Values, opened_with: Values, left: Mapping[OptionName, Left]
 
 
 async def _ended(target: Target) -> tuple[Snapshot, bool]:
-    """Look until the restore has ended and the values were read after that; returns the last look, and whether so."""
+    """Take snapshots until one was collected after the restore ended; returns the last one and whether it was."""
     clock = asyncio.get_running_loop().time
     deadline_s = clock() + _PATIENCE_S
     ended_s: float | None = None

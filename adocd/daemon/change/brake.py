@@ -1,41 +1,41 @@
-"""When the rate that a change had to carry during a delay may rise again. Pure.
+"""When the delayed write rate that a change had to carry may rise again. Pure.
 
-Any effective SetDBOptions puts the adapted rate of delayed writes to delayed_write_rate, so during a delay such a
-change carries the rate in force (adocd.daemon.change.planner). That is then the most that RocksDB lets the rate recover
-to for as long as the delay goes on: each time it looks again and finds less to compact it makes the rate 1.25 times as
-high, up to that ceiling (column_family.cc, SetupDelay). So once it has looked again under the ceiling, and the rate is
-still at it, it would have gone on, and the ceiling may rise by the one step that RocksDB would have taken.
+Any effective SetDBOptions resets the adapted delayed write rate to delayed_write_rate, so during a delay such a
+change carries the rate in force (adocd.daemon.change.planner). Until the delay ends, that value is also the ceiling of
+the rate: each time RocksDB recalculates the stall condition and finds fewer pending compaction bytes, it multiplies
+the rate by 1.25, up to the ceiling (column_family.cc, SetupDelay). So if the rate is still at the ceiling after a
+recalculation, RocksDB would have raised it further, and the ceiling may rise by that one step.
 
-RocksDB looks at each memtable switch, at each flush and compaction that ends, and at each SetOptions; each time that
-it finds a slowdown it counts one more of the column family's. A look that finds no less to compact makes the rate 0.8
-or 0.6 times as high, so that it is below the ceiling and nothing is raised. Setting the ceiling sets the rate, too, and
-so costs one SetDBOptions a step; at most one is taken a look of ours.
+RocksDB recalculates at each memtable switch, at the end of each flush and compaction, and at each SetOptions, and
+counts one more slowdown of the column family each time it finds one. If it does not find fewer pending bytes, it
+multiplies the rate by 0.8 or 0.6, which puts it below the ceiling, and we raise nothing. Raising the ceiling also sets
+the rate and costs one SetDBOptions per step; we take at most one step per snapshot.
 """
 
 from adocd.daemon.change.planner import DELAYED_WRITE_RATE
 from adocd.model.sample import Sample
 from adocd.model.stall import COUNTS
 
-#: By how much RocksDB lets the rate recover at once: 5 / 4.
+#: The factor by which RocksDB raises the rate at a time: 5 / 4.
 _STEP_NUMERATOR, _STEP_DENOMINATOR = 5, 4
-#: What ends with a look of RocksDB's, where the agent does not count slowdowns.
+#: Events after which RocksDB has recalculated the stall condition, for agents that do not count slowdowns.
 _ENDS = frozenset({"flush_end", "compaction_end"})
 
 
 class Brake:
-    """Remembers under which ceiling the last look of ours found writes delayed."""
+    """Remembers the ceiling under which our last snapshot found writes delayed."""
 
     def __init__(self) -> None:
-        #: The ceilings, in bytes/s, of which the next look tells: the one that was there, and what it may rise to.
+        #: The ceilings, in bytes/s, about which the next sample is conclusive: the last one, and what it may rise to.
         self._known: tuple[int | None, ...] = ()
-        #: What the ceiling may rise to now, in bytes/s; None while it has to stay.
+        #: What the ceiling may rise to now, in bytes/s; None while it must stay.
         self.may_rise_to: int | None = None
 
     def observe(self, sample: Sample) -> None:
         """Take in a sample.
 
-        Of a ceiling that was not there before, and that is no step of ours, the first look tells nothing: the change
-        that carried it may have had calls for column families, and RocksDB looks at each of those.
+        The first sample under a new ceiling that is not our own step is not conclusive: the change that carried the
+        ceiling may also have had SetOptions calls for column families, and RocksDB recalculates at each of those.
         """
         rate = sample.delayed_write_rate_bytes_per_s
         ceiling = int(sample.values.get(DELAYED_WRITE_RATE, 0))

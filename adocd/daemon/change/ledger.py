@@ -1,4 +1,4 @@
-"""What is ours of a database's options: what we set, what leads back, and what others did meanwhile. Pure."""
+"""Tracks a database's options: which values are ours, what to restore, and what others changed meanwhile. Pure."""
 
 from collections.abc import Mapping, Set
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from adocd.daemon.change.settled import Left
 from adocd.model.snapshot import OptionValues
 from adocd.model.values import OptionName, Values
 
-#: RocksDB takes a value back: this often it is sent again, before somebody else is taken for the cause.
+#: A value that RocksDB reverts is resent this often; after that the change is blamed on somebody else.
 _REVERTS_MAX = 3
 
 
@@ -19,13 +19,13 @@ Blame = Literal["reverted-by-engine", "changed-by-someone-else"]
 
 @dataclass(frozen=True, slots=True)
 class Deviation:
-    """An option of ours that is not as we left it."""
+    """An option that we set and that now has another value."""
 
     option: OptionName
     outcome: Blame
     expected: str
     found: str
-    #: Whether it may be another column family of the same name: not every agent reads RocksDB's ids of them.
+    #: Whether this may be a recreated column family of the same name, because not every agent reads RocksDB's ids.
     may_be_anew: bool = False
 
     def __str__(self) -> str:
@@ -36,32 +36,32 @@ class Deviation:
 
 
 class Ledger:
-    """One session's account, by option.
+    """One session's accounts, by option.
 
-    `baseline` is where the way back leads: the value an option had before we touched it, which the host may change
-    for as long as we have not. `ours` are the options that we have changed, or that an earlier lease has left changed,
-    until they are seen back. `sent` are the values of ours that were sent and not put back, in flight or there.
+    `baseline` holds the originals: the value an option had before we changed it, which the host may change until then.
+    `ours` are the options that we changed, or that an earlier lease left changed, until they are seen restored. `sent`
+    are our values, in flight or set, that are not restored yet.
     """
 
     def __init__(self, opened_with: Values) -> None:
-        """Begin with the values that the session's open found."""
+        """Start with the values that the database was opened with."""
         self._accounts = {option: Account(value, value) for option, value in opened_with.items()}
-        #: Whether the agent has asked for more names than we know of: an earlier daemon's journal is lost.
+        #: Whether the agent wants options in the restore plan that we do not know, because an earlier journal is lost.
         self.names_all = False
-        #: Whether a column family that was dropped and created anew is known as another (see reopened_with).
+        #: Whether a recreated column family can be told from the dropped one (see reopened_with).
         self.knows_anew = False
         self._known_now: Known | None = None
-        #: The values that the accounts follow, and whether nobody held the lease then.
+        #: The values last taken over into the accounts, and whether nobody held the lease then.
         self._follows: tuple[Values, bool] | None = None
 
     @property
     def baseline(self) -> Values:
-        """Where the way back leads, by option."""
+        """The original values, by option."""
         return self._known.baseline
 
     @property
     def way_back(self) -> Values:
-        """The values that lead back, or leave an option to its owner."""
+        """The values that a restore sends, by option."""
         return self._known.way_back
 
     @property
@@ -71,24 +71,24 @@ class Ledger:
 
     @property
     def ours(self) -> frozenset[OptionName]:
-        """What is to be put back."""
+        """The options to restore."""
         return self._known.ours
 
     @property
     def sent(self) -> Values:
-        """The values that we have set and not put back."""
+        """The values that we have set and not restored."""
         return self._known.sent
 
     @property
     def knows_nothing(self) -> bool:
-        """Whether nothing was changed by us in this session."""
+        """Whether we have changed nothing in this session."""
         return not any(account.is_touched for account in self._accounts.values())
 
     def unheld(self, current: Values, left: Mapping[OptionName, Left]) -> None:
-        """Take stock while nobody holds the lease.
+        """Work out which values are ours while nobody holds the lease.
 
-        An option is ours when the journal says that its value is; everything else is as its owner wants it, and that
-        may change.
+        An option is ours if the journal lists its present value as ours. Every other value is the owner's and becomes
+        the baseline.
         """
         if self._is_followed(current, is_unheld=True) and not left:
             return
@@ -104,7 +104,7 @@ class Ledger:
         self._follows = None if left else (current, True)
 
     def watch(self, current: Values) -> None:
-        """Follow the host's own changes of what is not ours, while we hold the lease."""
+        """While we hold the lease, take over the host's changes to options that are not ours as the new baseline."""
         if self._is_followed(current, is_unheld=False):
             return
         for option, value in current.items():
@@ -115,14 +115,14 @@ class Ledger:
         self._follows = current, False
 
     def differs(self, current: Values) -> bool:
-        """Whether anything is not as this session was opened with."""
+        """Whether any option differs from the value that the database was opened with."""
         return any(self._differs(option, value) for option, value in current.items())
 
     def to_name(self, current: Values) -> set[OptionName]:
-        """Name what a restore plan must speak of.
+        """Return the options that a restore plan must name.
 
-        That is what is ours, and what this session's leases have changed and somebody else has taken over. More would
-        hold the host to values that it may change at any time.
+        These are ours, and those that this session's leases changed and somebody else has since taken over. Naming more
+        would pin the host to values that it may change at any time.
         """
         taken_over = {
             option
@@ -133,17 +133,17 @@ class Ledger:
         return {*self.ours, *taken_over, *unknown}
 
     def arming(self, named: Set[OptionName]) -> None:
-        """Remember what a plan that is sent says of options that are not ours."""
+        """Remember the values that a restore plan, once sent, holds for options that are not ours."""
         for option, account in self._accounts.items():
             account.armed = account.baseline if option in named and not account.is_ours else None
 
     def outdated(self, current: Values) -> dict[OptionName, str]:
-        """Give the options that are not ours, and of which the armed plan says what their owner wants no more."""
+        """Return the options that are not ours and whose value in the armed plan is no longer the owner's."""
         armed = ((option, account.armed) for option, account in self._accounts.items() if account.armed is not None)
         return {o: current[o] for o, value in armed if o in current and current[o] != value}
 
     def sending(self, sent: Values, current: Values) -> None:
-        """Take over what is about to be sent, before it is known what becomes of it."""
+        """Record what is about to be sent, before its outcome is known."""
         for option, value in sent.items():
             account = self._of(option)
             account.is_ours = account.is_touched = True
@@ -151,7 +151,7 @@ class Ledger:
         self._changed()
 
     def set_of(self, family: str, current: Values) -> dict[OptionName, str]:
-        """Give what we have set of a column family, put back included, and what is still there."""
+        """Return our values in a column family, restored ones included, that are still in place."""
         return {
             option: account.last_seen
             for option, account in self._accounts.items()
@@ -161,7 +161,7 @@ class Ledger:
         }
 
     def seen(self, values: Values) -> None:
-        """Remember what was read back after a change; what is at its baseline again is its owner's."""
+        """Record the values read back after a change; an option back at its baseline is the owner's again."""
         for option, value in values.items():
             account = self._of(option)
             account.last_seen = value
@@ -171,11 +171,12 @@ class Ledger:
                 account.confirmed = value
 
     def deviations(self, current: Values) -> tuple[Deviation, ...]:
-        """Find what is not as we left it.
+        """Find the options that no longer have the value we set.
 
-        A value that is back to what it was before our change was taken back by RocksDB; any other is somebody else's.
-        Pools grow by themselves and belong to the process, so nobody is blamed. The limiter does, too, but one database
-        at a time turns it (safety.shared): when it moves, RocksDB's auto_tuned or somebody else has moved it.
+        A value equal to the one before our change was reverted by RocksDB; any other was set by somebody else. Thread
+        pools grow by themselves and belong to the process, so nobody is blamed. The rate limiter also belongs to the
+        process, but only one database at a time turns it (guards.shared): if it moves, RocksDB's auto_tuned or somebody
+        else moved it.
         """
         found = []
         for option, account in self._accounts.items():
@@ -196,21 +197,21 @@ class Ledger:
         return tuple(found)
 
     def give_up(self, option: OptionName, value: str) -> None:
-        """Leave an option to whoever changed it: its value now is where the way back leads."""
+        """Leave an option to whoever changed it: its present value becomes the baseline."""
         self._leave(option)
         account = self._of(option)
         account.reverts, account.baseline = 0, value
         self._changed()
 
     def lose(self, option: OptionName) -> None:
-        """Send no more of an option that falls back to an earlier value of ours: it stays ours, to be put back."""
+        """Stop sending an option that somebody set to an earlier value of ours; it stays ours and will be restored."""
         account = self._of(option)
         account.sent = account.confirmed = account.before = None
         account.reverts = 0
         self._changed()
 
     def reopened_with(self, opened_with: Values, anew: Set[str] = frozenset()) -> None:
-        """Go on with column families that came, and without those that went; those `anew` did both."""
+        """Add new column families and drop those that are gone; those in `anew` were dropped and recreated."""
         for option, account in self._accounts.items():
             if option.scope == "column_family" and (option not in opened_with or option.name in anew):
                 account.is_touched = False
@@ -225,7 +226,7 @@ class Ledger:
         self._changed()
 
     def released(self) -> None:
-        """Forget what is ours: the agent leads it back."""
+        """Forget our changes, because the agent restores them."""
         for account in self._accounts.values():
             account.release()
         self._changed()
@@ -253,7 +254,7 @@ class Ledger:
         self._changed()
 
     def _differs(self, option: OptionName, value: str) -> bool:
-        # Pools may have grown by themselves, and the limiter may be another database's.
+        # Not pools, which grow by themselves, nor the limiter, which may be another database's.
         account = self._accounts.get(option)
         opened_with = None if account is None else account.opened_with
         return opened_with not in (None, value) and option.scope in ("column_family", "database")

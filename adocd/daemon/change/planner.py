@@ -1,8 +1,8 @@
-"""From what is and what is wanted to calls in order, and the plan that leads back. Pure: values in, values out.
+"""Turns current and wanted values into ordered calls and a restore plan. Pure: values in, values out.
 
-All options of a column family travel in one call, which RocksDB applies at once, so the only states in between are
-those between calls. What must not happen yet, a stop trigger lowered over the files that are there, is left out and
-said in `held`; a later plan has it.
+All options of a column family go into one call, which RocksDB applies at once, so intermediate states exist only
+between calls. A change that must wait, such as lowering a stop trigger below the present number of level-0 files, is
+left out and explained in `held`; a later plan makes it.
 """
 
 from collections.abc import Mapping, Set
@@ -29,7 +29,7 @@ from adocd.model.values import OptionName, Values, of_database, of_family
 
 DELAYED_WRITE_RATE = of_database("delayed_write_rate")
 BYTES_PER_SYNC = of_database("bytes_per_sync")
-#: What stands for a 0 that cannot be set live.
+#: What a restore sets in place of a 0 that cannot be set live.
 _RESTORED_ZEROS = {
     DELAYED_WRITE_RATE: str(DELAYED_WRITE_RATE_DEFAULT_BYTES_PER_S),
     BYTES_PER_SYNC: str(BYTES_PER_SYNC_OFF),
@@ -37,7 +37,7 @@ _RESTORED_ZEROS = {
 
 SLOWDOWN, STOP = "level0_slowdown_writes_trigger", "level0_stop_writes_trigger"
 SOFT, HARD = "soft_pending_compaction_bytes_limit", "hard_pending_compaction_bytes_limit"
-#: So near the original, a share of it, a rate that rises goes there at once: 0.8 and 1.25 leave a byte or so.
+#: A rising rate within 1/100 of the original goes there at once: steps of 0.8 and 1.25 miss it by a byte or so.
 _NEAR_SHARE = 100
 _L0_FILES = "rocksdb.num-files-at-level0"
 _MEMTABLES = "max_write_buffer_number"
@@ -47,32 +47,32 @@ _OFF = "0"
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Calls in order, what they set, the way back from all that will then be ours, and what has to wait for what."""
+    """The calls in order, the values they set, the restore steps for everything then ours, and what has to wait."""
 
     changes: tuple[Change, ...]
     sent: Values
     restore: tuple[RestoreStep, ...]
     held: tuple[str, ...]
-    #: Send it though every value is there already.
+    #: Send it although every value is set already.
     repeat: bool = False
 
 
 def plan(
     goal: Values, sample: Sample, baseline: Values, ours: Set[OptionName], rate_may_rise_to: int | None = None
 ) -> Plan:
-    """Lead from the sample's options to the goal; the empty plan where they are there.
+    """Plan the calls from the sample's options to the goal; an empty plan if they match it.
 
-    `goal` names every option that is to have a value; the others are left alone. `baseline` is what the way back leads
-    to, and `ours` what earlier plans have changed. `rate_may_rise_to` is how far RocksDB would let a delayed rate go
-    that is held at what a change had to carry, in bytes/s (adocd.daemon.change.brake).
+    Options that `goal` does not name are left alone. `baseline` holds the originals to restore, and `ours` the options
+    that earlier plans changed. `rate_may_rise_to`, in bytes/s, is how far RocksDB would have raised the delayed write
+    rate had a change not capped it (adocd.daemon.change.brake).
 
-    Column families come first. Each of their changes lowers the delayed rate while writes are delayed, and a
-    database-wide change resets it to its maximum (HAZARDS 6, 7: write_controller.h, set_max_delayed_write_rate);
-    so the database's call comes last and, during a delay, carries the rate that was in force. A bytes_per_sync that is
-    off would be switched on by that call (HAZARDS 19): it carries that, too.
+    Column families come first. While writes are delayed, each of their changes lowers the delayed write rate, and a
+    database-wide change resets it to its maximum (HAZARDS 6, 7: write_controller.h, set_max_delayed_write_rate). So the
+    database's call comes last and, during a delay, carries the rate in force. That call would also switch on a
+    bytes_per_sync that is off (HAZARDS 19), so it carries that option, too.
     """
     current = sample.values
-    # What is not reported cannot be set: a column family that has been dropped, say.
+    # An option that is not reported cannot be set, for example in a dropped column family.
     wanted = {o: value for o, value in goal.items() if o in current and current[o] != value}
     if wanted.get(BYTES_PER_SYNC) == _OFF:
         wanted[BYTES_PER_SYNC] = str(BYTES_PER_SYNC_OFF)
@@ -95,23 +95,23 @@ def plan(
     )
 
 
-#: What is there already needs no calls, and no way back beyond the one that is armed.
+#: When every value is set already: no calls, and no restore plan beyond the armed one.
 NOTHING = Plan((), {}, (), ())
 
 
 def again(values: Values, sample: Sample, baseline: Values, ours: Set[OptionName]) -> Plan:
-    """Send once more what is there already, for it may not be in force (adocd.daemon.change.unsettled)."""
+    """Plan to resend values that are shown already but may not be in force (adocd.daemon.change.unsettled)."""
     restore = way_back(baseline, ours | values.keys(), sample.values, values)
     return Plan(_calls(values), values, restore, held=(), repeat=True)
 
 
 def way_back(baseline: Values, ours: Set[OptionName], current: Values, sent: Values) -> tuple[RestoreStep, ...]:
-    """Lead back from whatever the options named may have become: first what can be set at once, then what must wait.
+    """Plan the restore from any values that our options may have: first what can be set at once, then what must wait.
 
-    It is executed by the agent when nobody watches, so it knows neither the files nor the bytes there will be: where
-    compaction may be off it raises the stop trigger and takes the hard limit away in the same call that switches it on
-    (HAZARDS 8), and lowers them again when the database would not stop for it. Slowdowns stay in force meanwhile, so
-    that what piled up can be carried away.
+    The agent executes it when nobody watches, so the numbers of files and bytes at that time are unknown. Where
+    compaction may be off, the call that switches it on also raises the stop trigger and removes the hard limit
+    (HAZARDS 8); a later step lowers them again when that no longer stops writes. Slowdowns stay in force meanwhile, so
+    that compaction can work off the backlog.
     """
     back = {option: restorable(option, baseline[option]) for option in ours if option in baseline}
     later: list[RestoreStep] = []
@@ -121,7 +121,7 @@ def way_back(baseline: Values, ours: Set[OptionName], current: Values, sent: Val
 
 
 def restorable(option: OptionName, value: str) -> str:
-    """Say how an original value is restored.
+    """Return the value that a restore sends for an original.
 
     A delayed_write_rate of 0 only means the default at open (HAZARDS 5), and a bytes_per_sync of 0 cannot be set live
     (HAZARDS 19).
@@ -130,20 +130,21 @@ def restorable(option: OptionName, value: str) -> str:
 
 
 def stop_may_be_lowered_below(slowdown: int, stop: int) -> int:
-    """Name the L0 files below which a stop trigger can be lowered to `stop` without stopping writes.
+    """Return the number of L0 files below which a stop trigger can be lowered to `stop` without stopping writes.
 
-    Half-way to the slowdown, for a flush may come between the look and the change; with less room, the trigger itself.
+    That is half-way to the slowdown trigger, because a flush may end between the snapshot and the change; if there is
+    no such room, the stop trigger itself.
     """
     return max(1, stop - max(0, stop - slowdown) // 2)
 
 
 def _stage(cf: ColumnFamilySample, wanted: dict[OptionName, str], current: Values) -> list[str]:
-    """Take out of what is wanted what would stop writes at once, and add what keeps them going meanwhile."""
+    """Remove values that would stop writes at once from `wanted`, and add values that keep writes going meanwhile."""
     switch, slowdown, stop, hard = (of_family(cf.name, option) for option in (SWITCH, SLOWDOWN, STOP, HARD))
     going_on = current.get(switch) == "true" and wanted.get(switch) == "false"
     held = []
 
-    # A trigger that only goes up needs no look; without compaction nothing is stopped, until it is switched on.
+    # Raising a trigger needs no check. While compaction is off, level 0 stops no writes; switching it on may.
     if {slowdown, stop} <= current.keys():
         stop_after, now = int(wanted.get(stop, current[stop])), int(current[stop])
         below = stop_may_be_lowered_below(int(wanted.get(slowdown, current[slowdown])), stop_after)
@@ -158,8 +159,8 @@ def _stage(cf: ColumnFamilySample, wanted: dict[OptionName, str], current: Value
     number = of_family(cf.name, _MEMTABLES)
     if number in wanted and cf.immutable_memtables >= int(wanted[number]):
         held.append(
-            f"{_MEMTABLES} of {cf.name} goes to {wanted.pop(number)} when fewer memtables than that, now "
-            f"{cf.immutable_memtables}, wait for their flush"
+            f"{_MEMTABLES} of {cf.name} goes to {wanted.pop(number)} when there are fewer immutable memtables than "
+            f"that, now {cf.immutable_memtables}"
         )
 
     hard_after = wanted.get(hard, current.get(hard, _OFF))
@@ -170,8 +171,8 @@ def _stage(cf: ColumnFamilySample, wanted: dict[OptionName, str], current: Value
             if going_on and current[hard] != _OFF:
                 wanted[hard] = _OFF
             held.append(
-                f"{HARD} of {cf.name} goes to {hard_after} when fewer bytes than that, now "
-                f"{cf.pending_compaction_bytes}, wait for compaction"
+                f"{HARD} of {cf.name} goes to {hard_after} when pending compaction bytes, now "
+                f"{cf.pending_compaction_bytes}, are below that"
             )
     return held
 
@@ -179,9 +180,9 @@ def _stage(cf: ColumnFamilySample, wanted: dict[OptionName, str], current: Value
 def _hold_brake(
     wanted: dict[OptionName, str], goal: Values, sample: Sample, baseline: Values, may_rise_to: int | None
 ) -> list[str]:
-    """Leave the delayed rate that a change had to carry until the delay is over, unless somebody wants another one.
+    """Keep the delayed write rate that a change had to carry until the delay is over, unless another one is wanted.
 
-    It goes back to the original in RocksDB's own steps meanwhile, as RocksDB recovers.
+    Meanwhile it rises towards the original in the steps in which RocksDB would have raised it.
     """
     if DELAYED_WRITE_RATE not in wanted or not is_delayed(sample):
         return []
@@ -201,7 +202,7 @@ def _original_rate(baseline: Values) -> str:
 
 
 def is_delayed(sample: Sample) -> bool:
-    """Whether writes are stalled, or held to a rate."""
+    """Whether writes are stopped or delayed, or a delayed write rate is in force."""
     return sample.condition != "normal" or sample.delayed_write_rate_bytes_per_s > 0
 
 
@@ -216,10 +217,10 @@ def _with_brake(wanted: Mapping[OptionName, str], current: Values, sample: Sampl
 def _postpone(
     family: str, back: dict[OptionName, str], baseline: Values, reached: tuple[Values, Values]
 ) -> list[RestoreStep]:
-    """Move what would stop writes out of the first steps of a way back, into steps with a condition.
+    """Move values that would stop writes from a restore's first steps into later steps with a condition.
 
-    `reached` is what the options are and what they are about to be: the change may fail between the two. Where what is
-    postponed may be below its original, it goes up at once, for its neighbours go back to theirs.
+    `reached` holds the options' present and next values, because the change may fail between the two. An option that is
+    postponed and may be below its original is raised at once, because its neighbours return to their originals.
     """
     switch, slowdown, stop, hard = (of_family(family, option) for option in (SWITCH, SLOWDOWN, STOP, HARD))
     may_be_off = back.get(switch) == "false" and any(values.get(switch) == "true" for values in reached)
@@ -242,7 +243,7 @@ def _may_exceed(option: OptionName, back: Values, baseline: Values, reached: tup
 def _raise(
     option: OptionName, back: dict[OptionName, str], baseline: Values, reached: tuple[Values, Values], to: str | None
 ) -> None:
-    """Put into the first steps what keeps this option above its original until its turn comes."""
+    """Set this option in the first steps to a value at or above its original, until its later step."""
     back.pop(option, None)
     if to is None and any(_height(option, values) < _height(option, baseline) for values in reached):
         to = max((values for values in reached if option in values), key=lambda values: _height(option, values))[option]
@@ -251,7 +252,7 @@ def _raise(
 
 
 def _height(option: OptionName, values: Values) -> float:
-    """Order values; a limit of 0 is off. What is not among them is nowhere, so neither above nor below."""
+    """Return a value's rank. A hard limit of 0 is off: infinite. A missing option is NaN, neither above nor below."""
     value = values.get(option)
     return float("nan") if value is None else float("inf") if (option.option, value) == (HARD, _OFF) else int(value)
 
@@ -261,7 +262,7 @@ def _when(family: str, prop: str, below: int, option: str, value: str) -> Restor
 
 
 def _calls(values: Values) -> tuple[Change, ...]:
-    """Group values into calls, one a column family, in the order in which they are sent."""
+    """Group values into calls in sending order, one per column family."""
     families: dict[str, dict[str, str]] = {}
     database: dict[str, str] = {}
     pools: list[Change] = []

@@ -1,4 +1,4 @@
-"""Whether a law can work on a target at all; pure, and asked before a policy is taken and every tick."""
+"""Whether a law can work on a target at all. Pure; checked before a policy is applied and in every tick."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -16,7 +16,7 @@ _POOLS = {Knob.FLUSH_THREADS: FLUSH_POOL, Knob.COMPACTION_THREADS: COMPACTION_PO
 
 
 def out_of_reach(controller: Controller, sample: Sample, capabilities: Capabilities) -> str | None:
-    """Say in one sentence what the law needs and cannot have here, why, and the way out; None when it has all."""
+    """Return, in one sentence, what the law needs and lacks here, why, and the remedy; None if it lacks nothing."""
     if controller.knobs and not capabilities.can_change:
         return ONLY_OBSERVED
     for knob in sorted(controller.knobs - controller.optional_knobs):
@@ -28,13 +28,13 @@ def out_of_reach(controller: Controller, sample: Sample, capabilities: Capabilit
 
 
 def without_ours(sample: Sample, baseline: Values, capabilities: Capabilities) -> Sample:
-    """Show a target as it was before a law changed anything: another law begins from there."""
+    """Return the sample with all originals in place, because another law starts from those."""
     options = nested({**sample.values, **{o: v for o, v in baseline.items() if o in sample.values}})
     return replace(sample, options=options, threads_by=threads_by(options, capabilities))
 
 
 def why_not(knob: Knob, sample: Sample, capabilities: Capabilities) -> str | None:
-    """Say why a knob cannot be turned here, in one sentence; None when it can."""
+    """Return why a knob cannot be turned here, in one sentence; None when it can."""
     if knob is Knob.BACKGROUND_JOBS:
         return None if sample.threads_by is not None else _why_no_threads(sample.options, capabilities)
     if knob is Knob.RATE_LIMIT:

@@ -1,4 +1,4 @@
-"""What the journal can forget of a target that nobody holds a lease on. Pure."""
+"""Which entries the journal can delete for a target without a lease. Pure."""
 
 from collections.abc import Mapping, Set
 from typing import Protocol
@@ -7,27 +7,27 @@ from adocd.model.values import OptionName, Values
 
 
 class Left(Protocol):
-    """What the journal says of an option that adocd has changed and not seen restored."""
+    """The journal's entry for an option that adocd has changed and not seen restored."""
 
     @property
     def original(self) -> str:
-        """The value from before all our changes."""
+        """The value before all our changes."""
 
     @property
     def session(self) -> str:
-        """The open of the database in which it was changed first."""
+        """The session in which it was first changed."""
 
     def is_ours(self, value: str) -> bool:
-        """Whether this value is one of ours, and not the original."""
+        """Whether we set this value, and it is not the original."""
 
 
 def settled(left: Mapping[OptionName, Left], current: Values, session: str, unseen: Set[str]) -> list[OptionName]:
-    """Name what the journal can forget while nobody holds the lease: what has been seen with its original value.
+    """Return the options that the journal can delete while nobody holds the lease: those seen with their originals.
 
-    Also what is gone with its column family, unless it is one of the `unseen`, which this agent does not see; and what
-    another open than the one that was tuned has come up with, where that is none of our values: its owner has
-    configured it so. `session` is the open there is now. Within the one that was tuned, a strange value may be what
-    RocksDB made of ours, so it is no reason to forget the original.
+    Also those of column families that are gone, except the `unseen` ones, which this agent cannot see; and those that a
+    later session opened with a value that is not ours, because then the owner has configured it. `session` is the
+    present one. Within the session in which the option was changed, an unknown value may be what RocksDB made of ours,
+    so the original is kept.
     """
 
     def is_settled(option: OptionName, known: Left) -> bool:

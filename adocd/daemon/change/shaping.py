@@ -1,4 +1,4 @@
-"""Shaping guards: how fast a law may move, as part of a policy. Off unless the policy says so; operators beat them."""
+"""Shaping guards: limit how fast a law may move its knobs. Off unless the policy sets them; operators override them."""
 
 import math
 from collections.abc import Iterable
@@ -17,10 +17,10 @@ _Key = tuple[Knob, str | None]
 
 @dataclass(slots=True)
 class Shaper:
-    """What one law has moved so far, in the samples' own time.
+    """Remembers one law's moves, in the samples' own time.
 
-    The guards: `step` lets a knob become at most so many times as large or small at once; `pacing` waits after every
-    decision; `refractory` keeps a knob from turning round for a time.
+    The guards: `step` limits the factor by which a knob changes at once; `pacing` sets a minimum time between two
+    decisions; `refractory` sets a minimum time before a knob reverses direction.
     """
 
     shaping: Shaping
@@ -28,7 +28,7 @@ class Shaper:
     _moved: dict[_Key, tuple[float, bool]] = field(default_factory=dict)
 
     def shape(self, settings: Iterable[Setting], sample: Sample) -> tuple[tuple[Setting, ...], tuple[Note, ...]]:
-        """Say what is left of a decision's settings, and which guards spoke."""
+        """Return what remains of a decision's settings, and the notes of the guards that limited it."""
         now_s, limits = sample.monotonic_s, self.shaping
         if self._last_s is not None and now_s - self._last_s < limits.pacing_s:
             waits = limits.pacing_s - (now_s - self._last_s)
@@ -51,7 +51,7 @@ class Shaper:
         return tuple(kept), tuple(notes)
 
     def carried_out(self, settings: Iterable[Setting], sample: Sample) -> None:
-        """Remember what became a decision."""
+        """Remember settings that were decided."""
         for setting in settings:
             now = value_now(setting.knob, sample, setting.column_family)
             if now is not None and now != setting.value:
@@ -82,7 +82,7 @@ def _height(knob: Knob, value: int) -> float:
 
 
 def _stepped(setting: Setting, now: int, factor: float) -> Setting:
-    # Off, and out of the way, are no sizes that could be gone to in steps.
+    # "Off" and "out of the way" are not sizes that can be approached in steps.
     if factor <= 1 or now <= 0 or {now, setting.value} & {0, OUT_OF_THE_WAY}:
         return setting
     most = max(now + 1, int(now * factor))

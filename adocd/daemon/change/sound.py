@@ -1,4 +1,4 @@
-"""Whether what a law returns is a decision at all: another's law can return anything. Pure."""
+"""Checks that a law returned a valid decision, because a third-party law can return anything. Pure."""
 
 from adocd.controllers.base import Controller
 from adocd.model.decision import Decision, Setting
@@ -9,7 +9,7 @@ _MOST = (1 << 63) - 1
 
 
 def what_is_wrong(decided: object, controller: Controller, sample: Sample) -> str | None:
-    """Say in one sentence why this is no decision of this law's about this sample; None when it is one."""
+    """Return, in one sentence, why this is not a valid decision of this law for this sample; None when it is."""
     if decided is None:
         return None
     if not isinstance(decided, Decision):
@@ -55,6 +55,6 @@ def _wrong_family(knob: Knob, family: object, families: set[str]) -> str | None:
 def _short(thing: object) -> str:
     try:
         words = repr(thing)
-    except Exception:  # another's object
+    except Exception:  # a third-party object
         words = f"a {type(thing).__name__}"
     return words if len(words) <= 60 else f"{words[:57]}..."

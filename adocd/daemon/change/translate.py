@@ -1,8 +1,8 @@
 """From the knobs of a law to the options that carry them. Pure.
 
-The base level is as large as level 0 when its compaction begins, and the trigger that is meant is the owner's, to which
-the way back leads. The live one may be another law's turn (2^30 while `toggle` has compaction off), or a pin, which
-ends by itself: the base level would keep what was reckoned by it for good.
+The base level is made as large as level 0 is when its compaction begins. That is computed from the owner's compaction
+trigger, the one a restore sets. The live trigger may come from another law (2^30 while `toggle` has compaction off) or
+from a pin, which expires: the base level would keep a size computed from it for good.
 """
 
 from adocd.model.decision import Setting
@@ -16,9 +16,9 @@ _POOLS = {Knob.FLUSH_THREADS: FLUSH_POOL, Knob.COMPACTION_THREADS: COMPACTION_PO
 
 
 def options_of(setting: Setting, sample: Sample, owners: Values) -> dict[OptionName, str]:
-    """Say which options carry a setting, with their values; none for a column family that has gone.
+    """Return the options that carry a setting, with their values; none for a column family that is gone.
 
-    `owners` are the values that the way back leads to.
+    `owners` holds the originals, which a restore sets.
     """
     facts, knob = KNOBS[setting.knob], setting.knob
     if facts.scope == "column_family":
@@ -38,13 +38,13 @@ def _of_family(setting: Setting, cf: ColumnFamilySample, owners: Values) -> dict
     if setting.knob is Knob.BATCH_SIZE:
         return _batch(setting.value, cf, owners)
     facts = KNOBS[setting.knob]
-    # RocksDB's switch is the other way round: disable_auto_compactions.
+    # RocksDB's switch is inverted: disable_auto_compactions.
     value = ("false" if setting.value else "true") if facts.unit == "switch" else str(setting.value)
     return {of_family(cf.name, facts.options[0]): value}
 
 
 def _batch(batch_bytes: int, cf: ColumnFamilySample, owners: Values) -> dict[OptionName, str]:
-    """Spread the batch over its three options; the base level holds what triggers an L0 compaction."""
+    """Spread the batch over its three options; the base level holds as much as triggers an L0 compaction."""
     live = cf.options.level0_file_num_compaction_trigger
     trigger = max(1, int(owners.get(of_family(cf.name, _TRIGGER), live)))
     merge = max(1, cf.options.min_write_buffer_number_to_merge)

@@ -1,12 +1,12 @@
-"""Changes that RocksDB before 9.11 may silently take back (facebook/rocksdb#13294, HAZARDS 2). Pure.
+"""Changes that RocksDB before 9.11 may silently revert (facebook/rocksdb#13294, HAZARDS 2). Pure.
 
-A flush or compaction copies its column family's options when it begins, and puts the copy in force when it ends: into
-the active memtable, the conditions for write stalls and the compaction scores. What is shown, and picking compactions,
-keep the new values; so with compaction switched off the stalls of level 0 can be back, and nothing ends them. The same
-change once more, after the last such job has ended, puts everything in force again.
+A flush or compaction copies its column family's options when it begins and applies the copy when it ends: to the
+active memtable, the write-stall conditions and the compaction scores. The reported options and the compaction picker
+keep the new values. So with compaction switched off, the stalls on level 0 can return, and nothing ends them. Sending
+the same change again after the last such job has ended applies it everywhere.
 
-A job that ends and was never seen to begin is one from before the daemon looked, so before any change of ours. Where
-events were lost, any job may have ended, and jobs may run of which nobody knows.
+A job whose beginning was never seen began before the daemon did, and so before any of our changes. If events were
+lost, any job may have ended, and unknown jobs may be running.
 """
 
 from collections.abc import Iterable
@@ -18,22 +18,22 @@ _FIXED_IN = (9, 11)
 
 
 class Unsettled:
-    """Which column families' last changes have to be sent once more, and when."""
+    """Tracks which column families' last changes must be resent, and when."""
 
     def __init__(self) -> None:
         self._jobs = RunningJobs()
         self._being_changed: set[str] = set()
         self._changed: set[str] = set()
-        #: The jobs whose end may take back a column family's last change.
+        #: By column family, the jobs whose end may revert its last change.
         self._suspect: dict[str, set[int]] = {}
         self._due: set[str] = set()
 
     def sending(self, families: Iterable[str]) -> None:
-        """Take note of a change that is about to be sent; a repeat is none."""
+        """Note a change that is about to be sent; not called for a repeat."""
         self._being_changed |= set(families)
 
     def observe(self, snapshot: Snapshot) -> None:
-        """Take in what happened, in order; each snapshot of the session once."""
+        """Take in a snapshot's events, in order; call it once for each snapshot of the session."""
         if snapshot.lost_events:
             self._jobs.forget()
             self._changed |= self._being_changed
@@ -53,19 +53,19 @@ class Unsettled:
         self._settle()
 
     def all_seen(self) -> None:
-        """Take note that all events of the last change have been observed."""
+        """Note that all events of the last change have been observed."""
         self._being_changed.clear()
 
     def due(self) -> frozenset[str]:
-        """Name the families whose change may have been taken back, with no job left that could do it again."""
+        """Return the column families whose change may have been reverted, and that have no suspect job left."""
         return frozenset(self._due)
 
     def repeated(self, families: Iterable[str]) -> None:
-        """Take note that they are sent once more."""
+        """Note that their changes are being resent."""
         self._due -= set(families)
 
     def not_repeated(self, families: Iterable[str]) -> None:
-        """Take note that sending them once more has failed: they are due again."""
+        """Note that resending has failed, so they are due again."""
         self._due |= set(families) & self._changed
 
     def _change(self, family: str) -> None:
@@ -76,7 +76,7 @@ class Unsettled:
             self._suspect[family] = running
 
     def _settle(self) -> None:
-        """Let those be due whose last suspect has ended."""
+        """Mark column families as due when their last suspect job has ended."""
         for family in list(self._suspect):
             self._suspect[family] &= self._jobs.of(family)
             if not self._suspect[family]:
@@ -85,7 +85,7 @@ class Unsettled:
 
 
 def is_needed(rocksdb_version: str, protocol: str) -> bool:
-    """Whether this RocksDB takes changes back, and this agent can repeat them (since version 1.1 of the protocol)."""
+    """Whether this RocksDB reverts changes, and this agent can repeat them (since protocol version 1.1)."""
     return _numbers(rocksdb_version) < _FIXED_IN and _numbers(protocol) >= (1, 1)
 
 

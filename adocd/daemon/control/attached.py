@@ -1,4 +1,4 @@
-"""One target while it is open: its sessions, one after the other, and the cycles of each."""
+"""One open target: its sessions, one after the other, and the cycles of each."""
 
 import asyncio
 import logging
@@ -28,15 +28,15 @@ from adocd.targets.base import Target
 from adocd.targets.errors import TargetError
 
 _log = logging.getLogger(__name__)
-#: How long a clean stop waits for a change in flight, and then for the agent's restore, each.
+#: A clean stop waits this long for the change in flight, and then this long again for the agent's restore.
 _STOP_PATIENCE_S = 5.0
-#: The agent takes a new snapshot when the one it has is older than 50 ms.
+#: The agent reuses a snapshot for 50 ms, so asking sooner shows nothing new.
 _LOOK_AGAIN_S = 0.06
 _REVOKED = "an operator revoked the lease and restored the originals; resume or set a policy to go on"
 
 
 class Attached:
-    """A database that is reached through `target`. Its cycles never overlap: TargetLoop sees to that."""
+    """A database reached through `target`. TargetLoop ensures that its cycles never overlap."""
 
     def __init__(
         self,
@@ -56,7 +56,7 @@ class Attached:
         self.session: Session | None = None
         self.snapshot: Snapshot | None = None
         self.sample: Sample | None = None
-        #: How many snapshots there were.
+        #: Number of snapshots so far.
         self.looks = 0
         self.silence = Silence(settings.clock)
         self.is_silent = False
@@ -69,25 +69,25 @@ class Attached:
         self._observation = observation
         self._remembered = remembered
         self._audit = Audit(book, settings.events, settings.wall_clock)
-        #: When a cycle was last done to its end; a loop that sees nothing, or fails each time, loses its lease.
+        #: When a cycle last completed. A loop that sees nothing, or always fails, stops renewing and loses its lease.
         self._acted_s = settings.clock()
 
-    # -- what operators and the fleet ask for
+    # -- requests from operators and the fleet
 
     def take_policy(self, policy: Policy) -> None:
-        """Begin with another law; raises registry.PolicyError when it makes no sense."""
+        """Switch to another policy; raises registry.PolicyError when it is invalid."""
         if self.session is not None:
             self.session.take_policy(policy)
         self._policy = policy
 
     def take_settings(self, settings: LoopSettings) -> None:
-        """Go on with other times and limits."""
+        """Apply new intervals and limits."""
         self._settings = self.cycle.settings = settings
         if self.session is not None:
             self.session.take_limits(settings.compaction)
 
     def out_of_reach(self, controller: Controller) -> str | None:
-        """Say why this law cannot work here; None when it can, or while that is not known."""
+        """Return why this law cannot work here; None when it can, or while that is not known."""
         if self.session is None or self.sample is None:
             return None
         capabilities = self.session.detail.capabilities
@@ -95,7 +95,7 @@ class Attached:
         return out_of_reach(controller, before_us, capabilities)
 
     def refusal_of(self, option: OptionName, value: str) -> Note | None:
-        """Say which safety guard would refuse a pin now, and why; None when none would, or it is not known yet."""
+        """Return which safety guard would refuse this pin now, and why; None if none would, or if not known yet."""
         session, sample = self.session, self.sample
         if session is None or sample is None:
             return None
@@ -104,16 +104,16 @@ class Attached:
         return session.steering.refusal_of(option, value, pins, sample, beside)
 
     async def revoke(self) -> back.Restored:
-        """Let the agent restore the originals, whoever holds the lease; who calls it has said `restored` in the book.
+        """Make the agent restore the originals, whoever holds the lease. The caller has entered `restored` in the book.
 
-        Returns how far the restore is, and what is not back. Raises TargetError.
+        Returns the restore's progress and the options not restored. Raises TargetError.
         """
         if self.session is not None:
             self.session.revoked()
         return await back.restore(self.target, dict(self._book.left(self._id)))
 
     async def put_back(self) -> None:
-        """Wait for a change in flight, then go on without a law until nothing of ours is left."""
+        """Wait for the change in flight, then run cycles without a law until all of our changes are undone."""
         if self.session is not None:
             await self.session.flight.settle(_STOP_PATIENCE_S)
         self.cycle.ends = True
@@ -133,7 +133,7 @@ class Attached:
         _log.warning("%s: the agent is still restoring", self._path)
 
     async def let_go(self) -> None:
-        """Close the connection; the agent still finishes a change in flight."""
+        """Close the connection. The agent still finishes a change in flight."""
         await self.target.close()
         if self.session is not None:
             await self.session.flight.abandon()
@@ -142,7 +142,7 @@ class Attached:
     # -- one cycle
 
     async def look_and_act(self) -> str:
-        """Do one cycle; the sentence says what was seen and done. Raises TargetError and LawFailed."""
+        """Run one cycle and return a sentence on what it saw and did. Raises TargetError and LawFailed."""
         settings, vitals = self._settings, self._remembered.vitals
         asked_s = settings.clock()
         if self.session is not None and asked_s - self._acted_s <= settings.lease_ttl_s:
@@ -168,9 +168,9 @@ class Attached:
         return sentence
 
     def now_silent(self) -> str:
-        """Say how long the agent has owed an answer that did not come in time."""
+        """Record that the agent's answer is overdue, and return a sentence that says for how long."""
         self.is_silent = True
-        self._acted_s = self._settings.clock()  # renewals wait in its socket meanwhile, and it serves them first
+        self._acted_s = self._settings.clock()  # renewals queue in its socket; it serves them first
         stall = ", possibly stalled" if may_be_stalled(self.info.capabilities) else ""
         return f"the agent has been silent for {self.silence.found():.0f} s{stall}"
 
@@ -191,7 +191,7 @@ class Attached:
             _log.warning("%s: the lease was not renewed in time, so the agent has ended it and restores", self._path)
 
     def _measuring(self, session: Session) -> str:
-        """Say that nothing new could be measured; nobody renews a lease for ever without acting under it."""
+        """Return the sentence for a cycle without a new sample. After one TTL of those the lease is not renewed."""
         blind_s = self._settings.clock() - self._acted_s
         if blind_s <= self._settings.lease_ttl_s:
             return "measuring"
@@ -199,7 +199,7 @@ class Attached:
         return f"no new measurement for {blind_s:.0f} s: {lease}"
 
     async def _session_of(self, snapshot: Snapshot) -> Session:
-        """Keep the session, or begin one; column families that came or went bring new originals."""
+        """Return this snapshot's session, a new one after a reopen; new column families bring new originals."""
         session = self.session
         if session is not None and session.knows(snapshot):
             return session
@@ -216,7 +216,7 @@ class Attached:
         return session
 
     def _forget_families(self, session: Session, snapshot: Snapshot) -> None:
-        """Forget what was tuned of column families that are gone, though others may have their names now or later."""
+        """Forget changes to dropped column families, because a new one may have, or later take, the same name."""
         anew = session.created_anew(snapshot)
         for name in sorted(anew):
             _log.info("%s: column family %s was dropped and created anew; its options are its own", self._path, name)
@@ -229,6 +229,6 @@ class Attached:
         if session is None or sample is None or snapshot is None or session.held.current is not None:
             return False
         if sample.session != session.detail.session:
-            return False  # it was opened anew, and not measured since
+            return False  # the database was reopened and not sampled since
         ends = snapshot.restore.state in ("none", "done") and not snapshot.change_in_flight
         return ends and not self.cycle.is_left_over(session, snapshot, sample)

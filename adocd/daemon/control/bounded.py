@@ -1,4 +1,4 @@
-"""Calls somebody else's code so that it holds up nobody: in a thread of its own, and no longer than allowed."""
+"""Calls third-party code in a thread of its own with a time limit, so that it cannot block the loop."""
 
 import asyncio
 import contextlib
@@ -11,11 +11,11 @@ _T = TypeVar("_T")
 
 
 class TookTooLong(Exception):
-    """A call has not come back in time; its thread is left to itself."""
+    """The call did not return in time; its thread is abandoned."""
 
 
 class Raised(Exception):
-    """The function raised: `error`, which may be anything, an exit too."""
+    """The function raised `error`, which may be any exception, SystemExit included."""
 
     def __init__(self, error: BaseException) -> None:
         super().__init__(type(error).__name__)
@@ -23,13 +23,13 @@ class Raised(Exception):
 
 
 async def call(function: Callable[[], _T], limit_s: float | None) -> _T:
-    """Call a function; raises TookTooLong after `limit_s` seconds, and Raised for whatever the function raises.
+    """Call a function; raises TookTooLong after `limit_s` seconds, and Raised for any exception of the function.
 
-    Without a limit it is called right here: where time is virtual, no thread could be waited for.
+    Without a limit the function runs in the caller's thread: under a simulated clock, waiting for a thread cannot work.
 
-    A thread a call and no pool: one that never comes back then takes no place of another's, and as a daemon thread it
-    does not keep the process from ending. Pure Python gives way to other threads every few milliseconds; only native
-    code that keeps the interpreter lock could stop the loop.
+    Each call gets its own thread rather than one of a pool, so a call that never returns uses up no pool slot; as a
+    daemon thread it does not keep the process from exiting. Pure Python yields to other threads every few milliseconds;
+    only native code that keeps the GIL could block the loop.
     """
     if limit_s is None:
         try:
@@ -47,9 +47,9 @@ async def call(function: Callable[[], _T], limit_s: float | None) -> _T:
         result, failed = None, None
         try:
             result = function()
-        except BaseException as error:  # an exit, too, is the caller's to judge
+        except BaseException as error:  # the caller decides, even about SystemExit
             failed = error
-        with contextlib.suppress(RuntimeError):  # the loop has ended meanwhile
+        with contextlib.suppress(RuntimeError):  # the loop was closed meanwhile
             loop.call_soon_threadsafe(tell, result, failed)
 
     workers.start(body, "bounded call")

@@ -26,13 +26,13 @@ from adocd.model.snapshot import Snapshot
 from adocd.targets.errors import TargetError
 
 _log = logging.getLogger(__name__)
-#: An agent answers within 2 s, or counts as silent: with a look that is older, this process has not run.
+#: An agent that has not answered within 2 s counts as silent, so an older snapshot means that the daemon stood still.
 LOOK_IS_OLD_S = 3.0
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What one cycle sees: `asked_s` is when the snapshot was asked for, by the loop's clock."""
+    """What one cycle sees: `asked_s` is when the snapshot was requested, by the loop's clock."""
 
     sample: Sample
     snapshot: Snapshot
@@ -40,12 +40,12 @@ class View:
 
     @property
     def looked_s(self) -> float:
-        """When the agent began to read what the snapshot says; it reads options first."""
+        """When the agent began to collect the snapshot, by the loop's clock; it reads options first."""
         return self.asked_s - self.snapshot.age_s - self.snapshot.collect_s
 
 
 class Cycle:
-    """Keeps one target's options where law and operators want them."""
+    """Keeps one target's options at the values that the law and the operators want."""
 
     def __init__(self, target_id: str, path: str, book: Book, decisions: DecisionLog, settings: LoopSettings) -> None:
         self._id = target_id
@@ -55,11 +55,11 @@ class Cycle:
         self._delivery = Delivery(target_id, path, book, decisions, settings.clock)
         self._owner = Owner(target_id, path, book, decisions, settings.clock)
         self.settings = settings
-        #: Set when the daemon stops: nothing new is wanted, and what is ours goes back.
+        #: Set when the daemon stops: the law is no longer asked, and our changes are undone.
         self.ends = False
 
     async def run(self, session: Session, process: HostProcess, view: View) -> str:
-        """Do what one cycle is there for; the sentence says what that was."""
+        """Run one cycle and return a sentence on what it did."""
         sample, law, steering = view.sample, session.law, session.steering
         mandate = self._sense(session, view)
         self._share(session, process, sample)
@@ -90,20 +90,20 @@ class Cycle:
         return said or self._stands(session, step, scope) or law.declined or mandate.idle
 
     async def release_quietly(self, session: Session) -> None:
-        """Give the lease back; when that fails it expires."""
+        """Release the lease; when that fails, log it and let the lease expire."""
         try:
             await session.release_lease()
         except TargetError as error:
             _log.warning("%s: the lease could not be given back, so it will expire: %s", self._path, error)
 
     def is_left_over(self, session: Session, snapshot: Snapshot, sample: Sample) -> bool:
-        """Whether something of ours is to be put back that the agent has no plan for: from an earlier open, say."""
+        """Whether the agent has no restore plan for some of our changes, such as those from an earlier open."""
         return self._owner.is_left_over(session, snapshot, sample)
 
     # -- sense
 
     def _sense(self, session: Session, view: View) -> Mandate:
-        """Take in what is there, and say what may be done about it."""
+        """Take in the snapshot and the sample, and work out what this cycle may do."""
         session.steering.observe(view.sample)
         self._owner.take_stock(session, view.snapshot, view.sample)
         mandate = mandate_of(
@@ -120,21 +120,21 @@ class Cycle:
         return mandate
 
     async def _acquire(self, session: Session, view: View, mandate: Mandate) -> str | None:
-        """Hold the lease; the sentence says why nothing can be done under it now."""
+        """Acquire the lease if needed; return why nothing can be done under it now, or None."""
         if self._owner.restores_what_nobody_knows(session, view.snapshot, view.sample):
-            return "the agent is restoring what an earlier lease has changed, of which the journal knows nothing"
+            return "the agent is restoring the changes of an earlier lease, which the journal does not know"
         acquires, settings = session.held.current is None, self.settings
         refused = await session.acquire_lease(settings.holder, settings.lease_ttl_s, view.snapshot)
         if settings.clock() - view.asked_s > LOOK_IS_OLD_S:
             if acquires:
                 await self.release_quietly(session)
-            return "the daemon stood still since it looked: it looks again first"
+            return "the daemon stood still since its last snapshot: it takes a new one first"
         if self._book.pause_of(self._id) is not mandate.pause:
             return "paused or resumed just now"
         return refused
 
     def _scope(self, session: Session) -> Scope:
-        """Say how much may be sent: a daemon that stops leads back, whoever has changed something meanwhile."""
+        """Return how much may be sent. A stopping daemon undoes its changes even while it is standing back."""
         stands_back = session.stand_back is not None and self.settings.clock() < session.stand_back.until_s
         if stands_back and not self.ends:
             return "safety"
@@ -143,13 +143,13 @@ class Cycle:
     # -- decide and guard
 
     async def _decide(self, session: Session, view: View) -> tuple[Decision, Sample] | None:
-        """Ask the law, and forget what it gives up; None where it decides nothing, or was paused meanwhile."""
+        """Ask the law, and release the knobs it gives up; None if it decides nothing or was paused meanwhile."""
         asked = await session.law.step(view.snapshot, session.ledger.originals, session.made)
         session.steering.release(session.law.given_up, view.sample)
         return asked if self._book.pause_of(self._id) is None else None
 
     async def _shadow(self, session: Session, process: HostProcess, view: View) -> str | None:
-        """Ask the law what it would do, where it may not act."""
+        """In a dry run, ask the law what it would do, and record that; None otherwise."""
         law = session.law
         if not law.policy.dry_run:
             return None
@@ -166,7 +166,7 @@ class Cycle:
         return self.settings.neighbours.beside(self._id, process)
 
     def _share(self, session: Session, process: HostProcess, sample: Sample) -> None:
-        """Say what this target takes of what it has in common with others; no other decides between this and a send."""
+        """Publish what this target uses of memory and pools. No await precedes the send, so no other target decides."""
         sent = session.ledger.sent
         turns_shared = any(is_shared(option) for option in sent)
         self.settings.neighbours.put(self._id, Share(self._path, process, worst_case_bytes(sample, sent), turns_shared))
@@ -174,17 +174,17 @@ class Cycle:
     # -- remember
 
     def _count(self, weighed: Weighed | None, step: Step) -> None:
-        """Count which guards spoke."""
+        """Count the guards that refused something."""
         notes = () if weighed is None else weighed.notes
         self._decisions.vitals.refused(dict.fromkeys((*notes, *(refusal.note for refusal in step.refusals))))
 
     def _note(self, session: Session, view: View, weighed: Weighed, step: Step) -> str | None:
-        """Say what became of the law's decision, and keep it where nothing is sent for it."""
+        """Return what became of the law's decision; record it when nothing is sent for it."""
         decision = weighed.decision
         if not decision.settings:
             self._keep(session, weighed.shaped, view, weighed.notes, "refused")
             words = "; ".join(map(str, weighed.notes))
-            return f"{decision.rule}: {words or 'nothing of it exists here any more'}"
+            return f"{decision.rule}: {words or 'its column families no longer exist'}"
         if not step.plan.changes:
             self._keep(session, decision, view, weighed.notes, "unchanged", step.plan.held)
             return f"{decision.rule}: {'; '.join(step.plan.held) or 'the values are there already'}"
@@ -199,14 +199,14 @@ class Cycle:
         outcome: Outcome,
         held: tuple[str, ...] = (),
     ) -> None:
-        """Keep a decision that nothing was sent for; the same one again and again only once."""
+        """Record a decision for which nothing was sent; a repeat of the last one is not recorded again."""
         words, last = (*map(str, notes), *held), self._decisions.last
         if outcome != "dry-run" and last is not None and _is_like(last, decision, words, outcome):
             return
         self._decisions.add(session.law.controller.name, decision, view.sample.monotonic_s, words, outcome)
 
     def _stands(self, session: Session, step: Step, scope: Scope) -> str | None:
-        """Say why nothing is sent; None where nothing is in the way."""
+        """Return why nothing is sent; None if nothing prevents it."""
         if scope == "safety" and session.stand_back is not None:
             for_s = session.stand_back.until_s - self.settings.clock()
             return f"standing back for {for_s:.0f} s: {session.stand_back.why}"
@@ -216,25 +216,25 @@ class Cycle:
 
 
 def _awaits(session: Session, view: View) -> str | None:
-    """Say which change is to be waited for; None when all that was changed has been seen."""
+    """Return what to wait for: the change in flight, or a snapshot taken after the last change; None if neither."""
     if (in_flight_s := session.flight.in_flight_s) is not None:
         return f"a change has been in flight for {in_flight_s:.1f} s"
     if not session.flight.is_seen_by(view.looked_s):
-        return "waiting for a look at what was changed"
+        return "waiting for a snapshot taken after the last change"
     if session.unsettled is not None:
         session.unsettled.all_seen()
     return None
 
 
 def _of_law(weighed: Weighed | None, step: Step, taken: Taken) -> Sending | None:
-    """Send a step as the law's decision, which has just been taken."""
+    """Return the step as the law's decision of this cycle; None if there is no such decision or no change."""
     if weighed is None or not weighed.decision.settings or not step.plan.changes:
         return None
     return Sending(step, weighed.decision, weighed.notes, taken)
 
 
 def _of_others(session: Session, sample: Sample, step: Step, scope: Scope) -> Sending | None:
-    """Send what differs without a word of the law's now: pins, what has to go back, what had to wait."""
+    """Return what to send without a new decision: pins, values to restore, and changes that had to wait."""
     if step.plan.changes:
         notes = tuple(refusal.note for refusal in step.refusals)
         return Sending(step, unasked(step, session.law.controller.name), notes)
@@ -245,12 +245,13 @@ def _of_others(session: Session, sample: Sample, step: Step, scope: Scope) -> Se
 
 
 def _repeat(session: Session, sample: Sample) -> Sending | None:
-    """Send once more what a job that began before the change may have taken back silently."""
+    """Resend changes that a flush or compaction begun before them may have silently reverted (HAZARDS 2)."""
     due = frozenset() if session.unsettled is None else session.unsettled.due()
     if session.unsettled is None or not due:
         return None
     plan = session.steering.repeated(due, sample)
-    # Each change in a slowdown cuts the delayed rate further (HAZARDS 7), but a stop of ours must not wait.
+    # Each change during a slowdown cuts the delayed write rate further (HAZARDS 7), but a stop that we caused must not
+    # wait.
     ours = {option.option for option in plan.sent}
     if planner.is_delayed(sample) and not ours & {SWITCH, planner.SLOWDOWN, planner.STOP}:
         return None

@@ -1,4 +1,4 @@
-"""Sends what is to be sent, and keeps account of it: journal before, ledger and decisions after."""
+"""Sends a step and records it: in the journal before sending, in the ledger and the decision log after."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -20,7 +20,7 @@ from adocd.model.values import OptionName, Values
 
 @dataclass(frozen=True, slots=True)
 class Sending:
-    """What is to be sent, whose decision it is, and the wishes that become the law's by it; None: it made none."""
+    """What to send, the decision behind it, and the wishes that the law gained by it, None if it gained none."""
 
     step: Step
     decision: Decision
@@ -30,18 +30,18 @@ class Sending:
 
 @dataclass(frozen=True, slots=True)
 class _InFlight:
-    """What was sent, and under which lease."""
+    """A step that was sent, and its lease."""
 
     sending: Sending
     lease: Lease
     record: DecisionRecord
-    #: What the journal must know before it is sent: each value that may be there, and where each option leads back to.
+    #: What the journal must hold before the send: each value that may be found later, and each option's original.
     values: tuple[tuple[OptionName, str], ...]
     originals: Values
 
 
 class Delivery:
-    """The way out of one target's cycle."""
+    """Sends one target's changes."""
 
     def __init__(
         self, target_id: str, path: str, book: Book, decisions: DecisionLog, clock: Callable[[], float]
@@ -53,10 +53,10 @@ class Delivery:
         self._clock = clock
 
     def send(self, session: Session, sample: Sample, sending: Sending) -> None:
-        """Take over what is to be sent, and begin to carry it out."""
+        """Record the change in the ledger, and start sending it."""
         lease = session.held.current
         if lease is None:
-            raise RuntimeError("nothing is sent without a lease")  # a mistake of the loop's
+            raise RuntimeError("nothing is sent without a lease")  # a bug in the loop
         plan, ledger, current = sending.step.plan, session.ledger, sample.values
         record = self._decisions.add(
             session.law.controller.name,
@@ -66,7 +66,7 @@ class Delivery:
             "in-flight",
             tuple(OptionChange(option, current[option], value) for option, value in plan.sent.items()),
         )
-        # The way back has values of its own, a stop trigger out of the way, and the host may come up with those, too.
+        # A restore plan also sets temporary values, such as a raised stop trigger, and the host may reopen with those.
         ways = (*plan.changes, *(step.change for step in plan.restore))
         values = tuple(pair for change in ways for pair in change.sets().items())
         originals = {o: planner.restorable(o, ledger.baseline.get(o, value)) for o, value in values}
@@ -88,7 +88,7 @@ class Delivery:
             self._remember(session, sent, replace(result, elapsed_s=self._clock() - began_s))
 
     async def _announce(self, session: Session, sent: _InFlight) -> Result | None:
-        """Let the journal know before it is sent; without that only what leads back is sent."""
+        """Write the change to the journal before sending it; if that fails, only a restore is sent."""
         try:
             await self._book.intend(self._id, self._path, session.detail.session, sent.values, sent.originals)
         except JournalError as error:
@@ -96,11 +96,11 @@ class Delivery:
         return None
 
     def _remember(self, session: Session, sent: _InFlight, result: Result) -> None:
-        """Take in what has become of it."""
+        """Record the result in the ledger and the decision log."""
         self._decisions.finish(sent.record, result)
         held, plan = session.held.current, sent.sending.step.plan
         if held is None or held.epoch != sent.lease.epoch:
-            return  # the lease that it was sent under has ended: the agent leads back what came of it
+            return  # its lease has ended, so the agent restores whatever it changed
         session.ledger.seen(result.there)
         if result.code == "plan_incomplete":
             session.ledger.names_all = True

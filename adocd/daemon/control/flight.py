@@ -1,4 +1,4 @@
-"""The change in flight: one a session, and nobody waits for it, for under a stall SetOptions can take many seconds."""
+"""The change in flight, at most one per session. The loop does not wait: a stall can hold SetOptions for seconds."""
 
 import asyncio
 import contextlib
@@ -16,24 +16,24 @@ class Flight:
 
     @property
     def in_flight_s(self) -> float | None:
-        """How long the change in flight has been there; None when there is none."""
+        """Seconds since the change in flight was started; None if there is none."""
         if self._task is None or self._task.done():
             return None
         return self._clock() - self._since_s
 
     def start(self, change: Callable[[], Awaitable[None]]) -> None:
-        """Begin to carry out a change."""
+        """Start a change; raises RuntimeError if one is in flight."""
         if self.in_flight_s is not None:
-            raise RuntimeError("a change is in flight already")  # a mistake of the loop's, not of a user's
+            raise RuntimeError("a change is in flight already")  # a bug in the loop, not a user's error
         self._since_s = self._clock()
         self._task = asyncio.create_task(self._fly(change), name="change")
 
     def is_seen_by(self, looked_s: float) -> bool:
-        """Whether a look at the database at that time, by the clock, came after the last change."""
+        """Whether a snapshot begun at `looked_s`, by the clock, was begun after the last change ended."""
         return self._ended_s is None or looked_s >= self._ended_s
 
     async def settle(self, timeout_s: float) -> None:
-        """Wait until nothing is in flight, at most `timeout_s` seconds."""
+        """Wait at most `timeout_s` seconds until nothing is in flight."""
         if self._task is not None:
             await asyncio.wait({self._task}, timeout=timeout_s)
 

@@ -1,4 +1,4 @@
-"""A policy at work on one session: its laws, the window that each sees, and their shaping."""
+"""A policy running on one session: its laws, each law's window, and the shaping of their decisions."""
 
 import logging
 from collections.abc import Set
@@ -23,63 +23,63 @@ from adocd.model.values import OptionName
 from adocd.probes.statistics import Made, StatisticsProbe
 
 _log = logging.getLogger(__name__)
-#: A law is called so much before its period has passed, that a tick's jitter does not skip one: a tenth of the period,
-#: and of long ones, which many ticks make, no more than this.
+#: A law may be called this much before its period has passed, so that jitter does not cost it a whole tick: a tenth of
+#: the period, but at most 0.1 s, because a long period spans many ticks.
 _EARLY_SHARE, _EARLY_S = 0.1, 0.1
-#: What the daemon allows. A law decides in microseconds; one that takes so long never comes back, or harms every target
-#: by its load.
+#: Longest time that a law may take to decide. It normally needs microseconds; one that takes this long never returns,
+#: or its load slows down every target.
 STEP_LIMIT_S = 2.0
 
 
 class LawFailed(Exception):
-    """A law raised, took too long or returned nonsense; one sentence with its name."""
+    """A law raised, took too long or returned no valid decision; the message is one sentence with its name."""
 
 
 class Law:
-    """Controllers with fresh state; raises registry.PolicyError when the policy makes no sense.
+    """A policy's controllers with fresh state; raises registry.PolicyError when the policy is invalid.
 
-    `step_limit_s` is how long each may take to decide; None sets no limit (adocd.daemon.control.bounded).
+    `step_limit_s` limits how long each may take to decide; None sets no limit (adocd.daemon.control.bounded).
     """
 
     def __init__(self, policy: Policy, capabilities: Capabilities, step_limit_s: float | None = None) -> None:
         self.policy = policy
         self.controller = registry.create(policy)
         self.shaper = Shaper(policy.shaping)
-        #: Why those of its laws that turn the limiter decide nothing any more; None while they may.
+        #: Why the laws that turn the rate limiter no longer decide; None while they may.
         self.limited: str | None = None
         laws = parts_of(self.controller)
         self._parts = tuple(_Part(part, capabilities, step_limit_s, others_turn(part, laws)) for part in laws)
 
     @property
     def declined(self) -> str | None:
-        """Why it decides nothing on purpose, in one sentence; None while nothing is in its way."""
+        """Why the policy deliberately decides nothing, in one sentence; None while it may decide."""
         whys = [f"{part.controller.name} decides nothing: {why}" for part in self._parts if (why := part.declined)]
         return "; ".join(whys) or None
 
     @property
     def given_up(self) -> frozenset[Knob]:
-        """What those of its laws turn that decide nothing on purpose: what they have set goes back."""
+        """The knobs of the laws that deliberately decide nothing; these knobs are restored."""
         return frozenset(knob for part in self._parts if part.declined for knob in part.controller.knobs)
 
     def observe(self, snapshot: Snapshot) -> None:
-        """Take in what happened, of every snapshot; a window can be longer than the time between two looks."""
+        """Collect the events of every snapshot, because a law's window can span several snapshots."""
         for part in self._parts:
-            if part.controller.knobs or self.policy.dry_run:  # else it is never asked
+            if part.controller.knobs or self.policy.dry_run:  # otherwise it is never asked
                 part.observe(snapshot)
 
     def pinned(self, options: Set[OptionName]) -> None:
-        """Take in what operators have pinned now: of that a law is told that it has no hand in it."""
+        """Take in the operators' current pins; each law is told that it does not control those options."""
         for part in self._parts:
             part.pinned(options)
 
     async def step(
         self, snapshot: Snapshot, originals: OptionValues, made: Made | None = None
     ) -> tuple[Decision, Sample] | None:
-        """Ask each law once its period has passed, with a sample of all the time since it was last asked.
+        """Ask each law whose period has passed, with a sample that covers the time since it was last asked.
 
-        The loop may tick faster than a law's period; the law must still see all of its window. Returns the decision
-        and what it was made of; None when there is none. `made` is what the loop has made of this snapshot:
-        a law that is asked in each tick sees just that. Raises LawFailed.
+        The loop may tick faster than a law's period, yet the law must see its whole window. Returns the decision and
+        the sample behind it; None if there is none. `made` is the loop's own sample of this snapshot, which a law that
+        is asked in every tick reuses. Raises LawFailed.
         """
         decisions, last = [], None
         for part in self._parts:
@@ -94,9 +94,9 @@ class Law:
         return None if decision is None or last is None else (decision, last)
 
     def stop_limiting(self, why: str) -> None:
-        """Let those of its laws decide nothing from now on that turn the limiter, for it was moved without us.
+        """Stop asking the laws that turn the rate limiter, because something else changed it.
 
-        RocksDB has no getter for auto_tuned. Where it is on, law and RocksDB would undo each other's turns for ever.
+        RocksDB has no getter for auto_tuned. If it is on, the law and RocksDB would undo each other's changes for ever.
         """
         self.limited = why
         for part in self._parts:
@@ -107,7 +107,7 @@ class Law:
                 )
 
     def measure(self, snapshot: Snapshot) -> None:
-        """Begin the windows here, unless they have begun."""
+        """Start the windows that have not started yet at this snapshot."""
         for part in self._parts:
             part.measure(snapshot)
 
@@ -123,9 +123,9 @@ class _Part:
         others_turn: frozenset[Knob],
     ) -> None:
         self.controller = controller
-        #: What it reads and another law of the policy turns.
+        #: Options that this law reads and another law of the policy turns.
         self._others_turn = others_turn
-        #: As text, for another's law may leave anything there.
+        #: Converted to text, because a third-party law may put anything there.
         self.declined: str | None = None
         self.is_stopped = False
         self._capabilities = capabilities
@@ -143,7 +143,7 @@ class _Part:
     def measure(
         self, snapshot: Snapshot, originals: OptionValues | None = None, made: Made | None = None
     ) -> Sample | None:
-        """Measure the window, once it is over; the first call begins it."""
+        """Return the window's sample when the window is over; the first call starts the window."""
         began_s, period_s = self._window_began_s, self.controller.period_s
         if began_s is not None and snapshot.monotonic_s - began_s < period_s - min(_EARLY_SHARE * period_s, _EARLY_S):
             return None
@@ -168,14 +168,14 @@ class _Part:
         return None if decided is None else self._possible(decided, sample)
 
     def _ask(self, sample: Sample) -> tuple[Decision | None, str | None, str | None]:
-        """Ask the law in its thread: what it decided, what is wrong with that, and why it declined."""
+        """Ask the law, in its thread: returns its decision, what is wrong with it, and why it declined."""
         decided: Decision | None = self.controller.step(as_if_alone(sample, self._others_turn))
         declined: object = self.controller.declined
         wrong = what_is_wrong(decided, self.controller, sample)
         return decided, wrong, declined if isinstance(declined, str) else None
 
     def _possible(self, decision: Decision, sample: Sample) -> Decision | None:
-        """Leave out the knobs that the law does without where they cannot be turned."""
+        """Drop settings of optional knobs that cannot be turned here."""
         optional = self.controller.optional_knobs
         settings = tuple(
             setting

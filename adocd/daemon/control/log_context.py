@@ -1,4 +1,4 @@
-"""Which target a line of the log is about: set once by each loop's task, read by whoever writes the log."""
+"""Which target a log line is about: each loop's task sets it once, the log formatter reads it."""
 
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -12,5 +12,5 @@ class About:
     path: str
 
 
-#: None outside of a target's loop.
+#: None outside a target's loop.
 ABOUT: ContextVar[About | None] = ContextVar("adocd_about", default=None)

@@ -1,4 +1,4 @@
-"""What may be done in a cycle, by the word of operators and the reach of the law. Pure."""
+"""What a cycle may do, given the operators' orders and whether the law can work here. Pure."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -13,15 +13,15 @@ from adocd.model.values import Values
 
 @dataclass(frozen=True, slots=True)
 class Mandate:
-    """What may be done.
+    """What a cycle may do.
 
     Attributes:
         asks_law: whether the law may act.
-        keeps_wishes: whether what the law has set stays though it decides nothing: it was paused.
-        pins: what operators have pinned here.
-        holds_lease: whether there is anything to be done for which the lease is needed.
-        pause: the operators' word as it was when the cycle began.
-        idle: what is said where nothing is done.
+        keeps_wishes: whether the law's values stay although it decides nothing, because it was paused.
+        pins: the operators' pins, as options of this database.
+        holds_lease: whether the cycle may have something to do that needs the lease.
+        pause: the pause that was in force when the cycle began.
+        idle: the sentence for a cycle that does nothing.
 
     """
 
@@ -42,7 +42,7 @@ def mandate_of(
     ends: bool,
     is_left_over: Callable[[], bool],
 ) -> Mandate:
-    """Work it out; `ends` is whether the daemon stops, `is_left_over` whether something of ours has to be put back."""
+    """Return the mandate; `ends`: the daemon is stopping, `is_left_over`: some of our changes must still be undone."""
     law = session.law
     unreachable = out_of_reach(law.controller, sample, session.detail.capabilities)
     may_act = bool(law.controller.knobs) and not law.policy.dry_run and unreachable is None
@@ -55,7 +55,7 @@ def mandate_of(
 
 
 def pins_of(session: Session, sample: Sample, pinned: Iterable[Override]) -> Values:
-    """Put the operators' pins into options of this database."""
+    """Translate the operators' pins into options of this database."""
     families = [cf.name for cf in sample.column_families]
     return overrides.pins(pinned, families, sample.values, session.detail.capabilities)
 

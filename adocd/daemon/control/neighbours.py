@@ -1,4 +1,4 @@
-"""What the targets of a daemon have in common: the memory that their memtables may take, and their processes."""
+"""What a daemon's targets share: the memory for their memtables, and their host processes."""
 
 import os
 import platform
@@ -11,7 +11,7 @@ from adocd.probes.memory_limit import available_bytes, cgroup_limit_bytes, memor
 
 @dataclass(frozen=True, slots=True)
 class HostProcess:
-    """The process that a database is in; `limit_bytes` is what its cgroup allows it of memory, None without a limit."""
+    """The process that a database runs in; `limit_bytes` is its cgroup's memory limit, None without one."""
 
     host: str
     pid: int
@@ -19,18 +19,18 @@ class HostProcess:
 
     @classmethod
     def of(cls, info: Info) -> "HostProcess":
-        """Look a process up; another host's, in a container with a name of its own, cannot be looked up here."""
+        """Look the process up; one on another host, or in a container with its own host name, cannot be found here."""
         return cls(info.host, info.pid, cgroup_limit_bytes(info.pid) if info.host == platform.node() else None)
 
     def memory(self) -> Memory:
-        """Read what is free for it now; of another host's, what is free here."""
+        """Read how much memory it can still get; for a process on another host, how much this host has free."""
         pid = self.pid if self.host == platform.node() else os.getpid()
         return Memory(available_bytes(pid), memory_limit_bytes(pid))
 
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """What one target takes of what is common: its memtables' worst case, growth on its way included, and its turns."""
+    """What one target uses: its memtables' worst case with growth in flight, and whether it turns shared options."""
 
     path: str
     process: HostProcess
@@ -39,23 +39,23 @@ class Share:
 
 
 class Neighbours:
-    """The shares of all targets. Each loop says its own, and reads in each cycle what the others take.
+    """The shares of all targets. Each loop puts its own share, and reads the others' in each cycle.
 
-    `budget_bytes` is what the memtables of all together may take, None without a limit; `reads_memory` is whether the
-    machine is asked what is free, which a simulated one has no part in.
+    `budget_bytes` limits the memtables of all targets together, None without a limit; `reads_memory` is whether to read
+    this machine's free memory, which means nothing for simulated targets.
     """
 
     def __init__(self, budget_bytes: int | None = None, *, reads_memory: bool = True) -> None:
         self.budget_bytes = budget_bytes
         self._reads_memory = reads_memory
         self._shares: dict[str, Share] = {}
-        #: Of all shares; a thousand targets that each add up the others would do nothing else.
+        #: Sum over all shares, kept up to date: a thousand targets that each sum the others would do nothing else.
         self._memtables_bytes = 0
-        #: Those that turn what their process's databases share, by process.
+        #: By process, the targets that turn options shared by all its databases.
         self._turning: dict[tuple[str, int], dict[str, str]] = {}
 
     def put(self, target_id: str, share: Share) -> None:
-        """Say what a target takes now."""
+        """Store a target's share, replacing its last one."""
         if share == self._shares.get(target_id):
             return
         self.remove(target_id)
@@ -65,7 +65,7 @@ class Neighbours:
             self._turning.setdefault((share.process.host, share.process.pid), {})[target_id] = share.path
 
     def remove(self, target_id: str) -> None:
-        """Say that a target is closed."""
+        """Drop a closed target's share."""
         share = self._shares.pop(target_id, None)
         if share is None:
             return
@@ -82,7 +82,7 @@ class Neighbours:
         return self._memtables_bytes - (0 if share is None else share.memtables_bytes)
 
     def beside(self, target_id: str, process: HostProcess) -> Beside:
-        """Say what the guards of a target must know, as it is now."""
+        """Return what a target's guards must know of its surroundings now."""
         turning = self._turning.get((process.host, process.pid), {})
         return Beside(
             budget_bytes=self.budget_bytes,

@@ -1,4 +1,4 @@
-"""What others do to a database that adocd tunes: its owner, an operator, RocksDB itself, an agent that restores."""
+"""Changes to a tuned database that adocd did not make: by its owner, an operator, RocksDB or a restoring agent."""
 
 import logging
 from collections.abc import Callable
@@ -14,13 +14,13 @@ from adocd.model.snapshot import Snapshot
 from adocd.model.values import RATE_LIMITER, OptionName
 
 _log = logging.getLogger(__name__)
-#: How long nothing is sent after somebody else has changed an option of ours.
+#: How long to send nothing after somebody else has changed an option that we had set.
 STAND_BACK_S = 30.0
 _RESTORING = ("running", "waiting")
 
 
 class Owner:
-    """Keeps ledger and journal right about what is ours and what is its owner's."""
+    """Keeps ledger and journal right about which option values are ours and which are the owner's."""
 
     def __init__(
         self, target_id: str, path: str, book: Book, decisions: DecisionLog, clock: Callable[[], float]
@@ -32,9 +32,9 @@ class Owner:
         self._clock = clock
 
     def take_stock(self, session: Session, snapshot: Snapshot, sample: Sample) -> None:
-        """Find what is ours while nobody holds the lease, and let the journal forget what is not."""
+        """While nobody holds the lease, find which values are ours, and delete the others from the journal."""
         if not session.detail.capabilities.can_change:
-            return  # a directory does not tell of pools and the limiter: the journal keeps them for an agent
+            return  # a directory shows neither pools nor the limiter: the journal keeps those for an agent
         if session.held.current is not None or snapshot.lease is not None:
             return
         current, left = sample.values, self._book.left(self._id)
@@ -45,20 +45,20 @@ class Owner:
             self._book.forget(self._id, settled(left, current, session.detail.session, unseen))
 
     def restores_what_nobody_knows(self, session: Session, snapshot: Snapshot, sample: Sample) -> bool:
-        """Whether the agent must be left to finish: its journal lost, nobody else could tell what is whose."""
+        """Whether to let the agent finish its restore: without the journal nobody can tell whose values these are."""
         restoring = session.held.current is None and snapshot.restore.state in _RESTORING
         known = self._book.left(self._id) or not session.ledger.knows_nothing
         return restoring and not known and session.ledger.differs(sample.values)
 
     def is_left_over(self, session: Session, snapshot: Snapshot, sample: Sample) -> bool:
-        """Whether something of ours is to be put back that the agent has no plan for: from an earlier open, say."""
+        """Whether the agent has no restore plan for some of our changes, such as those from an earlier open."""
         if snapshot.restore.state in _RESTORING or session.held.has_way_back:
             return False
         current, ledger = sample.values, session.ledger
         return any(current.get(o) != planner.restorable(o, ledger.baseline[o]) for o in ledger.ours if o in current)
 
     def reconcile(self, session: Session, sample: Sample) -> None:
-        """Follow what the host changes of its own, and stand back where somebody has changed what we set."""
+        """Take over the host's changes to its own options, and stand back if somebody changed an option that we set."""
         self._follow(session, sample)
         foreign, limited = [], session.law.limited
         for deviation in session.ledger.deviations(sample.values):
@@ -73,12 +73,12 @@ class Owner:
         if foreign:
             session.take_policy(session.law.policy)
             session.stand_back = StandBack(self._clock() + STAND_BACK_S, "; ".join(foreign))
-        # Last, for a law that begins anew would turn the limiter again: what moves it is still there.
+        # Last, because take_policy starts a fresh law, which would turn the limiter again although something else does.
         if limited is not None and limited != session.law.limited:
             session.law.stop_limiting(limited)
 
     def _follow(self, session: Session, sample: Sample) -> None:
-        """Let the way back follow what the host itself changes of options that are not ours."""
+        """When the host changes an option that is not ours, make its new value the original to restore."""
         current, ledger = sample.values, session.ledger
         ledger.watch(current)
         for option, known in tuple(self._book.left(self._id).items()):
@@ -87,7 +87,7 @@ class Owner:
                 self._book.taken_over(self._id, option, value)
 
     def _leave(self, session: Session, option: OptionName, found: str) -> None:
-        """Want no more of an option that somebody else has set."""
+        """Stop controlling an option that somebody else has set."""
         session.steering.wanted.pop(option, None)
         known = self._book.left(self._id).get(option)
         if known is not None and known.is_ours(found):

@@ -1,29 +1,29 @@
-"""When a target's cycles are due: each target has its own moment within the tick, and keeps to it. Pure.
+"""When a target's cycles are due: each target has a fixed moment of its own within the tick. Pure.
 
-Targets that are found together would otherwise be asked together for ever, and a thousand of them would wait for each
-other at the beginning of each second, and nobody do anything at its end.
+Otherwise targets that were found together would be polled together for ever: a thousand of them would wait for each
+other at the start of each second, and the daemon would idle at its end.
 """
 
 import math
 from zlib import crc32
 
-#: So much of a tick a cycle may come sooner or later than a tick after the one before, on its way to its own moment.
-#: Less than what a law's window may be shorter by (adocd.daemon.control.law), or such a cycle would not ask the law.
+#: To reach its own moment, a cycle may come this share of a tick sooner or later than one tick after the last cycle.
+#: It must stay below what a law's window may be short by (adocd.daemon.control.law), or the cycle would skip the law.
 _SHIFT = 0.05
-#: Looks are due half a tick after the cycles, and do not wait for the same processor at the same moment.
+#: Observations are due half a tick after the cycles, so that the two do not compete for the processor.
 LOOK = 0.5
 
 
 def phase_of(target_id: str) -> float:
-    """Say where in a tick this target is due, from 0 to 1: evenly spread over ids, the same after each restart."""
+    """Return where in the tick this target is due, from 0 to 1: spread evenly over ids and stable across restarts."""
     return crc32(target_id.encode("utf-8", "surrogatepass")) / (1 << 32)
 
 
 def due_after_s(began_s: float, tick_s: float, phase: float | None) -> float:
-    """Say when the next is due after one that began at `began_s`, by the same monotonic clock.
+    """Return when the next cycle is due after one that began at `began_s`, by the same monotonic clock.
 
-    That is about a tick later, at a time that is `phase` of a tick beyond a multiple of ticks, or as near to it as
-    may be. A cycle that was late does not make all that follow late. Without a phase it is just a tick later.
+    That is about one tick later, at `phase` of a tick past a multiple of the tick, or as near to that as the allowed
+    shift permits, so one late cycle does not delay all that follow. Without a phase it is exactly one tick later.
     """
     if phase is None:
         return began_s + tick_s

@@ -1,4 +1,4 @@
-"""One open of a database under control: what is forgotten when it closes."""
+"""The state that belongs to one open of a database, and is dropped when it closes."""
 
 from dataclasses import dataclass
 
@@ -22,7 +22,7 @@ from adocd.targets.base import Target
 
 @dataclass(frozen=True, slots=True)
 class StandBack:
-    """Until when nothing new is sent, by the loop's clock, and why: somebody else has changed what we set."""
+    """Until when to send nothing new, by the loop's clock, because somebody else changed an option that we had set."""
 
     until_s: float
     why: str
@@ -40,21 +40,21 @@ class Session:
         policy: Policy,
         settings: LoopSettings,
     ) -> None:
-        """Begin; raises registry.PolicyError when the policy makes no sense."""
+        """Begin a session; raises registry.PolicyError when the policy is invalid."""
         self.target = target
         self.info = info
         self.detail = detail
-        #: RocksDB's ids of the column families, as far as the agent reads them.
+        #: RocksDB's ids of the column families, if the agent reads them.
         self._family_ids = _ids(snapshot)
         self._probe = StatisticsProbe(detail.capabilities)
         self._step_limit_s = settings.step_limit_s
         self.flight = Flight(settings.clock)
         self.law = Law(policy, detail.capabilities, self._step_limit_s)
-        self.law.measure(snapshot)  # its window begins here
+        self.law.measure(snapshot)  # starts its window
         self.ledger = Ledger(flat(detail.originals))
         self.ledger.knows_anew = bool(self._family_ids)
         self.steering = Steering(self.ledger, GUARDS, settings.compaction)
-        #: None where this RocksDB takes no changes back.
+        #: None if this RocksDB does not revert changes.
         self.unsettled = Unsettled() if is_needed(info.rocksdb_version, info.protocol) else None
         self.held = HeldLease(target)
         self.stand_back: StandBack | None = None
@@ -63,7 +63,7 @@ class Session:
     # -- what is seen
 
     def observe(self, snapshot: Snapshot) -> None:
-        """Hand what happened to whoever follows it; each snapshot once, whether or not a sample can be made of it."""
+        """Pass a snapshot's events on; call it once for each snapshot, even if no sample can be made of it."""
         self.last_event = snapshot.last_event
         self._probe.observe(snapshot)
         self.law.observe(snapshot)
@@ -71,26 +71,26 @@ class Session:
             self.unsettled.observe(snapshot)
 
     def measure(self, snapshot: Snapshot) -> Sample | None:
-        """Make a sample of all the time since the last one; None where nothing new could be measured."""
+        """Make a sample that covers the time since the last one; None if there is nothing new to measure."""
         return self._probe.sample(snapshot)
 
     @property
     def made(self) -> Made | None:
-        """What the last sample was made of."""
+        """The snapshots that the last sample was made of."""
         return self._probe.made
 
     def knows(self, snapshot: Snapshot) -> bool:
-        """Whether the originals held are those of the database in the snapshot."""
+        """Whether this session's originals belong to the database, and the column families, in the snapshot."""
         families = set(self.detail.column_families) == set(snapshot.column_families)
         return self.detail.session == snapshot.session and families and not self.created_anew(snapshot)
 
     def created_anew(self, snapshot: Snapshot) -> frozenset[str]:
-        """Name the column families that were dropped and created anew since their originals were read."""
+        """Return the column families that were dropped and recreated since their originals were read."""
         known = self._family_ids
         return frozenset(name for name, id_ in _ids(snapshot).items() if known.get(name, id_) != id_)
 
     def take_detail(self, detail: DatabaseDetail, snapshot: Snapshot) -> None:
-        """Go on with column families that came, and without those that went; one that came anew is another."""
+        """Add new column families and drop those that are gone; a recreated one counts as new."""
         anew = self.created_anew(snapshot)
         self.detail, self._family_ids = detail, _ids(snapshot)
         self.ledger.reopened_with(flat(detail.originals), anew)
@@ -99,9 +99,9 @@ class Session:
     # -- what is wanted
 
     def take_policy(self, policy: Policy) -> None:
-        """Begin with a fresh law; raises registry.PolicyError when the policy makes no sense.
+        """Start a fresh law; raises registry.PolicyError when the policy is invalid.
 
-        Another law begins from the originals, the same with other parameters from where it is.
+        A different law starts from the originals; the same law with other parameters starts from the current values.
         """
         law = Law(policy, self.detail.capabilities, self._step_limit_s)
         if law.controller.name != self.law.controller.name:
@@ -109,17 +109,17 @@ class Session:
         self.law = law
 
     def take_limits(self, limits: CompactionLimits) -> None:
-        """Set other limits for how long compaction may stay off."""
+        """Apply new limits on how long compaction may stay off."""
         self.steering.limit_compaction(limits)
 
     # -- the lease
 
     async def acquire_lease(self, holder: str, ttl_s: float, snapshot: Snapshot) -> str | None:
-        """Acquire the lease unless it is ours; see HeldLease."""
+        """Acquire the lease unless we hold it; see HeldLease."""
         return await self.held.acquire(holder, ttl_s, snapshot)
 
     async def renew_lease(self, holder: str, ttl_s: float, now_s: float) -> None:
-        """Renew the lease where one is held, or learn that it is lost; see HeldLease."""
+        """Renew the lease if one is held, or find out that it is lost; see HeldLease."""
         responds = self.detail.capabilities.responds_during_stall
         was_held = self.held.current is not None
         await self.held.renew(holder, ttl_s, now_s, responds_during_stall=responds)
@@ -127,26 +127,26 @@ class Session:
             self._forget()
 
     async def release_lease(self) -> None:
-        """Give the lease back, which makes the agent restore. Raises TargetError."""
+        """Release the lease, which makes the agent restore. Raises TargetError."""
         if await self.held.release() is not None:
             self._forget()
 
     def notice_revoked(self, snapshot: Snapshot) -> bool:
-        """Let go of a lease that an operator has revoked; returns whether one has."""
+        """Drop the lease if an operator has revoked it; returns whether one has."""
         if not self.held.was_revoked(snapshot):
             return False
         self.revoked()
         return True
 
     def revoked(self) -> None:
-        """Let go of a lease that an operator revokes, or has revoked."""
+        """Drop a lease that an operator revokes or has revoked."""
         self.held.revoked()
         self._forget()
 
     def notice_lapsed(self, snapshot: Snapshot) -> bool:
-        """Let go of a lease that the agent has ended, because nobody renewed it; returns whether it had.
+        """Drop the lease if the agent has ended it for lack of renewal; returns whether it has.
 
-        What the agent's restore then sets is its own doing, and no longer a change by somebody else.
+        What the agent's restore sets after that does not count as a change by somebody else.
         """
         if not self.held.has_lapsed(snapshot):
             return False
@@ -155,7 +155,7 @@ class Session:
         return True
 
     def _forget(self) -> None:
-        """Forget what was done under the lease: the agent leads it back."""
+        """Forget what was changed under the lease, because the agent restores it."""
         self.steering.forget_wishes()
         self.ledger.released()
 

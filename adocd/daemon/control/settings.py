@@ -19,21 +19,21 @@ class LoopSettings:
     holder: str
     tick_s: float
     lease_ttl_s: float
-    #: How many samples are kept.
+    #: Number of samples kept.
     history: int
     compaction: CompactionLimits
     clock: Callable[[], float]
     wall_clock: Callable[[], float]
-    #: How long a law may take to decide; None: no limit, and it is asked in the loop itself, where time is virtual.
+    #: How long a law may take to decide; None under a simulated clock: no limit, and the law runs in the loop's thread.
     step_limit_s: float | None = None
-    #: Whether each target has a moment of its own in the tick; where one is alone, its ticks follow its beginning.
+    #: Whether each target has its own moment in the tick; a single target's ticks count from its start instead.
     spreads: bool = True
-    #: Whose turn it is to look at LOG, device and process.
+    #: Limits how many targets look at LOG, device and process at once.
     looks: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(LOOKS_AT_ONCE))
-    #: What their looks have in common.
+    #: Observations that all targets share.
     shared: Shared = field(default_factory=Shared)
-    #: The memory and the processes that targets have in common.
+    #: The memory and the processes that targets share.
     neighbours: Neighbours = field(default_factory=Neighbours)
-    #: Where they tell what happens.
+    #: Where the loops publish events.
     events: Events = field(default_factory=Events)
     vitals: LoopVitals = field(default_factory=LoopVitals)

@@ -1,10 +1,10 @@
-"""How long an agent has owed an answer: one that shares an interpreter lock with stalled writers cannot answer."""
+"""How long an agent's answer has been overdue: one that shares the GIL with stalled writers cannot answer."""
 
 from collections.abc import Callable
 
 from adocd.model.capabilities import Capabilities
 
-#: An agent that answers takes milliseconds.
+#: An answer is overdue after this; a healthy agent needs milliseconds.
 _OWED_S = 0.5
 
 
@@ -17,19 +17,19 @@ class Silence:
         self._since_s: float | None = None
 
     def asked(self) -> None:
-        """Say that the agent is being asked."""
+        """Note that a request to the agent begins."""
         self._asked_s = self._clock()
 
     def answered(self) -> None:
-        """Say that it has answered."""
+        """Note that the agent has answered."""
         self._asked_s, self._since_s = None, None
 
     def given_up(self) -> None:
-        """Say that nothing is asked of it any more, though it may not have answered."""
+        """Note that no answer is expected any more, although one may be missing."""
         self._asked_s = None
 
     def found(self) -> float:
-        """Say that an answer did not come in time; returns for how long it has been owed, in seconds."""
+        """Note that an answer did not come in time; returns how long ago it was requested, in seconds."""
         now_s = self._clock()
         if self._since_s is None:
             self._since_s = now_s if self._asked_s is None else self._asked_s
@@ -37,7 +37,7 @@ class Silence:
 
     @property
     def owed_s(self) -> float | None:
-        """For how long an answer has been owed, in seconds; None while it is none too late, also while it is asked."""
+        """How long an answer has been due, in seconds, also while it is still awaited; None while it is not late."""
         since_s = self._asked_s if self._since_s is None else self._since_s
         if since_s is None or (owed_s := self._clock() - since_s) <= _OWED_S:
             return None

@@ -1,4 +1,4 @@
-"""What one target is like now: a value that whoever looks at a target may keep."""
+"""One target's status at one moment, as an immutable value."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -19,18 +19,18 @@ class Status:
 
     Attributes:
         sentence: what the last cycle saw and did.
-        looks: how many snapshots there were since the daemon began; who reads them one by one sees what is missed.
-        tick_s: how long there is between two snapshots, in seconds, when nothing holds them up.
-        policy: what is in force.
-        paused: why the law decides nothing, in one sentence; None when it may.
-        fell_back: why the policy is not the chosen one any more, in one sentence; None while it is.
-        stall: the stall in progress, also while its agent is silent.
-        around: what disks and process do now, in one sentence; None where that cannot be seen.
-        memory_limit_bytes: what its cgroup allows the database's process; None without a limit.
-        info, detail: of the process and the open that are followed, or were last; None before the first.
-        originals: where the way back leads.
-        snapshot, sample: the last ones; None while it is closed.
-        decisions: how many there were since the daemon began.
+        looks: number of snapshots since the daemon started; a gap between two readings shows how many were missed.
+        tick_s: seconds between two snapshots when nothing delays them.
+        policy: the policy in force.
+        paused: why the law decides nothing, in one sentence; None when it may decide.
+        fell_back: why the chosen policy is no longer in force, in one sentence; None while it is.
+        stall: the stall in progress, even while the agent is silent.
+        around: what disks and process are doing, in one sentence; None if that cannot be observed.
+        memory_limit_bytes: the cgroup's memory limit for the database's process; None without one.
+        info, detail: of the current or last process and open; None before the first.
+        originals: the values that a restore sets.
+        snapshot, sample: the last ones; None while the database is closed.
+        decisions: number of decisions since the daemon started.
 
     """
 
@@ -56,10 +56,10 @@ class Status:
 
     @property
     def lease(self) -> Lease | None:
-        """Who may change it now."""
+        """The lease in force, None if nobody may change the database now."""
         return None if self.snapshot is None else self.snapshot.lease
 
     @property
     def is_only_observed(self) -> bool:
-        """Whether it is open and nothing of it can be changed, as of a directory."""
+        """Whether it is open but read-only for adocd, as a directory without an agent is."""
         return self.state != "closed" and self.info is not None and not self.info.capabilities.can_change

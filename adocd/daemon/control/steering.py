@@ -1,4 +1,4 @@
-"""What the options are to be: the law's wishes, the operator's pins, what the safety guards leave, and a plan. Pure."""
+"""Which values the options should have: the law's wishes, operators' pins, safety guards, and the plan. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
@@ -16,22 +16,21 @@ from adocd.model.knob import KNOBS, Knob
 from adocd.model.sample import Sample
 from adocd.model.values import OptionName, Values
 
-#: What was rejected is not sent again before this; a value that leads back sooner.
+#: A rejected value is not sent again before this; a value that restores an original may be.
 _REJECTED_FOR_S = 60.0
 _REJECTED_BACK_FOR_S = 10.0
 
 Origin = Literal["law", "override", "baseline"]
-#: How much of what is wanted may be sent: all of it; what leads back to the originals; what a safety guard puts in the
-#: place of something.
+#: How much may be sent: everything wanted; only what restores originals; only what a safety guard substitutes.
 Scope = Literal["all", "back", "safety"]
 
 
 @dataclass(frozen=True, slots=True)
 class Guarded:
-    """What the guards leave of all that is wanted.
+    """What the guards let through.
 
-    `settings` and `options` are what is left of the decision that was asked about, and `notes` what pins and guards
-    said of it. `values` are all options that are to have a value, and `dropped` those that are wanted no more.
+    `settings` and `options` are what remains of the given decision, and `notes` what pins and guards said about it.
+    `values` holds every option that should have a value, and `dropped` those that are no longer wanted.
     """
 
     settings: tuple[Setting, ...]
@@ -46,24 +45,24 @@ class Guarded:
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """Wishes that have just become the law's, and what it wanted of the same options before; None: nothing."""
+    """The law's new wishes, and its former wishes for the same options, None if it had none."""
 
     wishes: Values
     before: Mapping[OptionName, str | None]
-    #: Which law's they are: see Steering.forget_wishes.
+    #: Tells one law's wishes from the next one's: see Steering.forget_wishes.
     era: int
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What is to be sent next, where each value comes from, and what a safety guard did not let through."""
+    """What to send next, the origin of each value, and what the safety guards refused."""
 
     plan: Plan
     origins: Mapping[OptionName, Origin]
     refusals: tuple[Refusal, ...]
-    #: Whether it is a restore, or a guard's doing: it is sent whatever the journal says.
+    #: Whether it is a restore or a guard's substitute: it is sent even if the journal cannot be written.
     leads_back: bool = False
-    #: Whether writes were delayed when it was made.
+    #: Whether writes were delayed when the step was planned.
     is_delayed: bool = False
 
 
@@ -72,9 +71,9 @@ class Steering:
 
     def __init__(self, ledger: Ledger, guards: tuple[Guard, ...], limits: CompactionLimits) -> None:
         self.ledger = ledger
-        #: What the law wants, of everything it has wanted so far.
+        #: Every value that the law still wants, of this and earlier decisions.
         self.wanted: dict[OptionName, str] = {}
-        #: Counts how often all wishes were forgotten.
+        #: Number of times that all wishes were forgotten.
         self._era = 0
         self._compaction = CompactionGuard(limits)
         self._guards: tuple[Guard, ...] = (*guards, self._compaction)
@@ -82,11 +81,11 @@ class Steering:
         self._rejected: dict[OptionName, tuple[str, float]] = {}
 
     def limit_compaction(self, limits: CompactionLimits) -> None:
-        """Set other limits for how long compaction may stay off; what was seen so far counts."""
+        """Apply new limits on how long compaction may stay off; the time it has been off so far counts."""
         self._compaction.limits = limits
 
     def observe(self, sample: Sample) -> None:
-        """Take in a sample, whatever will be done about it."""
+        """Take in a sample; called in every cycle, even if nothing is decided."""
         self._compaction.observe(sample)
         self._brake.observe(sample)
 
@@ -99,10 +98,10 @@ class Steering:
         beside: Beside = ALONE,
         scope: Scope = "all",
     ) -> Guarded:
-        """Ask the guards about all that is wanted: a decision's settings, what stands of earlier ones, and the pins.
+        """Ask the guards about everything wanted: a decision's settings, earlier decisions' wishes, and the pins.
 
-        A pin takes a whole knob from the law: the other options that carry it have no meaning alone. What is refused of
-        the settings makes way for what the law wanted before. Changes nothing.
+        A pin takes a whole knob from the law, because the knob's other options have no meaning alone. A refused setting
+        is replaced by what the law wanted before. Changes no state.
         """
         ledger, originals = self.ledger, self.ledger.way_back
         asked = [(s, group) for s in settings if (group := options_of(s, sample, ledger.baseline))]
@@ -122,7 +121,7 @@ class Steering:
             settings=tuple(setting for setting, _ in kept),
             options={option: value for _, group in kept for option, value in group.items()},
             notes=(*pinned, *said),
-            # What a guard has put in a place may have been rejected, too.
+            # A guard's substitute may have been rejected, too.
             values=self._not_rejected(verdict.values, now_s),
             dropped=verdict.dropped,
             refusals=verdict.refusals,
@@ -131,7 +130,7 @@ class Steering:
         )
 
     def take(self, guarded: Guarded) -> Taken:
-        """Want what the guards leave of a decision from now on, and no more what they have refused."""
+        """Make what the guards left of a decision the law's wishes, and drop the wishes that they refused."""
         before = {option: self.wanted.get(option) for option in guarded.options}
         if guarded.scope == "all":
             for option in guarded.dropped:
@@ -140,9 +139,9 @@ class Steering:
         return Taken(guarded.options, before, self._era)
 
     def plan(self, guarded: Guarded, sample: Sample) -> Step:
-        """Say what to send now."""
+        """Plan what to send now."""
         ledger, current = self.ledger, sample.values
-        # Most cycles end here, and a way back of hundreds of options that nobody sends is the dearest part of a plan.
+        # Most cycles end here, before the costliest part of a plan: restore steps for up to hundreds of options.
         is_there = all(current.get(option, value) == value for option, value in guarded.values.items())
         plan = planner.NOTHING
         if not is_there:
@@ -158,9 +157,9 @@ class Steering:
         return Step(plan, origins, guarded.refusals, leads_back, is_delayed=planner.is_delayed(sample))
 
     def take_back(self, taken: Taken) -> None:
-        """Want what was wanted before a decision that could not be sent.
+        """Return to the wishes from before a decision that could not be sent.
 
-        What has been forgotten since stays forgotten: the answer to a change can come after its law has gone.
+        Wishes forgotten since stay forgotten, because a change's answer can come after its law is gone.
         """
         if taken.era != self._era:
             return
@@ -175,14 +174,14 @@ class Steering:
     def refusal_of(
         self, option: OptionName, value: str, pins: Values, sample: Sample, beside: Beside = ALONE
     ) -> Note | None:
-        """Say which safety guard would refuse a pin now, and why; None when none would."""
+        """Return which safety guard would refuse this pin now, and why; None if none would."""
         originals = self.ledger.way_back
         goal = self._standing({**pins, option: value}, originals, "all")
         verdict = check(self._guards, goal, sample, beside, exempt=originals)
         return next((refusal.note for refusal in verdict.refusals if option in refusal.options), None)
 
     def rejected(self, sent: Values, now_s: float) -> None:
-        """Remember what the database did not take: the law forgets it, and nobody sends it again for a while."""
+        """Remember values that the database rejected: drop them from the wishes and do not resend them for a while."""
         back = self.ledger.way_back
         for option, value in sent.items():
             self.wanted.pop(option, None)
@@ -190,33 +189,33 @@ class Steering:
             self._rejected[option] = (value, now_s + for_s)
 
     def repeated(self, families: Iterable[str], sample: Sample) -> Plan:
-        """Plan to send once more what we have set of these column families."""
+        """Plan to resend everything that we have set in these column families."""
         values = {o: v for family in families for o, v in self.ledger.set_of(family, sample.values).items()}
         ledger = self.ledger
         return planner.again(values, sample, ledger.baseline, ledger.to_name(sample.values))
 
     def rearmed(self, sample: Sample) -> Plan | None:
-        """Plan to tell the agent what the host now wants of options that are not ours any more; None when it knows."""
+        """Plan to update the agent's restore plan with the owner's new values; None if it has them already."""
         outdated = self.ledger.outdated(sample.values)
         if not outdated:
             return None
         ledger = self.ledger
-        # What it sets is there already: nothing is executed, and the way back is taken over.
+        # The values are set already, so the agent executes nothing and only takes over the restore plan.
         named = ledger.to_name(sample.values) | outdated.keys()
         return replace(planner.again(outdated, sample, ledger.baseline, named), repeat=False, sent={})
 
     def forget_wishes(self) -> None:
-        """Want nothing any more, so that what is ours goes back."""
+        """Drop all wishes, so that our changes are undone."""
         self.wanted.clear()
         self._era += 1
 
     def forget_families(self, names: Set[str]) -> None:
-        """Want nothing any more of column families that are gone: what has their names now is another."""
+        """Drop the wishes for column families that are gone, even if new ones have their names now."""
         for option in [o for o in self.wanted if o.scope == "column_family" and o.name in names]:
             del self.wanted[option]
 
     def release(self, knobs: Set[Knob], sample: Sample) -> None:
-        """Want nothing of these knobs any more, so that what is ours of them goes back."""
+        """Drop the wishes for these knobs, so that our changes to them are undone."""
         families = [cf.name for cf in sample.column_families]
         for knob in knobs:
             for family in families if KNOBS[knob].scope == "column_family" else [None]:
@@ -224,7 +223,7 @@ class Steering:
                     self.wanted.pop(option, None)
 
     def _standing(self, pins: Values, originals: Values, scope: Scope) -> dict[OptionName, str]:
-        """Name all that is wanted without a word of the law's now, and where what is ours leads back to."""
+        """Return all values wanted without a new decision, and the originals of our other changes."""
         if scope == "safety":
             return {}
         ours = self.ledger.ours
@@ -235,6 +234,6 @@ class Steering:
         return standing
 
     def _not_rejected(self, values: Values, now_s: float) -> dict[OptionName, str]:
-        """Leave out what the database has not taken lately; before the guards, so that they see what remains."""
+        """Leave out recently rejected values; done before the guards, so that they see what is really sent."""
         rejected = {option for option, (value, until_s) in self._rejected.items() if now_s < until_s}
         return {o: value for o, value in values.items() if o not in rejected or self._rejected[o][0] != value}

@@ -1,4 +1,4 @@
-"""One target's loop, open or closed: when its cycles are due, and what goes on when one fails."""
+"""One target's loop, open or closed: when its cycles are due, and what happens when one fails."""
 
 import asyncio
 import logging
@@ -35,8 +35,8 @@ _log = logging.getLogger(__name__)
 class TargetLoop:
     """Follows one target through its sessions, and applies its policy.
 
-    `tick` does one cycle and returns a sentence that says what it did; `run` repeats it. Others read `status`, which is
-    a value, and what is `remembered`.
+    `tick` runs one cycle and returns a sentence on what it did; `run` repeats it. Others read `status`, an immutable
+    value, and `remembered`.
     """
 
     def __init__(self, target_id: str, path: str, policy: Policy, settings: LoopSettings, book: Book) -> None:
@@ -50,16 +50,16 @@ class TargetLoop:
         self._fell_back: str | None = None
         self._info: Info | None = None
         self._news = News(target_id, path, settings.events, settings.wall_clock)
-        #: What can be seen without the agent.
+        #: What can be observed without the agent.
         self._observation = Observation(path, settings.clock, settings.wall_clock, settings.looks, settings.shared)
         self._settings = settings
         self._book = book
         self._attached: Attached | None = None
-        #: How many snapshots there were of opens that are over.
+        #: Number of snapshots of earlier opens.
         self._looks_before = 0
         self._phase = pace.phase_of(target_id) if settings.spreads else None
         self._is_attached = asyncio.Event()
-        #: A cycle, and what an operator asks for, never overlap.
+        #: Keeps cycles and operators' requests from overlapping.
         self._turn = asyncio.Lock()
         self._stopped = False
 
@@ -67,14 +67,14 @@ class TargetLoop:
 
     @property
     def state(self) -> State:
-        """Whether it is open, and answers."""
+        """Whether the database is open, and its agent answers."""
         if self._attached is None:
             return "closed"
         return "silent" if self._attached.is_silent else "attached"
 
     @property
     def status(self) -> Status:
-        """What it is like now."""
+        """The target's status now."""
         attached = self._attached
         session = None if attached is None else attached.session
         pause = self._book.pause_of(self.id)
@@ -102,28 +102,28 @@ class TargetLoop:
         )
 
     def out_of_reach(self, controller: Controller) -> str | None:
-        """Say why this law cannot work here; None when it can, or while that is not known."""
+        """Return why this law cannot work here; None when it can, or while that is not known."""
         return None if self._attached is None else self._attached.out_of_reach(controller)
 
     def refusal_of(self, option: OptionName, value: str) -> Note | None:
-        """Say which safety guard would refuse a pin now, and why; None when none would, or it is not known yet."""
+        """Return which safety guard would refuse this pin now, and why; None if none would, or if not known yet."""
         return None if self._attached is None else self._attached.refusal_of(option, value)
 
     async def diagnosis(self) -> dict[str, Any]:
-        """Say what stalled and why, as `adocctl explain` has it."""
+        """Return what stalled and why, as `adocctl explain` shows it."""
         return await self._observation.diagnosis()
 
     async def with_recent_events(self) -> Snapshot | None:
-        """Read the last snapshot with the events that the agent still has; None while it is closed."""
+        """Return the last snapshot with all events that the agent still holds; None while the database is closed."""
         attached = self._attached
         if attached is None or attached.snapshot is None:
             return None
         return await with_recent_events(attached.target, attached.snapshot)
 
-    # -- what the fleet and operators ask for
+    # -- requests from the fleet and operators
 
     def attach(self, target: Target, info: Info) -> None:
-        """Begin to follow a database that has just been found."""
+        """Start following a database that has just been found open."""
         self._info = info
         self._attached = Attached(
             self.id,
@@ -140,25 +140,25 @@ class TargetLoop:
         self._is_attached.set()
 
     def found_closed(self, sentence: str) -> None:
-        """Take in that the database was looked for and is not open; the sentence says so."""
+        """Note that the database was looked for and is not open; `sentence` says so."""
         self._sentence = sentence
 
     async def set_policy(self, policy: Policy) -> None:
-        """Take a new policy from the next tick on; raises registry.PolicyError when it makes no sense."""
+        """Apply a new policy from the next tick on; raises registry.PolicyError when it is invalid."""
         async with self._turn:
             self._take_policy(policy)
 
     def take_settings(self, settings: LoopSettings) -> None:
-        """Go on with other times and limits, from the next cycle on; what was measured is kept."""
+        """Apply new intervals and limits from the next cycle on; measurements are kept."""
         self._settings = settings
         self.remembered.keep_samples(settings.history)
         if self._attached is not None:
             self._attached.take_settings(settings)
 
     async def revoke(self) -> back.Restored:
-        """Let the agent restore the originals, whoever holds the lease; who calls it has said `restored` in the book.
+        """Make the agent restore the originals, whoever holds the lease. The caller has entered `restored` in the book.
 
-        Returns how far the restore is, and what is not back. Raises TargetError, also when the database is closed.
+        Returns the restore's progress and the options not restored. Raises TargetError, also if the database is closed.
         """
         async with self._turn:
             if self._attached is None:
@@ -166,7 +166,7 @@ class TargetLoop:
             return await self._attached.revoke()
 
     async def stop(self) -> None:
-        """End cleanly: wait for a change in flight, put back what is ours and see it happen."""
+        """Stop cleanly: wait for the change in flight, undo our changes and see that they are undone."""
         self._stopped = True
         async with self._turn:
             if self._attached is not None:
@@ -174,7 +174,7 @@ class TargetLoop:
                 await self._let_go(self._attached)
 
     async def run(self) -> None:
-        """Tick for as long as the daemon runs; while the database is closed, wait to be attached."""
+        """Run cycles until the daemon stops; while the database is closed, wait to be attached."""
         ABOUT.set(About(self.id, self.path))
         observing = asyncio.create_task(self._observe(), name=f"observe {self.id}")
         try:
@@ -206,7 +206,7 @@ class TargetLoop:
             await asyncio.sleep(max(0.0, due_s - ended_s))
 
     async def _observe(self) -> None:
-        """Look at LOG, device and process, which needs no answer of the agent's, and so goes on without one."""
+        """Observe LOG, device and process. This needs no agent, so it goes on while the agent is silent."""
         phase = None if self._phase is None else self._phase + pace.LOOK
         while not self._stopped:
             await self._is_attached.wait()
@@ -220,10 +220,10 @@ class TargetLoop:
             due_s = pace.due_after_s(began_s, self._settings.tick_s, phase)
             await asyncio.sleep(max(0.0, due_s - self._settings.clock()))
 
-    # -- one cycle, and what goes on when it fails
+    # -- one cycle, and what happens when it fails
 
     async def tick(self) -> str:
-        """Do one cycle; the sentence says what was seen and done."""
+        """Run one cycle and return a sentence on what it saw and did."""
         async with self._turn:
             attached = self._attached
             if attached is None or self._stopped:
@@ -246,7 +246,7 @@ class TargetLoop:
                 attached.silence.given_up()
 
     async def _tick_and_survive(self) -> str:
-        """Whatever a law or an agent does wrong harms its own target only, and the loop goes on."""
+        """Run one cycle; any error of a law or an agent stays within its own target, and the loop goes on."""
         try:
             return await self.tick()
         except TargetError as error:
@@ -264,7 +264,7 @@ class TargetLoop:
             return self._fall_back(f"{failed} failed, see the daemon's log")
 
     def _fall_back(self, why: str) -> str:
-        """Go on without the law, and say so where operators look for what was decided."""
+        """Replace the policy by the default, and record that in the decision log, where operators look."""
         _log.error("%s: %s; the policy falls back to %s", self.path, why, registry.DEFAULT)
         decision = Decision((), why, "daemon.fall_back", f"a law that fails is not asked again: {registry.DEFAULT} is")
         sample = None if self._attached is None else self._attached.sample

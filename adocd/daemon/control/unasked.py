@@ -1,4 +1,4 @@
-"""What is sent though the law has not just asked for it, put into words as decisions."""
+"""Decisions that describe what is sent without a new decision of the law."""
 
 from adocd.daemon.change import planner
 from adocd.daemon.control.steering import Step
@@ -12,14 +12,14 @@ REPEAT = Decision(
 )
 REARM = Decision(
     (),
-    "somebody has changed an option again that adocd had left to him",
+    "the owner has changed an option again that adocd had left to its owner",
     "actuator.rearm",
-    "the way back leads to the value its owner wants now",
+    "a restore now sets the owner's new value",
 )
 
 
 def unasked(step: Step, controller: str) -> Decision:
-    """Put into words why something is sent that the law has not just asked for."""
+    """Return a decision that says why this step is sent without a new decision of the law."""
     sent, origins = step.plan.sent, step.origins
     for refusal in step.refusals:
         if set(refusal.instead) & sent.keys():
@@ -30,10 +30,10 @@ def unasked(step: Step, controller: str) -> Decision:
         return Decision((), f"pinned: {words}", "operator.override", "an operator's pin beats the law")
     if wanted := by.get("law"):
         words = ", ".join(wanted)
-        return Decision((), f"not there yet, or not any more: {words}", f"{controller}.again", "the law still wants it")
+        return Decision((), f"not at the wanted value: {words}", f"{controller}.again", "the law still wants it")
     if sent.keys() == {planner.DELAYED_WRITE_RATE}:
         reason = "a change made during the delay carried the rate then in force"
-        signal = "RocksDB lets delayed writes go as fast as it may" if step.is_delayed else "the write delay is over"
+        signal = "RocksDB has raised the delayed rate to its ceiling" if step.is_delayed else "the write delay is over"
         return Decision((), signal, "actuator.delayed_write_rate", reason)
     words = ", ".join(str(option) for option in sent)
-    return Decision((), f"nobody wants it otherwise any more: {words}", "actuator.put_back", "back to the originals")
+    return Decision((), f"no longer wanted: {words}", "actuator.put_back", "back to the originals")

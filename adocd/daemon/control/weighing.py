@@ -1,4 +1,4 @@
-"""What is left of a law's decision: its shaping, then pins and safety guards. The same where the law may act or not."""
+"""What remains of a law's decision after shaping, pins and safety guards; the same in a dry run."""
 
 from dataclasses import dataclass, replace
 
@@ -11,23 +11,23 @@ from adocd.model.knob import KNOBS
 from adocd.model.sample import Sample
 from adocd.model.values import Values
 
-#: There may be hundreds of column families, and a reason is to be read.
+#: Most column families named in a reason: there may be hundreds, and the reason must stay readable.
 _FAMILIES_NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Weighed:
-    """A decision as the law's shaping leaves it, what guards and pins leave of that, and what they all said."""
+    """A decision after shaping, what guards and pins leave of it, and what all of them said."""
 
     shaped: Decision
     guarded: Guarded
     notes: tuple[Note, ...]
-    #: What becomes smaller with what is left though nobody has said its value; None where nothing does.
+    #: Options that a knob makes smaller as a side effect; None if there are none.
     shrinks: str | None = None
 
     @property
     def decision(self) -> Decision:
-        """What is left of it, with a reason that leaves nothing unsaid."""
+        """What remains of it, with a reason that also names the side effects."""
         reason = self.shaped.reason if self.shrinks is None else f"{self.shaped.reason}; {self.shrinks}"
         return replace(self.shaped, settings=self.guarded.settings, reason=reason)
 
@@ -41,9 +41,9 @@ def weigh(
     now_s: float,
     beside: Beside = ALONE,
 ) -> Weighed:
-    """Weigh what a law has decided, and the window that it decided on, against what is there now.
+    """Weigh a law's decision, and the window it is based on, against the database's present state.
 
-    The law's shaping goes on from what is left, as from something done.
+    Shaping counts what remains as carried out.
     """
     decision, window = asked
     settings, notes = law.shaper.shape(decision.settings, window)
@@ -53,10 +53,10 @@ def weigh(
 
 
 def _shrinks(guarded: Guarded, sample: Sample) -> str | None:
-    """Say which options, carried along by a knob, become smaller than they are.
+    """Return which options that a knob sets along with others become smaller than they are.
 
-    A batch that grows can make the base level smaller (adocd.controllers.adoc), and then all that level 1 holds beyond
-    it is due for compaction at once.
+    A larger batch can make the base level smaller (adocd.controllers.adoc), and then everything that level 1 holds
+    beyond it is due for compaction at once.
     """
     derived = {option for setting in guarded.settings for option in KNOBS[setting.knob].options[1:]}
     found: dict[str, list[str]] = {}

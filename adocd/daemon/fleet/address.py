@@ -8,7 +8,7 @@ _NAME = "localhost"
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """An IP address and a TCP port; 0: any free one."""
+    """An IP address and a TCP port; port 0 means any free one."""
 
     host: str
     port: int
@@ -23,7 +23,7 @@ class Address:
 
 
 def parse(given: str) -> Address:
-    """Read `127.0.0.1:9631`, `[::1]:9631` or `localhost:9631`; raises ValueError with one sentence."""
+    """Parse `127.0.0.1:9631`, `[::1]:9631` or `localhost:9631`; raises ValueError with one sentence."""
     host, colon, port = given.rpartition(":")
     if not colon or not (port.isascii() and port.isdecimal() and len(port) <= 5 and int(port) <= 65535):
         raise ValueError(f"an address to listen on is ADDRESS:PORT, such as 127.0.0.1:9631, not {given!r}")
@@ -36,12 +36,12 @@ def parse(given: str) -> Address:
             f"{host!r} is no IP address of this machine, such as 127.0.0.1, 0.0.0.0 or [::1]; names are not looked up"
         ) from None
     if (address.version == 6) != bracketed:
-        raise ValueError(f"an IPv6 address, and no other, stands in brackets, as in [::1]:9631, not {given!r}")
+        raise ValueError(f"brackets are for IPv6 addresses, which need them, as in [::1]:9631, not {given!r}")
     return Address(str(address), int(port))
 
 
 def is_loopback(host: str) -> bool:
-    """Tell whether this is loopback's address, also where IPv6 has an IPv4 address in it; a name is none."""
+    """Whether this is a loopback address, including an IPv4-mapped IPv6 one; False for a name."""
     try:
         address = ipaddress.ip_address(host)
     except ValueError:

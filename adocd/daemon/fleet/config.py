@@ -18,7 +18,7 @@ _HOST = re.compile(r"[0-9A-Za-z]([0-9A-Za-z._-]*[0-9A-Za-z.])?|\[[0-9A-Fa-f:.]+\
 
 
 class ConfigError(ValueError):
-    """A configuration file cannot be read, or a key or value in it is wrong; one sentence with the key's path."""
+    """A configuration file cannot be read, or a key or value is wrong; the message names the key's path."""
 
 
 class _Section(BaseModel):
@@ -26,7 +26,7 @@ class _Section(BaseModel):
 
 
 class ShapingConfig(_Section):
-    """How fast a law may move its knobs; 0 is off, as the published laws have it."""
+    """How fast a law may move its knobs; 0 means no limit, as in the published laws."""
 
     model_config = ConfigDict(strict=True)
 
@@ -35,12 +35,14 @@ class ShapingConfig(_Section):
         Field(
             ge=0,
             le=1024,
-            description="a knob becomes at most so many times as large or small at once",
+            description="largest factor by which a knob may grow or shrink at once",
             json_schema_extra={"anyOf": [{"const": 0}, {"exclusiveMinimum": 1}]},
         ),
     ] = 0.0
     pacing_s: Annotated[float, Field(ge=0, le=3600, description="least time between two decisions")] = 0.0
-    refractory_s: Annotated[float, Field(ge=0, le=3600, description="least time before a knob turns round")] = 0.0
+    refractory_s: Annotated[float, Field(ge=0, le=3600, description="least time before a knob reverses direction")] = (
+        0.0
+    )
 
     @field_validator("step_factor")
     @classmethod
@@ -58,13 +60,13 @@ class PolicyConfig(_Section):
         description="the control law; `adocctl controllers` lists them, and `adoc+mimd` names two at once",
     )
     parameters: dict[str, ParameterValue] = Field(
-        default_factory=dict, description="the law's own parameters; of several laws each in a table by its law's name"
+        default_factory=dict, description="the law's own parameters; with several laws, one table per law, by its name"
     )
     dry_run: bool = Field(default=False, description="decide and log, but change nothing")
     shaping: ShapingConfig = ShapingConfig()
 
     def policy(self) -> Policy:
-        """Make the policy; raises registry.PolicyError for a law or parameter that does not exist."""
+        """Build the policy; raises registry.PolicyError for a law or parameter that does not exist."""
         shaping = Shaping(**self.shaping.model_dump())
         policy = Policy(self.controller, self.parameters, self.dry_run, shaping)
         registry.create(policy)
@@ -79,7 +81,7 @@ class PolicyConfig(_Section):
     @field_validator("parameters", mode="before")
     @classmethod
     def _flattened(cls, given: object) -> object:
-        """Take `[policy.parameters.mimd]` as `mimd.` before each of its keys."""
+        """Flatten `[policy.parameters.mimd]` by prefixing each of its keys with `mimd.`."""
         if not isinstance(given, dict):
             return given
         flat: dict[object, object] = {}
@@ -91,7 +93,7 @@ class PolicyConfig(_Section):
 
 
 class TargetConfig(PolicyConfig):
-    """A policy for the databases whose path matches a pattern; the first that matches counts."""
+    """A policy for the databases whose path matches a pattern; the first match applies."""
 
     path: str = Field(description="a database's directory; * and ? match as in a shell", min_length=1)
 
@@ -106,15 +108,17 @@ class DaemonConfig(_Section):
     ] = 10.0
     memory_budget_bytes: Annotated[
         int,
-        Field(ge=0, description="most that all memtables together may take; 0: a quarter of the memory there is"),
+        Field(ge=0, description="most memory for all memtables together; 0: a quarter of the machine's memory"),
     ] = 0
     directories: Annotated[
         tuple[Annotated[str, Field(max_length=4096)], ...],
-        Field(max_length=1000, description="databases that are only observed, where no agent is: their directories"),
+        Field(
+            max_length=1000, description="directories of databases that are only observed, because they have no agent"
+        ),
     ] = ()
     history_s: Annotated[float, Field(ge=10, le=86400, description="how long samples are kept in memory")] = 900.0
     log_format: Annotated[
-        Literal["text", "json"], Field(description="how a line of the log looks; json for whoever collects logs")
+        Literal["text", "json"], Field(description="format of a log line; json for log collectors")
     ] = "text"
 
     @field_validator("directories")
@@ -138,26 +142,24 @@ class DaemonConfig(_Section):
 
 
 class SafetyConfig(_Section):
-    """How long, how deep and how large automatic compaction may stay off, whatever law or operator want."""
+    """Limits on switching automatic compaction off, which neither law nor operator can override."""
 
-    compaction_off_s: Annotated[float, Field(ge=1, le=86400, description="so long in one go")] = 600.0
-    compaction_off_l0_files: Annotated[int, Field(ge=1, le=100_000, description="so many files in level 0")] = 200
-    compaction_off_pending_bytes: Annotated[int, Field(ge=1, description="so much that waits for compaction")] = (
-        64 << 30
-    )
+    compaction_off_s: Annotated[float, Field(ge=1, le=86400, description="longest time off at a stretch")] = 600.0
+    compaction_off_l0_files: Annotated[int, Field(ge=1, le=100_000, description="most files in level 0")] = 200
+    compaction_off_pending_bytes: Annotated[int, Field(ge=1, description="most pending compaction bytes")] = 64 << 30
 
 
 class WebConfig(_Section):
-    """What is reached by TCP: REST, metrics and the page."""
+    """What is served by TCP: REST, metrics and the page."""
 
     listen: str = Field(
         default="", max_length=64, description="ADDRESS:PORT, such as 127.0.0.1:9631 or [::1]:9631; empty: nowhere"
     )
     hosts: Annotated[
         tuple[Annotated[str, Field(max_length=253)], ...],
-        Field(max_length=100, description="more names under which clients reach it, such as a reverse proxy's"),
+        Field(max_length=100, description="other host names that clients use for it, such as a reverse proxy's"),
     ] = ()
-    anonymous_read: bool = Field(default=True, description="who is on this machine may read without a token")
+    anonymous_read: bool = Field(default=True, description="clients on this machine may read without a token")
 
     @field_validator("listen")
     @classmethod
@@ -178,7 +180,7 @@ class WebConfig(_Section):
 
 
 class Config(_Section):
-    """The whole file."""
+    """The whole configuration file."""
 
     daemon: DaemonConfig = DaemonConfig()
     safety: SafetyConfig = SafetyConfig()
@@ -187,7 +189,7 @@ class Config(_Section):
     targets: tuple[TargetConfig, ...] = ()
 
     def policy_for(self, path: str) -> Policy:
-        """Choose the policy of the database at `path`."""
+        """Return the policy for the database at `path`."""
         for target in self.targets:
             if fnmatch.fnmatchcase(path, target.path):
                 return target.policy()
@@ -209,11 +211,11 @@ def load(path: Path) -> Config:
 
 
 def _read(path: Path) -> str:
-    """Read a file without ever waiting for somebody to write it: a reload would hang, and every one after it."""
+    """Read a regular file; a FIFO would block, and hang this reload and every later one."""
     with open(path, encoding="utf-8", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as stream:
         if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
             raise ConfigError(
-                f"{path} is no regular file, and a configuration is read again at each reload; write it to one"
+                f"{path} is no regular file; write it to one, for the configuration is read again at each reload"
             )
         return stream.read()
 

@@ -1,4 +1,4 @@
-"""Follows databases by their directories alone, where no agent is: an agent that comes has precedence."""
+"""Follows databases without an agent by their directories; an agent that appears takes precedence."""
 
 import asyncio
 import logging
@@ -17,10 +17,10 @@ CLOSED = "nobody has the database open, as its LOCK and LOG say"
 
 
 class Directories:
-    """Looks at each directory, and attaches the loop of the database in it while somebody has it open.
+    """Checks each directory, and attaches the loop of its database while a process has it open.
 
-    `loop_of` gives a database's loop by id and path, `has_agent` says whether an agent has it, and `attach` begins to
-    follow it.
+    `loop_of` returns a database's loop by id and path, `has_agent` whether an agent serves it, and `attach` starts
+    following it.
     """
 
     def __init__(
@@ -30,35 +30,35 @@ class Directories:
         has_agent: Callable[[str], bool],
         attach: Callable[[TargetLoop, Target, Info], None],
     ) -> None:
-        #: What is wrong with a directory, by its path, in one sentence.
+        #: The problem with a directory, in one sentence, by its path.
         self.problems: dict[str, str] = {}
         self._directories = [Directory(path) for path in paths]
         self._loop_of, self._has_agent, self._attach = loop_of, has_agent, attach
         self._looks: dict[Path, asyncio.Task[None]] = {}
         self._ids: dict[Path, str] = {}
-        #: Those that are followed now, by their id.
+        #: The databases followed now, by id.
         self._targets: dict[str, DirectoryTarget] = {}
 
     @property
     def ids(self) -> frozenset[str]:
-        """The databases that are in the directories, open or not."""
+        """The ids of the databases in the directories, open or not."""
         return frozenset(self._ids.values())
 
     def discover(self) -> None:
-        """Begin to look at every directory; one whose disk is slow delays no other."""
+        """Start checking every directory, in parallel, so that a slow disk delays only its own directory."""
         for directory in self._directories:
             if (look := self._looks.get(directory.path)) is None or look.done():
                 name = f"look at {directory.path}"
                 self._looks[directory.path] = asyncio.create_task(self._look_at(directory), name=name)
 
     def give_way(self, loop: TargetLoop) -> None:
-        """Step back for an agent, which is attached once the loop has let go."""
+        """Detach for an agent, which is attached once the loop has let go of the directory."""
         target = self._targets.pop(loop.id, None)
         if target is not None:
-            target.step_back("an agent has come, which sees more")
+            target.step_back("an agent now serves the database, and it sees more")
 
     async def stop(self) -> None:
-        """Look no more."""
+        """Stop checking directories."""
         for look in self._looks.values():
             look.cancel()
         await asyncio.gather(*self._looks.values(), return_exceptions=True)
@@ -80,7 +80,7 @@ class Directories:
     async def _follow(self, directory: Directory) -> None:
         known = self._ids.get(directory.path)
         if known in self._targets and self._targets[known].is_followed:
-            return  # it sees by itself when it is closed
+            return  # this target notices by itself when the database is closed
         if known is not None and self._has_agent(known):
             return
         place = await directory.look()

@@ -1,4 +1,4 @@
-"""Finds agents and databases, and keeps a loop for each."""
+"""Finds agents and databases, and keeps a loop for each database."""
 
 import asyncio
 import contextlib
@@ -26,13 +26,13 @@ from adocd.targets.errors import Dead, TargetError, Unreachable
 from adocd.targets.run_dir import agent_sockets
 
 _log = logging.getLogger(__name__)
-#: A database that opens is followed within about this time.
+#: A newly opened database is followed within about this time.
 _DISCOVERY_PERIOD_S = 0.5
-#: So many agents are looked at at the same moment.
+#: Above this number of sockets, known agents are checked one after the other.
 _AT_ONCE = 8
-#: A target that was closed for so long is forgotten, with its policy and decisions.
+#: A target closed for this long is forgotten, with its policy and decisions.
 _FORGET_AFTER_S = 3600.0
-#: Who pauses a target whose journaled policy this version does not know.
+#: The name under which a target is paused if this version does not know its journaled policy.
 NOT_UNDERSTOOD = "adocd"
 
 
@@ -52,14 +52,14 @@ class Fleet:
         directories: tuple[Path, ...] = (),
         memory_budget_bytes: int,
     ) -> None:
-        """Follow all agents in the run directory, or only those at `sockets`; and what is in `directories`.
+        """Follow all agents in the run directory, or only those at `sockets`, and the databases in `directories`.
 
-        `policy` replaces the configuration's choice for every target, `dry_run` makes every choice a dry run: what
-        `serve` says. What the book says of a target's policy beats both. `memory_budget_bytes` is for the memtables of
-        all targets together.
+        `policy` and `dry_run` come from `adocd serve`: the one replaces the configuration's policy for every target,
+        the other makes every policy a dry run. A policy in the book overrides both. `memory_budget_bytes` limits the
+        memtables of all targets together.
         """
         self.loops: dict[str, TargetLoop] = {}
-        #: What is wrong with a socket, by its path, in one sentence.
+        #: The problem with a socket, in one sentence, by its path.
         self.problems: dict[str, str] = {}
         self._config = config
         self._settings = settings
@@ -71,10 +71,10 @@ class Fleet:
         self._memory_budget_bytes = settings.neighbours.budget_bytes = memory_budget_bytes
         self._journal_problem: str | None = None
         self._journal_rescued = book.rescued
-        #: Who did what.
+        #: Records who did what.
         self.audit = Audit(book, settings.events, settings.wall_clock)
         self._agents: dict[Path, Agent] = {}
-        #: The databases of each agent, as it last said.
+        #: Each agent's databases, as it last listed them.
         self._listed: dict[Path, frozenset[str]] = {}
         self.directories = Directories(directories, self._loop, self._has_agent, self._attach)
         self._looks: dict[Path, asyncio.Task[None]] = {}
@@ -82,21 +82,21 @@ class Fleet:
 
     @property
     def config(self) -> Config:
-        """What is in force of the configuration."""
+        """The configuration in force."""
         return self._config
 
     @property
     def settings(self) -> LoopSettings:
-        """What all loops share."""
+        """The settings that all loops share."""
         return self._settings
 
     @property
     def has_given_policy(self) -> bool:
-        """Whether `serve` was told a policy, which beats the configuration's."""
+        """Whether `adocd serve` was given a policy, which overrides the configuration's."""
         return self._policy is not None
 
     def take_config(self, config: Config, settings: LoopSettings, memory_budget_bytes: int) -> None:
-        """Go on with another configuration: limits and times at once, policies as each is asked for."""
+        """Apply a new configuration: limits and intervals at once, policies when each is next looked up."""
         self._config, self._settings = config, settings
         self._memory_budget_bytes = settings.neighbours.budget_bytes = memory_budget_bytes
         for loop in self.loops.values():
@@ -109,7 +109,7 @@ class Fleet:
 
     @property
     def events(self) -> Events:
-        """What happens, as it happens."""
+        """The stream of this daemon's events."""
         return self._settings.events
 
     @property
@@ -118,7 +118,7 @@ class Fleet:
         return self._settings.wall_clock
 
     async def run(self) -> None:
-        """Look for agents and databases until cancelled."""
+        """Search for agents and databases until cancelled."""
         while True:
             self._book.save()
             self._tell_of_the_journal()
@@ -134,7 +134,7 @@ class Fleet:
             await asyncio.sleep(_DISCOVERY_PERIOD_S)
 
     def _tell_of_the_journal(self) -> None:
-        """Tell once when the journal can no longer be written, can be again, or was mended."""
+        """Publish an event once when the journal cannot be written, can be again, or was repaired."""
         rescued, told, self._journal_rescued = self._book.rescued, self._journal_rescued, self._book.rescued
         if rescued is not None and rescued != told:
             self.events.publish("daemon", self.wall_clock(), about="journal", sentence=rescued)
@@ -144,12 +144,12 @@ class Fleet:
             self.events.publish("daemon", self.wall_clock(), about="journal", sentence=sentence)
 
     async def discover(self) -> None:
-        """Begin to look at every socket; one that is slow to answer delays no other."""
+        """Start checking every socket, in parallel, so that a slow agent delays only its own databases."""
         sockets = list(self._sockets) or agent_sockets(self._run_dir)
         self.problems = {path: problem for path, problem in self.problems.items() if Path(path) in sockets}
         for socket in sockets:
             if (look := self._looks.get(socket)) is None or look.done():
-                # All at once they would hold up control: of many, those that are known come one after the other.
+                # Many at once would hold up control, so known agents are checked one after the other.
                 is_one_of_many = socket in self._agents and len(sockets) > _AT_ONCE
                 after_s = _DISCOVERY_PERIOD_S * phase_of(socket.name) if is_one_of_many else 0.0
                 looking = self._look_at(socket, after_s)
@@ -161,13 +161,13 @@ class Fleet:
         self._forget_closed()
 
     def policy_for(self, target_id: str, path: str) -> Policy:
-        """Choose a target's policy: what an operator has set beats what `serve` says, and that the configuration."""
+        """Return a target's policy: an operator's choice, else that of `adocd serve`, else the configuration's."""
         try:
             policy = self._book.policy_of(target_id)
             if policy is not None:
                 registry.create(policy)
         except (PolicyNotUnderstood, registry.PolicyError) as error:
-            _log.error("%s: %s; nothing is changed until it is set or reset", path, error)
+            _log.error("%s: %s; nothing is changed until the policy is set or reset", path, error)
             reason = f"{error}; set or reset the policy"
             if self._book.pause_of(target_id) is None:
                 now_s = self._settings.wall_clock()
@@ -180,7 +180,7 @@ class Fleet:
         return replace(policy, dry_run=True) if self._dry_run else policy
 
     async def stop(self) -> None:
-        """Stop every loop, restoring what it changed."""
+        """Stop every loop; each restores what it changed."""
         ended = await asyncio.gather(*(loop.stop() for loop in self.loops.values()), return_exceptions=True)
         for error in ended:
             if isinstance(error, BaseException):
@@ -233,7 +233,7 @@ class Fleet:
         return loop
 
     def memory_of(self, target_id: str) -> tuple[int, int]:
-        """Say what the memtables of all targets may take, and what those beside this one may take of it, in bytes."""
+        """Return the budget for all targets' memtables, and the worst case of the others' memtables, in bytes."""
         return self._memory_budget_bytes, self._settings.neighbours.memtables_beside(target_id)
 
     def _forget_closed(self) -> None:
@@ -253,4 +253,4 @@ class Fleet:
 def _remove_dead(socket: Path) -> None:
     with contextlib.suppress(OSError):
         socket.unlink()
-        _log.info("removed %s, which a process that has ended left behind", socket)
+        _log.info("removed %s, left behind by a process that has ended", socket)

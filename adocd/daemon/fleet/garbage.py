@@ -1,7 +1,7 @@
-"""Python's collector of cyclic garbage, kept from holding up control: seldom, and not over what never goes.
+"""Keeps Python's cyclic garbage collector from holding up control: it runs rarely and skips permanent objects.
 
-A collection stops everything for as long as it takes to visit every object. Nearly all garbage here is no cycle and
-goes at once without it.
+A collection stops the whole process while it visits every object. Nearly all garbage here is not cyclic, and
+reference counting frees it at once.
 """
 
 import gc
@@ -12,10 +12,10 @@ from typing import Literal
 
 from adocd.daemon.watch.vitals import Histogram
 
-#: What has survived a whole collection is not visited again for so long; then it is once, for databases come and go.
+#: Objects that survive a full collection are not visited again for this long; then once, as databases come and go.
 _WHOLE_EVERY_S = 3600.0
-#: Objects more than before, until the young are looked at: with Python's 700 a thousand targets would be looked at
-#: hundreds of times a second.
+#: New objects before a collection of the young generation. Python's default of 700 would mean hundreds of collections
+#: a second with a thousand targets.
 _YOUNG = 50_000
 _MIDDLE, _OLD = 20, 20
 _OLDEST = 2
@@ -23,9 +23,9 @@ _OLDEST = 2
 
 @contextmanager
 def tamed(pauses: Histogram) -> Iterator[None]:
-    """Collect seldom while the block runs; `pauses` is told how long each collection took, in seconds.
+    """Collect rarely while the block runs; `pauses` observes the duration of each collection, in seconds.
 
-    What is there now, modules above all, is not visited again for long.
+    Objects that exist now, mainly modules, are not visited again for an hour.
     """
     began_s = whole_s = time.monotonic()
 

@@ -1,4 +1,4 @@
-"""The log on standard error: lines for a person, or one JSON object a line for whoever collects them."""
+"""The log on standard error: plain text for people, or one JSON object per line for log collectors."""
 
 import json
 import logging
@@ -11,23 +11,24 @@ from adocd.daemon.control.log_context import ABOUT
 from adocd.model.printable import printable
 
 Format = Literal["text", "json"]
-#: syslog(3)'s levels, as systemd reads them before a line (sd-daemon(3)).
+#: syslog(3) levels, which systemd reads as a prefix of each line (sd-daemon(3)).
 _PRIORITIES = {logging.DEBUG: 7, logging.INFO: 6, logging.WARNING: 4, logging.ERROR: 3, logging.CRITICAL: 2}
-#: What a line may say beside its message (logging's `extra`).
+#: Fields that a line may have besides its message (logging's `extra`).
 _EXTRA = ("rule", "outcome", "sequence")
 
 
 class TextFormatter(logging.Formatter):
-    """For a person; under systemd with each line's priority, and without the time, which the journal has."""
+    """Plain text; under systemd with a priority per line and without the time, which systemd's journal adds."""
 
     def __init__(self, *, for_journal: bool) -> None:
         super().__init__("%(message)s" if for_journal else "%(asctime)s %(levelname)s %(message)s")
         self._for_journal = for_journal
 
     def format(self, record: logging.LogRecord) -> str:
-        """Make the lines of a record: its message in one, and indented below it what was raised, if anything was.
+        """Format a record: its message on one line, and below it, indented, the exception if there is one.
 
-        So no line looks like one of ours that is not. Each has the priority, for to the journal each is an entry.
+        The indentation keeps foreign text from posing as a log line of ours. Every line has the priority, because
+        systemd's journal makes an entry of each.
         """
         record.message = record.getMessage()
         if self.usesTime():
@@ -42,10 +43,10 @@ class TextFormatter(logging.Formatter):
 
 
 class JsonFormatter(logging.Formatter):
-    """One object a line: time (RFC 3339, UTC), level, logger, message, and what is known beside them."""
+    """One JSON object per line: time (RFC 3339, UTC), level, logger, message and any extra fields."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Make the line of a record."""
+        """Format a record as one line of JSON."""
         line: dict[str, object] = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
@@ -61,7 +62,7 @@ class JsonFormatter(logging.Formatter):
 
 
 def _as_json(character: str) -> str:
-    """Escape what would steer a terminal; only within a text can there be any."""
+    """Escape a terminal control character; in JSON such characters occur only within strings."""
     return character if character.isprintable() else json.dumps(character)[1:-1]
 
 
@@ -75,9 +76,9 @@ def to_stderr(wanted: Format, *, verbose: bool = False) -> None:
 
 
 def _is_journal() -> bool:
-    """Whether standard error is what systemd says is its journal (systemd.exec(5), JOURNAL_STREAM)."""
+    """Whether standard error goes to systemd's journal (systemd.exec(5), JOURNAL_STREAM)."""
     try:
         found = os.fstat(sys.stderr.fileno())
-    except (OSError, ValueError):  # closed, or no file
+    except (OSError, ValueError):  # closed, or not a file
         return False
     return os.environ.get("JOURNAL_STREAM") == f"{found.st_dev}:{found.st_ino}"

@@ -1,4 +1,4 @@
-"""Tells the service manager how the daemon is (sd_notify(3)), and keeps its watchdog only while control goes on."""
+"""Reports the daemon's state to the service manager (sd_notify(3)), and feeds its watchdog while control runs."""
 
 import asyncio
 import logging
@@ -11,36 +11,36 @@ from adocd.daemon.fleet.fleet import Fleet
 from adocd.model.printable import printable
 
 _log = logging.getLogger(__name__)
-#: The longest that a sound cycle takes: an agent is waited for 2 s by each of a few calls, a law for 2 s.
+#: Longest time that a healthy cycle takes: each of a few agent calls may wait 2 s, and so may the law.
 _CYCLE_MOST_S = 20.0
-#: So many ticks, where those are longer.
+#: With long ticks, a loop is wedged after this many of them.
 _TICKS_MOST = 3
-#: How often the status is told, and the watchdog fed at the least.
+#: Longest time between two updates of the status and the watchdog.
 _PERIOD_S = 2.0
 _PATIENCE_S = 0.5
 
 
 class ServiceManager:
-    """The socket that systemd listens on; says nothing where there is none."""
+    """The socket that systemd listens on; without one, nothing is sent."""
 
     def __init__(self, address: str | None, watchdog_s: float | None) -> None:
-        #: Within which systemd wants to hear of us, in seconds; None where it does not watch.
+        #: The watchdog's timeout in seconds; None without a watchdog.
         self.watchdog_s = watchdog_s
         self._address = address
 
     @classmethod
     def of_environment(cls, environment: MutableMapping[str, str]) -> "ServiceManager":
-        """Take what systemd has put there, and take it out, for our children are not the service."""
+        """Read systemd's variables, and remove them, because our child processes are not the service."""
         address = environment.pop("NOTIFY_SOCKET", None)
         limit, pid = environment.pop("WATCHDOG_USEC", ""), environment.pop("WATCHDOG_PID", "")
         is_ours = limit.isdecimal() and int(limit) > 0 and pid in ("", str(os.getpid()))
         return cls(address, int(limit) / 1e6 if address and is_ours else None)
 
     def tell(self, *words: str, patience_s: float = 0.0) -> None:
-        """Send assignments such as READY=1; a manager that does not listen is none.
+        """Send assignments such as READY=1; a manager that does not listen is ignored.
 
-        Each is one line, for what follows an end of a line would be another assignment. A full queue is waited for so
-        long, in which control stands still: only for what systemd waits for, too.
+        Each must be a single line, because a line break starts another assignment. `patience_s` limits the wait for a
+        full queue. Control stands still meanwhile, so use it only for messages that systemd itself waits for.
         """
         if self._address is None:
             return
@@ -53,24 +53,24 @@ class ServiceManager:
             _log.debug("the service manager at %s cannot be told: %s", self._address, error)
 
     def ready(self) -> None:
-        """Say that the start, or a reload, is over."""
+        """Report that the start, or a reload, is complete."""
         self.tell("READY=1", patience_s=_PATIENCE_S)
 
     def reloading(self) -> None:
-        """Say that the configuration is being read again; `ready` ends it."""
+        """Report that the configuration is being reloaded; `ready` ends that."""
         now_us = time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000
         self.tell("RELOADING=1", f"MONOTONIC_USEC={now_us}", patience_s=_PATIENCE_S)
 
     def stopping(self) -> None:
-        """Say that the end has begun."""
+        """Report that the daemon is stopping."""
         self.tell("STOPPING=1", "STATUS=restoring what was changed", patience_s=_PATIENCE_S)
 
 
 class Attendance:
-    """Feeds the watchdog while all control loops tick, and tells what the service does."""
+    """Feeds the watchdog while all control loops tick, and reports the service's status."""
 
     def __init__(self, manager: ServiceManager, fleet: Fleet) -> None:
-        #: A sentence of the last reload's, which the status shows.
+        #: The last reload's sentence, shown in the status.
         self.reloaded: str | None = None
         self._manager = manager
         self._fleet = fleet
@@ -78,7 +78,7 @@ class Attendance:
         self._was_wedged: str | None = None
 
     async def run(self) -> None:
-        """Go on until cancelled."""
+        """Attend to the service manager until cancelled."""
         limit_s = self._manager.watchdog_s
         period_s = _PERIOD_S if limit_s is None else min(_PERIOD_S, limit_s / 4)
         while True:
@@ -86,10 +86,10 @@ class Attendance:
             await asyncio.sleep(period_s)
 
     def attend(self) -> None:
-        """Look at the loops once: feed the watchdog unless one is wedged, and tell the status if it is another."""
+        """Check the loops once: feed the watchdog unless one is wedged, and report the status if it has changed."""
         wedged = self.wedged()
         if wedged is not None and wedged != self._was_wedged:
-            _log.error("%s does not tick any more; the watchdog is not fed until it does", wedged)
+            _log.error("%s no longer ticks; the watchdog is not fed until it does", wedged)
         self._was_wedged = wedged
         if wedged is None and self._manager.watchdog_s is not None:
             self._manager.tell("WATCHDOG=1")
@@ -98,14 +98,14 @@ class Attendance:
             self._told = status
 
     def wedged(self) -> str | None:
-        """Name a loop that has not ended a cycle for longer than any sound one takes; None when all go on."""
+        """Return a loop that has not completed a cycle for longer than a healthy one takes; None if there is none."""
         settings = self._fleet.settings
 
         def is_long_ago(at_s: float | None, tick_s: float) -> bool:
             return at_s is not None and at_s < settings.clock() - max(_CYCLE_MOST_S, _TICKS_MOST * tick_s)
 
         for loop in self._fleet.loops.values():
-            # A reload may have made ticks shorter than the one that the loop sleeps for.
+            # After a reload the tick may be shorter than the one that the loop is still sleeping for.
             tick_s = max(settings.tick_s, loop.remembered.vitals.tick_s)
             if loop.state != "closed" and is_long_ago(loop.remembered.vitals.ticked_s, tick_s):
                 return f"the loop of {loop.path}"
@@ -113,7 +113,7 @@ class Attendance:
         return "the search for agents" if is_late else None
 
     def status(self) -> str:
-        """Say in one line what the service does."""
+        """Return the service's status in one line."""
         loops = [loop.status for loop in self._fleet.loops.values() if loop.state != "closed"]
         words = [f"{len(loops)} {'database' if len(loops) == 1 else 'databases'}"]
         for what, count in (

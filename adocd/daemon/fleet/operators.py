@@ -1,4 +1,4 @@
-"""What operators may ask for, beyond looking: policies, overrides, pauses and restores."""
+"""Operators' requests that change something: policies, overrides, pauses and restores."""
 
 import asyncio
 import logging
@@ -26,26 +26,26 @@ _log = logging.getLogger(__name__)
 
 
 class CannotDo(Exception):
-    """What was asked for cannot be done now; one sentence with the reason."""
+    """The request cannot be carried out now; the message is one sentence with the reason."""
 
 
 class NotUnderstood(ValueError):
-    """What was asked for makes no sense; one sentence with the way out."""
+    """The request is invalid; the message is one sentence with the remedy."""
 
 
 @dataclass(frozen=True, slots=True)
 class PinState:
-    """An override on one target: whether it holds there, and why it does not."""
+    """An override on one target, and whether it is in force there."""
 
     override: Override
     remaining_s: float | None
-    #: Why it has no effect now, in one sentence; None when it has.
+    #: Why it has no effect now, in one sentence; None if it has.
     ineffective: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """An override as an operator asks for it; `for_s` None: until it is removed."""
+    """An override as requested; with `for_s` None it stays until it is removed."""
 
     option: str
     column_family: str | None
@@ -56,7 +56,7 @@ class Asked:
 
 
 class Operators:
-    """Carries out what operators ask for; `loop` None means all targets, and those that open later."""
+    """Carries out operators' requests; `loop` None means all targets, including those that open later."""
 
     def __init__(self, fleet: Fleet, book: Book) -> None:
         self._fleet = fleet
@@ -64,33 +64,33 @@ class Operators:
 
     @property
     def book(self) -> Book:
-        """What outlives the daemon; for the daemon's surfaces to read."""
+        """The state that outlives the daemon, for its REST and command line to read."""
         return self._book
 
     @property
     def not_durable(self) -> str | None:
-        """Why what was just said would not outlive the daemon yet, in one sentence; None when it does."""
+        """Why the last request would not survive a restart yet, in one sentence; None if it would."""
         problem = self._book.problem
-        return None if problem is None else f"it holds now, and a restart would not know of it yet: {problem}"
+        return None if problem is None else f"it is in force, but would be lost in a restart of the daemon: {problem}"
 
     # -- policies
 
     async def set_policy(self, loop: TargetLoop, policy: Policy, who: str) -> None:
-        """Set a target's policy for good, which ends a pause.
+        """Set a target's policy permanently, which also ends a pause.
 
-        Raises registry.PolicyError when it makes no sense, CannotDo when it cannot work there.
+        Raises registry.PolicyError when it is invalid, CannotDo when it cannot work on this target.
         """
         self.check_policy(loop, policy)
         try:
             await self._book.set_policy(loop.id, loop.path, policy, who)
         except JournalError as error:
-            raise CannotDo(f"the policy would not outlive the daemon: {error}") from None
+            raise CannotDo(f"the policy would be lost in a restart of the daemon: {error}") from None
         await loop.set_policy(policy)
         self._book.resume(loop.id, loop.path, who)
         self._note("set-policy", loop, who, f"{who} set the policy to {in_words(policy)}")
 
     def check_policy(self, loop: TargetLoop, policy: Policy) -> None:
-        """See whether a policy would be set; raises what `set_policy` does, as far as it can be known before."""
+        """Check whether a policy could be set; raises the errors of `set_policy` that can be known beforehand."""
         controller = registry.create(policy)
         if (why := loop.out_of_reach(controller)) is not None:
             raise CannotDo(f"{policy.controller} cannot work on {loop.path}: {why}")
@@ -99,7 +99,7 @@ class Operators:
             raise CannotDo(f"{why}; stop that one first, or use dry_run")
 
     async def reset_policy(self, loop: TargetLoop, who: str) -> bool:
-        """Let the configuration choose the policy again; whether one was set. Raises CannotDo."""
+        """Return to the configuration's policy; returns whether an operator's was set. Raises CannotDo."""
         try:
             was_set = await self._book.reset_policy(loop.id)
         except JournalError as error:
@@ -115,15 +115,15 @@ class Operators:
     # -- overrides
 
     def overrides_of(self, loop: TargetLoop | None) -> tuple[PinState, ...]:
-        """List the overrides that concern a target, or with None those for all targets."""
+        """Return the overrides that apply to a target; with None, those for all targets."""
         pins = self._book.overrides_of(None if loop is None else loop.id)
         return tuple(self._state(loop, pin) for pin in pins)
 
     async def pin(self, loop: TargetLoop | None, asked: Asked) -> PinState:
-        """Pin an option; it beats the law and its shaping.
+        """Pin an option; a pin overrides the law and its shaping.
 
-        Raises NotUnderstood when there is no such option, value or column family, and CannotDo, with the guard's
-        reason, when a safety guard refuses it now, or another daemon holds the target.
+        Raises NotUnderstood when the option, value or column family does not exist; CannotDo when a safety guard
+        refuses the value now, with its reason, or when another daemon holds the target.
         """
         asked = replace(asked, value=overrides.as_rocksdb_writes(asked.option, asked.value))
         self._check_words(asked)
@@ -150,7 +150,7 @@ class Operators:
         return self._state(loop, pin, was_checked=True)
 
     def unpin(self, loop: TargetLoop | None, option: str, column_family: str | None, who: str) -> bool:
-        """Remove an override; whether there was one."""
+        """Remove an override; returns whether there was one."""
         was_pinned = self._book.unpin(None if loop is None else loop.id, option, column_family)
         if was_pinned:
             self._note("unpin", loop, who, f"{who} removed the pin of {option}{_of(column_family)}")
@@ -159,22 +159,22 @@ class Operators:
     # -- pauses and restores
 
     def pause(self, loop: TargetLoop | None, reason: str, who: str) -> None:
-        """Let the law decide nothing until it is resumed; what is set stays, and so do overrides."""
+        """Pause the law until it is resumed; its values and the overrides stay in force."""
         self._pause(loop, "paused", reason, who)
         self._note("pause", loop, who, reason)
 
     def resume(self, loop: TargetLoop | None, who: str) -> bool:
-        """Let the law go on; whether it was paused."""
+        """Resume the law; returns whether it was paused."""
         was_paused = self._book.resume(None if loop is None else loop.id, None if loop is None else loop.path, who)
         self._note("resume", loop, who, f"{who} let {'all laws' if loop is None else 'its law'} go on")
         return was_paused
 
     async def restore(self, loop: TargetLoop | None, who: str) -> tuple[Mapping[str, Restored], Mapping[str, str]]:
-        """Restore the originals now, whoever holds the lease, and keep them until it is resumed.
+        """Restore the originals now, whoever holds the lease, and keep them until the law is resumed.
 
-        Returns how far each restore is, and what it has not put back, by target id, and why others could not be asked
-        for by id or socket. Raises CannotDo for one of which nothing can be changed; among all, nothing of ours can be
-        there.
+        Returns each restore's progress and the options not restored, by target id, and by id or socket why a restore
+        could not be requested. Raises CannotDo for a single read-only target; with all targets, read-only ones are
+        skipped, because adocd cannot have changed them.
         """
         if loop is not None and loop.status.is_only_observed:
             raise CannotDo(f"{loop.path} has nothing to restore: {ONLY_OBSERVED}")
@@ -210,7 +210,7 @@ class Operators:
         self._book.pause(Pause(target, path, "paused" if state == "paused" else "restored", reason, who, now_s))
 
     def _check_words(self, asked: Asked) -> None:
-        """Check what can be checked without a database: a pin for all targets holds for those that open later, too."""
+        """Check what needs no database, because a pin for all targets also applies to those that open later."""
         family = asked.column_family or "default"
         try:
             (option,) = overrides.options_meant(asked.option, asked.column_family, [family])
@@ -220,7 +220,7 @@ class Operators:
             raise NotUnderstood(f"bounds: {why}")
 
     def _held_elsewhere(self, status: Status) -> str | None:
-        """Name the other daemon that holds a target, for nothing of ours is applied there; None if none does."""
+        """Return which other daemon holds a target, because nothing of ours is applied there; None if none does."""
         lease = status.lease
         if lease is None or lease.holder == self._fleet.holder:
             return None
@@ -239,7 +239,7 @@ class Operators:
                 raise CannotDo(why)
 
     def _refused(self, loop: TargetLoop, status: Status, option: OptionName, value: str) -> str | None:
-        """Say why this value cannot be set there now; None when it can."""
+        """Return why this value cannot be set there now; None when it can."""
         if status.detail is None or status.sample is None:
             return None
         why = overrides.unreachable(option, status.sample.values, status.detail.capabilities)
@@ -255,7 +255,7 @@ class Operators:
             raise NotUnderstood(str(error)) from None
 
     def _state(self, loop: TargetLoop | None, pinned: Pinned, *, was_checked: bool = False) -> PinState:
-        """Say how an override is; one that `was_checked` just now has passed the guards."""
+        """Return an override's state; one that `was_checked` just now has passed the guards."""
         why = None if loop is None else self._why_ineffective(loop, pinned.override, was_checked)
         return PinState(pinned.override, self._book.remaining_s(pinned), why)
 
@@ -276,14 +276,14 @@ class Operators:
         current = status.sample.values
         for option in self._options(status, override.option, override.column_family):
             if current.get(option) in (override.value, restorable(option, override.value)):
-                continue  # what is there needs no guard's word
+                continue  # a value already in force needs no guard
             refused = None if was_checked else self._refused(loop, status, option, override.value)
             return refused or f"not there yet: {option} is {current.get(option)}"
         return None
 
 
 def in_words(policy: Policy) -> str:
-    """Put a policy into words: `adoc with threads_max 8, as a dry run`."""
+    """Format a policy: `adoc with threads_max 8, as a dry run`."""
     parameters = ", ".join(f"{name} {named(name, value)}" for name, value in policy.parameters.items())
     shaped = ", ".join(f"{name} {value:g}" for name, value in asdict(policy.shaping).items() if value)
     with_ = ", ".join(words for words in (parameters, shaped) if words)

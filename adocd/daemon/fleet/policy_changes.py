@@ -1,4 +1,4 @@
-"""What another policy would change: field by field, for an operator to look at before it is set. Pure."""
+"""What a new policy would change, field by field, for an operator to review before setting it. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -10,7 +10,7 @@ from adocd.model.policy import ParameterValue, Policy
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One field as it is and as it would be; null is a parameter that is not there, or has no default."""
+    """One field's present and new value; null stands for a parameter that is absent or has no default."""
 
     field: str
     now: ParameterValue | None
@@ -18,7 +18,7 @@ class Change:
 
 
 def changes(now: Policy, wanted: Policy) -> tuple[Change, ...]:
-    """List what would change. A parameter that is not given counts with its law's default, where the law stays."""
+    """Return what would change. If the law stays, a parameter that is not given counts with its default."""
     same_law = now.controller == wanted.controller
     before, after = _fields(now, with_defaults=same_law), _fields(wanted, with_defaults=same_law)
     return tuple(
@@ -40,7 +40,7 @@ def _fields(policy: Policy, *, with_defaults: bool) -> dict[str, ParameterValue 
 
 
 def _defaults(policy: Policy) -> Mapping[str, ParameterValue | None]:
-    """Name the defaults as a policy would write them; none where it makes no sense, which is said elsewhere."""
+    """Return the defaults as a policy would write them; none for an invalid policy, which is reported elsewhere."""
     try:
         parts, laws = registry.parts_of(policy), registry.laws()
     except registry.PolicyError:
@@ -53,5 +53,5 @@ def _defaults(policy: Policy) -> Mapping[str, ParameterValue | None]:
 
 
 def _same(one: ParameterValue | None, other: ParameterValue | None) -> bool:
-    """Whether nothing changes: 8 and 8.0 are the same, and true is not 1."""
+    """Whether two values are equal: 8 equals 8.0, but true does not equal 1."""
     return one == other and isinstance(one, bool) == isinstance(other, bool)

@@ -1,4 +1,4 @@
-"""Takes a changed configuration while the daemon runs, and says of each key what it did not take, and why."""
+"""Applies a changed configuration while the daemon runs, and reports each key that it did not apply, and why."""
 
 import asyncio
 import logging
@@ -16,7 +16,7 @@ from adocd.daemon.fleet.run import loop_settings, memory_budget_bytes
 from adocd.model.in_words import named
 
 _log = logging.getLogger(__name__)
-#: What can be taken while databases are under control; `policy` and `targets` too, database by database.
+#: Keys that can change while databases are under control; `policy` and `targets` can, too, database by database.
 LIVE = frozenset(
     {
         "daemon.tick_s",
@@ -33,7 +33,7 @@ _POLICIES = ("policy", "targets")
 
 @dataclass(frozen=True, slots=True)
 class Reloaded:
-    """What came of reading the configuration again: a sentence for each thing; `failed` when nothing was read."""
+    """The result of a reload, one sentence per change; `failed` when the file could not be read."""
 
     taken: tuple[str, ...] = ()
     not_taken: tuple[str, ...] = ()
@@ -50,7 +50,7 @@ class Reloaded:
 
 
 class Reload:
-    """Reads the configuration file again when asked. `had_file` says whether there was one at the start."""
+    """Reloads the configuration file on request. `had_file` is whether there was one at the start."""
 
     def __init__(self, fleet: Fleet, book: Book, file: Path, *, had_file: bool) -> None:
         self._fleet = fleet
@@ -61,7 +61,7 @@ class Reload:
         fleet.settings.vitals.configured_unix_s = fleet.wall_clock()
 
     async def again(self) -> Reloaded:
-        """Read the file again; one that is broken, or gone, changes nothing. Never raises."""
+        """Reload the file; a broken or missing one changes nothing. Never raises."""
         async with self._turn:
             try:
                 done = await self._read()
@@ -90,7 +90,7 @@ class Reload:
         kept = {key for key in changed if key not in LIVE}
         in_force = _with(new, old, kept)
         other = loop_settings(in_force, self._fleet.holder)
-        # What the loops share beside figures, they go on sharing.
+        # Only plain values are replaced; the loops keep the objects that they share.
         settings = replace(
             self._fleet.settings,
             tick_s=other.tick_s,
@@ -114,7 +114,7 @@ class Reload:
         self, loop: TargetLoop, old: Config, new: Config, taken: list[str], not_taken: list[str]
     ) -> None:
         if old.policy_for(loop.path) == new.policy_for(loop.path):
-            return  # one that has fallen back stays so: nobody has said anything new of it
+            return  # a target that has fallen back stays so unless its own policy changes
         try:
             is_set = self._book.policy_of(loop.id) is not None
         except PolicyNotUnderstood:
@@ -134,7 +134,7 @@ def _flat(config: Config) -> dict[str, Any]:
 
 
 def _changed(old: Config, new: Config) -> dict[str, str]:
-    """Say of each key outside of policies that has changed from what to what."""
+    """Return each changed key outside the policies, with its old and new value."""
     before, after = _flat(old), _flat(new)
     return {
         key: f"{key} {_word(key, before[key])} -> {_word(key, value)}"
@@ -148,7 +148,7 @@ def _word(key: str, value: object) -> str:
 
 
 def _with(new: Config, old: Config, kept: set[str]) -> Config:
-    """Put what is not taken back as it was, so that the next reload says it again."""
+    """Keep the old value of each key that was not applied, so that the next reload reports it again."""
     sections = {key.partition(".")[0] for key in kept}
     update = {}
     for section in sections:

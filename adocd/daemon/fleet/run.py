@@ -1,4 +1,4 @@
-"""Puts a daemon together: settings from the configuration, and what is shared by all loops."""
+"""Assembles a daemon: settings from the configuration, and the objects that all loops share."""
 
 import logging
 import os
@@ -22,7 +22,7 @@ from adocd.model.policy import Policy
 from adocd.probes.memory_limit import memory_limit_bytes
 
 _log = logging.getLogger(__name__)
-#: However long history_s and short tick_s are: about 1 KiB each.
+#: Most samples per target, of about 1 KiB each, however long history_s and short tick_s are.
 _SAMPLES_MAX = 10_000
 
 
@@ -30,10 +30,10 @@ CLOCKS = Clocks(monotonic=time.monotonic, wall=time.time)
 
 
 def new_holder() -> str:
-    """Name this process among all that ever hold a lease.
+    """Return a lease holder's name that is unique to this process.
 
-    Unique, containers with equal names and pids included: a restarted daemon is another holder, and waits for the lease
-    of the one before.
+    It is unique even among containers with equal names and pids. So a restarted daemon is another holder, and waits
+    for its predecessor's lease to end.
     """
     return f"adocd@{platform.node()}:{os.getpid()}-{secrets.token_hex(2)}"
 
@@ -49,7 +49,7 @@ def make_fleet(
     sockets: tuple[Path, ...] = (),
     directories: tuple[Path, ...] = (),
 ) -> Fleet:
-    """Make the fleet of this process; see Fleet for the parameters."""
+    """Build this process's fleet; see Fleet for the parameters."""
     for problem in registry.problems().values():
         _log.warning("%s", problem)
     return Fleet(
@@ -66,7 +66,7 @@ def make_fleet(
 
 
 def loop_settings(config: Config, holder: str) -> LoopSettings:
-    """Make what all loops share."""
+    """Build the settings that all loops share."""
     daemon, safety = config.daemon, config.safety
     return LoopSettings(
         holder=holder,
@@ -79,16 +79,16 @@ def loop_settings(config: Config, holder: str) -> LoopSettings:
         clock=CLOCKS.monotonic,
         wall_clock=CLOCKS.wall,
         step_limit_s=STEP_LIMIT_S,
-        # Ids of a daemon before this one are smaller: it would have needed a million events a second.
+        # Larger than any earlier daemon's ids, unless that one published a million events a second.
         events=Events(first_id=round(CLOCKS.wall() * 1e6)),
     )
 
 
 def memory_budget_bytes(config: Config) -> int:
-    """Say what the memtables of all targets together may take."""
+    """Return the limit in bytes for the memtables of all targets together."""
     return config.daemon.memory_budget_bytes or _memory_bytes() // MEMORY_SHARE
 
 
 def _memory_bytes() -> int:
-    """Read what databases beside this daemon can have: the machine's memory, or less where our cgroup says so."""
+    """Return the memory in bytes that databases on this machine can have: all of it, or our cgroup's lower limit."""
     return memory_limit_bytes(os.getpid()) or psutil.virtual_memory().total

@@ -1,1 +1,1 @@
-"""What is seen of a target and kept: observation, samples, history, events, the daemon's own figures."""
+"""What the daemon observes of a target and keeps: samples, history, events, decisions and its own metrics."""

@@ -1,4 +1,4 @@
-"""From a sample to a point of a chart. Pure."""
+"""Turns a sample into a chart point. Pure."""
 
 from collections.abc import Iterable, Mapping
 
@@ -8,7 +8,7 @@ from adocd.model.snapshot import OptionValues
 from adocd.model.stall import Cause
 from adocd.probes.statistics import family_options
 
-#: Options of the whole database that laws turn, as far as an agent reports them.
+#: Database-wide options that laws turn, if the agent reports them.
 _DATABASE = (
     "max_background_jobs",
     "max_background_flushes",
@@ -17,7 +17,7 @@ _DATABASE = (
     "delayed_write_rate",
     "bytes_per_sync",
 )
-#: Options of column families that laws turn, with their names in a sample.
+#: Column family options that laws turn, with their names in a sample.
 _FAMILY = {
     "write_buffer_size": "write_buffer_size_bytes",
     "max_write_buffer_number": "max_write_buffer_number",
@@ -33,7 +33,7 @@ _FAMILY = {
 
 
 def charted(sample: Sample, unix_s: float, stalled_by_cause: Mapping[Cause, float] | None) -> Point:
-    """Make the point of a sample that was taken at `unix_s`."""
+    """Return the chart point of a sample taken at `unix_s`."""
     families = sample.column_families
     l0 = max(_knowing(families, "l0_files"), key=lambda cf: cf.l0_files, default=None)
     pending = max(_knowing(families, "pending_compaction_bytes"), key=_nearness, default=None)
@@ -72,12 +72,12 @@ def charted(sample: Sample, unix_s: float, stalled_by_cause: Mapping[Cause, floa
 
 
 def _knowing(families: Iterable[ColumnFamilySample], figure: str) -> list[ColumnFamilySample]:
-    """List the column families whose figure somebody reports."""
+    """Return the column families for which this figure is reported."""
     return [cf for cf in families if figure not in cf.unknown]
 
 
 def _nearness(cf: ColumnFamilySample) -> tuple[float, int]:
-    """Say how near a column family is to a stall by pending bytes; a limit of 0 is off."""
+    """Return how near a column family is to a stall by pending compaction bytes; a limit of 0 is off."""
     limits = (cf.options.soft_pending_compaction_bytes_limit, cf.options.hard_pending_compaction_bytes_limit)
     limit = min((limit for limit in limits if limit > 0), default=None)
     return (0.0 if limit is None else cf.pending_compaction_bytes / limit), cf.pending_compaction_bytes

@@ -1,4 +1,4 @@
-"""A target's decisions: kept for the operator, and written to the daemon's log and journal."""
+"""A target's decisions, kept for operators and written to the daemon's log and journal."""
 
 import logging
 from collections import deque
@@ -18,9 +18,9 @@ _AS_INTENDED = ("applied", "unchanged", "dry-run")
 
 
 class DecisionLog:
-    """The last decisions of one target, oldest first, each replaced by its outcome when that is known.
+    """The last decisions of one target, oldest first; each is updated when its outcome is known.
 
-    `tell` gets each record and each new version of it.
+    `tell` is called with each record and each update of it.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class DecisionLog:
 
     @property
     def last(self) -> DecisionRecord | None:
-        """The newest one."""
+        """The newest decision; None if there is none."""
         return self._records[-1] if self._records else None
 
     def add(
@@ -56,7 +56,7 @@ class DecisionLog:
         outcome: Outcome,
         changes: tuple[OptionChange, ...] = (),
     ) -> DecisionRecord:
-        """Keep a decision; `in-flight` until `finish` is told its result."""
+        """Record a decision; it is `in-flight` until `finish` gets its result."""
         self.count += 1
         record = DecisionRecord(
             sequence=self.count,
@@ -79,14 +79,14 @@ class DecisionLog:
         return record
 
     def finish(self, record: DecisionRecord, result: Result) -> None:
-        """Replace a record in flight by what became of it."""
+        """Update an in-flight record with its result."""
         known = replace(record, outcome=result.outcome, elapsed_s=result.elapsed_s, detail=result.detail)
         self.vitals.decided(known)
         self.vitals.sent(result)
         self._replace(known)
 
     def deviated(self, deviation: Deviation) -> None:
-        """Say of the decision that last set an option what became of it since."""
+        """Update the decision that last set an option with what happened to it since."""
         self.vitals.deviated(deviation)
         for record in reversed(self._records):
             if any(change.option == deviation.option for change in record.changes):
@@ -119,7 +119,7 @@ class DecisionLog:
 
 
 def settings_in_words(settings: tuple[Setting, ...]) -> str:
-    """Put settings into words: `background_jobs 4, batch_size 128 MiB (default)`."""
+    """Format settings: `background_jobs 4, batch_size 128 MiB (default)`."""
     return ", ".join(_in_words(setting) for setting in settings) or "no knob"
 
 

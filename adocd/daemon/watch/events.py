@@ -1,7 +1,7 @@
-"""What happens in the daemon, as it happens: one ring for all readers, who each have a place in it.
+"""The daemon's live events: one ring buffer for all readers, each with a position in it.
 
-A reader costs a number, whatever it reads or does not: one that is too slow finds that its place has fallen out of the
-ring, and is told how much it has lost. Everything here belongs to the event loop.
+A reader costs one integer, however slow it is: if its position has been overwritten, it is told how many events it
+has lost. Use everything here only from the event loop.
 """
 
 import asyncio
@@ -13,16 +13,16 @@ from typing import Any, Literal
 Kind = Literal["sample", "decision", "stall", "target", "operation", "daemon"]
 KINDS: tuple[Kind, ...] = ("sample", "decision", "stall", "target", "operation", "daemon")
 
-#: So many events are kept, samples aside: about 1 KiB each, a few hours of a database in trouble.
+#: Number of events kept, not counting samples: about 1 KiB each, a few hours of a database in trouble.
 KEPT = 5_000
 
 
 @dataclass(slots=True)
 class Event:
-    """One thing that happened; `members` are what its kind has beside these.
+    """One event; `members` holds the further fields of its kind.
 
-    Ids grow by one with each event that is kept. A sample is not, and has the id of the last one that was, so that a
-    reader can go on from there.
+    Ids grow by one with each kept event. A sample is not kept, and has the id of the last kept event, so that a reader
+    can resume from there.
     """
 
     id: int
@@ -31,12 +31,12 @@ class Event:
     target: str | None = None
     path: str | None = None
     members: Mapping[str, Any] = field(default_factory=dict)
-    #: As it is sent; made by who sends it first, for all who send it.
+    #: The event as sent; the first sender encodes it for all others.
     encoded: bytes | None = field(default=None, compare=False, repr=False)
 
 
 class Events:
-    """All events of this daemon. `first_id` is larger than the ids of all daemons before, so that none is mistaken."""
+    """All events of this daemon. `first_id` is above all ids of earlier daemons, so that ids are never confused."""
 
     def __init__(self, first_id: int = 1, kept: int = KEPT) -> None:
         self._kept: deque[Event] = deque(maxlen=kept)
@@ -46,18 +46,18 @@ class Events:
 
     @property
     def newest_id(self) -> int:
-        """The id of the newest event; one below the first while there is none."""
+        """The id of the newest event; `first_id` - 1 if there is none."""
         return self._next_id - 1
 
     @property
     def readers(self) -> int:
-        """How many follow them now."""
+        """Number of readers now."""
         return len(self._feeds)
 
     def publish(
         self, kind: Kind, unix_s: float, *, target: str | None = None, path: str | None = None, **members: Any
     ) -> None:
-        """Tell all readers, and keep it for those who come back."""
+        """Send an event to all readers, and keep it for those that reconnect."""
         event = Event(self._next_id, unix_s, kind, target, path, members)
         self._next_id += 1
         self._kept.append(event)
@@ -65,7 +65,7 @@ class Events:
             feed.wake(event)
 
     def sampled(self, unix_s: float, *, target: str, path: str) -> None:
-        """Tell who reads now that a target was sampled: of each target the newest is enough."""
+        """Tell the present readers that a target was sampled; only the newest sample of each target counts."""
         if not self._feeds:
             return
         event = Event(self.newest_id, unix_s, "sample", target, path)
@@ -75,7 +75,7 @@ class Events:
     def read(
         self, *, target: str | None = None, kinds: frozenset[str] = frozenset(KINDS), after: int | None = None
     ) -> "Feed":
-        """Begin to read: from now on, or after the event with this id. Close it in the end."""
+        """Start reading: from now on, or after the event with this id. Close the feed when done."""
         feed = Feed(self, target, kinds, self._next_id if after is None else after + 1)
         self._feeds.add(feed)
         return feed
@@ -83,27 +83,27 @@ class Events:
     # -- for feeds
 
     def from_place(self, place: int, unix_s: float) -> Event | None:
-        """Give the event at this place; what is lost where it has fallen out, and None where it is yet to come."""
+        """Return the event at this position: a `lost` event if it was overwritten, None if it is yet to come."""
         oldest = self._kept[0].id if self._kept else self._next_id
         if place > self._next_id:
-            place = self._first_id  # of another daemon, with a clock ahead of ours
+            place = self._first_id  # from another daemon, whose clock was ahead of ours
             return Event(place - 1, unix_s, "lost", members={"count": None})
         if place < oldest:
-            # Of a daemon before this one nobody knows how much there was.
+            # How many events an earlier daemon had is unknown.
             count = oldest - place if place >= self._first_id else None
             return Event(oldest - 1, unix_s, "lost", members={"count": count})
         return self._kept[place - oldest] if place < self._next_id else None
 
     def forget(self, feed: "Feed") -> None:
-        """Tell it nothing more."""
+        """Stop waking this feed."""
         self._feeds.discard(feed)
 
 
 class Feed:
-    """One reader's place."""
+    """One reader's position in the ring."""
 
     def __init__(self, events: Events, target: str | None, kinds: frozenset[str], place: int) -> None:
-        """For `Events.read`."""
+        """Create a feed; only `Events.read` does."""
         self._events = events
         self._target = target
         self._kinds = kinds
@@ -112,7 +112,7 @@ class Feed:
         self._awake = asyncio.Event()
 
     def wake(self, event: Event) -> None:
-        """Let the reader look at what has come, where it may be for him."""
+        """Wake the reader if it may want this event."""
         if self._wants(event):
             self._awake.set()
 
@@ -123,7 +123,7 @@ class Feed:
             self._awake.set()
 
     def take(self, most: int, unix_s: float) -> list[Event]:
-        """Return what is there, the oldest first, at most so many. `unix_s` is now: when a loss is found."""
+        """Return at most `most` events, oldest first. `unix_s` is now, the time given to a `lost` event."""
         taken: list[Event] = []
         while len(taken) < most and (event := self._take(unix_s)) is not None:
             taken.append(event)
@@ -132,7 +132,7 @@ class Feed:
         return taken
 
     async def wait(self, patience_s: float) -> bool:
-        """Return when something may be there to take, after `take` found nothing; False when nothing came for long."""
+        """Wait until `take`, which returned nothing, may return something; False if that lasts `patience_s` seconds."""
         try:
             async with asyncio.timeout(patience_s):
                 await self._awake.wait()
@@ -141,7 +141,7 @@ class Feed:
         return True
 
     def close(self) -> None:
-        """Read no more."""
+        """Stop reading."""
         self._events.forget(self)
 
     def _take(self, unix_s: float) -> Event | None:

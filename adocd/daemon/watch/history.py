@@ -1,4 +1,4 @@
-"""A target's figures over time, for charts: 15 minutes by the second and 24 hours by the minute, in memory. Pure."""
+"""A target's figures over time, for charts: 15 minutes in 1 s points and 24 hours in 1 min points, in memory. Pure."""
 
 import math
 import struct
@@ -14,7 +14,7 @@ from adocd.model.stall import Cause
 Resolution = Literal["1s", "1m"]
 Knobs = Mapping[str, int | None]
 
-#: Seconds that one point of each tier stands for, and how far back it goes.
+#: Seconds that one point of each tier covers, and how far back the tier goes.
 RESOLUTION_S: Mapping[Resolution, float] = {"1s": 1.0, "1m": 60.0}
 REACH_S: Mapping[Resolution, float] = {"1s": 900.0, "1m": 86400.0}
 
@@ -23,14 +23,13 @@ CAUSES: tuple[Cause, ...] = ("memtable", "l0", "pending_bytes", "other")
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One point of a chart: `interval_s` measured seconds that end at `unix_s`; None is what is not known.
+    """One point of a chart: the `interval_s` measured seconds that end at `unix_s`; None means unknown.
 
-    Rates and fractions are means over the interval; files, memtables, bytes and `device_busy_fraction` are the
-    largest values seen in it. Level 0 is that of the column family with most files there, and its triggers; pending
-    bytes and their limits likewise those of the column family that is nearest to a stall by them. `memtables_bytes`
-    is the sum of all. `stalled_by_cause` is the share of the interval in which writes were held for a cause, as far
-    as it was known when the sample was taken. `knobs` are the values in force at the end: options by RocksDB's name,
-    of several column families the largest.
+    Rates and fractions are means over the interval; files, memtables, bytes and `device_busy_fraction` are the largest
+    values in it. Level-0 files and triggers are those of the column family with most level-0 files; pending compaction
+    bytes and their limits are those of the column family nearest to a stall by them. `memtables_bytes` is the sum over
+    all. `stalled_by_cause` is the share of the interval in which a cause held writes, as known when the sample was
+    taken. `knobs` are the values in force at the end: options by RocksDB's name, the largest of all column families.
     """
 
     unix_s: float
@@ -59,18 +58,18 @@ class Point:
 class History:
     """Both tiers of one target.
 
-    A full one takes about half a MB, and 0.7 where knobs change every minute of the day: measured by tracemalloc, and
-    held by tests/daemon/test_history.py. So 1,000 targets, full after a day, take about half a GB.
-    Figures have seven digits.
+    A full history takes about 0.5 MB, or 0.7 MB if knobs change every minute: measured with tracemalloc, and enforced
+    by tests/daemon/test_history.py. So 1,000 targets take about half a GB once full, after a day. Figures are kept to
+    seven digits.
     """
 
     def __init__(self) -> None:
         self._tiers = {name: _Tier(RESOLUTION_S[name], REACH_S[name]) for name in RESOLUTION_S}
-        #: The last one's, which the next mostly has, too.
+        #: The last point's settings, which the next point usually shares.
         self._settings: _Settings | None = None
 
     def add(self, point: Point) -> None:
-        """Take the newest point in."""
+        """Add the newest point."""
         row = _row(point)
         settings = _Settings(*(getattr(point, name) for name in _SETTINGS))
         if self._settings == settings:
@@ -80,11 +79,11 @@ class History:
             tier.add(row, settings)
 
     def read(self, resolution: Resolution) -> tuple["Packed", ...]:
-        """Give what one tier has, oldest first, for `points_of` or `thinned`: a copy that another thread may read."""
+        """Return one tier's points, oldest first, for `points_of` or `thinned`: a copy that other threads may read."""
         return self._tiers[resolution].read()
 
 
-#: A point as it is kept: its figures, and what seldom changes, which points share.
+#: A stored point: its figures, and its settings, which rarely change and are shared between points.
 Packed = tuple[bytes, "_Settings"]
 
 
@@ -98,7 +97,7 @@ class _Settings:
 
 
 _SETTINGS = tuple(field.name for field in fields(_Settings))
-#: By how they are put together: the mean weighted by time, or the largest. With the decimals that are shown.
+#: Figures by how they are combined, time-weighted mean or maximum, with the number of decimals shown.
 _MEANS: dict[str, int | None] = {
     "writes_per_s": 1,
     "written_bytes_per_s": 0,
@@ -123,14 +122,14 @@ _WRITES, _STOPPED, _DELAYED, _FIRST_CAUSE = map(
     list(_MEANS).index, ("writes_per_s", "stopped_fraction", "delayed_fraction", CAUSES[0])
 )
 _ROW = struct.Struct(f"<d{1 + len(_COLUMNS)}f")
-#: The largest number that fits: what an agent that has gone mad may send beyond it is cut.
+#: The largest number that fits; larger ones, which only a faulty agent sends, are capped.
 _MOST = 3.0e38
-#: A row before it is packed: unix_s, interval_s, and a column each; not a number where it is unknown.
+#: A row before packing: unix_s, interval_s, then one column per figure; NaN means unknown.
 _Row = list[float]
 
 
 class _Tier:
-    """Points of one width, whose borders are multiples of it, so that they never move."""
+    """Points of one width, aligned to multiples of it, so that their borders never move."""
 
     def __init__(self, width_s: float, reach_s: float) -> None:
         self._width_s = width_s
@@ -140,7 +139,7 @@ class _Tier:
         self._open: tuple[_Row, _Settings] | None = None
 
     def add(self, row: "_Row", settings: "_Settings") -> None:
-        """Put a point to the one that is open, or begin a new one."""
+        """Merge a point into the open one, or start a new one."""
         if self._open is not None:
             before, _ = self._open
             if before[0] // self._width_s == row[0] // self._width_s:
@@ -151,20 +150,20 @@ class _Tier:
         self._open = (row, settings)
 
     def read(self) -> tuple[Packed, ...]:
-        """Give all, the open one too."""
+        """Return all points, the open one included."""
         kept = zip(self._rows, self._settings, strict=True)
         return (*kept, *([] if self._open is None else [(_ROW.pack(*self._open[0]), self._open[1])]))
 
 
 def points_of(packed: Iterable[Packed], from_unix_s: float, to_unix_s: float) -> Iterator[Point]:
-    """Unpack the points that end in this range."""
+    """Yield the points that end in this range."""
     for row, settings in packed:
         if from_unix_s <= _ROW.unpack_from(row)[0] <= to_unix_s:
             yield _point(list(_ROW.unpack(row)), settings)
 
 
 def measured_of(packed: Iterable[Packed], from_unix_s: float = 0.0, to_unix_s: float = math.inf) -> Iterator[Measured]:
-    """Unpack of the points that end in this range what they say of writers: a third of the work of whole points."""
+    """Yield only the writers' figures of the points that end in this range: a third of the work of whole points."""
     for row, _ in packed:
         if from_unix_s <= _ROW.unpack_from(row)[0] <= to_unix_s:
             unix_s, interval_s, *figures = _ROW.unpack(row)
@@ -186,10 +185,10 @@ def measured_of(packed: Iterable[Packed], from_unix_s: float = 0.0, to_unix_s: f
 def thinned(
     packed: Iterable[Packed], resolution: Resolution, from_unix_s: float, to_unix_s: float, most: int
 ) -> tuple[float, list[Point]]:
-    """Give at most `most` points of this range, and how many seconds each stands for.
+    """Return at most `most` points of this range, and how many seconds each covers.
 
-    Their borders are multiples of that width, so that a chart which moves on shows the same points again. Peaks
-    survive: the largest of each gauge, the mean of each rate.
+    The points are aligned to multiples of that width, so that a moving chart shows the same points again. Gauges keep
+    their peak; rates become means.
     """
     width_s = RESOLUTION_S[resolution]
     while (to_unix_s // width_s) - (from_unix_s // width_s) + 1 > most and to_unix_s - from_unix_s > width_s:
@@ -207,7 +206,7 @@ def thinned(
 
 
 def resolution_for(from_unix_s: float, now_unix_s: float) -> Resolution:
-    """Choose the finest tier that reaches back so far."""
+    """Return the finest tier that reaches back to `from_unix_s`."""
     return "1s" if now_unix_s - from_unix_s <= REACH_S["1s"] else "1m"
 
 
@@ -222,7 +221,7 @@ def _row(point: Point) -> _Row:
 
 
 def _together(before: _Row, after: _Row) -> _Row:
-    """Put two into one; what only one of them knows counts as it is."""
+    """Merge two rows; a figure known in only one of them is kept as it is."""
     whole_s = before[1] + after[1]
     share = after[1] / whole_s if whole_s > 0 else 0.5
     row = [max(before[0], after[0]), whole_s]

@@ -1,4 +1,4 @@
-"""What one target's loop tells of itself: each change of its state and of its stalls once, and each tick."""
+"""The events that one target's loop publishes: each tick, and each change of its state and its stalls, once."""
 
 from collections import deque
 from collections.abc import Callable, Iterable
@@ -9,12 +9,12 @@ from adocd.diagnosis.watch.seen import Named, StallSeen
 from adocd.diagnosis.watch.watch import StallWatch
 from adocd.model.decision_record import DecisionRecord
 
-#: Of the stalls that began and ended between two looks so many are looked at.
+#: Most stalls examined of those that began and ended between two looks.
 _BRIEF_MOST = 64
 
 
 class News:
-    """One target's events. `wall_clock` is seconds since the epoch."""
+    """Publishes one target's events. `wall_clock` is seconds since the epoch."""
 
     def __init__(self, target: str, path: str, events: Events, wall_clock: Callable[[], float]) -> None:
         self._target = target
@@ -23,23 +23,23 @@ class News:
         self._wall_clock = wall_clock
         self._state = "closed"
         self._stall: StallNow | None = None
-        #: How many stalls were over at the last look, and until when stalls have been told.
+        #: Number of finished stalls at the last look, and the end of the last stall that was published.
         self._over = 0
         self._told_until_s = wall_clock()
 
     def decided(self, record: DecisionRecord) -> None:
-        """Tell a decision, or its outcome."""
+        """Publish a decision or its outcome."""
         self._tell("decision", record=record)
 
     def ticked(self, state: str, sentence: str) -> None:
-        """Tell what a tick has found."""
+        """Publish a tick's result, and the target's state if it has changed."""
         if state != self._state:
             self._state = state
             self._tell("target", state=state, sentence=sentence)
         self._events.sampled(self._wall_clock(), target=self._target, path=self._path)
 
     def looked(self, watch: StallWatch) -> None:
-        """Tell what has become of writes since the last look."""
+        """Publish the stalls that began or ended since the last look."""
         now, before, self._stall = watch.now, self._stall, watch.now
         over, self._over = watch.over - self._over, watch.over
         if now is not None and before is None:
@@ -53,12 +53,12 @@ class News:
             self._tell_brief(brief)
 
     def _news_of(self, found: deque[StallSeen], over: int) -> list[StallSeen]:
-        """List what ended since the last look and was not told: a LOG tells again, more exactly, what is known."""
-        newest = list(found)[-min(over, _BRIEF_MOST) :]  # at once: looks go on adding in their thread
+        """Return the unpublished stalls that ended since the last look; a LOG may repeat known ones more exactly."""
+        newest = list(found)[-min(over, _BRIEF_MOST) :]  # copied at once, because looks keep adding in their thread
         return [seen for seen in newest if seen.begin_unix_s >= self._told_until_s]
 
     def _tell_brief(self, seen: list[StallSeen]) -> None:
-        """Tell stalls that were over before anybody could see them, together."""
+        """Publish stalls that ended before anybody saw them as one event."""
         worst = min(seen, key=lambda one: (one.condition != "stopped", one.begin_unix_s))
         causes = dict.fromkeys(Named(one.cause, one.column_family) for one in (worst, *seen))
         self._told_until_s = max(one.end_unix_s for one in seen)
@@ -71,7 +71,7 @@ class News:
             evidence=worst.evidence,
             why=f"writes were {worst.condition} {times}, and flowed again before the next look",
         )
-        # Both have the end: whoever shows a beginning says that it is over.
+        # Both carry the end, so that whoever shows the beginning can say that it is over.
         for state in ("began", "ended"):
             self._tell("stall", state=state, stall=stall, ended_unix_s=self._told_until_s)
 
@@ -90,6 +90,6 @@ def _what(stall: StallNow) -> object:
 
 
 def _end_of(stall: StallNow, found: Iterable[StallSeen]) -> float | None:
-    """Say when a stall that is over ended, as far as that is known."""
+    """Return when a finished stall ended, or None if that is unknown."""
     ends = (one.end_unix_s for one in list(found)[-_BRIEF_MOST:])
     return max((end_s for end_s in ends if end_s >= stall.since_unix_s), default=None)

@@ -1,7 +1,7 @@
-"""What is seen of a target without its agent: its LOG, its devices, its process, and the stalls that follow.
+"""What can be observed of a target without its agent: its LOG, devices and process, and the stalls they show.
 
-A look runs on a thread of its own, for a file can be on a device that hangs: such a look is left alone, and control
-goes on without it. Only one runs at a time. Nothing that goes wrong here is the control loop's concern.
+A look runs on a thread of its own, because a file can be on a device that hangs; such a look is abandoned, and
+control goes on without it. Only one look runs at a time. No error here reaches the control loop.
 """
 
 import asyncio
@@ -31,18 +31,18 @@ from adocd.probes.surroundings import SurroundingsProbe
 from adocd.targets.directory.target import KIND, gone
 
 _log = logging.getLogger(__name__)
-#: Most of a LOG that one look reads: about 70 ms of one CPU. A large LOG is caught up with over several looks.
+#: Most LOG bytes that one look reads: about 70 ms of one CPU. Catching up with a large LOG takes several looks.
 _LOG_BYTES_A_LOOK = 4 << 20
-#: What else is waiting for the lock, the control loop above all, has its turn after so many: a millisecond.
+#: The lock is released after this many events, about a millisecond, mainly for the control loop.
 _EVENTS_AT_ONCE = 128
-#: So long a look is waited for, its turn included. What takes longer has measured over a time that nobody knows.
+#: Longest wait for a look, including the wait for its turn. A longer look has measured over an unknown interval.
 _PATIENCE_S = 1.0
-#: Looks of all targets that run at once: each takes its share of the interpreter from the control loops.
+#: Most looks of all targets at once, because each competes with the control loops for the GIL.
 LOOKS_AT_ONCE = 4
 
 
 class Observation:
-    """One target's LOG and surroundings, through all its sessions. The parameters are as in LoopSettings."""
+    """One target's LOG and surroundings, across all its sessions. For the parameters see LoopSettings."""
 
     def __init__(
         self,
@@ -53,9 +53,9 @@ class Observation:
         shared: Shared | None = None,
     ) -> None:
         self.watch = StallWatch()
-        #: Of the last look; None where there is nothing to see, or not yet.
+        #: The last look's result; None if there is none, or not yet.
         self.surroundings: Surroundings | None = None
-        #: Why there is no LOG to read, in one sentence; None where there is one.
+        #: Why there is no LOG to read, in one sentence; None if there is one.
         self.no_log: str | None = "the database has not been seen open yet"
         self._path = path
         self._clock = clock
@@ -64,10 +64,10 @@ class Observation:
         self._log_path: Path | None = None
         self._follower: LogFollower | None = None
         self._diagnosis = Diagnosis()
-        #: The same without a LOG.
+        #: The diagnosis from the agent's samples, for a target without a LOG.
         self._told = Told()
         self._rocksdb_version: str | None = None
-        #: Of a directory its LOG is all there is, and what it counts is as old as its last dump.
+        #: False for a directory: then the LOG is the only source, and its counters are as old as its last stats dump.
         self._has_agent = True
         self._surrounded = Surrounded()
         self._looked_s = 0.0
@@ -75,11 +75,11 @@ class Observation:
         self._thread = OwnThread(f"look around {path}")
         self._looks = looks
         self._shared = shared
-        #: The diagnosis is fed by looks and read by whoever asks for it.
+        #: Guards the diagnosis, which looks write and requests read.
         self._lock = threading.Lock()
 
     def opened(self, info: Info, database: Database) -> None:
-        """Look at this process and this LOG from now on; the LOG goes on where it was read to."""
+        """Observe this process and LOG from now on; reading the LOG resumes where it stopped."""
         self._rocksdb_version, self._has_agent = info.rocksdb_version, info.agent.kind != KIND
         if info.host != platform.node():
             self._probe, self.no_log = None, f"the database's process is on another host, {info.host}"
@@ -96,11 +96,11 @@ class Observation:
 
     @property
     def in_words(self) -> str | None:
-        """What disks and process do now, in one sentence; None where that cannot be seen."""
+        """What disks and process are doing, in one sentence; None if that cannot be observed."""
         return None if self.surroundings is None else self.surroundings.in_words()
 
     async def look(self) -> None:
-        """Look at everything once; returns at once where the look before still hangs."""
+        """Look at everything once; returns at once if the previous look still hangs."""
         if self._thread.is_busy or self._probe is None:
             return
         probe, follower = self._probe, self._follower
@@ -109,7 +109,7 @@ class Observation:
                 await self._thread.run(lambda: self._look(probe, follower), _PATIENCE_S)
 
     def sampled(self, sample: Sample) -> None:
-        """Take in what the agent has told."""
+        """Take in the agent's newest sample."""
         now_s = self._wall_clock()
         with self._going_on("taking a sample in"), self._lock:
             self.watch.sampled(sample, now_s)
@@ -120,23 +120,23 @@ class Observation:
                 self._told.counted(sample.session, now_s, micros / 1e6)
 
     def chart(self, sample: Sample, history: History) -> None:
-        """Add a sample that was just taken in to its target's history."""
+        """Add the newest sample to its target's history."""
         with self._going_on("charting a sample"), self._lock:
             history.add(charted(sample, *self.watch.within(sample)))
 
     def silent(self, silent_s: float, *, may_be_stalled: bool) -> None:
-        """Take in that the agent has not answered for so long."""
+        """Note that the agent has not answered for `silent_s` seconds."""
         with self._going_on("taking silence in"), self._lock:
             self.watch.silent(silent_s, self._wall_clock(), may_be_stalled, self.in_words)
 
     def closed(self) -> None:
-        """Take in that the database was closed."""
+        """Note that the database was closed."""
         with self._going_on("taking the close in"), self._lock:
             self._probe, self.surroundings = None, None
             self.watch.closed(self._wall_clock())
 
     async def diagnosis(self) -> dict[str, Any]:
-        """Say what stalled and why, as `adocctl explain` has it."""
+        """Return what stalled and why, as `adocctl explain` shows it."""
         return await asyncio.to_thread(self._summary)
 
     def _look(self, probe: SurroundingsProbe, follower: LogFollower | None) -> None:
@@ -150,7 +150,7 @@ class Observation:
         surroundings = probe.read(looked_s)
         in_time = self._clock() - looked_s <= _PATIENCE_S
         with self._lock:
-            if self._probe is not probe:  # closed, or opened anew, while it looked
+            if self._probe is not probe:  # closed or reopened during the look
                 return
             is_measured = surroundings is not None and in_time and self._looked_in_time
             self.surroundings = surroundings if is_measured else None
@@ -161,7 +161,7 @@ class Observation:
     def _read_log(self, follower: LogFollower) -> None:
         events, now_s = follower.poll(), self._wall_clock()
         error = follower.error
-        if self._follower is not follower:  # it took so long that another LOG is followed now
+        if self._follower is not follower:  # the look took so long that another LOG is followed now
             return
         if error is not None:
             self.no_log = f"{self._log_path} cannot be read: {error.strerror}"

@@ -1,4 +1,4 @@
-"""What is remembered of one target, through all its sessions: only its loop writes it, and anybody may read it."""
+"""What is kept of one target across all its sessions. Only its loop writes it; anybody may read it."""
 
 from collections.abc import Callable
 
@@ -10,13 +10,13 @@ from adocd.model.decision_record import DecisionRecord
 
 
 class Remembered:
-    """Samples, history, decisions, and what the daemon measures of its own work on this target."""
+    """Samples, history, decisions, and the daemon's metrics of its own work on this target."""
 
     def __init__(
         self, path: str, samples: int, wall_clock: Callable[[], float], tell: Callable[[DecisionRecord], None]
     ) -> None:
-        """Keep so many samples; `tell` gets each decision, and each new version of it."""
-        #: Without options and events, for those are large.
+        """Keep the last `samples` samples; `tell` is called with each decision and each update of it."""
+        #: Without options and events, which are large.
         self.samples = Samples(samples)
         #: For charts.
         self.history = History()
@@ -24,9 +24,9 @@ class Remembered:
 
     @property
     def vitals(self) -> TargetVitals:
-        """What the daemon measures of its own work."""
+        """The daemon's metrics of its own work."""
         return self.decisions.vitals
 
     def keep_samples(self, most: int) -> None:
-        """Keep so many samples from now on."""
+        """Keep the last `most` samples from now on."""
         self.samples = Samples(most, self.samples)

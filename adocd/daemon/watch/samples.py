@@ -1,7 +1,7 @@
-"""A target's samples of the last while, packed: as objects those of a thousand targets would take gigabytes.
+"""A target's recent samples, packed: as objects, those of a thousand targets would take gigabytes.
 
-A sample of one column family takes 0.4 KB so, and 3.6 KB as it is; and what garbage collection does not see costs it
-nothing. Options, events and what is measured around the database are not kept.
+A packed sample of one column family takes 0.4 KB instead of 3.6 KB, and costs the garbage collector nothing. Options,
+events and the database's surroundings are not kept.
 """
 
 import marshal
@@ -15,7 +15,7 @@ from adocd.model.sample import ColumnFamilyOptions, ColumnFamilySample, Sample
 from adocd.model.snapshot import Counters, OptionValues
 from adocd.model.threads import ThreadsBy
 
-#: Large, and in the target's newest sample alone.
+#: Large fields, kept only in the target's newest sample.
 _LEFT_OUT: dict[str, Any] = {
     "options": OptionValues(),
     "events": (),
@@ -24,7 +24,7 @@ _LEFT_OUT: dict[str, Any] = {
     "surroundings": None,
     "originals": None,
 }
-#: Packed in a way of their own, or kept as they are, for many samples share them.
+#: Fields packed in their own way, or not packed because many samples share them.
 _OTHERS = ("target", "session", "counters", "column_families", "overflow", "threads_by")
 _PLAIN = tuple(field.name for field in fields(Sample) if field.name not in (*_LEFT_OUT, *_OTHERS))
 _COUNTERS = tuple(field.name for field in fields(Counters))
@@ -37,20 +37,20 @@ _FAMILY = tuple(
 
 @dataclass(frozen=True, slots=True)
 class _Common:
-    """What a sample mostly has in common with the one before."""
+    """What a sample usually shares with the one before."""
 
     target: str
     session: str
     threads_by: ThreadsBy | None
-    #: Name, options and names of the counts of stalls.
+    #: Per column family: name, options and the names of its stall counts.
     families: tuple[tuple[str, ColumnFamilyOptions, tuple[str, ...]], ...]
 
 
 class Samples:
-    """The last so many samples, oldest first."""
+    """The last `most` samples, oldest first."""
 
     def __init__(self, most: int, samples: Iterable[Sample] = ()) -> None:
-        #: How many are kept at most.
+        #: Most samples kept.
         self.most = most
         self._packed: deque[bytes] = deque(maxlen=most)
         self._common: deque[_Common] = deque(maxlen=most)
@@ -58,7 +58,7 @@ class Samples:
             self.add(sample)
 
     def add(self, sample: Sample) -> None:
-        """Keep a sample; the oldest goes where there are too many."""
+        """Add a sample; drops the oldest if there are too many."""
         families = tuple((cf.name, cf.options, tuple(cf.stall_counts)) for cf in sample.column_families)
         common = _Common(sample.target, sample.session, sample.threads_by, families)
         if self._common and self._common[-1] == common:
@@ -73,7 +73,7 @@ class Samples:
         return map(_unpacked, self._packed, self._common)
 
     def newer(self, sequence: int, most: int) -> list[Sample]:
-        """Give the first `most` of those with a larger sequence number, oldest first."""
+        """Return the first `most` samples with a larger sequence number, oldest first."""
         found: deque[Sample] = deque()
         for packed, common in zip(reversed(self._packed), reversed(self._common), strict=True):
             sample = _unpacked(packed, common)
@@ -83,7 +83,7 @@ class Samples:
         return list(found)[:most]
 
     def clear(self) -> None:
-        """Forget them all."""
+        """Drop all samples."""
         self._packed.clear()
         self._common.clear()
 
@@ -105,7 +105,7 @@ def _pack(sample: Sample) -> tuple[Any, ...]:
 
 
 def _unpacked(packed: bytes, common: _Common) -> Sample:
-    plain, counters, overflow, families = marshal.loads(packed)  # noqa: S302 - our own, of a moment ago
+    plain, counters, overflow, families = marshal.loads(packed)  # noqa: S302 - packed by ourselves
     return Sample(
         target=common.target,
         session=common.session,

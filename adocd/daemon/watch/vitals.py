@@ -1,4 +1,4 @@
-"""What the daemon measures of itself: counters and histograms, cumulative since it began. Pure, and cheap to keep."""
+"""The daemon's metrics of itself: counters and histograms, cumulative since its start. Pure, and cheap to keep."""
 
 from bisect import bisect_left
 from collections import Counter
@@ -12,77 +12,77 @@ from adocd.model.sample import Sample
 from adocd.model.stall import COUNTS, Cause, Held
 from adocd.model.values import OptionName
 
-#: From an agent that answers at once to a change that waits for a long stall, in seconds.
+#: In seconds: from an agent that answers at once to a change held by a long stall.
 LATENCY_BOUNDS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
-#: A law of somebody else's may name a rule anew each time, and each name is a time series for ever.
+#: Most rule names counted: a third-party law may invent a new one each time, and each is a time series for ever.
 _RULES_MOST = 200
-#: Column families come and go, too.
+#: Most column family names counted, because these come and go, too.
 _NAMES_MOST = 1000
 _OTHER = "other"
-#: Nothing was sent, or the target could not be reached: no time of RocksDB's.
+#: Outcomes without a SetOptions time: nothing was sent, or the target could not be reached.
 _NOT_SENT: tuple[Outcome, ...] = ("refused", "failed")
-#: Rules of these are no law's own doing, and undo what a law did without being its swing.
+#: Prefixes of rules that are not a law's: they may reverse a law's change without being the law's oscillation.
 _NOT_A_LAW = ("actuator.", "operator.", "safety.", "daemon.")
 
 
 class Histogram:
-    """How many values were at most each bound, their sum, and their number; in seconds."""
+    """A histogram of durations in seconds: counts by upper bound, the sum and the number."""
 
     __slots__ = ("bounds", "counts", "sum")
 
     def __init__(self, bounds: tuple[float, ...] = LATENCY_BOUNDS_S) -> None:
         self.bounds = bounds
-        #: By the smallest bound that holds a value; the last one is for what is beyond all.
+        #: Counts by the smallest bound that a value does not exceed; the last is for values above all bounds.
         self.counts = [0] * (len(bounds) + 1)
         self.sum = 0.0
 
     def observe(self, value: float) -> None:
-        """Take in a value."""
+        """Count a value, in seconds."""
         self.counts[bisect_left(self.bounds, value)] += 1
         self.sum += value
 
 
 class LoopVitals:
-    """The loops of all targets together, and the search for them; times are seconds of the daemon's clock."""
+    """Metrics of all targets' loops together, and of discovery; times are seconds of the daemon's clock."""
 
     def __init__(self) -> None:
-        #: How long a cycle took.
+        #: Duration of a cycle.
         self.duration = Histogram()
-        #: How much later than it was due a cycle began: what control suffers from a busy machine, or from us.
+        #: How much later than due a cycle began: the delay of control by a busy machine, or by the daemon itself.
         self.lateness = Histogram()
-        #: How long each collection of cyclic garbage stopped everything.
+        #: How long each cyclic garbage collection stopped the process.
         self.garbage = Histogram()
-        #: When agents were last looked for; None before the first time.
+        #: When agents were last searched for; None before the first time.
         self.discovered_s: float | None = None
-        #: When the configuration was last taken, in seconds since the epoch, and whether the last attempt succeeded.
+        #: When the configuration was last applied, in seconds since the epoch, and whether the last attempt succeeded.
         self.configured_unix_s: float | None = None
         self.is_configured = True
-        #: Why nothing is served by TCP yet though it is asked for, in one sentence.
+        #: Why TCP is not served yet although it is configured, in one sentence.
         self.web_problem: str | None = None
 
 
 class TargetVitals:
-    """One target, through all its sessions."""
+    """Metrics of one target, across all its sessions."""
 
     def __init__(self) -> None:
         #: Decisions whose outcome is known, by rule and outcome.
         self.decisions: Counter[tuple[str, Outcome]] = Counter()
-        #: What became of options after they had been set, by outcome.
+        #: Options that changed after we had set them, by outcome.
         self.deviations: Counter[Outcome] = Counter()
-        #: How often a guard held something of a decision back; what is refused again counts again.
+        #: Refusals, by guard; a repeated refusal counts again.
         self.refusals: Counter[str] = Counter()
-        #: How often the law turned an option round, by option.
+        #: How often the law reversed an option's direction, by option.
         self.reversals: Counter[str] = Counter()
-        #: How often RocksDB held writes, as it counts it, by column family, cause and how.
+        #: RocksDB's own counts of write stalls, by column family, cause and condition.
         self.stalls: Counter[tuple[str, Cause, Held]] = Counter()
-        #: From the announcement of a change to what was read back: SetOptions, and the journal before it.
+        #: From announcing a change to its read-back: the journal write and SetOptions.
         self.actuation = Histogram()
-        #: How long the agent took to answer for a snapshot.
+        #: How long the agent took to answer a snapshot request.
         self.answer = Histogram()
-        #: When the last sample was taken, and a cycle last ended, whatever it came to, by the loop's clock.
+        #: When the last sample was taken, and when a cycle last ended, even in failure, by the loop's clock.
         self.sampled_s: float | None = None
         self.ticked_s: float | None = None
-        #: How long it sleeps between two cycles, in seconds: another tick_s is taken when it wakes.
+        #: The loop's present interval between cycles, in seconds; a changed tick_s applies when it next wakes.
         self.tick_s = 0.0
         self._directions: dict[OptionName, bool] = {}
 
@@ -96,16 +96,16 @@ class TargetVitals:
             self._turned(record)
 
     def sent(self, result: Result) -> None:
-        """Count what a change took."""
+        """Observe how long a change took."""
         if result.outcome not in _NOT_SENT:
             self.actuation.observe(result.elapsed_s)
 
     def deviated(self, deviation: Deviation) -> None:
-        """Count what became of an option after it had been set."""
+        """Count an option that changed after we had set it."""
         self.deviations[deviation.outcome] += 1
 
     def refused(self, notes: Iterable[Note]) -> None:
-        """Count the guards that spoke."""
+        """Count the guards' refusals."""
         self.refusals.update(note.guard for note in notes)
 
     def sampled(self, sample: Sample, now_s: float) -> None:

@@ -9,7 +9,7 @@ from adocd.model.sample import ColumnFamilySample, Sample
 from adocd_bench.run.observe import Tick
 
 #: A law is asked in every cycle but those that end with one of these: a change was on its way.
-_NOT_ASKED = ("a change has been in flight", "waiting for a look")
+_NOT_ASKED = ("a change has been in flight", "waiting for a snapshot")
 _RATES = (
     "writes_per_s",
     "written_bytes_per_s",

@@ -326,7 +326,7 @@ def test_what_would_not_outlive_the_daemon_is_refused_and_nothing_is_lost(tmp_pa
         assert sentence.startswith("nothing is pinned: the journal ")
         assert [shown["value"] for shown in await listed(service)] == ["30"], "the pin from before"
         sentence = await refused(service, "PUT", f"{service.target}/policy", ADOC, 409)
-        assert sentence.startswith("the policy would not outlive the daemon: the journal ")
+        assert sentence.startswith("the policy would be lost in a restart of the daemon: the journal ")
         await refused(service, "DELETE", f"{service.target}/policy", None, 409)
         _, policy = await service.call("GET", f"{service.target}/policy")
         assert policy["controller"] == "fixed"

@@ -117,7 +117,7 @@ def test_ticks_make_the_window_of_a_law() -> None:
 
 def test_a_law_is_not_asked_while_a_change_is_on_its_way() -> None:
     plant = Plant()
-    said = ("", "a change has been in flight for 0.1 s", "waiting for a look at what was changed", "", "")
+    said = ("", "a change has been in flight for 0.1 s", "waiting for a snapshot taken after the last change", "", "")
     found = list(windows([tick(plant, each) for each in said], 1.0))
     assert [round(window.interval_s) for window in found] == [1, 3, 1]
 

@@ -155,6 +155,6 @@ def test_the_record_says_which_it_was() -> None:
     step = wheel.next()
     assert step.plan.sent == database({RATE: 5 * MIB})
     assert step.plan.held == (f"delayed_write_rate goes back to {OWNERS} when the delay is over",)
-    assert unasked(step, "adoc").signal == "RocksDB lets delayed writes go as fast as it may"
+    assert unasked(step, "adoc").signal == "RocksDB has raised the delayed rate to its ceiling"
     wheel.database.delay(0)
     assert unasked(wheel.next(), "adoc").signal == "the write delay is over"

@@ -188,7 +188,7 @@ def test_a_hard_limit_comes_down_when_the_bytes_are_gone() -> None:
     held = plan(goal, opened(pending=2 * GIB))
     assert held.sent == family({SOFT: GIB})
     assert held.held == (
-        f"{HARD} of default goes to {2 * GIB} when fewer bytes than that, now {2 * GIB}, wait for compaction",
+        f"{HARD} of default goes to {2 * GIB} when pending compaction bytes, now {2 * GIB}, are below that",
     )
     assert plan(goal, opened(pending=2 * GIB - 1)).sent == goal
 
@@ -221,7 +221,7 @@ def test_compaction_goes_on_with_stop_and_limit_out_of_the_way() -> None:
     assert found.changes == (ColumnFamilyChange("default", {SWITCH: "false", HARD: "0", STOP: AWAY}),)
     assert found.held == (
         f"{STOP} of default goes to 36 when level 0, now 50 files, has less than 28",
-        f"{HARD} of default goes to {256 * GIB} when fewer bytes than that, now {300 * GIB}, wait for compaction",
+        f"{HARD} of default goes to {256 * GIB} when pending compaction bytes, now {300 * GIB}, are below that",
     )
 
 

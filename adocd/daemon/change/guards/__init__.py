@@ -1,6 +1,6 @@
-"""Safety guards: what no law and no operator can get past. Each says in its own name what it refused.
+"""Safety guards, which neither a law nor an operator can override. Each reports its refusals under its own name.
 
-A new one is a function of its own file, its name in `guard.GuardName`, and its place in `GUARDS`.
+To add one: write a function in a new file, add its name to `guard.GuardName` and the function to `GUARDS`.
 """
 
 from adocd.daemon.change.guards.bounds import bounds
@@ -9,5 +9,5 @@ from adocd.daemon.change.guards.memory import memory_budget, memory_shortage
 from adocd.daemon.change.guards.order import order
 from adocd.daemon.change.guards.shared import shared
 
-#: In the order in which they are asked; each session's CompactionGuard, which remembers, comes last.
+#: In the order in which they are asked. Each session's CompactionGuard, which has state, comes last.
 GUARDS: tuple[Guard, ...] = (bounds, order, memory_budget, memory_shortage, shared)

@@ -15,7 +15,7 @@ _SWITCH = ("true", "false")
 def bounds(wanted: Values, sample: Sample, beside: Beside) -> tuple[Refusal, ...]:
     """Keep every value within the bounds of the options' catalogue (adocd.model.options).
 
-    What is there already is left alone: a host may have its own reasons.
+    A value that is already set is left alone: the host may have its reasons.
     """
     current = sample.values
     return tuple(
@@ -26,7 +26,7 @@ def bounds(wanted: Values, sample: Sample, beside: Beside) -> tuple[Refusal, ...
 
 
 def out_of_bounds(option: OptionName, value: str) -> str | None:
-    """Say why adocd never sends this value; None when it may."""
+    """Return why adocd never sends this value; None when it may."""
     match option.scope:
         case "rate_limiter":
             return _number(option, value, _RATE_LIMIT_FLOOR_BYTES_PER_S, (1 << 63) - 1, "bytes/s")
@@ -34,7 +34,7 @@ def out_of_bounds(option: OptionName, value: str) -> str | None:
             return _number(option, value, 1, _THREADS_MAX, "threads")
     facts = OPTIONS.get(option.option)
     if facts is None or facts.scope != option.scope:
-        return f"{option} is not an option that adocd knows the bounds of; docs/safety.md lists those it turns"
+        return f"adocd knows no bounds for {option}; docs/safety.md lists the options that it changes"
     if not facts.live:
         return f"{option} cannot be changed while the database is open"
     return _of_its_kind(option, value, facts)
@@ -57,7 +57,7 @@ def _of_its_kind(option: OptionName, value: str, facts: OptionFacts) -> str | No
 
 
 def _number(option: OptionName, value: str, minimum: int, maximum: int, unit: str) -> str | None:
-    # RocksDB's own parser takes suffixes and signs, MyRocks' stops at the first letter: only plain decimals are sent.
+    # RocksDB's parser accepts suffixes and signs, MyRocks' stops at the first letter: only plain decimals are sent.
     digits = value.removeprefix("-") if minimum < 0 else value
     if not (digits.isascii() and digits.isdecimal() and len(digits) <= 19):
         return f"{option} takes a whole number of {unit} in plain decimals, not {value!r}"

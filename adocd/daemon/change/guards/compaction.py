@@ -1,7 +1,7 @@
-"""The safety guard over automatic compaction: how long, how deep and how large it may stay off.
+"""The safety guard over automatic compaction: limits for how long it is off, level-0 files and pending bytes.
 
-disable_auto_compactions switches the stalls of level 0 and of pending bytes off altogether, so nothing inside RocksDB
-bounds what piles up meanwhile, and a late return is an instant hard stop (HAZARDS 8).
+disable_auto_compactions also disables the stalls on level-0 files and on pending compaction bytes, so RocksDB itself
+does not bound the backlog, and switching compaction on again too late stops writes at once (HAZARDS 8).
 """
 
 from dataclasses import dataclass
@@ -16,23 +16,23 @@ SWITCH = "disable_auto_compactions"
 
 @dataclass(frozen=True, slots=True)
 class CompactionLimits:
-    """When compaction goes on whatever a law or an operator wants."""
+    """Limits beyond which compaction is switched on, whatever a law or an operator wants."""
 
-    #: So long in one go. A peak that lasts longer is the load.
+    #: Longest time off at a stretch, in seconds. A peak that lasts longer is the normal load.
     off_s: float = 600.0
-    #: So many files in level 0; each is looked into by every read that finds no Bloom filter's word.
+    #: Most level-0 files. Every read looks into each of them unless a Bloom filter rules the file out.
     l0_files: int = 200
-    #: So much to compact (rocksdb.estimate-pending-compaction-bytes).
+    #: Most pending compaction bytes (rocksdb.estimate-pending-compaction-bytes).
     pending_bytes: int = 64 * 1024 * MIB
 
 
 class CompactionGuard:
-    """Remembers since when compaction has been off, by column family, in the samples' own time."""
+    """Remembers, by column family, since when compaction has been off, in the samples' own time."""
 
     def __init__(self, limits: CompactionLimits) -> None:
         self.limits = limits
         self._off_since_s: dict[str, float] = {}
-        #: Those that had to go on, until level 0 and the pending bytes are back below what slows writes down.
+        #: Why each column family had to compact again; kept until level 0 and pending bytes no longer slow writes down.
         self._draining: dict[str, str] = {}
 
     def observe(self, sample: Sample) -> None:
@@ -48,9 +48,9 @@ class CompactionGuard:
                     del self._draining[cf.name]
 
     def __call__(self, wanted: Values, sample: Sample, beside: Beside) -> tuple[Refusal, ...]:
-        """Refuse to switch, or to leave, compaction off beyond a limit; where it is off it goes on.
+        """Refuse to switch or leave compaction off beyond a limit; if it is off, switch it on.
 
-        A host that has it off itself keeps it off: that is its original, in whose way no guard stands (safety.check).
+        A host that runs with compaction off keeps it off: no guard prevents restoring an original (guard.check).
         """
         refusals = []
         for cf in sample.column_families:

@@ -1,4 +1,4 @@
-"""What a safety guard is, what it says, and how all of them are asked. Pure."""
+"""What a safety guard is, what it returns, and how the guards are asked. Pure."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -7,7 +7,7 @@ from typing import Literal, get_args
 from adocd.model.sample import Sample
 from adocd.model.values import OptionName, Values
 
-#: Who speaks about a decision: the safety guards, a policy's shaping, an operator's pin.
+#: Everything that can limit a decision: safety guards, a policy's shaping, an operator's pin.
 GuardName = Literal[
     "bounds",
     "order",
@@ -25,7 +25,7 @@ NAMES: tuple[GuardName, ...] = get_args(GuardName)
 
 @dataclass(frozen=True, slots=True, order=True)
 class Note:
-    """What a guard says of a decision."""
+    """A guard's remark on a decision."""
 
     guard: GuardName
     words: str
@@ -36,9 +36,9 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """What a guard does not let through, and what it puts in its place, if anything.
+    """What a guard refuses, and its substitute, if any.
 
-    `about` are all options that are wrong only together, those that would stay as they are included.
+    `about` holds all options that are wrong only in combination, including those that would keep their values.
     """
 
     guard: GuardName
@@ -49,13 +49,13 @@ class Refusal:
 
     @property
     def note(self) -> Note:
-        """What it says."""
+        """The refusal as a note on the decision."""
         return Note(self.guard, self.reason)
 
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """What the machine and the target's process have of memory now, in bytes; None where that cannot be read."""
+    """The memory of the machine, or of the target's cgroup, in bytes; None where it cannot be read."""
 
     available_bytes: int | None = None
     total_bytes: int | None = None
@@ -63,14 +63,14 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """What the guards must know that is not of this target, as it is in this cycle.
+    """What the guards must know of the target's surroundings in this cycle.
 
     Attributes:
-        budget_bytes: what the memtables of all targets together may take; None: no limit.
+        budget_bytes: limit for the memtables of all targets together; None: no limit.
         memtables_bytes: the worst case of the other targets' memtables.
-        process_limit_bytes: what the cgroup of the target's process allows it of memory; None: no limit.
-        read_memory: reads what is free for that process; called only when memtables are to grow.
-        shared_with: the path of another database of that process whose law or operator turns what they share.
+        process_limit_bytes: the cgroup's memory limit for the target's process; None: no limit.
+        read_memory: reads the memory free for that process; called only when memtables are to grow.
+        shared_with: the path of another database of that process whose law or operator turns the shared options.
 
     """
 
@@ -81,15 +81,15 @@ class Beside:
     shared_with: str | None = None
 
 
-#: A target that nothing else is beside, on a machine of which nothing is known.
+#: A target without neighbours, on a machine of which nothing is known.
 ALONE = Beside()
-#: Given what is wanted, the sample and what is beside the target, what must not be.
+#: Takes the wanted values, the sample and the target's surroundings; returns the refusals.
 Guard = Callable[[Values, Sample, Beside], tuple[Refusal, ...]]
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What the guards leave of what was wanted, what was refused without anything in its place, and what they say."""
+    """The values that the guards let through, the options dropped without a substitute, and the refusals."""
 
     values: Values
     dropped: frozenset[OptionName]
@@ -106,12 +106,12 @@ def check(
     exempt: Values | None = None,
     standing: Values | None = None,
 ) -> Verdict:
-    """Ask the guards in turn; each sees what the ones before it left.
+    """Ask the guards in turn; each sees what the previous ones let through.
 
-    `groups` are options that carry one knob together: when one is refused, the others have no meaning. `exempt` are
-    values that lead back to an original, in whose way no guard stands; but an original may be wrong beside what is not
-    back yet: then both stay as they are, and whoever wants the other one is told. `standing` is what was wanted before:
-    a new value that is refused makes way for it, and the guard is asked about that.
+    `groups` are options that carry one knob together: when one is refused, the others have no meaning. `exempt` are the
+    originals being restored, which no guard prevents; but an original may be invalid in combination with a value that
+    is not restored yet: then both stay as they are, and the refusal goes to whoever wants the other value. `standing`
+    is what was wanted before: it replaces a new value that is refused, and the guard is asked about it, too.
     """
     verdict = _Asking(wanted, sample, beside, groups, exempt or {}, standing or {})
     for guard in guards:
@@ -120,7 +120,7 @@ def check(
 
 
 class _Asking:
-    """What is left while the guards are asked."""
+    """The values that remain while the guards are asked."""
 
     def __init__(
         self,
@@ -141,7 +141,7 @@ class _Asking:
         self._standing = standing
 
     def ask(self, guard: Guard) -> None:
-        """Ask one guard, and once more about what its refusals leave where that is something new."""
+        """Ask one guard, and again if its refusals brought values that it has not judged yet."""
         leads_back, made_way = self._ask(guard)
         if made_way:
             leads_back |= self._ask(guard)[0]
@@ -151,7 +151,7 @@ class _Asking:
                 self._put_down(refusal, {*refusal.options, *(beside & self.left.keys())})
 
     def _ask(self, guard: Guard) -> tuple[bool, bool]:
-        """Put down what it refuses; whether some of that leads back, and whether a former wish came in its place."""
+        """Drop what the guard refuses; returns whether it hit an original, and whether a former wish came back."""
         leads_back = made_way = False
         for refusal in self._hear(guard):
             options = self._not_exempt(refusal.options)
@@ -168,7 +168,7 @@ class _Asking:
         return {o for o in options if self.left.get(o, current.get(o)) != self._exempt.get(o)}
 
     def _put_down(self, refusal: Refusal, options: set[OptionName]) -> bool:
-        """Take options out of what is wanted; whether something that was wanted before came in their place."""
+        """Drop options from the wanted values; returns whether former wishes replaced them."""
         options |= {option for group in self._groups if options & group.keys() for option in group}
         self.refusals.append(replace(refusal, options=frozenset(options)))
         made_way = False

@@ -1,4 +1,4 @@
-"""Keep memtables within what databases and machine have of memory. Pure, but for reading what is free now."""
+"""Keep memtables within the memory of the process and the machine. Pure, but for reading the free memory."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,17 +9,17 @@ from adocd.model.memtables import is_written
 from adocd.model.sample import ColumnFamilySample, Sample
 from adocd.model.values import OptionName, Values, of_family
 
-#: Memtables may take this share of what a process can have: 1 / 4.
+#: Memtables may take 1/4 of the memory that the process can have.
 MEMORY_SHARE = 4
-#: Memtables do not grow when less than this share of the memory there is would be left: 1 / 20.
+#: Memtables do not grow when less than 1/20 of the total memory would be left.
 SPARE_SHARE = 20
 _OPTIONS = ("write_buffer_size", "max_write_buffer_number")
 
 
 def memory_budget(wanted: Values, sample: Sample, beside: Beside) -> tuple[Refusal, ...]:
-    """Keep the worst case of all memtables within a budget, and of this target's within a quarter of its process's.
+    """Keep all memtables' worst case within the budget, and this target's within a quarter of its process's memory.
 
-    Only growth is refused: a database that is above the budget already may stay there or shrink.
+    Only growth is refused: a database already above the budget may stay there or shrink.
     """
     own = worst_case_bytes(sample)
     total = beside.memtables_bytes + own
@@ -45,7 +45,7 @@ def memory_budget(wanted: Values, sample: Sample, beside: Beside) -> tuple[Refus
 
 
 def memory_shortage(wanted: Values, sample: Sample, beside: Beside) -> tuple[Refusal, ...]:
-    """Let no memtable grow while the machine, or the cgroup of the target's process, is short of memory."""
+    """Refuse growth of memtables while the machine, or the cgroup of the target's process, is short of memory."""
     growths = _growths(wanted, sample)
     if not growths:
         return ()
@@ -97,9 +97,9 @@ def _growths(wanted: Values, sample: Sample) -> list[_Growth]:
 def worst_case_bytes(sample: Sample, wanted: Mapping[OptionName, str] | None = None) -> int:
     """Sum write_buffer_size x max_write_buffer_number over the column families that are written.
 
-    RocksDB counts the same product as the worst case of a column family's memtables (options.h,
-    db_write_buffer_size). Hundreds of idle column families would otherwise block every growth. `wanted` counts
-    where it is more: a growth that is on its way.
+    RocksDB takes the same product as the worst case of a column family's memtables (options.h, db_write_buffer_size).
+    Idle column families do not count: hundreds of them would block all growth. A larger value in `wanted` counts
+    instead of the present one, because that growth is in flight.
     """
     growths = {growth.column_family: growth.bytes for growth in _growths(wanted or {}, sample)}
     return sum(_family_bytes(cf) + growths.get(cf.name, 0) for cf in sample.column_families if is_written(cf))

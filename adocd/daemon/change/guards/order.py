@@ -1,4 +1,4 @@
-"""Keep the write-stall triggers in order, which RocksDB itself does at open alone. Pure."""
+"""Keep the write-stall triggers in order; RocksDB itself does so only at open. Pure."""
 
 from adocd.daemon.change.guards.guard import Beside, Refusal
 from adocd.model.sample import Sample
@@ -9,11 +9,11 @@ _LIMITS = ("soft_pending_compaction_bytes_limit", "hard_pending_compaction_bytes
 
 
 def order(wanted: Values, sample: Sample, beside: Beside) -> tuple[Refusal, ...]:
-    """Keep trigger <= slowdown <= stop and soft <= hard, where a limit of 0 is off (HAZARDS 4, 18).
+    """Keep trigger <= slowdown <= stop and soft <= hard, where a limit of 0 means off (HAZARDS 4, 18).
 
-    And more memtables than a flush waits for: with fewer, writes stop before a flush begins, for good. RocksDB
-    sanitises this at open alone (column_family.cc, SanitizeOptions). What a host has configured out of order stays as
-    long as nothing of it is changed.
+    Also keep max_write_buffer_number above min_write_buffer_number_to_merge: otherwise writes stop before a flush
+    begins, for good. RocksDB sanitises these only at open (column_family.cc, SanitizeOptions). Values that the host has
+    configured out of order stay as long as none of them is changed.
     """
     current = sample.values
     refusals = []

@@ -1,4 +1,4 @@
-"""Let one database of a process alone turn what belongs to the process. Pure."""
+"""Let only one database of a process turn the options that belong to the process. Pure."""
 
 from adocd.daemon.change.guards.guard import Beside, Refusal
 from adocd.model.sample import Sample
@@ -6,14 +6,14 @@ from adocd.model.values import OptionName, Values
 
 
 def is_shared(option: OptionName) -> bool:
-    """Whether all databases of a process have this in common."""
+    """Whether all databases of a process share this option."""
     return option.scope in ("thread_pool", "rate_limiter")
 
 
 def shared(wanted: Values, sample: Sample, beside: Beside) -> tuple[Refusal, ...]:
-    """Refuse thread pools and the rate limiter where another database of the process has them turned.
+    """Refuse thread pools and the rate limiter if another database of the process already turns them.
 
-    Two laws would undo each other's turns for ever, and the second would take the first one's values for originals.
+    Two laws would undo each other's changes for ever, and the second would mistake the first's values for originals.
     """
     options = frozenset(option for option in wanted if is_shared(option))
     path = beside.shared_with if options else None
