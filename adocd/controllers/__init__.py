@@ -1,1 +1,1 @@
-"""Control laws: one a file, deterministic, without clock or I/O."""
+"""Control laws, one per file; they are deterministic and use neither clock nor I/O."""

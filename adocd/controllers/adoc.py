@@ -1,7 +1,7 @@
 """ADOC as the paper describes it (adoc-fast23, section 5).
 
-Every window of 1 s take the first overflow that holds, in the paper's order, and apply its row; if none holds,
-change nothing: knobs never decay and there is no cool-down in the paper.
+In every window of 1 s, take the first overflow that holds, in the paper's order, and apply its row. If none holds,
+change nothing: the paper lets no knob decay and has no cool-down.
 
 | overflow   | threads | batch   |
 |------------|---------|---------|
@@ -9,26 +9,27 @@ change nothing: knobs never decay and there is no cool-down in the paper.
 | redundancy | + 2     | / 2     |
 | memory     | / 2     | + 64 MiB |
 
-Threads are max_background_jobs, or the thread pools beneath it where that option cannot be changed
-(adocd.model.threads); RocksDB itself gives flushes max(1, jobs / 4), which is the paper's quarter. The
+Threads are max_background_jobs, or the size of the thread pools where that option cannot be changed
+(adocd.model.threads). RocksDB itself gives flushes max(1, jobs / 4), which is the paper's quarter. The
 batch is write_buffer_size together with target_file_size_base and max_bytes_for_level_base.
 
-Constants: step 2 and 64 MiB from section 5 ("the default thread number and batch size"); batch at most 512 MiB
-from section 6.1, at least 64 MiB and threads at most 20 from the authors' code, for the paper gives no bounds.
+Constants: the steps of 2 threads and 64 MiB are from section 5 ("the default thread number and batch size"), the
+largest batch of 512 MiB is from section 6.1. The smallest batch of 64 MiB and the most threads, 20, are from the
+authors' code, because the paper gives no such bounds.
 
-With several column families each follows its own overflow with its batch, and the first overflow in the paper's
-order over all of them turns the threads, which they share.
+With several column families, each sets its batch by its own overflow. The threads are shared: the first overflow in
+the paper's order, over all column families, sets them.
 
-Assumes level compaction. Does harm where memory is short (the memtables grow up to eightfold), and where the
-device is the limit, more threads only divide it. Reads may get slower with large level-0 files.
+Assumes level compaction. Does harm where memory is short (the memtables grow up to eightfold). Where the device is
+the limit, more threads only divide it. Reads may get slower with large level-0 files.
 
 It can shrink what the owner has configured: max_bytes_for_level_base becomes level0_file_num_compaction_trigger x
-min_write_buffer_number_to_merge x batch, as in the authors' code, so that already the first memory step makes 512 MiB
-of an owner's 4,096 MiB (seen to bring 84 s of stalls by pending bytes, where `fixed` had none); and so with
-target_file_size_base. That is the paper's law and stays so; the trigger that is meant is the owner's. The decision's
-reason says it, `adocctl lint` says it before, and `tune_batch` = false leaves all three options alone.
+min_write_buffer_number_to_merge x batch, as in the authors' code. The first memory step alone turns an owner's
+4,096 MiB into 512 MiB, which was seen to cause 84 s of stalls by pending compaction bytes where `fixed` had none. The
+same goes for target_file_size_base. This is the paper's law, so it stays; the trigger is the owner's. The decision's
+reason says so, `adocctl lint` warns of it beforehand, and `tune_batch` = false leaves all three options alone.
 
-What cannot be reached from outside: nothing; all three knobs are dynamic options.
+Everything can be reached from outside: all three knobs are dynamic options.
 """
 
 from collections.abc import Mapping
@@ -74,7 +75,7 @@ class AdocBounds(Parameters):
         return self
 
     def turned(self) -> frozenset[Knob]:
-        """Name the knobs that are left to the law."""
+        """Return the knobs that the law may change."""
         turned = {Knob.BACKGROUND_JOBS: self.tune_threads, Knob.BATCH_SIZE: self.tune_batch}
         return frozenset(knob for knob, tuned in turned.items() if tuned)
 
@@ -144,7 +145,7 @@ class Adoc(Controller):
         return settings
 
     def _batch(self, now: int, overflow: Overflow | None) -> int:
-        """Step the batch. A bound never turns a step round: a batch outside of it stays or moves inwards."""
+        """Step the batch. A bound never reverses a step: a batch outside the bounds stays or moves inwards."""
         p = self._parameters
         if overflow is Overflow.MEMORY:
             return raised(now, p.batch_step_bytes, p.batch_max_bytes)

@@ -1,34 +1,34 @@
-"""ADOC as the authors' published code does it, which differs from the paper (adoc-fast23; adocd.controllers.adoc).
+"""ADOC as in the authors' published code, which differs from the paper (adoc-fast23; adocd.controllers.adoc).
 
-Every second, of a window in which a flush has finished:
+Every second, if a flush has finished in the window, it measures:
 
-- f, the mean of the window's flush bandwidths: each is in whole MB/s (10^6 bytes; the code divides whole bytes by whole
-  microseconds), and their mean is a fraction (a double there); a mean of 0 skips the window;
-- F, the highest f so far;
-- p, pending compaction bytes over the soft limit;
-- l, files in the base level over the slowdown trigger. Sic: for static levels that is level 1, not level 0.
+- f, the mean of the window's flush bandwidths. Each is in whole MB/s (10^6 bytes; the code divides whole bytes by whole
+  microseconds), and the mean is a fraction (a double in the code). A mean of 0 skips the window.
+- F, the highest f so far.
+- p, pending compaction bytes divided by the soft limit.
+- l, files in the base level divided by the slowdown trigger. Sic: for static levels that is level 1, not level 0.
 
 | when                                     | threads | batch               |
 |------------------------------------------|---------|---------------------|
-| an immutable memtable, one being flushed | + 2     |                     |
+| one immutable memtable or more           | + 2     |                     |
 | f < F / 2                                | / 2     | + the initial batch |
 | more than one immutable memtable         |         | + the initial batch |
 | p >= 1                                   | + 2     | / 2                 |
 | l >= 1                                   | + 2     |                     |
 
-The later row wins in each column; a window without any changes nothing. The first window whose f is not 0 is skipped,
-as in the code, and makes no F (FEAT_Tuner::DetectTuningOperations). Threads, batch and bounds are carried as in `adoc`;
-the constants are the code's.
+The later row wins in each column; if no row holds, nothing changes. The first window whose f is not 0 is skipped, as in
+the code, and does not count for F (FEAT_Tuner::DetectTuningOperations). Threads, batch and bounds map to options as in
+`adoc`; the constants are the code's.
 
-The whole law turns on a flush's bandwidth against the best one ever seen: a single flush into the page cache makes F
-so high that every later one counts as slow, and F never decays. It adds threads for every memtable that is merely
-being flushed, so under any load it goes to the bound of threads. It does harm where `adoc` does, and sooner.
+The whole law compares a flush's bandwidth with the best one ever seen. F never decays, so a single flush into the page
+cache makes F so high that every later flush counts as slow. The law adds threads for every memtable that is merely
+being flushed, so under any load it goes to the most threads allowed. It does harm where `adoc` does, and sooner.
 
-Assumes level compaction. With several column families the flushes of all make f, each follows its own batch, and
-the worst turns the threads. Departures: the initial batch is the write_buffer_size that the owner set; the code
-skips windows with a change in flight, and here a law is not asked meanwhile, so the next window covers that time,
-too. A flush's bandwidth is its file's size over its duration as the agent's events have them; nothing else is out
-of reach from outside.
+Assumes level compaction. With several column families, f is the mean over the flushes of all, each column family sets
+its own batch, and the worst one sets the threads. Departures: the initial batch is the write_buffer_size that the owner
+set. The code skips windows with a change in flight; adocd does not ask a law during one, so the next window covers that
+time too. A flush's bandwidth is its file's size over its duration, as the agent's events report them. Everything else
+can be reached from outside.
 """
 
 from collections.abc import Mapping
@@ -46,7 +46,7 @@ _MICROS = 1_000_000
 
 
 class AdocReleased(Controller):
-    """Threads and batch by the flush bandwidth against the best one so far, immutable memtables and debt."""
+    """Threads and batch by flush bandwidth relative to the best so far, immutable memtables and pending bytes."""
 
     name = "adoc-released"
     summary = "ADOC as its authors' published code does it, by flush bandwidth"
@@ -68,7 +68,7 @@ class AdocReleased(Controller):
         self._has_skipped_one = False
 
     def step(self, sample: Sample) -> Decision | None:
-        """Follow the last row that holds, in each column."""
+        """Apply, in each column, the last row that holds."""
         flush_mb_per_s = _flush_mb_per_s(sample)
         if not flush_mb_per_s:
             return None
@@ -113,7 +113,7 @@ class AdocReleased(Controller):
 
 
 def _flush_mb_per_s(sample: Sample) -> float:
-    """Take the mean of the window's flushes, each in whole bytes/us, which are MB/s; 0 without one."""
+    """Return the mean bandwidth of the window's flushes, each in whole bytes/us (= MB/s); 0 without a flush."""
     flushes = [
         event.bytes // max(1, round(event.elapsed_s * _MICROS))
         for event in sample.events
@@ -131,7 +131,7 @@ def _base_level_is_full(cf: ColumnFamilySample, sample: Sample) -> bool:
 
 
 def _base_level_files(cf: ColumnFamilySample, sample: Sample) -> int:
-    """Count the files that L0 is merged into: level 1, or with dynamic level bytes the first that has any."""
+    """Count the files in the base level: level 1, or with dynamic level bytes the first non-empty one below L0."""
     options = sample.options.column_families.get(cf.name, {})
     if options.get("level_compaction_dynamic_level_bytes") == "true":
         return next((files for files in cf.level_files[1:] if files), 0)

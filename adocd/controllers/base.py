@@ -1,4 +1,4 @@
-"""The one interface of every law."""
+"""The interface that every control law implements."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -13,23 +13,23 @@ from adocd.model.sample import Sample
 
 
 class Parameters(BaseModel):
-    """Parameters of a law: strict, so that a misspelt one fails instead of being ignored."""
+    """Parameters of a law. The model is strict: a misspelt parameter fails instead of being ignored."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """What a law must be able to measure, beyond the knobs it turns; a target without it is refused.
+    """What a law must be able to measure, beyond the knobs it turns; adocd refuses a target that lacks it.
 
-    `tickers` are RocksDB's names (statistics.h), `events` the agent's words in Capabilities.events.
+    `tickers` are RocksDB's names (statistics.h), `events` are names from the agent's Capabilities.events.
     """
 
     tickers: tuple[str, ...] = ()
     events: tuple[str, ...] = ()
-    #: Bytes of each level.
+    #: Whether it needs the bytes of each level.
     level_bytes: bool = False
-    #: Bytes/s that flushes and compactions write.
+    #: Whether it needs the bytes/s that flushes and compactions write.
     background_rates: bool = False
     level_compaction: bool = False
 
@@ -40,41 +40,42 @@ class Needs:
 
 
 class Controller(ABC):
-    """A control law: samples and its own state in, a decision out; no clock, no I/O.
+    """A control law: it turns samples and its own state into decisions, without clock or I/O.
 
-    Time reaches a law only inside the sample (`monotonic_s`, `interval_s`), so that the same samples always give
-    the same decisions. A law is made with its parameters as the only argument.
+    A law knows the time only from the sample (`monotonic_s`, `interval_s`), so the same samples always give the same
+    decisions. Its constructor takes its parameters as the only argument.
     """
 
     name: str
-    #: One line for a list of laws.
+    #: One line that describes it in a list of laws.
     summary: str
-    #: Paper and section, or the RocksDB source, that the law comes from.
+    #: The paper and section, or the RocksDB source, that the law comes from.
     source: str
-    #: How often `step` wants to be called, in seconds.
+    #: Seconds between calls of `step`.
     period_s: float
-    #: What it decides by is a mean over so many seconds, where that is longer than its period; None elsewhere.
+    #: Seconds of the mean that it decides by, where that is longer than its period; None otherwise.
     window_s: ClassVar[float | None] = None
-    #: What it turns with its parameters, and of the class with any; empty for a law that only watches.
+    #: On an instance: the knobs it turns with its parameters. On the class: the knobs it may turn with any parameters.
+    #: Empty for a law that only watches.
     knobs: frozenset[Knob]
-    #: Those of `knobs` that it turns where that is possible, and does without elsewhere.
+    #: The subset of `knobs` that it can do without where a target does not support them.
     optional_knobs: frozenset[Knob] = frozenset()
-    #: What it judges a column family by and does not turn: beside a law that turns one of these for ends of its own it
-    #: is shown the owner's value (adocd.controllers.beside).
+    #: Options by which it judges a column family and which it does not turn. If another law turns one of them at the
+    #: same time, this law is shown the owner's value (adocd.controllers.beside).
     reads: frozenset[Knob] = frozenset()
-    #: Whether what it sets is what an operator has said, by which other laws judge, too.
+    #: Whether its values are the operator's own word, so that other laws judge by them too.
     is_operators_word: ClassVar[bool] = False
-    #: The parameter that takes a knob away from the law, for a target on which that knob cannot be turned.
+    #: By knob, the parameter that makes the law leave that knob alone, for a target that cannot change it.
     switches: ClassVar[Mapping[Knob, str]] = {}
-    #: What it must be able to measure with its parameters, and of the class with its defaults.
+    #: On an instance: what it must be able to measure with its parameters. On the class: the same with its defaults.
     needs: Needs = Needs()
     parameters_model: ClassVar[type[Parameters]] = Parameters
-    #: The parameter that says what the device can write, in bytes/s. An operator must name it; a simulation knows it.
+    #: The parameter for the device's write bandwidth in bytes/s. An operator must give it; a simulation knows it.
     device_rate: ClassVar[str | None] = None
-    #: Why the last step decided nothing on purpose, and what to do about it, in one sentence; what the law has set is
-    #: then given back. None while nothing is in its way.
+    #: One sentence: why the last step declined to decide, and what to do about it. While it is set, adocd restores the
+    #: values that the law has changed. None while the law works normally.
     declined: str | None = None
 
     @abstractmethod
     def step(self, sample: Sample) -> Decision | None:
-        """Decide what to change, or None for nothing."""
+        """Decide what to change; None to change nothing."""

@@ -1,15 +1,15 @@
-"""What a law is shown of a database whose options another law beside it turns. Pure.
+"""Which option values a law is shown when another law changes them. Pure.
 
-A law judges a database by the owner's thresholds. Beside a law that moves one of them for ends of its own, it would
-take that for an overflow: with `spring-and-gear`, which slows writes from the first due merge on, ADOC would see level
-0 overflow at 4 files, where alone it never acts. So of each option that a law `reads` and another turns it is shown
+A law judges a database by the owner's thresholds. If another law moves one of them for its own purpose, the first law
+would take that for an overflow: `spring-and-gear` slows writes from the first due compaction on, so ADOC would see
+level 0 overflow at 4 files, where alone it never acts. So if a law `reads` an option that another law turns, it sees
 
 - the owner's value;
-- of a limit the laxer one of the owner's and the one in force: where `toggle` or `silk` have lifted it, what piles up
-  below is meant, and writes are not slowed down for it either.
+- for a limit, the laxer of the owner's value and the one in force: `toggle` and `silk` lift a limit on purpose, so a
+  backlog below it is intended, and RocksDB does not slow writes down for it either.
 
-So another law never makes it act where it would not alone, and may keep it from acting for as long as it lifts a limit.
-What an operator has pinned is shown as it is, and so is what `manual` holds: both are the operator's own word.
+So another law never makes a law act where it would not act alone. It may keep it from acting while it lifts a limit.
+A value that an operator has pinned, or that `manual` holds, is shown as it is: both are the operator's own word.
 """
 
 from collections.abc import Iterable, Mapping
@@ -22,20 +22,20 @@ from adocd.model.overflow import PRECEDENCE
 from adocd.model.sample import ColumnFamilyOptions, ColumnFamilySample, Sample
 from adocd.model.values import of_family
 
-#: Limits: the higher the laxer.
+#: Limits, for which a higher value is laxer.
 _LIMITS = frozenset({Knob.LEVEL0_SLOWDOWN, Knob.LEVEL0_STOP, Knob.SOFT_PENDING_LIMIT, Knob.HARD_PENDING_LIMIT})
 
 
 def others_turn(law: Controller, laws: Iterable[Controller]) -> frozenset[Knob]:
-    """Name what a law reads and another one of these turns for ends of its own."""
+    """Return the knobs that a law reads and another of these laws turns for its own purpose."""
     turned = frozenset[Knob]().union(*(o.knobs for o in laws if o is not law and not o.is_operators_word))
     return law.reads & (turned - law.knobs)
 
 
 def as_if_alone(sample: Sample, knobs: Iterable[Knob]) -> Sample:
-    """Show a sample with these knobs of column families as their owner has them, overflows included.
+    """Return the sample with the owner's values of these knobs, and with the overflows that follow from them.
 
-    Where nobody knows what the owner had (`Sample.originals`), they stay as they are.
+    Where the owner's values are not known (`Sample.originals`), the sample stays as it is.
     """
     shown = {cf.name: _shown(cf.name, sample, knobs) for cf in sample.column_families}
     if not any(shown.values()):
@@ -52,7 +52,7 @@ def as_if_alone(sample: Sample, knobs: Iterable[Knob]) -> Sample:
 
 
 def _shown(family: str, sample: Sample, knobs: Iterable[Knob]) -> dict[str, str]:
-    """Name the options that are shown otherwise than they are."""
+    """Return the options that are shown with another value than the one in force."""
     owners = {} if sample.originals is None else sample.originals.column_families.get(family, {})
     live: Mapping[str, str] = sample.options.column_families.get(family, {})
     shown = {}

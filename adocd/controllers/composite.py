@@ -1,4 +1,4 @@
-"""Several laws at once, on knobs that have nothing to do with each other."""
+"""Several laws at once, on knobs that do not affect each other."""
 
 from collections.abc import Iterable
 from itertools import combinations, product
@@ -9,15 +9,15 @@ from adocd.model.decision import Decision
 from adocd.model.knob import contend
 from adocd.model.sample import Sample
 
-#: Between the names of laws in a policy's `controller`.
+#: Separates the names of laws in a policy's `controller`.
 PLUS = "+"
 
 
 class Composite(Controller):
-    """Laws beside each other, each with its own knobs, parameters and period.
+    """Several laws side by side, each with its own knobs, parameters and period.
 
-    The daemon gives each part a window of its own (adocd.daemon.control.law). Who has one sample for all of them, at
-    the pace of the slowest, may ask here.
+    The daemon gives each law its own window (adocd.daemon.control.law). `step` is for callers that have one sample for
+    all laws, at the pace of the slowest.
     """
 
     summary = "several laws at once"
@@ -30,18 +30,18 @@ class Composite(Controller):
         self.knobs = frozenset[str]().union(*(part.knobs for part in self.parts))  # type: ignore[assignment]
 
     def step(self, sample: Sample) -> Decision | None:
-        """Ask every part, and put together what they decide."""
+        """Ask every law and merge their decisions."""
         seen = ((part, as_if_alone(sample, others_turn(part, self.parts))) for part in self.parts)
         return joined(decision for part, its in seen if (decision := part.step(its)) is not None)
 
 
 def parts_of(controller: Controller) -> tuple[Controller, ...]:
-    """Name the laws that a controller is made of: itself, unless it is made of several."""
+    """Return the laws that a controller consists of: the parts of a Composite, otherwise the controller itself."""
     return controller.parts if isinstance(controller, Composite) else (controller,)
 
 
 def joined(decisions: Iterable[Decision]) -> Decision | None:
-    """Make one decision of several, so that they travel in one plan; None of none."""
+    """Merge several decisions into one, so that they go into one plan; None if there are none."""
     several = tuple(decisions)
     if len(several) <= 1:
         return several[0] if several else None
@@ -54,7 +54,7 @@ def joined(decisions: Iterable[Decision]) -> Decision | None:
 
 
 def conflict(laws: Iterable[Controller]) -> str | None:
-    """Say which two laws turn the same thing, and the way out; None when none do."""
+    """Say which two laws turn the same options, and how to resolve that; None if no two do."""
     for one, other in combinations(laws, 2):
         for mine, others in product(sorted(one.knobs), sorted(other.knobs)):
             if not contend(mine, others):

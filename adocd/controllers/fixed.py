@@ -6,7 +6,7 @@ from adocd.model.sample import Sample
 
 
 class Fixed(Controller):
-    """Leave every option as the database's owner set it; what every other law is measured against."""
+    """Leave every option as the database's owner set it: the baseline for every other law."""
 
     name = "fixed"
     summary = "changes nothing: the baseline"
@@ -18,5 +18,5 @@ class Fixed(Controller):
         del parameters
 
     def step(self, sample: Sample) -> Decision | None:  # noqa: ARG002
-        """Decide nothing."""
+        """Change nothing, whatever the sample."""
         return None

@@ -1,4 +1,4 @@
-"""What can be read off the sizes of levels."""
+"""Compaction debt, computed from the sizes of levels."""
 
 from adocd.model.knob import Knob
 from adocd.model.reading import owners_value
@@ -8,12 +8,12 @@ _DEFAULT_MULTIPLIER = 10.0
 
 
 def debt_bytes(cf: ColumnFamilySample, sample: Sample) -> int:
-    """Sum up what levels below L0 hold beyond their targets by the owner's base; 0 where no sizes are reported.
+    """Sum the bytes by which levels below L0 exceed their targets under the owner's base; 0 if no sizes are reported.
 
-    The target is the base for level 1 and the multiplier times as much for each one after it (advanced_options.h,
-    max_bytes_for_level_multiplier); the last level has none. With dynamic level bytes the first level that holds
-    anything has the base: RocksDB reckons from the last level up, and may come to less, so what this counts is then
-    a lower bound.
+    The target is the base for level 1, and the multiplier times the previous target for each further level
+    (advanced_options.h, max_bytes_for_level_multiplier); the last level has none. With dynamic level bytes the first
+    non-empty level gets the base. RocksDB computes targets from the last level up there and may come to less, so the
+    sum is then a lower bound.
     """
     base = owners_value(Knob.LEVEL_BASE_SIZE, sample, cf.name)
     if cf.level_bytes is None or base is None:

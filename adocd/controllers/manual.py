@@ -1,11 +1,11 @@
-"""Hold what the operator has set: every knob that is given as a parameter is kept at its value, nothing is measured.
+"""Keep every knob that the operator gives as a parameter at its value, without measuring anything.
 
-For comparing a setting with a law under the same guards, journal and way back, and for scripts that tune by themselves.
-A knob is held in every column family; for one of them, or for a while, pin the option instead (`adocctl override`),
-which beats this law as it beats every other. Units are the knob's own: bytes, bytes/s, threads, files, memtables;
+For comparing a setting with a law under the same guards, journal and restore, and for scripts that do the tuning.
+A knob is held in every column family. For one column family, or for a limited time, pin the option instead (`adocctl
+override`): a pin beats this law like any other. Units are the knob's own: bytes, bytes/s, threads, files, memtables;
 `auto_compaction` is a switch. Bounds are those of the options (docs/safety.md). Without parameters it holds nothing.
 
-Does harm exactly where the values do: it never looks at the database. Source: none, it is the operator's word.
+Does harm exactly where the values do, because it never looks at the database. Source: none, it is the operator's word.
 """
 
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ from adocd.model.knob import KNOBS, MIB, Knob, contend
 from adocd.model.options import OPTIONS
 from adocd.model.sample import Sample
 
-#: The same floor as the safety guards': less would starve flushes.
+#: The safety guards' floor: a lower rate would starve flushes.
 _RATE_LIMIT_FLOOR = 1 * MIB
 _MOST = (1 << 63) - 1
 
@@ -35,7 +35,7 @@ class _Held(Parameters):
         return self
 
     def held(self) -> dict[Knob, int]:
-        """Name the knobs that are given, with their values; a switch as 1 or 0."""
+        """Return the given knobs with their values; a switch is 1 or 0."""
         given = {knob: getattr(self, knob.value) for knob in Knob}
         return {knob: int(value) for knob, value in given.items() if value is not None}
 
@@ -56,7 +56,7 @@ ManualParameters = create_model("ManualParameters", __base__=_Held, __module__=_
 
 
 class Manual(Controller):
-    """Keep knobs at given values."""
+    """Keep the given knobs at the given values in every column family."""
 
     name = "manual"
     summary = "holds the knobs that are given as parameters at their values"
@@ -71,7 +71,7 @@ class Manual(Controller):
         self.knobs = frozenset(self._held)
 
     def step(self, sample: Sample) -> Decision | None:
-        """Set what is not as it is to be."""
+        """Set the knobs whose value differs from the given one."""
         settings = not_there_yet(self._wanted(sample), sample)
         if not settings:
             return None

@@ -1,7 +1,7 @@
 """RocksDB's auto-tuned rate limiter, from outside (RocksDB rate_limiter.cc, GenericRateLimiter::Tune; warlo 3.3.5).
 
-The scheme that papers call RocksDB-AT: multiplicative increase, multiplicative decrease of the limiter's rate by how
-often its bucket ran dry. Every 100 refill periods (10 s, for a period is 100 ms by default), in integers as the source:
+The scheme that papers call RocksDB-AT: multiplicative increase and decrease of the limiter's rate by how often its
+bucket ran dry. Every 100 refill periods (10 s, as a period is 100 ms by default), in integers as in the source:
 
     d = 100 x drains / ceil(elapsed / refill period)          percent of the periods
 
@@ -12,19 +12,19 @@ often its bucket ran dry. Every 100 refill periods (10 s, for a period is 100 ms
 | 50..90       | as it is           |
 | over 90      | x 105 / 100        |
 
-clamped to max / 20 .. max, and begun at max / 2. `max_bytes_per_s` comes from the operator: RocksDB's advice is what
-the device can write. Drains are the ticker rocksdb.number.rate_limiter.drains.
+The rate is clamped to max / 20 .. max and starts at max / 2. The operator gives `max_bytes_per_s`: RocksDB advises the
+device's write bandwidth. Drains are the ticker rocksdb.number.rate_limiter.drains.
 
-Assumes that flushes and compactions are all that the limiter limits. Does harm where a burst comes after quiet: an
-idle database is at a twentieth of the maximum, climbs by 5 % each 10 s, and flushes are held to that rate meanwhile
-(from max / 20 to max / 2 takes 8 minutes). That is the source's behaviour, and one reason for write stalls under it.
+Assumes that the limiter limits flushes and compactions only. Does harm where a burst follows a quiet time: an idle
+database sits at a twentieth of the maximum and climbs by 5 % every 10 s, and flushes are held to that rate meanwhile
+(from max / 20 to max / 2 takes 8 minutes). RocksDB behaves the same, and that is one cause of write stalls under it.
 
-Departures: RocksDB counts drains in the limiter, for all databases that share it; a target's Statistics have only its
-own, so with a shared limiter d is too low. Newer RocksDB looks at each refill whether it is time to tune; here the law
-is asked in its own period. Not reachable: the limiter itself (it must be there at the open, and its refill period has
-no getter), and auto_tuned, which has no getter either. When the rate moves though the law has not moved it, auto_tuned
-is on or somebody else turns it: the law then stops, says so, and is begun anew by setting the policy again. An
-operator's pin is neither: while it lasts the law declines, and then it begins anew by itself.
+Departures: RocksDB counts drains in the limiter, for all databases that share it. A target's Statistics count only its
+own, so with a shared limiter d is too low. Newer RocksDB checks at each refill whether it is time to tune; here the law
+runs in its own period. Not reachable: creating the limiter (it must exist at the open), its refill period and
+auto_tuned, neither of which has a getter. If the rate moves although the law has not moved it, auto_tuned is on or
+somebody else turns it: the law then stops and says so, and starts anew when the policy is set again. An operator's pin
+is neither case: the law declines while the pin lasts and starts anew by itself afterwards.
 """
 
 from typing import ClassVar
@@ -47,14 +47,14 @@ _MICROS = 1_000_000
 
 
 class MimdParameters(Parameters):
-    """What the device can write, and the limiter's refill period."""
+    """The device's write bandwidth in bytes/s, and the limiter's refill period."""
 
     max_bytes_per_s: int = Field(ge=_ALLOWED_RANGE * MIB, le=1 << 50, description="what the device can write")
     refill_period_ms: int = Field(default=100, ge=1, le=10_000, description="as the limiter was made with")
 
 
 class Mimd(Controller):
-    """Rate limit by how often the limiter's bucket ran dry."""
+    """Set the rate limit by how often the limiter's bucket ran dry."""
 
     name = "mimd"
     summary = "RocksDB's auto-tuned rate limiter, from outside: rate limit by how often it was drained"
@@ -69,33 +69,33 @@ class Mimd(Controller):
         self._max = parameters.max_bytes_per_s
         self._refill_micros = parameters.refill_period_ms * 1000
         self.period_s = _REFILLS_PER_TUNE * parameters.refill_period_ms / 1000
-        #: Between what the rate must be now: a guard may have held the last step back.
+        #: Lower and upper bound of the expected rate: a guard may have held the last step back.
         self._expected: tuple[int, int] | None = None
-        #: Whether something else has moved the rate.
+        #: Whether auto_tuned or somebody else has moved the rate.
         self._moves_by_itself = False
-        #: The rate that the first step was to lead away from, until it has.
+        #: The rate before the first step, until that step has taken effect.
         self._begins_at: int | None = None
 
     def step(self, sample: Sample) -> Decision | None:
-        """Tune once."""
+        """Tune the rate once, as GenericRateLimiter::Tune does."""
         now = sample.options.rate_limiter_bytes_per_s
         if now is None or self._moves_by_itself:
             return None
         self.declined = None
         if RATE_LIMITER in sample.pinned:
-            # Not RocksDB's doing, so what is expected of the rate ends here.
+            # A pin is not auto_tuned, so forget the expected rate.
             self._expected = self._begins_at = None
-            self.declined = "an operator has pinned the limiter's rate, and once the pin has ended the law begins anew"
+            self.declined = "an operator has pinned the limiter's rate; the law starts anew when the pin ends"
             return None
         return self._step(now, sample)
 
     def _step(self, now: int, sample: Sample) -> Decision | None:
         if self._expected is not None and not self._expected[0] <= now <= self._expected[1] and _is_owners(now, sample):
-            self._expected = None  # it was given back, by a pause or a restore
+            self._expected = None  # a pause or a restore has given the owner's rate back
         if now != self._begins_at:
             self._begins_at = None
         if self._expected is None or self._begins_at is not None:
-            # Where a guard or a pin let nothing of it through, this is the owner's rate, and nothing to tune on from.
+            # A guard or a pin may have blocked the first step: then this is still the owner's rate, no base to tune on.
             self._begins_at = now if now != self._max // 2 else None
             return self._set(now, self._max // 2, "begin", "the first step", "RocksDB begins at half of the maximum")
         if not self._expected[0] <= now <= self._expected[1]:
@@ -123,7 +123,7 @@ class Mimd(Controller):
         return None
 
     def _clamped(self, rate: int) -> int:
-        # Both bounds either way: a step that was held back leaves a rate outside of them.
+        # Apply both bounds to every step: one that a guard held back leaves the rate outside them.
         return max(self._least, min(self._max, rate))
 
     @property

@@ -1,4 +1,4 @@
-"""Laws of other packages, found by their entry points; what is wrong with one is a sentence, never an exception."""
+"""Laws of other packages, found by their entry points; a faulty one is reported in a sentence and raises nothing."""
 
 import math
 import re
@@ -12,7 +12,7 @@ from adocd.model.knob import Knob
 from adocd.model.policy import ParameterValue
 
 GROUP = "adocd.controllers"
-#: So much of another's error is told.
+#: Most characters quoted from a plugin's error.
 _WORDS_MAX = 300
 #: A law's name is part of policies, parameters and rules: `adoc+mimd`, `mimd.max_bytes_per_s`.
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
@@ -20,14 +20,14 @@ _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The laws that can be used, by name, and what is wrong with the others, by entry point."""
+    """The usable laws by name, and the problems of the others by entry point."""
 
     laws: Mapping[str, type[Controller]]
     problems: Mapping[str, str]
 
 
 def load(entry_points: Iterable[EntryPoint], taken: Collection[str]) -> Found:
-    """Load the laws that entry points name; `taken` are the names of ours."""
+    """Load the laws that entry points name; `taken` are the names of adocd's own laws."""
     laws: dict[str, type[Controller]] = {}
     problems: dict[str, str] = {}
     for entry_point in sorted(entry_points, key=lambda point: (point.name, point.value)):
@@ -51,7 +51,7 @@ def _load(entry_point: EntryPoint) -> tuple[type[Controller] | None, str]:
         why = _what_is_wrong(loaded, entry_point)
     except (KeyboardInterrupt, MemoryError):
         raise
-    except BaseException as error:  # another's module may do anything when it is imported, exit too
+    except BaseException as error:  # a plugin may do anything at import, even exit
         return None, f"{entry_point.value} cannot be loaded: {in_words(error)}"
     return (None, why) if why is not None else (loaded, "")
 
@@ -90,11 +90,11 @@ def _wrong_attributes(law: Any) -> Iterator[tuple[str, str]]:
     if not (isinstance(model, type) and issubclass(model, Parameters)):
         yield "parameters_model", "must be a subclass of adocd.controllers.base.Parameters"
     elif (wrong := next((n for n, default in defaults_of(law).items() if not _is_plain(default)), None)) is not None:
-        yield "parameters_model", f"must have numbers, text and switches alone as defaults, which {wrong} has not"
+        yield "parameters_model", f"must have only numbers, text and switches as defaults, but {wrong} has another"
 
 
 def defaults_of(law: type[Controller]) -> dict[str, ParameterValue | None]:
-    """Name every parameter of a law with its default; None where it has none."""
+    """Return every parameter of a law with its default; None where it has none."""
     fields = law.parameters_model.model_fields.items()
     return {name: None if f.is_required() else f.get_default(call_default_factory=True) for name, f in fields}
 
@@ -104,14 +104,14 @@ def _is_plain(default: object) -> bool:
 
 
 def wrong_knobs(knobs: object) -> str | None:
-    """Say what is wrong with a law's knobs; None when nothing is."""
+    """Say what is wrong with a law's knobs; None if nothing is."""
     if isinstance(knobs, frozenset) and all(isinstance(knob, Knob) for knob in knobs):
         return None
     return "must be a frozenset of adocd.model.knob.Knob"
 
 
 def in_words(error: BaseException) -> str:
-    """Put another's exception into words, which may fail itself."""
+    """Describe a plugin's exception in one line; its own __str__ may fail."""
     try:
         words = " ".join(str(error).split())[:_WORDS_MAX]
     except Exception:

@@ -1,4 +1,4 @@
-"""The laws that there are, by name: those that come with adocd, and those of other packages."""
+"""All laws by name: those that come with adocd, and those of other packages."""
 
 import functools
 from collections.abc import Mapping
@@ -21,42 +21,42 @@ from adocd.controllers.stability import Stability
 from adocd.controllers.toggle import Toggle
 from adocd.model.policy import ParameterValue, Policy
 
-#: Those that come with adocd.
+#: The laws that come with adocd.
 LAWS: Mapping[str, type[Controller]] = {
     law.name: law for law in (Fixed, Manual, Adoc, AdocReleased, Mimd, Toggle, Silk, Stability, SpringAndGear)
 }
 
-#: What `adocd serve` runs when no policy is named: it watches and changes nothing.
+#: The law that `adocd serve` runs when no policy is named: it watches and changes nothing.
 DEFAULT = Fixed.name
 
 
-#: Between a law and its parameter, where a policy names several.
+#: Separates a law from its parameter, where a policy names several laws.
 _DOT = "."
 
 
 class PolicyError(ValueError):
-    """A policy names a law that does not exist, or parameters that it does not take; one sentence."""
+    """A policy names an unknown law, or parameters that the law does not take; the message is one sentence."""
 
 
 def laws() -> Mapping[str, type[Controller]]:
-    """Name all laws, those of other packages after ours."""
+    """Return all laws by name, adocd's own first."""
     return {**LAWS, **_plugins().laws}
 
 
 def problems() -> Mapping[str, str]:
-    """Say what is wrong with laws of other packages, by entry point, each in one sentence."""
+    """Return the problems of other packages' laws by entry point, one sentence each."""
     return _plugins().problems
 
 
 def forget() -> None:
-    """Look for laws of other packages anew, when one is asked for next."""
+    """Forget the laws of other packages, so that the next request looks for them again."""
     _plugins.cache_clear()
 
 
 def create(policy: Policy) -> Controller:
-    """Make a controller with fresh state for a policy; of several laws at once where it names them.
+    """Make a controller with fresh state for a policy; a Composite if the policy names several laws.
 
-    Raises PolicyError with one sentence that names the law, the parameter or the knob and what is possible instead.
+    Raises PolicyError with one sentence: it names the law, the parameter or the knob, and what is possible instead.
     """
     parts = [_create(*part) for part in parts_of(policy)]
     if len(parts) == 1:
@@ -67,7 +67,7 @@ def create(policy: Policy) -> Controller:
 
 
 def parts_of(policy: Policy) -> tuple[tuple[str, Mapping[str, ParameterValue]], ...]:
-    """Say which laws a policy names, each with its parameters; raises PolicyError.
+    """Return the laws that a policy names, each with its parameters; raises PolicyError.
 
     `adoc+mimd` names two, and then each parameter names its law: `mimd.max_bytes_per_s`.
     """
@@ -88,12 +88,12 @@ def parts_of(policy: Policy) -> tuple[tuple[str, Mapping[str, ParameterValue]], 
 
 
 def on_device(policy: Policy, bytes_per_s: int) -> Policy:
-    """Fill in what the device can write where a law must be told and the policy does not say it; raises PolicyError."""
+    """Fill in the device's write bandwidth where a law needs it and the policy lacks it; raises PolicyError."""
     return replace(policy, parameters={**policy.parameters, **dict.fromkeys(device_rates(policy), bytes_per_s)})
 
 
 def device_rates(policy: Policy) -> tuple[str, ...]:
-    """Name the parameters by which laws must be told what the device can write, and are not; raises PolicyError."""
+    """Return the parameters for the device's write bandwidth that the policy lacks; raises PolicyError."""
     parts, known = parts_of(policy), laws()
     return tuple(
         f"{name}{_DOT}{parameter}" if len(parts) > 1 else parameter
@@ -103,13 +103,13 @@ def device_rates(policy: Policy) -> tuple[str, ...]:
 
 
 def check_names(controller: str) -> None:
-    """Raise PolicyError unless all laws that a policy names exist, each named once."""
+    """Raise PolicyError if a policy names an unknown law, or a law twice."""
     names = controller.split(PLUS)
     for name in names:
         if name not in LAWS and name not in _plugins().laws:
             raise PolicyError(_unknown(name))
     if len(set(names)) < len(names):
-        raise PolicyError(f"{controller!r} names a law twice: each can work once on a database")
+        raise PolicyError(f"{controller!r} names a law twice: a database runs each law once")
 
 
 def _unknown(name: str) -> str:
@@ -146,5 +146,5 @@ def _sentence(law: type[Controller], error: ValidationError) -> str:
 
 @functools.cache
 def _plugins() -> plugins.Found:
-    """Look for laws of other packages once a process, and only when one of ours is not meant: it takes a while."""
+    """Look for laws of other packages once per process, and only when no law of adocd has the name: it is slow."""
     return plugins.load(metadata.entry_points(group=plugins.GROUP), LAWS.keys())

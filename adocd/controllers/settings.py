@@ -1,4 +1,4 @@
-"""What laws say in settings: only what is not there yet, by what is there now."""
+"""Helpers with which laws build settings: they leave out values already in force."""
 
 from collections.abc import Iterable
 
@@ -8,7 +8,7 @@ from adocd.model.sample import Sample
 
 
 def not_there_yet(wanted: Iterable[Setting], sample: Sample) -> tuple[Setting, ...]:
-    """Leave of what is wanted what differs from what is there; what is not reported cannot be set."""
+    """Return the wanted values that differ from those in force; an option that is not reported cannot be set."""
     return tuple(
         setting
         for setting in wanted
@@ -17,10 +17,10 @@ def not_there_yet(wanted: Iterable[Setting], sample: Sample) -> tuple[Setting, .
 
 
 def raised(now: int, step: int, most: int) -> int:
-    """Go up by a step; a bound never turns it round: what is above `most` stays."""
+    """Add a step, up to `most`; a value already above `most` stays."""
     return max(now, min(most, now + step))
 
 
 def halved(now: int, least: int) -> int:
-    """Go down to a half; what is below `least` stays."""
+    """Halve the value, down to `least`; a value already below `least` stays."""
     return min(now, max(least, now // 2))

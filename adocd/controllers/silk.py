@@ -1,36 +1,38 @@
-"""SILK's bandwidth allocation, and deeper compactions held in peaks (silk-atc19, section 5; released code).
+"""SILK's bandwidth allocation, with deeper compactions held back in peaks (silk-atc19, section 5; released code).
 
     I = max(T - C - e, floor)                                 bytes/s for flushes and compactions
 
-T is what the device gives the store, C what clients use, e a margin for what fluctuates. The rate limiter gets I when
-it is at least 10 MB/s (10^6 bytes) from what is set (5.2.1). C is read and written bytes/s of clients:
-Sample.written_bytes_per_s and the tickers rocksdb.bytes.read, rocksdb.number.multiget.bytes.read and
-rocksdb.db.iter.bytes.read, of which only the first is needed. Reads that a cache answers count, too: the C is then too
-high, and compaction gets less than it could have.
+T is the bandwidth that the device gives the store, C the bandwidth that clients use, e a margin for fluctuation. The
+law moves the rate limiter to I if that changes its rate by at least 10 MB/s (10^6 bytes; 5.2.1). C is the bytes/s that
+clients read and write: Sample.written_bytes_per_s plus the tickers rocksdb.bytes.read,
+rocksdb.number.multiget.bytes.read and rocksdb.db.iter.bytes.read; of these only the first is required. Reads served
+from a cache count too: C is then too high, and compaction gets less than it could have.
 
-A peak is C > 0.75 T (released code). In a peak compactions below level 1 are held: max_bytes_for_level_base goes up so
-far that no level counts as full, which leaves flushes, L0-L0 and L0-L1 alone (L0 goes by its files), and comes back in
-the valley. RocksDB's pending bytes go blind meanwhile and jump on release, so both pending limits are off until the
-debt is paid, and the debt is reckoned from the levels' sizes against the owner's base: `debt_bytes_max` of it ends the
-hold whatever the load. L1 grows in a hold, so L0-L1 merges get dearer: long peaks cost more than they save.
+A peak is C > 0.75 T (released code). In a peak the law holds compactions below level 1: it raises
+max_bytes_for_level_base so far that no level counts as full, and lowers it again in the valley. Flushes, L0-L0 and
+L0-L1 go on, because RocksDB scores L0 by its files. During a hold RocksDB's pending compaction bytes see no debt, and
+they jump on release, so both pending limits are off until the debt is paid. The law computes the debt from the levels'
+sizes and the owner's base; at `debt_bytes_max` it ends the hold whatever the load. L1 grows during a hold, so L0-L1
+compactions cost more: long peaks cost more than they save.
 
-Both L0 limits are out of the way, as in 6.1; ours, `l0_files_max`, takes their place, with writes stopped and not
-slowed down there. `floor_bytes_per_s` is the operator's: the paper gives flushes and L0-L1 50 of 200 MB/s while deeper
-work is paused (the default here is that quarter), the released code 10. `margin_bytes_per_s`: the paper names no value;
-ours is its threshold, 10 MB/s. Ours, too: `hold_dwell_s`, the least time held or not, for each turn costs a SetOptions.
+Both L0 limits are out of the way, as in 6.1. Our `l0_files_max` replaces them: it stops writes and never slows them
+down. The operator sets `floor_bytes_per_s`: while deeper work is paused, the paper gives flushes and L0-L1 50 of
+200 MB/s (our default is that quarter), the released code 10. `margin_bytes_per_s`: the paper names no value; ours is
+its threshold, 10 MB/s. `hold_dwell_s`, the least time in either state, is ours too: each change costs a SetOptions.
 
-Switches, as in figure 8C: `hold=false` is bandwidth only, `bandwidth=false` hold only. Presets that the ADOC paper
-calls SILK-D, -P and -O (its table 3) are option values and not this law; SILK's own are 4 threads and two memtables of
-128 MiB (6.1), for the owner to set.
+Switches, as in figure 8C: `hold=false` is bandwidth only, `bandwidth=false` hold only. What the ADOC paper calls
+SILK-D, -P and -O (its table 3) are option values and not this law. SILK's own are 4 threads and two memtables of
+128 MiB (6.1); the owner has to set them.
 
-Period: SILK looks every 10 ms. From outside 50 ms is the limit (an agent's snapshot is cached so long), and a decision
-is carried out once a daemon's tick, with a write to the journal. Measured on stock db_bench (fillrandom, 20 s): asked
-each second the law moves the limiter 16 times and sees a C of at most 78 MB/s, asked every 0.2 s 44 times and 132 MB/s,
-and the daemon takes 1 % of a core; a tick of 50 ms takes 4 %. So 0.2 s is asked for; with the daemon's default tick of
-1 s it is asked once a second, and `[daemon] tick_s` makes it faster. Peaks shorter than a tick are not seen.
+Period: SILK measures every 10 ms. From outside the limit is 50 ms (an agent caches its snapshot that long), and the
+daemon applies a decision once per tick, with a write to the journal. Measured on stock db_bench (fillrandom, 20 s): run
+every second, the law moves the limiter 16 times and sees a C of at most 78 MB/s; run every 0.2 s, 44 times and
+132 MB/s, and the daemon takes 1 % of a core. A tick of 50 ms takes 4 %. So the law asks for 0.2 s. With the daemon's
+default tick of 1 s it runs once a second; a smaller `[daemon] tick_s` makes it faster. It misses peaks shorter than a
+tick.
 
-Assumes level compaction and a load with valleys. Does harm where there are none (debt up to its bound, then a merge of
-everything at once), and where T is wrong. Not reachable: preemption, pausing a running compaction, a thread of its own
+Assumes level compaction and a load with valleys. Does harm where there are none (debt grows to its bound and is then
+compacted all at once), and where T is wrong. Not reachable: preemption, pausing a running compaction, a thread reserved
 for L0-L1, bandwidth for single jobs. A running deep compaction goes on, at the limiter's rate.
 """
 
@@ -63,12 +65,14 @@ _HELD = frozenset(
 
 
 class SilkParameters(Parameters):
-    """The device's bandwidth, its floor, and the switches of figure 8C."""
+    """The device's bandwidth, the floor for internal work, and the switches of figure 8C."""
 
-    bandwidth_bytes_per_s: int = Field(ge=4 * MIB, le=1 << 50, description="T: what the device gives the store")
+    bandwidth_bytes_per_s: int = Field(
+        ge=4 * MIB, le=1 << 50, description="T: the bandwidth that the device gives the store"
+    )
     floor_bytes_per_s: int | None = Field(default=None, ge=MIB, description="null: a quarter of T, as in the paper")
     margin_bytes_per_s: int = Field(default=10 * _MB, ge=0, description="e")
-    step_bytes_per_s: int = Field(default=10 * _MB, ge=1, description="the limiter is not moved by less")
+    step_bytes_per_s: int = Field(default=10 * _MB, ge=1, description="smallest change of rate")
     bandwidth: bool = Field(default=True, description="false: hold only")
     hold: bool = Field(default=True, description="false: bandwidth only")
     hold_dwell_s: float = Field(default=10.0, ge=0, le=3600)
@@ -88,7 +92,7 @@ class SilkParameters(Parameters):
 
 
 class Silk(Controller):
-    """Give internal work what clients leave, and hold deeper compactions while they take most."""
+    """Give internal work the bandwidth that clients leave, and hold deeper compactions while clients take most."""
 
     name = "silk"
     summary = "SILK: internal work gets the bandwidth that clients leave, deeper compactions wait in peaks"
@@ -110,7 +114,7 @@ class Silk(Controller):
         self._since_s: float | None = None
 
     def step(self, sample: Sample) -> Decision | None:
-        """Set the limiter to what clients leave, and hold or release."""
+        """Set the limiter to the bandwidth that clients leave, and hold or release deeper compactions."""
         clients = _client_bytes_per_s(sample)
         if clients is None and self._since_s is None:
             return None
@@ -141,7 +145,7 @@ class Silk(Controller):
             yield Setting(Knob.RATE_LIMIT, wanted)
 
     def _hold_or_release(self, sample: Sample, clients: int | None) -> None:
-        """Choose the state; where clients' use is not known it stays, but a hold keeps its bound."""
+        """Choose the state. If clients' use is unknown it stays, but a hold still ends at its debt bound."""
         p = self._parameters
         if self._since_s is None:
             self._since_s = sample.monotonic_s - p.hold_dwell_s
@@ -167,7 +171,7 @@ class Silk(Controller):
             yield from self._limits(cf, sample)
 
     def _limits(self, cf: ColumnFamilySample, sample: Sample) -> Iterator[Setting]:
-        """Keep the pending limits off in a hold, and after it until RocksDB's estimate has jumped and come down."""
+        """Keep the pending limits off during a hold, and afterwards until RocksDB's estimate has jumped and fallen."""
         owners = {
             knob: owners_value(knob, sample, cf.name) for knob in (Knob.SOFT_PENDING_LIMIT, Knob.HARD_PENDING_LIMIT)
         }

@@ -1,25 +1,25 @@
 """Spring and gear: delayed writes go as fast as level 0 drains (bLSM; performance-stability-vldb19 2.3, 4.2).
 
-bLSM lets the in-memory write rate follow the progress of the merge, so that no level fills before the one below has
-taken its own. From outside, with one gear (level 0) where bLSM has one a level:
+bLSM couples the in-memory write rate to the progress of the merges, so that no level fills before the next one has
+merged its share. From outside, with one gear (level 0) instead of bLSM's one per level:
 
-    level0_slowdown_writes_trigger = level0_file_num_compaction_trigger        so that the delay is engaged at all
+    level0_slowdown_writes_trigger = level0_file_num_compaction_trigger        so that RocksDB delays writes at all
     delayed_write_rate = max(floor, mean of out)                               bytes/s, set anew each period
     out = flushed bytes/s - growth of level 0 in bytes/s                       over all column families
 
-Level 0 shrinks in one step when a merge ends, so single windows swing between nothing and several times the truth. The
-mean is the plain one of all windows until `smoothing_s` of them have been measured, and from then on exponential with
-that time constant. It is ours, and long: in the simulator (cap-210, 6 MB/s) the rate turned round 45 times in 40
-minutes with 30 s, in step with the merges, and not once with 300 s.
-Windows in which level 0 has nothing to merge say nothing of how fast it drains and are left out; before the first that
-does, the rate is the owner's. RocksDB scales the delay's rate by 0.6, 0.8 and 1.25 itself between two settings
-(column_family.cc, SetupDelay), and each setting puts it back to the measured one: that is meant here, so the planner's
-brake (docs/safety.md) does not hold this law back. The rate moves in MiB/s, and by at least a tenth: ours, against
-dithering. The period of 10 s is ours, too; bLSM paces each write.
+Level 0 shrinks in one step when a compaction ends, so single windows swing between zero and several times the true
+rate. The mean is a plain one over all windows until `smoothing_s` seconds have been measured, and exponential with that
+time constant from then on. The constant is ours, and long on purpose: in the simulator (cap-210, 6 MB/s) the rate
+changed direction 45 times in 40 minutes with 30 s, in step with the compactions, and not once with 300 s.
+Windows in which level 0 has nothing to compact do not show how fast it drains, so they are left out; before the first
+useful window the rate is the owner's. Between two settings RocksDB itself scales the delayed write rate by 0.6, 0.8 and
+1.25 (column_family.cc, SetupDelay), and each setting resets it to the measured one. That is intended here, so the
+planner's brake (docs/safety.md) does not hold this law back. The rate moves in whole MiB/s and by at least a tenth:
+this is ours, against dithering. The period of 10 s is ours too; bLSM paces each write.
 
-Expect bounded processing latency and worse latency with queueing: that is the paper's finding on bLSM (4.2), and the
-reason to have this law is to see it. It does harm to every load that has bursts, which are slowed down from the first
-file over the trigger on, and more so with compression, for a rate on disk is fewer bytes than writers bring.
+Expect bounded processing latency and worse latency with queueing: that is the paper's finding on bLSM (4.2), and this
+law exists to show it. It harms every load with bursts, because it slows them down from the first file over the trigger
+on. Compression makes that worse, because the rate is measured in bytes on disk, which are fewer than writers bring.
 
 Assumes level compaction. Not reachable: the gears between deeper levels, pacing by the progress within a merge, and
 shares of bandwidth for merges.
@@ -38,19 +38,19 @@ from adocd.model.knob import MIB, Knob
 from adocd.model.reading import value_now
 from adocd.model.sample import Sample
 
-#: The rate is not moved by less than this share: 1 / 10.
+#: The rate moves by at least this share: 1 / 10.
 _LEAST_SHARE = 10
 
 
 class SpringAndGearParameters(Parameters):
-    """The spring's stiffness and its end."""
+    """The lowest write rate, and the time constant of the mean."""
 
     floor_bytes_per_s: int = Field(default=4 * MIB, ge=MIB, le=1 << 40, description="writes are never held below it")
     smoothing_s: float = Field(default=300.0, ge=1, le=3600)
 
 
 class SpringAndGear(Controller):
-    """Delay writes from the first due merge on, at the rate at which level 0 drains."""
+    """Delay writes from the first due compaction on, at the rate at which level 0 drains."""
 
     name = "spring-and-gear"
     summary = "bLSM's spring and gear with one gear: delayed writes go at the rate at which level 0 drains"
@@ -62,14 +62,14 @@ class SpringAndGear(Controller):
 
     def __init__(self, parameters: SpringAndGearParameters) -> None:
         self._parameters = parameters
-        #: By column family: one that came or went says nothing of what merges did.
+        #: By column family, because one that was created or dropped says nothing about compaction progress.
         self._level0_bytes: dict[str, int] = {}
         self._drain: float | None = None
-        #: How long the windows were that the mean is of.
+        #: Total length of the windows in the mean (s).
         self._measured_s = 0.0
 
     def step(self, sample: Sample) -> Decision | None:
-        """Measure what left level 0, and set the spring to it."""
+        """Measure the rate at which level 0 drains, and set the delayed write rate to it."""
         self._measure(sample)
         settings = (*not_there_yet(self._triggers(sample), sample), *self._rate(sample))
         if not settings:
@@ -93,7 +93,7 @@ class SpringAndGear(Controller):
         if out == 0.0 and not due:
             return
         self._measured_s += sample.interval_s
-        of_all = sample.interval_s / self._measured_s  # one odd first window must not stand for minutes
+        of_all = sample.interval_s / self._measured_s  # one odd first window must not last for minutes
         share = max(of_all, 1.0 - math.exp(-sample.interval_s / self._parameters.smoothing_s))
         before_it = 0.0 if self._drain is None else self._drain
         self._drain = before_it + (out - before_it) * share

@@ -1,10 +1,10 @@
 """Performance stability: process writes as quickly as possible, and only stop (performance-stability-vldb19).
 
 Theorem 1 (5.1.2): processing writes as quickly as possible minimises the latency of each. A graceful slowdown lengthens
-the queue of those that wait, so there is none here, only a stop at a bound. RocksDB is a partitioned tree, so section 6
+the queue of waiting writes, so this law has none, only a stop at a bound. RocksDB is a partitioned tree, so section 6
 applies, with LevelDB's figures (6.1: a trigger of 4, a stop at 12):
 
-| option                                   | is held at                                              |
+| option                                   | held at                                                 |
 |------------------------------------------|---------------------------------------------------------|
 | level0_slowdown and level0_stop          | both 3 x level0_file_num_compaction_trigger             |
 | soft_pending_compaction_bytes_limit      | the hard limit, which is the owner's                    |
@@ -13,16 +13,17 @@ applies, with LevelDB's figures (6.1: a trigger of 4, a stop at 12):
 | bytes_per_sync                           | 16 MiB: no long queue of dirty pages behind one fsync   |
 | target_file_size_base                    | at most 64 MiB (6.1, figure 18: small files, short merges) |
 
-Files, bytes and memtables; the law is static and steps by nothing. Section 5.1.1's global constraint, twice the
-expected number of components, is for full merges: with universal compaction give `components`, 2 x T x L for a size
-ratio of T and L levels; RocksDB's stop trigger counts sorted runs there.
+Units are files, bytes and memtables. The law is static. Section 5.1.1's global constraint, twice the expected number of
+components, is for full merges: with universal compaction set `components` to 2 x T x L for a size ratio of T and L
+levels; RocksDB's stop trigger counts sorted runs there.
 
-Assumes that what matters is the time until a write is done, its queueing included, in an open system. Does harm where
-clients take a short stop worse than a long delay, for every stop is a full one; and where the load is above what merges
-sustain, which no scheduler cures. The measured maximum of a closed loop is not sustainable (6.2: 30 % too high).
+Assumes an open system in which the time until a write is done matters, queueing included. Does harm where clients
+suffer more from a short stop than from a long delay, as every stop is a full one, and where the load exceeds what
+compactions sustain, which no scheduler cures. The maximum measured in a closed loop is not sustainable (6.2: 30 % too
+high).
 
-Not reachable from outside: the greedy choice of the smallest merge (5.1.4), merging exactly T0 files out of level 0
-(6.2), and shares of bandwidth for single merges. RocksDB picks by score, and merges as many L0 files as there are.
+Not reachable from outside: the greedy choice of the smallest merge (5.1.4), merging exactly T0 files from level 0
+(6.2), and shares of bandwidth for single merges. RocksDB picks by score, and compacts all L0 files there are.
 """
 
 from collections.abc import Iterator
@@ -42,7 +43,7 @@ _UNIVERSAL = "kCompactionStyleUniversal"
 
 
 class StabilityParameters(Parameters):
-    """The component constraint and sizes; each default is the paper's or, where named so, RocksDB's."""
+    """The component constraint and sizes; each default is the paper's, or RocksDB's where its name says so."""
 
     stop_factor: int = Field(default=3, ge=2, le=64, description="times the L0 trigger")
     components: int | None = Field(default=None, ge=2, le=10_000, description="instead of stop_factor: 2 x T x L")
@@ -75,7 +76,7 @@ class Stability(Controller):
         self._parameters = parameters
 
     def step(self, sample: Sample) -> Decision | None:
-        """Hold the table's values."""
+        """Set the options that differ from the table's values."""
         universal = next((cf.name for cf in sample.column_families if _is_universal(cf, sample)), None)
         self.declined = None
         if universal is not None and self._parameters.components is None:
@@ -104,7 +105,7 @@ class Stability(Controller):
                 yield Setting(Knob.LEVEL0_SLOWDOWN, stop, cf.name)
                 yield Setting(Knob.LEVEL0_STOP, stop, cf.name)
             yield Setting(Knob.SOFT_PENDING_LIMIT, cf.options.hard_pending_compaction_bytes_limit, cf.name)
-            # With fewer memtables than a flush merges, writes stop for good; RocksDB sees to one more at open alone.
+            # With fewer memtables than a flush merges, writes stop for good; RocksDB ensures one more only at open.
             memtables = max(p.memtables_max, cf.options.min_write_buffer_number_to_merge + 1)
             for knob, most in ((Knob.MEMTABLE_NUMBER, memtables), (Knob.FILE_SIZE, p.file_size_max_bytes)):
                 owners = owners_value(knob, sample, cf.name)

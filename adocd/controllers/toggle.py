@@ -1,44 +1,44 @@
 """Automatic compaction off while flushes fill the device (warlo 3.3 to 3.5), and back on in stages.
 
-Every 10 s, in whole percent of `cap_bytes_per_s`: flush % = bytes/s that flushes write, total % = those of flushes
-and compactions. The cap is what flushing alone reaches on the device (the thesis: 190 MB/s; its limiter was set to 380
-because RocksDB halves it inside), and comes from the operator.
+Every 10 s it measures, in whole percent of `cap_bytes_per_s`: flush %, the bytes/s that flushes write, and total %,
+those of flushes and compactions. The operator gives the cap: the rate that flushes alone reach on the device (the
+thesis: 190 MB/s; its limiter was set to 380 because RocksDB halves it internally).
 
 | when                           | compaction                                                        |
 |--------------------------------|-------------------------------------------------------------------|
-| total >= 90 and flush >= 50    | off; once that is seen, the L0 trigger out of the way (2^30)      |
+| total >= 90 and flush >= 50    | off; once it is seen off, the L0 trigger out of the way (2^30)    |
 | total <= 90 and flush < 50     | on, and the L0 trigger back                                       |
-| nothing at all                 | on (the thesis holds)                                             |
+| no I/O at all                  | on (the thesis leaves it as it is)                                |
 | else                           | as it is                                                          |
 
-While the law acts (3.5): L0 slowdown and stop out of the way while compaction is off, no slowdown by pending bytes, 4
-flush and 2 compaction threads, at least 6 memtables, 2 subcompactions where they are live, and delayed_write_rate at
-least the cap, for with more than 3 memtables RocksDB delays writes by their number alone, whatever the triggers say.
-The old-style thread options make max_background_jobs dead, so the law cannot share threads with ADOC;
-`tune_threads=false` leaves them. With one flush thread flushes never fill half of the device, and nothing is ever
-switched off (3.5.3).
+While the law acts (3.5): L0 slowdown and stop triggers out of the way while compaction is off, no slowdown by pending
+bytes, 4 flush and 2 compaction threads, at least 6 memtables, and 2 subcompactions where that option is dynamic.
+delayed_write_rate is at least the cap, because with more than 3 memtables RocksDB delays writes by their number alone,
+whatever the triggers are. The old-style thread options make max_background_jobs ineffective, so the law cannot share
+threads with ADOC; `tune_threads=false` leaves them alone. With one flush thread, flushes never fill half of the device,
+and the law never switches compaction off (3.5.3).
 
-The bounds below are looked at every second, for in 10 s level 0 can grow by tens of files; the table is only asked at
-the end of each 10 s, with the means over them.
+The law checks the bounds below every second, because level 0 can grow by tens of files in 10 s. It applies the table
+only at the end of each 10 s, to the means over them.
 
-Ours, for the thesis has none: `hysteresis_pct` between off and on, against hovering at 50 % (3.3.7 names that as open);
-`dwell_s`, the least time in either state; bounds on L0 files, on what level 0 holds and on the time off, each of which
-switches compaction on whatever the load; `pending_bytes_max` where the thesis has no hard pending limit at all (in the
-simulator a load without valleys came to 447 GiB in two hours); and a staged return: with compaction on the slowdown
-and stop triggers are both at the bound of L0 files, doubled until level 0 fits in half of it, and come down step by
-step as it drains. The daemon's own guard bounds the same again (docs/safety.md).
+Ours, as the thesis has no such thing: `hysteresis_pct` between off and on, against hovering at 50 % (3.3.7 names that
+as open); `dwell_s`, the least time in either state; bounds on L0 files, on the bytes in level 0 and on the time off,
+each of which switches compaction on whatever the load; `pending_bytes_max` where the thesis has no hard pending limit
+at all (in the simulator a load without valleys reached 447 GiB in two hours); and a staged return: when compaction is
+back on, the slowdown and stop triggers are both at the bound of L0 files, doubled until level 0 fits in half of it, and
+come down step by step as level 0 drains. The daemon's own guard bounds the same again (docs/safety.md).
 
-`residual` is the thesis's idea of section 5.2 in the one form that an outside limiter allows: the limiter at the cap,
-and RocksDB's priority of flushes leaves compactions the rest. Never cap minus flush: one limiter serves both. In this
-mode the law turns nothing else.
+`residual` is the thesis's idea of section 5.2 in the only form that an outside limiter allows: the limiter is at the
+cap, and as RocksDB gives flushes priority, compactions get the rest. It is never cap minus flush, because one limiter
+serves both. In this mode the law turns nothing else.
 
 Assumes level compaction, one device for the database, and peaks that end: it defers work. Does harm where reads matter
-(every L0 file is looked into), where the load has no valleys (the bounds then force a merge of all of level 0 at the
-worst time), and where memory is short. Departures: the thesis counts drains of the limiter by priority, which stock
-RocksDB does not split; rates of bytes stand for them. Those of compactions are RocksDB's own where it has Statistics
-(`adocd exec --statistics tickers`); those of flushes, and all without Statistics, are reckoned from jobs that have
-ended (see probes/background.py): a window can be wrong by part of a job whose like has not been seen yet. All column
-families are switched together.
+(a read searches every L0 file), where the load has no valleys (the bounds then force a compaction of all of level 0 at
+the worst time), and where memory is short. Departures: the thesis counts drains of the limiter by priority, which stock
+RocksDB does not split, so the law uses byte rates instead. Compaction rates are RocksDB's own where it has Statistics
+(`adocd exec --statistics tickers`). Flush rates, and all rates without Statistics, are computed from finished jobs (see
+probes/background.py): a window can be wrong by part of a job if no job of its kind has finished yet. The law switches
+all column families together.
 Not reachable: cancelling a running compaction, which the thesis leaves open as well.
 """
 
@@ -77,27 +77,29 @@ _KNOBS = frozenset(
 
 
 class ToggleParameters(Parameters):
-    """What flushing alone reaches, the thesis's preparation, and our bounds."""
+    """The cap, the thesis's preparation (3.5), and our bounds."""
 
-    cap_bytes_per_s: int = Field(ge=MIB, le=1 << 50, description="what flushing alone reaches")
-    residual: bool = Field(default=False, description="only hold the limiter at the cap, and switch nothing")
-    tune_threads: bool = Field(default=True, description="false leaves the threads alone, for ADOC, say")
+    cap_bytes_per_s: int = Field(ge=MIB, le=1 << 50, description="the rate that flushes alone reach on the device")
+    residual: bool = Field(default=False, description="only hold the limiter at the cap, never switch compaction")
+    tune_threads: bool = Field(default=True, description="false leaves the threads alone, e.g. for ADOC")
     flush_threads: int = Field(default=4, ge=1, le=64)
     compaction_threads: int = Field(default=2, ge=1, le=64)
     memtables: int = Field(default=6, ge=2, le=64)
     subcompactions: int = Field(default=2, ge=1, le=64)
-    hysteresis_pct: int = Field(default=10, ge=0, le=_FLUSH_PCT, description="on again so far below 50; 0: the thesis")
-    dwell_s: float = Field(default=30.0, ge=0, le=3600, description="the least time off, or on")
+    hysteresis_pct: int = Field(
+        default=10, ge=0, le=_FLUSH_PCT, description="percent below 50 at which it is on again; 0: as in the thesis"
+    )
+    dwell_s: float = Field(default=30.0, ge=0, le=3600, description="least time off, and on")
     off_max_s: float = Field(default=300.0, ge=1, le=86400)
     l0_files_max: int = Field(default=128, ge=4, le=10_000)
-    l0_bytes_max: int = Field(default=16 << 30, ge=MIB, description="what level 0 may hold while compaction is off")
+    l0_bytes_max: int = Field(default=16 << 30, ge=MIB, description="most bytes in level 0 while compaction is off")
     pending_bytes_max: int = Field(
-        default=256 << 30, ge=MIB, description="both pending limits, where the owner's is lower"
+        default=256 << 30, ge=MIB, description="both pending limits, if the owner's are lower"
     )
 
 
 class Toggle(Controller):
-    """Automatic compaction by how much of the device flushes take."""
+    """Switch automatic compaction by the share of the device that flushes take."""
 
     name = "toggle"
     summary = "compaction off in write peaks, with bounds and a staged return"
@@ -116,7 +118,7 @@ class Toggle(Controller):
         self._is_off = False
         self._since_s: float | None = None
         self._window = _Window()
-        #: The column families that this switch has turned off, so that one which is on again was turned on by others.
+        #: Column families that this law has switched off; if one is on again, somebody else has switched it on.
         self._switched: set[str] = set()
         #: Both L0 limits of each column family since compaction was last switched on.
         self._stage: dict[str, int] = {}
@@ -126,7 +128,7 @@ class Toggle(Controller):
             self.knobs = _KNOBS if parameters.tune_threads else _KNOBS - set(_THREADS)
 
     def step(self, sample: Sample) -> Decision | None:
-        """Switch, and hold what the state asks for."""
+        """Switch compaction if due, and set the options that the state needs."""
         if self._parameters.residual:
             wanted = Setting(Knob.RATE_LIMIT, self._parameters.cap_bytes_per_s)
             reason = "flushes go first at the limiter, and compactions get the rest"
@@ -153,7 +155,7 @@ class Toggle(Controller):
         return _decision(not_there_yet(self._wanted(sample), sample), signal, rule, reason)
 
     def _switch(self, sample: Sample, flush_pct: int, total_pct: int, began_s: float) -> tuple[str, str]:
-        """Choose the state by a window that began then; the rule and its reason."""
+        """Choose the state by the window that began at that time; return the rule and its reason."""
         p, since_s = self._parameters, self._since_s or 0.0
         for_s = sample.monotonic_s - since_s
         if self._is_off:
@@ -164,7 +166,7 @@ class Toggle(Controller):
                 return "toggle.on", "the peak is over, and compaction can have the device"
             return "toggle.off", "compaction stays off in the peak"
         peak = total_pct >= _TOTAL_PCT and flush_pct >= _FLUSH_PCT
-        # A window in which a bound switched compaction on tells of both states.
+        # A window in which a bound switched compaction on covers both states.
         if peak and for_s >= p.dwell_s and since_s <= began_s and self._must_go_on(sample, 0.0) is None:
             self._turn(sample, off=True)
             return "toggle.off", "flushes fill half of the device, and compaction would take it from them"
@@ -184,7 +186,7 @@ class Toggle(Controller):
                 return f"level 0 of {cf.name} has {cf.l0_files} files, and the limit is {p.l0_files_max}"
             if _l0_bytes(cf) >= p.l0_bytes_max:
                 return f"level 0 of {cf.name} holds {_l0_bytes(cf)} bytes, and the limit is {p.l0_bytes_max}"
-            # A column family that was made since the switch begins with compaction on, and is switched off itself.
+            # A column family created since the switch starts with compaction on, and is switched off in turn.
             is_on = value_now(Knob.AUTO_COMPACTION, sample, cf.name) == 1
             if off_s > 0 and is_on and cf.name in self._switched:
                 return f"somebody else, or a guard, has switched compaction of {cf.name} on"
@@ -201,7 +203,7 @@ class Toggle(Controller):
         rate = owners_value(Knob.DELAYED_WRITE_RATE, sample) or 0
         yield Setting(Knob.DELAYED_WRITE_RATE, max(rate, p.cap_bytes_per_s))
         for cf in sample.column_families:
-            # Only once the switch is seen off: where a guard or a pin keeps compaction on, level 0 needs its limits.
+            # Only once compaction is seen off: where a guard or a pin keeps it on, level 0 needs its limits.
             out = self._is_off and value_now(Knob.AUTO_COMPACTION, sample, cf.name) == 0
             limit = OUT_OF_THE_WAY if out else self._limit(cf)
             trigger = OUT_OF_THE_WAY if out else owners_value(Knob.LEVEL0_TRIGGER, sample, cf.name)
@@ -220,12 +222,12 @@ class Toggle(Controller):
             yield from (Setting(knob, value, cf.name) for knob, value in values.items())
 
     def _pending_limit(self, cf: ColumnFamilySample, sample: Sample) -> int:
-        """Stop at what merges may fall behind by; an owner without a limit keeps none."""
+        """Bound the pending compaction bytes; an owner without a limit keeps none."""
         owners = owners_value(Knob.HARD_PENDING_LIMIT, sample, cf.name) or 0
         return max(owners, self._parameters.pending_bytes_max) if owners else 0
 
     def _limit(self, cf: ColumnFamilySample) -> int:
-        """Double the bound until level 0 fits into half of it; with compaction on it only comes down."""
+        """Double the bound until level 0 fits into half of it; while compaction is on, it only comes down."""
         limit = self._parameters.l0_files_max
         while limit < 2 * cf.l0_files and limit < OUT_OF_THE_WAY:
             limit *= 2
@@ -234,7 +236,7 @@ class Toggle(Controller):
 
 
 class _Window:
-    """What flushes and compactions have written since the last one; times without a figure do not count."""
+    """Bytes that flushes and compactions have written since the window began; unmeasured time does not count."""
 
     def __init__(self) -> None:
         self.began_s = 0.0
@@ -256,7 +258,7 @@ class _Window:
         return self._long_s >= _WINDOW_S - _EARLY_S
 
     def shares(self, cap_bytes_per_s: int) -> tuple[int, int] | None:
-        """Say what flushes took of the cap, and all together, in whole percent; None where nothing was measured."""
+        """Return the shares of the cap, in whole percent: flushes, and all; None where nothing was measured."""
         if not self._measured_s:
             return None
         cap_bytes = cap_bytes_per_s * self._measured_s
@@ -265,12 +267,12 @@ class _Window:
 
 
 def _whole_pct(part: float, whole: float) -> int:
-    # A sum of rates times intervals can come out a last bit below the whole percent that it is.
+    # By rounding, a sum of rates times intervals can fall a last bit below the exact whole percent.
     return int(part * 100 / whole + 1e-9)
 
 
 def _l0_bytes(cf: ColumnFamilySample) -> int:
-    """Read level 0's size; where it is not reported, files of a memtable each are the most that it can be."""
+    """Return level 0's bytes; if not reported, its upper bound: every file as large as a memtable."""
     if cf.level_bytes:
         return cf.level_bytes[0]
     return cf.l0_files * cf.options.write_buffer_size_bytes

@@ -50,7 +50,7 @@ def test_one_decision_of_none_one_and_two() -> None:
     [
         ("adoc+adco", {}, "there is no controller 'adco'; there are adoc,"),
         ("adoc+", {}, "there is no controller ''; there are adoc,"),
-        ("adoc+adoc", {}, "'adoc+adoc' names a law twice: each can work once on a database"),
+        ("adoc+adoc", {}, "'adoc+adoc' names a law twice: a database runs each law once"),
         (
             "adoc+mimd",
             {"max_bytes_per_s": 1},

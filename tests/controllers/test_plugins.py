@@ -89,7 +89,7 @@ def test_a_good_one_is_listed_after_ours(packages: Packages) -> None:
         (law("bad", parameters_model="int"), "theirs_bad:Law.parameters_model must be a subclass of"),
         (
             law("bad", parameters_model="type('P', (Parameters,), {'__annotations__': {'x': list}, 'x': []})"),
-            "must have numbers, text and switches alone as defaults, which x has not",
+            "must have only numbers, text and switches as defaults, but x has another",
         ),
     ],
 )
