@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import get_args
 
+from adocd.daemon.change.guards.guard import NAMES
 from adocd.daemon.change.translate import options_of
 from adocd.daemon.fleet.config import SafetyConfig, ShapingConfig
 from adocd.model.decision import Setting
@@ -47,10 +48,11 @@ def test_every_outcome_is_explained() -> None:
 def test_every_guard_is_explained() -> None:
     """Each says its own name, as a literal, in the module that it is in."""
     changes = REPOSITORY / "adocd" / "daemon" / "change"
-    safety = (changes / "safety.py").read_text() + (changes / "compaction.py").read_text()
+    safety = "".join(file.read_text() for file in (changes / "guards").glob("*.py"))
     assert set(first_cells("Safety guards")) == set(re.findall(r'Refusal\("([^"]+)"', safety))
     shaping = (changes / "shaping.py").read_text()
-    assert set(first_cells("Shaping guards")) == set(re.findall(r'f"(\w+): ', shaping))
+    assert set(first_cells("Shaping guards")) == set(re.findall(r'Note\("(\w+)"', shaping))
+    assert {*first_cells("Safety guards"), *first_cells("Shaping guards"), "override"} == set(NAMES)
     keys = {row.split("|")[2].strip().strip("`") for row in rows("Shaping guards")}
     assert keys == set(ShapingConfig.model_fields)
     assert all(key.startswith("compaction_off_") for key in SafetyConfig.model_fields), "[safety] is about that alone"

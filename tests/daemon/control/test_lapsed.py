@@ -147,8 +147,8 @@ def test_what_a_former_law_wanted_is_not_wanted_again(tmp_path: Path) -> None:
         with database.hold_changes():
             await ticks(loop, 1)
             await until(lambda: database.session.snapshot(None)["change_in_flight"], "the second one is in flight")
-            await loop.set_policy(Policy("stability"))
             assert "write_buffer_size" in {o.option for o in session_of(loop).steering.wanted}
+            await loop.set_policy(Policy("stability"))
             await session_of(loop).flight.abandon()
         await session_of(loop).flight.settle(5.0)
         await ticks(loop, 3)
