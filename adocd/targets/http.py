@@ -1,6 +1,6 @@
-"""HTTP/1.1 with JSON over a Unix stream socket, on an asyncio transport.
+"""HTTP/1.1 with JSON over a Unix stream socket, directly on an asyncio transport.
 
-A snapshot is the daemon's hot path: streams and h11 took 0.1 ms of CPU time more for each than this does.
+Snapshots are the daemon's hot path: asyncio streams with h11 needed 0.1 ms more CPU time for each.
 """
 
 import asyncio
@@ -16,25 +16,25 @@ import h11
 from adocd.targets.errors import Busy, Dead, NotAllowed, NotAnAgent, Silent, Unreachable
 from adocd.targets.http_answer import MAX_BODY_BYTES, Answer, Answering, Ended, TooLarge
 
-#: What may be sent twice without harm (RFC 9110, 9.2.2); a change may not.
+#: Methods that may be sent twice (RFC 9110, 9.2.2); a change may not.
 _IDEMPOTENT = ("GET", "PUT", "DELETE")
-#: What a request's target may consist of; an agent may have named a database as it likes.
+#: Characters allowed in a request's target, because an agent may give a database any id.
 _TARGET = re.compile(r"[!-~]+")
-#: And a header's value (RFC 9110, 5.5), which is the caller's own.
+#: Characters allowed in a header's value (RFC 9110, 5.5).
 _VALUE = re.compile(r"[ -~]*")
 
 
 class UnixHttpConnection:
-    """One kept-alive connection; requests on it are made one at a time.
+    """One keep-alive connection, with one request at a time.
 
-    A connection that broke is opened anew at the next request. An idempotent request is repeated once, when the
-    server closed a kept-alive connection before a byte of the answer came. After `close` every request is refused.
+    A broken connection is reopened at the next request. An idempotent request is repeated once if the server closed the
+    keep-alive connection before the first byte of its answer. After `close` every request is refused.
     """
 
     def __init__(self, socket: Path) -> None:
         self._socket = socket
         self._wire: _Wire | None = None
-        #: How often it was opened: as long as that stays the same, the same process answers.
+        #: Number of times it was opened; while this does not change, the same process answers.
         self.opened = 0
         self._turn = asyncio.Lock()
         self._closed = False
@@ -49,14 +49,14 @@ class UnixHttpConnection:
         headers: Mapping[str, str] | None = None,
         timeout_s: float | None,
     ) -> tuple[int, bytes]:
-        """Send a request and read the whole answer: its status and body.
+        """Send a request and return the whole answer: its status and body.
 
-        Raises Unreachable when nothing listens or the connection breaks, Silent when no complete answer came within
-        `timeout_s` seconds, NotAnAgent when what came is not HTTP; ValueError for a header that is none.
+        Raises Unreachable when nothing listens or the connection breaks, Silent when no complete answer arrives within
+        `timeout_s` seconds, NotAnAgent when the answer is not HTTP, and ValueError for an invalid header value.
         """
         for name, value in (headers or {}).items():
             if _VALUE.fullmatch(value) is None:
-                raise ValueError(f"{value!r} can be no value of the header {name}")
+                raise ValueError(f"{value!r} is not a valid value of the header {name}")
         if query:
             path = f"{path}?{urlencode(query)}"
         content = b"" if body is None else json.dumps(body).encode()
@@ -71,7 +71,7 @@ class UnixHttpConnection:
                 raise
 
     async def close(self) -> None:
-        """Close the connection for good; a request under way ends as Unreachable."""
+        """Close the connection for good; a request in progress raises Unreachable."""
         self._closed = True
         self._drop()
 
@@ -121,7 +121,7 @@ class UnixHttpConnection:
         if self._closed:
             raise Ended(answered=False)
         if _TARGET.fullmatch(path) is None:
-            raise NotAnAgent(f"{self._socket} named something by {path!r}, which no request can be made of")
+            raise NotAnAgent(f"{self._socket} uses an id that cannot be part of a request: {path!r}")
         if self._wire is None:
             loop = asyncio.get_running_loop()
             _, self._wire = await loop.create_unix_connection(_Wire, sock=self._connected())
@@ -132,10 +132,10 @@ class UnixHttpConnection:
         return answer.status, answer.body
 
     def _connected(self) -> socket.socket:
-        """Connect, which on a Unix socket takes no time.
+        """Connect, which is immediate on a Unix socket.
 
-        BlockingIOError means that the listener's queue is full (connect(2), EAGAIN): somebody is there and does not
-        accept. asyncio would take it for a connection under way.
+        BlockingIOError means that the listener's queue is full (connect(2), EAGAIN): a process listens but does not
+        accept. asyncio would mistake that for a connection in progress.
         """
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
@@ -148,22 +148,22 @@ class UnixHttpConnection:
 
 
 class _Wire(asyncio.Protocol):
-    """The connection itself: one request and its answer at a time."""
+    """The asyncio protocol of the connection: one request and its answer at a time."""
 
     def __init__(self) -> None:
         self._transport: asyncio.Transport | None = None
         self._answering: Answering | None = None
         self._answer: asyncio.Future[Answer] | None = None
-        #: Whether nothing came that was not asked for, its end included.
+        #: Whether nothing arrived unasked, the end of the connection included.
         self.is_quiet = True
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin."""
+        """Keep the transport."""
         assert isinstance(transport, asyncio.Transport)  # noqa: S101 - a stream socket's is
         self._transport = transport
 
     async def ask(self, method: str, path: str, content: bytes, more: Mapping[str, str]) -> Answer:
-        """Send a request and wait for its answer; raises what `Answering` raises, and OSError."""
+        """Send a request and wait for its answer; raises the errors of `Answering`, and OSError."""
         if self._transport is None:
             raise Ended(answered=False)
         self._answering = Answering(method)
@@ -179,13 +179,13 @@ class _Wire(asyncio.Protocol):
             self._answering = self._answer = None
 
     def close(self) -> None:
-        """End it, and whoever waits."""
+        """Close the transport, and fail a waiting request."""
         if self._transport is not None:
             self._transport.abort()
         self._fail(Ended(answered=True))
 
     def data_received(self, data: bytes) -> None:
-        """Take what came."""
+        """Feed received bytes to the answer in progress."""
         if self._answering is None or self._answer is None or self._answer.done():
             self.is_quiet = False
             return
@@ -198,7 +198,7 @@ class _Wire(asyncio.Protocol):
             self._answer.set_result(answer)
 
     def eof_received(self) -> None:
-        """Take that nothing more comes."""
+        """Handle the end of the stream."""
         self.is_quiet = False
         if self._answering is None or self._answer is None or self._answer.done():
             return
@@ -208,7 +208,7 @@ class _Wire(asyncio.Protocol):
             self._fail(error)
 
     def connection_lost(self, error: Exception | None) -> None:
-        """Take that it broke."""
+        """Handle a lost connection."""
         self.is_quiet, self._transport = False, None
         self._fail(Ended(answered=False) if error is None else error)
 
