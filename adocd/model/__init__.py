@@ -1,1 +1,1 @@
-"""Plain values: samples, overflow, knobs, decisions, policies. No clock and no I/O."""
+"""Plain values without clock or I/O: samples, overflow, knobs, decisions, policies."""

@@ -1,4 +1,4 @@
-"""Calls that change a database's options, the plan that leads back, and what became of a call."""
+"""Calls that change a database's options, restore plans, and the results of calls."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -78,7 +78,7 @@ Change = ColumnFamilyChange | DatabaseChange | ThreadPoolChange | RateLimiterCha
 
 @dataclass(frozen=True, slots=True)
 class Below:
-    """A restore step's condition: an integer property of a column family is below a value."""
+    """A restore step's condition: an integer property of a column family must be below a value."""
 
     column_family: str
     property: str
@@ -87,7 +87,7 @@ class Below:
 
 @dataclass(frozen=True, slots=True)
 class RestoreStep:
-    """A change that leads back, and what it waits for."""
+    """A change that restores originals, and the condition that it waits for."""
 
     change: Change
     when: Below | None = None
@@ -95,7 +95,7 @@ class RestoreStep:
 
 @dataclass(frozen=True, slots=True)
 class StepResult:
-    """What became of one change; `read_back` are the options' values afterwards."""
+    """The result of one change; `read_back` holds the options' values afterwards."""
 
     outcome: Literal["applied", "unchanged", "error"]
     elapsed_s: float

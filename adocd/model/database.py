@@ -1,4 +1,4 @@
-"""An open database and the process that it is in, as an agent tells of them."""
+"""An open database and its process, as an agent reports them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from adocd.model.snapshot import OptionValues
 
 @dataclass(frozen=True, slots=True)
 class AgentKind:
-    """Which agent, and its version."""
+    """The agent's kind and version."""
 
     kind: str
     version: str
@@ -17,7 +17,7 @@ class AgentKind:
 
 @dataclass(frozen=True, slots=True)
 class Info:
-    """The process an agent lives in."""
+    """The process that an agent runs in."""
 
     protocol: str
     agent: AgentKind
@@ -41,7 +41,7 @@ class Database:
     opened_monotonic_s: float
     column_families: tuple[str, ...]
     capabilities: Capabilities
-    #: Those that this agent neither measures nor changes.
+    #: Column families that this agent neither measures nor changes.
     unseen_column_families: tuple[str, ...] = ()
     log_path: str | None = None
     wal_dir: str | None = None
@@ -50,6 +50,6 @@ class Database:
 
 @dataclass(frozen=True, slots=True)
 class DatabaseDetail(Database):
-    """A database with the values its options had when it was opened."""
+    """A database with the option values that it was opened with."""
 
     originals: OptionValues = field(default_factory=OptionValues)

@@ -1,4 +1,4 @@
-"""What a law decides."""
+"""A law's decision and its settings."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from adocd.model.knob import Knob
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A new value for one knob, in the knob's unit; of one column family where the knob is per column family."""
+    """A new value for one knob, in the knob's unit; for one column family if the knob is per column family."""
 
     knob: Knob
     value: int
@@ -16,7 +16,7 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """New values with what was seen (`signal`), the rule that fired and the reason, each for a person to read."""
+    """New values, with what was observed (`signal`), the rule that fired and the reason, each for people to read."""
 
     settings: tuple[Setting, ...]
     signal: str

@@ -1,4 +1,4 @@
-"""What the daemon remembers of its decisions."""
+"""The daemon's record of a decision and its outcome."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -22,7 +22,7 @@ Outcome = Literal[
 
 @dataclass(frozen=True, slots=True)
 class OptionChange:
-    """One option as it was, and as it was to become."""
+    """One option's old and intended new value."""
 
     option: OptionName
     before: str
@@ -34,15 +34,15 @@ class OptionChange:
 
 @dataclass(frozen=True, slots=True)
 class DecisionRecord:
-    """One decision, why it was taken, what the guards said and what became of it.
+    """One decision, why it was taken, what the guards said, and its outcome.
 
-    `outcome`: in-flight while RocksDB works on it; applied; applied-unpersisted when RocksDB reported an error but the
-    new values read back (it could not write its OPTIONS file); unchanged when all values were there already; rejected
-    when RocksDB refused and the old values read back; reverted-by-engine when the values were there, and later the ones
-    from before; changed-by-someone-else when they were there, and later other ones; refused when the guards left
-    nothing, or the journal could not be written; failed when the target could not be reached, or the law itself failed;
-    dry-run when nothing was sent on purpose. `detail` says more in words. `controller` is the law at the time, also
-    where an operator or a guard decided; `rule` tells who did.
+    `outcome` is in-flight while RocksDB works on it; applied; applied-unpersisted when RocksDB reported an error but
+    the new values read back (it could not write its OPTIONS file); unchanged when all values were set already; rejected
+    when RocksDB refused and the old values read back; reverted-by-engine when the new values were set and later the old
+    ones were back; changed-by-someone-else when they were set and later replaced by other ones; refused when the guards
+    left nothing, or the journal could not be written; failed when the target could not be reached, or the law itself
+    failed; dry-run when nothing was sent on purpose. `detail` gives more detail in words. `controller` is the law in
+    force, even if an operator or a guard decided; `rule` says who did.
     """
 
     sequence: int

@@ -1,4 +1,4 @@
-"""Block devices: which ones a path is kept on, what they did in an interval, and when one is at its limit."""
+"""Block devices: which ones hold a path, their activity in an interval, and when one is at its limit."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Literal
 
 
 class DeviceKind(StrEnum):
-    """What a block device is, as far as it says what its counters mean."""
+    """The kind of a block device, as far as it affects the meaning of its counters."""
 
     DISK = "disk"
     PARTITION = "partition"
@@ -23,13 +23,13 @@ class DeviceKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class BlockDevice:
-    """One device with those that it is made of.
+    """One device, and the devices that it is made of.
 
     Attributes:
         name: the kernel's name, as in /sys/block and /proc/diskstats.
         number: `major:minor`; empty for a path of NVMe multipath, which has none.
-        kind: what it is.
-        below: a partition's disk, the members of a RAID or a mapped volume, the devices of a loop's file.
+        kind: its kind.
+        below: a partition's disk, the members of a RAID or a mapped volume, the devices that hold a loop's file.
         detail: the RAID's level, or a loop's backing file.
 
     """
@@ -41,27 +41,27 @@ class BlockDevice:
     detail: str = ""
 
     def walk(self) -> Iterator["BlockDevice"]:
-        """Go through this device and all below it, from the top down."""
+        """Yield this device and all below it, from the top down."""
         yield self
         for device in self.below:
             yield from device.walk()
 
     def __str__(self) -> str:
-        """Say it as an operator would: `dm-0 (dm-crypt) on sda3 (partition) on sda (disk)`."""
+        """Format it as an operator would: `dm-0 (dm-crypt) on sda3 (partition) on sda (disk)`."""
         own = f"{self.name} ({self.detail or self.kind})"
         return f"{own} on {' and '.join(str(device) for device in self.below)}" if self.below else own
 
 
 @dataclass(frozen=True, slots=True)
 class Storage:
-    """What a path is kept on.
+    """The storage that holds a path.
 
     Attributes:
-        path: the path that was asked for, with its links followed.
-        filesystem: its type, such as `ext4`; empty where no mount was found.
+        path: the requested path, with its links resolved.
+        filesystem: its type, such as `ext4`; empty if no mount was found.
         source: what was mounted, as mountinfo names it.
-        devices: the devices on which the file system lies; empty where none can be told, several with btrfs.
-        missing: what could not be resolved, a sentence each.
+        devices: the devices that hold the file system; empty if unknown, several with btrfs.
+        missing: what could not be resolved, one sentence each.
 
     """
 
@@ -73,12 +73,12 @@ class Storage:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All devices whose counters tell something, from the top down, each once."""
+        """All devices with meaningful counters, from the top down, each once."""
         return _once(device.name for top in self.devices for device in top.walk())
 
     @property
     def disks(self) -> tuple[str, ...]:
-        """The devices at the bottom, each once: that is where a hardware or a cloud limit shows."""
+        """The devices at the bottom, each once; a hardware or cloud limit shows there."""
         return _once(device.name for top in self.devices for device in top.walk() if not device.below)
 
 
@@ -98,12 +98,12 @@ class DiskCounters:
 
     Attributes:
         number: `major:minor`.
-        in_flight: requests that the device has at this moment (field 9).
+        in_flight: requests in progress at this moment (field 9).
         io_ms: milliseconds with at least one request (field 10).
         weighted_ms: milliseconds summed over requests (field 11).
         discards: None before Linux 4.18.
         flushes: cache flushes that ended, None before Linux 5.5; always 0 for a partition.
-        flush_ms: milliseconds they took.
+        flush_ms: milliseconds that these flushes took.
 
     """
 
@@ -120,7 +120,7 @@ class DiskCounters:
 
 @dataclass(frozen=True, slots=True)
 class DiskReading:
-    """Counters of several devices at one time of the caller's monotonic clock, and which could not be read."""
+    """Counters of several devices at one time of the caller's monotonic clock, and the unreadable devices."""
 
     monotonic_s: float
     devices: dict[str, DiskCounters]
@@ -131,8 +131,8 @@ class DiskReading:
 class IoActivity:
     """One kind of request over an interval.
 
-    `s_per_operation` is the mean time from the request's start to its end, waiting in the queue included, of those
-    that ended in the interval; None where none did. `bytes_per_operation` likewise.
+    `s_per_operation` is the mean time from start to end, including the wait in the queue, of the requests that ended
+    in the interval; None if none did. `bytes_per_operation` likewise.
     """
 
     operations_per_s: float
@@ -144,19 +144,18 @@ class IoActivity:
 
 @dataclass(frozen=True, slots=True)
 class DiskActivity:
-    """What one device did between two readings.
+    """One device's activity between two readings.
 
     Attributes:
         monotonic_s: when the interval ended, by the caller's clock.
-        interval_s: how long it was, as measured.
-        busy_fraction: share of the interval with at least one request, 0 to 1. With NVMe, RAID and cloud volumes,
-            which serve many at once, 1 does not mean that there is no more to get; Linux 5.0 to 5.6 counts too little
-            of requests that are longer than 2 jiffies.
-        mean_queue: requests under way, waiting or served, on average. Since Linux 5.0 a request adds its whole time
-            when it ends, so one that hangs shows in `in_flight` alone.
-        in_flight: requests under way at the end of the interval.
-        flushes_per_s: cache flushes; None where the kernel does not count them.
-        s_per_flush: mean time of those that ended; None where none did.
+        interval_s: its measured length.
+        busy_fraction: share of the interval with at least one request, 0 to 1. NVMe, RAID and cloud volumes serve many
+            requests at once, so 1 does not mean saturation; Linux 5.0 to 5.6 undercounts requests over 2 jiffies.
+        mean_queue: mean number of requests in progress, waiting or served. Since Linux 5.0 a request adds its whole
+            time when it ends, so one that hangs shows only in `in_flight`.
+        in_flight: requests in progress at the end of the interval.
+        flushes_per_s: cache flushes; None if the kernel does not count them.
+        s_per_flush: mean time of the flushes that ended; None if none did.
 
     """
 
@@ -174,27 +173,27 @@ class DiskActivity:
 
     @property
     def bytes_per_s(self) -> float:
-        """Read and written bytes per second."""
+        """Bytes read and written per second."""
         return self.reads.bytes_per_s + self.writes.bytes_per_s
 
     @property
     def operations_per_s(self) -> float:
-        """Reads and writes per second, as the device got them: after merging."""
+        """Reads and writes per second as the device receives them, that is after merging."""
         return self.reads.operations_per_s + self.writes.operations_per_s
 
 
 @dataclass(frozen=True, slots=True)
 class DeviceLimit:
-    """A device, or the quota of the cloud behind it, gives no more than this.
+    """The most that a device, or the cloud quota behind it, delivers.
 
     Attributes:
         since_s: when the plateau began, by the caller's monotonic clock.
-        bytes_per_s: read and written together, the plateau's mean.
+        bytes_per_s: bytes read and written, the plateau's mean.
         operations_per_s: reads and writes, the plateau's mean.
-        by: which of the two is limited; `either` where requests were all about as large, so that nothing tells.
+        by: which of the two is limited; `either` if all requests were of similar size, so that it cannot be told.
         mean_queue: the plateau's mean queue.
-        sufficient_queue: the longest queue with which as much was done before: what is beyond it only waits.
-        why: the same as a sentence.
+        sufficient_queue: the longest queue that reached this throughput before; requests beyond it only wait.
+        why: the limit in one sentence.
 
     """
 

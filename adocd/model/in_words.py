@@ -1,4 +1,4 @@
-"""Figures as a person reads them, with the unit that fits: sizes, times, shares, and values of options and knobs."""
+"""Formats figures for people, in a fitting unit: sizes, times, shares, and values of options and knobs."""
 
 from adocd.model.knob import KNOBS, Knob
 from adocd.model.options import OPTIONS, OUT_OF_THE_WAY
@@ -7,17 +7,17 @@ from adocd.model.values import RATE_LIMITER, RATE_LIMITER_WORD
 UNKNOWN = "unknown"
 _UNITS = ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 _OF_BYTES = ("bytes", "bytes/s")
-#: The rate limiter's rate is no option of RocksDB's, and has a name of its own wherever it is said.
+#: The rate limiter's rate is not a RocksDB option, and is shown under a name of its own.
 _LIMITER = (RATE_LIMITER.scope, RATE_LIMITER.option, RATE_LIMITER_WORD)
 
 
 def count(value: float | None) -> str:
-    """Say a whole number with separators: `12,345`."""
+    """Format a whole number with separators: `12,345`."""
     return UNKNOWN if value is None else f"{value:,.0f}"
 
 
 def share(fraction: float | None) -> str:
-    """Say a fraction in per cent; a small one that is not 0 keeps a digit."""
+    """Format a fraction as a percentage; a small one that is not 0 keeps a digit."""
     if fraction is None:
         return UNKNOWN
     if 0 < fraction < 0.0005:
@@ -26,7 +26,7 @@ def share(fraction: float | None) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Say a time roughly, in up to two units: `0.3 s`, `12 s`, `3 min`, `2 h 5 min`, `3 d 4 h`."""
+    """Format a time roughly, in up to two units: `0.3 s`, `12 s`, `3 min`, `2 h 5 min`, `3 d 4 h`."""
     if seconds < 9.95:
         return f"{max(0.0, seconds):.1f} s"
     whole = round(seconds)
@@ -43,7 +43,7 @@ def duration(seconds: float) -> str:
 
 
 def span(seconds: float) -> str:
-    """Say a measured time in one unit, to three digits: `0.012 s`, `12.3 s`, `3.5 min`, `2.0 h`."""
+    """Format a measured time in one unit, to three digits: `0.012 s`, `12.3 s`, `3.5 min`, `2.0 h`."""
     if seconds >= 7200:
         return f"{seconds / 3600:.1f} h"
     if seconds >= 120:
@@ -53,7 +53,7 @@ def span(seconds: float) -> str:
 
 
 def size(value: float | None) -> str:
-    """Say bytes by the unit that fits, in three digits, or the four of `1023 MiB`."""
+    """Format bytes in a fitting unit, in three digits, or the four of `1023 MiB`."""
     if value is None:
         return UNKNOWN
     for unit, name in _UNITS:
@@ -64,7 +64,7 @@ def size(value: float | None) -> str:
 
 
 def exact_size(value: int) -> str:
-    """Say bytes for a record: by the unit that fits, and all of them where that leaves something out."""
+    """Format bytes for a record: in a fitting unit, followed by the exact number if that was rounded."""
     if value < 1 << 10:
         return f"{value} bytes" if value else "0"
     said = size(value)
@@ -74,7 +74,7 @@ def exact_size(value: int) -> str:
 
 
 def named(name: str, value: object) -> str:
-    """Say a parameter's value for a record; its name says its unit."""
+    """Format a parameter's value for a record; the unit comes from the parameter's name."""
     rate = "/s" if name.endswith("_bytes_per_s") else ""
     if type(value) is not int or not (rate or name.endswith("_bytes")):
         return str(value)
@@ -82,7 +82,7 @@ def named(name: str, value: object) -> str:
 
 
 def pinned(option: str, text: str) -> str:
-    """Say an option's value for a record, by the option's unit."""
+    """Format an option's value for a record, in the option's unit."""
     unit = _unit(option)
     if not text.isdecimal() or unit not in _OF_BYTES:
         return text
@@ -90,7 +90,7 @@ def pinned(option: str, text: str) -> str:
 
 
 def option_value(option: str, text: str) -> str:
-    """Say an option's value by its unit."""
+    """Format an option's value in its unit."""
     unit = _unit(option)
     if not text.isdecimal() or not unit:
         return text
@@ -100,7 +100,7 @@ def option_value(option: str, text: str) -> str:
 
 
 def knob_value(knob: str, value: int) -> str:
-    """Say a knob's value by its unit, also that of a knob which this version does not know."""
+    """Format a knob's value in its unit; works for knobs that this version does not know."""
     facts = KNOBS[Knob(knob)] if knob in set(Knob) else None
     if facts is None:
         return str(value)

@@ -1,4 +1,4 @@
-"""A column family's overflows, as its figures and its options make them."""
+"""Detects a column family's overflows from its figures and options."""
 
 from dataclasses import replace
 
@@ -8,7 +8,7 @@ from adocd.model.stall import counted
 
 
 def judged(cf: ColumnFamilySample, options: ColumnFamilyOptions) -> ColumnFamilySample:
-    """Give the same figures with these options, and the overflows that those make of them."""
+    """Return the figures with these options, and the overflows that result."""
     overflow = detect(
         l0_files=cf.l0_files,
         level0_slowdown_writes_trigger=options.level0_slowdown_writes_trigger,

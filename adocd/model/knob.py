@@ -1,4 +1,4 @@
-"""The things a controller may turn."""
+"""The knobs that a controller may turn."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ MIB = 1 << 20
 
 
 class Knob(StrEnum):
-    """A knob is what a law means: one option of RocksDB's, or what several carry together."""
+    """A knob is what a law controls: one RocksDB option, or several that only have meaning together."""
 
     BATCH_SIZE = "batch_size"
     BACKGROUND_JOBS = "background_jobs"
@@ -33,14 +33,14 @@ class Knob(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class KnobFacts:
-    """What a knob is.
+    """The properties of a knob.
 
     Attributes:
-        scope: whether each column family has its own, or the database, or the process (a rate limiter).
-        options: RocksDB's options that carry it; none where it is no option.
+        scope: whether it belongs to a column family, the database or the process (a rate limiter).
+        options: the RocksDB options that carry it; none if it is not an option.
         unit: of its value; `switch` is 1 for on and 0 for off.
-        disables: options that have no effect while this knob is turned, or that take away its own.
-        zero_is_off: whether 0 takes the limit away, so that it is the highest value there is.
+        disables: options that have no effect while this knob is turned, or that cancel its effect.
+        zero_is_off: whether 0 removes the limit, and so counts as the highest value.
 
     """
 
@@ -63,7 +63,7 @@ KNOBS: Mapping[Knob, KnobFacts] = {
     Knob.BATCH_SIZE: KnobFacts(
         "column_family", ("write_buffer_size", "target_file_size_base", "max_bytes_for_level_base"), "bytes"
     ),
-    # Old-style thread options override max_background_jobs (options.h), so the two ways exclude each other.
+    # The old thread options override max_background_jobs (options.h), so only one of the two can be in use.
     Knob.BACKGROUND_JOBS: KnobFacts("database", ("max_background_jobs",), "threads", disables=_OLD_THREADS),
     Knob.FLUSH_THREADS: KnobFacts(
         "database", ("max_background_flushes",), "threads", disables=("max_background_jobs",)
@@ -89,7 +89,7 @@ KNOBS: Mapping[Knob, KnobFacts] = {
 
 
 def contend(one: Knob, other: Knob) -> bool:
-    """Whether two laws that turn these knobs would undo each other's turns."""
+    """Whether two laws that turn these knobs would undo each other's changes."""
     if one is other:
         return True
     mine, others = KNOBS[one], KNOBS[other]

@@ -1,8 +1,8 @@
-"""Which memtables count: those of column families that are written."""
+"""Which column families' memtables count: those that are written to."""
 
 from adocd.model.sample import ColumnFamilySample
 
-#: A memtable smaller than this holds no writes worth counting; a column family that is not written costs nothing.
+#: A smaller memtable holds no writes worth counting, because an idle column family takes next to no memory.
 IDLE_MEMTABLE_BYTES = 64 * 1024
 
 

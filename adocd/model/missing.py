@@ -5,6 +5,6 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """Stands where a measurement would be; `why` is one sentence for the operator, without a full stop."""
+    """Takes the place of a measurement; `why` is one sentence for the operator, without a full stop."""
 
     why: str

@@ -1,7 +1,7 @@
-"""RocksDB's options as data: those that adocd reasons about, with what is known of each.
+"""The RocksDB options that adocd knows, as data, with the facts about each.
 
-A test holds every entry against the options of the RocksDB versions it runs on (tests/conformance). Sources are
-RocksDB's headers options.h and advanced_options.h, and where a line says so a measurement.
+A test checks every entry against the options of the RocksDB versions it runs on (tests/conformance). The sources are
+RocksDB's headers options.h and advanced_options.h, or a measurement where a line says so.
 """
 
 from collections.abc import Mapping
@@ -12,35 +12,35 @@ from adocd.model.knob import MIB
 
 Scope = Literal["column_family", "database"]
 _MOST_SIZE = (1 << 63) - 1
-#: What laws that move a trigger out of the way set it to.
+#: The value that laws set a trigger to when they move it out of the way.
 OUT_OF_THE_WAY = 1 << 30
-#: No level counts as full against this as max_bytes_for_level_base (16 TiB), and five levels below it, ten times as
-#: large each, still have targets within 63 bits. A base beyond it is a slip of somebody's arithmetic.
+#: Largest max_bytes_for_level_base (16 TiB): no level ever reaches it, and the targets of five levels below it, each
+#: ten times as large, still fit in 63 bits. A larger base can only be an arithmetic error.
 NO_LEVEL_IS_FULL_BYTES = 1 << 44
-#: delayed_write_rate is never sent below this. Set live, 0 means about 1 byte/s (and killed a 6.29 process).
+#: Lowest delayed_write_rate that adocd sends. Set live, 0 means about 1 byte/s (and killed a 6.29 process).
 DELAYED_WRITE_RATE_FLOOR_BYTES_PER_S = 1 * MIB
-#: What RocksDB takes at open for a delayed_write_rate of 0 without a rate limiter (options.h).
+#: What RocksDB uses at open for a delayed_write_rate of 0 without a rate limiter (options.h).
 DELAYED_WRITE_RATE_DEFAULT_BYTES_PER_S = 16 * MIB
-#: Any effective SetDBOptions makes a bytes_per_sync of 0 one of 1 MiB (7.8, db_impl.cc, DBImpl::SetDBOptions), so a 0
-#: cannot be set live. A value that no file reaches is off as well, now and for a host that reloads its OPTIONS file.
+#: Any effective SetDBOptions turns a bytes_per_sync of 0 into 1 MiB (7.8, db_impl.cc, DBImpl::SetDBOptions), so 0
+#: cannot be set live. A value that no file reaches means off, too, even for a host that reloads its OPTIONS file.
 BYTES_PER_SYNC_OFF = 1 << 62
 
 
 @dataclass(frozen=True, slots=True)
 class OptionFacts:
-    """One option.
+    """The facts about one option.
 
     Attributes:
-        name: RocksDB's own.
-        scope: where it belongs; `column_family` goes by DB::SetOptions, `database` by DB::SetDBOptions.
+        name: RocksDB's name.
+        scope: where it belongs; `column_family` is set by DB::SetOptions, `database` by DB::SetDBOptions.
         kind: how its value is written: `int` in plain decimals, `bool` as true or false, `double`, `text`.
-        unit: of the value.
-        minimum: the least that adocd ever sends; the safety guards' bound.
-        maximum: the most that adocd ever sends.
+        unit: the value's unit.
+        minimum: the lowest value that adocd ever sends; the safety guards' bound.
+        maximum: the highest value that adocd ever sends.
         live: whether it can be changed while the database is open.
-        since: the RocksDB from which on it can, or exists.
-        interacts: options that limit or change what it does.
-        zero: what 0 means, where it does not mean the number.
+        since: the RocksDB version since which it exists, or can be changed live.
+        interacts: options that limit or change its effect.
+        zero: what 0 means, if it does not mean the number 0.
 
     """
 
@@ -171,5 +171,5 @@ _OPTIONS = (
     _database("db_write_buffer_size", "bytes", live=False, interacts=("write_buffer_size",), zero="off"),
 )
 
-#: Every option that adocd knows, by its name.
+#: Every option that adocd knows, by name.
 OPTIONS: Mapping[str, OptionFacts] = {option.name: option for option in _OPTIONS}

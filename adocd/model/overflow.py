@@ -4,14 +4,14 @@ from enum import StrEnum
 
 
 class Overflow(StrEnum):
-    """A component of the tree that takes in more than flushes and compactions carry away."""
+    """A component of the LSM tree that receives data faster than flushes and compactions remove it."""
 
     MEMORY = "memory"
     LEVEL0 = "level0"
     REDUNDANCY = "redundancy"
 
 
-#: The order in which the paper handles overflows that come together (section 5: "L0O, RDO, MMO order").
+#: The order in which the paper handles simultaneous overflows (section 5: "L0O, RDO, MMO order").
 PRECEDENCE = (Overflow.LEVEL0, Overflow.REDUNDANCY, Overflow.MEMORY)
 
 
@@ -24,16 +24,15 @@ def detect(
     immutable_memtables: int,
     memtable_stalls: int,
 ) -> tuple[Overflow, ...]:
-    """Name the overflows of one column family in one window, in the paper's precedence.
+    """Return the overflows of one column family in one window, in the paper's order of precedence.
 
-    Level 0 overflows when its files reach the slowdown trigger (files); redundancy when the estimated pending
-    compaction bytes reach the soft limit (bytes; a limit of 0 means that RocksDB has it off, options.h). Memory
-    overflows when a memtable fills before the one before it is flushed: a memtable-limit stall in the window
-    (`memtable_stalls`, a count), or two or more immutable memtables that wait for their flush. It cannot be read
-    off the active memtable, because RocksDB switches that one before it delays.
+    Level 0 overflows when its files reach the slowdown trigger; redundancy when the estimated pending compaction bytes
+    reach the soft limit (0 means off, options.h). Memory overflows when a memtable fills before the previous one is
+    flushed: a memtable-limit stall in the window (`memtable_stalls`, a count), or two or more immutable memtables. The
+    active memtable does not show it, because RocksDB switches memtables before it delays writes.
 
-    The first two are asked of the window's end, as the paper's tuner looks once a window: a level 0 that touched its
-    trigger in between and was compacted again is no reason to tune. What was a stall in between is seen all the same,
+    The first two are judged at the window's end, because the paper's tuner checks once per window: a level 0 that
+    reached its trigger in between and was compacted again is no reason to tune. A stall in between is still recorded
     with its cause (adocd.diagnosis.watch).
     """
     found = []

@@ -1,18 +1,18 @@
-"""What an operator wants for one target."""
+"""The policy for one target: its controller and parameters, and its shaping."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-#: What a law's parameter can be.
+#: The types that a law's parameter can have.
 ParameterValue = bool | int | float | str
 
 
 @dataclass(frozen=True, slots=True)
 class Shaping:
-    """Limits on how fast a law may move its knobs; each is off at 0, as the published laws have it.
+    """Limits on how fast a law may move its knobs; 0 means no limit, as in the published laws.
 
-    `step_factor`: a knob becomes at most so many times as large or small at once. `pacing_s`: the least time between
-    two decisions. `refractory_s`: the least time before a knob moves the other way.
+    `step_factor`: the largest factor by which a knob may grow or shrink at once. `pacing_s`: the least time between two
+    decisions. `refractory_s`: the least time before a knob reverses direction.
     """
 
     step_factor: float = 0.0
@@ -22,7 +22,7 @@ class Shaping:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """A controller's name, its parameters and its shaping; with `dry_run` it decides, and nothing is applied."""
+    """A controller's name, its parameters and its shaping; with `dry_run` it decides, but nothing is applied."""
 
     controller: str
     parameters: Mapping[str, ParameterValue] = field(default_factory=dict)

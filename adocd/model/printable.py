@@ -1,26 +1,26 @@
-r"""Words of others on terminals and in logs: paths, column families, reasons, whatever an agent or a client has said.
+r"""Makes foreign text safe for terminals and logs: paths, names, reasons, anything that an agent or client sent.
 
-Whoever names a database, or writes its LOG, may have put anything into them: escape sequences of a terminal's (ESC, and
-C1 controls, ECMA-48), marks that turn the direction of what follows (Unicode, bidirectional controls), and ends of
-lines, behind which a line of ours can be forged. What is no printable character or space is written as Python writes it
-in a string, `\x1b`, so that it is seen, does nothing, and two names stay two.
+Whoever names a database, or writes its LOG, may have put terminal escape sequences (ESC, and C1 controls, ECMA-48),
+Unicode bidirectional controls or line breaks that forge a line of ours into the text. Every character that is neither
+printable nor a space is written as Python escapes it in a string, `\x1b`, so that it is visible and harmless, and
+different names stay different.
 """
 
 from typing import Any
 
 
 def printable(text: str) -> str:
-    """Make one line of it that steers nothing."""
+    """Return the text as one harmless line."""
     return text if text.isprintable() else "".join(map(_seen, text))
 
 
 def printable_lines(text: str) -> str:
-    """Leave the ends of its lines, for what is laid out already."""
+    """Like `printable`, but keep line breaks, for text that is already laid out."""
     return "\n".join(map(printable, text.split("\n")))
 
 
 def printable_content(content: Any) -> Any:
-    """Make every text within parsed JSON printable, the names of members too."""
+    """Make every string in parsed JSON printable, member names included."""
     if isinstance(content, str):
         return printable(content)
     if isinstance(content, list | tuple):

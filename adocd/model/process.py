@@ -1,10 +1,10 @@
-"""A database's process: CPU, memory, I/O, threads, and what its cgroup allows it and makes it wait for."""
+"""A database's process: CPU, memory, I/O, threads, and its cgroup's limits and pressure."""
 
 from dataclasses import dataclass
 from typing import Literal
 
 Resource = Literal["cpu", "io", "memory"]
-#: Resources whose pressure the kernel measures, in the order in which they are shown.
+#: Resources for which the kernel measures pressure, in display order.
 RESOURCES: tuple[Resource, ...] = ("cpu", "io", "memory")
 
 
@@ -14,10 +14,10 @@ class ThreadCounters:
 
     Attributes:
         name: as its program set it, at most 15 bytes, such as `rocksdb:low`.
-        state: R runs or could run, S sleeps, D waits for a disk (or another thing that a signal cannot interrupt).
-        start_ticks: when it began, in clock ticks since boot; tells two threads with one id apart.
+        state: R is running or runnable, S sleeps, D waits for a disk (or anything else that a signal cannot interrupt).
+        start_ticks: when it started, in clock ticks since boot; distinguishes two threads with the same id.
         cpu_ticks: user and system time, in clock ticks.
-        voluntary_switches: how often it gave the CPU away to wait; None where that cannot be read.
+        voluntary_switches: how often it gave up the CPU to wait; None if that cannot be read.
         involuntary_switches: how often the CPU was taken from it.
 
     """
@@ -34,8 +34,8 @@ class ThreadCounters:
 class ProcessIo:
     """Cumulative bytes of /proc/PID/io: what the process caused to be read from and written to storage.
 
-    Written bytes count when a page of the cache becomes dirty, not when it reaches the disk; `cancelled_bytes` were
-    dirty and then deleted or cut off before they were written.
+    Written bytes count when a page in the cache becomes dirty, not when it reaches the disk; `cancelled_bytes` were
+    dirtied and then deleted or truncated before they were written.
     """
 
     read_bytes: int
@@ -48,13 +48,13 @@ class ProcessReading:
     """A process at one time of the caller's monotonic clock.
 
     Attributes:
-        start_ticks: when it began, in clock ticks since boot: another value is another process with the same pid.
-        user_ticks: CPU time in the program, of all threads, those that ended included, in clock ticks.
-        system_ticks: the same in the kernel.
-        rss_bytes: memory in RAM; None where the process has none left (a zombie) or it cannot be read.
-        anon_bytes: the part of it that is no file's, which is where memtables and the block cache are.
-        swap_bytes: memory that is in swap.
-        io: None where it may not be read.
+        start_ticks: when it started, in clock ticks since boot; another value means another process with the same pid.
+        user_ticks: user CPU time of all threads, including ended ones, in clock ticks.
+        system_ticks: the same for system time.
+        rss_bytes: memory in RAM; None if the process has none left (a zombie) or it cannot be read.
+        anon_bytes: the anonymous part of it, which holds memtables and the block cache.
+        swap_bytes: memory in swap.
+        io: None if it may not be read.
         threads: by thread id.
         missing: what could not be read, a sentence each.
 
@@ -75,14 +75,14 @@ class ProcessReading:
 
 @dataclass(frozen=True, slots=True)
 class ThreadGroup:
-    """The threads of one of RocksDB's pools, or all others.
+    """The threads of one RocksDB pool, or all other threads.
 
     Attributes:
-        threads: how many there are.
-        running: how many run or could run at the moment of the later reading.
-        waiting_for_disk: how many are in an uninterruptible wait (state D) at that moment; a wait for the device, for
-            a full writeback queue or a throttled cgroup alike.
-        cpu_cores: CPU seconds that they used in each second of the interval, by threads that were there at both ends.
+        threads: number of threads.
+        running: number running or runnable at the later reading.
+        waiting_for_disk: number in an uninterruptible wait (state D) at that time, whether for the device, a full
+            writeback queue or a throttled cgroup.
+        cpu_cores: CPU seconds used per second of the interval, by threads that existed at both ends.
 
     """
 
@@ -94,15 +94,15 @@ class ThreadGroup:
 
 @dataclass(frozen=True, slots=True)
 class ProcessActivity:
-    """What a process did between two readings.
+    """A process's activity between two readings.
 
     Attributes:
-        user_cores: CPU seconds used in the program in each second of the interval: 1.5 is one and a half cores.
-        system_cores: the same in the kernel.
+        user_cores: user CPU seconds per second of the interval: 1.5 is one and a half cores.
+        system_cores: the same for system time.
         written_bytes_per_s: bytes that became dirty; see `ProcessIo`.
-        pools: RocksDB's thread pools by name (`low`, `high`, `bottom`, `user`), those that have threads.
+        pools: RocksDB's thread pools that have threads, by name (`low`, `high`, `bottom`, `user`).
         others: all other threads.
-        voluntary_switches_per_s: of the threads that were there at both ends; None where they cannot be read.
+        voluntary_switches_per_s: of the threads that existed at both ends; None if they cannot be read.
 
     """
 
@@ -126,13 +126,13 @@ class ProcessActivity:
 
 @dataclass(frozen=True, slots=True)
 class Pressure:
-    """How long tasks were stalled for want of one resource (PSI), cumulative and as the kernel's own mean.
+    """How long tasks were stalled for lack of one resource (PSI), cumulative and as the kernel's own mean.
 
     Attributes:
         some_us: microseconds in which at least one task was stalled.
         some_10s_fraction: its share of the last 10 s, 0 to 1.
-        full_us: microseconds in which all tasks that were not idle were; None where the kernel does not say (CPU
-            before Linux 5.13; of the machine as a whole it is always 0 since).
+        full_us: microseconds in which all non-idle tasks were stalled; None if the kernel does not report it (CPU
+            before Linux 5.13; since then always 0 for the whole machine).
         full_10s_fraction: its share of the last 10 s.
 
     """
@@ -148,8 +148,8 @@ class PressureReading:
     """Pressure at one time of the caller's monotonic clock.
 
     Attributes:
-        machine: of all tasks, by resource; a resource that cannot be read is not in it.
-        group: of those in the process's cgroup (v2).
+        machine: for all tasks, by resource, without resources that cannot be read.
+        group: for the tasks in the process's cgroup (v2).
         throttled_us: how long the cgroup's tasks waited because its CPU quota was used up, summed over CPUs; None
             without a quota.
         missing: what could not be read, a sentence each.
@@ -165,7 +165,7 @@ class PressureReading:
 
 @dataclass(frozen=True, slots=True)
 class Stalled:
-    """Shares of an interval, 0 to 1, in which some, and in which all, tasks were stalled for want of a resource."""
+    """Shares of an interval, 0 to 1, in which some, and in which all, tasks were stalled for lack of a resource."""
 
     some_fraction: float
     full_fraction: float | None
@@ -176,7 +176,7 @@ class PressureActivity:
     """Pressure between two readings, over the measured interval.
 
     Attributes:
-        throttled_cores: CPU seconds in each second for which the cgroup's quota made tasks wait.
+        throttled_cores: CPU seconds per second for which the cgroup's quota made tasks wait.
 
     """
 
@@ -190,7 +190,7 @@ class PressureActivity:
 
 @dataclass(frozen=True, slots=True)
 class IoLimit:
-    """What a cgroup allows on one device; None is no limit."""
+    """A cgroup's limits on one device; None means no limit."""
 
     read_bytes_per_s: int | None = None
     write_bytes_per_s: int | None = None
@@ -200,12 +200,12 @@ class IoLimit:
 
 @dataclass(frozen=True, slots=True)
 class GroupLimits:
-    """What the process's cgroups allow it, the narrowest of its own and those above; None is no limit.
+    """The limits of the process's cgroups, the lowest of its own and its ancestors'; None means no limit.
 
     Attributes:
-        cpu_cores: CPU seconds in each second.
-        memory_bytes: beyond it the kernel kills.
-        memory_high_bytes: beyond it the kernel slows the process down and reclaims (cgroup v2's memory.high).
+        cpu_cores: CPU seconds per second.
+        memory_bytes: above it the kernel kills the process.
+        memory_high_bytes: above it the kernel throttles the process and reclaims memory (cgroup v2's memory.high).
         io: by the device's `major:minor`; only whole disks and mapped volumes can be limited.
         missing: what could not be read, a sentence each.
 

@@ -1,4 +1,4 @@
-"""What a knob's value is now, and what it was before adocd changed anything."""
+"""A knob's present value, and its value before adocd changed anything."""
 
 from adocd.model.knob import KNOBS, Knob
 from adocd.model.sample import Sample
@@ -9,16 +9,16 @@ _POOLS = {Knob.FLUSH_THREADS: FLUSH_POOL, Knob.COMPACTION_THREADS: COMPACTION_PO
 
 
 def value_now(knob: Knob, sample: Sample, column_family: str | None = None) -> int | None:
-    """Read a knob's value in its unit; None where it is not reported, or the column family is not there."""
+    """Return a knob's value in its unit; None if it is not reported, or the column family does not exist."""
     if knob is Knob.BACKGROUND_JOBS:
         return sample.background_jobs
     return _read(knob, sample.options, sample.threads_by, column_family)
 
 
 def owners_value(knob: Knob, sample: Sample, column_family: str | None = None) -> int | None:
-    """Read what a knob was set to by the database's owner.
+    """Return the value that the database's owner has set for a knob.
 
-    That is the value that the way back leads to; the value now where nobody knows that, because nothing is changed yet.
+    That is the value that a restore sets; if it is unknown, because nothing has been changed yet, the present value.
     """
     original = None
     if sample.originals is not None and knob is not Knob.BACKGROUND_JOBS:

@@ -10,7 +10,7 @@ from adocd.model.surroundings import Surroundings
 from adocd.model.threads import ThreadsBy
 from adocd.model.values import OptionName, Values, flat
 
-#: Stands in where an agent does not report a limit; 0 switches the detection that uses it off.
+#: Replaces a limit that an agent does not report; 0 disables the detection that uses it.
 _NO_LIMIT = 0
 
 
@@ -32,7 +32,7 @@ class ColumnFamilyOptions:
 
     @classmethod
     def read(cls, values: Mapping[str, str]) -> Self:
-        """Read them as RocksDB writes them; ValueError where one is no number."""
+        """Parse them as RocksDB writes them; raises ValueError if one is not a number."""
 
         def number(option: str, otherwise: int = _NO_LIMIT) -> int:
             return int(values.get(option, otherwise))
@@ -54,7 +54,7 @@ class ColumnFamilyOptions:
 
 @dataclass(frozen=True, slots=True)
 class ColumnFamilySample:
-    """One column family: momentary properties, stall causes counted within the window, and its overflows."""
+    """One column family: properties at the window's end, stall counts within the window, and its overflows."""
 
     name: str
     l0_files: int
@@ -63,21 +63,21 @@ class ColumnFamilySample:
     memtables_bytes: int
     pending_compaction_bytes: int
     level_files: tuple[int, ...]
-    #: How often writes were stopped or slowed in this window, by cause; empty where the agent cannot tell.
+    #: How often writes were stopped or delayed in this window, by cause; empty if the agent cannot tell.
     stall_counts: dict[str, int]
     options: ColumnFamilyOptions
     overflow: tuple[Overflow, ...]
-    #: Size of each level in bytes; None where the agent does not report it.
+    #: Size of each level in bytes; None if the agent does not report it.
     level_bytes: tuple[int, ...] | None = None
-    #: Names of the figures above that nobody reports: they are 0 here, or empty, and mean nothing.
+    #: Names of the fields above that are not reported: they are 0 or empty here, and mean nothing.
     unknown: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class HistogramIncrease:
-    """What came into one of RocksDB's histograms within the window: how many values, and their sum in its own unit.
+    """The growth of a RocksDB histogram within the window: the number of values, and their sum in its own unit.
 
-    RocksDB keeps no window, so percentiles of one cannot be had: those it reports are of all time since the open.
+    A window's percentiles are not available, because RocksDB's cover the whole time since the open.
     """
 
     count: int
@@ -85,20 +85,20 @@ class HistogramIncrease:
 
     @property
     def mean(self) -> float | None:
-        """The mean of the values; None where there were none."""
+        """The mean of the values; None if there were none."""
         return self.sum / self.count if self.count else None
 
 
 @dataclass(frozen=True)
 class Sample:
-    """One target over one measured interval; immutable, and the only thing a law sees.
+    """One target over one measured interval; immutable, and all that a law sees.
 
-    Rates are per second of `interval_s`, the measured time between the two snapshots it was made from, never the
-    nominal period. Fractions are shares of that interval. `stalled_fraction` is the time writers really waited
-    (RocksDB's stall micros, posted when a wait ends, so it can exceed 1 in the window in which a long wait ends);
-    `stopped_fraction` and `delayed_fraction` are the time between stall events in that condition; RocksDB sends the
-    event of a memtable stop only when it is over, so these are lower bounds. `condition` also asks the properties,
-    which tell at once. A rate or fraction is None where its counter cannot be read.
+    Rates are per second of `interval_s`, the measured time between the sample's two snapshots, never the nominal
+    period. Fractions are shares of that interval. `stalled_fraction` is the time that writers really waited (RocksDB's
+    stall micros, added when a wait ends, so it can exceed 1 in the window in which a long wait ends).
+    `stopped_fraction` and `delayed_fraction` are the time between stall events in that condition; they are lower
+    bounds, because RocksDB sends the event of a memtable stop only when it is over. `condition` also uses the
+    properties, which change at once. A rate or fraction is None if its counter cannot be read.
     """
 
     target: str
@@ -119,8 +119,8 @@ class Sample:
     delayed_write_rate_bytes_per_s: int
     running_flushes: int
     running_compactions: int
-    #: Background jobs that may run at once, the most that can be set, and what turns them (adocd.model.threads);
-    #: None where nothing does, and where there is no other limit than the knob's.
+    #: Background jobs that may run at once, the most that can be set, and what sets them (adocd.model.threads);
+    #: None if nothing can set them, and if there is no limit beside the knob's own.
     background_jobs: int | None
     background_jobs_max: int | None
     threads_by: ThreadsBy | None
@@ -129,32 +129,32 @@ class Sample:
     events: tuple[Event, ...]
     overflow: tuple[Overflow, ...]
     wal_bytes_per_s: float | None = None
-    #: What flushes and compactions move while they run, as far as that is known (adocd.probes.background).
+    #: What flushes and compactions read and write while they run, if known (adocd.probes.background).
     flush_written_bytes_per_s: float | None = None
     compaction_read_bytes_per_s: float | None = None
     compaction_written_bytes_per_s: float | None = None
-    #: What flushes that have ended added to level 0, in one piece each, as its size grows.
+    #: What finished flushes added to level 0; each counts in full when it ends, as level 0 grows.
     flushed_bytes_per_s: float | None = None
-    #: How much each ticker grew within the window; None where there is no Statistics object.
+    #: Each ticker's growth within the window; None without a Statistics object.
     ticker_increases: Mapping[str, int] | None = None
-    #: The same of histograms; None where Statistics has none, which its level says.
+    #: The same for histograms; None if the stats level of Statistics excludes them.
     histogram_increases: Mapping[str, HistogramIncrease] | None = None
-    #: Disks, process and pressure, measured over an interval of their own; None where they cannot be seen.
+    #: Disks, process and pressure, measured over intervals of their own; None if they cannot be observed.
     surroundings: Surroundings | None = None
-    #: What stall events alone said when the interval began.
+    #: The condition at the interval's start, according to stall events alone.
     condition_told_before: Condition = "normal"
 
-    #: What the options were before adocd changed any: the owner's values, which a law is given; None elsewhere.
+    #: The owner's option values, from before adocd changed any, for a law to use; None in other samples.
     originals: OptionValues | None = None
-    #: What an operator has pinned, or had for a part of the window: a law has no hand in it.
+    #: Options that an operator had pinned in any part of the window, so that a law did not control them.
     pinned: frozenset[OptionName] = frozenset()
 
     @property
     def values(self) -> Values:
-        """Give the options in one map, made once: a cycle asks for it many times."""
+        """All options in one map, made once, because a cycle reads it many times."""
         return self.options.once(flat)
 
     def ticker_per_s(self, ticker: str) -> float | None:
-        """Say how fast a ticker grew, by RocksDB's name such as `rocksdb.bytes.read`; None where it cannot be read."""
+        """Return a ticker's growth per second, by RocksDB's name such as `rocksdb.bytes.read`; None if unknown."""
         increase = None if self.ticker_increases is None else self.ticker_increases.get(ticker)
         return None if increase is None else increase / self.interval_s

@@ -1,6 +1,6 @@
-"""What an agent reports about one database, as values (agents/admin-api.yaml, schema `Snapshot`).
+"""An agent's report on one database, as values (agents/admin-api.yaml, schema `Snapshot`).
 
-A snapshot is raw: cumulative counters and momentary properties under RocksDB's own names. Two of them make a
+A snapshot is raw: cumulative counters and current properties under RocksDB's own names. Two of them make a
 sample (adocd.probes.statistics).
 """
 
@@ -15,9 +15,9 @@ Condition = Literal["normal", "delayed", "stopped"]
 
 @dataclass(frozen=True, slots=True)
 class Stall:
-    """What writers are subject to, from stall events over all column families, the worst counting.
+    """The write condition from stall events, the worst of all column families.
 
-    `stopped_s` and `delayed_s` are cumulative and include the stall in progress.
+    `stopped_s` and `delayed_s` are cumulative, and include the stall in progress.
     """
 
     condition: Condition
@@ -28,7 +28,7 @@ class Stall:
 
 @dataclass(frozen=True, slots=True)
 class Counters:
-    """Cumulative since the open; None where this agent cannot read one."""
+    """Cumulative counters since the open; None if this agent cannot read one."""
 
     writes: int | None = None
     written_bytes: int | None = None
@@ -42,14 +42,14 @@ class Counters:
 
 
 class _Derived:
-    # No field of the dataclass, which would be written out with the others.
+    # Not a dataclass field, because it would be serialised with the others.
     __slots__ = ("_derived",)
     _derived: dict[object, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class OptionValues(_Derived):
-    """Option values as RocksDB writes them, and the two knobs that are no options."""
+    """Option values as RocksDB writes them, and the two knobs that are not options."""
 
     database: Mapping[str, str] = field(default_factory=dict)
     column_families: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
@@ -57,9 +57,9 @@ class OptionValues(_Derived):
     thread_pools: Mapping[str, int] = field(default_factory=dict)
 
     def once(self, work_out: Callable[["OptionValues"], _T]) -> _T:
-        """Work something out of these values, once for as long as they are kept: they seldom change.
+        """Compute something from these values and cache it with them, because they rarely change.
 
-        Nobody may change what it gives.
+        Callers must not modify the result.
         """
         try:
             known = self._derived
@@ -74,11 +74,10 @@ class OptionValues(_Derived):
 
 @dataclass(frozen=True, slots=True)
 class ColumnFamilySnapshot:
-    """One column family: integer properties by RocksDB's names, how often what stalled its writes, and its levels.
+    """One column family: integer properties by RocksDB's names, stall counts by cause, and level sizes.
 
-    `level_bytes` is the size of each level's table files; None where it cannot be read, and before protocol 1.2.
-    `id` is RocksDB's: a column family that is dropped and created anew has another; None where it cannot be read, and
-    before protocol 1.3.
+    `level_bytes` is the size of each level's table files; None if it cannot be read, and before protocol 1.2. `id` is
+    RocksDB's: a recreated column family has another one; None if it cannot be read, and before protocol 1.3.
     """
 
     properties: Mapping[str, int]
@@ -89,7 +88,7 @@ class ColumnFamilySnapshot:
 
 @dataclass(frozen=True, slots=True)
 class HistogramTotals:
-    """How many values came into one of RocksDB's histograms since the open, and their sum in its own unit."""
+    """The number of values in a RocksDB histogram since the open, and their sum in its own unit."""
 
     count: int
     sum: int
@@ -97,7 +96,7 @@ class HistogramTotals:
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """Who may change the database, and for how long without a renewal."""
+    """The lease: who may change the database, and for how long without a renewal."""
 
     holder: str
     epoch: int
@@ -107,7 +106,7 @@ class Lease:
 
 @dataclass(frozen=True, slots=True)
 class Restore:
-    """How far the agent is with putting the original options back."""
+    """The progress of the agent's restore of the original options."""
 
     state: str
     steps_left: int = 0
@@ -117,7 +116,7 @@ class Restore:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something that happened inside RocksDB; members that do not apply to `kind` are None."""
+    """An event inside RocksDB; members that do not apply to its `kind` are None."""
 
     sequence: int
     monotonic_s: float
@@ -138,9 +137,9 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class PeriodicDump:
-    """RocksDB's last statistics dump in its LOG: rates over the time since the dump before, which it measured itself.
+    """RocksDB's last stats dump in its LOG: rates over the time since the previous dump, as measured by RocksDB.
 
-    `monotonic_s` is when it came. RocksDB rounds what it counts in thousands and millions.
+    `monotonic_s` is the time of the dump. RocksDB rounds counts in thousands and millions.
     """
 
     monotonic_s: float
@@ -173,10 +172,10 @@ class Snapshot:
     events: tuple[Event, ...]
     last_event: int
     lost_events: int
-    #: Those that have values; None where Statistics keeps none, and before protocol 1.2.
+    #: The histograms that have values; None if Statistics keeps none, and before protocol 1.2.
     histograms: Mapping[str, HistogramTotals] | None = None
-    #: The epoch of the newest lease when an operator last revoked by force; None: never, and before protocol 1.3.
-    #: Events tell it too, but a holder that stands still may miss them.
+    #: The epoch of the newest lease when an operator last revoked by force; None if never, and before protocol 1.3.
+    #: Events report that, too, but a holder that stood still may miss them.
     revoked_epoch: int | None = None
-    #: What stands in for rates of writes where nobody but a dump counts them; None where an agent does.
+    #: The write rates for a database without an agent, from the last stats dump; None with an agent.
     dump: PeriodicDump | None = None

@@ -1,4 +1,4 @@
-"""What RocksDB holds writes for, and its own rule of when it does."""
+"""The causes of write stalls, and RocksDB's own rule for them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,12 +7,12 @@ from typing import Literal
 from adocd.model.sample import ColumnFamilyOptions
 from adocd.model.snapshot import Condition
 
-#: What a column family's writes are held for; the words of `stall_counts` in agents/admin-api.yaml.
+#: The cause of a column family's write stall, in the words of `stall_counts` in agents/admin-api.yaml.
 Cause = Literal["memtable", "l0", "pending_bytes", "other"]
-#: How they are held.
+#: How writes are held.
 Held = Literal["delayed", "stopped"]
 
-#: The name in `stall_counts` of each kind of stall that RocksDB counts by column family.
+#: The cause and kind of each name in `stall_counts`, which RocksDB counts by column family.
 COUNTS: Mapping[str, tuple[Cause, Held]] = {
     "memtable_stops": ("memtable", "stopped"),
     "memtable_slowdowns": ("memtable", "delayed"),
@@ -25,7 +25,7 @@ COUNTS: Mapping[str, tuple[Cause, Held]] = {
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a column family's writes are subject to, and for what; no cause when the condition is normal."""
+    """A column family's write condition and its cause; no cause when the condition is normal."""
 
     condition: Condition
     cause: Cause | None = None
@@ -35,28 +35,29 @@ NORMAL = Verdict("normal")
 
 
 def counted(stall_counts: Mapping[str, int], cause: Cause) -> int:
-    """Add up how often writes were slowed or stopped for one cause."""
+    """Return how often writes were delayed or stopped for one cause."""
     return sum(stall_counts.get(name, 0) for name, (counts, _) in COUNTS.items() if counts == cause)
 
 
 def judge(
     *, immutable_memtables: int, l0_files: int, pending_compaction_bytes: int, options: ColumnFamilyOptions
 ) -> Verdict:
-    """Say what RocksDB finds for these figures (db/column_family.cc, GetWriteStallConditionAndCause).
+    """Return RocksDB's verdict on these figures (db/column_family.cc, GetWriteStallConditionAndCause).
 
-    The first line that holds counts: stops come before delays, and among each memtables, level 0, pending bytes.
+    The first rule that applies wins: stops before delays, and within each memtables, level 0, pending bytes.
 
-    - `immutable_memtables` is rocksdb.num-immutable-mem-table: those not flushed yet, also those being flushed. They
-      delay only where there may be more than 3 memtables, and one more than `min_write_buffer_number_to_merge` waits.
-    - `l0_files` are files; under universal compaction RocksDB counts sorted runs in their place
+    - `immutable_memtables` is rocksdb.num-immutable-mem-table: those not flushed yet, including those being flushed.
+      They delay writes only if max_write_buffer_number is above 3 and at least one more than
+      `min_write_buffer_number_to_merge` waits.
+    - `l0_files` is a number of files; under universal compaction RocksDB counts sorted runs instead
       (VersionStorageInfo::l0_delay_trigger_count). A slowdown trigger below 0 is off; one of 0 always holds.
-    - `pending_compaction_bytes` is rocksdb.estimate-pending-compaction-bytes; a limit of 0 is off.
+    - `pending_compaction_bytes` is rocksdb.estimate-pending-compaction-bytes; a limit of 0 means off.
     - With automatic compactions disabled, only memtables count.
 
-    The rule is the same in 6.29, 7.8 and 9.8. Before 6.18 a delay by memtables did not ask how many must merge
-    (facebook/rocksdb#7921). RocksDB applies it when it installs a superversion, so between two
-    installs it may still hold writes by older figures. No figure of a column family tells of a stall by a
-    WriteBufferManager (facebook/rocksdb#7898): it is not in this rule, and shows in neither property nor LOG.
+    The rule is the same in 6.29, 7.8 and 9.8. Before 6.18 a delay by memtables did not consider how many must merge
+    (facebook/rocksdb#7921). RocksDB applies the rule when it installs a superversion, so between two installs it may
+    still hold writes by older figures. A stall by a WriteBufferManager (facebook/rocksdb#7898) is not part of this
+    rule: it shows in no figure of a column family, no property and no LOG line.
     """
     o, compacts = options, not options.disable_auto_compactions
     delays_by_memtables = max(o.max_write_buffer_number - 1, o.min_write_buffer_number_to_merge + 1)

@@ -1,33 +1,33 @@
-"""What one tick of a target sees around its database: its disks, its process, and what both must do without."""
+"""What one tick observes around a target's database: its disks, its process, and their limits and pressure."""
 
 from dataclasses import dataclass
 
 from adocd.model.device import DeviceLimit, DiskActivity, Storage
 from adocd.model.process import RESOURCES, GroupLimits, IoLimit, PressureActivity, ProcessActivity, Resource, Stalled
 
-#: Of a RAID with more members a sentence names the busiest.
+#: Most disks named in a sentence; of a larger RAID the busiest are named.
 _DISKS_IN_WORDS = 3
-#: Less of the time, or of a CPU, is not worth a word.
+#: A smaller share of the time, or of a CPU, is not mentioned.
 _TELLING = 0.05
 
 
 @dataclass(frozen=True, slots=True)
 class SurroundingsPoint:
-    """The figures of one tick that a chart needs, few enough to keep hundreds; None is what was not measured.
+    """The figures of one tick that a chart needs, small enough to keep hundreds; None means not measured.
 
     Attributes:
         monotonic_s: when the interval ended, by the caller's clock.
-        write_bytes_per_s: of all disks concerned, the WAL's too; each disk of a mirror counts.
+        write_bytes_per_s: of all disks concerned, including the WAL's; each disk of a mirror counts.
         read_bytes_per_s: likewise.
-        busy_fraction: the largest share of the interval for which one of them was busy, 0 to 1.
+        busy_fraction: the largest share of the interval, 0 to 1, for which one of them was busy.
         mean_queue: the longest mean queue of one of them, in requests.
-        at_limit: whether a device concerned is at its limit; None where none was measured.
-        cpu_cores: CPU seconds that the process used in each second.
-        cpu_limit_cores: how many it could use: its CPUs, or its cgroup's quota where that is less.
+        at_limit: whether a device concerned is at its limit; None if none was measured.
+        cpu_cores: CPU seconds that the process used per second.
+        cpu_limit_cores: CPU seconds that it could use per second: its CPUs, or its cgroup's quota if that is less.
         rss_bytes: its memory in RAM.
         io_pressure_some_fraction: share of the interval, 0 to 1, in which some task waited for I/O: of the process's
-            cgroup, or of the machine where that cannot be told.
-        cpu_pressure_some_fraction: the same of those that waited for a CPU.
+            cgroup, or of the machine if the cgroup's is unknown.
+        cpu_pressure_some_fraction: the same for tasks that waited for a CPU.
 
     """
 
@@ -46,20 +46,20 @@ class SurroundingsPoint:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What was around a database between two readings.
+    """The surroundings of a database between two readings.
 
     Attributes:
         monotonic_s: when the interval ended, by the caller's clock; each activity has its own measured interval.
-        data: what the database's path is kept on.
-        wal: what its WAL directory is kept on; None where that is the same.
-        devices: what the devices concerned did, those of the data first, each once: the devices that hold the file
-            systems and the disks at the bottom (see `concerned`), as far as they could be measured.
-        limits: those that are at their limit. A partition has none of its own: its disk's is told.
-        process: None where it has ended, or cannot be read.
-        pressure: of the machine alone where there is no process.
-        group: what the process's cgroups allow it; None where that is unknown.
-        cpus: how many CPUs are online and allowed to the process, its cgroup's quota aside; None where unknown.
-        missing: what could not be measured, a sentence each.
+        data: the storage of the database's path.
+        wal: the storage of its WAL directory; None if it is the same.
+        devices: the activity of the devices concerned, the data's first, each once: the devices that hold the file
+            systems and the disks at the bottom (see `concerned`), if they could be measured.
+        limits: the devices at their limit. A partition has no limit of its own: its disk is listed.
+        process: None if it has ended, or cannot be read.
+        pressure: of the machine alone without a process.
+        group: the limits of the process's cgroups; None if unknown.
+        cpus: number of online CPUs that the process may use, not counting its cgroup's quota; None if unknown.
+        missing: what could not be measured, one sentence each.
 
     """
 
@@ -76,62 +76,62 @@ class Surroundings:
 
     @property
     def storages(self) -> tuple[Storage, ...]:
-        """The data's storage, and the WAL's where that is another."""
+        """The data's storage, and the WAL's if it differs."""
         return (self.data,) if self.wal is None else (self.data, self.wal)
 
     @property
     def data_devices(self) -> tuple[DiskActivity, ...]:
-        """What the devices did that hold the data."""
+        """The activity of the devices that hold the data."""
         return self._among(concerned(self.data))
 
     @property
     def wal_devices(self) -> tuple[DiskActivity, ...]:
-        """What the devices did that hold the WAL; a device can hold both."""
+        """The activity of the devices that hold the WAL; a device can hold both."""
         return self._among(concerned(self.wal or self.data))
 
     @property
     def disks(self) -> tuple[DiskActivity, ...]:
-        """What the devices at the bottom did: bytes of a mapped volume and of its disk count once."""
+        """The activity of the devices at the bottom, so that bytes of a mapped volume and its disk count once."""
         return self._among(tuple(name for storage in self.storages for name in storage.disks))
 
     @property
     def cpu_cores(self) -> float | None:
-        """CPU seconds that the process used in each second."""
+        """CPU seconds that the process used per second."""
         return None if self.process is None else self.process.user_cores + self.process.system_cores
 
     @property
     def cpu_limit_cores(self) -> float | None:
-        """CPU seconds that it could use in each second: by its CPUs, or its cgroup's quota where that is less."""
+        """CPU seconds that it could use per second: by its CPUs, or its cgroup's quota if that is less."""
         quota = None if self.group is None else self.group.cpu_cores
         return min((float(limit) for limit in (quota, self.cpus) if limit is not None), default=None)
 
     @property
     def io_pressure(self) -> Stalled | None:
-        """How long tasks waited for I/O: those of the process's cgroup, or the machine's where it cannot be told."""
+        """How long tasks waited for I/O: those of the process's cgroup, or the machine's if the cgroup's is unknown."""
         return self._pressure("io")
 
     @property
     def cpu_pressure(self) -> Stalled | None:
-        """How long tasks were ready to run and had no CPU: those of the process's cgroup, or the machine's."""
+        """How long tasks waited for a CPU: the process's cgroup's, or the machine's if the cgroup's are unknown."""
         return self._pressure("cpu")
 
     def device_limit(self, device: str) -> DeviceLimit | None:
-        """Find the limit that a device is at."""
+        """Return the limit that a device is at; None if it is at none."""
         return next((limit for limit in self.limits if limit.device == device), None)
 
     def io_allowed(self, device: str) -> IoLimit | None:
-        """Find what the process's cgroups allow on a device by its name; None where they set no limit."""
+        """Return the limits of the process's cgroups on a device, by its name; None if they set none."""
         walk = (below for storage in self.storages for top in storage.devices for below in top.walk())
         number = next((found.number for found in walk if found.name == device), None)
         return None if self.group is None or number is None else self.group.io.get(number)
 
     def in_words(self) -> str:
-        """Say it all in one sentence, without a full stop; what is missing is left out."""
+        """Summarise everything in one sentence without a full stop; missing figures are left out."""
         clauses = [*_disks_in_words(self), *_limits_in_words(self), *_process_in_words(self), *_waits_in_words(self)]
         return "; ".join(clauses) or "nothing around the database could be measured"
 
     def point(self) -> SurroundingsPoint:
-        """Make the record to keep."""
+        """Return the figures to keep for charts."""
         disks, io, cpu = self.disks, self.io_pressure, self.cpu_pressure
         return SurroundingsPoint(
             monotonic_s=self.monotonic_s,
@@ -157,7 +157,7 @@ class Surroundings:
 
 
 def concerned(storage: Storage) -> tuple[str, ...]:
-    """Name the devices whose figures say most: those that hold the file system, and the disks at the bottom."""
+    """Return the names of the devices that matter: those that hold the file system, and the disks at the bottom."""
     return tuple(dict.fromkeys((*(device.name for device in storage.devices), *storage.disks)))
 
 
@@ -191,7 +191,7 @@ def _role(around: Surroundings, disk: DiskActivity) -> str:
 
 
 def _limits_in_words(around: Surroundings) -> list[str]:
-    """Tell the limits of what is above the disks, and those that a cgroup sets."""
+    """Return the limits of devices above the disks, and those that a cgroup sets."""
     told = {disk.device for disk in around.disks}
     clauses = [f"{limit.device} is at its limit" for limit in around.limits if limit.device not in told]
     for device in around.devices:
@@ -247,7 +247,7 @@ def _waits_in_words(around: Surroundings) -> list[str]:
 
 
 def _figure(value: float) -> str:
-    """Write a number with one decimal, where that is not beyond two digits."""
+    """Format a number with one decimal if it has at most two digits before the point."""
     return f"{value:.0f}" if value >= 9.95 else f"{value:.1f}".removesuffix(".0")
 
 

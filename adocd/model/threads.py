@@ -1,9 +1,9 @@
-"""RocksDB's background threads: one option where it can be changed, else the thread pools beneath it.
+"""RocksDB's background threads: set by one option if it can be changed, else by the sizes of the thread pools.
 
-RocksDB allows max(1, max_background_jobs / 4) flushes and gives the rest to compactions (db_impl_compaction_flush.cc,
-DBImpl::GetBGJobLimits); flushes run in the Env's pool `high`, compactions in `low`. Where max_background_jobs cannot
-be changed live (rocksdict has no SetDBOptions), the pools' sizes turn the same thing, up to what the database was
-opened with.
+RocksDB allows max(1, max_background_jobs / 4) flushes and leaves the rest to compactions
+(db_impl_compaction_flush.cc, DBImpl::GetBGJobLimits); flushes run in the Env's pool `high`, compactions in `low`. If
+max_background_jobs cannot be changed live (rocksdict has no SetDBOptions), the pools' sizes have the same effect, up to
+the number of jobs that the database was opened with.
 """
 
 from enum import StrEnum
@@ -13,22 +13,22 @@ from adocd.model.snapshot import OptionValues
 
 FLUSH_POOL = "high"
 COMPACTION_POOL = "low"
-#: One thread for flushes and one for compactions: fewer cannot be had, and RocksDB's default is no more.
+#: One thread for flushes and one for compactions: the minimum, and RocksDB's default.
 FEWEST_POOL_THREADS = 2
 
 
 class ThreadsBy(StrEnum):
-    """What carries the knob for background threads."""
+    """What carries the knob for background threads: the option or the thread pools."""
 
     OPTION = "max_background_jobs"
     POOLS = "thread pools"
 
 
 def threads_by(options: OptionValues, capabilities: Capabilities) -> ThreadsBy | None:
-    """Say what turns the background threads here; None where nothing does.
+    """Return what sets the background threads here; None if nothing can.
 
-    max_background_jobs is dead unless max_background_flushes and max_background_compactions are both -1 (options.h).
-    The pools do nothing beyond the jobs that the database may run.
+    max_background_jobs has no effect unless max_background_flushes and max_background_compactions are both -1
+    (options.h). Pool threads beyond the jobs that the database may run have no effect.
     """
     if "max_background_jobs" in capabilities.database_options:
         return ThreadsBy.OPTION if not has_old_options(options) and jobs_allowed(options) is not None else None
@@ -44,7 +44,7 @@ def has_old_options(options: OptionValues) -> bool:
 
 
 def jobs_allowed(options: OptionValues) -> int | None:
-    """How many background jobs the database may run at once, by its options; None where they are not reported."""
+    """Return how many background jobs the options allow at once; None if they are not reported."""
     if has_old_options(options):
         return sum(max(1, int(options.database.get(old, -1))) for old in _OLD)
     jobs = options.database.get("max_background_jobs")
@@ -52,7 +52,7 @@ def jobs_allowed(options: OptionValues) -> int | None:
 
 
 def threads_now(options: OptionValues, by: ThreadsBy | None) -> int | None:
-    """Read the knob's value: jobs, or the threads of both pools that the database may use."""
+    """Return the knob's value: jobs, or the threads of both pools that the database may use."""
     if by is None:
         return None
     allowed = jobs_allowed(options)
@@ -62,7 +62,7 @@ def threads_now(options: OptionValues, by: ThreadsBy | None) -> int | None:
 
 
 def pool_sizes(jobs: int) -> dict[str, int]:
-    """Divide jobs between the two pools as RocksDB divides max_background_jobs."""
+    """Split jobs between the two pools as RocksDB splits max_background_jobs."""
     flushes = max(1, jobs // 4)
     return {FLUSH_POOL: flushes, COMPACTION_POOL: max(1, jobs - flushes)}
 

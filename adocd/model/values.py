@@ -1,6 +1,6 @@
-"""Option values by name: one flat map for what is, what is wanted and what leads back.
+"""Option values by name: one flat map for current, wanted and original values.
 
-An agent reports values by scope (adocd.model.snapshot.OptionValues); who compares, guards or plans wants one map.
+An agent reports values by scope (adocd.model.snapshot.OptionValues); comparing, guarding and planning need one map.
 """
 
 import functools
@@ -14,16 +14,16 @@ Scope = Literal["database", "column_family", "rate_limiter", "thread_pool"]
 
 
 class _Hashed:
-    # No field of the dataclass, which would be written out with the others.
+    # Not a dataclass field, because it would be serialised with the others.
     __slots__ = ("_hash",)
     _hash: int
 
 
 @dataclass(frozen=True, slots=True)
 class OptionName(_Hashed):
-    """One option of a target: `name` is the column family's or the pool's, None where the scope has no names.
+    """One option of a target: `name` is the column family's or the pool's, None if the scope has no names.
 
-    Each cycle looks up hundreds of options in maps, so that a name computes its hash once.
+    The hash is computed once, because each cycle looks up hundreds of options in maps.
     """
 
     scope: Scope
@@ -37,7 +37,7 @@ class OptionName(_Hashed):
         return self._hash
 
     def __reduce__(self) -> tuple[type["OptionName"], tuple[Scope, str, str | None]]:
-        # The hash of a text is another one in each process.
+        # Drop the hash: a string's hash differs between processes.
         return OptionName, (self.scope, self.option, self.name)
 
     def __str__(self) -> str:
@@ -55,33 +55,33 @@ class OptionName(_Hashed):
 Values = Mapping[OptionName, str]
 
 RATE_LIMITER = OptionName("rate_limiter", "bytes_per_s")
-#: What operators call the two knobs that are no options of RocksDB's.
+#: Operators' names for the two knobs that are not RocksDB options.
 RATE_LIMITER_WORD = "rate_limiter_bytes_per_s"
 THREAD_POOL_PREFIX = "thread_pool_"
-#: So many names are kept of each kind, to be the same object each time: thousands of column families fit.
+#: Most names cached of each kind, so that equal names are one object: enough for thousands of column families.
 _NAMES_KEPT = 1 << 16
 
 
 @functools.lru_cache(_NAMES_KEPT)
 def of_family(column_family: str, option: str) -> OptionName:
-    """Name an option of a column family."""
+    """Return the name of a column family's option."""
     return OptionName("column_family", option, column_family)
 
 
 @functools.lru_cache(_NAMES_KEPT)
 def of_database(option: str) -> OptionName:
-    """Name an option of the whole database."""
+    """Return the name of a database-wide option."""
     return OptionName("database", option)
 
 
 @functools.lru_cache(_NAMES_KEPT)
 def of_pool(pool: str) -> OptionName:
-    """Name the size of a thread pool."""
+    """Return the name of a thread pool's size."""
     return OptionName("thread_pool", "threads", pool)
 
 
 def nested(values: Values) -> OptionValues:
-    """Sort a map into an agent's report."""
+    """Convert a flat map into an agent's form, by scope."""
     database: dict[str, str] = {}
     families: dict[str, dict[str, str]] = {}
     pools: dict[str, int] = {}
@@ -98,7 +98,7 @@ def nested(values: Values) -> OptionValues:
 
 
 def flat(values: OptionValues) -> dict[OptionName, str]:
-    """Put an agent's report into one map."""
+    """Convert an agent's report into one flat map."""
     found = {of_database(option): value for option, value in values.database.items()}
     for family, options in values.column_families.items():
         found |= {of_family(family, option): value for option, value in options.items()}

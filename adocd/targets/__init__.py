@@ -1,1 +1,1 @@
-"""How a database is reached."""
+"""The ways to reach a database: through an agent, or by its directory alone."""

@@ -1,4 +1,4 @@
-"""A database reached through the agent in its process (agents/admin-api.yaml)."""
+"""Reaches a database through the agent in its process (agents/admin-api.yaml)."""
 
 import contextlib
 from collections.abc import Mapping
@@ -17,14 +17,14 @@ from adocd.targets.http import UnixHttpConnection
 
 #: The major versions of the protocol that this adocd speaks.
 MAJOR_VERSIONS = (1,)
-#: Reading the cached snapshot never waits for the database, so an agent that needs longer is in trouble.
+#: Longest wait for a read, which is served from the agent's cache and never waits for the database.
 READ_TIMEOUT_S = 2.0
 
 T = TypeVar("T")
 
 
-#: JSON has neither NaN nor infinity, and 1e999 is no figure: whatever is computed of one could not be shown any more.
-#: pydantic takes it for a tuple and all that is in it, and not for a dataclass.
+#: Rejects numbers such as 1e999: JSON has neither NaN nor infinity, so nothing computed from one could be shown.
+#: pydantic applies it to a tuple and everything in it, but not to a dataclass.
 _FINITE = ConfigDict(allow_inf_nan=False)
 _INFO = TypeAdapter(Info)
 _DATABASES = TypeAdapter(tuple[Database, ...], config=_FINITE)
@@ -45,7 +45,7 @@ def _parse(adapter: TypeAdapter[T], content: object, what: str) -> T:
 
 
 class Agent:
-    """One agent: a process with databases."""
+    """One agent, in a process with any number of databases."""
 
     def __init__(self, socket: Path) -> None:
         self.socket = socket
@@ -54,7 +54,7 @@ class Agent:
         self._listed: tuple[tuple[int, bytes], tuple[Database, ...]] | None = None
 
     async def info(self) -> Info:
-        """Read who this is. Raises NotAnAgent or WrongVersion for what adocd cannot talk to."""
+        """Read the agent's identity. Raises NotAnAgent or WrongVersion if adocd cannot talk to it."""
         content = await _call(self._connection, "GET", "/v1/info", timeout_s=READ_TIMEOUT_S)
         protocol = content.get("protocol")
         if not isinstance(protocol, str):
@@ -69,9 +69,9 @@ class Agent:
         return _parse(_INFO, content, f"/v1/info of {self.socket}")
 
     async def databases(self) -> tuple[Database, ...]:
-        """List the databases open in this process."""
+        """Read which databases are open in this process."""
         answer = await self._connection.request("GET", "/v1/databases", timeout_s=READ_TIMEOUT_S)
-        # It is asked twice a second, and the answer is long and nearly always the same.
+        # Parse only a changed answer: it is read twice a second, and is long and nearly always the same.
         if self._listed is None or self._listed[0] != answer:
             content = _content(answer, "GET", "/v1/databases")
             listed = _parse(_DATABASES, content.get("databases"), f"/v1/databases of {self.socket}")
@@ -79,10 +79,10 @@ class Agent:
         return self._listed[1]
 
     async def listing(self) -> tuple[Info, tuple[Database, ...]]:
-        """Read who this is and what is open there.
+        """Read the agent's identity and its open databases.
 
-        Another process may have come under the same name, but not on the same connection: there its word on itself
-        holds on. Raises as `info` and `databases`.
+        Another process may have taken over the socket's name, but never an open connection, so on the same connection
+        the identity read before still holds. Raises like `info` and `databases`.
         """
         met = self._met
         while True:
@@ -91,12 +91,12 @@ class Agent:
                 info = await self.info()
                 met = self._met = (self._connection.opened, info)
             databases = await self.databases()
-            # One that keeps no connection is asked both each time, as it was just now.
+            # An agent that keeps no connection open gets both requests each time.
             if is_new or met[0] == self._connection.opened:
                 return met[1], databases
 
     def target(self, database: Database) -> "AgentTarget":
-        """Reach one of its databases."""
+        """Return a target for one of its databases."""
         return AgentTarget(self.socket, database.id)
 
     async def close(self) -> None:
@@ -105,7 +105,7 @@ class Agent:
 
 
 class AgentTarget:
-    """One database of an agent. Observing and changing have a connection each, so that neither waits."""
+    """One database of an agent. Reads and changes use separate connections, so that neither waits for the other."""
 
     def __init__(self, socket: Path, database_id: str) -> None:
         self.socket = socket
@@ -120,12 +120,12 @@ class AgentTarget:
         return _parse(_DETAIL, (content,), self._path)[0]
 
     async def snapshot(self, events_after: int | None) -> Snapshot:
-        """Read the newest snapshot, with the events after a cursor."""
+        """Read the newest snapshot, with the events after the number `events_after`."""
         query = None if events_after is None else {"events_after": events_after}
         options = self._options
         snapshot = await _read(self._observer, _SNAPSHOT, f"{self._path}/snapshot", query=query)
         if options is not None and options == snapshot.options:
-            return replace(snapshot, options=options)  # what was worked out of them holds on
+            return replace(snapshot, options=options)  # keeps what was computed from the equal options before
         self._options = snapshot.options
         return snapshot
 
@@ -135,11 +135,11 @@ class AgentTarget:
         return await _read(self._observer, _LEASE, f"{self._path}/lease", method="PUT", body=body)
 
     async def release_lease(self, holder: str, epoch: int) -> Restore:
-        """Give the lease back and let the agent restore the originals."""
+        """Release the lease, which makes the agent restore the originals."""
         return await self._release({"holder": holder, "epoch": epoch})
 
     async def revoke_lease(self) -> Restore:
-        """Take the lease from whoever holds it and let the agent restore the originals: the panic button."""
+        """Revoke the lease, whoever holds it, which makes the agent restore the originals: the panic button."""
         return await self._release({"force": "true"})
 
     async def _release(self, query: Mapping[str, str | int]) -> Restore:
@@ -155,14 +155,14 @@ class AgentTarget:
         *,
         repeat: bool = False,
     ) -> tuple[StepResult, ...]:
-        """Execute changes in order; waits for as long as RocksDB takes. `repeat` needs version 1.1 of the protocol."""
+        """Execute changes in order, without a timeout: RocksDB may take long. `repeat` needs protocol version 1.1."""
         body: dict[str, object] = {
             "holder": holder,
             "epoch": epoch,
             "changes": [asdict(change) for change in changes],
             "restore_plan": [_step(step) for step in restore_plan],
         }
-        if repeat:  # agents refuse members that they do not know
+        if repeat:  # agents refuse unknown members
             body["repeat"] = True
         content = await _call(self._changer, "PATCH", f"{self._path}/options", body=body, timeout_s=None)
         return _parse(_STEPS, content.get("steps"), f"{self._path}/options")
@@ -185,7 +185,7 @@ async def _call(connection: UnixHttpConnection, method: str, path: str, **reques
 
 
 async def _read(connection: UnixHttpConnection, adapter: TypeAdapter[tuple[T]], path: str, **request: Any) -> T:
-    """Read what is asked for each second: in one go where it is as it should be."""
+    """Read a frequently polled resource, parsing a valid answer in one pass."""
     method = request.pop("method", "GET")
     status, body = await connection.request(method, path, timeout_s=READ_TIMEOUT_S, **request)
     if status < 400:

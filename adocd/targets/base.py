@@ -1,4 +1,4 @@
-"""The seam between the daemon and a database: a few calls."""
+"""The interface between the daemon and a database."""
 
 from typing import Protocol
 
@@ -8,22 +8,22 @@ from adocd.model.snapshot import Lease, Restore, Snapshot
 
 
 class Target(Protocol):
-    """One live database. Every call raises a TargetError of adocd.targets.errors when it cannot be done."""
+    """One live database. Every call that fails raises a TargetError of adocd.targets.errors."""
 
     async def detail(self) -> DatabaseDetail:
         """Read identity, capabilities and original options."""
 
     async def snapshot(self, events_after: int | None) -> Snapshot:
-        """Read the newest snapshot, with the events after a cursor."""
+        """Read the newest snapshot, with the events after the number `events_after`."""
 
     async def hold_lease(self, holder: str, ttl_s: float, epoch: int | None) -> Lease:
         """Acquire (epoch None) or renew the lease."""
 
     async def release_lease(self, holder: str, epoch: int) -> Restore:
-        """Give the lease back and let the agent restore the originals."""
+        """Release the lease, which makes the agent restore the originals."""
 
     async def revoke_lease(self) -> Restore:
-        """Take the lease from whoever holds it and let the agent restore the originals: the panic button."""
+        """Revoke the lease, whoever holds it, which makes the agent restore the originals: the panic button."""
 
     async def change(
         self,
@@ -34,9 +34,9 @@ class Target(Protocol):
         *,
         repeat: bool = False,
     ) -> tuple[StepResult, ...]:
-        """Execute changes in order, with `repeat` also those whose values are there.
+        """Execute changes in order; with `repeat` also those whose values are set already.
 
-        It takes as long as it takes: many seconds during a stall.
+        There is no timeout: during a stall a change can take many seconds.
         """
 
     async def close(self) -> None:

@@ -1,18 +1,18 @@
-"""What can go wrong between the daemon and a target. Every message is one sentence that names the way out."""
+"""The errors of reaching a target. Every message is one sentence that names the remedy."""
 
 from adocd.model.capabilities import ONLY_OBSERVED
 
 
 class TargetError(Exception):
-    """The root of all of them."""
+    """Base class of all errors of a target."""
 
 
 class Unreachable(TargetError):
-    """Nothing answers there, or the connection broke: the process has ended, or never listened."""
+    """Nothing answers, or the connection broke: the process has ended, or never listened."""
 
 
 class Dead(Unreachable):
-    """A socket that nobody listens on: its process has ended, for a socket gets its name only once it listens."""
+    """Nobody listens on the socket: its process has ended, because a socket gets its name only once it listens."""
 
 
 class NotAllowed(Unreachable):
@@ -20,15 +20,15 @@ class NotAllowed(Unreachable):
 
 
 class Silent(TargetError):
-    """The agent is there and does not answer in time: its database may be in a stall."""
+    """The agent exists but does not answer in time: its database may be in a stall."""
 
 
 class Busy(Silent):
-    """It is there, and so many wait for it that not even a connection can be made now."""
+    """The agent exists, but its queue of connections is full."""
 
 
 class NotAnAgent(TargetError):
-    """Something answers, and it does not speak the admin protocol."""
+    """Something answers, but does not speak the admin protocol."""
 
 
 class WrongVersion(TargetError):
@@ -36,10 +36,10 @@ class WrongVersion(TargetError):
 
 
 class Refused(TargetError):
-    """The agent refused a request, with its problem's code.
+    """The agent refused a request.
 
-    `code` is the machine word of agents/admin-api.yaml (`lease_held`, `no_such_option`, ...); `holder` names who
-    holds the lease where that is the reason.
+    `code` is the problem's code of agents/admin-api.yaml (`lease_held`, `no_such_option`, ...); `holder` is the lease's
+    holder, if that is the reason.
     """
 
     def __init__(self, status: int, code: str, detail: str, holder: str | None = None) -> None:
@@ -50,15 +50,15 @@ class Refused(TargetError):
 
 
 class OnlyObserved(Refused):
-    """Nothing can be changed there, so there is nothing to restore either."""
+    """The target is read-only, so nothing can be changed, and nothing needs restoring."""
 
     def __init__(self) -> None:
         super().__init__(409, "only_observed", ONLY_OBSERVED)
 
 
 class Closed(Refused):
-    """The database was closed, or opened anew under another session."""
+    """The database was closed, or reopened under another session."""
 
 
 class OutOfSight(Closed):
-    """The database may be open still, and nothing is seen of it any more."""
+    """The database can no longer be observed, but may still be open."""

@@ -1,6 +1,6 @@
-"""HTTP/1.1 with JSON over a Unix stream socket, on an asyncio transport.
+"""HTTP/1.1 with JSON over a Unix stream socket, directly on an asyncio transport.
 
-A snapshot is the daemon's hot path: streams and h11 took 0.1 ms of CPU time more for each than this does.
+Snapshots are the daemon's hot path: asyncio streams with h11 needed 0.1 ms more CPU time for each.
 """
 
 import asyncio
@@ -10,21 +10,21 @@ from pathlib import Path
 from adocd.targets.http_answer import Answer, Answering, Ended, NotHttp, TooLarge
 from adocd.targets.http_request import Request, connected
 
-#: What may be sent twice without harm (RFC 9110, 9.2.2); a change may not.
+#: Methods that may be sent twice (RFC 9110, 9.2.2); a change may not.
 _IDEMPOTENT = ("GET", "PUT", "DELETE")
 
 
 class UnixHttpConnection:
-    """One kept-alive connection; requests on it are made one at a time.
+    """One keep-alive connection, with one request at a time.
 
-    A connection that broke is opened anew at the next request. An idempotent request is repeated once, when the
-    server closed a kept-alive connection before a byte of the answer came. After `close` every request is refused.
+    A broken connection is reopened at the next request. An idempotent request is repeated once if the server closed the
+    keep-alive connection before the first byte of its answer. After `close` every request is refused.
     """
 
     def __init__(self, socket: Path) -> None:
         self._socket = socket
         self._wire: _Wire | None = None
-        #: How often it was opened: as long as that stays the same, the same process answers.
+        #: Number of times it was opened; while this does not change, the same process answers.
         self.opened = 0
         self._turn = asyncio.Lock()
         self._closed = False
@@ -39,10 +39,10 @@ class UnixHttpConnection:
         headers: Mapping[str, str] | None = None,
         timeout_s: float | None,
     ) -> tuple[int, bytes]:
-        """Send a request and read the whole answer: its status and body.
+        """Send a request and return the whole answer: its status and body.
 
-        Raises Unreachable when nothing listens or the connection breaks, Silent when no complete answer came within
-        `timeout_s` seconds, NotAnAgent when what came is not HTTP; ValueError for a header that is none.
+        Raises Unreachable when nothing listens or the connection breaks, Silent when no complete answer arrives within
+        `timeout_s` seconds, NotAnAgent when the answer is not HTTP, and ValueError for an invalid header value.
         """
         request = Request.of(self._socket, method, path, query=query, body=body, headers=headers)
         async with self._turn:
@@ -56,7 +56,7 @@ class UnixHttpConnection:
                 raise
 
     async def close(self) -> None:
-        """Close the connection for good; a request under way ends as Unreachable."""
+        """Close the connection for good; a request in progress raises Unreachable."""
         self._closed = True
         self._drop()
 
@@ -94,17 +94,17 @@ class UnixHttpConnection:
 
 
 class _Wire(asyncio.Protocol):
-    """The connection itself: one request and its answer at a time."""
+    """The asyncio protocol of the connection: one request and its answer at a time."""
 
     def __init__(self) -> None:
         self._transport: asyncio.Transport | None = None
         self._answering: Answering | None = None
         self._answer: asyncio.Future[Answer] | None = None
-        #: Whether nothing came that was not asked for, its end included.
+        #: Whether nothing arrived unasked, the end of the connection included.
         self.is_quiet = True
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin."""
+        """Keep the transport."""
         assert isinstance(transport, asyncio.Transport)  # noqa: S101 - a stream socket's is
         self._transport = transport
 
@@ -122,13 +122,13 @@ class _Wire(asyncio.Protocol):
             self._answering = self._answer = None
 
     def close(self) -> None:
-        """End it, and whoever waits."""
+        """Close the transport, and fail a waiting request."""
         if self._transport is not None:
             self._transport.abort()
         self._fail(Ended(answered=True))
 
     def data_received(self, data: bytes) -> None:
-        """Take what came."""
+        """Feed received bytes to the answer in progress."""
         if self._answering is None or self._answer is None or self._answer.done():
             self.is_quiet = False
             return
@@ -141,7 +141,7 @@ class _Wire(asyncio.Protocol):
             self._answer.set_result(answer)
 
     def eof_received(self) -> None:
-        """Take that nothing more comes."""
+        """Handle the end of the stream."""
         self.is_quiet = False
         if self._answering is None or self._answer is None or self._answer.done():
             return
@@ -151,7 +151,7 @@ class _Wire(asyncio.Protocol):
             self._fail(error)
 
     def connection_lost(self, error: Exception | None) -> None:
-        """Take that it broke."""
+        """Handle a lost connection."""
         self.is_quiet, self._transport = False, None
         self._fail(Ended(answered=False) if error is None else error)
 

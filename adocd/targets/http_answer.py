@@ -1,8 +1,8 @@
-"""One HTTP/1.1 answer out of what a connection has received.
+"""Parses one HTTP/1.1 answer from the bytes that a connection receives.
 
-Agents answer with a status and a body of a known length, which takes a few searches in bytes to read. Whatever is not
-plainly that is left to h11 from its first byte on, so that a library decides what is HTTP and what is not: its state
-machine took two thirds of the time of an answer.
+Agents answer with a status and a body of known length, which a few byte searches can parse. Any other answer goes to
+h11 from its first byte, so that a library decides what is valid HTTP. h11's state machine took two thirds of the time
+of an answer.
 """
 
 import re
@@ -12,10 +12,10 @@ from typing import Any
 
 #: A snapshot of a thousand column families is a few MiB; anything beyond this is no agent.
 MAX_BODY_BYTES = 64 << 20
-#: What h11 takes for a head, too.
+#: The largest head that h11 accepts, too.
 _MAX_HEAD_BYTES = 16 << 10
 _VERSION = b"HTTP/1.1 "
-#: Without those that have no body, and those before the answer.
+#: Excludes statuses without a body, and 1xx interim answers.
 _STATUS = re.compile(rb"HTTP/1\.1 ([2-5][0-9]{2})(?: [\t -~]*)?(?=\r\n)")
 _NO_BODY = (204, 205, 304)
 _FIELD = re.compile(rb"\r\n([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([\t -~]*)")
@@ -27,11 +27,11 @@ class NotHttp(Exception):
 
 
 class TooLarge(Exception):
-    """The body has more bytes than any agent's."""
+    """The body is larger than any agent sends."""
 
 
 class Ended(Exception):
-    """The connection ended before the answer did; `answered` says whether a part of it had come."""
+    """The connection ended before the answer was complete; `answered` is whether a part of it had arrived."""
 
     def __init__(self, *, answered: bool) -> None:
         super().__init__()
@@ -40,7 +40,7 @@ class Ended(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A whole answer; `keeps_alive` is whether another request may be sent after it."""
+    """A complete answer; `keeps_alive` is whether the connection can take another request."""
 
     status: int
     body: bytes
@@ -48,7 +48,7 @@ class Answer:
 
 
 class Answering:
-    """The answer to one request with this method, as it comes."""
+    """Parses the answer to one request with this method as it arrives."""
 
     def __init__(self, method: str) -> None:
         self._method = method
@@ -68,7 +68,7 @@ class Answering:
         return self._by_h11(data)
 
     def end(self) -> Answer:
-        """Take that nothing more comes: an answer without a length is whole then. Raises as `feed`, and Ended."""
+        """Note the end of the stream, which completes an answer without a length. Raises like `feed`, and Ended."""
         if not self._received:
             raise Ended(answered=False)
         if self._http is None:
@@ -79,7 +79,7 @@ class Answering:
         return answer
 
     def _read_head(self) -> bool:
-        """Read the head once it is there; begins with h11 where it is not plain."""
+        """Parse the head once it is complete; switch to h11 if it is not a plain one."""
         received = self._received
         end = received.find(b"\r\n\r\n")
         if end < 0:
@@ -101,13 +101,13 @@ class Answering:
         end = begin + length
         if len(self._received) < end:
             return None
-        # What nobody asked for may follow: then nothing that comes after it could be believed.
+        # Surplus bytes may follow; then no later answer on this connection could be trusted.
         return Answer(status, bytes(self._received[begin:end]), len(self._received) == end)
 
     def _ask_h11(self) -> None:
         h11 = _h11()
         self._http = h11.Connection(h11.CLIENT)
-        # Of the request h11 needs to know no more than its method.
+        # h11 only needs the request's method.
         self._http.send(h11.Request(method=self._method, target="/", headers=[("Host", "agent")]))
         self._http.send(h11.EndOfMessage())
 
@@ -142,7 +142,7 @@ def _h11() -> ModuleType:
 
 
 def _plain(head: bytes, begin: int) -> tuple[int, int, int] | None:
-    """Read status, where the body begins, and its length; None where h11 is to judge."""
+    """Return status, start of the body and its length; None if h11 must decide."""
     found = _STATUS.match(head)
     if found is None or (status := int(found[1])) in _NO_BODY:
         return None

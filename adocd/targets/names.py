@@ -1,4 +1,4 @@
-"""How people name a target: by its id or the beginning of it, by its path or the end of it."""
+"""Finds targets by the names people use: an id or its beginning, a path or its end."""
 
 from collections.abc import Callable, Iterable
 from typing import TypeVar
@@ -7,9 +7,9 @@ T = TypeVar("T")
 
 
 def named(name: str, targets: Iterable[T], identity: Callable[[T], tuple[str, str]]) -> list[T]:
-    """Find the targets that `name` can mean; a whole id or path means that one alone.
+    """Return the targets that `name` can mean; a complete id or path means only that one.
 
-    `identity` gives a target's id and path. An empty name, as of a shell variable that is not set, means none.
+    `identity` returns a target's id and path. An empty name, as from an unset shell variable, matches none.
     """
     if not name:
         return []

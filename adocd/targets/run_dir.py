@@ -1,4 +1,4 @@
-"""Where agents and the daemon put their sockets."""
+"""The run directory, where agents and the daemon put their sockets."""
 
 import contextlib
 import grp
@@ -13,10 +13,10 @@ _SUN_PATH_BYTES = 108
 
 
 def run_dir(environment: Mapping[str, str] = os.environ) -> Path:
-    """Find the run directory by the protocol's rule, without creating it.
+    """Return the run directory by the protocol's rule, without creating it.
 
-    `ADOCD_RUN_DIR`; else /run/adocd for root, and for others where they may use it; else $XDG_RUNTIME_DIR/adocd;
-    else /run/adocd.
+    `ADOCD_RUN_DIR` if set; else /run/adocd for root, and for others if they may use it; else $XDG_RUNTIME_DIR/adocd if
+    that is set; else /run/adocd.
     """
     if chosen := environment.get("ADOCD_RUN_DIR"):
         return Path(chosen)
@@ -29,9 +29,9 @@ def run_dir(environment: Mapping[str, str] = os.environ) -> Path:
 
 
 def ensure(directory: Path) -> None:
-    """Create the run directory where it is missing, so that only its owner and group can enter.
+    """Create the run directory if missing, so that only its owner and group can enter.
 
-    Raises OSError where it cannot be made, ValueError where a socket's path in it would be too long.
+    Raises OSError if it cannot be created, ValueError if a socket's path in it would be too long.
     """
     longest = directory / "agent-4194304-99.sock"
     if len(os.fsencode(longest)) >= _SUN_PATH_BYTES:
@@ -45,11 +45,11 @@ def ensure(directory: Path) -> None:
 
 
 def check(directory: Path) -> None:
-    """Refuse to serve in a directory that others own or everyone may write to; of a symbolic link, where it leads.
+    """Refuse to serve in a directory that others own or everyone may write to; for a symbolic link, check its target.
 
-    Who can write to it can put agents there that are none, and a daemon in the place of ours: its group is trusted with
-    that. An agent does not ask: it has the kernel's word on its peers, whoever owns the directory. Raises ValueError,
-    and OSError where there is no such directory.
+    Whoever can write to it can place fake agents there, or a daemon in place of ours; its group is trusted with that.
+    An agent does not check this, because the kernel tells it who its peers are, whoever owns the directory. Raises
+    ValueError, and OSError if the directory does not exist.
     """
     status = directory.stat()
     if status.st_mode & stat.S_IWOTH:
@@ -65,7 +65,7 @@ def check(directory: Path) -> None:
 
 
 def trusted_owners() -> set[int]:
-    """Say who is us: root, the user of this process, and the user adocd where there is one."""
+    """Return the uids that we trust: root, the user of this process, and the user adocd if it exists."""
     owners = {0, os.geteuid()}
     with contextlib.suppress(KeyError):
         owners.add(pwd.getpwnam("adocd").pw_uid)
@@ -73,9 +73,9 @@ def trusted_owners() -> set[int]:
 
 
 def agent_sockets(directory: Path) -> list[Path]:
-    """List the agents' sockets, oldest name first; an empty list where there is no directory.
+    """Return the agents' sockets, oldest name first; an empty list if there is no directory.
 
-    No link is followed: it would lead who may speak to another service's socket, root's above all, for who may not.
+    Links are not followed: somebody could make us, who may be root, talk to another service's socket for them.
     """
     try:
         return sorted(path for path in directory.glob("agent-*.sock") if _is_socket(path))
@@ -86,10 +86,10 @@ def agent_sockets(directory: Path) -> list[Path]:
 def _is_socket(path: Path) -> bool:
     try:
         return stat.S_ISSOCK(path.lstat().st_mode)
-    except OSError:  # it has just gone
+    except OSError:  # it has just been removed
         return False
 
 
 def daemon_socket(directory: Path) -> Path:
-    """Name the daemon's own socket."""
+    """Return the path of the daemon's own socket."""
     return directory / "daemon.sock"

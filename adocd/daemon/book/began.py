@@ -1,4 +1,4 @@
-"""When the policy in force began to act, as the audit trail has it."""
+"""When the policy in force began to act, according to the audit trail."""
 
 from collections.abc import Iterable
 
@@ -8,10 +8,10 @@ _SETS = ("set-policy", "reset-policy")
 
 
 def began_unix_s(newest_first: Iterable[Operation], target: str) -> float | None:
-    """Find when the policy in force began to act; None where nobody has let it begin.
+    """Return when the policy in force began to act; None if no operator started it.
 
-    An operator's last word on this target or on all: that set it, or that ended a restore. What ended a pause began
-    nothing, for in a pause all stays as the law has set it.
+    That is the last operation on this target, or on all, that set the policy or ended a restore. Ending a pause does
+    not count, because the law's values stay in force during a pause.
     """
     resumed: float | None = None
     for operation in newest_first:

@@ -1,8 +1,7 @@
-"""What must outlive the daemon: in memory for the loops to read, in the journal for good.
+"""The state that must outlive the daemon: in memory for the loops to read, and durable in the journal.
 
-The journal has one writer, this process, so the memory is always what the file says, and where somebody else has been
-at the file, the memory is what it has to say. Loops never wait for the file: it may lie on the very disk whose stalls
-they are there for.
+This process is the journal's only writer, so the memory always matches the file; if somebody else has changed the file,
+the memory is right. Loops never wait for the file: it may be on the very disk whose stalls they manage.
 """
 
 import functools
@@ -34,7 +33,7 @@ from adocd.model.policy import Policy
 from adocd.model.values import OptionName, Values
 
 _log = logging.getLogger(__name__)
-#: So many entries of the audit trail wait for a journal that cannot be written; the oldest beyond them are lost.
+#: Most audit entries that wait for a journal that cannot be written; beyond that the oldest are lost.
 _OPERATIONS_WAITING = 1000
 _Key = tuple[str | None, str, str | None]
 
@@ -49,7 +48,7 @@ class Clocks:
 
 @dataclass(frozen=True, slots=True)
 class Pinned:
-    """An override and how long it has to go, by a clock that nobody sets; None: until it is removed."""
+    """An override and when it expires, by the monotonic clock; None: it stays until removed."""
 
     override: Override
     ends_monotonic_s: float | None
@@ -59,7 +58,7 @@ class Book:
     """Originals, policies, overrides, pauses and decisions of all targets."""
 
     def __init__(self, path: Path, journal: Journal | None, contents: Contents, clocks: Clocks) -> None:
-        """For `open`; one without a journal is for a simulation."""
+        """Create a book; use `open`, except for a simulation, which has no journal."""
         self._path = path
         self._journal = journal
         self._clocks = clocks
@@ -77,11 +76,11 @@ class Book:
 
     @classmethod
     async def open(cls, path: Path, *, run: str, clocks: Clocks) -> "Book":
-        """Open the journal at `path`; one that cannot be opened or made now is read as far as that goes.
+        """Open the journal at `path`; if it cannot be opened or created now, read what can be read of it.
 
-        Then nothing new is changed until `save` succeeds in opening it: at once when there is room again. One that
-        cannot even be read waits for a restart, for nobody knows what must be in it. Raises JournalError when somebody
-        else has it, or a newer adocd or another program wrote it.
+        Then nothing new is changed until `save` can open it, for example once the disk has room again. A journal that
+        cannot even be read needs a restart, because its content is unknown. Raises JournalError when another process
+        has it open, or a newer adocd or another program wrote it.
         """
         journal = await Journal.open_or_wait(path, run=run, wall_clock=clocks.wall)
         contents: Contents | None = None
@@ -104,27 +103,27 @@ class Book:
 
     @property
     def problem(self) -> str | None:
-        """Why nothing new may be changed now, in one sentence; None when it may."""
+        """Why nothing new may be changed now, in one sentence; None if changes are allowed."""
         return None if self._journal is None else self._journal.problem
 
     @property
     def rescued(self) -> str | None:
-        """What had to be done about a damaged journal the last time, in one sentence; None when there was none."""
+        """How the last damaged journal was repaired, in one sentence; None if none was damaged."""
         rescue = None if self._journal is None else self._journal.rescue
         return None if rescue is None else str(rescue)
 
     @property
     def path(self) -> Path:
-        """Where the journal is, or was to be."""
+        """The journal's path, whether or not it could be opened."""
         return self._path
 
     @property
     def lost_decisions(self) -> int:
-        """How many decisions of this run will never be in the journal."""
+        """Number of this run's decisions that will never be in the journal."""
         return 0 if self._journal is None else self._journal.lost_decisions
 
     async def close(self) -> None:
-        """Write what waits, and close."""
+        """Write the pending entries, and close."""
         if self._journal is not None:
             if self._late is not None:
                 await self._late.attempt()
@@ -132,11 +131,11 @@ class Book:
 
     @property
     def unsaved(self) -> int:
-        """How many words of operators and restores a restart would not know of yet."""
+        """Number of operators' requests and restores that a restart would lose now."""
         return 0 if self._late is None else len(self._late)
 
     def save(self) -> None:
-        """Look after the journal: mend it, try again to write what could not be, and else whether anything can be."""
+        """Maintain the journal: repair it, retry failed writes, and if there are none, test whether it is writable."""
         if self._late is None:
             return
         if self.problem is not None and not self._late:
@@ -146,15 +145,15 @@ class Book:
     # -- options that are tuned
 
     def left(self, target: str) -> Mapping[OptionName, Tuned]:
-        """Say what of a target was tuned and not seen restored."""
+        """Return a target's options that were changed and not seen restored."""
         return self._tuned.get(target, {})
 
     async def intend(
         self, target: str, path: str, session: str, sent: Iterable[tuple[OptionName, str]], baseline: Values
     ) -> None:
-        """Make the originals of what is about to be sent durable; raises JournalError, and then it must not be sent.
+        """Make the originals of an imminent change durable; if this raises JournalError, the change must not be sent.
 
-        Going back to an original needs no word: restores go on whatever the journal says.
+        Restoring an original needs no entry: restores go on whatever the state of the journal.
         """
         left = self.left(target)
         intents = [
@@ -166,18 +165,18 @@ class Book:
             return
         journal = await self._writable()
         known = await journal.intend(target, intents, path=path, session=session, unix_s=self._clocks.wall())
-        # Not a step later: a file that is mended is written from here.
+        # At once, because a repaired file is written from this memory.
         self._tuned[target] = {tuned.option_name: tuned for tuned in known}
 
     def forget(self, target: str, options: Iterable[OptionName]) -> None:
-        """Forget options that have been seen with their originals, or are gone; written in the background."""
+        """Delete options that have been seen restored, or are gone; written in the background."""
         known = self._tuned.get(target, {})
         for option in options:
             if known.pop(option, None) is not None:
                 self._later(("tuned", target, option), functools.partial(_restored, target, option))
 
     def taken_over(self, target: str, option: OptionName, value: str) -> None:
-        """Let the way back of an option lead to what somebody else has set since; written in the background."""
+        """Make the value that somebody else has set an option's original; written in the background."""
         known = self._tuned.get(target, {})
         if option in known:
             known[option] = replace(known[option], original=value)
@@ -186,7 +185,7 @@ class Book:
     # -- what operators set
 
     def policy_of(self, target: str) -> Policy | None:
-        """Say which policy an operator has set for a target, or for all; None leaves it to the configuration.
+        """Return the policy that an operator has set for a target, or for all; None: the configuration's applies.
 
         Raises PolicyNotUnderstood when another version of adocd wrote it.
         """
@@ -194,39 +193,40 @@ class Book:
         return None if found is None else found.policy()
 
     async def set_policy(self, target: str, path: str, policy: Policy, who: str) -> None:
-        """Let a policy beat the configuration; raises JournalError."""
+        """Set a policy that overrides the configuration; raises JournalError."""
         journaled = JournaledPolicy.of(policy, target=target, path=path, who=who, unix_s=self._clocks.wall())
         await (await self._writable()).set_policy(journaled)
         self._policies[target] = journaled
 
     async def reset_policy(self, target: str) -> bool:
-        """Leave it to the configuration again; whether there was a policy. Raises JournalError."""
+        """Return to the configuration's policy; returns whether another was set. Raises JournalError."""
         await (await self._writable()).reset_policy(target)
         return self._policies.pop(target, None) is not None
 
     def overrides_of(self, target: str | None) -> tuple[Pinned, ...]:
-        """List the overrides of a target, or with None those for all alone.
+        """Return the overrides that apply to a target; with None, only those set for all targets.
 
-        Later ones beat earlier ones: of all targets, then this one's; of all column families, then of one.
+        Later ones take precedence: first those for all targets, then this target's; among each, first those for all
+        column families, then those for one.
         """
         found = [p for p in self._overrides.values() if p.override.target in (None, target)]
         return tuple(sorted(found, key=_rank))
 
     @property
     def overrides(self) -> tuple[Override, ...]:
-        """All overrides, of closed databases too."""
+        """All overrides, including those of closed databases."""
         return tuple(pinned.override for pinned in self._overrides.values())
 
     async def pin(self, override: Override) -> Pinned:
         """Pin an option; raises JournalError."""
         await (await self._writable()).add_override(override)
         pinned = Pinned(override, self._ends(override))
-        self._overrides.pop(_key(override), None)  # the last word counts
+        self._overrides.pop(_key(override), None)  # the newest one goes last
         self._overrides[_key(override)] = pinned
         return pinned
 
     def unpin(self, target: str | None, option: str, column_family: str | None) -> bool:
-        """Remove an override; whether there was one. Written in the background: going back never waits."""
+        """Remove an override; returns whether there was one. Written in the background: a restore never waits."""
         found = self._overrides.pop((target, option, column_family), None)
         if found is not None:
             self._later(
@@ -236,7 +236,7 @@ class Book:
         return found is not None
 
     def expire(self) -> tuple[Override, ...]:
-        """Remove the overrides whose time has come, and return them."""
+        """Remove the expired overrides, and return them."""
         now_s = self._clocks.monotonic()
         due = [
             p.override
@@ -248,19 +248,19 @@ class Book:
         return tuple(due)
 
     def remaining_s(self, pinned: Pinned) -> float | None:
-        """Say how long an override has to go."""
+        """Return in how many seconds an override expires; None if it does not."""
         ends_s = pinned.ends_monotonic_s
         return None if ends_s is None else max(0.0, ends_s - self._clocks.monotonic())
 
     def pause_of(self, target: str) -> Pause | None:
-        """Say whether a target is paused or to be restored; its own word beats the one for all."""
+        """Return whether a target is paused or to be restored; its own entry overrides the one for all targets."""
         found = self._pauses.get(target) or self._pauses.get(None)
         return None if found is None or found.state == "resumed" else found
 
     def pause(self, pause: Pause) -> None:
-        """Pause a target, or all whatever was said of each before; at once, and durable as soon as that is possible.
+        """Pause a target, or all, replacing each one's entry; in force at once, durable as soon as possible.
 
-        What an operator has restored stays so: a mere pause, which lets pins act, takes nothing of that back.
+        A pause does not replace a restore, because pins act during a pause, and a restored target must stay restored.
         """
         restored = {target for target, known in self._pauses.items() if known.state == "restored"}
         if pause.state == "paused" and restored & {pause.target, None}:
@@ -271,7 +271,7 @@ class Book:
         self._later(("pause", pause.target), lambda journal: journal.pause(pause))
 
     def resume(self, target: str | None, path: str | None, who: str) -> bool:
-        """Let a target, or all, be changed again; whether it was paused."""
+        """Allow changes to a target, or to all, again; returns whether it was paused."""
         was_paused = self._pauses.get(None) is not None if target is None else self.pause_of(target) is not None
         if target is None:
             was_paused = bool(self._pauses)
@@ -287,7 +287,7 @@ class Book:
     def operated(
         self, what: What, who: str, sentence: str, *, target: str | None = None, path: str | None = None
     ) -> Operation:
-        """Take down what somebody did; written in the background. See daemon.audit, which also tells it."""
+        """Record what somebody did; written in the background. Use `book.audit`, which also publishes an event."""
         number = self._operations[-1].id + 1 if self._operations else 1
         operation = Operation(number, self._clocks.wall(), who, what, target, path, sentence)
         self._operations.append(operation)
@@ -296,7 +296,7 @@ class Book:
         return operation
 
     async def _write_operations(self, journal: Journal) -> None:
-        """Write all that wait at once: a commit each would keep operators waiting after a long time of a full disk."""
+        """Write all pending entries in one commit; one each would keep operators waiting after the disk was full."""
         batch = tuple(self._operations_waiting)
         await journal.operated(batch)
         written = {operation.id for operation in batch}
@@ -305,18 +305,18 @@ class Book:
 
     @property
     def operations(self) -> Sequence[Operation]:
-        """The audit trail, oldest first, that of former runs of the daemon too."""
+        """The audit trail, oldest first, including former runs of the daemon."""
         return self._operations
 
     # -- decisions
 
     def decided(self, target: str, record: DecisionRecord, *, path: str) -> None:
-        """Take in a decision, or its outcome; never fails, never waits."""
+        """Record a decision, or its outcome; never fails, never waits."""
         if self._journal is not None:
             self._journal.decided(target, record, path=path)
 
     async def decisions(self, target: str, newest: int) -> tuple[JournaledDecision, ...]:
-        """Read the newest decisions of a target, those of former runs of the daemon too; raises JournalError."""
+        """Return a target's newest decisions, including former runs of the daemon; raises JournalError."""
         if self._journal is None or not self._journal.is_open:
             return ()
         return await self._journal.decisions(target, newest)
@@ -324,14 +324,14 @@ class Book:
     # -- in here
 
     async def _writable(self) -> Journal:
-        """Give the journal once all that was said before is in it; raises JournalError."""
+        """Return the journal once all pending entries are in it; raises JournalError."""
         if self._journal is None or self._late is None:
             raise JournalUnopenable("there is no journal")
         await self._late.settle()
         return self._journal
 
     def _contents(self) -> Contents:
-        """Say what must be in the journal."""
+        """Return everything that must be in the journal."""
         return Contents(
             tuned=tuple(tuned for of_target in self._tuned.values() for tuned in of_target.values()),
             policies=tuple(self._policies.values()),
@@ -344,7 +344,7 @@ class Book:
     def _ends(self, override: Override) -> float | None:
         if override.expires_unix_s is None:
             return None
-        # From here on the wall clock has no say: an operator's hour is an hour when somebody sets the clock.
+        # From here on the monotonic clock counts, so that an hour stays an hour when somebody sets the wall clock.
         return self._clocks.monotonic() + override.expires_unix_s - self._clocks.wall()
 
     def _clear_pauses(self, but: Set[str | None] = frozenset()) -> None:
@@ -374,7 +374,7 @@ def _key(override: Override) -> _Key:
 
 
 async def _readable(path: Path) -> Contents | None:
-    """Read a journal that cannot be opened; None when there is one that cannot be read either."""
+    """Read a journal that cannot be opened; None if it cannot be read either."""
     try:
         return await read_only(path)
     except JournalUnopenable:

@@ -1,4 +1,4 @@
-"""An operator's pins, from words to options. Pure."""
+"""Translates operators' pins into options. Pure."""
 
 from collections.abc import Iterable
 
@@ -20,7 +20,7 @@ from adocd.model.values import (
 _POOLS = ("low", "high", "bottom")
 
 
-#: What can be pinned, as operators name it.
+#: The options that can be pinned, as operators name them.
 PINNABLE = (
     *(option.name for option in OPTIONS.values() if option.live),
     RATE_LIMITER_WORD,
@@ -29,11 +29,11 @@ PINNABLE = (
 
 
 class NoSuchOption(ValueError):
-    """An operator named an option or a column family that cannot be pinned here; one sentence."""
+    """The option or column family cannot be pinned here; the message is one sentence."""
 
 
 def options_meant(option: str, column_family: str | None, families: Iterable[str]) -> tuple[OptionName, ...]:
-    """Say which options an operator means; of every column family when none is named. Raises NoSuchOption."""
+    """Return the options that an operator means; those of every column family if none is named. Raises NoSuchOption."""
     families = tuple(families)
     facts = OPTIONS.get(option)
     if facts is not None and facts.scope == "column_family":
@@ -56,7 +56,7 @@ def options_meant(option: str, column_family: str | None, families: Iterable[str
 
 
 def unreachable(option: OptionName, current: Values, capabilities: Capabilities) -> str | None:
-    """Say why this agent cannot change an option; None when it can."""
+    """Return why this agent cannot change an option; None when it can."""
     if not capabilities.can_change:
         return f"{option} cannot be changed: {ONLY_OBSERVED}"
     can = {
@@ -76,7 +76,7 @@ def unreachable(option: OptionName, current: Values, capabilities: Capabilities)
 def pins(
     overrides: Iterable[Override], families: Iterable[str], current: Values, capabilities: Capabilities
 ) -> dict[OptionName, str]:
-    """Put overrides into values, the later ones beating the earlier; what does not exist here is left out."""
+    """Return the overrides' values by option; later ones take precedence, and options missing here are left out."""
     families = tuple(families)
     values: dict[OptionName, str] = {}
     for override in overrides:
@@ -89,7 +89,7 @@ def pins(
 
 
 def as_rocksdb_writes(option: str, value: str) -> str:
-    """Write a value as RocksDB does in an OPTIONS file, so that it compares: 10 is 10.000000 where it is a double."""
+    """Format a value as RocksDB does in an OPTIONS file, so that it compares equal: a double's 10 is 10.000000."""
     facts = OPTIONS.get(option)
     if facts is not None and facts.kind == "double":
         try:

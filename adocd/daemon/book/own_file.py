@@ -1,8 +1,8 @@
-"""Files of ours in a directory that others may write to: its group, where the state is kept beside the sockets.
+"""Opens our files safely in a directory that others, such as its group, may write to: the one with the sockets.
 
-Who may write there may put a link, a pipe or a file of his own in the place of ours, and we may be root. So no link is
-followed, nothing but a file is opened, and none that is another's: not by its owner, and not by a second name, for a
-hard link to a file of root's is root's too. That ours goes, or is replaced by nothing, we cannot keep anybody from.
+Whoever may write there can put a link, a FIFO or a file of their own in place of ours, and we may be root. So we follow
+no link and open only regular files that belong to us and have no second name, because a hard link to a file of root's
+belongs to root, too. We cannot keep anybody from removing our files.
 """
 
 import errno
@@ -16,17 +16,17 @@ _ALWAYS = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 def opened(path: Path, flags: int, mode: int = 0o600, *, of_anyone: bool = False) -> int:
-    """Open a file of ours and return its descriptor; with O_CREAT it is made where there is none.
+    """Open a file of ours and return its descriptor; with O_CREAT it is created if missing.
 
-    `of_anyone`: a file that another user has left there does as well, for nothing in it is read or written. Raises
-    OSError, whose `strerror` names the file and the way out where it is none of ours.
+    `of_anyone` also accepts another user's file, for when nothing in it is read or written. Raises OSError; for a file
+    that is not ours, its `strerror` names the file and the remedy.
     """
     try:
         descriptor = os.open(path, flags | _ALWAYS, mode)
     except OSError as error:
         if error.errno == errno.ELOOP:
             raise _not_ours(path, "is a symbolic link") from None
-        if error.errno == errno.ENXIO:  # a pipe that nobody reads, or a socket
+        if error.errno == errno.ENXIO:  # a FIFO without a reader, or a socket
             raise _not_ours(path, "is no file") from None
         raise
     try:
@@ -38,10 +38,10 @@ def opened(path: Path, flags: int, mode: int = 0o600, *, of_anyone: bool = False
 
 
 def check(path: Path, *, of_anyone: bool = False) -> None:
-    """See that a file which is going to be opened by its path is ours, where there is one; raises OSError.
+    """Check that a file to be opened by its path is ours, if it exists; raises OSError.
 
-    `of_anyone`: for reading what is checked as a stranger's word is anyway. In a directory that nobody else may write
-    to it is what its owner wants it to be, a link too.
+    `of_anyone` is for reading content that is validated like any untrusted input. In a directory that nobody else may
+    write to, anything is accepted, even a link.
     """
     if not _is_shared(path.parent):
         return
@@ -66,7 +66,7 @@ def _check(path: Path, status: os.stat_result, *, of_anyone: bool) -> None:
 
 
 def _owners(directory: Path) -> set[int]:
-    """Say whose a file of ours may be: root's `adocctl` leaves it to the user that the directory belongs to."""
+    """Return the uids that our files may have: `adocctl`, run by root, gives them to the directory's owner."""
     return run_dir.trusted_owners() | {directory.stat().st_uid}
 
 

@@ -1,4 +1,4 @@
-"""Where the journal is kept, and what is beside it."""
+"""Where the journal and the files beside it are kept."""
 
 import os
 from collections.abc import Mapping
@@ -6,11 +6,11 @@ from pathlib import Path
 
 
 def journal_path(run_dir: Path, environment: Mapping[str, str] = os.environ) -> Path:
-    """Name the journal's file.
+    """Return the journal's path.
 
-    In `STATE_DIRECTORY` (systemd.exec(5), StateDirectory=); else beside the sockets where `ADOCD_RUN_DIR` chooses the
-    run directory, so that daemons with directories of their own never meet; else in /var/lib/adocd for root, and for
-    others in $XDG_STATE_HOME/adocd or ~/.local/state/adocd.
+    It is in `STATE_DIRECTORY` (systemd.exec(5), StateDirectory=) if set; else beside the sockets if `ADOCD_RUN_DIR`
+    sets the run directory, so that daemons with different run directories never share a journal; else in /var/lib/adocd
+    for root, and in $XDG_STATE_HOME/adocd or ~/.local/state/adocd for others.
     """
     if directory := environment.get("STATE_DIRECTORY", "").partition(":")[0]:
         return Path(directory) / _NAME

@@ -1,4 +1,4 @@
-"""Who may come by TCP: tokens with a scope, of which only hashes are kept, in a file beside the journal."""
+"""Tokens for access by TCP, each with a scope; only their hashes are stored, in a file beside the journal."""
 
 import contextlib
 import fcntl
@@ -19,32 +19,32 @@ from adocd.daemon.book.state_dir import sync_directory
 
 Scope = Literal["read", "operate"]
 NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
-#: What a secret begins with, so that scanners for leaked ones can tell it from any other word.
+#: Prefix of every secret, so that secret scanners can recognise a leaked one.
 PREFIX = "adocd_"
 MAX_TOKENS = 100
 _SECRET_BYTES = 32
 _SHA256 = re.compile("[0-9a-f]{64}")
 _FILE_BYTES = 1 << 20
 _VERSION = 1
-#: How long another process, which makes or revokes a token in this moment, is waited for.
+#: Longest wait for another process that is creating or revoking a token.
 _TURN_S = 2.0
 
 
 class TokenError(Exception):
-    """The tokens cannot be read or written; one sentence with the way out."""
+    """The tokens cannot be read or written; the message is one sentence with the remedy."""
 
 
 class BadName(TokenError):
-    """No token can have that name."""
+    """The name is not valid for a token."""
 
 
 class NameTaken(TokenError):
-    """There is a token of that name, and it is good still."""
+    """A token of that name exists and has not expired."""
 
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """What is kept of a token; times are seconds since the epoch, `expires_unix_s` None: never."""
+    """A stored token; times are seconds since the epoch, `expires_unix_s` None means never."""
 
     name: str
     scope: Scope
@@ -54,26 +54,26 @@ class Token:
     expires_unix_s: float | None
 
     def is_expired(self, now_unix_s: float) -> bool:
-        """Tell whether its time is over, by the wall clock: an operator thinks in dates."""
+        """Whether it has expired, by the wall clock, because operators think in dates."""
         return self.expires_unix_s is not None and now_unix_s >= self.expires_unix_s
 
 
 def tokens_path(journal: Path) -> Path:
-    """Name the file of the tokens, beside the journal."""
+    """Return the path of the token file, beside the journal."""
     return journal.with_name("tokens.json")
 
 
 def digest(secret: str) -> str:
-    """Hash a secret.
+    """Return a secret's SHA-256.
 
-    A secret is 256 random bits, so nobody guesses one, however fast the hash: what slow, salted hashes are for are
-    passwords, which people choose.
+    A secret is 256 random bits, which nobody can guess however fast the hash is. Slow, salted hashes are for passwords,
+    which people choose.
     """
-    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()  # JSON can have half a character
+    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()  # JSON can hold lone surrogates
 
 
 def matching(tokens: tuple[Token, ...], secret: str) -> Token | None:
-    """Find the token of a secret, expired or not; the time it takes says nothing about any token's hash."""
+    """Return the token of a secret, expired or not, in a time that reveals nothing about any token's hash."""
     given, found = digest(secret), None
     for token in tokens:
         if hmac.compare_digest(token.sha256, given):
@@ -82,9 +82,9 @@ def matching(tokens: tuple[Token, ...], secret: str) -> Token | None:
 
 
 def read(path: Path) -> tuple[Token, ...]:
-    """Read all tokens; none where there is no file.
+    """Read all tokens; none if there is no file.
 
-    Raises TokenError for a file that others may read or have made, and for one that is no list of tokens.
+    Raises TokenError for a file that others may read or have made, and for one that is not a list of tokens.
     """
     try:
         with _opened(path) as stream:
@@ -97,34 +97,34 @@ def read(path: Path) -> tuple[Token, ...]:
         return _parse(json.loads(content))
     except (ValueError, TypeError, KeyError, RecursionError):
         raise TokenError(
-            f"the tokens {path} are damaged; move that file away, and make every token anew by adocctl token create"
+            f"the tokens {path} are damaged; move that file away, and create all tokens again with adocctl token create"
         ) from None
 
 
 class TokenStore:
-    """The file, as its owners change it: the daemon, and `adocctl token` while there is no daemon."""
+    """Changes the token file, for the daemon and, while no daemon runs, for `adocctl token`."""
 
     def __init__(self, path: Path, wall_clock: Callable[[], float] = time.time) -> None:
         self.path = path
         self._wall_clock = wall_clock
 
     def tokens(self) -> tuple[Token, ...]:
-        """List all, expired ones too; raises TokenError."""
+        """Return all tokens, expired ones included; raises TokenError."""
         return read(self.path)
 
     def usable(self) -> tuple[Token, ...]:
-        """List those that let somebody in now; raises TokenError."""
+        """Return the tokens that have not expired; raises TokenError."""
         now_s = self._wall_clock()
         return tuple(token for token in read(self.path) if not token.is_expired(now_s))
 
     def is_expired(self, token: Token) -> bool:
-        """Tell whether its time is over."""
+        """Whether a token has expired."""
         return token.is_expired(self._wall_clock())
 
     def make(self, name: str, scope: Scope, expires_in_s: float | None, who: str) -> tuple[str, Token]:
-        """Make a token, and return its secret, which is known to nobody afterwards.
+        """Create a token, and return it with its secret, which is stored nowhere.
 
-        An expired one of the same name makes room. Raises BadName, NameTaken, and TokenError when it cannot be kept.
+        An expired token of the same name is replaced. Raises BadName, NameTaken, and TokenError if it cannot be stored.
         """
         if re.fullmatch(NAME, name) is None:
             raise BadName(
@@ -143,7 +143,7 @@ class TokenStore:
         return secret, made
 
     def revoke(self, name: str) -> bool:
-        """Remove a token; whether there was one. Raises TokenError."""
+        """Remove a token; returns whether there was one. Raises TokenError."""
         with self._turn():
             before = read(self.path)
             after = tuple(token for token in before if token.name != name)
@@ -154,7 +154,7 @@ class TokenStore:
 
     @contextlib.contextmanager
     def _turn(self) -> Iterator[None]:
-        """Be the only one who changes the file; the lock is on its directory, which is there before it."""
+        """Hold the exclusive right to change the file; the lock is on its directory, which exists before the file."""
         try:
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             directory = os.open(self.path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -171,7 +171,7 @@ class TokenStore:
             os.close(directory)
 
     def _write(self, tokens: tuple[Token, ...]) -> None:
-        """Replace the file in one step: it is there completely, or as it was."""
+        """Replace the file atomically."""
         content = json.dumps({"version": _VERSION, "tokens": [asdict(token) for token in tokens]}, indent=1) + "\n"
         making = self.path.with_name(self.path.name + ".making")
         try:
@@ -197,7 +197,7 @@ def _locked(descriptor: int) -> bool:
 
 
 def _give_to_the_daemon(descriptor: int, directory: Path) -> None:
-    """Let root's `adocctl token`, where no daemon runs, leave a file that the daemon's own user can read."""
+    """Give a file made by root's `adocctl token` to the daemon's user, so that the daemon can read it."""
     owner = directory.stat()
     if os.geteuid() == 0 and owner.st_uid != 0:
         os.fchown(descriptor, owner.st_uid, owner.st_gid)
@@ -205,7 +205,7 @@ def _give_to_the_daemon(descriptor: int, directory: Path) -> None:
 
 @contextlib.contextmanager
 def _opened(path: Path) -> Iterator[Any]:
-    """Open the file if it is one that only its owner, and nobody but us or the directory's owner, can have made."""
+    """Open the file if only its owner can read it, and that owner is us or the directory's owner."""
     descriptor = own_file.opened(path, os.O_RDONLY, of_anyone=True)
     with os.fdopen(descriptor, "rb") as stream:
         status = os.fstat(descriptor)

@@ -1,1 +1,1 @@
-"""A database reached by its directory alone: its LOG and OPTIONS file are read, and nothing can be changed."""
+"""Reaches a database by its directory alone: reads its LOG and OPTIONS file, and can change nothing."""

@@ -1,4 +1,4 @@
-"""From the LOG's flushes and compactions to an agent's events, the last ones, by number."""
+"""Turns the LOG's flushes and compactions into numbered events like an agent's, and keeps the last ones."""
 
 from collections import deque
 from collections.abc import Callable
@@ -11,17 +11,17 @@ _EVENTS_MOST = 1024
 
 
 class DirectoryEvents:
-    """Keeps the last events; `monotonic_s` turns unix seconds into those of the daemon's clock."""
+    """Keeps the last events; `monotonic_s` converts unix seconds into the daemon's monotonic clock."""
 
     def __init__(self, monotonic_s: Callable[[float], float]) -> None:
         self._monotonic_s = monotonic_s
         self._events: deque[Event] = deque(maxlen=_EVENTS_MOST)
-        #: Why a job runs, which only its beginning says.
+        #: Each running job's reason, which only its first LOG line gives.
         self._reasons: dict[int, str] = {}
         self.last = 0
 
     def add(self, event: LogEvent) -> None:
-        """Take what the LOG tells."""
+        """Add an event from the LOG."""
         if isinstance(event, FlushStarted):
             self._begun(event.job, event.reason)
             self._put("flush_begin", event, reason=event.reason)
@@ -41,7 +41,7 @@ class DirectoryEvents:
             )
 
     def after(self, sequence: int | None) -> tuple[tuple[Event, ...], int]:
-        """Give the events after a number, none without one, and how many of them are lost."""
+        """Return the events after a number, and how many of those are lost; no events without a number."""
         if sequence is None:
             return (), 0
         found = tuple(event for event in self._events if event.sequence > sequence)

@@ -1,4 +1,4 @@
-"""What a LOG has told, under the names that agents give it: what it has not told is left out."""
+"""A LOG's figures under the names that agents use; figures not found in the LOG are left out."""
 
 from collections.abc import Callable
 
@@ -9,7 +9,7 @@ from adocd.targets.directory.reading import DirectoryReading
 
 
 def properties(reading: DirectoryReading) -> dict[str, int]:
-    """Name the database's own figures by RocksDB's properties."""
+    """Return the database-wide figures, by RocksDB's property names."""
     state = reading.state
     found = {
         "rocksdb.num-running-flushes": state.running_flushes,
@@ -21,7 +21,7 @@ def properties(reading: DirectoryReading) -> dict[str, int]:
 
 
 def column_family(tree: Tree) -> ColumnFamilySnapshot:
-    """Name a column family's figures by RocksDB's properties."""
+    """Return a column family's figures, by RocksDB's property names."""
     figures = {
         "rocksdb.num-immutable-mem-table": tree.immutable_memtables,
         "rocksdb.estimate-pending-compaction-bytes": tree.pending_compaction_bytes,
@@ -31,7 +31,7 @@ def column_family(tree: Tree) -> ColumnFamilySnapshot:
 
 
 def dump(rates: DumpRates | None, monotonic_s: Callable[[float], float]) -> PeriodicDump | None:
-    """Give the last dump's rates at a time of the daemon's clock."""
+    """Return the last stats dump's rates, with its time on the daemon's clock."""
     if rates is None:
         return None
     return PeriodicDump(

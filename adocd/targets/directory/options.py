@@ -1,4 +1,4 @@
-"""The options of a database of which only the directory is seen: its OPTIONS file, and what the LOG adds to it."""
+"""The options of a database without an agent: from its OPTIONS file, and the LOG."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -8,7 +8,8 @@ from adocd.model.snapshot import OptionValues
 from adocd.probes.log.live_options import LiveOptions
 from adocd.probes.options_file import OptionsFile, newest
 
-#: A column family may come or go without a line that is read; to list a directory of many files takes a while.
+#: How often to look for a new OPTIONS file without a hint in the LOG: a column family may come or go without a line
+#: that we read, but listing a large directory takes a while.
 _LOOK_AGAIN_S = 10.0
 
 
@@ -23,9 +24,9 @@ class DirectoryOptions:
         self._read_s: float | None = None
 
     def read(self, told: LiveOptions, *, has_changed: bool) -> OptionValues:
-        """Give the values in force; `has_changed` says that the LOG tells of a change since the last time.
+        """Return the values in force; `has_changed` is whether the LOG has reported a change since the last read.
 
-        Where there is no OPTIONS file to be read, the LOG's own listing stands in. Neither has rate limiter or pools.
+        Without a readable OPTIONS file, the LOG's listing is used. Neither has the rate limiter or the thread pools.
         """
         now_s = self._clock()
         if has_changed or self._read_s is None or now_s - self._read_s >= _LOOK_AGAIN_S:
@@ -44,7 +45,7 @@ class DirectoryOptions:
 
 
 def opened_with(told: LiveOptions, now: OptionValues) -> OptionValues:
-    """Give the values of the open: as the LOG lists them, else as they are now."""
+    """Return the values at open, as listed in the LOG, else the present ones."""
     families = {
         name: {option: told.opened_with.get(name, {}).get(option, value) for option, value in values.items()}
         for name, values in now.column_families.items()

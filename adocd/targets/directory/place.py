@@ -1,4 +1,4 @@
-"""A database's directory on this host: which database it is, where its LOG is, and whether anybody has it open."""
+"""A database's directory on this host: which database it holds, where its LOG is, and whether it is open."""
 
 import os
 import platform
@@ -14,27 +14,27 @@ from adocd.probes.lock_holder import Holder, lock_holder
 from adocd.probes.options_file import OptionsFile, newest_of
 from adocd.targets.errors import TargetError
 
-#: Who hides from /proc/locks is looked for among all processes, which takes a while on a large machine.
+#: How often to search all processes for a lock holder missing from /proc/locks; slow on a large machine.
 _SEARCH_PERIOD_S = 5.0
-#: A LOG that was written so long ago says nothing of now any more, where nobody is seen to hold the database.
+#: If no lock holder can be seen, a database whose LOG has not been written for this long counts as closed.
 QUIET_S = 60.0
-#: It has to be written at two looks with so much time between them: a program may open a database and close it at once.
+#: It counts as open when its LOG was written at two checks this far apart; a program may open and close it at once.
 _WRITTEN_FOR_S = 1.0
 _LOG_BEGINNING_BYTES = 1 << 20
 _DB_ID = re.compile(rb"DB ID: *(\S+)")
 
 
 class NoDatabase(TargetError):
-    """There is no database, or not yet; it is followed once there is."""
+    """There is no database in the directory yet; it is followed once there is."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
     """What was found in a directory.
 
-    `id` is that of agents (agents/admin-api.yaml, Database), so what an operator has said of the database holds with
-    an agent and without. `holder` is None where nobody has it open, and where who has it cannot be seen: then it counts
-    as open while its LOG is written.
+    `id` is computed as agents do (agents/admin-api.yaml, Database), so that an operator's settings apply with and
+    without an agent. `holder` is None if nobody has the database open, or if the holder cannot be seen: then the
+    database counts as open while its LOG is being written.
     """
 
     id: str
@@ -47,26 +47,26 @@ class Place:
 
     @property
     def lock_path(self) -> Path:
-        """The file that whoever has the database open has locked."""
+        """The file that the process with the database open has locked."""
         return self.path / "LOCK"
 
 
 class DirectoryPlace:
-    """Looks at one directory again and again; blocks on I/O."""
+    """Checks one directory repeatedly; blocks on I/O."""
 
     def __init__(self, path: Path, *, proc: Path = Path("/proc"), clock: Callable[[], float] = time.monotonic) -> None:
         self._path = path
         self._proc = proc
         self._clock = clock
         self._searched_s: float | None = None
-        #: When files last came or went there, and what the newest OPTIONS file said then.
+        #: The directory's modification time, and the newest OPTIONS file's settings at that time.
         self._options: tuple[int, dict[str, str]] | None = None
         self._log_status: tuple[int, int] | None = None
         self._written_from_s: float | None = None
         self._written_to_s = 0.0
 
     def look(self) -> Place:
-        """See what is there now. Raises NoDatabase, with one sentence, where there is none."""
+        """Return what is there now. Raises NoDatabase, with one sentence, if there is no database."""
         path = Path(os.path.realpath(self._path))
         try:
             database = self._options_in(path)
@@ -86,12 +86,12 @@ class DirectoryPlace:
         )
 
     def closed(self) -> None:
-        """Take in that its LOG says so, or that nobody holds it any more: what was written before says nothing."""
+        """Note that the database was closed, so that earlier LOG writes no longer count as a sign that it is open."""
         self._written_from_s = None
 
     def _options_in(self, path: Path) -> dict[str, str]:
-        """Read where the LOG and the WAL are; RocksDB's defaults where there is no OPTIONS file."""
-        # One look alone: a database that is made anew is gone for a moment, also between two of them.
+        """Read the paths of LOG and WAL; RocksDB's defaults if there is no OPTIONS file."""
+        # A single stat, because a database that is being recreated may be missing between two calls.
         status = path.stat()
         if not stat.S_ISDIR(status.st_mode):
             raise NotADirectoryError(str(path))
@@ -108,14 +108,14 @@ class DirectoryPlace:
             self._searched_s = now_s
         holder = lock_holder(lock, self._proc, search=searches)
         if holder is not None:
-            self.closed()  # what it writes says nothing of what comes after it
+            self.closed()  # its writes say nothing about the next open
             self._log_status = None
         return holder
 
     def _is_written(self, log: Path) -> bool:
         try:
             status, now_s = log.stat(), self._clock()
-        except OSError:  # it is being rotated
+        except OSError:  # the LOG is being rotated
             return False
         before, self._log_status = self._log_status, (status.st_ino, status.st_size)
         if before is not None and before != self._log_status:
@@ -131,7 +131,7 @@ class DirectoryPlace:
 
 
 def database_id(host: str, path: str, db_identity: str) -> str:
-    """Hash host name, canonical path and DB identity, as the contract of agents defines it: FNV-1a, 64 bits."""
+    """Hash host name, canonical path and DB identity as the agent protocol defines it: FNV-1a, 64 bits."""
     value = 0xCBF29CE484222325
     for byte in b"\0".join(part.encode("utf-8", "surrogateescape") for part in (host, path, db_identity)):
         value = ((value ^ byte) * 0x100000001B3) % 2**64
@@ -139,7 +139,7 @@ def database_id(host: str, path: str, db_identity: str) -> str:
 
 
 def _log_path(path: Path, log_dir: str) -> Path:
-    """Find the LOG; in a directory of its own the database's path is in its name (file/filename.cc, InfoLogPrefix)."""
+    """Return the LOG's path; in a separate log directory its name has the database's path (file/filename.cc)."""
     log = path / "LOG"
     if log_dir and os.path.realpath(log_dir) != str(path):
         log = Path(os.path.realpath(log_dir)) / (re.sub(r"[^A-Za-z0-9._-]", "_", str(path)[1:]) + "_LOG")
@@ -149,7 +149,7 @@ def _log_path(path: Path, log_dir: str) -> Path:
 
 
 def _identity(path: Path, log: Path) -> str:
-    """Read the IDENTITY file, or what the LOG says where RocksDB is told to write none."""
+    """Read the IDENTITY file, or the identity in the LOG if RocksDB is set to write no such file."""
     try:
         if identity := text_or(path / "IDENTITY"):
             return identity

@@ -1,4 +1,4 @@
-"""A LOG that is being followed: what it says of the database now, and of the stalls; from any thread."""
+"""Follows a LOG: the database's present state and its stalls. Usable from any thread."""
 
 from pathlib import Path
 
@@ -23,31 +23,31 @@ from adocd.probes.log.state import LogState
 from adocd.targets.directory.events import DirectoryEvents
 from adocd.targets.errors import TargetError
 
-#: Read at once: some 10 ms of one CPU, after which others have their turn.
+#: Bytes read at a time: some 10 ms of one CPU, then other threads get a turn.
 _PIECE_BYTES = 512 << 10
-#: What led to a stall is nobody's question here.
+#: A placeholder, because what led to a stall is not needed here.
 _NOTHING_LED = Led(0, 0, 0, 0, 0, 0, None, None)
 
 
 class DirectoryReading:
-    """Reads on at each `read`. Stalls last from the line that tells of one to the job or line that ends it.
+    """Reads the next piece at each `read`. A stall lasts from its LOG line to the job or line that ends it.
 
-    `stopped_s` and `delayed_s` are the seconds so far in which the worst condition of all column families was that; a
-    LOG is up to 5 s late (adocd.probes.log.follow), so they are, too.
+    `stopped_s` and `delayed_s` are the seconds so far in which the worst of all column families was in that condition;
+    like the LOG they are up to 5 s late (adocd.probes.log.follow).
     """
 
     def __init__(self, log_path: Path, events: DirectoryEvents) -> None:
         self.state = LogState()
         self.events = events
         self.stopped_s = self.delayed_s = 0.0
-        #: Options were listed or changed since somebody has set this to False.
+        #: Whether options were listed or changed since the reader last set this to False.
         self.options_changed = True
         self._path = log_path
         self._follower = LogFollower(log_path, zone=zone_here(), poll_bytes_most=_PIECE_BYTES, whole_session=True)
         self._stalls = Stalls(lambda _line: _NOTHING_LED, self._held)
 
     def read(self) -> bool:
-        """Read the next piece; whether that was the last that there is. Raises TargetError where it cannot be read."""
+        """Read the next piece; returns whether it was the last one. Raises TargetError if the LOG cannot be read."""
         events = self._follower.poll()
         error = self._follower.error
         if error is not None:
@@ -61,18 +61,18 @@ class DirectoryReading:
 
     @property
     def is_gone(self) -> bool:
-        """Whether there is no LOG any more."""
+        """Whether the LOG was deleted."""
         return self._follower.is_gone
 
     @property
     def condition(self) -> Condition:
-        """What writes are subject to, the worst of all column families."""
+        """The write condition, the worst of all column families."""
         held = {stall.condition for stall in self._stalls.open.values()}
         return "stopped" if "stopped" in held else "delayed" if "delayed" in held else "normal"
 
     @property
     def stalls(self) -> dict[str, OpenStall]:
-        """The stalls in progress by column family."""
+        """The stalls in progress, by column family."""
         return dict(self._stalls.open)
 
     def _take(self, event: LogEvent) -> None:

@@ -1,6 +1,6 @@
-"""A database that only its directory is seen of: observed by its LOG and its OPTIONS file, and never changed.
+"""A database observed by its directory alone, from its LOG and its OPTIONS file, and never changed.
 
-Nobody is asked for anything, so the database's process needs no agent, and cannot be slowed down by this one.
+The database's process needs no agent and is not involved, so this cannot slow it down.
 """
 
 import platform
@@ -32,16 +32,16 @@ from adocd.targets.directory.place import QUIET_S, DirectoryPlace, Place
 from adocd.targets.directory.reading import DirectoryReading
 from adocd.targets.errors import Closed, OnlyObserved, OutOfSight, Silent
 
-#: What stands in an agent's place, by its kind.
+#: The kind reported where an agent reports its own.
 KIND = "directory"
 _NOTHING = Capabilities()
-#: A device that hangs may do so for ever; a piece of a LOG, or a look at all processes, is read well within it.
+#: Longest wait for a read, because a device may hang for ever; a piece of a LOG, or all of /proc, takes far less.
 _PATIENCE_S = 5.0
 _T = TypeVar("_T")
 
 
 class Directory:
-    """One directory, and the database in it: whichever it is, and whenever it is open."""
+    """One directory, and any database in it, across opens."""
 
     def __init__(
         self,
@@ -57,21 +57,21 @@ class Directory:
         self._thread = OwnThread(f"look at {path}")
 
     async def look(self) -> Place:
-        """See which database is there, and whether it is open. Raises NoDatabase where there is none, and Silent."""
+        """Return which database is there, and whether it is open. Raises NoDatabase if there is none, and Silent."""
         return await _patiently(self._thread, self._place.look, self.path)
 
     async def open(self, place: Place) -> "DirectoryTarget":
-        """Read the LOG to its end, which may take seconds where it is large. Raises TargetError."""
+        """Read the LOG to its end, which may take seconds for a large one. Raises TargetError."""
         target = DirectoryTarget(place, self._place.closed, self._proc, self._clock, self._wall_clock)
         await target.catch_up()
         return target
 
 
 class DirectoryTarget:
-    """One open of a database. `info` is of its process, as far as that can be seen.
+    """One open of a database. `info` describes its process, as far as that can be seen.
 
-    It ends, by Closed, when the process gives up its lock, when the LOG says so or tells of another open, and where
-    nobody is seen to hold the lock, when the LOG has not been written for a minute.
+    Calls raise Closed once the process has released its lock, or the LOG reports the close or another open; if no lock
+    holder can be seen, once the LOG has not been written for a minute.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class DirectoryTarget:
         self.place = place
         self._tell_closed = closed
         self._proc, self._clock, self._wall_clock = proc, clock, wall_clock
-        # One offset for the whole session: a time of the LOG is always the same time of ours.
+        # One offset for the whole session, so that a LOG time always maps to the same time on our clock.
         self._ahead_s = clock() - wall_clock()
         self._options = DirectoryOptions(place.path, place.db_identity, clock)
         self._reading = DirectoryReading(place.log_path, DirectoryEvents(self._monotonic_s))
@@ -94,13 +94,13 @@ class DirectoryTarget:
         self._condition: Condition = "normal"
         self._since_s = clock()
         self._why_closed: str | None = None
-        #: A thread of a call that was cancelled reads on.
+        #: Needed because the thread of a cancelled call reads on.
         self._lock = threading.Lock()
         self._thread = OwnThread(f"read {place.log_path}")
 
     @property
     def info(self) -> Info:
-        """Say who has it open; pid 0 where that cannot be seen."""
+        """The process that has the database open; pid 0 if that cannot be seen."""
         holder = self.place.holder
         return Info(
             protocol="none",
@@ -115,24 +115,24 @@ class DirectoryTarget:
 
     @property
     def is_followed(self) -> bool:
-        """Whether it has not ended yet."""
+        """Whether this open has not ended."""
         return self._why_closed is None
 
     async def catch_up(self) -> None:
-        """Read the LOG to its end, piece by piece. Raises Closed, Silent, and TargetError where it cannot be read."""
+        """Read the LOG to its end, piece by piece. Raises Closed, Silent, and TargetError if it cannot be read."""
         while not await self._on_thread(self._look):
             pass
 
     def step_back(self, why: str) -> None:
-        """End it, for an agent has come, say."""
+        """Stop following this open, for example because an agent now serves the database."""
         self._why_closed = why
 
     async def detail(self) -> DatabaseDetail:
-        """Read identity and the options that it was opened with; nothing can be changed."""
+        """Return identity and the options at open; the capabilities allow no change."""
         return await self._on_thread(self._detail)
 
     async def snapshot(self, events_after: int | None) -> Snapshot:
-        """Read what came into the LOG, and say what it has told; the first time that is all of the session."""
+        """Read the new LOG lines and return what is known; the first time this reads the whole session's LOG."""
         began_s = self._clock()
         await self.catch_up()
         return await self._on_thread(lambda: self._snapshot(events_after, began_s))
@@ -162,7 +162,7 @@ class DirectoryTarget:
         _refuse()
 
     async def close(self) -> None:
-        """Read no more."""
+        """Stop reading."""
         self._why_closed = self._why_closed or "it is not followed any more"
 
     async def _on_thread(self, work: Callable[[], _T]) -> _T:
@@ -192,7 +192,7 @@ class DirectoryTarget:
         try:
             return self._wall_clock() - self.place.log_path.stat().st_mtime <= QUIET_S
         except FileNotFoundError:
-            return True  # it is gone, and says nothing of who has the database open
+            return True  # without a LOG nothing shows whether the database is open
         except OSError:
             return False
 
@@ -279,7 +279,7 @@ class DirectoryTarget:
 
 
 def gone(log_path: Path) -> str:
-    """Say that there is no LOG any more, and the way out."""
+    """Return the sentence for a deleted LOG, with the remedy."""
     return f"its LOG {log_path} is gone; RocksDB makes another when the database is opened anew"
 
 

@@ -1,5 +1,5 @@
-"""The durable record: original options, policies, overrides, pauses, decisions.
+"""The daemon's durable state: original options, policies, overrides, pauses, decisions.
 
-`journal.Journal` is the way in. Everything that must not be lost is a document, a row of JSON with a checksum
-(`documents`), so that a damaged file can be read row by row (`rescue`).
+Use `journal.Journal`. Everything that must not be lost is a document, a row of JSON with a checksum (`documents`), so
+that a damaged file can be read row by row (`rescue`).
 """

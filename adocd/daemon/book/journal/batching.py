@@ -1,4 +1,4 @@
-"""Writes decisions in batches: bounded, never blocking, and what is lost is counted."""
+"""Writes decisions in batches: bounded, never blocking, counting the losses."""
 
 import asyncio
 import logging
@@ -15,22 +15,22 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How decisions are batched, how many are kept, and how often a file is mended."""
+    """How decisions are batched, how many are kept, and how often a file is repaired."""
 
-    #: A decision is durable after about this long,
+    #: A decision is durable after about this many seconds,
     flush_period_s: float = 2.0
-    #: or when so many wait.
+    #: or as soon as this many are pending.
     batch: int = 200
-    #: More are lost, the oldest first, and counted: while the disk is full, that is.
+    #: Most pending decisions, while the disk is full for example; beyond that the oldest are lost, and counted.
     buffer: int = 5_000
     kept_per_target: int = 1_000
     kept: int = 50_000
-    #: Each mending leaves a file behind where somebody is at it again and again.
+    #: Least seconds between two repairs, because each leaves a file behind if somebody keeps damaging the journal.
     mend_period_s: float = 10.0
 
 
 class DecisionWriter:
-    """The decisions on their way to the journal, and the task that carries them there when some wait."""
+    """Holds the pending decisions, and writes them to the journal in a background task."""
 
     def __init__(self, worker: Worker, limits: Limits) -> None:
         self.buffer = DecisionBuffer(limits.buffer)
@@ -41,7 +41,7 @@ class DecisionWriter:
         self._task: asyncio.Task[None] | None = None
 
     def add(self, decision: JournaledDecision) -> None:
-        """Take a decision in; it is durable with the next batch, or counted as lost. Never fails."""
+        """Add a decision; it becomes durable with the next batch, or is counted as lost. Never fails."""
         self.buffer.add(decision)
         worker = self._worker
         if not worker.is_open or worker.damage is not None:
@@ -52,7 +52,7 @@ class DecisionWriter:
             self._flush_after(self._limits.flush_period_s)
 
     async def flush(self) -> None:
-        """Write the decisions that wait, now; raises JournalError, and keeps them unless they can never be written."""
+        """Write the pending decisions now; raises JournalError, and keeps them unless they can never be written."""
         limits = self._limits
         async with self._turn:
             while batch := self.buffer.batch(limits.batch):
@@ -66,19 +66,19 @@ class DecisionWriter:
                 self.buffer.written(batch)
 
     async def close(self) -> None:
-        """Write the decisions that wait if that is possible; counts them as lost if not, and never raises for it."""
+        """Write the pending decisions if possible, else count them as lost; never raises."""
         if self._timer is not None:
             self._timer.cancel()
         if self._task is not None:
             await asyncio.wait({self._task})
         try:
             await self.flush()
-        except Exception as error:  # whatever it is, the daemon is ending
+        except Exception as error:  # any error, because the daemon is stopping
             _log.warning("the last decisions are lost: %s", error)
         self.buffer.give_up(self.buffer.batch(len(self.buffer)))
 
     async def newest(self, target: str | None, count: int) -> tuple[JournaledDecision, ...]:
-        """Read the newest decisions, the oldest of them first; those that wait included."""
+        """Return the newest decisions, oldest first, including pending ones."""
         stored = await self._worker.read(content.decisions, target, count)
         waiting = {identity(d): d for d in self.buffer.batch(len(self.buffer)) if target in (None, d.target)}
         known = {identity(decision): decision for decision in stored}
@@ -86,7 +86,7 @@ class DecisionWriter:
 
     def _flush_after(self, delay_s: float) -> None:
         if self._task is not None:
-            return  # it looks again when it ends
+            return  # the running task checks again when it ends
         if self._timer is not None:
             if delay_s > 0:
                 return
@@ -101,7 +101,7 @@ class DecisionWriter:
         try:
             await self.flush()
         except JournalError as error:
-            _log.debug("%s", error)  # the worker tells it once
+            _log.debug("%s", error)  # the worker logs it once
         except Exception:
             _log.exception("decisions could not be written")
         finally:

@@ -1,4 +1,4 @@
-"""What is read from and written to the open database; each function is one step of the journal's own thread."""
+"""Reads from and writes to the open database; each function runs as one step in the journal's own thread."""
 
 import sqlite3
 from collections.abc import Iterable
@@ -18,9 +18,9 @@ from adocd.daemon.book.journal.records import (
 )
 from adocd.model.values import OptionName
 
-#: A law that steps a rate freely would add values for ever.
+#: Most sent values kept per option; a law that sets a rate in arbitrary steps would add values for ever.
 SENT_VALUES_KEPT = 64
-#: Entries of the audit trail: less than 1 KiB each.
+#: Most audit entries kept, of less than 1 KiB each.
 OPERATIONS_KEPT = 10_000
 
 _PUT_DECISION = (
@@ -37,7 +37,7 @@ def intend(
     intents: Iterable[Intent],
     unix_s: float,
 ) -> tuple[Tuned, ...]:
-    """Remember what is about to be sent; an original that is there already stays. Returns all that is tuned."""
+    """Record an imminent change; an original already recorded stays. Returns all changed options of the target."""
     for intent in intents:
         option = intent.option
         known = TUNED.get(connection, target, option.scope, option.name, option.option)
@@ -62,19 +62,19 @@ def intend(
 
 
 def taken_over(connection: sqlite3.Connection, target: str, option: OptionName, value: str) -> None:
-    """Let the way back of a tuned option lead to another value, its owner's."""
+    """Make the owner's new value the original of a changed option."""
     known = TUNED.get(connection, target, option.scope, option.name, option.option)
     if known is not None:
         TUNED.put(connection, replace(known, original=value))
 
 
 def restored(connection: sqlite3.Connection, target: str, options: Iterable[OptionName]) -> int:
-    """Forget options; returns how many were known."""
+    """Delete restored options; returns how many were recorded."""
     return sum(TUNED.delete(connection, target, option.scope, option.name, option.option) for option in options)
 
 
 def forget(connection: sqlite3.Connection, target: str) -> int:
-    """Forget all documents of a target; returns how many there were."""
+    """Delete all documents of a target; returns how many there were."""
     count = 0
     for kind in KINDS.values():
         for document in kind.all(connection, target):
@@ -83,13 +83,13 @@ def forget(connection: sqlite3.Connection, target: str) -> int:
 
 
 def probe(connection: sqlite3.Connection) -> None:
-    """Write a row and delete it."""
+    """Write a row and delete it, to test whether the file is writable."""
     connection.execute("INSERT INTO documents (kind, key, content, checksum) VALUES ('probe', '', '', 0)")
     connection.execute("DELETE FROM documents WHERE kind = 'probe'")
 
 
 def expire(connection: sqlite3.Connection, now_unix_s: float) -> tuple[Override, ...]:
-    """Remove overrides whose time has come and return them."""
+    """Remove the expired overrides and return them."""
     due = tuple(
         override
         for override in OVERRIDES.all(connection)
@@ -101,14 +101,14 @@ def expire(connection: sqlite3.Connection, now_unix_s: float) -> tuple[Override,
 
 
 def put(connection: sqlite3.Connection, kind: Kind[Any], document: Any) -> None:
-    """Write one document over the one with the same key."""
+    """Write a document, replacing the one with the same key."""
     kind.put(connection, document)
 
 
 def put_decisions(
     connection: sqlite3.Connection, decisions: Iterable[JournaledDecision], kept_per_target: int, kept: int
 ) -> None:
-    """Write decisions or their outcomes, and drop the oldest beyond both limits (counts, never ages)."""
+    """Write decisions or their outcomes, and delete the oldest beyond both limits (counts, never ages)."""
     targets = set()
     for decision in decisions:
         key = (decision.target, decision.run, decision.sequence, decision.unix_s)
@@ -127,7 +127,7 @@ def put_decisions(
 
 
 def decisions(connection: sqlite3.Connection, target: str | None, newest: int) -> tuple[JournaledDecision, ...]:
-    """Read the newest decisions, the oldest of them first."""
+    """Return the newest decisions, oldest first."""
     sql = "SELECT content FROM decisions WHERE target = ? ORDER BY id DESC LIMIT ?"
     parameters: tuple[Any, ...] = (target, newest)
     if target is None:
@@ -137,7 +137,7 @@ def decisions(connection: sqlite3.Connection, target: str | None, newest: int) -
 
 
 def put_operations(connection: sqlite3.Connection, operations: Iterable[Operation], kept: int) -> None:
-    """Write entries of the audit trail, and drop the oldest beyond the limit."""
+    """Write audit entries, and delete the oldest beyond the limit."""
     for operation in operations:
         row = (operation.id, dump(asdict(operation)))
         connection.execute("INSERT OR REPLACE INTO operations (id, content) VALUES (?, ?)", row)
@@ -145,7 +145,7 @@ def put_operations(connection: sqlite3.Connection, operations: Iterable[Operatio
 
 
 def operations(connection: sqlite3.Connection) -> tuple[Operation, ...]:
-    """Read the audit trail, oldest first; what is damaged is left out, for nothing is restored from it."""
+    """Return the audit trail, oldest first, without damaged entries, because no option is restored from it."""
     found = []
     for id_, content in connection.execute("SELECT id, content FROM operations ORDER BY id").fetchall():
         with suppress(ValueError, TypeError, AttributeError):
@@ -154,7 +154,7 @@ def operations(connection: sqlite3.Connection) -> tuple[Operation, ...]:
 
 
 def _decision(content: str) -> JournaledDecision | None:
-    """Read one; None where it is damaged, which nothing but this would notice, for nothing is restored from it."""
+    """Parse a decision; None if it is damaged. It has no checksum, because no option is restored from it."""
     try:
         members = load(content)
         settings = tuple(JournaledSetting(**setting) for setting in members.pop("settings"))

@@ -1,16 +1,16 @@
-"""What can be the matter with a journal; each error's text is one sentence for the operator.
+"""The errors of a journal; each error's text is one sentence for the operator.
 
 JournalError
-  JournalUnopenable    not a file that we may open: a directory, permissions, a read-only file system
-  JournalLocked        another process has it
-  JournalForeign       a database of another program
+  JournalUnopenable    cannot be opened: a directory, permissions, a read-only file system
+  JournalLocked        another process has it open
+  JournalForeign       another program's database
   JournalTooNew        written by a newer adocd
   JournalDamaged       its content is broken; the next open sets it aside and reads what can be read
-  JournalUnwritable    this write failed, a later one may succeed
+  JournalUnwritable    this write failed; a later one may succeed
     JournalFull        because the disk is full
     JournalTampered    because somebody else truncated, wrote to, removed or replaced the file
   JournalClosed        used after its close
-  PolicyNotUnderstood  a policy in it is not one of this version's
+  PolicyNotUnderstood  it holds a policy that this version does not know
 """
 
 import sqlite3
@@ -18,15 +18,15 @@ from pathlib import Path
 
 
 class JournalError(Exception):
-    """The journal cannot do what was asked."""
+    """The journal cannot carry out a request."""
 
 
 class JournalUnopenable(JournalError):
-    """The file or its directory cannot be opened or made."""
+    """The file or its directory cannot be opened or created."""
 
 
 class JournalLocked(JournalError):
-    """Another process has it; `pid` is that process, where it is known."""
+    """Another process has the journal open; `pid` is that process, None if unknown."""
 
     def __init__(self, path: Path, pid: int | None) -> None:
         self.pid = pid
@@ -35,11 +35,11 @@ class JournalLocked(JournalError):
 
 
 class JournalForeign(JournalError):
-    """The file is an SQLite database, but no journal."""
+    """The file is an SQLite database, but not a journal."""
 
 
 class JournalTooNew(JournalError):
-    """The file's schema is newer than this version's."""
+    """The file's schema is newer than this version of adocd knows."""
 
 
 class JournalDamaged(JournalError):
@@ -47,7 +47,7 @@ class JournalDamaged(JournalError):
 
 
 class JournalUnwritable(JournalError):
-    """A write failed and left everything as it was; a later one may succeed."""
+    """A write failed and changed nothing; a later one may succeed."""
 
 
 class JournalFull(JournalUnwritable):
@@ -63,10 +63,10 @@ class JournalClosed(JournalError):
 
 
 class PolicyNotUnderstood(JournalError):
-    """A policy in the journal is not one of this version's."""
+    """The journal holds a policy that this version does not know."""
 
 
-#: What the sqlite3 module raises when SQLite fails. Its message can quote the damaged file, and then it is no UTF-8.
+#: What the sqlite3 module raises when SQLite fails. A message can quote the damaged file and so be invalid UTF-8.
 SQLITE_ERRORS = (sqlite3.Error, UnicodeDecodeError)
 _DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _LOCKED = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
@@ -80,12 +80,12 @@ _UNWRITABLE = (
 
 
 def is_damage(error: sqlite3.Error | UnicodeDecodeError) -> bool:
-    """Whether SQLite says that the file's content is broken."""
+    """Whether SQLite reports that the file's content is broken."""
     return isinstance(error, UnicodeDecodeError) or _primary_code(error) in _DAMAGE
 
 
 def in_our_words(error: sqlite3.Error | UnicodeDecodeError, path: Path) -> JournalError:
-    """Turn an error of SQLite's into ours."""
+    """Turn an SQLite error into a JournalError."""
     if isinstance(error, UnicodeDecodeError) or is_damage(error):
         return JournalDamaged(f"the journal {path} is damaged ({error})")
     code = _primary_code(error)
@@ -95,11 +95,11 @@ def in_our_words(error: sqlite3.Error | UnicodeDecodeError, path: Path) -> Journ
         return JournalLocked(path, None)
     if code in _UNWRITABLE:
         return JournalUnwritable(f"the journal {path} cannot be written: {error}")
-    return JournalError(f"the journal {path} cannot do this: {error}")  # a mistake of the caller's
+    return JournalError(f"the journal {path} cannot do this: {error}")  # a bug in the caller
 
 
 def _primary_code(error: sqlite3.Error) -> int:
-    # Extended result codes keep the primary one in their low byte (sqlite.org/rescode.html). Errors that the Python
-    # module finds itself have none.
+    # Extended result codes hold the primary one in their low byte (sqlite.org/rescode.html). Errors raised by the
+    # Python module itself have none.
     code: int = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
     return code & 0xFF

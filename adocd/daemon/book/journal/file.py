@@ -1,4 +1,4 @@
-"""The file: its lock, its making, its opening and the check for damage. Blocking; for the journal's own thread."""
+"""Locks, creates, opens and checks the journal's file. Blocking; for the journal's own thread."""
 
 import fcntl
 import os
@@ -23,9 +23,9 @@ from adocd.daemon.book.journal.errors import (
 from adocd.daemon.book.journal.schema import APPLICATION_ID, MIGRATIONS, Migration, migrate, transaction
 from adocd.daemon.book.state_dir import sync_directory
 
-#: How long SQLite waits for somebody who reads the file with other tools.
+#: How long SQLite waits for another tool that is reading the file.
 _BUSY_S = 0.5
-#: A write-ahead log that grew beyond this is cut back at the next checkpoint.
+#: A write-ahead log larger than this is truncated at the next checkpoint.
 _WAL_BYTES = 4 << 20
 #: sqlite.org/fileformat.html, 1.3
 _HEADER_BYTES = 100
@@ -33,13 +33,13 @@ _SIDES = ("-wal", "-shm")
 
 
 def lock(path: Path) -> int:
-    """Take the lock beside the file and return its descriptor; closing that, or dying, gives it back.
+    """Lock the journal's lock file and return its descriptor; closing that, or the process's end, releases the lock.
 
-    The lock is a file of its own, that is never removed: closing any descriptor of the database itself would drop
-    SQLite's own locks (sqlite.org/howtocorrupt.html, 2.2). Raises JournalLocked and JournalUnopenable.
+    The lock is a separate file that is never removed, because closing any descriptor of the database itself would
+    drop SQLite's own locks (sqlite.org/howtocorrupt.html, 2.2). Raises JournalLocked and JournalUnopenable.
     """
     try:
-        with suppress(FileExistsError):  # what is no directory is named by the opening
+        with suppress(FileExistsError):  # if it is not a directory, the open below says so
             path.parent.mkdir(mode=0o700, parents=True)
         if path.is_dir():
             raise JournalUnopenable(f"the journal {path} is a directory")
@@ -54,17 +54,17 @@ def lock(path: Path) -> int:
         if not isinstance(error, BlockingIOError):
             raise JournalUnopenable(f"the journal {path} cannot be locked: {error.strerror}") from None
         raise JournalLocked(path, int(pid) if pid.isdigit() else None) from None
-    with suppress(OSError):  # a full disk: then nobody can be told who we are
+    with suppress(OSError):  # on a full disk the lock file cannot name our process
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
     return descriptor
 
 
 def open_checked(path: Path, migrations: tuple[Migration, ...] = MIGRATIONS) -> sqlite3.Connection:
-    """Open an existing, locked journal, check all of it and bring its schema up to date.
+    """Open an existing, locked journal, check all its content and migrate its schema.
 
-    With an up-to-date schema nothing is written, so a full disk does no harm. Raises JournalDamaged, JournalForeign,
-    JournalTooNew, JournalUnopenable, JournalLocked and JournalUnwritable.
+    With an up-to-date schema nothing is written, so this works on a full disk. Raises JournalDamaged,
+    JournalForeign, JournalTooNew, JournalUnopenable, JournalLocked and JournalUnwritable.
     """
     _see_that_it_is_ours(path)
     if not os.access(path, os.R_OK | os.W_OK):
@@ -91,12 +91,12 @@ def open_checked(path: Path, migrations: tuple[Migration, ...] = MIGRATIONS) -> 
 
 
 def create(path: Path, fill: Callable[[sqlite3.Connection], None]) -> None:
-    """Make a journal at `path`, filled by `fill`: it is there completely or not at all. Raises JournalUnwritable."""
+    """Create a journal at `path`, filled by `fill`, completely or not at all. Raises JournalUnwritable."""
     making = beside(path, ".making")
     try:
         for left_over in (making, *(beside(making, side) for side in (*_SIDES, "-journal"))):
             left_over.unlink(missing_ok=True)
-        # The log takes its mode from the database.
+        # SQLite gives the log the database's file mode.
         os.close(own_file.opened(making, os.O_RDWR | os.O_CREAT | os.O_EXCL))
     except OSError as error:
         raise JournalUnopenable(f"the journal {path} cannot be made: {error.strerror}") from None
@@ -105,7 +105,7 @@ def create(path: Path, fill: Callable[[sqlite3.Connection], None]) -> None:
             migrate(connection, making)
             with transaction(connection):
                 fill(connection)
-            # The rename moves the database without its log, and a close hides that the disk was full.
+            # Checkpoint now: the rename moves the database without its log, and close would hide a full disk.
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
     except BaseException as error:
         with suppress(OSError):
@@ -121,17 +121,17 @@ def create(path: Path, fill: Callable[[sqlite3.Connection], None]) -> None:
 
 
 def connect(path: Path, called: Path | None = None) -> sqlite3.Connection:
-    """Connect with the settings that make a commit durable; transactions are begun explicitly.
+    """Connect with settings that make commits durable; transactions are begun explicitly.
 
-    Raises JournalError about `called`, or else `path`.
+    Raises JournalError, which names `called` if given, else `path`.
     """
     _see_that_it_is_ours(path)
     connection = sqlite3.connect(path, timeout=_BUSY_S, isolation_level=None)
-    # Text that is no UTF-8 is damage like any other: its checksum tells.
+    # Invalid UTF-8 is damage like any other: the checksum reveals it.
     connection.text_factory = decode_text
     try:
-        # Exclusive, and before the first read: then the log's index is in our memory and not in a shared file, and
-        # the journal can be opened and read when the disk is full (sqlite.org/wal.html, 8).
+        # Exclusive locking before the first read keeps the WAL index in our memory instead of a shared file, so that
+        # the journal can be opened and read on a full disk (sqlite.org/wal.html, 8).
         connection.execute("PRAGMA locking_mode = EXCLUSIVE")
         connection.execute("PRAGMA temp_store = MEMORY")
         connection.execute("PRAGMA journal_mode = WAL")
@@ -144,13 +144,13 @@ def connect(path: Path, called: Path | None = None) -> sqlite3.Connection:
 
 
 def open_to_read(path: Path) -> BinaryIO:
-    """Open a file of the journal's for reading, a link only where nobody else can have made it."""
+    """Open one of the journal's files for reading; follow a link only if nobody else can have made it."""
     own_file.check(path, of_anyone=True)
-    return os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb")  # a pipe would make us wait
+    return os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb")  # a FIFO would block
 
 
 def _see_that_it_is_ours(path: Path) -> None:
-    """Look before SQLite opens them by their names; its own log it opens without following a link."""
+    """Check the owner before SQLite opens the files by name. SQLite itself follows no link to its log."""
     try:
         for each in with_sides(path):
             own_file.check(each)
@@ -159,22 +159,22 @@ def _see_that_it_is_ours(path: Path) -> None:
 
 
 def decode_text(text: bytes) -> str:
-    """Read any text at all."""
+    """Decode any bytes, invalid UTF-8 included."""
     return text.decode("utf-8", "replace")
 
 
 def beside(path: Path, suffix: str) -> Path:
-    """Name a file beside the journal."""
+    """Return the path of a file beside the journal."""
     return path.with_name(path.name + suffix)
 
 
 def with_sides(path: Path) -> tuple[Path, ...]:
-    """Name the database's files, the log first: without its database it is never read, so it may move first."""
+    """Return the database's files, the log first: it is never read without its database, so it can move first."""
     return (*(beside(path, side) for side in _SIDES), path)
 
 
 def _check_header(path: Path) -> None:
-    """Look before SQLite does, which would write to another program's database, and to a file of a few bytes."""
+    """Check the header before SQLite opens the file and writes to another program's database, or to a tiny file."""
     with open_to_read(path) as stream:
         header = stream.read(_HEADER_BYTES)
     if not header:

@@ -1,4 +1,4 @@
-"""Words that hold at once and become durable as soon as the journal can be written."""
+"""Operators' requests that take effect at once and become durable as soon as the journal can be written."""
 
 import asyncio
 import logging
@@ -13,7 +13,7 @@ Write = Callable[[Journal], Coroutine[Any, Any, object]]
 
 
 class LateWrites:
-    """What is not in the journal yet, by what it is about: of each the newest word alone, in the order they came."""
+    """The pending writes, by subject: only the newest for each subject, in order of arrival."""
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
@@ -24,27 +24,27 @@ class LateWrites:
         return len(self._waiting)
 
     def add(self, about: tuple[object, ...], write: Write) -> None:
-        """Write in the background, and again at each `begin` until it has succeeded."""
+        """Write in the background, and retry at each `begin` until it succeeds."""
         self._waiting.pop(about, None)
         self._waiting[about] = write
         self.begin()
 
     def begin(self, *, look: bool = False) -> None:
-        """Try to write what waits; with `look` see first how the journal is, also where nothing waits."""
+        """Start writing the pending entries; with `look`, check the journal first, even if nothing is pending."""
         if (self._waiting or look) and self._task is None:
             self._task = asyncio.get_running_loop().create_task(self._write_all(look), name="journal")
 
     async def settle(self) -> None:
-        """Return once nothing waits; raises JournalUnwritable when it cannot be written now."""
+        """Return once nothing is pending; raises JournalUnwritable if it cannot be written now."""
         had_begun = self._task is not None
         await self.attempt()
         if self._waiting and had_begun:
-            await self.attempt()  # the other one may have failed of what is over by now
+            await self.attempt()  # an attempt already running may have failed for a reason that is gone
         if self._waiting:
             raise JournalUnwritable(self._journal.problem or f"the journal {self._journal.path} cannot be written")
 
     async def attempt(self) -> None:
-        """Try to write what waits, and return when that has succeeded or failed."""
+        """Try to write the pending entries, and return when that has succeeded or failed."""
         self.begin()
         if self._task is not None:
             await asyncio.wait({self._task})
@@ -60,9 +60,9 @@ class LateWrites:
                 if self._waiting.get(about) is write:
                     del self._waiting[about]
         except JournalError as error:
-            _log.debug("%s", error)  # the journal says it once
+            _log.debug("%s", error)  # the journal logs it once
         except Exception:
             _log.exception("%s cannot be written and is dropped", about)
-            self._waiting.pop(about, None)  # or nothing after it would ever be
+            self._waiting.pop(about, None)  # else it would block all later entries
         finally:
             self._task = None

@@ -1,4 +1,4 @@
-"""From a path to an open journal, whatever is found there. Blocking; for the journal's own thread."""
+"""Opens the journal at a path, whatever is found there. Blocking; for the journal's own thread."""
 
 import os
 import sqlite3
@@ -17,7 +17,7 @@ from adocd.daemon.book.journal.stamp import Stamp
 
 @dataclass(slots=True)
 class Opened:
-    """An open journal: the connection, the descriptors of its lock and of its file, and how its files were left."""
+    """An open journal: its connection, the descriptors of lock and file, and the files' state after our last write."""
 
     path: Path
     connection: sqlite3.Connection
@@ -27,22 +27,22 @@ class Opened:
     stamp: Stamp = field(init=False)
 
     def __post_init__(self) -> None:
-        """Take the files as they are now."""
+        """Record the files' present state."""
         self.stamp = stamp.take(self.path)
 
     def see_that_it_is_ours(self) -> None:
-        """Raise JournalTampered when somebody else has been at the files."""
+        """Raise JournalTampered if somebody else has changed the files."""
         stamp.compare(self.path, self.stamp)
 
     def has_written(self) -> None:
-        """Take the files as the last write left them; what that cannot have done is noticed by the next look."""
+        """Record the files' state after our write; a change that it cannot have made is noticed by the next check."""
         self.stamp = stamp.after_writing(self.path, self.descriptor, self.stamp)
 
     def close(self) -> None:
-        """Close it; what is committed is safe whatever happens here.
+        """Close the journal; committed data is safe whatever happens here.
 
-        Of a database that was moved or removed SQLite writes nothing back, and it leaves alone whatever now has the
-        name of its log (pager.c, sqlite3PagerClose).
+        If the database was moved or removed, SQLite writes nothing back, and does not touch the file that now has its
+        log's name (pager.c, sqlite3PagerClose).
         """
         with suppress(*SQLITE_ERRORS):
             self.connection.close()
@@ -53,7 +53,7 @@ class Opened:
 def open_or_rescue(
     path: Path, wall_clock: Callable[[], float], migrations: tuple[Migration, ...] = MIGRATIONS
 ) -> Opened:
-    """Lock and open the journal, begin one where there is none, and replace a damaged one. Raises JournalError."""
+    """Lock and open the journal; create it if missing, replace it if damaged. Raises JournalError."""
     lock = file.lock(path)
     try:
         rescue.clean_up(path)

@@ -1,4 +1,4 @@
-"""What is in the journal, as plain values. Times are wall clock seconds since the epoch, given by the caller.
+"""The journal's records, as plain values. Times are wall-clock seconds since the epoch, given by the caller.
 
 `target` is a target's id, or None for all targets; `path` is the database's directory, for people to read.
 """
@@ -16,7 +16,7 @@ from adocd.model.values import OptionName, Scope
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """A change about to be sent: the option's original value, and the value it is to have."""
+    """A change about to be sent: the option's original value and its new one."""
 
     option: OptionName
     original: str
@@ -27,9 +27,9 @@ class Intent:
 class Tuned:
     """An option that adocd has changed, or was about to, and has not seen restored.
 
-    `original` is the oldest one, from before all our changes; `session` the one in which it was changed first.
-    `sent` are the values sent since, the newest last. All count as ours: the newest may never have taken effect, and
-    a host that reloads its OPTIONS file comes up with whichever was persisted last.
+    `original` is the value before all our changes; `session` the one in which it was first changed. `sent` holds the
+    values sent since, newest last. All count as ours: the newest may never have taken effect, and a host that reloads
+    its OPTIONS file opens with whichever was persisted last.
     """
 
     target: str
@@ -45,17 +45,17 @@ class Tuned:
 
     @property
     def option_name(self) -> OptionName:
-        """Say which option this is."""
+        """The option's name as the model has it."""
         return OptionName(self.scope, self.option, self.name)
 
     def is_ours(self, value: str) -> bool:
-        """Whether this value is one of ours, and not the original."""
+        """Whether we sent this value, and it is not the original."""
         return value != self.original and value in self.sent
 
 
 @dataclass(frozen=True, slots=True)
 class JournaledPolicy:
-    """A policy an operator has set; it beats the configuration file until it is reset."""
+    """A policy that an operator has set; it overrides the configuration file until it is reset."""
 
     target: str | None
     path: str | None
@@ -66,11 +66,11 @@ class JournaledPolicy:
 
     @classmethod
     def of(cls, policy: Policy, *, target: str | None, path: str | None, who: str, unix_s: float) -> "JournaledPolicy":
-        """Make one of a policy."""
+        """Serialise a policy."""
         return cls(target, path, _POLICY.dump_json(policy, fallback=dict, warnings="none").decode(), who, unix_s)
 
     def policy(self) -> Policy:
-        """Read the policy; raises PolicyNotUnderstood when another version of adocd wrote it."""
+        """Parse the policy; raises PolicyNotUnderstood when another version of adocd wrote it."""
         try:
             return _POLICY.validate_json(self.content)
         except ValidationError as error:
@@ -83,9 +83,10 @@ class JournaledPolicy:
 
 @dataclass(frozen=True, slots=True)
 class Override:
-    """An operator's pin of an option; `expires_unix_s` None: until it is removed.
+    """An operator's pin of an option; with `expires_unix_s` None it stays until removed.
 
-    `option` is as OptionName is written; `column_family` None: of every one, where the option is a column family's.
+    `option` is written like an OptionName; `column_family` None means every column family, if it is a column family's
+    option.
     """
 
     target: str | None
@@ -101,10 +102,10 @@ class Override:
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """An operator's word on whether a target, or all, may be changed.
+    """An operator's order on whether a target, or all, may be changed.
 
-    `paused`: the law decides nothing, and what is set stays. `restored`: the originals are to be there. `resumed`: this
-    target goes on though all are paused.
+    `paused`: the law decides nothing, and its values stay. `restored`: the originals are in force. `resumed`: this
+    target is controlled although all are paused.
     """
 
     target: str | None
@@ -120,10 +121,10 @@ What = Literal["set-policy", "reset-policy", "pin", "unpin", "pause", "resume", 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """What somebody did: an entry of the audit trail. Ids grow by one, also over restarts.
+    """An entry of the audit trail: what somebody did. Ids grow by one, across restarts, too.
 
-    `who` is a user, "token NAME", "agent", or "adocd" for what had its time, such as an override that expired.
-    `target` None: all targets, or none in particular. `what` is a `What` of this or another version of adocd.
+    `who` is a user, "token NAME", "agent", or "adocd" for what happened by itself, such as an override that expired.
+    `target` None means all targets, or none in particular. `what` is a `What` of this or another version of adocd.
     """
 
     id: int
@@ -137,7 +138,7 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class JournaledSetting:
-    """A decided value; the knob by its name, for it may be one that this version does not know."""
+    """A decided value; the knob is a plain name, because this version may not know it."""
 
     knob: str
     value: int
@@ -146,7 +147,7 @@ class JournaledSetting:
 
 @dataclass(frozen=True, slots=True)
 class JournaledChange:
-    """One option as it was, and as it was to become; the option as OptionName is written."""
+    """One option's old and intended new value; the option is written like an OptionName."""
 
     option: str
     before: str
@@ -157,7 +158,7 @@ class JournaledChange:
 class JournaledDecision:
     """A decision (adocd.model.decision_record.DecisionRecord) of this or a former `run` of the daemon.
 
-    A run that died leaves its last decision in-flight for ever: nobody has seen what became of it.
+    A run that died leaves its last decision in-flight for ever, because nobody saw its outcome.
     """
 
     target: str
@@ -178,7 +179,7 @@ class JournaledDecision:
 
     @classmethod
     def of(cls, record: DecisionRecord, *, target: str, path: str | None, run: str) -> "JournaledDecision":
-        """Make one of a loop's record."""
+        """Convert a loop's record."""
         return cls(
             target=target,
             path=path,

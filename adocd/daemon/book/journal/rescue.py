@@ -1,7 +1,7 @@
-"""What to do with a damaged journal: set it aside, and begin a new one with what can be read. Blocking.
+"""Repairs a damaged journal: sets it aside, and creates a new one from what can be read. Blocking.
 
-It is killed at any moment without harm: the new journal is made completely under a name of its own first, and the
-next open finishes what was begun.
+It may be killed at any moment: the new journal is first completed under a temporary name, and the next open finishes
+an interrupted repair.
 """
 
 import os
@@ -22,24 +22,24 @@ from adocd.daemon.book.journal.errors import SQLITE_ERRORS, JournalUnopenable
 from adocd.daemon.book.journal.records import JournaledPolicy, Operation, Override, Pause, Tuned
 from adocd.daemon.book.state_dir import sync_directory
 
-#: The most rows that are tried one by one between those that can be read from either end.
+#: Most rows tried one by one between the rows that can be read from either end.
 _PROBED_ROWS = 20_000
 _READING = ".reading-"
 
 
 @dataclass(frozen=True, slots=True)
 class Rescue:
-    """What became of a damaged journal."""
+    """How a damaged journal was repaired."""
 
-    #: What was the matter, in one sentence.
+    #: What was wrong, in one sentence.
     reason: str
-    #: Where the damaged file is now; None where it is gone.
+    #: Where the damaged file is now; None if it is gone.
     set_aside: Path | None
-    #: How many rows of what are in the new journal.
+    #: Number of rows in the new journal, by kind.
     rows: dict[str, int]
-    #: How many rows were found and could not be understood; None where that was counted by a process that died.
+    #: Number of rows found but not readable; None if the process that counted them died.
     unreadable: int | None
-    #: Whether the new one is written from memory, and not from what could be read.
+    #: Whether the new journal was written from memory instead of from the readable rows.
     from_memory: bool = False
 
     def __str__(self) -> str:
@@ -54,7 +54,7 @@ class Rescue:
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """Everything in a journal that must not be lost, how many rows could not be understood, and who did what."""
+    """Everything in a journal that must not be lost, the number of unreadable rows, and the audit trail."""
 
     tuned: tuple[Tuned, ...]
     policies: tuple[JournaledPolicy, ...]
@@ -65,12 +65,12 @@ class Contents:
 
     @property
     def rows(self) -> dict[str, int]:
-        """Count them by kind."""
+        """Return the number of documents by kind."""
         return {name: len(getattr(self, name)) for name in KINDS}
 
 
 def set_aside(path: Path, reason: str, now_unix_s: float) -> Rescue:
-    """Replace the damaged journal at `path`, which nobody has open. Raises JournalUnwritable and JournalUnopenable."""
+    """Replace the damaged journal at `path`, which must not be open. Raises JournalUnwritable and JournalUnopenable."""
     contents = read(path, path.parent)
     file.create(_rescued(path), lambda connection: put(connection, replace(contents, operations=())))
     old = finish(path, now_unix_s)
@@ -78,9 +78,9 @@ def set_aside(path: Path, reason: str, now_unix_s: float) -> Rescue:
 
 
 def begin_anew(path: Path, contents: Contents, reason: str, now_unix_s: float) -> Rescue:
-    """Replace whatever is now at `path`, where this process has a journal open, by one with these contents.
+    """Replace whatever is now at `path`, where this process has a journal open, with a journal of these contents.
 
-    What was open must not be written to after that. Raises JournalUnwritable and JournalUnopenable.
+    Do not write to the open journal after that. Raises JournalUnwritable and JournalUnopenable.
     """
     if path.is_dir():
         raise JournalUnopenable(f"the journal {path} is a directory")
@@ -91,7 +91,7 @@ def begin_anew(path: Path, contents: Contents, reason: str, now_unix_s: float) -
 
 
 def put(connection: sqlite3.Connection, contents: Contents) -> None:
-    """Let these be the documents, and write the audit trail."""
+    """Replace all documents with these, and write the audit trail."""
     connection.execute("DELETE FROM documents")
     for name, kind in KINDS.items():
         for document in getattr(contents, name):
@@ -100,19 +100,19 @@ def put(connection: sqlite3.Connection, contents: Contents) -> None:
 
 
 def clean_up(path: Path) -> None:
-    """Remove the copies that killed rescues have left; for who has the lock."""
+    """Remove copies left by interrupted repairs; the caller must hold the lock."""
     for left_over in path.parent.iterdir():
         if left_over.name.startswith(f"{path.name}{_READING}"):
             shutil.rmtree(left_over, ignore_errors=True)
 
 
 def is_unfinished(path: Path) -> bool:
-    """Whether a rescue was killed after the new journal was made, and before it had its place."""
+    """Whether a repair was interrupted after the new journal was complete and before it was in place."""
     return _rescued(path).exists()
 
 
 def finish(path: Path, now_unix_s: float) -> Path:
-    """Move the old files out of the way and the new one into place; returns the old one's new name."""
+    """Move the old files aside and the new one into place; returns the old one's new name."""
     old = _free_name(path, now_unix_s)
     try:
         for source, destination in zip(file.with_sides(path), file.with_sides(old), strict=True):
@@ -127,10 +127,10 @@ def finish(path: Path, now_unix_s: float) -> Path:
 
 
 def read(path: Path, temporary: Path | None = None) -> Contents:
-    """Read a journal as far as that is possible, whatever its state, from a copy in the directory `temporary`.
+    """Read as much of a journal as possible, whatever its state, from a copy in the directory `temporary`.
 
-    Needs neither the lock nor write access to the journal, which this process must not have open: see
-    journal.read_only. Raises JournalUnopenable when it cannot be read at all.
+    This needs neither the lock nor write access, but this process must not have the journal open: see
+    journal.read_only. Raises JournalUnopenable if it cannot be read at all.
     """
     found: dict[tuple[str, str], Row] = {}
     operations: tuple[Operation, ...] = ()
@@ -165,7 +165,7 @@ def _sort_out(name: Any, row: Row, found: dict[tuple[str, str], Row], broken: se
 
 
 def _as_it_is(copy: Path) -> list[tuple[Any, ...]] | None:
-    """Read what SQLite can find; None when it does not even find the table."""
+    """Return the rows that SQLite can find; None if it does not even find the table."""
     try:
         with closing(sqlite3.connect(copy, isolation_level=None)) as connection:
             connection.text_factory = file.decode_text
@@ -176,7 +176,7 @@ def _as_it_is(copy: Path) -> list[tuple[Any, ...]] | None:
 
 
 def _operations(copy: Path) -> tuple[Operation, ...]:
-    """Read the audit trail where it is whole; nothing is restored from it."""
+    """Return the audit trail if it is intact; no option is restored from it."""
     with suppress(*SQLITE_ERRORS), closing(sqlite3.connect(copy, isolation_level=None)) as connection:
         connection.text_factory = file.decode_text
         return content.operations(connection)
@@ -184,7 +184,7 @@ def _operations(copy: Path) -> tuple[Operation, ...]:
 
 
 def _with_a_sound_first_page(copy: Path) -> list[tuple[Any, ...]] | None:
-    """Read on after a broken header or list of tables: a new journal's first page is always the same."""
+    """Read despite a broken header or table list, by substituting a new journal's first page, which never differs."""
     sound = copy.with_name("sound")
     file.create(sound, lambda _: None)
     with sound.open("rb") as source:
@@ -200,14 +200,14 @@ def _with_a_sound_first_page(copy: Path) -> list[tuple[Any, ...]] | None:
 
 
 def _without_the_log(copy: Path) -> list[tuple[Any, ...]] | None:
-    """Read what was there before the last changes, when the first page in the log is the broken one."""
+    """Read the state before the last changes, for when the log's copy of the first page is the broken one."""
     for side in file.with_sides(copy)[:-1]:
         side.unlink(missing_ok=True)
     return _with_a_sound_first_page(copy)
 
 
 def _rows(connection: sqlite3.Connection) -> Iterator[tuple[Any, ...]]:
-    """Read the documents from both ends up to what is broken, and one by one in between. No index is used."""
+    """Yield the documents from both ends up to the broken part, and one by one within it, without an index."""
     sql = "SELECT rowid, kind, key, content, checksum FROM documents NOT INDEXED"
     reached: Counter[str] = Counter()
     for order in ("ASC", "DESC"):

@@ -1,7 +1,7 @@
-"""Whether the files are as the journal's last write left them. Blocking; for the journal's own thread.
+"""Detects changes to the files since the journal's last write. Blocking; for the journal's own thread.
 
-SQLite trusts what it has in memory: it does not look whether somebody truncates, overwrites or removes the database
-or its log, and goes on writing to what no restart could read.
+SQLite trusts its cache: it does not notice when somebody truncates, overwrites or removes the database or its log, and
+goes on writing to files that no restart could read.
 """
 
 import os
@@ -11,14 +11,14 @@ from pathlib import Path
 from adocd.daemon.book.journal import file
 from adocd.daemon.book.journal.errors import JournalTampered
 
-#: sqlite.org/fileformat.html, 1.3.1 and 4.1: the log's last bit says in which order its checksums are.
+#: sqlite.org/fileformat.html, 1.3.1 and 4.1; the last bit of the log's magic gives its checksums' byte order.
 _DATABASE_MAGIC = b"SQLite format 3\0"
 _LOG_MAGIC = (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83")
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """One file: which, how long, and when it was written to last."""
+    """One file: its identity, size and modification time."""
 
     device: int
     inode: int
@@ -28,19 +28,19 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """The database and its log; None where there is no such file."""
+    """The state of the database and of its log; None for a missing file."""
 
     database: Seen | None
     log: Seen | None
 
 
 def take(path: Path) -> Stamp:
-    """Look at the files of the journal at `path`: two system calls, whatever they hold."""
+    """Record the state of the journal's files at `path`: two system calls, whatever their size."""
     return Stamp(_seen(path), _seen(log_of(path)))
 
 
 def compare(path: Path, before: Stamp) -> None:
-    """Raise JournalTampered when the files are not those of `before`."""
+    """Raise JournalTampered if the files have changed since `before`."""
     now = take(path)
     for what, known, found in (
         (f"the journal {path}", before.database, now.database),
@@ -51,10 +51,10 @@ def compare(path: Path, before: Stamp) -> None:
 
 
 def after_writing(path: Path, descriptor: int, before: Stamp) -> Stamp:
-    """Look at the files after a write of the journal's own, during which somebody else may have been at them, too.
+    """Record the files' state after our own write, during which somebody else may have changed them, too.
 
-    A file that our write cannot have left so stays as it was in `before`, and so is noticed by the next look.
-    `descriptor` is of the database: closing another one would drop SQLite's locks (sqlite.org/howtocorrupt.html, 2.2).
+    A file that our write cannot have left this way keeps its state from `before`, so that the next check notices it.
+    `descriptor` is the database's: closing another one would drop SQLite's locks (sqlite.org/howtocorrupt.html, 2.2).
     """
     now = take(path)
     return Stamp(
@@ -64,17 +64,17 @@ def after_writing(path: Path, descriptor: int, before: Stamp) -> Stamp:
 
 
 def _is_our_database(before: Seen | None, now: Seen | None, descriptor: int) -> bool:
-    """Whether it is the same one, has its header, and did not get shorter, which SQLite never makes it."""
+    """Whether it is the same file, has its header, and has not shrunk, because SQLite never shrinks it."""
     if before is None or now is None or not _is_same(before, now) or now.size_bytes < before.size_bytes:
         return False
     return os.pread(descriptor, len(_DATABASE_MAGIC), 0) == _DATABASE_MAGIC
 
 
 def _is_our_log(before: Seen | None, now: Seen | None, path: Path) -> bool:
-    """Whether it is the same one, or the first, and has its header, if anything."""
+    """Whether it is the same file, or the first one, and is empty or has its header."""
     if now is None or (before is not None and not _is_same(before, now)):
         return False
-    if now.size_bytes == 0:  # it is never made empty again (PRAGMA journal_size_limit keeps some)
+    if now.size_bytes == 0:  # SQLite never empties it (PRAGMA journal_size_limit keeps some)
         return before is None or before.size_bytes == 0
     try:
         with path.open("rb") as log:
@@ -84,7 +84,7 @@ def _is_our_log(before: Seen | None, now: Seen | None, path: Path) -> bool:
 
 
 def log_of(path: Path) -> Path:
-    """Name the write-ahead log."""
+    """Return the path of the write-ahead log."""
     return file.beside(path, "-wal")
 
 

@@ -1,4 +1,4 @@
-"""The journal's thread: the only place that touches the open file, one step after the other."""
+"""The journal's thread, which alone accesses the open file, one step after the other."""
 
 import asyncio
 import logging
@@ -28,17 +28,17 @@ _T = TypeVar("_T")
 
 
 class Worker:
-    """Runs steps on the open database, each in the thread and none in the event loop."""
+    """Runs steps on the open database in its thread, outside the event loop."""
 
     def __init__(self, path: Path, wall_clock: Callable[[], float], mend_period_s: float) -> None:
         self.path = path
-        #: Why the last write failed, in one sentence; None when it did not.
+        #: Why the last write failed, in one sentence; None if it succeeded.
         self.problem: str | None = None
-        #: What is broken; None while nothing is known to be.
+        #: The damage found; None if none is known.
         self.damage: JournalDamaged | None = None
-        #: What the last opening had to do about a damaged file; None when there was none.
+        #: How the last opening repaired a damaged file; None if none was damaged.
         self.rescue: Rescue | None = None
-        #: What must be in the file, whatever becomes of it; None while nobody knows, and then nothing is mended.
+        #: Returns the content for a repaired file; None while unknown, and then nothing is repaired.
         self.remembered: Callable[[], Contents] | None = None
         self._wall_clock = wall_clock
         self._mend_period_s = mend_period_s
@@ -50,11 +50,11 @@ class Worker:
 
     @property
     def is_open(self) -> bool:
-        """Whether steps can be run."""
+        """Whether the file is open, so that steps can run."""
         return self._opened is not None
 
     async def open(self) -> None:
-        """Open the file; raises JournalError, and may then be called again, or `close`."""
+        """Open the file; after a JournalError, call it again or call `close`."""
         future = self._thread.submit(opening.open_or_rescue, self.path, self._wall_clock)
         try:
             self._opened = await asyncio.shield(asyncio.wrap_future(future))
@@ -62,14 +62,14 @@ class Worker:
             self.problem = str(error)
             raise
         except BaseException:
-            self._thread.submit(_close_unused, future)  # in its thread, as SQLite wants it
+            self._thread.submit(_close_unused, future)  # in its own thread, as SQLite requires
             self._thread.shutdown(wait=False)
             raise
         self.rescue = self._opened.rescue
         self._tell_of_rescue()
 
     async def close(self) -> None:
-        """Close the file when all steps before are done."""
+        """Close the file after all earlier steps."""
         self._is_closed = True
         async with self._mending:
             opened, self._opened = self._opened, None
@@ -81,9 +81,9 @@ class Worker:
     async def write(
         self, step: Callable[Concatenate[sqlite3.Connection, _P], _T], *args: _P.args, **kwargs: _P.kwargs
     ) -> _T:
-        """Run a step in a transaction and return after its commit; raises JournalError, and has no effect then.
+        """Run a step in a transaction and return after its commit; if it raises JournalError, it had no effect.
 
-        A file that somebody else has been at, that is damaged or that could not be opened is mended first.
+        A file that somebody else changed, that is damaged or that could not be opened is repaired first.
         """
         opened = self._opened
         try:
@@ -95,11 +95,11 @@ class Worker:
     async def read(
         self, step: Callable[Concatenate[sqlite3.Connection, _P], _T], *args: _P.args, **kwargs: _P.kwargs
     ) -> _T:
-        """Run a step that only reads; raises JournalDamaged, JournalUnopenable and JournalClosed."""
+        """Run a read-only step; raises JournalDamaged, JournalUnopenable and JournalClosed."""
         return await self._do(lambda opened: step(opened.connection, *args, **kwargs))
 
     async def look(self) -> None:
-        """See whether the file is still ours, and mend it where it is not; raises JournalError."""
+        """Check whether the file is as we left it, and repair it if not; raises JournalError."""
         opened = self._opened
         try:
             if self.damage is not None:
@@ -132,7 +132,7 @@ class Worker:
         except JournalUnwritable as error:
             self._note(str(error))
             raise
-        if has_changed:  # else the disk was not asked
+        if has_changed:  # otherwise the disk was not touched
             self._note(None)
         return result
 
@@ -152,12 +152,12 @@ class Worker:
             raise ours from error
 
     async def _mend(self, failed: opening.Opened | None, error: JournalError) -> None:
-        """Begin a new file, with what is remembered, in place of the one that failed; raises JournalError."""
+        """Replace the failed file with a new one made from memory; raises JournalError."""
         if self.remembered is None or self._is_closed:
             raise error
         async with self._mending:
             if self._opened is not failed:
-                return  # somebody else has done it meanwhile
+                return  # another task has repaired it meanwhile
             now_s = asyncio.get_running_loop().time()
             if now_s < self._mend_after_s or self._is_closed:
                 raise error
@@ -173,7 +173,7 @@ class Worker:
             self._note(None)
 
     def _begin_anew(self, reason: str, contents: Contents) -> None:
-        """Make the new file before the old one is let go: this may be killed at any moment."""
+        """Create the new file before closing the old one, because this may be killed at any moment."""
         rescued, before = None, self._opened
         if before is not None:
             rescued = rescue.begin_anew(self.path, contents, reason, self._wall_clock())
