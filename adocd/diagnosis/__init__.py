@@ -1,6 +1,6 @@
-"""What a LOG tells of a database's stalls: how long, when, why, and what would likely help.
+"""Diagnosis of a database's stalls from its LOG: how long, when, why, and what would likely help.
 
-A room of its own, for it needs neither daemon nor target: values of adocd.probes.log in, a Diagnosis out.
+It needs neither daemon nor target: it turns values of adocd.probes.log into a Diagnosis.
 """
 
 from adocd.diagnosis.diagnosis import Diagnosis

@@ -1,4 +1,4 @@
-"""What would likely help against stalls, and why: few rules, each of which says what it saw and where it is from."""
+"""Advice against stalls: a few rules, each of which states what it saw and its source."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,22 +10,22 @@ from adocd.probes.log.stalls import StallFound
 
 MIB = 1 << 20
 GIB = 1 << 30
-#: Causes that made less than this share of the stalls get no advice: it would do nothing.
+#: A cause with less than this share of the stall time gets no advice: it would change nothing.
 _SHARE_LEAST = 0.05
 #: RocksDB's defaults (include/rocksdb/options.h, advanced_options.h).
 _WRITE_BUFFER_BYTES = 64 * MIB
 _SLOWDOWN_FILES, _STOP_FILES = 20, 36
 _SOFT_LIMIT_BYTES = 64 * GIB
 _DELAYED_BYTES_PER_S = 16 * MIB
-#: With two, one is flushed while the other fills, and writes stop whenever the flush is not done by then.
+#: With two, one is flushed while the other fills, and writes stop if it is full before the flush is done.
 _MEMTABLES_FEW = 3
 #: max_background_jobs is 2 by default: one flush and one compaction (DBImpl::GetBGJobLimits).
 _JOBS_FEW = 3
-#: A rate limiter counts as what holds jobs back when the disks got this share of its rate, the WAL's bytes included.
+#: A rate limiter counts as the bottleneck when the disks got this share of its rate, WAL bytes included.
 _LIMITED_SHARE = 0.8
 #: A device counts as full when it was at its limit for this share of the longest stall.
 _AT_LIMIT_SHARE = 0.3
-#: CPUs count as taken when some task that could run had none for this share of the longest stall (PSI, `some`).
+#: CPUs count as taken when some runnable task waited for a CPU for this share of the longest stall (PSI, `some`).
 _NO_CPU_SHARE = 0.5
 
 WRITE_STALLS = "RocksDB wiki, Write-Stalls"
@@ -36,7 +36,7 @@ _JUDGE = "RocksDB db/column_family.cc, ColumnFamilyData::GetWriteStallConditionA
 
 @dataclass(frozen=True)
 class Advice:
-    """What to do about a cause in a column family, why, and who says so."""
+    """What to do about a cause in a column family, why, and the source."""
 
     cause: Cause
     column_family: str
@@ -45,9 +45,9 @@ class Advice:
     source: str
 
 
-#: What it turns, by which the same advice is known again with other figures; what to do; why; who says so.
+#: The option it changes, which identifies the advice when its figures change; what to do; why; the source.
 _Found = Iterator[tuple[str, str, str, str]]
-#: Tells the options' values now, of a column family, as far as they matter for a cause.
+#: Returns the current values of the options of a column family that matter for a cause.
 Values = Callable[[str, Cause], Mapping[str, str]]
 
 
@@ -56,10 +56,10 @@ def advise(
     around: Callable[[StallFound], Around | None] = lambda _: None,
     now: Values = lambda _family, _cause: {},
 ) -> list[Advice]:
-    """Say what would likely help, the worst cause first; `around` tells what disks and process did in a stall.
+    """Return advice, the worst cause first; `around` returns what disks and process did during a stall.
 
-    What a law or an operator has set since the longest stall is not advised again: a rule has to hold with the options
-    then, which have made it, and with those of `now`, which are what can be changed.
+    A rule must hold with the options at the time of the longest stall, which caused it, and with those of `now`, which
+    can be changed. So nothing is advised that a law or an operator has set since.
     """
     by_cause: dict[tuple[Cause, str], list[StallFound]] = {}
     for stall in stalls:
@@ -88,8 +88,8 @@ def _memtable(seen: "_Seen") -> _Found:
         yield (
             "max_write_buffer_number",
             f"raise max_write_buffer_number from {count} to {count + 2}",
-            f"with {count} memtables writes stop when the last is full before the flush of the others is done; two "
-            "more cost their memory",
+            f"with {count} memtables writes stop if the last one is full before the others are flushed; two more "
+            "cost only their memory",
             f"{WRITE_STALLS}; {_JUDGE}",
         )
     if size is not None and 0 < size < _WRITE_BUFFER_BYTES:
@@ -97,7 +97,7 @@ def _memtable(seen: "_Seen") -> _Found:
             "write_buffer_size",
             f"raise write_buffer_size from {in_bytes(size)} to {in_bytes(_WRITE_BUFFER_BYTES)}",
             "small memtables fill faster than they are flushed; this is RocksDB's default, and ADOC's answer to memory "
-            "overflow begins with the batch size, too",
+            "overflow starts with the batch size too",
             "RocksDB options.h, write_buffer_size; ADOC, FAST'23, section 4",
         )
     jobs = seen.figure("max_background_jobs")
@@ -105,7 +105,7 @@ def _memtable(seen: "_Seen") -> _Found:
         yield (
             "max_background_jobs",
             f"raise max_background_jobs from {jobs} to 8 or more",
-            "a quarter of the jobs may flush, at least one: one flush at a time is all there was, and two at a time "
+            "RocksDB gives flushes a quarter of the jobs, at least one: only one flush could run at a time, and two "
             "need 8 jobs",
             f"{WRITE_STALLS}; RocksDB db/db_impl, DBImpl::GetBGJobLimits",
         )
@@ -119,13 +119,13 @@ def _l0(seen: "_Seen") -> _Found:
         yield (
             "max_subcompactions",
             "raise max_subcompactions from 1 to 2 or 4, where there are CPUs to spare",
-            "a compaction from level 0 runs alone, as one thread, whatever max_background_jobs says",
+            "only one compaction from level 0 runs at a time, on one thread, whatever max_background_jobs is",
             f"RocksDB options.h, max_subcompactions; {_TUNING}",
         )
     slow, stop = seen.figure("level0_slowdown_writes_trigger"), seen.figure("level0_stop_writes_trigger")
     trigger = seen.figure("level0_file_num_compaction_trigger")
     if slow is not None and 0 <= slow < _SLOWDOWN_FILES and (trigger is None or slow <= 3 * trigger):
-        room = "" if trigger is None else f": a compaction begins at {trigger}, which leaves it little time"
+        room = "" if trigger is None else f": a compaction starts only at {trigger}, so it has little time"
         higher = "" if stop is None or stop >= _STOP_FILES else f", level0_stop_writes_trigger to {_STOP_FILES}"
         yield (
             "level0_slowdown_writes_trigger",
@@ -155,18 +155,18 @@ def _pending(seen: "_Seen") -> _Found:
             "soft_pending_compaction_bytes_limit",
             f"raise soft_pending_compaction_bytes_limit from {in_bytes(soft)} (RocksDB's default is "
             f"{in_bytes(_SOFT_LIMIT_BYTES)}), and the hard limit with it",
-            "the backlog of a burst is no danger as long as there is space for it and a quieter time comes; where none "
-            "comes, the stall only comes later",
+            "a burst's backlog does no harm if the disk has space for it and a quieter time follows; otherwise the "
+            "stall only comes later",
             f"{WRITE_STALLS}; RocksDB advanced_options.h, soft_pending_compaction_bytes_limit",
         )
     yield from _delay(seen)
 
 
 def _held_back(seen: "_Seen") -> _Found:
-    """Say what holds flushes and compactions back, the surest first.
+    """Say what holds flushes and compactions back, the surest cause first.
 
-    A limiter whose rate they reach is the cause wherever the device has more to give: CPUs that are taken are so beside
-    it then, and more of them would change nothing.
+    If they reach the rate limiter's rate and the device could give more, the limiter is the cause. Busy CPUs are then
+    a coincidence, and more of them would change nothing.
     """
     if seen.is_limited and not seen.is_device_full:
         yield from _limiter(seen)
@@ -177,31 +177,31 @@ def _held_back(seen: "_Seen") -> _Found:
 
 
 def _full(seen: "_Seen") -> _Found:
-    """Say what more jobs cannot help: they would only divide what there is."""
+    """Name the bottleneck that more jobs would only divide."""
     around = seen.around
     if around is not None and seen.is_device_full:
         yield (
             "device",
-            "give the database a faster device or a larger quota, or make it write less to this one: larger memtables, "
-            "stronger compression of the deepest level",
+            "give the database a faster device or a larger quota, or make it write less to this one with larger "
+            "memtables or stronger compression of the deepest level",
             f"the device was at its limit for {around.at_limit_fraction or 0:.0%} of the longest of these stalls, with "
             f"{in_bytes(around.write_bytes_per_s or 0)}/s written and {in_bytes(around.read_bytes_per_s or 0)}/s read: "
-            "flushes and compactions had no more to get, and more of them at once would only divide it",
+            "flushes and compactions already used all of it, and running more at once would only divide it",
             "ADOC, FAST'23, section 4.2",
         )
     if around is not None and seen.is_cpu_full:
         yield (
             "cpu",
-            "give the database more CPU, or make flushes and compactions cheaper: a lighter compression",
-            f"its process used {around.cpu_cores or 0:.1f} of the {around.cpu_limit_cores or 0:.3g} CPUs that it may "
-            "use in the longest of these stalls",
+            "give the database more CPU, or make flushes and compactions cheaper with a lighter compression",
+            f"its process used {around.cpu_cores or 0:.1f} of the {around.cpu_limit_cores or 0:.3g} CPUs available to "
+            "it in the longest of these stalls",
             f"{_TUNING}; RocksDB options.h, compression",
         )
     elif around is not None and seen.waits_for_cpu:
         yield (
             "cpu",
-            "give the database more CPU, by moving other work away or giving it a larger share",
-            f"some of its tasks, or of the machine's where its own cannot be told, waited for a CPU for "
+            "give the database more CPU: move other work away or raise its CPU share",
+            f"tasks of its cgroup, or of the machine if the cgroup's are unknown, waited for a CPU for "
             f"{around.cpu_pressure_some_fraction or 0:.0%} of the longest of these stalls: more jobs at once would "
             "only wait with them",
             "Linux Documentation/accounting/psi.rst",
@@ -209,19 +209,19 @@ def _full(seen: "_Seen") -> _Found:
 
 
 def _limiter(seen: "_Seen") -> _Found:
-    """Say that a rate limiter is there, which holds back flushes and compactions and nothing else."""
+    """Blame the rate limiter, which limits flushes and compactions only."""
     if seen.is_limited:
         yield (
             "rate_limiter",
             f"raise the rate limiter from {in_bytes(seen.limiter_bytes_per_s or 0)}/s",
-            f"flushes and compactions write no faster than it lets them, however many there are; {seen.wrote}",
+            f"it caps what flushes and compactions write, however many run; {seen.wrote}",
             _LIMITER,
         )
     elif seen.limiter_bytes_per_s is None and seen.has_limiter:
         yield (
             "rate_limiter",
-            "see whether the rate limiter is too low",
-            "there is one, a LOG does not tell its rate, and flushes and compactions write no faster than it lets them",
+            "check whether the rate limiter's rate is too low",
+            "there is one, it caps what flushes and compactions write, and a LOG does not show its rate",
             _LIMITER,
         )
 
@@ -231,7 +231,7 @@ def _compactions_off(seen: "_Seen") -> _Found:
         yield (
             "disable_auto_compactions",
             "set disable_auto_compactions to false",
-            "automatic compaction is off, so nothing takes away what writes wait for",
+            "automatic compaction is off, so nothing reduces the backlog that writes wait for",
             "RocksDB advanced_options.h, disable_auto_compactions",
         )
 
@@ -242,16 +242,16 @@ def _more_compactions(seen: "_Seen") -> _Found:
     if jobs is not None and jobs <= _JOBS_FEW and seen.has_room and old in (None, -1):
         yield (
             "max_background_jobs",
-            f"raise max_background_jobs from {jobs} to the number of CPUs, to 4 at least",
-            f"with {jobs} jobs {'one compaction' if jobs < 3 else 'two compactions'} may run at a time; more help as "
-            f"long as CPU and device are not full{_room(seen.around)}",
+            f"raise max_background_jobs from {jobs} to the number of CPUs, at least to 4",
+            f"with {jobs} jobs {'one compaction' if jobs < 3 else 'two compactions'} may run at a time; more help "
+            f"while CPU and device have room{_room(seen.around)}",
             f"{WRITE_STALLS}; RocksDB db/db_impl, DBImpl::GetBGJobLimits",
         )
 
 
 def _room(around: Around | None) -> str:
     if around is None:
-        return ", which a LOG does not tell"
+        return ", which a LOG does not show"
     cpus = "the process itself did not use all of its CPUs" if around.cpu_fraction is not None else ""
     device = "the device was not at its limit" if around.at_limit_fraction is not None else ""
     known = " and ".join(filter(None, (cpus, device)))
@@ -264,13 +264,13 @@ def _delay(seen: "_Seen") -> _Found:
         yield (
             "delayed_write_rate",
             f"raise delayed_write_rate from {in_bytes(rate)}/s to {in_bytes(_DELAYED_BYTES_PER_S)}/s or more",
-            "writes were slowed more than they were stopped, and RocksDB begins at this rate and goes down from there",
+            "writes were slowed more than they were stopped, and RocksDB starts at this rate and lowers it further",
             "RocksDB options.h, delayed_write_rate; db/write_controller.h",
         )
 
 
 class _Seen:
-    """What held in the longest of some stalls of one kind."""
+    """The circumstances of the longest stall of one kind."""
 
     def __init__(
         self,
@@ -278,7 +278,7 @@ class _Seen:
         around: Callable[[StallFound], Around | None],
         now: Mapping[str, str] | None = None,
     ) -> None:
-        """Look at the stalls with the options then, or, as far as they are known, those of `now`."""
+        """Take the options at the time of the longest stall, or those of `now` where they are known."""
         longest = max(stalls, key=lambda stall: stall.stalled_s)
         self._options: Mapping[str, str] = {**longest.led.options, **(now or {})}
         self.around = around(longest)
@@ -292,15 +292,15 @@ class _Seen:
         written = (None if self.around is None else self.around.write_bytes_per_s) or 0.0
         led = longest.led
         by_jobs = (led.flushed_bytes + led.compacted_bytes) / led.seconds
-        #: What a limiter let through, by what tells more: the disks in the stall, or the jobs in the minute before.
+        #: What the limiter let through, measured by the disks in the stall or the jobs in the minute before it.
         self.wrote = (
-            f"all that wrote to the disks in the longest of these stalls got {in_bytes(written)}/s together"
+            f"in the longest of these stalls the disks took {in_bytes(written)}/s in all"
             if written >= by_jobs
             else f"in the {led.seconds} s before the longest of these stalls they wrote {in_bytes(by_jobs)}/s together"
         )
         limit = self.limiter_bytes_per_s or 0
         self.is_limited = limit > 0 and max(written, by_jobs) >= _LIMITED_SHARE * limit
-        #: As far as is known.
+        #: Bytes/s, as far as known.
         self.has_room = not (self.is_device_full or self.is_cpu_full or self.waits_for_cpu or self.is_limited)
         delayed_s = sum(stall.stalled_s for stall in stalls if stall.condition == "delayed")
         self.mostly_delayed = delayed_s > sum(stall.stalled_s for stall in stalls) / 2

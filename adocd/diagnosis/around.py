@@ -1,28 +1,28 @@
-"""What disks and process did over time, for as long as a target is followed and in bounded memory."""
+"""History of what disks and process did while a target is followed, in bounded memory."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from adocd.model.surroundings import SurroundingsPoint
 
-#: So many are kept. When there are more, each two neighbours in the older half become one: what is long ago is coarse.
+#: Most points kept. Above that, neighbours in the older half are merged in pairs, so old history gets coarse.
 SPELLS_MOST = 2048
-#: From this share on, CPUs count as full.
+#: CPUs count as full from this share on.
 FULL_FRACTION = 0.9
 
 
 @dataclass(frozen=True, slots=True)
 class Around:
-    """Means over a time, in unix seconds; None is what was not measured.
+    """Means over a time in unix seconds; None where nothing was measured.
 
     Attributes:
-        read_bytes_per_s: of all disks concerned, as `write_bytes_per_s`.
-        busy_fraction: of the busiest disk, 0 to 1.
-        mean_queue: its requests under way.
+        read_bytes_per_s: sum over all disks of the database, like `write_bytes_per_s`.
+        busy_fraction: utilisation of the busiest disk, 0 to 1.
+        mean_queue: mean number of requests in flight on the busiest disk.
         at_limit_fraction: share of the time in which a disk was recognised as being at its limit.
-        cpu_cores: CPU seconds that the process used in each second, of `cpu_limit_cores` that it could use.
+        cpu_cores: CPU seconds per second that the process used, of the `cpu_limit_cores` that it could use.
         io_pressure_some_fraction: share of the time in which some task waited for I/O.
-        cpu_pressure_some_fraction: the same of those that waited for a CPU.
+        cpu_pressure_some_fraction: share of the time in which some task waited for a CPU.
 
     """
 
@@ -41,20 +41,20 @@ class Around:
 
     @property
     def cpu_fraction(self) -> float | None:
-        """How much of the CPUs that it could use the process used, 0 to 1."""
+        """The share of its available CPUs that the process used, 0 to 1."""
         if self.cpu_cores is None or not self.cpu_limit_cores:
             return None
         return self.cpu_cores / self.cpu_limit_cores
 
 
 class Surrounded:
-    """Remembers points, and gives means over any time."""
+    """Remembers points and computes means over any time."""
 
     def __init__(self) -> None:
         self._spells: list[Around] = []
 
     def add(self, end_s: float, interval_s: float, point: SurroundingsPoint) -> None:
-        """Take the next point, which was measured over `interval_s` until `end_s` in unix seconds."""
+        """Add the next point, measured over the `interval_s` before `end_s` (unix seconds)."""
         self._spells.append(
             Around(
                 begin_s=end_s - interval_s,
@@ -75,11 +75,11 @@ class Surrounded:
             self._fold()
 
     def between(self, begin_s: float, end_s: float) -> Around | None:
-        """Give the means between two times, by how much of each spell is in between; None where nothing is known."""
+        """Return the means between two times, each point weighted by its overlap; None where nothing is known."""
         return _mean([(spell, _shared_s(spell, begin_s, end_s)) for spell in self._over(begin_s, end_s)])
 
     def _over(self, begin_s: float, end_s: float) -> Iterator[Around]:
-        # The wall clock can be set back, so they are not in order for certain, and all are looked at.
+        # The wall clock can be set back, so the points may be out of order, and the search covers all of them.
         return (spell for spell in self._spells if spell.end_s > begin_s and spell.begin_s < end_s)
 
     def _fold(self) -> None:

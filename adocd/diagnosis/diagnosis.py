@@ -1,4 +1,4 @@
-"""The whole diagnosis: takes a LOG's events as they come and keeps none; memory is bounded."""
+"""The whole diagnosis: it processes a LOG's events one by one and keeps none, so its memory is bounded."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -35,12 +35,12 @@ CAUSES: tuple[Cause, ...] = ("memtable", "l0", "pending_bytes", "other")
 _LONGEST = 3
 _BY_ROCKSDB = "by_rocksdb"
 _ANY = "any"
-#: Disks and process are measured about once a second, so what they did in a shorter stall is what they did around it.
+#: Disks and process are measured about once a second, so for a shorter stall the time around it is used.
 _AROUND_LEAST_S = 2.0
 
 
 class Diagnosis:
-    """Takes events in the order of the LOG; `end` it, then ask for the `summary`."""
+    """Takes events in the order of the LOG; call `end`, then `summary`."""
 
     def __init__(self) -> None:
         self.events: Counter[str] = Counter()
@@ -51,7 +51,7 @@ class Diagnosis:
         self._background = Background()
         self._held = Timeline()
         self._stalls = Stalls(self._led, self._hold)
-        #: RocksDB's own stall seconds.
+        #: The stall seconds that RocksDB itself reports.
         self._waited = Waited()
         self._sides: dict[type[LogEvent], Callable[[Any], None]] = {
             Stall: self._stall,
@@ -70,29 +70,29 @@ class Diagnosis:
         }
 
     def covers(self, begin_s: float, end_s: float) -> None:
-        """Say that this time was looked at, whether anything happened in it or not."""
+        """Mark this time as observed, whether anything happened in it or not."""
         self.begin_s = begin_s if self.begin_s is None else min(begin_s, self.begin_s)
         self.end_s = end_s if self.end_s is None else max(end_s, self.end_s)
 
     def learn(self, event: LogEvent) -> None:
-        """Take what is known, though no LOG has it."""
+        """Add facts from elsewhere that no LOG has."""
         side = self._sides.get(type(event))
         if side is not None:
             side(event)
 
     def counted(self, session: str, time_s: float, waited_s: float) -> None:
-        """Take what an agent's counter has of writers' waits at this time, in seconds since the session's open."""
+        """Add an agent's counter of writers' waits at this time: seconds since the session's open."""
         self._waited.counted(session, time_s, waited_s)
 
     def found(self, seen: StallSeen) -> StallFound:
-        """Tell of a stall that was seen otherwise, with what led to it."""
+        """Add a stall that was seen outside the LOG, with what led to it."""
         family = seen.column_family or ""
         led = self._background.led(family, seen.begin_unix_s, self._knobs.of(family, seen.cause))
         lasted_s = seen.end_unix_s - seen.begin_unix_s
         return StallFound(seen.begin_unix_s, seen.end_unix_s, seen.cause, seen.condition, family, led, lasted_s)
 
     def add(self, event: LogEvent) -> None:
-        """Take the next event."""
+        """Process the next event of the LOG."""
         self.events[event.kind] += 1
         if self.begin_s is None:
             self.begin_s = event.time_s
@@ -100,16 +100,16 @@ class Diagnosis:
         elif 0 < self.begin_s - event.time_s < SET_BACK_S:
             self.begin_s = event.time_s
         self.learn(event)
-        # Lines are out of order by moments; what is far ahead was damaged, or the clock has been set back since.
+        # Lines are out of order by moments. A time far ahead is damaged, or the clock has been set back since.
         if self.end_s is None or event.time_s > self.end_s or self.end_s - event.time_s > SET_BACK_S:
             self.end_s = event.time_s
 
     def end(self) -> None:
-        """Say that there are no more events."""
+        """End the diagnosis: there are no more events."""
         self._stalls.close(self.end_s or 0.0)
 
     def so_far(self) -> None:
-        """Count what is not over yet until the last event, for a summary while the LOG goes on."""
+        """Count open stalls up to the last event, for a summary while the LOG goes on."""
         if self.end_s is not None:
             self._stalls.so_far(self.end_s)
 
@@ -121,10 +121,10 @@ class Diagnosis:
         stalls: tuple[list[StallFound], Timeline] | None = None,
         surrounded: Surrounded | None = None,
     ) -> dict[str, Any]:
-        """Put it all together as JSON has it; every field is described in docs/explain.md or by its name's unit.
+        """Return the whole diagnosis in its JSON form; docs/explain.md or the unit in its name describes each field.
 
-        `stalls` and how long they held stand in for those of the LOG, where there is none; `surrounded` is what was
-        measured of disks and process meanwhile.
+        `stalls` and their durations replace those of the LOG where there is none; `surrounded` is what was measured of
+        disks and process meanwhile.
         """
         stalls_found, held = stalls or (self._stalls.found, self._held)
 

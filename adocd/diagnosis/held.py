@@ -1,4 +1,4 @@
-"""How much of a span of time writers were held, for what, and how much they wrote. Pure."""
+"""How much of a span of time writers were held, by which cause, and how much they wrote. Pure."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Measured(NamedTuple):
-    """What a history's point says of writers: `interval_s` seconds that end at `unix_s`; None is what is not known."""
+    """A history point about writers, over the `interval_s` seconds before `unix_s`; None where unknown."""
 
     unix_s: float
     interval_s: float
@@ -22,11 +22,11 @@ class Held:
 
     Attributes:
         measured_s: how much of the span was measured.
-        share: share of that time in which writes were stopped or delayed, 0 to 1, as far as either tells: stall events
-            (which come late for memtables) or the stalls that were seen by cause. Causes that hold different column
+        share: share of that time in which writes were stopped or delayed, 0 to 1: the larger of what stall events
+            (which come late for memtables) and the stalls seen by cause say. Causes that hold different column
             families at once are added up.
-        by_cause: share of the time by cause, as REST names causes.
-        writes_per_s: mean of what was written; None where nobody counts writes.
+        by_cause: share of the time by cause, with REST's names of causes.
+        writes_per_s: mean write rate; None where nothing counts writes.
 
     """
 
@@ -37,13 +37,13 @@ class Held:
 
     @property
     def worst_cause(self) -> str | None:
-        """The cause that held them longest; None where nothing did."""
+        """The cause that held writers longest; None where none did."""
         cause = max(self.by_cause, key=lambda each: self.by_cause[each], default=None)
         return cause if cause is not None and self.by_cause[cause] > 0 else None
 
 
 def held(points: Iterable[Measured], begin_unix_s: float, end_unix_s: float) -> Held:
-    """Add up the points of a span, each by the time it measured; one on its edge by the part within."""
+    """Add up the points of a span, each weighted by its time; a point on the edge counts by its part inside."""
     measured = share = counted = writes = 0.0
     causes: dict[str, float] = {}
     for point in points:

@@ -1,13 +1,13 @@
-"""The options that matter for stalls, as the LOG lists them at the open and tells of changes."""
+"""The options that matter for stalls, from the LOG's listing at the open and its lines about changes."""
 
 from collections.abc import Mapping
 
 from adocd.probes.log.events import Cause, OptionsChanged, OptionsListed
 
-#: A pointer in the LOG, and the rate that an agent knows.
+#: The LOG shows only a pointer here; an agent knows the rate.
 _LIMITER = ("rate_limiter", "rate_limiter_bytes_per_s")
 
-#: By what writes are held for, the options that decide when and for how long.
+#: By stall cause, the options that decide when it holds writes and for how long.
 BY_CAUSE: Mapping[Cause, tuple[str, ...]] = {
     "memtable": (
         "write_buffer_size",
@@ -46,23 +46,23 @@ _VALUE_MOST = 64
 
 
 class Knobs:
-    """The values in force."""
+    """The option values in force, by column family."""
 
     def __init__(self) -> None:
         self._database: dict[str, str] = {}
         self._families: dict[str, dict[str, str]] = {}
 
     def listed(self, event: OptionsListed) -> None:
-        """Take a listing."""
+        """Take the listing of options that the LOG has at the open."""
         self._put(event.column_family, event.values)
 
     def changed(self, event: OptionsChanged) -> None:
-        """Take a change, if it came into force."""
+        """Take a change of options, unless RocksDB refused it."""
         if event.outcome in ("succeeded", "not persisted"):
             self._put(event.column_family, event.values)
 
     def of(self, column_family: str, cause: Cause) -> dict[str, str]:
-        """Return what matters for this cause; nothing that the LOG does not tell."""
+        """Return the options that matter for this cause, as far as the LOG shows them."""
         known = self._database | self._families.get(column_family, {})
         return {name: known[name] for name in BY_CAUSE[cause] if name in known}
 

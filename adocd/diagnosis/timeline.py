@@ -1,4 +1,4 @@
-"""Seconds over time, in at most 60 buckets of equal width, though nobody knows beforehand how long a LOG is."""
+"""Seconds over time in at most 60 buckets of equal width; the length of a LOG need not be known beforehand."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -8,7 +8,7 @@ _WIDTH_FIRST_S = 1.0
 
 
 class Timeline:
-    """Adds up seconds by name and bucket. Buckets begin at `begin_s`; their width doubles when there are too many."""
+    """Adds up seconds by name and bucket. Buckets begin at `begin_s`; their width doubles when they get too many."""
 
     def __init__(self) -> None:
         self.begin_s: float | None = None
@@ -17,7 +17,7 @@ class Timeline:
         self._buckets: list[dict[str, float]] = []
 
     def begin(self, time_s: float) -> None:
-        """Say when the first bucket begins."""
+        """Set the time at which the first bucket begins."""
         if self.begin_s is None:
             self.begin_s = time_s
 
@@ -40,7 +40,7 @@ class Timeline:
             for name in names:
                 self._buckets[at][name] += (until_s - begin_s) * share
             if until_s <= begin_s:
-                return  # less than a float can tell apart
+                return  # the rest is below a float's precision
             begin_s = until_s
 
     def buckets(self, end_s: float) -> list[tuple[float, float, Mapping[str, float]]]:

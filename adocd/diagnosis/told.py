@@ -1,6 +1,6 @@
-"""A diagnosis where no LOG can be read: from what an agent tells, sample by sample, and the stalls seen in it.
+"""A diagnosis where no LOG can be read: from an agent's samples and the stalls seen in them.
 
-The same figures as from a LOG, less what only a LOG has: its lines.
+It has the same figures as one from a LOG, except for those that only a LOG's lines give.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -25,11 +25,11 @@ from adocd.probes.log.stalls import StallFound
 
 
 class Told:
-    """Takes samples; `rocksdb_version` is the agent's word."""
+    """Builds a diagnosis from samples; `rocksdb_version` is what the agent reports."""
 
     def __init__(self) -> None:
         self._diagnosis = Diagnosis()
-        #: The stalls that are kept, and what was found of each.
+        #: The stalls kept, each with what was found about it.
         self._seen: list[StallSeen] = []
         self._stalls: list[StallFound] = []
         self._values: Values | None = None
@@ -37,7 +37,7 @@ class Told:
     def sampled(
         self, sample: Sample, now_unix_s: float, found: Iterable[StallSeen], rocksdb_version: str | None
     ) -> None:
-        """Take a sample that came now, and all stalls found so far, oldest first."""
+        """Take a new sample and all stalls found so far, oldest first."""
         diagnosis, to_unix_s = self._diagnosis, now_unix_s - sample.monotonic_s
         diagnosis.rocksdb_version = rocksdb_version
         diagnosis.covers(now_unix_s - sample.interval_s, now_unix_s)
@@ -56,14 +56,14 @@ class Told:
         self._take(list(found))
 
     def counted(self, session: str, time_s: float, waited_s: float) -> None:
-        """Take what the agent's counter has of writers' waits at this time, in seconds since the session's open."""
+        """Take the agent's counter of writers' waits at this time: seconds since the session's open."""
         self._diagnosis.counted(session, time_s, waited_s)
 
     def _take(self, found: list[StallSeen]) -> None:
-        """Keep those that are found, and no others: a guess may have given way to what a LOG says."""
+        """Keep exactly the stalls found: the LOG's word may have replaced a guess."""
         if len(found) == len(self._seen) and (not found or found[-1] is self._seen[-1]):
             return
-        # Mostly the newest are news and the oldest fall out: with a thousand kept, looking each up costs more than all.
+        # Mostly the newest are new and the oldest drop out: with a thousand kept, looking each up would cost the most.
         kept = self._kept_of(found)
         if kept is not None:
             self._stalls = self._stalls[-kept:] + [self._diagnosis.found(seen) for seen in found[kept:]]
@@ -73,13 +73,13 @@ class Told:
         self._seen = found
 
     def _kept_of(self, found: list[StallSeen]) -> int | None:
-        """Say how many of the first are those that were known last; None where something else has changed."""
+        """Count the leading stalls that were known before; None where something else has changed."""
         last = self._seen[-1] if self._seen else None
         kept = next((at + 1 for at in reversed(range(len(found))) if found[at] is last), None)
         return kept if kept is not None and self._seen[-kept:] == found[:kept] else None
 
     def summary(self, surrounded: Surrounded | None) -> dict[str, Any]:
-        """Put it together, as Diagnosis.summary does; of the last 1000 stalls."""
+        """Return the diagnosis of the last 1000 stalls, in the form of Diagnosis.summary."""
         stalls = self._stalls
         held = Timeline()
         if self._diagnosis.begin_s is not None:
@@ -89,13 +89,13 @@ class Told:
 
 
 def limiter_of(sample: Sample, now_unix_s: float) -> OptionsListed:
-    """Say the rate limiter's rate, which no LOG tells."""
+    """Return the rate limiter's rate, which no LOG shows."""
     rate = sample.options.rate_limiter_bytes_per_s
     return OptionsListed(now_unix_s, None, {} if rate is None else {"rate_limiter_bytes_per_s": str(rate)})
 
 
 def _add_up(stalls: Iterable[StallFound], held: Timeline) -> None:
-    """Add up how long each cause held, several column families at once counting once, and how long any did."""
+    """Add up how long each cause held, and how long any did; column families held at once count once."""
     for name, spans in _spans(stalls).items():
         for begin_s, end_s in _merged(spans):
             held.add(begin_s, end_s, (name,))
@@ -118,7 +118,7 @@ def _merged(spans: list[tuple[float, float]]) -> Iterator[tuple[float, float]]:
 
 
 def _as_log_event(event: Event, to_unix_s: float) -> LogEvent | None:
-    """Say the same as the LOG would; None for what a diagnosis has no use for."""
+    """Translate an agent's event into the LOG's; None for one that a diagnosis does not use."""
     time_s, job, family = event.monotonic_s + to_unix_s, event.job, event.column_family
     fields: Mapping[str, object] = {}
     if event.kind == "flush_end":

@@ -1,4 +1,4 @@
-"""Does the tuner help or hurt: how long writers were held before the policy acted, and since. Pure."""
+"""Does the tuner help or hurt? Compares how long writers were held before the policy acted and since. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,24 +10,24 @@ from adocd.model.policy import Policy
 
 Kind = Literal["helps", "hurts", "same", "unknown", "idle"]
 
-#: Both spans are at most so long, so that the policy is judged by what it does now.
+#: Maximum length of both spans, so that the policy is judged by what it does now.
 SPAN_S = 900.0
-#: Less of either span says nothing: a stall comes and goes within seconds.
+#: Minimum length of both spans: less says nothing, because a stall comes and goes within seconds.
 _LEAST_S = 30.0
-#: A difference counts where it is at least so much of the time, and at least that share of what it was.
+#: A difference counts if it is at least this share of the time, and at least that share of the earlier value.
 _LEAST_SHARE, _LEAST_RATIO = 0.01, 0.2
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The answer, in one or two words and in sentences.
+    """The answer, as a kind, a title and a sentence.
 
     Attributes:
         kind: helps; hurts; same; unknown where too little was measured; idle where the policy changes nothing.
         title: the answer in a few words.
-        sentence: the figures it comes from.
-        before: how writers fared before; None where that cannot be told.
-        since: how they have fared since.
+        sentence: the figures behind it.
+        before: how writers fared before the policy acted; None where that is unknown.
+        since: how writers have fared since.
 
     """
 
@@ -39,7 +39,7 @@ class Verdict:
 
 
 def joined(minutes: Sequence[Measured], seconds: Sequence[Measured]) -> list[Measured]:
-    """Put minutes before seconds. A minute in which the policy began belongs to both sides; seconds say more."""
+    """Join minutes and seconds; seconds win, as the minute in which the policy began would belong to both sides."""
     first_unix_s = seconds[0].unix_s - seconds[0].interval_s
     return [*(point for point in minutes if point.unix_s <= first_unix_s), *seconds]
 
@@ -53,8 +53,8 @@ def verdict(
 ) -> Verdict:
     """Judge a target's policy by its history.
 
-    `paused` is why the law decides nothing, None when it may; `began_unix_s` is when the policy began to act, None
-    where nobody has let it begin; `points` are oldest first, of any resolution.
+    `paused` is the reason why the law decides nothing, None if it may decide. `began_unix_s` is when the policy began
+    to act, None if it never did. `points` are oldest first, at any resolution.
     """
     lately = held(points, now_unix_s - SPAN_S, now_unix_s)
     if (idle := _idle(policy, paused)) is not None:
@@ -81,7 +81,7 @@ def verdict(
 
 
 def _idle(policy: Policy, paused: str | None) -> str | None:
-    """Say in one sentence why the policy changes nothing; None where it may."""
+    """Say in one sentence why the policy changes nothing; None if it may change something."""
     if paused:
         return f"Paused: {paused}."
     if policy.dry_run:
@@ -96,7 +96,7 @@ def _judged(before: Held, since: Held) -> tuple[Kind, str]:
     counts = max(_LEAST_SHARE, _LEAST_RATIO * before.share)
     if difference <= -counts:
         return "helps", "The tuner helps"
-    # A rise from next to nothing has no share of what it was to be measured by.
+    # A rise from almost zero has no earlier value to be a share of.
     if difference >= counts:
         return "hurts", "The tuner hurts"
     return "same", "No difference"
@@ -111,7 +111,7 @@ def _last(span: Held) -> str:
 
 
 def _load(before: Held, since: Held) -> str:
-    """Say how the load compares, for it may be the load that has changed."""
+    """Compare the loads, because the load may be what has changed."""
     if before.writes_per_s is None or since.writes_per_s is None:
         return ""
     return f" Writes per second: {count(before.writes_per_s)} before, {count(since.writes_per_s)} since."

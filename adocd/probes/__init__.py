@@ -1,1 +1,1 @@
-"""Sources of a sample's parts. Each takes what it reads from, so that tests can hand it something else."""
+"""Sources of a sample's parts. Each takes its data source as an argument, so that tests can pass another one."""

@@ -1,24 +1,25 @@
-"""What flushes and compactions move within a window, though an agent counts their bytes when they end. Pure.
+"""Bytes that flushes and compactions move within a window, although an agent counts them when jobs end. Pure.
 
-Measured on librocksdb 7.8.3 with db_bench, 30 MB/s for flushes and compactions: of a compaction of 10 s that wrote
-263 MB, nine seconds read as 0 and one as 263 MB. The tickers rocksdb.compact.write.bytes and .read.bytes grew by 30
-MB/s meanwhile, for RocksDB adds to them every thousand keys (CompactionJob::ProcessKeyValueCompaction), but
-rocksdb.flush.write.bytes grew in one piece, when the flush ended (FlushJob::WriteLevel0Table).
+Measured on librocksdb 7.8.3 with db_bench, 30 MB/s for flushes and compactions: for a compaction of 10 s that wrote
+263 MB, the agent's counters showed nine seconds of 0 and one of 263 MB. The tickers rocksdb.compact.write.bytes and
+.read.bytes grew by 30 MB/s meanwhile, because RocksDB adds to them every thousand keys
+(CompactionJob::ProcessKeyValueCompaction), but rocksdb.flush.write.bytes grew in one step at the end of the flush
+(FlushJob::WriteLevel0Table).
 
-So compactions go by the tickers where there are Statistics. Flushes always, and compactions where there are none:
+So compactions use the tickers where there are Statistics. Flushes always, and compactions without Statistics, use:
 
-    within the window = sum over jobs that have ended     of its bytes x share of its time within the window
-                      + sum over jobs that still run      of r x its turns within the window
-    turns = seconds over how many jobs of its kind ran at once, for they share the device or the limiter
-    r     = bytes over turns of the last eight jobs of its kind that have ended, of compactions those into the same
-            level; nothing before the first has, and nothing once a job would have moved more than the largest of them
+    bytes in the window = sum over finished jobs     of bytes x share of the job's time within the window
+                        + sum over running jobs      of r x turns of the job within the window
+    turns = seconds / number of jobs of the kind running at once, because they share the device or the limiter
+    r     = bytes / turns of the last eight finished jobs of the kind (for compactions: into the same level); 0 before
+            the first job has finished, and 0 once a job would have moved more than the largest of these eight
 
-A job's time goes from its begin to its end, or, where nobody saw the begin, has the length that its end tells. Nothing
-is corrected afterwards: what was reckoned wrong in one window is not made good in another, where it would be a lump.
-So it is right in the mean as long as jobs go on as the last ones did, and behind by up to a job's length where they do
-not; the windows need not add up to the counters, which are exact. Those are what is left where an agent reports no
-events, or some were lost. On db_bench under a limiter of 40 MB/s, windows of 10 s were off by 1.9 MB/s (root mean
-square; mostly the first compaction, of which nothing is known until it ends), those of the counters by 5.2.
+A job's time runs from its start to its end; if nobody saw the start, the end event gives the duration. An error in one
+window is not corrected in a later one, where it would be a spike. So the rates are right on average while jobs go on
+like the last ones, and lag by up to a job's duration when jobs change. The windows need not add up to the counters,
+which are exact. Where an agent reports no events, or some were lost, the counters are used. On db_bench under a limiter
+of 40 MB/s, windows of 10 s were off by 1.9 MB/s (root mean square; mostly by the first compaction, about which nothing
+is known until it ends), those from the counters by 5.2.
 """
 
 from collections import deque
@@ -31,15 +32,15 @@ from adocd.probes.jobs import RunningJobs
 
 #: statistics.h, COMPACT_READ_BYTES and COMPACT_WRITE_BYTES: of all databases that share the Statistics object.
 _READ, _WRITTEN = "rocksdb.compact.read.bytes", "rocksdb.compact.write.bytes"
-#: Of so many jobs that have ended the rate of those that run is taken.
+#: Finished jobs from which the rate of running ones is taken.
 _LIKE_THE_LAST = 8
-#: As many as a window may have; of one that has more, the oldest are left out.
+#: Most jobs per window; the oldest beyond that are left out.
 _ENDED_MOST = 4096
 
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """Bytes per second of a window; None where nobody reports them."""
+    """Bytes per second in a window; None where nothing reports them."""
 
     flush_written_bytes_per_s: float | None
     compaction_read_bytes_per_s: float | None
@@ -47,7 +48,7 @@ class Rates:
 
 
 class Background:
-    """Follows one session's jobs."""
+    """Follows one session's flushes and compactions."""
 
     def __init__(self, capabilities: Capabilities) -> None:
         self._events = capabilities.events
@@ -56,7 +57,7 @@ class Background:
         self._has_lost = False
 
     def observe(self, snapshot: Snapshot) -> None:
-        """Take in what happened; each snapshot once."""
+        """Take a snapshot's events; each snapshot once."""
         if snapshot.lost_events:
             self._has_lost = True
             self._running.forget()
@@ -78,7 +79,7 @@ class Background:
         return [begin for begin in self._running if begin.kind == f"{kind}_begin"]
 
     def rates(self, before: Snapshot, snapshot: Snapshot) -> Rates:
-        """Say what was moved between two snapshots, all that came by then observed; windows follow each other."""
+        """Return the rates between two snapshots, once all events up to then were observed; windows are consecutive."""
         began_s, ended_s = before.monotonic_s, snapshot.monotonic_s
         seconds = ended_s - began_s
         flush, compaction = (jobs.within(began_s, ended_s, self._of(kind)) for kind, jobs in self._jobs.items())
@@ -117,35 +118,35 @@ class _Job:
     bytes: _Bytes
 
     def share(self, began_s: float, ended_s: float) -> float:
-        """Say how much of its time lies in a window; one that took none lies where it ended."""
+        """Return the share of a job's time within a window; a job of no duration counts where it ended."""
         if self.ended_s <= self.began_s:
             return float(began_s < self.ended_s <= ended_s)
         return _overlap_s(self.began_s, self.ended_s, began_s, ended_s) / (self.ended_s - self.began_s)
 
 
 class _Turns:
-    """Time as one job has it that shares with others: a second counts half while two run, and nothing while none does.
+    """Time as seen by a job that shares with others: a second counts half while two run, and 0 while none runs.
 
-    As in processor sharing; a job's turns are the difference between its end and its begin.
+    As in processor sharing; a job's turns are the difference between its end and its start.
     """
 
     def __init__(self) -> None:
-        #: From when on how many jobs share, and the turns until then.
+        #: The times at which the number of sharing jobs changed, that number, and the turns until then.
         self._changes: deque[tuple[float, float, int]] = deque([(0.0, 0.0, 0)], maxlen=_ENDED_MOST)
 
     def share(self, at_s: float, jobs: int) -> None:
-        """Let so many jobs share from now on; what was earlier than the last change is taken as that."""
+        """Set the number of sharing jobs from this time on; a time before the last change counts as that change."""
         last_s, _, before = self._changes[-1]
         if jobs != before:
             self._changes.append((max(at_s, last_s), self.until(max(at_s, last_s)), jobs))
 
     def until(self, at_s: float) -> float:
-        """Count the turns until a moment since the last one that was forgotten."""
+        """Return the turns until this time, counted from the last forgotten one."""
         since_s, turns, jobs = next((c for c in reversed(self._changes) if c[0] <= at_s), self._changes[0])
         return turns + max(0.0, at_s - since_s) / jobs if jobs else turns
 
     def forget(self, before_s: float) -> None:
-        """Forget what nobody asks for any more."""
+        """Forget changes that no window needs any more."""
         while len(self._changes) > 1 and self._changes[1][0] <= before_s:
             self._changes.popleft()
 
@@ -155,11 +156,11 @@ class _Jobs:
 
     def __init__(self) -> None:
         self.turns = _Turns()
-        #: The turns until each job that runs began, by its begin's number.
+        #: The turns at the start of each running job, by its start event's number.
         self._began: dict[int, float] = {}
-        #: Those that a window which is not over yet has a share of.
+        #: Finished jobs that overlap a window that is not over yet.
         self._ended: deque[_Job] = deque(maxlen=_ENDED_MOST)
-        #: By output level, and of all: a LOG does not tell the level when a job begins.
+        #: By output level, and for all levels: a LOG does not show the level when a job starts.
         self._last: dict[int | None, deque[_Job]] = {}
 
     def begin(self, event: Event) -> None:
@@ -169,7 +170,7 @@ class _Jobs:
         ended_s, written = event.monotonic_s, event.bytes if event.written_bytes is None else event.written_bytes
         if begin is None:
             began_s = ended_s - (event.elapsed_s or 0.0)
-            turns = ended_s - began_s  # with whom it shared, nobody knows
+            turns = ended_s - began_s  # with how many jobs it shared is unknown
         else:
             began_s = begin.monotonic_s
             turns = self.turns.until(ended_s) - self._began.pop(begin.sequence)
@@ -179,7 +180,7 @@ class _Jobs:
             self._last.setdefault(level, deque(maxlen=_LIKE_THE_LAST)).append(job)
 
     def within(self, began_s: float, ended_s: float, running: list[Event]) -> _Bytes:
-        """Say what was moved within a window; `running` are the begins of those that still run."""
+        """Return the bytes moved within a window; `running` are the start events of running jobs."""
         found = _Bytes()
         for job in self._ended:
             found.add(job.bytes, job.share(began_s, ended_s))
@@ -189,12 +190,12 @@ class _Jobs:
             began = self._began[begin.sequence]
             all_turns, written = sum(job.turns for job in last), sum(job.bytes.written for job in last)
             if all_turns > 0 and written > 0:
-                # One that is held up would else be reckoned to write for ever: a flush has a memtable, and no more.
+                # Otherwise a blocked job would count as writing for ever: a flush has no more than its memtable.
                 most = all_turns * max(job.bytes.written for job in last) / written
                 turns = max(0.0, min(to, began + most) - max(from_, began))
                 for job in last:
                     found.add(job.bytes, turns / all_turns)
-        # An agent tells of what has happened since its snapshot, too: the next window has a share of that.
+        # An agent also reports events after its snapshot: the next window has a share of those jobs.
         while self._ended and self._ended[0].ended_s <= ended_s:
             self._ended.popleft()
         self.turns.forget(ended_s)

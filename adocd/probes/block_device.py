@@ -1,9 +1,9 @@
 """Which block devices hold a path: from its mount down to the disks.
 
-Sources: /proc/PID/mountinfo and the path's own st_dev name the file system's device; sysfs says what it is made of:
-a partition's directory lies in its disk's, dm and md list their members in `slaves`, a loop names its file in
-`loop/backing_file`, btrfs its devices in /sys/fs/btrfs, and the paths of NVMe multipath are disks of their own
-(`nvme0c1n1` below `nvme0n1`). The write-ahead log can lie elsewhere (wal_dir): ask once for each path.
+Sources: /proc/PID/mountinfo and the path's own st_dev name the file system's device; sysfs shows what it consists of: a
+partition's directory is inside its disk's, dm and md list their members in `slaves`, a loop device names its file in
+`loop/backing_file`, btrfs lists its devices in /sys/fs/btrfs, and the paths of NVMe multipath are separate disks
+(`nvme0c1n1` below `nvme0n1`). The WAL can be elsewhere (wal_dir), so call this once for each path.
 """
 
 import os
@@ -17,7 +17,7 @@ from adocd.probes.mounts import Mount, holder, read_mounts, without_links
 
 _IN_MEMORY = {"tmpfs", "ramfs", "devtmpfs"}
 _ELSEWHERE = {"nfs", "nfs4", "cifs", "smb3", "ceph", "afs", "lustre", "9p", "virtiofs", "beegfs", "gpfs"}
-#: A mapped volume on a RAID on a partition is 4 deep; beyond this something goes in circles.
+#: A mapped volume on a RAID on a partition is 4 levels deep; anything deeper than this is a cycle.
 _DEEPEST = 12
 _NVME_HEAD = re.compile(r"nvme([0-9]+)(n[0-9]+)", re.ASCII)
 #: The beginning of dm/uuid names what made the volume (lvm2, cryptsetup, multipath-tools, kpartx).
@@ -32,8 +32,8 @@ _MAPPED = (
 def storage_of(path: Path, root: Path = Path("/"), pid: int | None = None) -> Storage:
     """Find the devices that hold `path`, an absolute path as the process `pid` (this one, if None) sees it.
 
-    The path need not exist. `root` is the root of a file system with `proc` and `sys`. Never raises: what cannot be
-    resolved is a sentence in `missing`. Devices come and go, so ask again when one is missing in /proc/diskstats.
+    The path need not exist. `root` is the root of a file system with `proc` and `sys`. Never raises: `missing` has one
+    sentence for each thing that cannot be resolved. Devices come and go: call again if one is not in /proc/diskstats.
     """
     tracer = _Tracer(root)
     found = tracer.hold(path, pid, 0)
@@ -41,7 +41,7 @@ def storage_of(path: Path, root: Path = Path("/"), pid: int | None = None) -> St
 
 
 class _Tracer:
-    """Goes from a path to its disks, and notes what it could not resolve on the way."""
+    """Goes from a path to its disks, and notes what it could not resolve."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -65,9 +65,9 @@ class _Tracer:
         return Storage(str(real), mount.filesystem, mount.source, devices, ())
 
     def _st_dev(self, base: Path, path: Path) -> str | None:
-        """Ask the kernel for the device of the path itself; None where that is no device, as with btrfs or overlay.
+        """Ask the kernel for the device of the path itself; None if it is not a block device, as with btrfs or overlay.
 
-        The files of a tree that was copied from another machine are on this one's disk, and say nothing.
+        Not used with a tree copied from another machine: its files are on this machine's disk.
         """
         if self._root != Path("/"):
             return None
@@ -89,7 +89,7 @@ class _Tracer:
         return () if mount is None else self._without_number(path, mount, depth)
 
     def _without_number(self, path: Path, mount: Mount, depth: int) -> tuple[BlockDevice, ...]:
-        """Find what is below a file system whose number (major 0) is no device's."""
+        """Find what is below a file system whose number (major 0) is not that of a device."""
         if mount.filesystem == "overlay":
             return self._overlay(path, mount, depth)
         if mount.filesystem == "btrfs" and (members := self._btrfs(mount, depth)):
@@ -105,12 +105,12 @@ class _Tracer:
         return _existing(self._sys / "dev/block" / number)
 
     def _named(self, source: str) -> Path | None:
-        """Find a device by its path: links such as /dev/mapper/x lead to its name."""
+        """Find a device by its path; follows links such as /dev/mapper/x."""
         name = without_links(Path(source), self._root).name
         return _existing(self._sys / "class/block" / name)
 
     def _by_number(self, path: Path, number: str) -> tuple[BlockDevice, ...]:
-        """Name a device that sysfs does not show: /proc/diskstats has numbers, too."""
+        """Name a device that sysfs does not show; /proc/diskstats has device numbers too."""
         for line in text_or(self._root / "proc/diskstats").split("\n"):
             fields = line.split()
             if len(fields) > 2 and f"{fields[0]}:{fields[1]}" == number:
@@ -135,7 +135,7 @@ class _Tracer:
                 self.missing.append(f"what {name} ({detail}) is made of cannot be read in /sys")
             return BlockDevice(name, number, kind, below, detail)
         if head := _NVME_HEAD.fullmatch(name):
-            # In older kernels the head of NVMe multipath stays at zero in /proc/diskstats: its paths count.
+            # In older kernels the head of NVMe multipath stays at zero in /proc/diskstats, so take its paths.
             paths = _entries(self._sys / "block", re.compile(f"nvme{head[1]}c[0-9]+{head[2]}", re.ASCII))
             below = tuple(BlockDevice(path.name, text_or(path / "dev"), DeviceKind.PATH) for path in paths)
             return BlockDevice(name, number, DeviceKind.MULTIPATH if below else DeviceKind.DISK, below)
@@ -161,7 +161,7 @@ class _Tracer:
         return BlockDevice(node.name, number, DeviceKind.LOOP, below, f"loop, {file}")
 
     def _btrfs(self, mount: Mount, depth: int) -> tuple[BlockDevice, ...]:
-        """Find all devices of a btrfs: the mount names only one of them."""
+        """Find all devices of a btrfs; the mount names only one of them."""
         source = without_links(Path(mount.source), self._root).name
         for filesystem in _entries(self._sys / "fs/btrfs", re.compile(r"[0-9a-f-]{36}")):
             links = _entries(filesystem / "devices", re.compile(r".+"))
@@ -171,7 +171,7 @@ class _Tracer:
         return ()
 
     def _overlay(self, path: Path, mount: Mount, depth: int) -> tuple[BlockDevice, ...]:
-        """Go on where an overlay keeps what is written to it: a directory of the host, which a container cannot see."""
+        """Continue in the overlay's upper directory, which is on the host and invisible in a container."""
         upper = mount.option("upperdir")
         if upper is None:
             self.missing.append(f"{path} is on an overlay that cannot be written to: nothing says which disk holds it")
@@ -186,7 +186,7 @@ class _Tracer:
 
 
 def _mapped(node: Path) -> tuple[DeviceKind | None, str]:
-    """Say what kind of RAID or mapped volume a device is, with its level or name; None for any other."""
+    """Return the kind of RAID or mapped volume, with its level or name; None for any other device."""
     if os.path.isdir(node / "md"):
         return DeviceKind.MD, text_or(node / "md/level", "md RAID")
     if os.path.isdir(node / "dm"):
@@ -213,7 +213,7 @@ def _existing(path: Path) -> Path | None:
     """Follow a link in sysfs; None unless it ends at a device. os.path answers where pathlib raises (no permission)."""
     try:
         node = Path(os.path.realpath(path))
-    except ValueError:  # a zero byte in a name that came from another file
+    except ValueError:  # a zero byte in a name read from another file
         return None
     return node if os.path.isfile(node / "dev") else None
 

@@ -1,4 +1,4 @@
-"""Which directories of the cgroup file systems a process is in, its own and those above it (cgroups(7))."""
+"""The cgroup directories of a process: its own and those above it (cgroups(7))."""
 
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -7,7 +7,7 @@ from adocd.model.missing import Missing
 from adocd.probes.files import text_or
 from adocd.probes.mounts import Mount, read_mounts
 
-#: Deeper than any container in a container; a path that is longer is nonsense, and would be slow to climb.
+#: Deeper than any nested container; a longer path is nonsense and would be slow to walk up.
 _DEEPEST = 64
 
 
@@ -22,8 +22,8 @@ class Group:
 def groups_of(pid: int, controller: str, root: Path = Path("/")) -> tuple[Group, ...]:
     """Find the process's place in cgroup v2, and in the v1 hierarchy that has the controller, as far as they exist.
 
-    `pid` must be as this process numbers it. A group that lies outside of this process's own cgroup namespace
-    (`/../`) cannot be read from here, and is left out.
+    `pid` is in this process's PID namespace. A group outside this process's cgroup namespace (`/../`) cannot be read
+    from here and is left out.
     """
     mounts = read_mounts(root / "proc", kind="cgroup")
     known = [] if isinstance(mounts, Missing) else mounts
@@ -41,7 +41,7 @@ def groups_of(pid: int, controller: str, root: Path = Path("/")) -> tuple[Group,
 
 
 def _place(names: str, group: str, mounts: list[Mount]) -> tuple[str, PurePosixPath]:
-    """Find where the hierarchy is mounted, and the group's place below it.
+    """Find the hierarchy's mount point and the group's path below it.
 
     A container's mount often shows only its own part of a v1 hierarchy (mountinfo's root), while /proc/PID/cgroup
     still has the whole path.

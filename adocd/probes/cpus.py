@@ -6,16 +6,16 @@ from typing import Final
 from adocd.model.missing import Missing
 from adocd.probes.files import natural, read_text, text_or
 
-#: Linux has no more than 8192 (NR_CPUS); a number beyond is nonsense, and would make a large set.
+#: Linux has at most 8192 (NR_CPUS); a larger number is nonsense and would make a large set.
 _MOST: Final = 1 << 16
 
 
 def cpus_of(pid: int | None, root: Path = Path("/")) -> int | Missing:
-    """Count the CPUs that are online and that the process may run on; all that are online, if None or it is gone.
+    """Count the online CPUs that the process may run on; all online ones if `pid` is None or the process is gone.
 
-    What it may run on is its first thread's Cpus_allowed_list (proc(5)), which taskset and a cgroup's cpuset narrow,
-    and which can have more CPUs than there are. os.cpu_count knows neither, nor a root of its own. `root` is the root
-    of a file system with `proc` and `sys`. Never raises.
+    The allowed CPUs are its first thread's Cpus_allowed_list (proc(5)), which taskset and a cgroup's cpuset narrow, and
+    which can name CPUs that do not exist. os.cpu_count considers neither, and has no `root`, the root of a file system
+    with `proc` and `sys`. Never raises.
     """
     path = root / "sys/devices/system/cpu/online"
     text = read_text(path)
@@ -24,7 +24,7 @@ def cpus_of(pid: int | None, root: Path = Path("/")) -> int | Missing:
         why = text.why if isinstance(text, Missing) else f"{path} has no list of CPUs"
         return Missing(f"how many CPUs there are cannot be read ({why})")
     allowed = None if pid is None else _allowed(root / f"proc/{pid}/status")
-    # Where none of the allowed ones is online any more, the kernel allows all.
+    # If none of the allowed CPUs is online any more, the kernel allows all.
     return len(online & allowed if allowed and online & allowed else online)
 
 

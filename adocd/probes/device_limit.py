@@ -1,21 +1,21 @@
-"""A device at its limit: throughput stays where it is however long the queue.
+"""Detects a device at its limit: throughput stays the same however long the queue is.
 
-By Little's law a device with N requests under way that take s seconds each does N / s of them per second. Below its
-limit s is the device's own latency, and a longer queue gets more done in proportion. At its limit - the hardware's, or
-the quota that a cloud puts on a volume's bytes or operations - throughput is fixed, and what the queue gains only
-waits. So the sign is not a busy device (busy share says nothing of devices that serve many requests at once) but
-one that does as much with a shorter queue:
+By Little's law, a device with N requests in flight that take s seconds each completes N / s of them per second. Below
+its limit s is the device's own latency, and a longer queue raises throughput in proportion. At its limit - that of the
+hardware, or a cloud's quota on a volume's bytes or operations - throughput is fixed, and extra requests only wait. So
+the sign is not a busy device (utilisation says nothing about devices that serve many requests at once), but one that
+does as much with a shorter queue:
 
-1. over the last `PLATEAU_READINGS` readings, with requests alike, bytes/s or operations/s span no more than
+1. over the last `PLATEAU_READINGS` readings, with similar requests, bytes/s or operations/s span no more than
    `PLATEAU_SPAN` of their mean,
-2. all that time at least `LEAST_QUEUE` requests are under way on average, and
-3. `WITNESSES` readings of the last `MEMORY_S` seconds did at least `AS_MUCH` of the plateau's throughput with a queue
-   that was shorter by `QUEUE_RATIO` at least, with requests like the plateau's: as large within `SIZE_RATIO`, and a
+2. in all these readings at least `LEAST_QUEUE` requests are in flight on average, and
+3. `WITNESSES` readings of the last `MEMORY_S` seconds reached at least `AS_MUCH` of the plateau's throughput with a
+   queue shorter by at least `QUEUE_RATIO`, and with requests like the plateau's: their size within `SIZE_RATIO`, their
    share of reads within `READ_SHARE`.
 
-The third covers a queue that rises, one that falls, and a burst allowance that runs out (throughput falls while the
-queue rises). Once seen, the limit holds as long as throughput stays at `HOLDS` of the plateau or more and the queue at
-`LEAST_QUEUE`: a queue that no longer rises is no relief.
+The third covers a rising queue, a falling one, and a burst allowance that runs out (throughput falls while the queue
+rises). Once seen, the limit holds while throughput stays at `HOLDS` of the plateau or more and the queue at
+`LEAST_QUEUE` or more: a queue that has stopped rising is no relief.
 
 It cannot see a cgroup's io.max, which holds requests back before the device counts them (adocd.probes.pressure reads
 that limit), nor a limit that was reached before the first reading and never left since.
@@ -29,46 +29,46 @@ from typing import Final, Literal
 
 from adocd.model.device import DeviceLimit, DiskActivity
 
-#: Readings that make a plateau: at one a second longer than most flushes (64 MB at 100 MB/s take 0.7 s), so that a
-#: single one is none, and shorter than the stalls worth explaining.
+#: Readings that make a plateau. At one per second this is longer than most flushes (64 MB at 100 MB/s take 0.7 s), so a
+#: single flush makes no plateau, and shorter than the stalls worth explaining.
 PLATEAU_READINGS: Final = 5
 #: (highest - lowest) / mean. A quota is met within a few percent; a virtual disk at its own limit was seen to vary by
-#: 0.15 to 0.2 over half-second readings. Below the limit a queue a half longer would do 50 % more.
+#: 0.15 to 0.2 over half-second readings. Below the limit a queue longer by half would do 50 % more.
 PLATEAU_SPAN: Final = 0.2
-#: With fewer requests than two, one that waits for the other's answer (a WAL's fsync) looks like a limit.
+#: With fewer than two requests, requests that wait for each other (a WAL's fsync) look like a limit.
 LEAST_QUEUE: Final = 2.0
-#: How much longer the queue must be now: beyond the noise of a mean over one second, below what one more compaction
+#: How much longer the queue must be now: more than the noise of a mean over one second, less than a third compaction
 #: thread adds to two.
 QUEUE_RATIO: Final = 1.5
 #: A proportional device would have done 1 / QUEUE_RATIO = 67 % with the shorter queue.
 AS_MUCH: Final = 0.9
-#: One reading can be a fluke of when requests began and ended.
+#: One reading can be a fluke of when requests started and ended.
 WITNESSES: Final = 2
-#: A seek costs as much as tens of KB: only requests about as large compare.
+#: A seek costs as much as tens of KB, so only requests of about the same size are comparable.
 SIZE_RATIO: Final = 1.5
-#: Flash reads faster than it writes: only a like mix compares.
+#: Flash reads faster than it writes, so only a similar mix of reads and writes is comparable.
 READ_SHARE: Final = 0.25
-#: Sizes that differ by more tell bytes from operations as what is limited.
+#: If sizes differ by more, they show whether bytes or operations are limited.
 TELLING_RATIO: Final = 1.2
 #: Beyond this a cloud's burst allowance or a neighbour may have changed the device.
 MEMORY_S: Final = 120.0
-#: Below this share of the plateau the device has left it.
+#: Below this share of the plateau's throughput the device is no longer at its limit.
 HOLDS: Final = 0.85
 
 _Measure = Callable[[DiskActivity], float]
 
 
 class LimitDetector:
-    """Watches one device; keeps the readings of the last two minutes, and knows no clock."""
+    """Watches one device; keeps the readings of the last two minutes and uses no clock."""
 
     def __init__(self) -> None:
         self._history: deque[DiskActivity] = deque()
         self._limit: DeviceLimit | None = None
 
     def step(self, activity: DiskActivity | None) -> DeviceLimit | None:
-        """Take what the device did since the last call, and say its limit if it is at one.
+        """Take the device's activity since the last call; return its limit if it is at one.
 
-        None is a device that could not be measured; that, a gap in the readings or a clock that jumped starts anew.
+        Pass None if it could not be measured. That, a gap in the readings or a jump of the clock restarts detection.
         """
         last = self._history[-1] if self._history else None
         if activity is None or (last is not None and not _follows(last, activity)):
@@ -86,7 +86,7 @@ class LimitDetector:
 
 
 def find_limit(history: Sequence[DiskActivity]) -> DeviceLimit | None:
-    """Say whether the newest readings of a device (oldest first) are a plateau at its limit; pure."""
+    """Return the limit if the newest readings of a device (oldest first) are a plateau at it; pure."""
     plateau = [history[index] for index in range(max(0, len(history) - PLATEAU_READINGS), len(history))]
     if len(plateau) < PLATEAU_READINGS or min(reading.mean_queue for reading in plateau) < LEAST_QUEUE:
         return None
@@ -134,7 +134,7 @@ def _limit(plateau: list[DiskActivity], witnesses: list[DiskActivity], queue: fl
 
 
 def _limited_by(readings: list[DiskActivity]) -> Literal["bytes", "operations", "either"]:
-    """Tell a limit of bytes from one of operations, where the requests' size varied enough: the steadier one."""
+    """Tell a limit of bytes from one of operations by the steadier of the two, if the requests' sizes varied enough."""
     sizes = [_size(reading) for reading in readings]
     if max(sizes) < TELLING_RATIO * min(sizes):
         return "either"

@@ -1,9 +1,9 @@
-"""What block devices do, by /proc/diskstats.
+"""Activity of block devices, from /proc/diskstats.
 
 The fields are those of the kernel's Documentation/admin-guide/iostats.rst: 11 for each device since Linux 2.6.25, 4
-more for discards since 4.18, 2 more for flushes since 5.5. psutil reads this file as well, but neither the queue nor
-discards and flushes, keeps its correction of wraps in a global cache of its own, raises at a line that it does not
-know, and its root (PROCFS_PATH) is one global for all threads; the tests compare with it where the two overlap.
+more for discards since 4.18, 2 more for flushes since 5.5. psutil reads this file too, but not the queue, discards and
+flushes; it keeps its correction of wraps in a global cache, raises on an unknown line, and its root (PROCFS_PATH) is
+one global for all threads. The tests compare with it where the two overlap.
 """
 
 from pathlib import Path
@@ -19,20 +19,20 @@ _NAME = 2
 _FIELDS = 11
 _WITH_DISCARDS = 15
 _WITH_FLUSHES = 17
-#: Milliseconds are an unsigned int on every machine, all else an unsigned long, which is as wide on 32-bit ones.
+#: Milliseconds are an unsigned int on every machine, all else is an unsigned long, equally wide on 32-bit machines.
 _WRAP = 1 << 32
-#: An increase that would be larger is no wrap: 1 TiB, or 2 * 10^9 operations, in one interval.
+#: A larger increase is not a wrap: 1 TiB, or 2 * 10^9 operations, in one interval.
 _LIKELY = 1 << 31
 
 
-#: The fields of all devices, by their kernel's names.
+#: The fields of all devices, by kernel name.
 Lines = dict[str, list[str]]
 
 
 def read_devices(names: tuple[str, ...], monotonic_s: float, root: Path = Path("/")) -> DiskReading:
-    """Read the counters of the devices with these kernel names, at a time of the caller's monotonic clock.
+    """Read the counters of the devices with these kernel names; the time is the caller's monotonic clock.
 
-    Never raises: a device that is not there, and a line that cannot be read, are sentences in `missing`.
+    Never raises: a missing device or an unreadable line is a sentence in `missing`.
     """
     return devices_in(read_lines(root), names, monotonic_s)
 
@@ -46,13 +46,13 @@ def read_lines(root: Path = Path("/")) -> Lines | Missing:
     for line in text.split("\n"):
         fields = line.split()
         if len(fields) > _NAME:
-            # Where the driver's name has a slash (cciss/c0d0), sysfs has an exclamation mark instead.
+            # If the driver's name has a slash (cciss/c0d0), sysfs has an exclamation mark instead.
             lines[fields[_NAME].replace("/", "!")] = fields
     return lines
 
 
 def devices_in(lines: Lines | Missing, names: tuple[str, ...], monotonic_s: float) -> DiskReading:
-    """Take the counters of these devices out of what was read at this time."""
+    """Return the counters of these devices from the fields read at this time."""
     if isinstance(lines, Missing):
         return DiskReading(monotonic_s, {}, dict.fromkeys(names, lines.why))
     devices, missing = {}, {}
@@ -68,10 +68,10 @@ def devices_in(lines: Lines | Missing, names: tuple[str, ...], monotonic_s: floa
 
 
 def activity(before: DiskReading, after: DiskReading) -> dict[str, DiskActivity | Missing]:
-    """Turn two readings into what each device of the later one did between them.
+    """Compute from two readings what each device of the later one did between them.
 
-    A counter that wrapped around is carried on; counters that began anew, because the device went and came or another
-    has its name, measure nothing this time.
+    A wrapped counter is continued. Counters that restarted, because the device was removed and added or another has its
+    name, give no measurement this time.
     """
     found: dict[str, DiskActivity | Missing] = {name: Missing(why) for name, why in after.missing.items()}
     interval_s = after.monotonic_s - before.monotonic_s
@@ -108,10 +108,10 @@ def _counters(fields: list[str]) -> DiskCounters | None:
 
 
 def _began_anew(then: DiskCounters, now: DiskCounters) -> bool:
-    """Tell counters that began anew from one that wrapped: nearly never does more than one wrap at a time.
+    """Tell restarted counters from a wrapped one: more than one hardly ever wraps at the same time.
 
-    What a new device has counted already is real, so counters of a new one that are beyond the old ones do no harm
-    worth a second file to read (diskseq).
+    A new device whose counters exceed the old ones goes unnoticed. What it counted is real, so the error is not worth
+    reading a second file (diskseq).
     """
     if then.number != now.number:
         return True
@@ -130,9 +130,9 @@ def _longs(counters: DiskCounters) -> list[int]:
 
 
 def _grew(then: int, now: int) -> int:
-    """Take how far a counter went, a wrap included.
+    """Return a counter's increase, with a wrap included.
 
-    The counters are summed over CPUs without a lock; one that seems a little lower than before did not move.
+    The kernel sums the counters over CPUs without a lock, so one that seems a little lower than before did not move.
     """
     if now >= then:
         return now - then

@@ -1,4 +1,4 @@
-"""Reading the kernel's small files: text or the reason why not, never an exception."""
+"""Reads the kernel's small files: returns the text or the reason why not, and never raises."""
 
 import os
 from pathlib import Path
@@ -11,10 +11,10 @@ _CHUNK_BYTES = 64 << 10
 
 
 def read_text(path: Path | str) -> str | Missing:
-    """Read a file of /proc or /sys, 4 MiB of it at most; bytes that are no UTF-8 become U+FFFD."""
+    """Read at most 4 MiB of a file in /proc or /sys; bytes that are not UTF-8 become U+FFFD."""
     try:
-        # Half the time of open(): a process has hundreds of these files.
-        # A FIFO, which an agent may have named, is not waited for.
+        # Takes half the time of open(), and a process has hundreds of these files.
+        # Does not wait for a FIFO, which an agent may have named.
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
         try:
             return _read(descriptor).decode("utf-8", errors="replace")
@@ -29,7 +29,7 @@ def read_text(path: Path | str) -> str | Missing:
 def _read(descriptor: int) -> bytes:
     parts: list[bytes] = []
     size = 0
-    # The kernel may give less than was asked for, and says the end with nothing.
+    # The kernel may return less than requested; an empty read is the end.
     while size < _LARGEST_BYTES and (part := os.read(descriptor, _CHUNK_BYTES)):
         parts.append(part)
         size += len(part)
@@ -37,11 +37,11 @@ def _read(descriptor: int) -> bytes:
 
 
 def text_or(path: Path, otherwise: str = "") -> str:
-    """Read a file whose absence says enough, without white space around it."""
+    """Read a file without surrounding white space, if its absence needs no explanation."""
     text = read_text(path)
     return otherwise if isinstance(text, Missing) else text.strip()
 
 
 def natural(text: str) -> int | None:
-    """Read a natural number of up to 20 digits, as many as 64 bits have; None for anything else."""
+    """Read a natural number of up to 20 digits (64 bits); None for anything else."""
     return int(text) if text.isascii() and text.isdecimal() and len(text) <= 20 else None

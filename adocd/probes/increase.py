@@ -2,16 +2,16 @@
 
 
 def increase(now: int | None, then: int | None) -> int | None:
-    """Say how much; None where it was not read both times."""
+    """Return the increase; None if the counter was not read both times."""
     return None if now is None or then is None else grown(now, then)
 
 
 def grown(now: int, then: int) -> int:
-    """Say how much; one that was set back within the window grew by what it shows at least."""
+    """Return the increase; a counter reset within the window grew at least by its current value."""
     return now - then if now >= then else now
 
 
 def rate(now: int | None, then: int | None, interval_s: float) -> float | None:
-    """Say how much a second."""
+    """Return the increase per second."""
     by = increase(now, then)
     return None if by is None else by / interval_s

@@ -1,28 +1,28 @@
-"""Which flushes and compactions run, as far as the events of one session tell. Pure."""
+"""Running flushes and compactions, by the events of one session. Pure."""
 
 from collections.abc import Iterator
 
 from adocd.model.snapshot import Event, Snapshot
 
 _RUNNING = {"flush": "rocksdb.num-running-flushes", "compaction": "rocksdb.num-running-compactions"}
-#: What ends a job.
+#: Events that end a job.
 ENDS = ("flush_end", "compaction_end")
 _Key = tuple[str, str, int]
 
 
 class RunningJobs:
-    """Keeps the begin of each job whose end has not come; each event is taken once, in order.
+    """Keeps the start event of each job that has not ended; takes each event once, in order.
 
-    RocksDB tells its listeners of the end of a flush only when it succeeded (DBImpl::FlushMemTableToOutputFile), and
-    flushes of a column family succeed in order. So one is gone when a later one has ended, and a job of either kind
-    when the properties say that none is running.
+    RocksDB notifies its listeners of the end of a flush only if it succeeded (DBImpl::FlushMemTableToOutputFile), and
+    flushes of a column family succeed in order. So a flush is over when a later one has ended, and a job of either kind
+    is over when the properties show none running.
     """
 
     def __init__(self) -> None:
         self._begun: dict[_Key, Event] = {}
 
     def take(self, event: Event) -> Event | None:
-        """Take what happened; gives the begin of the job that ends here, None where that was not seen."""
+        """Take an event; return the start event of the job that it ends, None if that was not seen."""
         kind, _, what = event.kind.partition("_")
         if kind not in _RUNNING or what not in ("begin", "end"):
             return None
@@ -37,20 +37,20 @@ class RunningJobs:
         return begin
 
     def look(self, snapshot: Snapshot) -> None:
-        """Forget those that ended without a word; after all events of this snapshot."""
+        """Forget jobs that ended without an event; call it after all events of this snapshot."""
         looked_s = snapshot.monotonic_s - snapshot.collect_s
         idle = [kind for kind, running in _RUNNING.items() if snapshot.properties.get(running) == 0]
         for key in [key for key, begin in self._begun.items() if key[0] in idle and begin.monotonic_s < looked_s]:
             del self._begun[key]
 
     def forget(self) -> None:
-        """Forget them all, for events were lost: any may have ended."""
+        """Forget all jobs because events were lost: any job may have ended."""
         self._begun.clear()
 
     def of(self, family: str) -> set[int]:
-        """Name the jobs of a column family that run."""
+        """Return the running jobs of a column family."""
         return {number for _, its, number in self._begun if its == family}
 
     def __iter__(self) -> Iterator[Event]:
-        """Give the begins of those that run."""
+        """Return the start events of all running jobs."""
         return iter(self._begun.values())

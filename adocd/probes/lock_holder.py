@@ -1,8 +1,8 @@
 """Who has a database open: the process that holds its LOCK file (proc_locks(5), proc_pid_fd(5)).
 
-RocksDB locks the whole LOCK file by fcntl(2) for as long as the database is open for writing, and keeps it open
-(env/fs_posix.cc, LockFile). The file is never opened here: in the process that holds the lock, closing it would give
-the lock back. The kernel hides locks of other PID namespaces, and file descriptors of other users.
+RocksDB locks the whole LOCK file by fcntl(2) while the database is open for writing, and keeps the file open
+(env/fs_posix.cc, LockFile). This module never opens the file: in the process that holds the lock, closing it would
+release the lock. The kernel hides locks of other PID namespaces, and file descriptors of other users.
 """
 
 import os
@@ -19,18 +19,18 @@ class Holder:
     """A process that has a database open."""
 
     pid: int
-    #: Field 22 of /proc/PID/stat: tells it from a later process with its number.
+    #: Field 22 of /proc/PID/stat: tells it from a later process with the same pid.
     start_ticks: str
     program: str
     user: str
-    #: Which of its file descriptors shows it, where the kernel's list of locks does not.
+    #: The file descriptor that shows it, if the kernel's list of locks does not.
     descriptor: str | None = None
 
 
 def lock_holder(lock: Path, proc: Path = Path("/proc"), *, search: bool = True) -> Holder | None:
-    """Find who holds `lock`; None where nobody does who can be seen from here.
+    """Find the process that holds `lock`; None if no visible process does.
 
-    Without `search` the open files of all processes are not looked through: on a large machine there are many.
+    `search` also looks through the open files of all processes, of which a large machine has many.
     """
     try:
         status = lock.stat()
@@ -43,7 +43,7 @@ def lock_holder(lock: Path, proc: Path = Path("/proc"), *, search: bool = True) 
 
 
 def still_holds(holder: Holder, lock: Path, proc: Path = Path("/proc")) -> bool:
-    """Tell whether that process still holds the file; asks no other process."""
+    """Whether that process still holds the file; looks at no other process."""
     try:
         status = lock.stat()
     except OSError:
@@ -64,14 +64,14 @@ def _by_locks(status: os.stat_result, proc: Path) -> int | None:
     wanted = f"{os.major(device):02x}:{os.minor(device):02x}:{status.st_ino}"
     for line in text.splitlines():
         fields = line.split()
-        # Who waits for a lock has an arrow behind the number.
+        # A waiter has an arrow after the number.
         if len(fields) == 8 and fields[1] == "POSIX" and fields[5] == wanted and fields[4].isdecimal():
             return int(fields[4]) or None
     return None
 
 
 def _by_descriptors(status: os.stat_result, proc: Path) -> tuple[int, str] | None:
-    """Look for who has the file open: for file systems whose device /proc/locks names otherwise (btrfs, overlayfs)."""
+    """Find who has the file open, for file systems whose device has another name in /proc/locks (btrfs, overlayfs)."""
     try:
         pids = sorted(int(entry.name) for entry in proc.iterdir() if entry.name.isdecimal())
     except OSError:
@@ -79,7 +79,7 @@ def _by_descriptors(status: os.stat_result, proc: Path) -> tuple[int, str] | Non
     for pid in pids:
         try:
             descriptors = list((proc / str(pid) / "fd").iterdir())
-        except OSError:  # it has ended, or is another user's
+        except OSError:  # it has ended, or belongs to another user
             continue
         for descriptor in descriptors:
             if _is_open_as(status, descriptor):
@@ -89,7 +89,7 @@ def _by_descriptors(status: os.stat_result, proc: Path) -> tuple[int, str] | Non
 
 def _is_open_as(status: os.stat_result, descriptor: Path) -> bool:
     try:
-        # By the name first: to stat what a descriptor of another kind leads to may hang.
+        # Compare the name first: stat on the target of some descriptors may hang.
         if os.path.basename(os.readlink(descriptor)) != "LOCK":
             return False
         found = descriptor.stat()

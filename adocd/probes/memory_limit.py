@@ -1,35 +1,35 @@
-"""How much memory a process can have at most: the machine's, or less where a cgroup says so."""
+"""The most memory that a process can have: the machine's, or less by a cgroup's limit."""
 
 from pathlib import Path
 
 from adocd.probes.cgroup import groups_of
 from adocd.probes.files import natural, text_or
 
-#: /proc/meminfo counts in these.
+#: Unit of /proc/meminfo, in bytes.
 _KIB = 1024
 
 
 def memory_limit_bytes(pid: int, root: Path = Path("/")) -> int | None:
-    """Read the least of MemTotal and the memory.max (cgroup v2) of the process's groups; None where nothing is said.
+    """Return the least of MemTotal and the memory.max (cgroup v2) of the process's groups; None if none can be read.
 
-    `root` is the root of the file system. `pid` must be as this process numbers it; a cgroup v1 limit is read, too.
+    `root` is the root of the file system. `pid` is in this process's PID namespace. A cgroup v1 limit counts too.
     """
     limits = [limit for limit in (_machine(root), cgroup_limit_bytes(pid, root)) if limit is not None]
     return min(limits, default=None)
 
 
 def cgroup_limit_bytes(pid: int, root: Path = Path("/")) -> int | None:
-    """Read what the process's cgroups allow it; None where they allow it all that there is."""
+    """Return the memory limit of the process's cgroups in bytes; None if they have none."""
     allowed = min((limit for limit in _groups(pid, root) if limit is not None), default=None)
     machine = _machine(root)
-    # Without a limit cgroup v1 has a number that no machine reaches.
+    # Without a limit, cgroup v1 shows a number that no machine reaches.
     return None if allowed is None or (machine is not None and allowed >= machine) else allowed
 
 
 def available_bytes(pid: int, root: Path = Path("/")) -> int | None:
-    """Read what is free for the process: MemAvailable, or less where its cgroup is nearly full.
+    """Return the memory available to the process: MemAvailable, or less if its cgroup is nearly full.
 
-    What a group uses without the file cache that it could drop counts as taken (memory.stat, inactive_file).
+    A group's used memory excludes the file cache that it could drop (memory.stat, inactive_file).
     """
     free = [_machine(root, "MemAvailable")]
     for group in groups_of(pid, "memory", root):
@@ -66,5 +66,5 @@ def _groups(pid: int, root: Path) -> list[int | None]:
     return [
         natural(text_or(directory / ("memory.max" if group.unified else "memory.limit_in_bytes")))
         for group in groups_of(pid, "memory", root)
-        for directory in group.directories  # a parent's limit binds as well
+        for directory in group.directories  # a parent's limit applies too
     ]

@@ -1,4 +1,4 @@
-"""Which mount holds a path, by /proc/PID/mountinfo (proc_pid_mountinfo(5))."""
+"""Finds the mount that holds a path, from /proc/PID/mountinfo (proc_pid_mountinfo(5))."""
 
 import os
 import re
@@ -8,13 +8,13 @@ from pathlib import Path
 from adocd.model.missing import Missing
 from adocd.probes.files import read_text
 
-#: As many links as the kernel follows (MAXSYMLINKS).
+#: The number of links that the kernel follows (MAXSYMLINKS).
 _MOST_LINKS = 40
 
 
 @dataclass(frozen=True, slots=True)
 class Mount:
-    """One line of mountinfo, as far as it is needed: `number` is `major:minor`, `root` the part that is mounted."""
+    """The needed parts of a mountinfo line: `number` is `major:minor`, `root` the mounted part of the file system."""
 
     id: str
     parent: str
@@ -26,7 +26,7 @@ class Mount:
     options: str
 
     def option(self, name: str) -> str | None:
-        """Find an option of the file system itself, such as overlay's `upperdir`."""
+        """Return an option of the file system itself, such as overlay's `upperdir`."""
         for option in self.options.split(","):
             key, equals, value = option.partition("=")
             if key == name and equals:
@@ -35,9 +35,9 @@ class Mount:
 
 
 def read_mounts(proc: Path, pid: int | None = None, kind: str = "") -> list[Mount] | Missing:
-    """Read all mounts that the process (this one, if None) sees; lines that are none are left out.
+    """Read all mounts that the process (this one, if None) sees; invalid lines are left out.
 
-    With `kind` only those of file systems whose type begins so: a host of containers has hundreds of others.
+    With `kind`, only file systems whose type begins with it: a host of containers has hundreds of others.
     """
     text = read_text(proc / (str(pid) if pid is not None else "self") / "mountinfo")
     if isinstance(text, Missing):
@@ -67,9 +67,9 @@ def read_mounts(proc: Path, pid: int | None = None, kind: str = "") -> list[Moun
 def holder(path: Path, mounts: list[Mount]) -> Mount | None:
     """Find the mount that holds an absolute path without links.
 
-    It walks as the kernel does, from the root mount down: a mount below a directory over which another was mounted
-    later is still listed, but cannot be reached. A process in a chroot may not see the root mount; there the longest
-    mount point counts, and the latest if several.
+    Like the kernel, it walks from the root mount down: a mount hidden by a later one on a parent directory is still
+    listed but cannot be reached. A process in a chroot may not see the root mount; then the longest mount point counts,
+    and the latest of several.
     """
     ids = {mount.id for mount in mounts}
     roots = [mount for mount in mounts if mount.point == Path("/")]
@@ -88,10 +88,10 @@ def holder(path: Path, mounts: list[Mount]) -> Mount | None:
 
 
 def without_links(path: Path, base: Path) -> Path:
-    """Follow the links of an absolute path as a process does whose root directory is `base`.
+    """Follow the links of an absolute path like a process whose root directory is `base`.
 
-    `os.path.realpath` will not do: an absolute link in a container leads to a place in the container. Parts that
-    do not exist stay as they are.
+    `os.path.realpath` does not work here: an absolute link in a container points into the container. Parts that do not
+    exist stay as they are.
     """
     todo = [part for part in reversed(path.parts) if part != "/"]
     done: list[str] = []

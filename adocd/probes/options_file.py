@@ -1,9 +1,9 @@
 """Options that no agent reports, from the OPTIONS file in the database's directory.
 
-RocksDB writes a new OPTIONS-nnnnnn at open, at every SetOptions and SetDBOptions, and when a column family comes or
-goes; until it is complete it has another name. It has the options in force of all column families, those that cannot
-be changed live too, in an INI format with backslash escapes (options/options_parser.cc,
-examples/rocksdb_option_file_example.ini). Objects such as a rate limiter are not in it.
+RocksDB writes a new OPTIONS-nnnnnn at open, at every SetOptions and SetDBOptions, and when a column family is created
+or dropped; until it is complete it has another name. It has the options in force of all column families, including the
+immutable ones, in an INI format with backslash escapes (options/options_parser.cc,
+examples/rocksdb_option_file_example.ini). It does not contain objects such as a rate limiter.
 """
 
 import re
@@ -16,15 +16,15 @@ _NAME = re.compile(r"OPTIONS-([0-9]{1,19})", re.ASCII)
 _SECTION = re.compile(r'\[([^" ]+)(?: "(.*)")?\]')
 _ESCAPED = re.compile(r"\\(.)")
 _ESCAPES = {"n": "\n", "r": "\r"}
-#: RocksDB deletes an old file as soon as there is a new one: look again so many times.
+#: Attempts: RocksDB deletes an old file as soon as there is a new one.
 _TRIES = 5
-#: About 4 KB a column family; beyond this it is no OPTIONS file that RocksDB could have written in reasonable time.
+#: About 4 KB per column family; RocksDB could not have written a larger OPTIONS file in reasonable time.
 _LARGEST_BYTES = 64 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class OptionsFile:
-    """What one OPTIONS file says: option values as RocksDB writes them."""
+    """The contents of an OPTIONS file: option values as RocksDB writes them."""
 
     database: Mapping[str, str]
     column_families: Mapping[str, Mapping[str, str]]
@@ -32,7 +32,7 @@ class OptionsFile:
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """Which path could not be read, and why in a few words."""
+    """A path that could not be read, and why in a few words."""
 
     path: str
     why: str
@@ -41,14 +41,15 @@ class Unreadable:
 def newest(directory: Path, db_identity: str) -> OptionsFile | Unreadable:
     """Read the newest OPTIONS file of the database at `directory`; blocks on I/O.
 
-    In a container the same path may be another database, or none: one whose IDENTITY is not `db_identity` is not read.
+    In a container the same path may be another database or none, so a database whose IDENTITY is not `db_identity` is
+    not read.
     """
     other = _another_database(directory, db_identity)
     return newest_of(directory) if other is None else other
 
 
 def newest_of(directory: Path) -> OptionsFile | Unreadable:
-    """Read the newest OPTIONS file there, whichever database it is of; blocks on I/O."""
+    """Read the newest OPTIONS file in this directory, whichever database it belongs to; blocks on I/O."""
     nothing = failure = Unreadable(str(directory), "there is no OPTIONS file")
     for _ in range(_TRIES):
         path = directory
@@ -68,7 +69,7 @@ def newest_of(directory: Path) -> OptionsFile | Unreadable:
 
 
 def parse(text: str) -> OptionsFile:
-    """Read an OPTIONS file's text; a line that is neither a section nor an option says nothing."""
+    """Parse an OPTIONS file's text; ignores lines that are neither a section nor an option."""
     database: dict[str, str] = {}
     families: dict[str, dict[str, str]] = {}
     section: dict[str, str] = {}
@@ -95,7 +96,7 @@ def _unescape(text: str) -> str:
 def _another_database(directory: Path, db_identity: str) -> Unreadable | None:
     try:
         found = (directory / "IDENTITY").read_text(encoding="utf-8", errors="replace").strip()
-    except OSError:  # RocksDB may be told to write none; and the OPTIONS file says better what cannot be read
+    except OSError:  # the program may disable the IDENTITY file, and reading the OPTIONS file gives the better error
         return None
     if found == db_identity.strip():
         return None

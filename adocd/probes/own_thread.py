@@ -1,7 +1,7 @@
-"""Work that may hang for ever, a look at a file on a device that does not answer say, on a thread of its own.
+"""Runs work that may hang for ever, e.g. reading a file on a device that does not answer, on a separate thread.
 
-Not asyncio.to_thread: its few threads are everybody's, so some that hang would stop all others, and who ends waits for
-them. Nobody waits for these.
+Not asyncio.to_thread: its few threads are shared, so hanging ones would block all others, and the process waits for
+them at exit. Nothing waits for these.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ _T = TypeVar("_T")
 
 
 class OwnThread:
-    """Runs one piece of work at a time, for the event loop that asks for it."""
+    """Runs one piece of work at a time for the event loop that asks for it."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -23,13 +23,13 @@ class OwnThread:
 
     @property
     def is_busy(self) -> bool:
-        """Whether the work before is still under way."""
+        """Whether the previous work is still running."""
         return self._working is not None and not self._working.done()
 
     async def run(self, work: Callable[[], _T], patience_s: float) -> _T:
-        """Do the work, after that before; raises what it raises, and TimeoutError after `patience_s` seconds.
+        """Do the work after the previous one; raises what it raises, and TimeoutError after `patience_s` seconds.
 
-        Work that was begun goes on then, and when the caller is cancelled.
+        Work that has started goes on after a timeout, and when the caller is cancelled.
         """
         async with asyncio.timeout(patience_s):
             if self._working is not None:
@@ -43,7 +43,7 @@ class OwnThread:
 def _begun(work: Callable[[], _T], name: str) -> asyncio.Future[_T]:
     loop = asyncio.get_running_loop()
     future: asyncio.Future[_T] = loop.create_future()
-    # What nobody waits for any more may fail, and needs no line in the log.
+    # If nobody waits for it any more, a failure needs no line in the log.
     future.add_done_callback(lambda done: done.cancelled() or done.exception())
 
     def run() -> None:

@@ -1,7 +1,7 @@
-"""What a process must do without: pressure (PSI) of the machine and of its cgroup, and what its cgroup allows it.
+"""What a process lacks: the pressure (PSI) of the machine and of its cgroup, and its cgroup's limits.
 
-PSI is since Linux 4.20 in /proc/pressure (Documentation/accounting/psi.rst), and in `*.pressure` of cgroup v2; a
-kernel may be built without it, or have it off until it boots with psi=1. Limits are those of cgroup v2 (cpu.max,
+Since Linux 4.20, PSI is in /proc/pressure (Documentation/accounting/psi.rst) and in `*.pressure` of cgroup v2. A kernel
+may be built without it, or have it off unless booted with psi=1. Limits are those of cgroup v2 (cpu.max,
 memory.max, memory.high, io.max; Documentation/admin-guide/cgroup-v2.rst) and of v1 (cpu.cfs_quota_us,
 memory.limit_in_bytes, blkio.throttle.*). psutil has none of this.
 """
@@ -41,14 +41,14 @@ _THROTTLE: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """The cgroups that pressure is read of: the process's own (v2), and those that may throttle it."""
+    """The cgroups whose pressure is read: the process's own (v2), and those that may throttle it."""
 
     own: Path | None
     throttling: tuple[Path, ...]
 
 
 def places_of(pid: int, root: Path = Path("/")) -> Places:
-    """Find a process's cgroups. It takes longer than all else of a reading, and they change seldom."""
+    """Find a process's cgroups. This is the slowest part of a reading, and they seldom change."""
     own = next((group.directories[0] for group in groups_of(pid, "", root) if group.unified), None)
     return Places(own, tuple(each for each in _directories(pid, "cpu", root) if _cpu_cores(each) is not None))
 
@@ -56,10 +56,10 @@ def places_of(pid: int, root: Path = Path("/")) -> Places:
 def read_pressure(
     pid: int | None, monotonic_s: float, root: Path = Path("/"), places: Places | None = None
 ) -> PressureReading:
-    """Read the pressure of the machine and of the process's cgroup at a time of the caller's monotonic clock.
+    """Read the pressure of the machine and of the process's cgroup; the time is the caller's monotonic clock.
 
-    `places` are the process's cgroups where they are known already. Never raises: what the kernel does not have is a
-    sentence in `missing`. Without a process it is the machine's alone.
+    `places` are the process's cgroups, if already known. Never raises: `missing` has a sentence for each thing that the
+    kernel does not provide. Without a process, only the machine's pressure is read.
     """
     missing: list[str] = []
     machine = _all(root / "proc/pressure", "", missing, "this kernel measures no pressure, or not all of it")
@@ -70,13 +70,13 @@ def read_pressure(
     group: dict[Resource, Pressure] = {}
     if own is None:
         missing.append(f"process {pid} is in no cgroup (v2) that can be seen from here, so its own pressure is unknown")
-    elif machine:  # else it was said already
+    elif machine:  # otherwise it is in `missing` already
         group = _all(own, ".pressure", missing, f"the pressure of process {pid}'s cgroup cannot be read")
     return PressureReading(monotonic_s, machine, group, _throttled_us(places), tuple(missing))
 
 
 def pressure_activity(before: PressureReading, after: PressureReading) -> PressureActivity | Missing:
-    """Turn two readings into shares of the time between them."""
+    """Compute from two readings the shares of the time between them."""
     interval_s = after.monotonic_s - before.monotonic_s
     if not interval_s > 0:
         return Missing("pressure was read twice at the same time, which measures nothing")
@@ -94,7 +94,7 @@ def pressure_activity(before: PressureReading, after: PressureReading) -> Pressu
 
 
 def read_limits(pid: int, root: Path = Path("/")) -> GroupLimits:
-    """Read what the process's cgroups allow it, the narrowest of its own and those above; never raises."""
+    """Return the limits of the process's cgroups, the narrowest of its own and those above; never raises."""
     if isinstance(why := read_text(root / f"proc/{pid}/cgroup"), Missing):
         return GroupLimits(None, None, None, {}, (f"the cgroup of process {pid} cannot be read ({why.why})",))
     outside = not any(groups_of(pid, controller, root) for controller in ("cpu", "memory", "io", "blkio"))
@@ -115,7 +115,7 @@ def read_limits(pid: int, root: Path = Path("/")) -> GroupLimits:
 
 
 def parse_pressure(text: str) -> Pressure | None:
-    """Read one pressure file; None where it has not the line `some`."""
+    """Read one pressure file; None if it lacks the line `some`."""
     lines: dict[str, tuple[int, float]] = {}
     for line in text.split("\n"):
         kind, *pairs = line.split(" ")
@@ -155,7 +155,7 @@ def _stalled(
     before: dict[Resource, Pressure], after: dict[Resource, Pressure], interval_s: float
 ) -> dict[Resource, Stalled]:
     def share(then_us: int, now_us: int) -> float:
-        # The caller took its time a moment before or after the kernel did.
+        # The caller took its time stamp a moment before or after the kernel.
         return min(1.0, max(0, now_us - then_us) / 1e6 / interval_s)
 
     return {
@@ -182,7 +182,7 @@ def _cpu_cores(directory: Path) -> float | None:
 
 
 def _throttled_us(places: Places) -> int | None:
-    """Add up the throttled time of every group with a quota: a parent's quota makes the process wait as well."""
+    """Add up the throttled time of every group with a quota: a parent's quota makes the process wait too."""
     totals = []
     for directory in places.throttling:
         values = dict(line.partition(" ")[::2] for line in text_or(directory / "cpu.stat").split("\n"))

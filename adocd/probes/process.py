@@ -1,13 +1,13 @@
-"""What a process does, by /proc/PID (proc(5)): CPU, memory, I/O, and its threads by name and state.
+"""Activity of a process, from /proc/PID (proc(5)): CPU, memory, I/O, and its threads by name and state.
 
 RocksDB names the threads of its pools `rocksdb:low` (compactions), `rocksdb:high` (flushes), `rocksdb:bottom` and
-`rocksdb:user`, older versions with a number behind it (util/threadpool_imp.cc, StartBGThreads).
+`rocksdb:user`; older versions append a number (util/threadpool_imp.cc, StartBGThreads).
 
-psutil is not used: it gives neither names nor states of threads, it takes the main thread's context switches for the
-whole process's, finds swap by smaps, which holds the lock that the database's own page faults need, and its root
+psutil is not used: it has neither names nor states of threads, reports the main thread's context switches as the whole
+process's, reads swap from smaps, which holds the lock that the database's own page faults need, and its root
 (PROCFS_PATH) is one global for all threads. The tests compare with it where the two overlap.
 
-A reading opens two files a thread: 1.9 ms of CPU time with 60 threads.
+A reading opens two files per thread: 1.9 ms of CPU time with 60 threads.
 """
 
 import os
@@ -19,20 +19,20 @@ from adocd.model.missing import Missing
 from adocd.model.process import ProcessActivity, ProcessIo, ProcessReading, ThreadCounters, ThreadGroup
 from adocd.probes.files import natural, read_text
 
-#: Threads beyond so many are not read, or a server with ten thousand connections would cost half a second a reading.
-#: Those with the lowest ids are: the pools' threads are among a process's first.
+#: Most threads read: otherwise a server with ten thousand connections would cost half a second per reading.
+#: Those with the lowest ids are read, because the pools' threads are among a process's first.
 MOST_THREADS: Final = 1024
 _POOL = re.compile(r"rocksdb:(low|high|bottom|user)[0-9]*", re.ASCII)
 _SWITCHES = re.compile(r"^(voluntary|nonvoluntary)_ctxt_switches:[ \t]*([0-9]+)$", re.ASCII | re.MULTILINE)
 _KIB = 1024
-#: Fields of /proc/PID/stat that follow the name, from 0 (proc_pid_stat(5) counts the state as 3).
+#: Indexes of the fields of /proc/PID/stat after the name, from 0 (proc_pid_stat(5) counts the state as 3).
 _STATE, _USER, _SYSTEM, _START = 0, 11, 12, 19
 
 
 def read_process(pid: int, monotonic_s: float, root: Path = Path("/")) -> ProcessReading | Missing:
-    """Read a process at a time of the caller's monotonic clock; `root` is the root of a file system with `proc`.
+    """Read a process; the time is the caller's monotonic clock, `root` the root of a file system with `proc`.
 
-    Never raises. Another user's process shows all but its I/O (proc(5): that takes ptrace's permission).
+    Never raises. Another user's process shows everything except its I/O (proc(5): that needs ptrace permission).
     """
     directory = root / f"proc/{pid}"
     text = read_text(directory / "stat")
@@ -63,7 +63,7 @@ def read_process(pid: int, monotonic_s: float, root: Path = Path("/")) -> Proces
 def process_activity(
     before: ProcessReading, after: ProcessReading, ticks_per_s: int | None = None
 ) -> ProcessActivity | Missing:
-    """Turn two readings into what the process did between them; Missing where the pid has become another's.
+    """Compute from two readings what the process did between them; Missing if another process has the pid now.
 
     `ticks_per_s` is the kernel's USER_HZ, 100 on nearly every machine.
     """
@@ -106,13 +106,13 @@ def process_activity(
 
 
 def _stat(text: str) -> tuple[tuple[str, str], dict[int, int]] | None:
-    """Read name and state, and the three numbers by field; a name may have spaces and parentheses."""
+    """Parse name, state and the three numbers by field; a name may contain spaces and parentheses."""
     before, closing, after = text.rpartition(")")
     _, opening, name = before.partition("(")
     fields = after.split()
     if not closing or not opening or len(fields) <= _START:
         return None
-    # Of 50 fields no other is made a number: that was a third of a reading.
+    # Converting all 50 fields to numbers took a third of a reading.
     numbers = {index: natural(fields[index]) for index in (_USER, _SYSTEM, _START)}
     known = {index: number for index, number in numbers.items() if number is not None}
     return ((name, fields[_STATE]), known) if len(known) == len(numbers) else None
@@ -130,7 +130,7 @@ def _threads(tasks: Path, missing: list[str]) -> dict[int, ThreadCounters]:
     for tid in ids[:MOST_THREADS]:
         text = read_text(f"{tasks}/{tid}/stat")
         own = None if isinstance(text, Missing) else _stat(text)
-        if own is None:  # threads end at any time: no reason for a sentence
+        if own is None:  # threads end at any time, so this needs no sentence
             continue
         (name, state), fields = own
         switches = _thread_switches(f"{tasks}/{tid}/status")
@@ -146,9 +146,9 @@ def _threads(tasks: Path, missing: list[str]) -> dict[int, ThreadCounters]:
 
 
 def _thread_switches(path: str) -> dict[str, int]:
-    """Read a thread's two counters, `voluntary` and `nonvoluntary`, as far as the file has them."""
+    """Read a thread's counters `voluntary` and `nonvoluntary`, if the file has them."""
     text = read_text(path)
-    # They are the last lines: looking through the fifty before them took 8 of 30 us a thread.
+    # They are the last lines: searching the fifty lines before them took 8 of 30 us per thread.
     found = [] if isinstance(text, Missing) else _SWITCHES.findall(text, max(0, text.find("voluntary_ctxt") - 3))
     return {kind: number for kind, digits in found if (number := natural(digits)) is not None}
 
@@ -163,7 +163,7 @@ def _group(tids: list[int], before: ProcessReading, after: ProcessReading, ticks
 def _both(
     tids: list[int], before: ProcessReading, after: ProcessReading
 ) -> list[tuple[ThreadCounters, ThreadCounters]]:
-    """Pair the threads that were there at both ends; one that got another's id began at another time."""
+    """Pair the threads that exist in both readings; a reused thread id has another start time."""
     pairs = [(then, after.threads[tid]) for tid in tids if (then := before.threads.get(tid)) is not None]
     return [(then, now) for then, now in pairs if then.start_ticks == now.start_ticks]
 

@@ -1,16 +1,16 @@
-"""Readings that several databases have in common, taken once for all of them: a process's, a machine's.
+"""Readings that several databases share, such as those of a process or a machine, taken once for all of them.
 
-A thousand databases are in far fewer processes and on a few disks. Without this each would read them anew each second.
+A thousand databases are in far fewer processes and on a few disks. Without this, each would read them every second.
 """
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Final, Generic, TypeVar, cast
 
-#: A reading may be so old for another database to use it. Rates are over the readings' own times, so it is exact for
-#: all that; only what it tells is so much older.
+#: Oldest reading that another database may use (s). Rates use the readings' own times, so they stay exact; they are
+#: only that much older.
 SHARED_S: Final = 0.5
-#: What nobody has asked for in so long is forgotten.
+#: A reading that nobody has asked for in this time is forgotten (s).
 _FORGET_S: Final = 60.0
 
 _T = TypeVar("_T")
@@ -18,7 +18,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class Taken(Generic[_T]):
-    """A reading, and when it was begun, by the callers' monotonic clock."""
+    """A reading, and when it started, by the callers' monotonic clock."""
 
     monotonic_s: float
     value: _T
@@ -27,7 +27,7 @@ class Taken(Generic[_T]):
 class Shared:
     """The newest reading of each kind; for several threads, none of which waits for another.
 
-    Two that come at once both read: a look that hangs, on a file that does not answer, must not hold up the others.
+    Two callers at the same time both read: a read that hangs on an unresponsive file must not block the others.
     """
 
     def __init__(self) -> None:
@@ -36,7 +36,7 @@ class Shared:
 
     @property
     def known(self) -> int:
-        """How many readings are kept."""
+        """The number of readings kept."""
         return len(self._taken)
 
     def read(
@@ -48,10 +48,10 @@ class Shared:
         before_s: float | None = None,
         most_s: float = SHARED_S,
     ) -> Taken[_T]:
-        """Give the reading of this key that is there, or take it at this time.
+        """Return the kept reading of this key, or take a new one at this time.
 
-        One that is there must not be older than `most_s`, and newer by half than `before_s`, when the caller's last
-        one was taken: so two of a caller's own are never the same, however often it asks.
+        A kept one must be at most `most_s` old, and at most half as old as `before_s`, the time of the caller's last
+        reading: so a caller never gets the same reading twice, however often it asks.
         """
         found = self._taken.get(key)
         if before_s is not None:

@@ -1,4 +1,4 @@
-"""Two snapshots of a database make a sample: cumulative counters become rates over the measured interval."""
+"""Makes a sample from two snapshots of a database: cumulative counters become rates over the interval."""
 
 from collections import deque
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ from adocd.model.threads import ThreadsBy, jobs_allowed, threads_by, threads_now
 from adocd.probes.background import Background
 from adocd.probes.increase import grown, increase, rate
 
-#: What a figure of a column family is read from; a figure whose property is not reported is unknown.
+#: The property from which a figure of a column family is read; without the property the figure is unknown.
 _FIGURES = {
     "l0_files": "rocksdb.num-files-at-level0",
     "immutable_memtables": "rocksdb.num-immutable-mem-table",
@@ -35,23 +35,23 @@ _EVENTS_MOST = 4096
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A sample, and the two snapshots that it was made from."""
+    """A sample and the two snapshots that it was made from."""
 
     before: Snapshot
     snapshot: Snapshot
     sample: Sample
 
     def is_of(self, before: Snapshot, snapshot: Snapshot) -> bool:
-        """Whether it was made from these very two."""
+        """Whether it was made from exactly these two snapshots."""
         return self.before is before and self.snapshot is snapshot
 
 
 class StatisticsProbe:
-    """Keeps the snapshot before, and turns each new one into a sample.
+    """Keeps the previous snapshot and turns each new one into a sample.
 
-    The first snapshot of a session gives no sample, for there is no interval to measure over. A counter that went
-    down was set back to 0 within the window (Statistics::Reset, DB::ResetStats), so it grew by what it shows at least:
-    that is its increase, as Prometheus has it.
+    The first snapshot of a session gives no sample, because there is no interval to measure over. A counter that went
+    down was reset to 0 within the window (Statistics::Reset, DB::ResetStats), so it grew at least by its current value,
+    which counts as its increase, as in Prometheus.
     """
 
     def __init__(self, capabilities: Capabilities) -> None:
@@ -59,13 +59,13 @@ class StatisticsProbe:
         self._before: Snapshot | None = None
         self._observed: Snapshot | None = None
         self._background = Background(capabilities)
-        #: What happened since the last sample; no more than an agent keeps.
+        #: Events since the last sample; no more than an agent keeps.
         self._events: deque[Event] = deque(maxlen=_EVENTS_MOST)
         #: The last sample, and what it was made from.
         self.made: Made | None = None
 
     def observe(self, snapshot: Snapshot) -> None:
-        """Take in what happened, once: the next sample tells of it, whichever snapshot that is made from."""
+        """Take a snapshot's events, once: the next sample has them, whichever snapshot it is made from."""
         if snapshot is not self._observed:
             self._observed = snapshot
             self._events.extend(snapshot.events)
@@ -74,10 +74,10 @@ class StatisticsProbe:
     def sample(
         self, snapshot: Snapshot, originals: OptionValues | None = None, made: "Made | None" = None
     ) -> Sample | None:
-        """Make a sample from this snapshot and the one before; None when they do not measure an interval.
+        """Make a sample from this snapshot and the previous one; None if there is no interval between them.
 
-        Its events are those of all snapshots since the last sample, this one's too. `made` is what another probe has
-        made of this snapshot: where it has measured over the same interval, it is not worked out again.
+        Its events are those of all snapshots since the last sample, including this one. `made` is another probe's
+        sample of this snapshot: if it covers the same interval, it is reused.
         """
         self.observe(snapshot)
         before, self._before = self._before, snapshot
@@ -144,9 +144,9 @@ class StatisticsProbe:
 
 
 def _writes(snapshot: Snapshot, before: Snapshot, interval_s: float) -> PeriodicDump:
-    """Give the rates of writes over the window, or, where only a dump counts them, over its own interval.
+    """Return the write rates over the window or, if only a statistics dump has them, over the dump's own interval.
 
-    A dump speaks for the one window in which it came; in all others nothing is known.
+    A dump counts for the one window in which it came; in all others the rates are unknown.
     """
     nothing = PeriodicDump(snapshot.monotonic_s, interval_s)
     if snapshot.dump is not None:
@@ -165,10 +165,10 @@ def _writes(snapshot: Snapshot, before: Snapshot, interval_s: float) -> Periodic
 
 
 def _condition(snapshot: Snapshot) -> Condition:
-    """Take the worse of stall events and properties.
+    """Return the worse of stall events and properties.
 
-    RocksDB tells listeners of a stop that a full memtable causes only when it is over (the writer that meets it
-    carries the notice, db_impl_write.cc, PreprocessWrite); the property knows at once.
+    RocksDB notifies listeners of a stop by full memtables only when it is over (the blocked writer itself delivers the
+    notice, db_impl_write.cc, PreprocessWrite); the property shows it at once.
     """
     if snapshot.stall.condition == "stopped" or snapshot.properties.get("rocksdb.is-write-stopped", 0) > 0:
         return "stopped"
@@ -178,7 +178,7 @@ def _condition(snapshot: Snapshot) -> Condition:
 
 
 def _ticker_increases(now: Mapping[str, int] | None, then: Mapping[str, int] | None) -> dict[str, int] | None:
-    """Say how much each ticker grew; one that is new within a session has no increase yet."""
+    """Return the increase of each ticker; one that is new within a session has none yet."""
     if now is None or then is None:
         return None
     return {name: grown(value, then[name]) for name, value in now.items() if name in then}
@@ -187,7 +187,7 @@ def _ticker_increases(now: Mapping[str, int] | None, then: Mapping[str, int] | N
 def _histogram_increases(
     now: Mapping[str, HistogramTotals] | None, then: Mapping[str, HistogramTotals] | None
 ) -> dict[str, HistogramIncrease] | None:
-    """Say what came into each histogram; one that is new had no values before, for agents leave empty ones out."""
+    """Return the increase of each histogram; a new one was empty before, because agents leave empty ones out."""
     if now is None or then is None:
         return None
     return {name: _came(totals, then.get(name, _EMPTY)) for name, totals in now.items()}

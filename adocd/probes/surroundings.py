@@ -1,10 +1,10 @@
-"""What one tick of a target sees around its database: disks, process, pressure and limits, from one call.
+"""The surroundings of a database for one tick of a target: disks, process, pressure and limits, from one call.
 
-A rate takes two readings, so the probe remembers the one before; it knows no clock. What changes seldom is read
-seldom: which devices hold a path, and what cgroups allow.
+A rate needs two readings, so the probe remembers the previous one; it uses no clock. It rereads seldom what seldom
+changes: the devices that hold a path, and the limits of cgroups.
 
-A reading of a process with 60 threads takes 2.6 ms at the median, most of it for the threads (adocd.probes.process);
-every ten seconds with the limits 3.8 ms, every minute with the storage, too, 4.9 ms.
+A reading of a process with 60 threads takes 2.6 ms at the median, mostly for the threads (adocd.probes.process). Every
+ten seconds it includes the limits and takes 3.8 ms, and every minute also the storage, 4.9 ms.
 """
 
 import os
@@ -40,11 +40,11 @@ class _Reading:
 
 
 class SurroundingsProbe:
-    """Watches what is around one database.
+    """Watches the surroundings of one database.
 
-    `pid` is its process as this one numbers it, None where it is not known; `path` and `wal_dir` are absolute, as that
-    process sees them, and `wal_dir` is None where the WAL lies with the data. `root` is the root of a file system with
-    `proc` and `sys`. `cpus` is how many CPUs the process may use; None asks the kernel. `shared` are the readings of
+    `pid` is its process in this process's PID namespace, None if unknown. `path` and `wal_dir` are absolute, as that
+    process sees them; `wal_dir` is None if the WAL is with the data. `root` is the root of a file system with `proc`
+    and `sys`. `cpus` is the number of CPUs that the process may use; None asks the kernel. `shared` has the readings of
     this and other databases under the same root; None shares none.
     """
 
@@ -66,10 +66,10 @@ class SurroundingsProbe:
         self._before: _Reading | None = None
 
     def read(self, monotonic_s: float) -> Surroundings | None:
-        """Read at a time of the caller's monotonic clock; None at the first call, because rates need two readings.
+        """Take a reading at a time of the caller's monotonic clock; None at the first call, as rates need two readings.
 
-        Never raises: what cannot be measured is a sentence in `missing`. A process that ended, or whose number is
-        another's now, stays missing; the machine's disks and pressure go on.
+        Never raises: `missing` has a sentence for each thing that cannot be measured. A process that ended, or whose
+        pid another process has now, stays missing; the machine's disks and pressure are still measured.
         """
         process = self._process.read(monotonic_s)
         pid = None if isinstance(process, Missing) else self._pid
@@ -118,7 +118,7 @@ class SurroundingsProbe:
 
 
 class _OneProcess:
-    """Reads one process, and no other that got its number later."""
+    """Reads one process, and never another one that got its pid later."""
 
     def __init__(self, pid: int | None, root: Path, shared: Shared) -> None:
         self._pid = pid
@@ -140,7 +140,7 @@ class _OneProcess:
         found, self._before_s = taken.value, taken.monotonic_s
         if isinstance(found, Missing):
             return found
-        # The first thread can end before the others: only all of them are the process.
+        # The first thread can end before the others; the process has ended when all threads have.
         if found.threads and all(thread.state in ("Z", "X") for thread in found.threads.values()):
             return Missing(f"process {self._pid} has ended, and its parent has yet to take note of it")
         if self._start_ticks is None:
@@ -151,7 +151,7 @@ class _OneProcess:
 
 
 class _Disks:
-    """Knows which devices hold the data and the WAL, and watches each for its limit."""
+    """Finds the devices that hold the data and the WAL, and watches each for its limit."""
 
     def __init__(self, pid: int | None, path: Path, wal_dir: Path | None, root: Path, shared: Shared) -> None:
         self._pid = pid
@@ -168,7 +168,7 @@ class _Disks:
         self.missing: tuple[str, ...] = ()
 
     def read(self, monotonic_s: float, *, ended: bool) -> DiskReading:
-        """Read the devices' counters; the mounts of a process that ended cannot be asked again."""
+        """Read the devices' counters; the mounts of an ended process cannot be read again."""
         ask = self._resolved_s is None or not ended
         if ask and _due(self._resolved_s, monotonic_s, STORAGE_S):
             self._resolve(monotonic_s)
@@ -187,7 +187,7 @@ class _Disks:
     def between(
         self, before: DiskReading, now: DiskReading
     ) -> tuple[tuple[DiskActivity, ...], tuple[DeviceLimit, ...], list[str]]:
-        """Say what the devices did, which of them are at their limit, and which could not be measured."""
+        """Return what the devices did, which of them are at their limit, and which could not be measured."""
         found = activity(before, now)
         devices, limits, gaps = [], [], []
         for name in self._names:
@@ -211,7 +211,7 @@ class _Disks:
         self.missing = (*gap, *(why for storage in storages for why in storage.missing))
         self._names = tuple(dict.fromkeys(name for storage in storages for name in concerned(storage)))
         walk = [device for storage in storages for top in storage.devices for device in top.walk()]
-        # A partition shares its disk's limit, and would only say it twice.
+        # A partition shares its disk's limit and would only report it twice.
         parts = {device.name for device in walk if device.kind is DeviceKind.PARTITION and device.below}
         known = self._detectors
         self._detectors = {name: known.get(name) or LimitDetector() for name in self._names if name not in parts}
@@ -219,7 +219,7 @@ class _Disks:
 
 
 class _Limits:
-    """Keeps what the process's cgroups and the machine allow it."""
+    """Keeps the limits of the process's cgroups and of the machine."""
 
     def __init__(self, pid: int | None, root: Path, cpus: int | None, shared: Shared) -> None:
         self._root = root
@@ -232,7 +232,7 @@ class _Limits:
         self.missing: tuple[str, ...] = ()
 
     def read(self, monotonic_s: float, pid: int | None) -> None:
-        """Read them where it is time to, and at once when the process is gone."""
+        """Read the limits if it is time to, and at once when the process is gone."""
         if pid == self._pid and not _due(self._read_s, monotonic_s, LIMITS_S):
             return
         self._pid, self._read_s = pid, monotonic_s
@@ -259,10 +259,10 @@ def _process_between(before: ProcessReading | Missing, now: ProcessReading | Mis
 
 
 def _whose_mounts(pid: int | None, root: Path) -> tuple[int | None, tuple[str, ...]]:
-    """Choose whose mounts to ask for a path of the process: this one's own where they are the same.
+    """Choose whose mounts to use for a path of the process: this process's own if both have the same.
 
-    /proc/PID/root, through which links are followed as the process does, takes ptrace's permission (proc(5)), which a
-    daemon has not with another user's database; mountinfo takes none, and its numbers are no other namespace's.
+    Following links like the process needs /proc/PID/root, and so ptrace permission (proc(5)), which a daemon lacks for
+    another user's database. mountinfo needs none, and its device numbers are the same in every namespace.
     """
     if pid is None or read_text(root / f"proc/{pid}/mountinfo") == read_text(root / "proc/self/mountinfo"):
         return None, ()
@@ -273,7 +273,7 @@ def _whose_mounts(pid: int | None, root: Path) -> tuple[int | None, tuple[str, .
             f"links on the way to the database cannot be followed as process {pid} does, so its disk may be another: "
             "run adocd as root, or as the database's user",
         )
-    except OSError:  # storage_of says the rest
+    except OSError:  # storage_of reports the error
         pass
     return pid, ()
 

@@ -1,7 +1,7 @@
-"""Threads for work that may never come back, begun anew only when none is idle.
+"""Threads for work that may never return; a new one is started only when none is idle.
 
-No pool with a limit: what hangs keeps its thread for ever, and takes no place of another's. Beginning a thread costs
-more than a law or a look at a LOG does, and a thousand targets would begin two thousand a second.
+The pool has no limit: work that hangs keeps its thread for ever and must not take another's place. Starting a thread
+costs more than running a law or reading a LOG, and a thousand targets would start two thousand threads a second.
 """
 
 import threading
@@ -9,16 +9,16 @@ from collections import deque
 from collections.abc import Callable
 from queue import SimpleQueue
 
-#: So many idle threads are kept.
+#: Most idle threads kept.
 _IDLE_MOST = 16
 
 _idle: "deque[SimpleQueue[tuple[Callable[[], None], str]]]" = deque()
 
 
 def start(work: Callable[[], None], name: str) -> None:
-    """Do this work in a thread of that name, which does nothing else meanwhile; the work must not raise.
+    """Run the work in a thread of that name, which does nothing else meanwhile; the work must not raise.
 
-    It is a daemon thread: one that hangs does not keep the process from ending.
+    It is a daemon thread, so one that hangs does not keep the process from exiting.
     """
     try:
         todo = _idle.pop()
@@ -32,7 +32,7 @@ def _work(todo: "SimpleQueue[tuple[Callable[[], None], str]]") -> None:
     while True:
         work, threading.current_thread().name = todo.get()
         work()
-        del work  # what it holds is not kept until the next comes
+        del work  # free its references before waiting for the next work
         if len(_idle) >= _IDLE_MOST:
             return
         _idle.append(todo)

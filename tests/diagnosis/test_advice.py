@@ -17,7 +17,7 @@ RULES: list[tuple[str, dict[str, Any], list[str]]] = [
     (STOP, {"max_write_buffer_number": 2}, ["raise max_write_buffer_number from 2 to 4"]),
     (STOP, {"write_buffer_size": 1 << 20}, ["raise write_buffer_size from 1 MiB to 64 MiB"]),
     (STOP, {"write_buffer_size": 64 << 20, "max_write_buffer_number": 6, "max_background_jobs": 8}, []),
-    (L0, {"max_background_jobs": 2}, ["raise max_background_jobs from 2 to the number of CPUs, to 4 at least"]),
+    (L0, {"max_background_jobs": 2}, ["raise max_background_jobs from 2 to the number of CPUs, at least to 4"]),
     (L0, {"max_background_jobs": 16}, []),
     (STOP, {"max_background_jobs": 2}, ["raise max_background_jobs from 2 to 8 or more"]),
     (L0, {"disable_auto_compactions": 1}, ["set disable_auto_compactions to false"]),
@@ -32,7 +32,7 @@ RULES: list[tuple[str, dict[str, Any], list[str]]] = [
         ],
     ),
     (PENDING, {"soft_pending_compaction_bytes_limit": 64 << 30}, []),
-    (L0, {"rate_limiter": "0x555a4b2755b0"}, ["see whether the rate limiter is too low"]),
+    (L0, {"rate_limiter": "0x555a4b2755b0"}, ["check whether the rate limiter's rate is too low"]),
     (L0, {"rate_limiter": "(nil)"}, []),
     ("the moon is full", {"max_background_jobs": 2}, []),
 ]

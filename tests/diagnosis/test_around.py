@@ -76,7 +76,7 @@ def test_a_log_alone_tells_nothing_of_it() -> None:
         ({"at_limit": True}, "give the database a faster device", False),
         ({"cpu_cores": 3.9}, "give the database more CPU", False),
         ({"cpu_cores": 3.9, "cpu_pressure_some_fraction": 0.9}, "give the database more CPU, or", False),
-        ({"cpu_pressure_some_fraction": 0.9}, "give the database more CPU, by moving other work away", False),
+        ({"cpu_pressure_some_fraction": 0.9}, "give the database more CPU: move other work away", False),
         ({"cpu_pressure_some_fraction": 0.3}, "raise max_background_jobs", True),
         ({"cpu_pressure_some_fraction": None, "at_limit": None}, "raise max_background_jobs", True),
         ({"cpu_cores": 3.9, "cpu_limit_cores": None}, "raise max_background_jobs", True),

@@ -1,1 +1,1 @@
-"""What in a database's configuration makes tuning it dangerous or useless."""
+"""Finds what in a database's configuration makes tuning dangerous or useless."""

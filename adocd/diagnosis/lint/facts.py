@@ -1,4 +1,4 @@
-"""Everything the rules look at, as values: what the agent says, the OPTIONS file, the memory there is."""
+"""The facts that the rules look at, as values: what the agent reports, the OPTIONS file, the available memory."""
 
 import re
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from adocd.model.memtables import IDLE_MEMTABLE_BYTES
 from adocd.model.snapshot import OptionValues, Snapshot
 from adocd.probes.options_file import OptionsFile, Unreadable
 
-#: What RocksDB writes for a whole number, of 64 bits at most.
+#: RocksDB's notation of a whole number, of 64 bits at most.
 _WHOLE = re.compile(r"-?[0-9]{1,20}", re.ASCII)
 _VERSION = re.compile(r"([0-9]{1,9})\.([0-9]{1,9})(?![0-9])", re.ASCII)
 #: A restore in one of these states has not put every original back yet.
@@ -21,43 +21,43 @@ _RESTORING = ("armed", "running", "waiting")
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """Options by name, as text; one that is missing or no such value reads as None, never as a default."""
+    """Options by name, as text; a missing or unparsable one reads as None, never as a default."""
 
     options: Mapping[str, str]
 
     def number(self, name: str) -> int | None:
-        """Read a whole number."""
+        """Return an option as a whole number; None where it is missing or not one."""
         text = self.options.get(name, "")
         return int(text) if _WHOLE.fullmatch(text) else None
 
     def flag(self, name: str) -> bool | None:
-        """Read a boolean."""
+        """Return an option as a boolean; None where it is missing or not one."""
         return {"true": True, "false": False}.get(self.options.get(name, ""))
 
     def text(self, name: str) -> str | None:
-        """Read it as it is."""
+        """Return an option's text as it is; None where it is missing."""
         return self.options.get(name)
 
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """What memtables may take, in bytes."""
+    """Limits on memtable memory, in bytes."""
 
-    #: Of all targets of the daemon together (`memory_budget_bytes`).
+    #: The budget of all targets of the daemon together (`memory_budget_bytes`).
     budget_bytes: int
     #: The worst case of the other targets' memtables.
     beside_bytes: int = 0
-    #: What the database's process can have at most, of the machine or of its cgroup; None where that is not known.
+    #: The most memory that the database's process can have, from the machine or its cgroup; None where unknown.
     limit_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """How far the law goes: ADOC's defaults, or what the policy says."""
+    """The law's bounds: from the policy, or ADOC's defaults."""
 
     batch_max_bytes: int = 512 * MIB
     threads_max: int = 20
-    #: What its memory step adds to the batch; 0: as much as the batch has at first. None where it leaves it alone.
+    #: Bytes that its memory step adds to the batch; 0: the initial batch. None where it leaves the batch alone.
     batch_step_bytes: int | None = 64 * MIB
 
 
@@ -74,33 +74,33 @@ class Facts:
 
     @property
     def capabilities(self) -> Capabilities:
-        """What can be changed and seen of this database."""
+        """What the agent can change and measure of this database."""
         return self.detail.capabilities
 
     @cached_property
     def version(self) -> tuple[int, int] | None:
-        """RocksDB's major and minor version; None where the agent names none."""
+        """RocksDB's major and minor version; None where the agent does not report it."""
         found = _VERSION.match(self.info.rocksdb_version)
         return None if found is None else (int(found[1]), int(found[2]))
 
     @cached_property
     def configured(self) -> OptionValues:
-        """The live options as the host has them: a lease's own changes are not the configuration's fault.
+        """The live options as the host set them: changes by a lease are not the configuration's fault.
 
-        While a lease is held, or what it changed is being put back, these are the originals; else what is in force.
+        While a lease is held or its changes are being restored, these are the originals; otherwise the values in force.
         """
         tuned = self.snapshot.lease is not None or self.snapshot.restore.state in _RESTORING
         return self.detail.originals if tuned else self.snapshot.options
 
     @cached_property
     def database(self) -> Values:
-        """Database-wide options, with those that only the OPTIONS file has."""
+        """Database-wide options, including those that only the OPTIONS file has."""
         file = {} if isinstance(self.options_file, Unreadable) else self.options_file.database
         return Values({**file, **self.configured.database})
 
     @cached_property
     def families(self) -> Mapping[str, Values]:
-        """The options of each column family that the agent measures and changes, by its name."""
+        """The options of each column family that the agent measures and changes, by column family."""
         file = {} if isinstance(self.options_file, Unreadable) else self.options_file.column_families
         return {
             name: Values({**file.get(name, {}), **options}) for name, options in self.configured.column_families.items()
@@ -108,13 +108,13 @@ class Facts:
 
     @cached_property
     def all_families(self) -> frozenset[str]:
-        """The names of all column families, with those that the agent does not see."""
+        """The names of all column families, including those that the agent does not see."""
         file = {} if isinstance(self.options_file, Unreadable) else self.options_file.column_families
         return frozenset(self.families) | frozenset(self.snapshot.column_families) | frozenset(file)
 
     @cached_property
     def written(self) -> frozenset[str]:
-        """The column families that are written now; all where none is, for that is what a start looks like."""
+        """The column families being written now; all if none is, because a start looks like that."""
         busy = {
             name
             for name, cf in self.snapshot.column_families.items()

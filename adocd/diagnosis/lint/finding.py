@@ -1,6 +1,6 @@
 """A finding, and the rule that makes it.
 
-A rule is one function; its docstring, "Find that ...", is what the documentation says of it.
+A rule is one function. Its docstring, "Find that ...", becomes its entry in docs/lint.md.
 """
 
 import inspect
@@ -12,35 +12,35 @@ from adocd.diagnosis.lint.facts import Facts, Values
 
 
 class Severity(StrEnum):
-    """How much it matters, the worst first."""
+    """How much a finding matters, the worst first."""
 
     DANGER = "danger"
-    """Tuning, or the configuration by itself, can hurt the database."""
+    """Tuning, or the configuration itself, can hurt the database."""
     USELESS = "useless"
     """A knob or a signal is dead: tuning does less than it seems to."""
     NOTE = "note"
-    """Good to know before one reads the decisions and the figures."""
+    """Worth knowing before reading decisions and figures."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing found; `reason`, `fix` and `source` are for a person to read, a sentence each."""
+    """One finding; `reason`, `fix` and `source` are for a person to read, one sentence each."""
 
     rule: str
     severity: Severity
-    #: The option or the knob.
+    #: The option or the knob that it is about.
     subject: str
-    #: Those that it is true of; empty where it is about the whole database.
+    #: The column families concerned; empty if it is about the whole database.
     column_families: tuple[str, ...]
     reason: str
     fix: str
-    #: Where RocksDB says or does so: a file of its source, or an issue by repository and number.
+    #: Where RocksDB documents or does this: a file of its source, or an issue by repository and number.
     source: str
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """What a rule's function found, before the rule adds what is always the same."""
+    """What a rule's function found, before the rule adds its constant parts."""
 
     subject: str
     reason: str
@@ -50,7 +50,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule's name, what it says in general, and the function that looks."""
+    """A rule's name, its summary, and the function that checks a database."""
 
     name: str
     severity: Severity
@@ -59,13 +59,13 @@ class Rule:
     look: Callable[[Facts], Iterable[Hit]]
 
     def findings(self, facts: Facts) -> Iterator[Finding]:
-        """Look at one database."""
+        """Check one database."""
         for hit in self.look(facts):
             yield Finding(self.name, self.severity, hit.subject, hit.column_families, hit.reason, hit.fix, self.source)
 
 
 def rule(severity: Severity, source: str) -> Callable[[Callable[[Facts], Iterable[Hit]]], Rule]:
-    """Make a rule of a function that looks at the whole database; its name becomes the rule's."""
+    """Make a rule from a function that checks the whole database; the rule takes the function's name."""
 
     def make(look: Callable[[Facts], Iterable[Hit]]) -> Rule:
         summary = " ".join((inspect.getdoc(look) or "").split()).removeprefix("Find that ")
@@ -75,9 +75,9 @@ def rule(severity: Severity, source: str) -> Callable[[Callable[[Facts], Iterabl
 
 
 def family_rule(severity: Severity, source: str) -> Callable[[Callable[[Values], Hit | None]], Rule]:
-    """Make a rule of a function that looks at one column family.
+    """Make a rule from a function that checks one column family.
 
-    Column families with the same values make one finding together: there may be hundreds of them.
+    Column families with the same values share one finding, because there may be hundreds of them.
     """
 
     def make(look: Callable[[Values], Hit | None]) -> Rule:

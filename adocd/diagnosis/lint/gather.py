@@ -1,4 +1,4 @@
-"""Gathers what the rules look at, of one target."""
+"""Gathers the facts about one target that the rules look at."""
 
 import asyncio
 import platform
@@ -16,21 +16,21 @@ from adocd.probes.memory_limit import memory_limit_bytes
 from adocd.probes.options_file import newest
 from adocd.targets.errors import TargetError
 
-#: A hundred flushes or more, in a fraction of the agent's ring.
+#: Enough for a hundred flushes, yet a fraction of the agent's ring.
 _EVENTS = 500
 
 
 class Observed(Protocol):
-    """What of a Target is needed here."""
+    """The part of a Target that is needed here."""
 
     async def snapshot(self, events_after: int | None) -> Snapshot:
         """Read the newest snapshot, with the events after a cursor."""
 
 
 def bounds_of(policy: Policy) -> Bounds:
-    """Read how far the policy's law goes; ADOC's defaults where it is another law, or none that tunes.
+    """Return the bounds of the policy's law; ADOC's defaults if it is another law, or one that does not tune.
 
-    A law that turns other things than ADOC makes none of its steps.
+    A law that turns other knobs than ADOC takes none of ADOC's steps.
     """
     parts, laws = dict(registry.parts_of(policy)), registry.laws()
     own = next((parts[name] for name in (Adoc.name, AdocReleased.name) if name in parts), {})
@@ -41,22 +41,22 @@ def bounds_of(policy: Policy) -> Bounds:
 
 
 async def with_recent_events(target: Observed, snapshot: Snapshot) -> Snapshot:
-    """Read the snapshot anew with the last events, which the loop's own has only of one tick.
+    """Read a new snapshot with the latest events; the loop's own snapshot has only those of one tick.
 
-    Falls back on `snapshot` where the agent does not answer. The loop's cursor is not moved: each reader has its own.
+    Falls back on `snapshot` if the agent does not answer. The loop's cursor stays, because each reader has its own.
     """
     try:
         newer = await target.snapshot(max(0, snapshot.last_event - _EVENTS))
     except TargetError:
         return snapshot
-    # Reopened meanwhile: what else is known of it is of the session before.
+    # Reopened meanwhile: the other facts are about the session before.
     return newer if newer.session == snapshot.session else snapshot
 
 
 async def gather(
     info: Info, detail: DatabaseDetail, snapshot: Snapshot, policy: Policy, *, budget_bytes: int, beside_bytes: int
 ) -> Facts:
-    """Read the OPTIONS file and the memory limit beside what is known; in a thread, for a disk can be slow."""
+    """Read the OPTIONS file and the memory limit; call it in a thread, because a disk can be slow."""
     here = info.host == platform.node()
     limit = await asyncio.to_thread(memory_limit_bytes, info.pid) if here else None
     file = await asyncio.to_thread(newest, Path(detail.path), detail.db_identity)

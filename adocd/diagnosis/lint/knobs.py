@@ -1,4 +1,4 @@
-"""Rules about knobs that are dead, out of reach, or do something else than they seem to."""
+"""Rules about knobs that have no effect, are out of reach, or do something else than they seem to."""
 
 from collections.abc import Iterator
 
@@ -10,12 +10,12 @@ from adocd.model.knob import KNOBS, Knob
 from adocd.model.threads import COMPACTION_POOL, FEWEST_POOL_THREADS, FLUSH_POOL
 
 _OLD = ("max_background_flushes", "max_background_compactions")
-#: RocksDB switches memtables when those that are written take so much of db_write_buffer_size.
+#: RocksDB switches memtables when the mutable ones take this share of db_write_buffer_size.
 _CAP_NUMERATOR, _CAP_DENOMINATOR = 7, 8
 
-#: So many flushes say something.
+#: Fewest flushes to judge by.
 _ENOUGH_FLUSHES = 3
-#: RocksDB's names of flush reasons: what brings them about, and the way out.
+#: By RocksDB's name of a flush reason: its cause and the fix.
 _EARLY = {
     "Write Buffer Manager": (
         "a WriteBufferManager, or db_write_buffer_size, caps all memtables together",
@@ -38,20 +38,20 @@ def _has_the_option(facts: Facts) -> bool:
 
 
 def _jobs_allowed(facts: Facts) -> int | None:
-    """Count the jobs that the database may run, as adocd.model.threads does."""
+    """Count the background jobs that the database may run, as adocd.model.threads does."""
     old = _old_options(facts)
     return sum(max(1, old.get(name, 1)) for name in _OLD) if old else facts.database.number("max_background_jobs")
 
 
 @rule(Severity.USELESS, "RocksDB options.h, max_background_jobs; DBImpl::GetBGJobLimits")
 def old_thread_options(facts: Facts) -> Iterator[Hit]:
-    """Find that an old-style option for background threads is set, which makes max_background_jobs dead."""
+    """Find that an old-style thread option is set, so max_background_jobs has no effect."""
     if not _has_the_option(facts):
         return
     for name, value in _old_options(facts).items():
         yield Hit(
             name,
-            f"{name} = {value} overrides max_background_jobs, which makes the knob for threads dead",
+            f"{name} = {value} overrides max_background_jobs, so the knob for threads has no effect",
             "set max_background_flushes and max_background_compactions to -1 in the program's options, and "
             "max_background_jobs instead",
         )
@@ -73,28 +73,28 @@ def threads_out_of_reach(facts: Facts) -> Iterator[Hit]:
     elif jobs <= FEWEST_POOL_THREADS:
         yield Hit(
             "max_background_jobs",
-            f"the database was opened for {jobs} background jobs: this agent cannot change max_background_jobs, and "
-            "the thread pools do nothing beyond it",
+            f"the database was opened with {jobs} background jobs: this agent cannot change max_background_jobs, and "
+            "larger thread pools have no effect",
             f"open the database with max_background_jobs = {facts.bounds.threads_max}, or use tune_threads=false",
         )
 
 
 @rule(Severity.NOTE, "ADOC, FAST'23, section 5 (the bounds are the law's parameters)")
 def threads_at_their_bound(facts: Facts) -> Iterator[Hit]:
-    """Find that there are as many background jobs as the law goes up to, or more: it can only take some away."""
+    """Find that max_background_jobs is at the law's upper bound or above it, so the law can only lower it."""
     jobs = facts.database.number("max_background_jobs")
     if jobs is None or jobs < facts.bounds.threads_max or _old_options(facts) or not _has_the_option(facts):
         return
     yield Hit(
         "max_background_jobs",
-        f"max_background_jobs = {jobs}, and the law goes up to {facts.bounds.threads_max}: it can only halve them",
+        f"max_background_jobs = {jobs}, and the law's upper bound is {facts.bounds.threads_max}: it can only halve it",
         f"raise the law's threads_max above {jobs}, or open the database with fewer",
     )
 
 
 @rule(Severity.USELESS, "adocd agents/admin-api.yaml, Capabilities")
 def batch_out_of_reach(facts: Facts) -> Iterator[Hit]:
-    """Find that the agent cannot change the options that carry the batch size."""
+    """Find that the agent cannot change the options that make up the batch size."""
     missing = [name for name in KNOBS[Knob.BATCH_SIZE].options if name not in facts.capabilities.column_family_options]
     if missing:
         yield Hit(
@@ -106,7 +106,7 @@ def batch_out_of_reach(facts: Facts) -> Iterator[Hit]:
 
 @rule(Severity.NOTE, "ADOC, FAST'23, section 6.1 (the bounds are the law's parameters)")
 def batch_at_its_bound(facts: Facts) -> Iterator[Hit]:
-    """Find that a memtable is as large as the law goes up to, or larger: it can only be halved."""
+    """Find that write_buffer_size is at the law's upper bound or above it, so the law can only halve it."""
     most = facts.bounds.batch_max_bytes
     found: dict[int, list[str]] = {}
     for name, options in sorted(facts.families.items()):
@@ -116,7 +116,7 @@ def batch_at_its_bound(facts: Facts) -> Iterator[Hit]:
     for batch, names in found.items():
         yield Hit(
             "write_buffer_size",
-            f"write_buffer_size = {batch}, and the law goes up to {size(most)}: it can only halve it",
+            f"write_buffer_size = {batch}, and the law's upper bound is {size(most)}: it can only halve it",
             "raise the law's batch_max_bytes, or open the database with a smaller one",
             tuple(names),
         )
@@ -139,16 +139,16 @@ def first_step_shrinks_the_base_level(facts: Facts) -> Iterator[Hit]:
     for (base, after), names in found.items():
         yield Hit(
             "max_bytes_for_level_base",
-            f"max_bytes_for_level_base = {base}, and the law's first memory step makes it {size(after)}: what level 1 "
-            "holds beyond that is due for compaction at once, and can stop writes for pending compaction bytes",
-            "use tune_batch=false, or look at a dry run first; the base comes back when the policy ends",
+            f"max_bytes_for_level_base = {base}, and the law's first memory step makes it {size(after)}: all bytes "
+            "in level 1 above that are due for compaction at once, and can stop writes for pending compaction bytes",
+            "use tune_batch=false, or try a dry run first; adocd restores the base when the policy ends",
             tuple(names),
         )
 
 
 @rule(Severity.USELESS, "RocksDB write_buffer_manager.h, WriteBufferManager::ShouldFlush")
 def memtables_are_capped(facts: Facts) -> Iterator[Hit]:
-    """Find that db_write_buffer_size caps all memtables together, below the batches that the law would choose."""
+    """Find that db_write_buffer_size caps all memtables together below the largest batch of the law."""
     cap = facts.database.number("db_write_buffer_size")
     if cap is None or cap <= 0:
         return
@@ -156,9 +156,9 @@ def memtables_are_capped(facts: Facts) -> Iterator[Hit]:
     if usable < facts.bounds.batch_max_bytes:
         yield Hit(
             "db_write_buffer_size",
-            f"db_write_buffer_size = {cap}: memtables are switched once all of them take {size(usable)}, so "
-            f"{Knob.BATCH_SIZE} is dead above that, and the law goes up to {size(facts.bounds.batch_max_bytes)}",
-            "set it to 0 and bound the memory by adocd's memory_budget_bytes, or lower the law's batch_max_bytes to it",
+            f"db_write_buffer_size = {cap}: RocksDB switches memtables once all of them take {size(usable)}, so "
+            f"{Knob.BATCH_SIZE} has no effect above that, and the law goes up to {size(facts.bounds.batch_max_bytes)}",
+            "set it to 0 and limit the memory by adocd's memory_budget_bytes, or lower the law's batch_max_bytes to it",
         )
 
 
@@ -170,19 +170,19 @@ def wal_caps_memtables(facts: Facts) -> Iterator[Hit]:
         return
     yield Hit(
         "max_total_wal_size",
-        f"max_total_wal_size = {cap} flushes memtables once the logs of all column families are that large, so "
-        f"{Knob.BATCH_SIZE} is dead above that, and the law goes up to {size(facts.bounds.batch_max_bytes)}",
-        "set it to 0, which is four times what the memtables may take, or lower the law's batch_max_bytes to it",
+        f"max_total_wal_size = {cap} flushes memtables once the WAL files reach that size together, so "
+        f"{Knob.BATCH_SIZE} has no effect above that, but the law goes up to {size(facts.bounds.batch_max_bytes)}",
+        "set it to 0, which means four times the memory of all memtables, or lower the law's batch_max_bytes to it",
     )
 
 
 @rule(Severity.USELESS, "RocksDB listener.h, FlushReason; db/db_impl/db_impl_write.cc, DBImpl::PreprocessWrite")
 def flushes_come_early(facts: Facts) -> Iterator[Hit]:
-    """Find that memtables were flushed before they were full, by a WriteBufferManager or for the log's sake."""
+    """Find that a WriteBufferManager or the WAL's size limit has flushed memtables before they were full."""
     reasons = [event.reason for event in facts.snapshot.events if event.kind == "flush_end"]
     for reason, (what, way_out) in _EARLY.items():
         early = reasons.count(reason)
-        # A write buffer manager may be shared, so that a few come early where the cap does not bind.
+        # Databases may share a WriteBufferManager, so a few early flushes do not mean that its cap binds this one.
         if early >= _ENOUGH_FLUSHES and 2 * early >= len(reasons):
             yield Hit(
                 Knob.BATCH_SIZE,
@@ -194,42 +194,42 @@ def flushes_come_early(facts: Facts) -> Iterator[Hit]:
 
 @rule(Severity.NOTE, "RocksDB options.h, atomic_flush")
 def families_flush_together(facts: Facts) -> Iterator[Hit]:
-    """Find that with atomic_flush the first full memtable flushes those of all column families."""
+    """Find that with atomic_flush the first full memtable flushes the memtables of all column families."""
     if facts.database.flag("atomic_flush") is not True or len(facts.all_families) < 2:
         return
     yield Hit(
         "atomic_flush",
-        "atomic_flush = true: the first memtable that is full has those of all column families flushed, so the "
+        "atomic_flush = true: the first full memtable flushes the memtables of all column families, so the "
         f"{Knob.BATCH_SIZE} of the others has little effect",
-        "turn it off if every write goes through the log, where RocksDB says it is not needed",
+        "turn it off if every write uses the WAL: RocksDB's documentation says that it is not needed then",
     )
 
 
 @family_rule(Severity.USELESS, "RocksDB db/version_set.cc, VersionStorageInfo::EstimateCompactionBytesNeeded")
 def not_level_compaction(options: Values) -> Hit | None:
-    """Find that compaction is universal, FIFO or none: no base level to size, and no pending bytes to see."""
+    """Find that compaction is universal, FIFO or none, which has no base level and reports no pending bytes."""
     style = options.text("compaction_style")
     if style is None or style == LEVEL:
         return None
     return Hit(
         "compaction_style",
-        f"compaction_style = {style}: max_bytes_for_level_base is dead, and RocksDB reports no pending compaction "
-        "bytes, so redundancy overflow is never seen",
-        "judge the law's effect with a dry run first; the laws assume level compaction",
+        f"compaction_style = {style}: max_bytes_for_level_base has no effect, and RocksDB reports no pending "
+        "compaction bytes, so the law never sees redundancy overflow",
+        "check the law's decisions in a dry run first; the laws assume level compaction",
     )
 
 
 @family_rule(Severity.NOTE, "RocksDB advanced_options.h, level_compaction_dynamic_level_bytes")
 def levels_are_dynamic(options: Values) -> Hit | None:
-    """Find that with dynamic level bytes max_bytes_for_level_base is only the most that the base level gets."""
+    """Find that with dynamic level bytes max_bytes_for_level_base is only an upper bound of the base level."""
     style = options.text("compaction_style")
     if options.flag("level_compaction_dynamic_level_bytes") is not True or style not in (LEVEL, None):
         return None
     return Hit(
         "level_compaction_dynamic_level_bytes",
-        "level_compaction_dynamic_level_bytes = true: max_bytes_for_level_base, which follows the batch, is the "
-        "most that the base level gets, and RocksDB chooses less by the size of the last level",
-        "nothing has to be done; expect less of the batch in level 1 than in the paper, whose levels are static",
+        "level_compaction_dynamic_level_bytes = true: max_bytes_for_level_base, which follows the batch, is only an "
+        "upper bound, and RocksDB derives a smaller base level from the size of the last level",
+        "nothing to do; expect the batch to affect level 1 less than in the paper, whose levels are static",
     )
 
 

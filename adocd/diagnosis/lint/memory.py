@@ -1,4 +1,4 @@
-"""Rules about the memory that memtables may come to take."""
+"""Rules about the memory that memtables may use."""
 
 from collections.abc import Iterator
 
@@ -11,7 +11,7 @@ _SOURCE = "RocksDB options.h, max_total_wal_size (write_buffer_size x max_write_
 
 
 def _now(facts: Facts) -> int:
-    """Sum what the memtables of the written column families may take as they are, in bytes."""
+    """Sum the bytes that the memtables of the written column families may take with the current options."""
     options = [facts.families[name] for name in facts.written]
     return sum(
         max(0, (family.number("write_buffer_size") or 0) * (family.number("max_write_buffer_number") or 0))
@@ -25,13 +25,13 @@ def _memtables(facts: Facts) -> int:
 
 
 def _at_bounds(facts: Facts) -> int:
-    """Sum what they may take when every batch is at the law's bound, in bytes."""
+    """Sum the bytes that they may take when every batch is at the law's upper bound."""
     return max(_now(facts), facts.bounds.batch_max_bytes * _memtables(facts))
 
 
 @rule(Severity.USELESS, _SOURCE)
 def memory_over_budget(facts: Facts) -> Iterator[Hit]:
-    """Find that the memtables may take more than the budget already: every growth of a batch is refused."""
+    """Find that the memtables may already exceed the memory budget, so adocd refuses every larger batch."""
     now, budget, beside = _now(facts), facts.memory.budget_bytes, facts.memory.beside_bytes
     if now + beside <= budget:
         return
@@ -39,14 +39,14 @@ def memory_over_budget(facts: Facts) -> Iterator[Hit]:
     yield Hit(
         Knob.BATCH_SIZE,
         f"the memtables of this database may take {size(now)}{others}, and the budget is {size(budget)}: "
-        "every growth is refused",
+        "adocd refuses every increase",
         "raise memory_budget_bytes if there is memory, or lower write_buffer_size or max_write_buffer_number",
     )
 
 
 @rule(Severity.NOTE, _SOURCE)
 def budget_before_bound(facts: Facts) -> Iterator[Hit]:
-    """Find that the budget ends before the law's largest batch."""
+    """Find that the memory budget does not allow the law's largest batch."""
     memtables, beside, budget = _memtables(facts), facts.memory.beside_bytes, facts.memory.budget_bytes
     if not memtables or _now(facts) + beside > budget or _at_bounds(facts) + beside <= budget:
         return
@@ -54,26 +54,26 @@ def budget_before_bound(facts: Facts) -> Iterator[Hit]:
     yield Hit(
         Knob.BATCH_SIZE,
         f"the law's largest batch, {size(facts.bounds.batch_max_bytes)}, times {memtables} memtables is "
-        f"{size(_at_bounds(facts))}, and the budget is {size(budget)}: they end at about {size(fits)}",
-        f"raise memory_budget_bytes to {_at_bounds(facts) + beside} if there is memory, or have fewer memtables",
+        f"{size(_at_bounds(facts))}, and the budget is {size(budget)}: batches stop growing at about {size(fits)}",
+        f"raise memory_budget_bytes to {_at_bounds(facts) + beside} if there is memory, or use fewer memtables",
     )
 
 
 @rule(Severity.DANGER, _SOURCE)
 def memory_over_limit(facts: Facts) -> Iterator[Hit]:
-    """Find that within the budget memtables could still take more than half of what the process can have."""
+    """Find that even within the budget, memtables could take more than half of the memory for the process."""
     limit = facts.memory.limit_bytes
     if limit is None:
         return
-    # The budget stops growth, not what is there already.
+    # The budget stops growth; it does not shrink what is there already.
     worst = max(_now(facts), min(_at_bounds(facts), facts.memory.budget_bytes))
     if worst <= limit // 2:
         return
     yield Hit(
         Knob.BATCH_SIZE,
-        f"the memtables may come to {size(worst)}, and the machine or the cgroup gives the process "
-        f"{size(limit)}: less than half is left for block cache, indexes and the program",
-        "lower memory_budget_bytes, which knows the machine's memory but not a cgroup's limit",
+        f"the memtables may reach {size(worst)}, and the machine or the cgroup gives the process "
+        f"{size(limit)}: less than half of that is left for block cache, indexes and the program",
+        "lower memory_budget_bytes: it considers the machine's memory, but not the limit of a cgroup",
     )
 
 

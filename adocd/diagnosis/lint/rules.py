@@ -6,7 +6,7 @@ from adocd.diagnosis.lint.finding import Finding, Severity
 
 RULES = (*writes.RULES, *knobs.RULES, *memory.RULES, *measuring.RULES)
 
-#: These speak of what a law or an operator changes, and of what it may take: they have no say where nobody can.
+#: Rules about what a law or an operator can change and the memory that takes; they do not apply where nobody can.
 _ABOUT_CHANGES = frozenset(
     (
         *knobs.RULES,
@@ -22,9 +22,9 @@ _ORDER = tuple(Severity)
 
 
 def findings(facts: Facts) -> tuple[Finding, ...]:
-    """Ask every rule; dangers come first, then what makes tuning useless, then notes. Pure, and never raises.
+    """Apply every rule. Dangers come first, then what makes tuning useless, then notes. Pure, and never raises.
 
-    Of a database that is only observed, as by its directory, those are left out that are about changing it.
+    For a database that is only observed, e.g. by its directory, the rules about changing it are left out.
     """
     asked = RULES if facts.capabilities.can_change else [rule for rule in RULES if rule not in _ABOUT_CHANGES]
     found = [finding for rule in asked for finding in rule.findings(facts)]

@@ -5,7 +5,7 @@ from adocd.diagnosis.lint.rules import RULES
 
 
 def rows() -> list[str]:
-    """Write one row a rule, the dangers first."""
+    """Return the table with one row per rule, dangers first."""
     ordered = sorted(RULES, key=lambda rule: tuple(Severity).index(rule.severity))
     return ["| rule | kind | what it finds | source |", "|---|---|---|---|", *map(_row, ordered)]
 

@@ -1,7 +1,7 @@
 """Rules about when RocksDB slows and stops writes.
 
-At open RocksDB puts most of these in order (db/column_family.cc, SanitizeOptions); live it takes whatever it is given,
-so what they find was set live, by a person or by a tuner that was killed.
+At open RocksDB corrects most of these (db/column_family.cc, SanitizeOptions). Live, it accepts whatever it is given, so
+a person, or a tuner that was killed, has set these values live.
 """
 
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from adocd.model.options import DELAYED_WRITE_RATE_DEFAULT_BYTES_PER_S, DELAYED_
 
 LEVEL = "kCompactionStyleLevel"
 FIFO = "kCompactionStyleFIFO"
-#: More level-0 files than any database has: what stands for "never".
+#: More level-0 files than any database has, so a trigger this high means "never".
 _NEVER_FILES = 1 << 20
 
 _CONDITIONS = "RocksDB db/column_family.cc, ColumnFamilyData::GetWriteStallConditionAndCause"
@@ -22,21 +22,21 @@ _SANITIZE = "RocksDB db/column_family.cc, SanitizeOptions"
 
 @family_rule(Severity.DANGER, _CONDITIONS)
 def compaction_is_off(options: Values) -> Hit | None:
-    """Find that automatic compaction is off, and the stalls for level 0 and pending bytes with it."""
+    """Find that automatic compaction is off, and with it write stalls for level 0 and pending bytes."""
     if options.flag("disable_auto_compactions") is not True:
         return None
     return Hit(
         "disable_auto_compactions",
-        "disable_auto_compactions = true: nothing leaves level 0, and RocksDB neither slows nor stops writes for it, "
-        "so it grows without bound",
-        "set it to false, but raise level0_stop_writes_trigger above the L0 files there are first, or writes stop at "
-        "once; if nobody wanted it off, a tuner that was killed left it behind in the OPTIONS file the program loads",
+        "disable_auto_compactions = true: nothing compacts level 0, and RocksDB neither slows nor stops writes for "
+        "it, so it grows without bound",
+        "set it to false, but first raise level0_stop_writes_trigger above the current number of L0 files, or writes "
+        "stop at once; if nobody wanted it off, a killed tuner has left it in the OPTIONS file that the program loads",
     )
 
 
 @family_rule(Severity.DANGER, "RocksDB options.h, level0_file_num_compaction_trigger; " + _SANITIZE)
 def level0_is_never_compacted(options: Values) -> Hit | None:
-    """Find that no number of L0 files starts a compaction: the trigger is 0, below, or beyond what there can be."""
+    """Find that no number of L0 files starts a compaction: the trigger is 0, negative, or too high to be reached."""
     trigger = options.number("level0_file_num_compaction_trigger")
     if trigger is None or 0 < trigger < _NEVER_FILES or options.text("compaction_style") == FIFO:
         return None
@@ -49,7 +49,7 @@ def level0_is_never_compacted(options: Values) -> Hit | None:
 
 @family_rule(Severity.DANGER, _CONDITIONS)
 def stop_before_compaction(options: Values) -> Hit | None:
-    """Find that writes stop with fewer L0 files than start a compaction, so nothing ends the stop."""
+    """Find that writes stop at fewer L0 files than start a compaction, so nothing ends the stop."""
     stop = options.number("level0_stop_writes_trigger")
     trigger = options.number("level0_file_num_compaction_trigger")
     if stop is None or trigger is None or trigger >= _NEVER_FILES or stop >= max(trigger, 1):
@@ -57,7 +57,7 @@ def stop_before_compaction(options: Values) -> Hit | None:
     return Hit(
         "level0_stop_writes_trigger",
         f"level0_stop_writes_trigger = {stop}, but level0_file_num_compaction_trigger = {trigger}: writes stop before "
-        "a compaction begins, and may never go on",
+        "a compaction starts, and may never resume",
         "set it to more than level0_slowdown_writes_trigger; RocksDB's default is 36",
     )
 
@@ -69,18 +69,18 @@ def stop_below_slowdown(options: Values) -> Hit | None:
     if stop is None or slowdown is None or stop >= slowdown or slowdown >= _NEVER_FILES:
         return None
     if stop < max(options.number("level0_file_num_compaction_trigger") or 1, 1):
-        return None  # stop_before_compaction says the worse
+        return None  # stop_before_compaction reports the worse problem
     return Hit(
         "level0_stop_writes_trigger",
         f"level0_stop_writes_trigger = {stop} is below level0_slowdown_writes_trigger = {slowdown}: writes stop "
-        "without having been slowed, and before level-0 overflow is seen",
+        "without being slowed first, and before the law sees level-0 overflow",
         f"set it to {slowdown} or more",
     )
 
 
 @family_rule(Severity.DANGER, _SANITIZE)
 def slowdown_below_trigger(options: Values) -> Hit | None:
-    """Find that writes are slowed for level 0 before a compaction begins."""
+    """Find that writes are slowed for level 0 before a compaction starts."""
     slowdown = options.number("level0_slowdown_writes_trigger")
     trigger = options.number("level0_file_num_compaction_trigger")
     if slowdown is None or trigger is None or trigger >= _NEVER_FILES or not 0 <= slowdown < max(trigger, 1):
@@ -101,8 +101,8 @@ def level0_never_slows(options: Values) -> Hit | None:
         return None
     return Hit(
         "level0_slowdown_writes_trigger",
-        f"level0_slowdown_writes_trigger = {slowdown} switches it off, and with it the law's level-0 overflow",
-        "set it to the number of L0 files that reads can bear; RocksDB's default is 20",
+        f"level0_slowdown_writes_trigger = {slowdown} turns the slowdown off, and with it the law's level-0 overflow",
+        "set it to the number of L0 files that reads can tolerate; RocksDB's default is 20",
     )
 
 
@@ -116,8 +116,8 @@ def soft_above_hard(options: Values) -> Hit | None:
     return Hit(
         "hard_pending_compaction_bytes_limit",
         f"hard_pending_compaction_bytes_limit = {hard} is below soft_pending_compaction_bytes_limit = {soft}: writes "
-        "stop without having been slowed",
-        "set the hard limit to the soft one or more, or to 0, which switches it off",
+        "stop without being slowed first",
+        "set the hard limit to the soft limit or more, or to 0, which turns it off",
     )
 
 
@@ -131,19 +131,19 @@ def soft_limit_is_off(options: Values) -> Hit | None:
         return None
     return Hit(
         "soft_pending_compaction_bytes_limit",
-        "soft_pending_compaction_bytes_limit = 0 switches it off, and with it the law's redundancy overflow",
+        "soft_pending_compaction_bytes_limit = 0 turns the limit off, and with it the law's redundancy overflow",
         "set it to the compaction debt that the disk has room for; RocksDB's default is 64 GiB",
     )
 
 
 @family_rule(Severity.NOTE, _CONDITIONS)
 def hard_limit_is_off(options: Values) -> Hit | None:
-    """Find that no amount of pending compaction bytes stops writes, so the space they take is not bounded."""
+    """Find that no amount of pending compaction bytes stops writes, so their disk space is not bounded."""
     if options.number("hard_pending_compaction_bytes_limit") != 0:
         return None
     return Hit(
         "hard_pending_compaction_bytes_limit",
-        "hard_pending_compaction_bytes_limit = 0: no compaction debt stops writes, so nothing bounds its space",
+        "hard_pending_compaction_bytes_limit = 0: no compaction debt stops writes, so nothing limits its disk space",
         "watch the free space, or set a limit; RocksDB's default is 256 GiB",
     )
 
@@ -163,7 +163,7 @@ def too_few_memtables(options: Values) -> Hit | None:
 
 @family_rule(Severity.NOTE, "RocksDB options.h, delayed_write_rate; " + _CONDITIONS)
 def memtables_delay(options: Values) -> Hit | None:
-    """Find that with more than three memtables RocksDB slows writes at the last but one, not only at the last."""
+    """Find that with more than three memtables RocksDB slows writes before the last memtable is in use."""
     memtables = options.number("max_write_buffer_number")
     if memtables is None or memtables <= 3:
         return None
@@ -171,27 +171,27 @@ def memtables_delay(options: Values) -> Hit | None:
         "max_write_buffer_number",
         f"max_write_buffer_number = {memtables}: from {memtables - 1} unflushed memtables on, writes are slowed to "
         "delayed_write_rate, whatever the L0 triggers are",
-        "take 3 or fewer with a larger write_buffer_size, or a delayed_write_rate near what the disk can flush",
+        "use 3 or fewer with a larger write_buffer_size, or a delayed_write_rate near the disk's flush rate",
     )
 
 
 @rule(Severity.DANGER, "RocksDB options.h, delayed_write_rate; db/write_controller.h")
 def delayed_writes_stand_still(facts: Facts) -> Iterator[Hit]:
-    """Find that the rate of slowed writes is next to nothing: the first slowdown freezes the program."""
+    """Find that delayed_write_rate is almost zero, so the first slowdown freezes the program."""
     rate = facts.database.number("delayed_write_rate")
     if rate is None or rate >= DELAYED_WRITE_RATE_FLOOR_BYTES_PER_S:
         return
-    zero = "set live, 0 does not mean the default but about 1 byte/s" if rate == 0 else "the first slowdown freezes it"
+    zero = "set live, 0 means about 1 byte/s, not the default" if rate == 0 else "the first slowdown freezes it"
     yield Hit(
         "delayed_write_rate",
         f"delayed_write_rate = {rate} bytes/s: {zero}",
-        f"set it to what the disk can flush; RocksDB's default is {size(DELAYED_WRITE_RATE_DEFAULT_BYTES_PER_S)}/s",
+        f"set it to the disk's flush rate; RocksDB's default is {size(DELAYED_WRITE_RATE_DEFAULT_BYTES_PER_S)}/s",
     )
 
 
 @rule(Severity.NOTE, "RocksDB options.h, delayed_write_rate")
 def delayed_writes_are_slow(facts: Facts) -> Iterator[Hit]:
-    """Find that the rate of slowed writes is below RocksDB's default: one slowdown costs most of the throughput."""
+    """Find that delayed_write_rate is below RocksDB's default, so one slowdown costs most of the throughput."""
     rate = facts.database.number("delayed_write_rate")
     if rate is None or not DELAYED_WRITE_RATE_FLOOR_BYTES_PER_S <= rate < DELAYED_WRITE_RATE_DEFAULT_BYTES_PER_S:
         return
@@ -199,8 +199,8 @@ def delayed_writes_are_slow(facts: Facts) -> Iterator[Hit]:
         "delayed_write_rate",
         f"delayed_write_rate = {rate} bytes/s is below RocksDB's default of "
         f"{size(DELAYED_WRITE_RATE_DEFAULT_BYTES_PER_S)}/s, and slowed writes get no more (db_bench sets "
-        "8 MiB/s, a rate limiter at open its own rate)",
-        "raise it to what the disk can flush, if slowed writes are too slow",
+        "8 MiB/s; a rate limiter at open sets it to its own rate)",
+        "raise it to the disk's flush rate if delayed writes are too slow",
     )
 
 

@@ -1,4 +1,4 @@
-"""One target's stalls as they happen: the one in progress, and those that are over."""
+"""One target's stalls as they happen: the one in progress and the finished ones."""
 
 from adocd.diagnosis.watch.seen import StallNow, StallSeen
 from adocd.diagnosis.watch.watch import StallWatch

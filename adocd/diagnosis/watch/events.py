@@ -1,11 +1,11 @@
-"""The agent's stall events, put in order: spans of time in which a column family's writes were held.
+"""Turns the agent's stall events into spans of time in which a column family's writes were held.
 
-RocksDB tells its listeners after the fact, on the thread that installed the superversion. For a flush or compaction
-that is at once. A stop or delay by memtables is installed by the very writer that then waits, so it is told when the
-wait is over, and often after the flush has told the end of it: `stopped -> normal`, then `normal -> stopped`
-(db/db_impl/db_impl_write.cc, PreprocessWrite). So changes are added up, as the agent does, and an end without a
-beginning is the end of a span that was told late. What had been told before the first event that came here is where
-the sums begin: the agent says it of all column families together, and `previous` of the one whose event it is.
+RocksDB notifies its listeners after the fact, on the thread that installed the superversion. For a flush or compaction
+that is at once. A stop or delay by memtables is installed by the very writer that then waits, so its event comes when
+the wait is over, and often after the flush has reported its end: `stopped -> normal`, then `normal -> stopped`
+(db/db_impl/db_impl_write.cc, PreprocessWrite). So changes are added up, as in the agent, and an end without a start
+closes a span whose start comes late. The sums start from the condition before the first event seen here: the agent
+reports it for all column families together, and `previous` gives it for the column family of the event.
 """
 
 from collections import Counter
@@ -20,7 +20,7 @@ RANK: dict[Condition, int] = {"normal": 0, "delayed": 1, "stopped": 2}
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A condition's time in unix seconds; `begin_s` is None where it was told late, `end_s` while it lasts."""
+    """The span of a condition in unix seconds; `begin_s` is None if its event came late, `end_s` while it lasts."""
 
     held: Held
     begin_s: float | None
@@ -28,10 +28,10 @@ class Span:
 
 
 class StallEvents:
-    """Adds up the changes of each column family.
+    """Adds up the changes of condition of each column family.
 
-    `told` is what the agent's events had come to, the worst column family counting, when one began to listen at
-    `since_s`, in unix seconds.
+    `told` is the condition by the agent's events, of the worst column family, when listening began at `since_s` (unix
+    seconds).
     """
 
     def __init__(self, told: Condition = "normal", since_s: float = 0.0) -> None:
@@ -40,18 +40,18 @@ class StallEvents:
         self._since_s: dict[str, float] = {}
 
     def current(self, family: str) -> Condition:
-        """Say what the column family is subject to by its events."""
+        """Return the column family's condition by its events."""
         entered = self._entered.get(family)
         if entered is None:
             return "normal"
         return "stopped" if entered["stopped"] > 0 else "delayed" if entered["delayed"] > 0 else "normal"
 
     def since_s(self, family: str) -> float | None:
-        """Say since when, in unix seconds; None where its condition is normal."""
+        """Return when the current condition began, in unix seconds; None if it is normal."""
         return self._since_s.get(family)
 
     def take(self, events: Iterable[Event], unix_s: Callable[[float], float]) -> dict[str, list[Span]]:
-        """Take what happened since the last time; return the spans that ended in it, by column family."""
+        """Take the events since the last call; return the spans that ended, by column family."""
         ended: dict[str, list[Span]] = {}
         for event in events:
             if event.kind == "stall" and event.condition is not None and event.previous is not None:
@@ -62,7 +62,7 @@ class StallEvents:
         return ended
 
     def keep(self, families: Collection[str], worst: Condition) -> None:
-        """Forget column families that are gone, and what contradicts `worst`, the agent's word on all together."""
+        """Forget dropped column families, and conditions that contradict `worst`, the agent's word for all of them."""
         for family in [name for name in self._entered if name not in families]:
             self._forget(family)
         for family in list(self._entered):
@@ -78,7 +78,7 @@ class StallEvents:
         self._since_s.pop(family, None)
 
     def _first(self, family: str, previous: Condition) -> Counter[Condition]:
-        """Begin with what held when one began to listen, unless `previous` is of a span that is told late."""
+        """Start from the condition when listening began, unless `previous` belongs to a span reported late."""
         if previous == "normal" or RANK[previous] > RANK[self._told]:
             return Counter()
         self._since_s[family] = self._told_since_s

@@ -1,4 +1,4 @@
-"""RocksDB's rule on what a sample has of a column family, and the same in words."""
+"""RocksDB's write-stall rule applied to a column family's figures in a sample, and those figures in words."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -7,12 +7,12 @@ from adocd.model.sample import ColumnFamilySample
 from adocd.model.stall import Cause, Held, Verdict, judge
 from adocd.probes.log.stalls import OpenStall
 
-#: In the place of a limit that the agent does not report: never reached.
+#: Stands for a limit that the agent does not report: never reached.
 _NEVER = 1 << 62
 
 
 def verdict(cf: ColumnFamilySample, reported: Mapping[str, str]) -> Verdict:
-    """Judge a column family; limits that are not among the options `reported` hold nothing."""
+    """Apply RocksDB's rule to a column family; a limit that is not among the options `reported` holds no writes."""
     options = cf.options
     if "max_write_buffer_number" not in reported:
         options = replace(options, max_write_buffer_number=_NEVER)
@@ -29,7 +29,7 @@ def verdict(cf: ColumnFamilySample, reported: Mapping[str, str]) -> Verdict:
 
 
 def figures(cf: ColumnFamilySample, cause: Cause, held: Held) -> str:
-    """Put the figure behind a cause, and its limit, into words."""
+    """Describe the figure behind a cause, and its limit."""
     stopped, options = held == "stopped", cf.options
     if cause == "memtable":
         return (
@@ -47,7 +47,7 @@ def figures(cf: ColumnFamilySample, cause: Cause, held: Held) -> str:
 
 
 def figures_of_log(stall: OpenStall) -> str:
-    """Put what the LOG says of an open stall into words."""
+    """Describe an open stall in the LOG's figures."""
     if stall.cause == "memtable":
         said = f"{stall.figure} immutable memtables, max_write_buffer_number {stall.limit}"
     elif stall.cause == "l0":

@@ -1,4 +1,4 @@
-"""A LOG that has no end, as far as stalls go: those open now, and each that is over, once."""
+"""The stalls in a LOG that is still being written: those open now, and each finished one once."""
 
 from collections.abc import Iterable, Mapping
 
@@ -14,13 +14,13 @@ from adocd.probes.log.events import (
 )
 from adocd.probes.log.stalls import OpenStall, StallFound, Stalls
 
-#: Stalls are told one by one here.
+#: No gap between stalls is bridged here: each is reported by itself.
 _MERGED_WITHIN_S = 1e-9
 _NOTHING_LED = Led(0, 0, 0, 0, 0, 0, None, None)
 
 
 class StallLog:
-    """Takes a LOG's events as they come."""
+    """Tracks stalls through a LOG's events as they come."""
 
     def __init__(self) -> None:
         self._stalls = Stalls(lambda _: _NOTHING_LED, lambda *_: None)
@@ -33,7 +33,7 @@ class StallLog:
         return self._stalls.open
 
     def take(self, events: Iterable[LogEvent]) -> list[StallFound]:
-        """Take what came; return the stalls that are over by it."""
+        """Take new events; return the stalls that they end."""
         self._stalls.merged_within_s = _MERGED_WITHIN_S
         for event in events:
             self._take(event)
@@ -41,7 +41,7 @@ class StallLog:
         return self._stalls.take_ended()
 
     def close(self) -> list[StallFound]:
-        """End what is open, where the LOG stands: nobody writes it any more."""
+        """End the open stalls at the LOG's last line, because nothing writes the LOG any more."""
         self._stalls.close(self.newest_s)
         return self._stalls.take_ended()
 

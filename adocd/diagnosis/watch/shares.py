@@ -1,4 +1,4 @@
-"""For what share of an interval writes were held, by cause. Pure."""
+"""The share of an interval in which writes were held, by cause. Pure."""
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
@@ -6,12 +6,12 @@ from itertools import islice
 from adocd.diagnosis.watch.seen import Book
 from adocd.model.stall import Cause
 
-#: So many of the newest stalls that are over are looked at: more do not end in one tick, and a tick must stay short.
+#: Most of the newest finished stalls examined: more do not end in one tick, and a tick must stay short.
 _NEWEST = 128
 
 
 def shares(book: Book, begin_s: float, end_s: float) -> dict[Cause, float]:
-    """Say it for these unix seconds, as far as it is known by now; column families that wait together count once."""
+    """Return the shares for these unix seconds, as known so far; column families held at once count once."""
     by_cause: dict[Cause, list[tuple[float, float]]] = {}
     for cause, since_s, until_s in _stalls(book, end_s):
         if max(begin_s, since_s) < min(end_s, until_s):
@@ -21,7 +21,7 @@ def shares(book: Book, begin_s: float, end_s: float) -> dict[Cause, float]:
 
 
 def covered_s(spans: Iterable[tuple[float, float]]) -> float:
-    """Measure what spans cover together, in their own unit."""
+    """Return the length of the union of spans, in their own unit."""
     total, reached = 0.0, float("-inf")
     for begin, end in sorted(spans):
         total += max(0.0, end - max(begin, reached))

@@ -1,8 +1,9 @@
-"""One target's stalls, as they happen: from samples, from the LOG while an agent cannot answer, and from its silence.
+"""One target's stalls as they happen: from samples, from the LOG while an agent cannot answer, and from its silence.
 
-Pure: it is told what came and when (unix seconds), and knows no clock and no I/O. A sample's own word on the condition
-counts (adocd.model.sample: events and properties, whichever is worse); what it is for is named by RocksDB's own counts
-that grew in the window, then by RocksDB's rule on the sample's figures (adocd.model.stall), then by the LOG.
+Pure: the caller passes what came and when (unix seconds); there is no clock and no I/O here. The condition is the one
+that the sample reports (adocd.model.sample: events or properties, whichever is worse). Its cause comes from RocksDB's
+own counts that grew in the window, then from RocksDB's rule on the sample's figures (adocd.model.stall), then from the
+LOG.
 """
 
 from collections import deque
@@ -20,16 +21,16 @@ from adocd.model.snapshot import Event
 from adocd.model.stall import Cause, Held
 from adocd.probes.log.events import LogEvent
 
-#: A sample is some moments old when it comes; the least of so many is taken for the distance of its clock.
+#: A sample is moments old when it arrives; the smallest delay of this many samples is the offset of its clock.
 _OFFSETS = 32
 _AHEAD_MOST = 1024
-#: A LOG without a line for so long tells nothing of now: by default RocksDB dumps its statistics every 600 s.
+#: A LOG without a line for this long says nothing about now: by default RocksDB dumps its statistics every 600 s.
 _STALE_S = 900.0
 _UNKNOWN = "RocksDB's properties say so, and no figure or count of a column family says why"
 
 
 class StallWatch:
-    """Sees one target's stalls. `now` is the one in progress; `found` are the last that are over."""
+    """Watches one target's stalls. `now` is the one in progress; `found` are the last finished ones."""
 
     def __init__(self) -> None:
         self._book = Book()
@@ -38,24 +39,24 @@ class StallWatch:
         self._session: str | None = None
         self._offsets_s: deque[float] = deque(maxlen=_OFFSETS)
         self._silence: Silence | None = None
-        #: When the newest sample was taken: of what was before, the agent's word counts more than the LOG's.
+        #: When the newest sample was taken: before that time the agent's word beats the LOG's.
         self._sampled_s = -inf
-        #: Events that are newer than the newest sample: they came with it, but its figures know nothing of them.
+        #: Events newer than the newest sample: they came with it, but its figures do not include them.
         self._ahead: list[Event] = []
 
     @property
     def found(self) -> deque[StallSeen]:
-        """The stalls that are over, in the order in which they were found; at most 1000."""
+        """The finished stalls in the order in which they were found; at most 1000."""
         return self._book.found
 
     @property
     def over(self) -> int:
-        """How many stalls were ever found over; grows with `found`, also when that is full."""
+        """The number of finished stalls ever found; it keeps growing when `found` is full."""
         return self._book.over
 
     @property
     def now(self) -> StallNow | None:
-        """The stall in progress; None while writes flow, as far as is known."""
+        """The stall in progress; None while writes flow, as far as known."""
         held, silence = self._held(), self._silence
         if silence is None or (held is not None and held.evidence == "LOG"):
             return held
@@ -76,7 +77,7 @@ class StallWatch:
         )
 
     def within(self, sample: Sample) -> tuple[float, dict[Cause, float]]:
-        """Say when a sample that has just been taken in ended (unix s), and for what share of it writes were held."""
+        """Return when the sample just taken ended (unix s), and the share of it in which writes were held."""
         end_s = self._unix_s(sample.monotonic_s)
         return end_s, shares(self._book, end_s - sample.interval_s, end_s)
 
@@ -99,7 +100,7 @@ class StallWatch:
     # -- what comes
 
     def sampled(self, sample: Sample, now_unix_s: float) -> None:
-        """Take a sample that came now."""
+        """Take a sample that has just arrived."""
         if self._session != sample.session:
             self._begin_session(sample.session, now_unix_s)
             self._events = StallEvents(sample.condition_told_before, now_unix_s - sample.interval_s)
@@ -121,7 +122,7 @@ class StallWatch:
         self._silence, self._sampled_s = None, end_s
 
     def logged(self, events: Iterable[LogEvent], now_unix_s: float) -> None:
-        """Take what was read of the LOG now; nothing is news, too."""
+        """Take what was just read from the LOG; reading nothing is information too."""
         for stall in self._log.take(events):
             family, kind = stall.column_family, (stall.cause, stall.condition)
             seen = self._book.open.get(family)
@@ -136,7 +137,7 @@ class StallWatch:
     def silent(
         self, silent_s: float, now_unix_s: float, may_be_stalled: bool, surroundings_in_words: str | None = None
     ) -> None:
-        """Take note that the agent has not answered for so long; `may_be_stalled`: as it does in a stall."""
+        """Note how long the agent has been silent; `may_be_stalled`: it is silent as in a stall."""
         since_s, noticed_s = now_unix_s - max(0.0, silent_s), now_unix_s
         if self._silence is not None:
             since_s, noticed_s = min(since_s, self._silence.since_s), self._silence.noticed_s
@@ -144,7 +145,7 @@ class StallWatch:
         self._follow_log(now_unix_s)
 
     def closed(self, now_unix_s: float) -> None:
-        """Take note that the database was closed, or that its process has ended: nobody waits any more."""
+        """Note that the database was closed or its process has ended, so no writer waits any more."""
         self._log.close()
         for family in list(self._book.open):
             self._book.end(family, now_unix_s)
@@ -167,7 +168,7 @@ class StallWatch:
     # -- what holds now
 
     def _held_in(self, sample: Sample) -> dict[str | None, Held]:
-        """Say which column families hold writes now, and how; None for one that cannot be named."""
+        """Return the column families that hold writes now, and how; the key None is one that cannot be named."""
         worst = sample.condition
         if worst == "normal":
             return {}
@@ -176,7 +177,7 @@ class StallWatch:
             judged = verdict(cf, sample.options.column_families.get(cf.name, {})).condition
             by_event = self._events.current(cf.name)
             if by_event == "delayed" and sample.delayed_write_rate_bytes_per_s == 0 and worst == "delayed":
-                by_event = "normal"  # its end is told late; the property knows
+                by_event = "normal"  # the event of its end comes late; the property is up to date
             condition = judged if RANK[by_event] < RANK[judged] <= RANK[worst] else by_event
             if condition != "normal":
                 held[cf.name] = condition
@@ -206,7 +207,7 @@ class StallWatch:
         return cause, held
 
     def _unknown(self, held: Held | None, window: Window) -> None:
-        """Keep the stall that belongs to no column family that can be named."""
+        """Keep the stall whose column family cannot be named."""
         seen = self._book.open.get(None)
         if seen is not None and seen.held != held:
             self._book.end(None, window.changed_s)
@@ -219,10 +220,10 @@ class StallWatch:
             )
 
     def _follow_log(self, now_unix_s: float) -> None:
-        """Take the LOG's open stalls for those that hold now where it is newer than the agent's word.
+        """Use the LOG's open stalls as the current ones where the LOG is newer than the agent's word.
 
-        It is when the agent is silent, and when a stall began after its last sample: nothing has come from it since,
-        and it may be standing still. What a LOG said long ago, as one does that is being caught up with, is over.
+        It is newer when the agent is silent, and when a stall began after the agent's last sample: nothing has come
+        from the agent since, and it may be blocked. Old lines, as in a LOG still being read up to now, do not count.
         """
         if now_unix_s - self._log.newest_s > _STALE_S:
             return

@@ -1,4 +1,4 @@
-"""What one sample says of one column family's stalls: those that ended within its window, and the one that lasts."""
+"""One column family's stalls by one sample: those that ended within its window, and the one in progress."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -12,7 +12,7 @@ from adocd.model.stall import COUNTS, Cause, Held
 
 @dataclass(frozen=True, slots=True)
 class Silence:
-    """An agent that does not answer: since when, and since when that was known; unix seconds."""
+    """An agent that does not answer: since when, and when that was noticed; unix seconds."""
 
     since_s: float
     noticed_s: float
@@ -23,7 +23,7 @@ class Silence:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A sample, and its time: from `begin_s` to `end_s`, told at `now_s`; unix seconds."""
+    """A sample and its window: from `begin_s` to `end_s`, received at `now_s`; unix seconds."""
 
     sample: Sample
     begin_s: float
@@ -33,19 +33,19 @@ class Window:
 
     @property
     def changed_s(self) -> float:
-        """When something changed of which only the ends of the window tell."""
+        """The best guess when something changed within the window."""
         if self.silence is None:
             return (self.begin_s + self.end_s) / 2
         return min(self.end_s, max(self.begin_s, self.silence.since_s))
 
     @property
     def waited_s(self) -> float | None:
-        """How long writers waited, which RocksDB posts when a wait is over."""
+        """Seconds that writers waited; RocksDB counts a wait when it is over."""
         fraction = self.sample.stalled_fraction
         return None if fraction is None else fraction * self.sample.interval_s
 
     def noticed_s(self, begin_s: float) -> float:
-        """Say when a stall that began then was shown: it was shown as `possibly` before it had a name."""
+        """Return when a stall that began then was first shown: as `possibly`, before its cause was known."""
         if self.silence is None or not self.silence.may_be_stalled:
             return self.now_s
         return min(self.now_s, max(begin_s, self.silence.noticed_s))
@@ -58,11 +58,11 @@ class FamilyWindow:
         self._book, self._window, self._cf = book, window, cf
         self._counts = counts_of(cf)
         self._explained: set[Kind] = set()
-        #: What holds now cannot have begun before.
+        #: The current stall cannot have begun earlier.
         self._follows_s = window.changed_s
 
     def enter(self, ended: list[Span], now: Kind | None, events: StallEvents) -> None:
-        """Enter the spans that ended, what holds now, and what was counted beside."""
+        """Enter the spans that ended, the current stall, and stalls known only from counts."""
         ended = ended + self._superseded(now, events)
         ended = [span for span in self._end_open(ended, now) if not self._is_known(span)]
         late = sum(span.begin_s is None for span in ended)
@@ -75,7 +75,7 @@ class FamilyWindow:
                 self._enter_counted(kind)
 
     def _end_open(self, ended: list[Span], now: Kind | None) -> list[Span]:
-        """End the stall that was open when the window began, if it is over; return the spans that are not its."""
+        """End the stall that was open when the window began, if it is over; return the spans of other stalls."""
         name = self._cf.name
         seen = self._book.open.get(name)
         if seen is None:
@@ -92,13 +92,13 @@ class FamilyWindow:
                 return rest
         self._explained.add(seen.kind)
         if now != seen.kind:
-            # An agent that stood still answers when the wait is over: for what was open, unless another was counted.
+            # A blocked agent answers when the wait is over, which was for the open stall, unless another was counted.
             lasted = self._window.silence is not None and self._counts.keys() <= {seen.kind}
             self._book.end(name, self._window.end_s if lasted else self._window.changed_s)
         return ended
 
     def _superseded(self, now: Kind | None, events: StallEvents) -> list[Span]:
-        """Find what began in this window by its event, and was followed by a stop whose event is still to come."""
+        """Find a stall that began in this window by its event, and gave way to a stop whose event is still to come."""
         name, w = self._cf.name, self._window
         since_s, current = events.since_s(name), events.current(name)
         if now is None or current in ("normal", now[1]) or since_s is None or since_s <= w.begin_s:
@@ -107,11 +107,11 @@ class FamilyWindow:
         return [Span("stopped" if current == "stopped" else "delayed", since_s, self._follows_s)]
 
     def _is_known(self, span: Span) -> bool:
-        """Say whether it was seen while it lasted: a stop of which events tell late has taken its place since."""
+        """Whether it was seen while it lasted; a stop whose events come late has replaced it since."""
         return span.begin_s is not None and span.begin_s <= self._window.begin_s
 
     def _began_before_wait(self, seen: Seen, end_s: float) -> Seen:
-        """Guess again when a stop began, now that RocksDB says how long writers waited."""
+        """Improve the guess when a stop began, now that RocksDB has counted how long writers waited."""
         waited_s = self._window.waited_s
         if not waited_s or seen.held != "stopped":
             return seen
@@ -131,10 +131,10 @@ class FamilyWindow:
         self._book.add(self._cf.name, Seen(cause, span.held, begin_s, w.noticed_s(begin_s), "stall events"), end_s)
 
     def _cause_of(self, span: Span) -> Cause | None:
-        """Name the cause of a span that is over; None where it is not new, for RocksDB counts each that is.
+        """Return the cause of a finished span; None if the span is not new, because RocksDB counts each new one.
 
-        Those by memtables are told late, and no others; the events of one that was seen by the properties come when it
-        has ended already.
+        Only events of stalls by memtables come late. If the properties have already shown such a stall, its events
+        arrive after it has ended.
         """
         late = span.begin_s is None
         by_count = {cause: count for (cause, held), count in self._counts.items() if held == span.held}
@@ -159,12 +159,12 @@ class FamilyWindow:
         since_s = events.since_s(name)
         if since_s is not None and events.current(name) == kind[1]:
             evidence, begin_s, unsure_s = "stall events", since_s, 0.0
-            if seen is None and since_s < w.begin_s:  # another cause under the same condition, of which no event tells
+            if seen is None and since_s < w.begin_s:  # another cause under the same condition, which has no event
                 begin_s, unsure_s = w.changed_s, (w.end_s - w.begin_s) / 2
         self._book.begin(name, Seen(*kind, begin_s, w.noticed_s(begin_s), evidence, words, unsure_s))
 
     def _enter_counted(self, kind: Kind) -> None:
-        """Enter what began and ended within the window, as far as its count tells."""
+        """Enter stalls that began and ended within the window, which only the counts show."""
         w, begin_s = self._window, self._window.begin_s
         if self._book.has_logged(self._cf.name, kind, w.begin_s, w.end_s):
             return
@@ -174,16 +174,16 @@ class FamilyWindow:
 
 
 def counts_of(cf: ColumnFamilySample) -> dict[Kind, int]:
-    """Say how often RocksDB counted each kind of stall within the window."""
+    """Return how often RocksDB counted each kind of stall within the window."""
     return {kind: cf.stall_counts[name] for name, kind in COUNTS.items() if cf.stall_counts.get(name, 0) > 0}
 
 
 def cause_now(
     held: Held, counts: Mapping[Kind, int], judged: Kind | None, known: Kind | None, logged: Kind | None
 ) -> Cause:
-    """Name the cause of what holds now: RocksDB's counts first, then its rule on the figures, then what was known.
+    """Return the cause of the current stall: by RocksDB's counts, then its rule on the figures, then the last known.
 
-    Where several were counted, the rule says which of them it is now; where a stall lasts, nothing need be counted.
+    Where several were counted, the rule says which one holds now. A stall that goes on need not be counted again.
     """
     by_count = {cause: count for (cause, counted), count in counts.items() if counted == held}
     if judged is not None and judged[1] == held and (not by_count or judged[0] in by_count or judged == known):

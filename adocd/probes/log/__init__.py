@@ -1,4 +1,4 @@
-"""RocksDB's LOG: what happened, from outside the process (an observer needs nothing but leave to read the file).
+"""RocksDB's LOG: what happened, seen from outside the process (all it takes is permission to read the file).
 
 for event in read_log(Path("/var/lib/db/LOG")): ...       a whole LOG, with the rotated ones before it
 follower = LogFollower(path); follower.poll()             one that is being written

@@ -1,4 +1,4 @@
-"""What RocksDB's background jobs did in the last minute, and how its trees look: what led to a stall."""
+"""What led to a stall: RocksDB's background jobs in the last minute, and the state of its LSM trees."""
 
 from collections import deque
 from collections.abc import Mapping
@@ -22,10 +22,10 @@ class _Second:
 
 @dataclass(frozen=True, slots=True)
 class Led:
-    """What came in the `seconds` before a stall began, and what was there at its beginning.
+    """What happened in the `seconds` before a stall began, and the state at its beginning.
 
-    Flushes are those that ended in that time, compactions too, with the bytes that they wrote, of all column families;
-    `l0_files` and `pending_compaction_bytes` are the stalled column family's, as last told; None where nothing did.
+    Flushes and compactions are those of all column families that ended in that time, with the bytes that they wrote.
+    `l0_files` and `pending_compaction_bytes` are the stalled column family's last known values; None if unknown.
     `options` are the values in force that matter for the cause.
     """
 
@@ -41,7 +41,7 @@ class Led:
 
 
 class Background:
-    """Remembers the last minute by seconds, the compactions under way, and each tree's figures."""
+    """Remembers the last minute by seconds, the running compactions, and the figures of each column family."""
 
     def __init__(self) -> None:
         self._seconds: deque[_Second] = deque(maxlen=BEFORE_S)
@@ -50,20 +50,20 @@ class Background:
         self._pending_bytes: dict[str, int] = {}
 
     def flushed(self, event: FlushFinished) -> None:
-        """Take a flush's end."""
+        """Add a finished flush."""
         second = self._second(event.time_s)
         second.flushes += 1
         second.flushed_bytes += event.written_bytes or 0
         self._tree(event.column_family, event.level_files)
 
     def compacting(self, event: CompactionStarted) -> None:
-        """Take a compaction's beginning."""
+        """Add a compaction that has started."""
         if len(self._running) >= _JOBS_MOST:
             del self._running[next(iter(self._running))]
         self._running[event.job] = None
 
     def compacted(self, event: CompactionFinished) -> None:
-        """Take a compaction's end."""
+        """Add a finished compaction."""
         self._running.pop(event.job, None)
         second = self._second(event.time_s)
         second.compactions += 1
@@ -71,25 +71,25 @@ class Background:
         self._tree(event.column_family, event.level_files)
 
     def summary(self, event: LevelSummary) -> None:
-        """Take what a tree looks like."""
+        """Take a column family's level summary."""
         self._tree(event.column_family, event.level_files)
         self.pending(event.column_family, event.pending_compaction_bytes)
 
     def pending(self, column_family: str, pending_bytes: int | None) -> None:
-        """Take what a column family has to compact."""
+        """Take a column family's estimated pending compaction bytes."""
         if pending_bytes is not None and (column_family in self._pending_bytes or self._room(self._pending_bytes)):
             self._pending_bytes[column_family] = pending_bytes
 
     def l0(self, column_family: str, files: int) -> None:
-        """Take the level-0 files that a line about a stall names."""
+        """Take the number of level-0 files from a line about a stall."""
         self._tree(column_family, (files,))
 
     def opened(self) -> None:
-        """Forget what ran: a new session begins."""
+        """Forget running jobs, because a new session begins."""
         self._running.clear()
 
     def led(self, column_family: str, time_s: float, options: Mapping[str, str]) -> Led:
-        """Say what led to what begins now."""
+        """Return what led to a stall that begins now."""
         before = [second for second in self._seconds if 0 <= time_s - second.at <= BEFORE_S]
         return Led(
             BEFORE_S,

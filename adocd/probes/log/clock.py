@@ -1,8 +1,8 @@
-"""From a LOG's local time to unix seconds.
+"""Converts a LOG's local time to unix seconds.
 
-RocksDB stamps its lines with the local time of the machine that wrote them, without saying which zone that is
-(port/port_posix.h, LocalTimeR). An EVENT_LOG_v1 line has both that and `time_micros`, unix time: the difference is the
-zone's offset, also when summer time begins or ends within the file.
+RocksDB stamps its lines with the local time of the machine that wrote them, without the time zone (port/port_posix.h,
+LocalTimeR). An EVENT_LOG_v1 line has both that stamp and `time_micros`, which is unix time: the difference is the
+zone's offset, even if summer time begins or ends within the file.
 """
 
 import re
@@ -10,9 +10,9 @@ from datetime import UTC, datetime, tzinfo
 
 from adocd.probes.log.lines import STAMP
 
-#: Offsets of the world's zones are whole quarters of an hour.
+#: All time zone offsets are whole quarters of an hour (s).
 _QUARTER_S = 900
-#: A line is stamped some moments after the JSON in it, even on a machine that stands still for a while.
+#: A line is stamped moments after its JSON was made, or later if the machine hangs for a while (s).
 _APART_MOST_S = 120
 _OFFSET_MOST_S = 15 * 3600
 _STAMPED_EVENT = re.compile(
@@ -26,12 +26,12 @@ _STAMPED_EVENT = re.compile(
 
 
 def zone_here() -> tzinfo:
-    """Return the offset of local time on this machine now: what counts for a LOG written here until it tells."""
+    """Return this machine's current UTC offset, used for a LOG written here until the LOG shows its own."""
     return datetime.now().astimezone().tzinfo or UTC
 
 
 def offset_in(beginning: bytes) -> int | None:
-    """Return the offset that the first EVENT_LOG_v1 line in these bytes tells; None where there is none."""
+    """Return the offset by the first EVENT_LOG_v1 line in these bytes; None if there is none."""
     clock = LocalClock()
     for m in _STAMPED_EVENT.finditer(beginning):
         clock.learn(m[1], int(m[2]) / 1e6)
@@ -41,7 +41,7 @@ def offset_in(beginning: bytes) -> int | None:
 
 
 class LocalClock:
-    """Turns `2026/11/20-20:04:10.122835` into unix seconds: by the offset last seen, until then by `zone`."""
+    """Turns `2026/11/20-20:04:10.122835` into unix seconds: by the offset last seen, or by `zone` before that."""
 
     def __init__(self, zone: tzinfo = UTC, offset_s: int | None = None) -> None:
         self._zone = zone
@@ -49,11 +49,11 @@ class LocalClock:
         #: The minute last converted: lines come in clusters.
         self._minute = b""
         self._minute_s: float | None = None
-        #: The minute in which an offset was last compared: once a minute is enough.
+        #: The minute in which the offset was last checked: once a minute is enough.
         self._compared = b""
 
     def unix_s(self, stamp: bytes) -> float | None:
-        """Convert the stamp; None where there is no such time."""
+        """Convert the stamp to unix seconds; None if there is no such time."""
         minute = stamp[:16]
         if minute != self._minute:
             self._minute = minute
@@ -64,7 +64,7 @@ class LocalClock:
         return round(self._minute_s + float(stamp[17:26]), 6)
 
     def learn(self, stamp: bytes, unix_s: float) -> None:
-        """Take the offset from a line's stamp and the unix time in it."""
+        """Compute the offset from a line's stamp and the unix time in the line."""
         if stamp[:16] == self._compared:
             return
         local_s = _as_utc_s(stamp[:16])
@@ -78,7 +78,7 @@ class LocalClock:
         self.tell(offset_s)
 
     def tell(self, offset_s: int) -> None:
-        """Set the offset."""
+        """Set the UTC offset, in seconds east of Greenwich."""
         if offset_s != self.offset_s:
             self.offset_s = offset_s
             self._minute = b""

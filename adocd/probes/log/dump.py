@@ -1,7 +1,7 @@
 """The periodic statistics dump: lines without a stamp, section by section (DBImpl::DumpStats, db/internal_stats.cc).
 
-What a section was is remembered beyond lines of other threads that break into it: the rest of it makes one more
-event of the same section. An event is made when the next section or the next stamped line begins.
+Lines of other threads can interrupt a section; the rest then makes one more event of the same section. An event is
+complete when the next section or the next stamped line begins.
 """
 
 import re
@@ -20,7 +20,7 @@ from adocd.probes.log.figures import number
 from adocd.probes.log.lines import text
 from adocd.probes.log.tickers import TickerBlock
 
-#: A tree has at most 64 levels or so: what comes on top goes into an event of its own.
+#: A column family has at most 64 levels or so; further rows go into a separate event.
 _ROWS_MOST = 256
 
 _SECTION = re.compile(
@@ -30,16 +30,16 @@ _SECTION = re.compile(
 _COUNT = re.compile(rb"Count: (\d{1,20}) Average: ([-+\w.]{1,32})  StdDev: ([-+\w.]{1,32})\s*")
 _MIN = re.compile(rb"Min: ([-+\w.]{1,32})  Median: ([-+\w.]{1,32})  Max: ([-+\w.]{1,32})\s*")
 _PERCENTILE = re.compile(rb"P([\d.]{1,8}): ([-+\w.]{1,32})(?:\s|$)")
-#: Rules, and what is said of caches and blob files: nothing here asks for it.
+#: Horizontal rules, and lines about caches and blob files, which nothing here uses.
 _PASSED_OVER = (b"----", b"Block cache ", b"Blob file count:")
 _STALLS = frozenset((b"Stalls(count)", b"Write Stall (count)"))
 _COUNTED = _STALLS | {b"interval", b"Estimated pending compaction bytes"}
-#: What a bucket of a histogram begins with.
+#: First characters of a histogram's bucket line.
 _BUCKET = frozenset((b"[ ", b"( "))
 
 
 class Dump:
-    """The dump in progress. `unread(kind, line)` is told what could not be read, events go to `emit`."""
+    """The dump in progress. It calls `unread(kind, line)` for lines it cannot read, and `emit` with events."""
 
     def __init__(self, emit: Callable[[LogEvent], None], unread: Callable[[str, bytes], None]) -> None:
         self._emit, self._unread = emit, unread
@@ -61,24 +61,24 @@ class Dump:
 
     @property
     def gathering(self) -> bool:
-        """Whether a section is open, or was before other lines broke into it."""
+        """Whether a section is open, or was before other lines interrupted it."""
         return bool(self._section)
 
     def end(self) -> None:
-        """Leave the section: what follows does not belong to it."""
+        """Leave the section: the following lines do not belong to it."""
         self._open("", 0.0)
 
     def begin_statistics(self, time_s: float) -> None:
-        """Open the block STATISTICS, whose lines follow."""
+        """Open the block STATISTICS; its lines follow."""
         self._open("statistics", time_s)
         self._tickers.begin(time_s)
 
     def begin_malloc(self, time_s: float) -> None:
-        """Open the allocator's own report (dump_malloc_stats), which is passed over."""
+        """Open the allocator's report (dump_malloc_stats), which is skipped."""
         self._open("malloc", time_s)
 
     def read(self, lines: bytes, time_s: float) -> None:
-        """Read whole lines that have no stamp; the last comes without its line feed."""
+        """Read whole lines without a stamp; the last one lacks its line feed."""
         if self._section == "statistics":
             tickers, mark, others = lines.partition(b"\n** ")
             rest = self._tickers.read(tickers)
@@ -92,7 +92,7 @@ class Dump:
                 self._unread("dump" if self._section else "no_stamp", line)
 
     def close(self) -> None:
-        """Make an event of what is gathered."""
+        """Emit an event with what has been gathered."""
         if self._section == "statistics":
             self._tickers.close()
         elif self._section == "db":
@@ -172,7 +172,7 @@ class Dump:
         reader = READERS.get(name)
         if not colon or (reader is None and name not in _COUNTED):
             return False
-        if self._section == "compaction":  # what follows the tables is about the same column family
+        if self._section == "compaction":  # the lines after the tables are about the same column family
             self._open("column_family", self._time_s)
         if self._section not in ("db", "column_family"):
             return False

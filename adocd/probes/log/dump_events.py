@@ -1,8 +1,8 @@
 """The figures of the periodic statistics dump (stats_dump_period_sec), as values.
 
-Cumulative figures count from the open, interval figures from the dump before. RocksDB's GB, MB and KB are powers of
-1024; its figures are rounded, those of Statistics are not. A section that other lines break into comes as several
-events, each with what it has.
+Cumulative figures count from the open, interval figures from the previous dump. RocksDB's GB, MB and KB are powers of
+1024; its figures are rounded, except those of Statistics. A section that other lines interrupt comes as several events,
+each with its part.
 """
 
 from collections.abc import Mapping
@@ -51,7 +51,7 @@ class CompactionStats(LogEvent):
 
 @dataclass(frozen=True, slots=True)
 class ColumnFamilyStats(LogEvent):
-    """What follows the compaction tables of a column family.
+    """The lines after the compaction tables of a column family.
 
     Keys of `cumulative` and `interval`: uptime_s; flush_bytes, add_file_bytes, add_file_total_files,
     add_file_l0_files, add_file_keys; compaction_write_bytes, compaction_write_bytes_per_s, compaction_read_bytes,
@@ -89,7 +89,7 @@ class ReadLatency(LogEvent):
 
 @dataclass(frozen=True, slots=True)
 class Histogram:
-    """A histogram of Statistics since the open, in its own unit (its name says which)."""
+    """A histogram of Statistics since the open, in the unit that its name says."""
 
     count: int
     sum: int

@@ -1,7 +1,7 @@
-"""The lines of the statistics dump (db/internal_stats.cc), by what they begin with.
+"""The lines of the statistics dump (db/internal_stats.cc), by their first words.
 
-All wordings from 6.x on: 8.0 renamed the stall counts (`Stalls(count)` became `Write Stall (count)`), 9.x added a
-line of pending bytes, and the compaction table gained columns, so those are read by their names.
+All wordings since 6.x: 8.0 renamed the stall counts (`Stalls(count)` became `Write Stall (count)`), 9.x added a line
+about pending bytes, and the compaction table gained columns, so columns are read by name.
 """
 
 import re
@@ -11,7 +11,7 @@ from adocd.probes.log.dump_events import CompactionRow
 from adocd.probes.log.figures import GIB, MIB, number, size_bytes, span_s
 
 Figures = dict[str, float]
-#: What is read from a line's rest into cumulative and interval figures; False if it cannot be read.
+#: Reads the rest of a line into cumulative and interval figures; False if it cannot.
 Reader = Callable[[bytes, Figures, Figures], bool]
 
 _N = rb"([-+\w.]{1,32})"
@@ -40,7 +40,7 @@ _BOTH = re.compile(rb"cumulative " + _N + rb", interval " + _N + rb"\s*")
 _OLD_STALL = re.compile(rb"(?<!\d)(\d{1,20}) ([a-z0-9_ ]{1,64}?)(?:, ?|\s{0,8}$)")
 _NEW_STALL = re.compile(rb"([a-z0-9-]{1,64}): (\d{1,20})(?:, ?|\s{0,8}$)")
 
-#: RocksDB's words, old and new, for what its column families count; ours are those of agents/admin-api.yaml.
+#: RocksDB's names, old and new, of its stall counts, with the names in agents/admin-api.yaml.
 _STALL_COUNTS = {
     b"level0_slowdown": "l0_slowdowns",
     b"level0_slowdown_with_compaction": "l0_slowdowns_with_compaction",
@@ -139,7 +139,7 @@ def _interval(read: Callable[[bytes, Figures], bool]) -> Reader:
     return lambda rest, _cumulative, interval: read(rest, interval)
 
 
-#: By what stands before the first colon.
+#: By the text before the first colon.
 READERS: dict[bytes, Reader] = {
     b"Uptime(secs)": _uptime,
     b"Cumulative writes": _cumulative(_writes),
@@ -177,7 +177,7 @@ def stall_counts(rest: bytes, counts: dict[str, int], interval: Figures) -> bool
 def compaction_row(columns: list[bytes], line: bytes) -> CompactionRow | None:
     """Read `  L0      1/0    1.73 MB   0.2 ...` under `Level    Files   Size     Score ...`; None if cut or damaged."""
     cells = line.split()
-    # Size has two cells, number and unit.
+    # Size takes two cells, number and unit.
     if len(cells) != len(columns) + 1 or len(cells) < 5:
         return None
     files, slash, being_compacted = cells[1].partition(b"/")

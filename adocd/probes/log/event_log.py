@@ -1,7 +1,7 @@
-"""EVENT_LOG_v1 lines (logging/event_logger.h): JSON made without escaping, one object a line.
+"""EVENT_LOG_v1 lines (logging/event_logger.h): JSON written without escaping, one object per line.
 
-Several versions' objects differ in members, never in the meaning of one, so everything is read where it stands and
-may be missing.
+Objects differ between versions in their members, but a member never changes its meaning. So each member is read if it
+is there, and any may be missing.
 """
 
 import re
@@ -23,11 +23,11 @@ from adocd.probes.log.events import (
 from adocd.probes.log.jobs import Jobs, Part
 from adocd.probes.log.lines import GLUED, text
 
-#: Figures are at most 64 bits wide; what is beyond comes from damage, and a float could not hold it.
+#: Figures have at most 64 bits; a larger one is damaged, and a float could not hold it.
 _FIGURE_MOST = 1 << 64
 _INTEGER = frozenset((int,))
 _BEGINNING = b'{"time_micros"'
-#: Pairs that are whole: both the name and the end of the value are there.
+#: Complete pairs: both the name and the end of the value are there.
 _PAIR = re.compile(
     rb'"([A-Za-z_0-9]{1,64})": ?(?:(-?\d{1,20})|"([^"\\]{0,4096})"|\[(\d{1,20}(?:, ?\d{1,20})*)?\])(?=[,}])'
 )
@@ -40,7 +40,7 @@ class EventLog:
         self.jobs = Jobs()
 
     def read(self, payload: bytes) -> JobEvent | None:
-        """Make an event of the JSON; None where it does not even tell its name and time."""
+        """Make an event from the JSON; None if even its name or time is missing."""
         damaged = False
         try:
             fields = from_json(payload)
@@ -187,10 +187,10 @@ _MADE_BY: dict[str, _Maker] = {
 
 
 def _saved(payload: bytes) -> dict[str, object] | None:
-    """Take what is whole from JSON that was cut, or that another writer's line broke into.
+    """Save the complete pairs from JSON that was cut, or that another thread's line interrupted.
 
-    RocksDB cuts what is longer than its buffer, and does not escape quotation marks in a column family's name. Of
-    two objects in one line only the last can be told to be in one piece.
+    RocksDB cuts what is longer than its buffer, and does not escape quotation marks in a column family's name. Of two
+    objects in one line, only the last is certain to be in one piece.
     """
     glued = GLUED.search(payload)
     if glued is not None:
@@ -244,5 +244,5 @@ def _seconds(micros: int | None) -> float | None:
 
 
 def _since(job: Part | None, time_s: float) -> float | None:
-    """Seconds from a job's beginning; never negative, though the wall clock may be set back."""
+    """Seconds since a job's start; never negative, although the wall clock may be set back."""
     return None if job is None or job.started_s is None else max(0.0, time_s - job.started_s)

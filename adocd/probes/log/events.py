@@ -1,7 +1,7 @@
-"""What is read from a RocksDB LOG, as values: what happened, and what RocksDB said of itself at its open.
+"""The contents of a RocksDB LOG as values: what happened, and what RocksDB wrote about itself at the open.
 
-`time_s` is unix seconds with microseconds kept. Sizes are bytes and times seconds unless the name says otherwise;
-None stands for what a line of this version, or a damaged one, does not say. The figures of the periodic dump are in
+`time_s` is unix seconds with microseconds. Sizes are bytes and times seconds unless the name says otherwise. None means
+that a line of this version, or a damaged line, lacks the value. The figures of the periodic dump are in
 adocd.probes.log.dump_events.
 """
 
@@ -18,16 +18,16 @@ Outcome = Literal["succeeded", "failed", "not persisted", "unchanged", "unknown"
 
 @dataclass(frozen=True, slots=True)
 class LogEvent:
-    """Something that a LOG tells, and when."""
+    """Something that a LOG reports, and when."""
 
-    #: What this is, for counting by kind.
+    #: The kind of event, for counting by kind.
     kind: ClassVar[str] = "event"
     time_s: float
 
 
 @dataclass(frozen=True, slots=True)
 class Header(LogEvent):
-    """A line of the beginning: `name` is rocksdb_version (which begins a session), git_sha, compile_date, ..."""
+    """A line from the start of a session: `name` is rocksdb_version (the first line), git_sha, compile_date, ..."""
 
     kind: ClassVar[str] = "header"
     name: str
@@ -38,8 +38,8 @@ class Header(LogEvent):
 class OptionsListed(LogEvent):
     """The options in force, as RocksDB writes them: the database's, or those of `column_family`.
 
-    Listed at the open; the database's again after SetDBOptions. Options of the table factory are under
-    `table_factory.`. A listing that other lines break into comes as several.
+    RocksDB lists them at the open, and the database's again after SetDBOptions. Options of the table factory are under
+    `table_factory.`. A listing that other lines interrupt comes as several.
     """
 
     kind: ClassVar[str] = "options"
@@ -51,8 +51,8 @@ class OptionsListed(LogEvent):
 class OptionsChanged(LogEvent):
     """SetOptions() on a column family, or SetDBOptions() where `column_family` is None.
 
-    `not persisted` means: in force, but the OPTIONS file could not be written. `unchanged`: the values were in force
-    already, or there were none. `unknown`: the LOG does not tell how it ended.
+    `not persisted`: in force, but RocksDB could not write the OPTIONS file. `unchanged`: the values were already in
+    force, or there were none. `unknown`: the LOG does not show the outcome.
     """
 
     kind: ClassVar[str] = "options_changed"
@@ -64,20 +64,20 @@ class OptionsChanged(LogEvent):
 
 @dataclass(frozen=True, slots=True)
 class JobEvent(LogEvent):
-    """An EVENT_LOG_v1 line; `fields` is its JSON as it stands there, `time_s` the time inside."""
+    """An EVENT_LOG_v1 line; `fields` is its JSON as written, `time_s` the time inside."""
 
     kind: ClassVar[str] = "event_log"
     job: int | None
-    #: As the line says, else from the lines that the job wrote before.
+    #: From the line itself, otherwise from the job's earlier lines.
     column_family: str | None
-    #: The line was damaged: `fields` has what could be saved.
+    #: Whether the line was damaged, so that `fields` has only what could be saved.
     damaged: bool
     fields: Mapping[str, object] = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class FlushStarted(JobEvent):
-    """A flush begins; `data_bytes` is what was put into the memtables (total_data_size, since 6.9)."""
+    """A flush starts; `data_bytes` is the data written to its memtables (total_data_size, since 6.9)."""
 
     kind: ClassVar[str] = "flush_started"
     reason: str | None
@@ -90,11 +90,11 @@ class FlushStarted(JobEvent):
 
 @dataclass(frozen=True, slots=True)
 class FlushFinished(JobEvent):
-    """A flush is done; `written_bytes` is the sum of the tables (and blob files) that its job made.
+    """A flush is done; `written_bytes` is the total size of the tables (and blob files) that its job made.
 
-    The ticker rocksdb.flush.write.bytes is their sum and what the flushes wrote to the MANIFEST, some 150 bytes each
-    (FlushJob::RecordFlushIOStats comes after the edit is written). `elapsed_s` runs from its flush_started line. Both
-    are None when the LOG begins in the middle of the job.
+    The ticker rocksdb.flush.write.bytes is the sum of these plus the flushes' MANIFEST writes, some 150 bytes each
+    (FlushJob::RecordFlushIOStats runs after the edit is written). `elapsed_s` runs from its flush_started line. Both
+    are None if the LOG begins in the middle of the job.
     """
 
     kind: ClassVar[str] = "flush_finished"
@@ -106,7 +106,7 @@ class FlushFinished(JobEvent):
 
 @dataclass(frozen=True, slots=True)
 class CompactionStarted(JobEvent):
-    """A compaction begins: its input files by level, and their bytes (input_data_size)."""
+    """A compaction starts: its input files by level, and their bytes (input_data_size)."""
 
     kind: ClassVar[str] = "compaction_started"
     reason: str | None
@@ -119,9 +119,9 @@ class CompactionStarted(JobEvent):
 class CompactionFinished(JobEvent):
     """A compaction is done; `written_bytes` (total_output_size) sums up to rocksdb.compact.write.bytes.
 
-    `input_bytes` is what its start announced, the inputs' size on the device. The ticker rocksdb.compact.read.bytes
-    differs a little: it lacks what was in memory already (index and properties of open tables) and has what was read
-    twice.
+    `input_bytes` is the inputs' size on the device, from the start event. The ticker rocksdb.compact.read.bytes differs
+    a little: it leaves out what was already in memory (index and properties of open tables) and counts repeated reads
+    again.
     """
 
     kind: ClassVar[str] = "compaction_finished"
@@ -138,7 +138,7 @@ class CompactionFinished(JobEvent):
 
 @dataclass(frozen=True, slots=True)
 class TableFileCreated(JobEvent):
-    """A table file was written, by a flush, a compaction or a recovery: whichever `job` is."""
+    """A table file was written by `job`, which is a flush, a compaction or a recovery."""
 
     kind: ClassVar[str] = "table_file_creation"
     file_number: int | None
@@ -155,7 +155,7 @@ class TableFileDeleted(JobEvent):
 
 @dataclass(frozen=True, slots=True)
 class TrivialMove(JobEvent):
-    """A compaction that only moved files to another level: it reads and writes nothing."""
+    """A compaction that only moved files to another level, without reading or writing them."""
 
     kind: ClassVar[str] = "trivial_move"
     output_level: int | None
@@ -175,10 +175,10 @@ class OtherJobEvent(JobEvent):
 class Stall(LogEvent):
     """RocksDB found that writes must be delayed or stopped (db/column_family.cc, RecalculateWriteStallConditions).
 
-    It writes this line each time it installs a new superversion (a memtable full, a flush or compaction done, options
-    set) and finds the condition, and counts the same in its cfstats: a stall that lasts has many. No line says that
-    it is over. `figure` is immutable memtables, level-0 files or estimated pending compaction bytes, by `cause`;
-    `limit` max_write_buffer_number; `rate_bytes_per_s` what a delay lets through.
+    It writes this line, and counts it in its cfstats, each time it installs a new superversion (memtable full, flush or
+    compaction done, options set) and finds the condition: a long stall has many lines. No line says that the stall is
+    over. `figure` is the number of immutable memtables, of level-0 files, or the estimated pending compaction bytes, by
+    `cause`; `limit` is max_write_buffer_number; `rate_bytes_per_s` is the delayed write rate.
     """
 
     kind: ClassVar[str] = "stall"
@@ -192,7 +192,7 @@ class Stall(LogEvent):
 
 @dataclass(frozen=True, slots=True)
 class CompactionPressure(LogEvent):
-    """Not a stall yet: RocksDB lets more compactions run; `figure` as for a stall."""
+    """Not a stall yet: RocksDB allows more compactions at once; `figure` is as for a stall."""
 
     kind: ClassVar[str] = "compaction_pressure"
     column_family: str
@@ -202,7 +202,7 @@ class CompactionPressure(LogEvent):
 
 @dataclass(frozen=True, slots=True)
 class MemtableSwitched(LogEvent):
-    """A new memtable takes the writes; `immutable_memtables` had been waiting before (unflushed or being flushed)."""
+    """A new memtable takes the writes; `immutable_memtables` were waiting before (unflushed or being flushed)."""
 
     kind: ClassVar[str] = "memtable_switched"
     column_family: str
@@ -212,7 +212,7 @@ class MemtableSwitched(LogEvent):
 
 @dataclass(frozen=True, slots=True)
 class LevelSummary(LogEvent):
-    """The tree after a flush or compaction; the pending bytes are there since RocksDB 9."""
+    """The levels after a flush or compaction; pending compaction bytes are included since RocksDB 9."""
 
     kind: ClassVar[str] = "level_summary"
     column_family: str
@@ -223,7 +223,7 @@ class LevelSummary(LogEvent):
 
 @dataclass(frozen=True, slots=True)
 class Manual(LogEvent):
-    """A flush or compaction that somebody asked for: what RocksDB says of its beginning and end."""
+    """A manual flush or compaction: RocksDB's message about its start or end."""
 
     kind: ClassVar[str] = "manual"
     column_family: str | None
@@ -241,7 +241,7 @@ class Shutdown(LogEvent):
 
 @dataclass(frozen=True, slots=True)
 class Problem(LogEvent):
-    """A warning or error that is not a stall; `background` when it concerns RocksDB's background error handling."""
+    """A warning or error that is not a stall; `background` if it is about RocksDB's background error handling."""
 
     kind: ClassVar[str] = "problem"
     level: Literal["warning", "error", "fatal"]

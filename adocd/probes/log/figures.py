@@ -13,7 +13,7 @@ _THOUSANDS = {b"K": 1e3, b"M": 1e6, b"G": 1e9, b"T": 1e12}
 
 
 def number(value: bytes) -> float | None:
-    """Read 12, 3.5, 102K or 4M; None for nan, inf and what is no number."""
+    """Read 12, 3.5, 102K or 4M; None for nan, inf and anything that is not a number."""
     factor = 1.0
     try:
         found = float(value)
@@ -27,7 +27,7 @@ def number(value: bytes) -> float | None:
 
 
 def size_bytes(value: bytes, unit: bytes) -> float | None:
-    """Read 1.73 MB; None for what is no size."""
+    """Read 1.73 MB; None for anything that is not a size."""
     found, factor = number(value), _UNITS.get(unit)
     return None if found is None or factor is None else found * factor
 

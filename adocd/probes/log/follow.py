@@ -1,9 +1,9 @@
-"""A LOG that is being written: read what is new at each poll, through rotation, truncation and absence.
+"""Follows a LOG that is being written: each poll reads what is new, despite rotation, truncation and absence.
 
-RocksDB renames `LOG` to `LOG.old.<micros>` and begins a new one: at every open, and where max_log_file_size or
-log_file_time_to_roll say so (logging/auto_roll_logger.cc). Nothing is held open between polls, so that a deleted
-file's space is freed. RocksDB itself is late: its logger holds back up to 64 KiB for up to 5 s (logging/env_logger.h),
-and writes that out wherever a line is, so what ends in the middle of one waits for the next poll.
+RocksDB renames `LOG` to `LOG.old.<micros>` and begins a new one at every open, and by max_log_file_size and
+log_file_time_to_roll (logging/auto_roll_logger.cc). No file is kept open between polls, so that a deleted file's space
+is freed. RocksDB itself is late: its logger buffers up to 64 KiB for up to 5 s (logging/env_logger.h) and flushes the
+buffer in the middle of a line, so an incomplete line waits for the next poll.
 """
 
 from collections import deque
@@ -19,15 +19,15 @@ from adocd.probes.log.events import LogEvent
 from adocd.probes.log.parser import LogParser
 from adocd.probes.log.read import PIECE_BYTES, logs_of_session, open_log, rotated_logs
 
-#: Most that one poll reads: so much is what a caller may have to hold as events.
+#: Most bytes that one poll reads, because the caller has to hold their events.
 POLL_BYTES_MOST = 8 << 20
-#: What stands before the place that was read to tells one file from another under the same name and inode.
+#: Bytes before the read position, to tell one file from another with the same name and inode.
 _MARK_BYTES = 64
 
 
 @dataclass(slots=True)
 class _Place:
-    """A file, and how far it was read."""
+    """A file and its read position."""
 
     device: int
     inode: int
@@ -44,11 +44,11 @@ class _Place:
 
 
 class LogFollower:
-    """Follows the LOG at `path` from its beginning; `poll` as often as news are wanted.
+    """Follows the LOG at `path` from its beginning; call `poll` as often as you need news.
 
-    With `whole_session` it begins with the files of the same open that were rotated by their size before.
-    `zone` is as for LogParser, which counts what could not be read: `parser`. `error` says why the last poll could
-    not read the file; a file that is not there (yet) is no error.
+    With `whole_session` it begins with the files of the same open that were rotated by size before. `zone` is as for
+    LogParser; `parser` counts what could not be read. `error` says why the last poll could not read the file; a file
+    that is not there (yet) is no error.
     """
 
     def __init__(
@@ -56,9 +56,9 @@ class LogFollower:
     ) -> None:
         self.parser = LogParser(zone=zone)
         self.error: OSError | None = None
-        #: Whether the last poll came to the end of what is written.
+        #: Whether the last poll reached the end of the LOG.
         self.caught_up = False
-        #: Polls in a row that found no file: RocksDB's rotation leaves none for a moment.
+        #: Polls in a row that found no file: during RocksDB's rotation there is none for a moment.
         self.missed = 0
         self.path = path
         self._most = max(1, poll_bytes_most)
@@ -66,16 +66,16 @@ class LogFollower:
         self._place: _Place | None = None
         #: Rotated files still to be read, before the current one.
         self._backlog: deque[Path] = deque()
-        #: Rotated files that are known: None before the first poll, for what was rotated before is not followed.
+        #: Rotated files already known; None before the first poll, as files rotated earlier are not followed.
         self._known: set[str] | None = None
 
     @property
     def is_gone(self) -> bool:
-        """Whether the last two polls found no file at the path: it was deleted, or is not there yet."""
+        """Whether the last two polls found no file at the path: it was deleted or is not there yet."""
         return self.missed > 1
 
     def poll(self) -> list[LogEvent]:
-        """Read what is new, `poll_bytes_most` at once; `caught_up` says whether there is more."""
+        """Read what is new, at most `poll_bytes_most`; `caught_up` is False if there is more."""
         events: list[LogEvent] = []
         self.error = None
         self.caught_up = False
@@ -94,7 +94,7 @@ class LogFollower:
         return events
 
     def _step(self, events: list[LogEvent], most: int) -> int:
-        """Read from the file whose turn it is; return how many bytes."""
+        """Read from the file whose turn it is; return the number of bytes."""
         path = self._backlog[0] if self._backlog else self.path
         try:
             with open_log(path) as file:
@@ -108,7 +108,7 @@ class LogFollower:
                         return 0
                 count = self._read(file, events, most)
         except OSError as error:
-            if self._backlog:  # RocksDB keeps no more than keep_log_file_num; or one was never ours to read
+            if self._backlog:  # deleted by RocksDB beyond keep_log_file_num, or unreadable for us
                 self._backlog.popleft()
                 self._end(events)
             elif not isinstance(error, FileNotFoundError):
@@ -135,7 +135,7 @@ class LogFollower:
         if place is None:
             return 0
         file.seek(place.offset, SEEK_SET)
-        # No more than its size: a file of /proc says that it has none, and could be read for ever.
+        # No more than its size: a file in /proc has size 0 and could be read for ever.
         data = file.read(max(0, min(most, PIECE_BYTES, fstat(file.fileno()).st_size - place.offset)))
         if not data:
             return 0
@@ -147,11 +147,11 @@ class LogFollower:
         return len(data)
 
     def _leave(self, events: list[LogEvent]) -> bool:
-        """Go on with the file where it is now, for it is no longer at the path; False if there is nothing to read.
+        """Continue with the file under its new name, as it is no longer at the path; False if nothing is left to read.
 
-        Every file rotated since is put into the backlog, whichever of them was being read.
+        Puts every file rotated since into the backlog, whichever of them was being read.
         """
-        if self._backlog:  # one of them was replaced: nothing RocksDB does
+        if self._backlog:  # one of them was replaced, which RocksDB never does
             self._backlog.popleft()
             self._end(events)
             return True
@@ -162,7 +162,7 @@ class LogFollower:
             try:
                 with open_log(old) as file:
                     if self._place.is_in(file):
-                        # What was rotated before it, and is news all the same, has no place in this order any more.
+                        # New files that were rotated before it no longer fit into this order.
                         for _ in range(at):
                             self._backlog.popleft()
                         return True
@@ -172,7 +172,7 @@ class LogFollower:
         return True
 
     def _rotated_meanwhile(self) -> bool:
-        """Put what was rotated since the last look into the backlog; False if there is nothing."""
+        """Put files rotated since the last poll into the backlog; False if there are none."""
         known = self._known if self._known is not None else set()
         now = rotated_logs(self.path)
         new = [old for old in now if old.name not in known]
@@ -181,6 +181,6 @@ class LogFollower:
         return bool(new)
 
     def _end(self, events: list[LogEvent]) -> None:
-        """Close the file read last: it is at its end for good."""
+        """Finish the file read last, which will not grow any more."""
         events.extend(self.parser.finish())
         self._place = None

@@ -1,11 +1,11 @@
-"""What flush and compaction jobs wrote so far: their later lines do not repeat what their earlier ones say."""
+"""What flush and compaction jobs have logged so far, because their later lines do not repeat the earlier ones."""
 
 from collections import deque
 from dataclasses import dataclass
 
-#: Jobs remembered at once; a database runs as many as it has background threads. The oldest is forgotten first.
+#: Most jobs remembered; a database runs as many as it has background threads. The oldest is forgotten first.
 JOBS_MOST = 1024
-#: An atomic flush of several column families is one job with a beginning and an end for each, in the same order.
+#: An atomic flush of several column families is one job with a start and an end for each, in the same order.
 _PARTS_MOST = 256
 
 
@@ -20,24 +20,24 @@ class Part:
 
 
 class Jobs:
-    """The jobs under way, by number."""
+    """The running jobs, by number."""
 
     def __init__(self) -> None:
         self._parts: dict[int, deque[Part]] = {}
 
     def clear(self) -> None:
-        """Forget them: a new session numbers its jobs anew."""
+        """Forget all jobs, because a new session numbers its jobs from the start."""
         self._parts.clear()
 
     def announce(self, job: int, column_family: str) -> None:
-        """Take from a text line whose the job's next beginning is."""
+        """Take from a text line the column family of the job's next start."""
         parts = self._of(job)
         if not parts or parts[-1].started_s is not None:
             parts.append(Part())
         parts[-1].column_family = column_family
 
     def begin(self, job: int | None, column_family: str | None, time_s: float) -> Part:
-        """Open a part of the job."""
+        """Open one column family's part of the job."""
         if job is None:
             return Part(column_family, time_s)
         parts = self._of(job)
@@ -55,12 +55,12 @@ class Jobs:
             part.written_bytes += size_bytes
 
     def current(self, job: int | None) -> Part | None:
-        """Return what the job is at; None for one whose beginning the LOG does not have."""
+        """Return the job's current part; None if the LOG lacks the job's start."""
         parts = self._parts.get(job) if job is not None else None
         return parts[-1] if parts else None
 
     def end(self, job: int | None) -> Part | None:
-        """Close the part of the job that began first."""
+        """Close the part of the job that started first."""
         parts = self._parts.get(job) if job is not None else None
         if not parts or job is None:
             return None

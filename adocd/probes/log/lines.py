@@ -1,11 +1,11 @@
-"""The form of a LOG's lines: one expression finds where each begins and what it is about.
+"""The form of a LOG's lines: one regular expression finds where each begins and what it is about.
 
 A line begins with a stamp and the thread that wrote it (env/env_posix.cc and logging/env_logger.h, all versions):
 
     2026/11/20-20:04:10.315038 25884 [WARN] [db/column_family.cc:944] [default] Stopping writes because ...
 
-Lines of a log buffer carry the time of the event itself in addition (logging/log_buffer.cc). Lines without a stamp
-continue the one before: tables of the periodic dump, and options of the table factory.
+Lines from a log buffer also have the time of the event itself (logging/log_buffer.cc). Lines without a stamp continue
+the previous one: tables of the periodic dump, and options of the table factory.
 """
 
 import re
@@ -15,8 +15,8 @@ STAMP = rb"\d{4}/\d\d/\d\d-\d\d:\d\d:\d\d\.\d{6}"
 #: Longer than any message: RocksDB's loggers cut at 30,000 bytes, newer ones at 65,536.
 LINE_BYTES_MOST = 1 << 17
 
-#: What a message can be about: the last group that matched is what the parser dispatches on. A message about nothing
-#: of these is passed over, unless it is a warning or an error: then the empty group `problem` is the last.
+#: The kinds of messages: the parser dispatches on the last group that matched. Other messages are skipped, except
+#: warnings and errors, for which the empty group `problem` is the last.
 _ABOUT = rb"|".join(
     rb"(?P<%s>%s)" % (name, pattern)
     for name, pattern in (
@@ -48,7 +48,7 @@ _ABOUT = rb"|".join(
     )
 )
 
-#: The beginning of a line, after the end of the one before.
+#: The beginning of a line, after the end of the previous one.
 HEAD = re.compile(
     rb"\n(?P<stamp>" + STAMP + rb") (?P<thread>[0-9a-fx]{1,24}) "
     rb"(?:\(Original Log Time (?P<original>" + STAMP + rb")\) )?"
@@ -60,10 +60,10 @@ HEAD = re.compile(
     rb"(?(bad)(?P<problem>))"
 )
 
-#: Where another line begins inside one whose end was lost: two writers at once, or a crash.
+#: Another line that begins inside one whose end was lost: two writers at once, or a crash.
 GLUED = re.compile(STAMP + rb" [0-9a-fx]{1,24} ")
 
 
 def text(value: bytes) -> str:
-    """Decode what may be anything; a byte that is no UTF-8 becomes U+FFFD."""
+    """Decode arbitrary bytes; a byte that is not UTF-8 becomes U+FFFD."""
     return value.decode("utf-8", "replace")

@@ -1,4 +1,4 @@
-"""The options in force as the LOG tells them: listed at the open, and changed since."""
+"""The options in force by the LOG: listed at the open, and changed since."""
 
 import re
 from collections.abc import Mapping
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from adocd.model.options import OPTIONS
 from adocd.probes.log.events import OptionsChanged, OptionsListed
 
-#: No database of a LOG that is whole has more column families.
+#: Most column families kept; no database with an undamaged LOG has more.
 _FAMILIES_MOST = 4096
 _INTEGER = re.compile(r"(-?[0-9]{1,20})([kKmMgGtT]?)", re.ASCII)
 _SUFFIXES = {"": 0, "k": 10, "m": 20, "g": 30, "t": 40}
@@ -18,16 +18,16 @@ ByFamily = dict[str | None, dict[str, str]]
 
 
 class LiveOptions:
-    """The options that adocd reasons about, in an OPTIONS file's spelling: as opened, and as in force."""
+    """The options that adocd uses, in an OPTIONS file's spelling: at the open, and in force."""
 
     def __init__(self) -> None:
         self.opened_with: ByFamily = {}
         self.now: ByFamily = {}
-        #: What is in force though the OPTIONS file could not be written.
+        #: Values in force that RocksDB could not write to the OPTIONS file.
         self.unpersisted: ByFamily = {}
 
     def listed(self, event: OptionsListed) -> None:
-        """Take a listing: the first of a column family, or of the database, is the open's."""
+        """Take a listing; the first one of a column family, or of the database, is from the open."""
         if len(self.now) > _FAMILIES_MOST:
             return
         values = as_options_file(event.values)
@@ -36,7 +36,7 @@ class LiveOptions:
         self.now.setdefault(event.column_family, {}).update(values)
 
     def changed(self, event: OptionsChanged) -> None:
-        """Take a change, if it succeeded."""
+        """Take a change of options if it succeeded."""
         if event.outcome not in _IN_FORCE or len(self.now) > _FAMILIES_MOST:
             return
         values = as_options_file(event.values)
@@ -44,13 +44,13 @@ class LiveOptions:
         if event.outcome == "not persisted":
             self.unpersisted.setdefault(event.column_family, {}).update(values)
         else:
-            self.unpersisted.clear()  # the file that was written has all options
+            self.unpersisted.clear()  # the new OPTIONS file has all options
 
 
 def as_options_file(values: Mapping[str, str]) -> dict[str, str]:
-    """Write the options that adocd reasons about as an OPTIONS file does; what cannot be read is left out.
+    """Convert the options that adocd uses to an OPTIONS file's spelling; unreadable values are left out.
 
-    A LOG has booleans as 0 and 1, and what somebody set as he wrote it, 64M for instance.
+    A LOG has booleans as 0 and 1, and values passed to SetOptions as they were written, e.g. 64M.
     """
     written = ((name, _written(OPTIONS[name].kind, value)) for name, value in values.items() if name in OPTIONS)
     return {name: value for name, value in written if value is not None}

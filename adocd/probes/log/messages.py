@@ -1,4 +1,4 @@
-"""Messages in words: stalls, memtables, the tree, what somebody asked for, and what went wrong.
+"""Text messages: stalls, memtables, levels, manual flushes and compactions, and errors.
 
 The wordings are those of db/column_family.cc, db/db_impl/*.cc and db/error_handler.cc, the same from 6.0 to 10.x
 unless noted.
@@ -28,7 +28,7 @@ _MEMTABLES = re.compile(
 )
 _L0 = re.compile(rb"because we have (\d{1,18}) level-0 files(?: rate (\d{1,20}))?\s*")
 _PENDING = re.compile(rb"because of estimated pending compaction bytes (\d{1,20})(?: rate (\d{1,20}))?\s*")
-#: What one of the wordings above begins with; such a line that does not match is damaged, any other is news.
+#: Beginnings of the wordings above: a line with one of these that does not match is damaged; any other is new to us.
 _KNOWN = (b"because we have ", b"because of estimated")
 _ODD_NAME = re.compile(rb"\[(.{0,512})\] ((?:Stalling|Stopping) writes )(because .*)")
 
@@ -57,7 +57,7 @@ _LEVELS = {b"WARN": "warning", b"ERROR": "error", b"FATAL": "fatal"}
 
 
 def stall(time_s: float, family: bytes | None, verb: bytes, rest: bytes) -> Stall | None:
-    """Read `Stalling writes because ...` or `Stopping writes because ...`; None where it is damaged."""
+    """Read `Stalling writes because ...` or `Stopping writes because ...`; None if it is damaged."""
     if family is None:
         return None
     condition: Condition = "delayed" if verb.startswith(b"Stalling") else "stopped"
@@ -74,7 +74,7 @@ def stall(time_s: float, family: bytes | None, verb: bytes, rest: bytes) -> Stal
 
 
 def oddly_named_stall(time_s: float, m: Match[bytes], rest: bytes) -> Stall | None:
-    """Read the stall of a column family with brackets in its name."""
+    """Read a stall of a column family whose name contains brackets."""
     if b" writes because " not in rest:
         return None
     family = m["family"]
@@ -83,7 +83,7 @@ def oddly_named_stall(time_s: float, m: Match[bytes], rest: bytes) -> Stall | No
 
 
 def pressure(time_s: float, family: bytes | None, rest: bytes) -> CompactionPressure | None:
-    """Read `Increasing compaction threads because ...`; None where it is damaged."""
+    """Read `Increasing compaction threads because ...`; None if it is damaged."""
     if family is None:
         return None
     cause: Cause = "other"
@@ -98,7 +98,7 @@ def pressure(time_s: float, family: bytes | None, rest: bytes) -> CompactionPres
 
 
 def memtable(time_s: float, family: bytes | None, rest: bytes) -> MemtableSwitched | None:
-    """Read `New memtable created with log file: #8. Immutable memtables: 0.`; None where it is damaged."""
+    """Read `New memtable created with log file: #8. Immutable memtables: 0.`; None if it is damaged."""
     m = _MEMTABLE.fullmatch(rest)
     return None if m is None or family is None else MemtableSwitched(time_s, text(family), int(m[1]), int(m[2]))
 
@@ -116,7 +116,7 @@ def summary(time_s: float, family: bytes | None, rest: bytes) -> LevelSummary | 
 
 
 def header(time_s: float, words: bytes, rest: bytes) -> Header:
-    """Read a line of the beginning of a session."""
+    """Read a line from the start of a session."""
     value = text(rest).strip()
     if words.endswith(b" in "):
         value = value.removesuffix(":").strip()
@@ -124,19 +124,19 @@ def header(time_s: float, words: bytes, rest: bytes) -> Header:
 
 
 def manual(time_s: float, family: bytes | None, words: bytes, rest: bytes) -> Manual:
-    """Read what is said of a flush or compaction that somebody asked for."""
+    """Read a message about a manual flush or compaction."""
     what = "flush" if words == b"Manual flush " else "compaction"
     name = None if family is None else text(family)
     return Manual(time_s, name, "flush" if what == "flush" else "compaction", text(words + rest).strip())
 
 
 def shutdown(time_s: float, words: bytes, rest: bytes) -> Shutdown:
-    """Read what is said of the close."""
+    """Read a message about the close."""
     return Shutdown(time_s, text(words + rest).strip())
 
 
 def problem(time_s: float, m: Match[bytes], rest: bytes) -> Problem:
-    """Read a warning or error, or what the error handler says at no level of its own."""
+    """Read a warning or error, or a message of the error handler without a level."""
     trouble = m["trouble"]
     family = m["family"]
     level = _LEVELS.get(m["bad"] or b"WARN", "warning")
@@ -150,7 +150,7 @@ def problem(time_s: float, m: Match[bytes], rest: bytes) -> Problem:
 
 
 def _is_news(rest: bytes) -> bool:
-    """Tell a wording of some other version from a damaged one of ours."""
+    """Tell another version's wording from a damaged known one."""
     return rest.startswith(b"because ") and not any(rest.startswith(k) or k.startswith(rest) for k in _KNOWN)
 
 

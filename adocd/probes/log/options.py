@@ -1,7 +1,7 @@
-"""Options: the listing at the open, and what SetOptions() and SetDBOptions() change (db/db_impl/db_impl.cc).
+"""Options: the listing at the open, and changes by SetOptions() and SetDBOptions() (db/db_impl/db_impl.cc).
 
-A change is several lines of one thread, with other threads' lines between them: its beginning, one line for each
-value, and the outcome.
+A change takes several lines of one thread, with other threads' lines in between: its start, one line per value, and the
+outcome.
 """
 
 import re
@@ -10,9 +10,9 @@ from collections.abc import Callable
 from adocd.probes.log.events import LogEvent, OptionsChanged, OptionsListed, Outcome
 from adocd.probes.log.lines import text
 
-#: More options than any version has; what comes on top goes into an event of its own, or is dropped from a change.
+#: More options than any version has; further ones go into a separate event, or are dropped from a change.
 _OPTIONS_MOST = 2048
-#: Threads that may be changing options at once; the one that began first is given up on.
+#: Most threads changing options at once; beyond that, the one that started first ends as `unknown`.
 _CHANGES_MOST = 64
 
 _VALUE = re.compile(rb"([A-Za-z_][\w.\[\]]{0,127}) *: (.*)")
@@ -31,7 +31,7 @@ class Listing:
         self._values: dict[str, str] = {}
 
     def begin(self, column_family: str | None) -> None:
-        """Say whose options come next; None for the database's."""
+        """Begin a listing for a column family; None for the database."""
         self.close()
         self._family = column_family
 
@@ -59,7 +59,7 @@ class Listing:
             self.close()
 
     def close(self) -> None:
-        """Make an event of what is gathered."""
+        """Emit an event with what has been gathered."""
         if self._values:
             self._emit(OptionsListed(self._time_s, self._family, self._values))
             self._values = {}
@@ -79,7 +79,7 @@ class Changes:
 
     def __init__(self, emit: Callable[[LogEvent], None]) -> None:
         self._emit = emit
-        #: Values are to be expected from these threads.
+        #: The threads from which values are expected.
         self.begun: dict[bytes, _Change] = {}
         self._done: dict[bytes, _Change] = {}
 
@@ -105,7 +105,7 @@ class Changes:
             if b"inputs" not in rest:
                 self._end(time_s, thread, "unchanged", None)
         elif b"succeeded" in rest or b"failed" in rest:
-            if thread not in self.begun:  # the LOG begins in between
+            if thread not in self.begun:  # the LOG begins in the middle of the change
                 own = None if words.startswith(b"SetDB") or family is None else text(family)
                 self._begin(time_s, thread, own)
             outcome: Outcome = "failed" if b"failed" in rest else "succeeded"
@@ -117,7 +117,7 @@ class Changes:
         return True
 
     def close(self) -> None:
-        """Give up on the changes whose outcome is missing."""
+        """Emit the changes whose outcome is missing as `unknown`."""
         for thread in list(self.begun):
             self._end(self.begun[thread].time_s, thread, "unknown", None)
         self._done.clear()

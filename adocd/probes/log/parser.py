@@ -1,7 +1,7 @@
-"""The LOG of RocksDB, 6.x to current, as a stream: bytes in, events out, in constant memory and without exceptions.
+"""Parses RocksDB's LOG, 6.x to current, as a stream: bytes in, events out, in constant memory, never raising.
 
-Speed comes from looking at as little as possible: one expression finds the lines and what each is about, a compiled
-parser reads the JSON, two expressions the block of tickers, and every other message is passed over.
+It is fast because it reads as little as possible: one regular expression finds the lines and what each is about, a
+compiled parser reads the JSON, two expressions read the block of tickers, and every other message is skipped.
 """
 
 from collections import Counter
@@ -18,20 +18,20 @@ from adocd.probes.log.events import LogEvent
 from adocd.probes.log.lines import GLUED, HEAD, LINE_BYTES_MOST, text
 from adocd.probes.log.options import Changes, Listing
 
-#: Read at once; more comes in pieces of this size.
+#: Most bytes read at once; more is read in pieces of this size.
 _PIECE_BYTES = 1 << 19
 _LISTED = frozenset({"option", "table_factory"})
 
 
 class LogParser:
-    """Reads a LOG: `feed` it bytes as they come, then `finish`.
+    """Reads a LOG: `feed` it bytes as they come, then call `finish`.
 
-    Lines are stamped in the local time of the machine that wrote them. What offset that is, EVENT_LOG_v1 lines tell;
-    until the first one `utc_offset_s` counts (seconds east of Greenwich), else `zone`.
+    Lines are stamped in the local time of the machine that wrote them. EVENT_LOG_v1 lines show its UTC offset; until
+    the first one, `utc_offset_s` counts (seconds east of Greenwich), otherwise `zone`.
 
-    Lines that are no LOG lines, or damaged, are counted in `unread`, by what they seem to be: no_stamp (and nothing
-    that could be continued), binary, overlong, cut (another line begins inside), stamp (there is no such time),
-    event_log, dump, stall, and the other messages by their name. A message that nothing here asks for is not unread.
+    `unread` counts lines that are not LOG lines, or damaged, by what they seem to be: no_stamp (with nothing to
+    continue), binary, overlong, cut (another line begins inside), stamp (there is no such time), event_log, dump,
+    stall, and the other messages by name. A message that is skipped because nothing here uses it is not unread.
     """
 
     def __init__(self, *, zone: tzinfo = UTC, utc_offset_s: int | None = None) -> None:
@@ -42,13 +42,13 @@ class LogParser:
         self._listing = Listing(self._emit)
         self._changes = Changes(self._emit)
         self._unread: Counter[str] = Counter()
-        #: How many lines there were.
+        #: Number of lines read.
         self.lines = 0
-        #: The line in progress, in pieces: joined once, when its end has come.
+        #: The unfinished line, in pieces that are joined once its end has come.
         self._rest: list[bytes] = []
         self._rest_bytes = 0
         self._skipping = False
-        #: Something is gathered that the next stamped line may complete.
+        #: Whether something gathered may be completed by the next stamped line.
         self._gathering = False
         self._in_factory = False
         self._head: Match[bytes] | None = None
@@ -56,17 +56,17 @@ class LogParser:
 
     @property
     def unread(self) -> Mapping[str, int]:
-        """How many lines could not be read, by kind."""
+        """Number of lines that could not be read, by kind."""
         return dict(self._unread)
 
     @property
     def unread_lines(self) -> int:
-        """How many lines could not be read."""
+        """Number of lines that could not be read."""
         return self._unread.total()
 
     @property
     def utc_offset_s(self) -> int | None:
-        """The offset of local time, in seconds east of Greenwich, once an EVENT_LOG_v1 line has told it."""
+        """The offset of local time, in seconds east of Greenwich, once an EVENT_LOG_v1 line has shown it."""
         return self._clock.offset_s
 
     @property
@@ -75,24 +75,24 @@ class LogParser:
         return self._rest_bytes > 0 or self._skipping
 
     def told_offset(self, utc_offset_s: int) -> None:
-        """Take what somebody found further on in the file: lines before the first EVENT_LOG_v1 line need it."""
+        """Set the offset found further on in the file, for lines before the first EVENT_LOG_v1 line."""
         self._clock.tell(utc_offset_s)
 
     def feed(self, data: bytes) -> list[LogEvent]:
-        """Read the next bytes; return what they complete."""
+        """Read the next bytes; return the events that they complete."""
         for at in range(0, len(data), _PIECE_BYTES):
             self._piece(data[at : at + _PIECE_BYTES])
         return self._taken()
 
     def settle(self) -> list[LogEvent]:
-        """Return what is gathered, though more of it may come: for a reader that has caught up with the writer."""
+        """Return what has been gathered although more may come, for a reader that has caught up with the writer."""
         self._listing.close()
         self._dump.close()
         self._gathering = False
         return self._taken()
 
     def finish(self) -> list[LogEvent]:
-        """End the stream: read a last line without an end, and return what is gathered."""
+        """End the stream: read a last line without a line feed, and return what has been gathered."""
         if self._rest_bytes:
             self._piece(b"\n")
         self._skipping = False
@@ -151,7 +151,7 @@ class LogParser:
                 rest = block[begin:end]
                 if not self._read(about, m, rest):
                     self._damaged("stall" if m["stall"] else about, rest)
-            elif find(block[start + 1 : start + 6], begin, end) >= 0:  # the year again: another line, maybe
+            elif find(block[start + 1 : start + 6], begin, end) >= 0:  # the year again: maybe another line
                 self._damaged(None, block[begin:end])
             elif changes:
                 self._changes.value(m["thread"], block[begin:end])
@@ -159,7 +159,7 @@ class LogParser:
             self._continued(block[end + 1 : -1])
 
     def _complete(self, about: str | None) -> None:
-        """Close what a stamped line completes: the dump, and the listing unless it goes on."""
+        """Close what a stamped line completes: the dump, and the listing unless it continues."""
         self._dump.close()
         self._gathering = about in _LISTED
         if not self._gathering:
@@ -187,7 +187,7 @@ class LogParser:
         self._unread[kind] += 1
 
     def _damaged(self, about: str | None, rest: bytes) -> None:
-        """Count a line that could not be read, and read the lines that begin inside it, after a lost end."""
+        """Count a line that could not be read, and read any lines that begin inside it after a lost end."""
         begins = [m.start() for m in GLUED.finditer(rest)]
         if not begins and about is None:
             return
@@ -248,7 +248,7 @@ class LogParser:
 
     def _set_options(self, m: Match[bytes], rest: bytes, time_s: float) -> bool:
         if m["set_options"] == b"SetDBOptions":
-            self._listing.begin(None)  # it lists all of them after the change
+            self._listing.begin(None)  # RocksDB lists all of them after the change
         return self._changes.line(time_s, m["thread"], m["set_options"], rest, m["family"])
 
     def _header(self, m: Match[bytes], rest: bytes, time_s: float) -> bool:
@@ -262,7 +262,7 @@ class LogParser:
         return True
 
     def _problem(self, m: Match[bytes], rest: bytes, time_s: float) -> bool:
-        """Read a line of the level of a warning, an error or worse: a stall is one, too."""
+        """Read a line at warning level or above; a stall is one too."""
         for about in ("stall", "set_options"):
             if m[about] is not None:
                 return _HANDLERS[about](self, m, rest, time_s)

@@ -1,4 +1,4 @@
-"""A LOG that is not being followed: the whole file, and the rotated ones before it, in order."""
+"""Reads a whole LOG once: the rotated files first, then the file itself."""
 
 import os
 import re
@@ -13,11 +13,11 @@ from adocd.probes.log.clock import offset_in
 from adocd.probes.log.events import LogEvent
 from adocd.probes.log.parser import LogParser
 
-#: Read at once.
+#: Bytes read at once.
 PIECE_BYTES = 1 << 19
-#: Where the first EVENT_LOG_v1 line is looked for: behind some 250 lines of options for each column family.
+#: Bytes searched for the first EVENT_LOG_v1 line, which follows some 250 lines of options per column family.
 _BEGINNING_BYTES = 4 << 20
-#: Some seconds of one CPU.
+#: Takes some seconds of one CPU.
 _SESSION_BYTES_MOST = 256 << 20
 #: The lines of the open begin every file.
 _HEADER_BYTES = 64 << 10
@@ -26,10 +26,10 @@ _OLD = re.compile(r"\.old\.(\d{1,20})$")
 
 
 def open_log(path: Path) -> FileIO:
-    """Open a file that an agent may have named: raises OSError for a FIFO or a device, which might never answer."""
+    """Open a file that an agent may have named; raises OSError for a FIFO or a device, which might block for ever."""
     try:
         mode = path.stat().st_mode
-        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):  # of a directory the system says so
+        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):  # for a directory, open() raises
             raise OSError(EINVAL, "it is no regular file", str(path))
         return FileIO(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK))
     except ValueError:  # a zero byte
@@ -37,7 +37,7 @@ def open_log(path: Path) -> FileIO:
 
 
 def rotated_logs(path: Path) -> list[Path]:
-    """Return `LOG.old.<micros>` beside `LOG`, oldest first; nothing where the directory cannot be read."""
+    """Return the `LOG.old.<micros>` files beside `LOG`, oldest first; none if the directory cannot be read."""
     try:
         found = [(int(m[1]), each) for each in path.parent.iterdir() if (m := _is_rotated(path, each))]
     except OSError:
@@ -46,10 +46,10 @@ def rotated_logs(path: Path) -> list[Path]:
 
 
 def logs_of_session(path: Path, rotated: list[Path]) -> list[Path]:
-    """Return those of the rotated files that the open wrote whose newest file is `path`, oldest first.
+    """Return the rotated files from the same open as `path`, oldest first.
 
-    They are the last ones with its session id; RocksDB before 6.13 writes none. Beyond 256 MiB the older ones are left
-    out.
+    They are the last ones with the same session id; RocksDB before 6.13 writes none. Beyond 256 MiB in all, the older
+    ones are left out.
     """
     session, left = _session_in(path), _SESSION_BYTES_MOST
     found: list[Path] = []
@@ -69,11 +69,11 @@ def logs_of_session(path: Path, rotated: list[Path]) -> list[Path]:
 def read_log(
     path: Path, *, rotated: bool = True, zone: tzinfo = UTC, parser: LogParser | None = None
 ) -> Iterator[LogEvent]:
-    """Yield the events of the LOG at `path`, of the rotated ones before it unless `rotated` is false.
+    """Yield the events of the rotated files, unless `rotated` is false, and of the LOG at `path`.
 
-    `parser` is one to read with, for its count of unread lines; `zone` is the zone of the machine that wrote the
-    lines, which counts only where no EVENT_LOG_v1 line tells. Raises OSError if `path` itself cannot be read; a
-    rotated one that RocksDB deletes meanwhile is left out.
+    Pass a `parser` to get its count of unread lines. `zone` is the zone of the machine that wrote the lines; it counts
+    only if no EVENT_LOG_v1 line shows the offset. Raises OSError if `path` itself cannot be read; a rotated file that
+    RocksDB deletes meanwhile is left out.
     """
     if parser is None:
         parser = LogParser(zone=zone)

@@ -1,18 +1,19 @@
-"""From the lines about stalls to stalls, with a beginning and an end.
+"""Turns the lines about stalls into stalls with a beginning and an end.
 
-A line says that writes must be delayed or stopped; no line says that this is over. But RocksDB judges anew each time
-it installs a superversion, and writes the line again as long as the condition holds
-(db/column_family.cc, RecalculateWriteStallConditions). So a stall is over with the first install without a line:
+A line says that writes must be delayed or stopped; no line says that this is over. But RocksDB checks again each time
+it installs a superversion, and repeats the line while the condition holds (db/column_family.cc,
+RecalculateWriteStallConditions). So a stall is over at the first install without such a line:
 
-- A flush_finished or compaction_finished event is made under the mutex that its install holds, too
-  (DBImpl::FlushMemTableToOutputFile, DBImpl::BackgroundCompaction), and it is written after both: where the column
-  family has no line as young as the event when the event is read, its condition has ended with that job.
-- A new memtable comes with an install right after its line; where none of the next `_SILENT_S` has a line about a
-  stall, the condition was gone before (after SetOptions, for instance), and ends there at the latest.
-- The close, the end of the LOG, and the next open end what is left; there the LOG does not tell the end (`ended`).
+- A flush_finished or compaction_finished event is made under the same mutex as its install
+  (DBImpl::FlushMemTableToOutputFile, DBImpl::BackgroundCompaction) and written after it. If the column family has no
+  stall line as recent as the event when the event is read, its condition ended with that job.
+- A new memtable is followed by an install right after its line. If no stall line comes within the next `_SILENT_S`, the
+  condition had ended earlier (after SetOptions, for instance), and ends there at the latest.
+- The close, the end of the LOG, and the next open end the remaining stalls; the LOG does not show the real end
+  (`ended`).
 
-What is found is how long the condition held. RocksDB's own stall time (the periodic dump) is how long writers waited
-for it: less, where writes were delayed and not stopped, or where nobody wrote.
+The result is how long the condition held. RocksDB's own stall time (the periodic dump) is how long writers waited: less
+if writes were delayed and not stopped, or if nobody wrote.
 """
 
 from collections.abc import Callable, Mapping
@@ -28,15 +29,16 @@ from adocd.probes.log.events import (
     Stall,
 )
 
-#: Stalls of one kind that are closer than this are told as one.
+#: Stalls of one kind that are closer than this are reported as one (s).
 MERGED_WITHIN_S = 1.0
-#: So many are told at most: where there are more, those that are farther apart are told as one, too.
+#: Most stalls reported: beyond that, stalls farther apart are merged too.
 _STALLS_MOST = 5000
-#: A new memtable's install follows its line at once; a busy machine gets this long.
+#: A new memtable's install follows its line at once; this allows for a busy machine (s).
 _SILENT_S = 1.0
-#: The wall clock was set back, or this is another database's LOG; lines are out of order by far less.
+#: A larger step back means that the wall clock was set back, or that this is another database's LOG (s); lines are out
+#: of order by far less.
 SET_BACK_S = 60.0
-#: Column families that may stall at once; there are not more in a LOG that is whole.
+#: Most column families that stall at once; an undamaged LOG has no more.
 _FAMILIES_MOST = 4096
 
 
@@ -60,11 +62,11 @@ class StallFound:
     figure: int | None = None
     limit: int | None = None
     rate_bytes_per_s: int | None = None
-    #: The LOG tells the end.
+    #: Whether the LOG shows the end.
     ended: bool = True
 
     def say(self, line: Stall) -> None:
-        """Take what one more line says."""
+        """Add one more line about this stall."""
         self.lines += 1
         self.limit = line.limit if self.limit is None else self.limit
         if line.figure is not None:
@@ -78,15 +80,15 @@ class _Open:
     stall: StallFound
     since_s: float
     last_line_s: float
-    #: Until when it is in the stall's seconds.
+    #: The time up to which the stall's seconds are counted.
     counted_s: float
-    #: A memtable was switched since the last line.
+    #: When a memtable was switched since the last line.
     switched_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class OpenStall:
-    """What a column family's writes are held for, as far as the LOG tells; since when in unix seconds."""
+    """A column family's open stall by the LOG; its beginning is in unix seconds."""
 
     cause: Cause
     condition: Condition
@@ -96,7 +98,7 @@ class OpenStall:
 
 
 class Stalls:
-    """Finds the stalls; `held` is told, in order, from when until when which causes held."""
+    """Finds the stalls; calls `held`, in order of time, with each span and the causes that held in it."""
 
     def __init__(
         self,
@@ -112,14 +114,14 @@ class Stalls:
 
     @property
     def open(self) -> Mapping[str, OpenStall]:
-        """The stalls that are not over yet, by column family; one each at most."""
+        """The open stalls, at most one per column family."""
         return {
             family: OpenStall(now.stall.cause, now.stall.condition, now.since_s, now.stall.figure, now.stall.limit)
             for family, now in self._open.items()
         }
 
     def take_ended(self) -> list[StallFound]:
-        """Return the stalls found that are over, and forget them: for who follows a LOG that has no end."""
+        """Return the finished stalls and forget them, for callers that follow a LOG being written."""
         still = {id(now.stall) for now in self._open.values()}
         ended = [stall for stall in self.found if id(stall) not in still]
         self.found = [stall for stall in self.found if id(stall) in still]
@@ -145,7 +147,7 @@ class Stalls:
         self._open[event.column_family] = _Open(stall, self._now_s, event.time_s, self._now_s)
 
     def job(self, event: FlushFinished | CompactionFinished) -> None:
-        """Take the end of a flush or compaction, which may be the end of a stall."""
+        """Take the end of a flush or compaction, which may end a stall."""
         family = event.column_family
         if family is None and len(self._open) == 1:  # the LOG begins in the middle of the job
             family = next(iter(self._open))
@@ -156,7 +158,7 @@ class Stalls:
         self._end(family)
 
     def memtable(self, event: MemtableSwitched) -> None:
-        """Take the beginning of a new memtable, whose install would be followed by a line."""
+        """Take a new memtable; if a stall holds, its install is followed by a stall line."""
         now = self._open.get(event.column_family)
         if now is None:
             return
@@ -167,13 +169,13 @@ class Stalls:
             self._end(event.column_family)
 
     def close(self, time_s: float, *, ended: bool = False) -> None:
-        """End what is left; `ended` says whether the LOG tells that it is over."""
+        """End the open stalls; `ended` says whether the LOG shows that they are over."""
         self._pass(time_s)
         for family in list(self._open):
             self._end(family, ended=ended)
 
     def so_far(self, time_s: float) -> None:
-        """Let what is found say how long what is not over yet has lasted; the LOG may go on."""
+        """Count open stalls up to now; the LOG may go on."""
         self._pass(time_s)
         for now in self._open.values():
             now.stall.stalled_s += self._now_s - now.counted_s
@@ -202,7 +204,7 @@ class Stalls:
         now.stall.end_s, now.stall.ended = self._now_s, ended
 
     def _pass(self, time_s: float) -> None:
-        """Let time pass; lines are out of order by moments, so it never goes back."""
+        """Advance the time; it never goes back, because lines are out of order by moments."""
         if time_s > self._now_s:
             if self._open:
                 self._held(self._now_s, time_s, frozenset(now.stall.cause for now in self._open.values()))
@@ -215,7 +217,7 @@ class Stalls:
             self._last.clear()
 
     def _merge(self) -> None:
-        """Tell as one what is farther apart, until there are half as many."""
+        """Merge stalls that are farther and farther apart, until half as many are left."""
         still = {id(now.stall) for now in self._open.values()}
         while len(self.found) > _STALLS_MOST // 2 and self.merged_within_s < 1e9:
             self.merged_within_s *= 2
@@ -234,7 +236,7 @@ class Stalls:
                 else:
                     _join(earlier, stall)
             self.found, self._last = kept, last
-        if len(self.found) >= _STALLS_MOST:  # thousands of column families: the shortest are not told one by one
+        if len(self.found) >= _STALLS_MOST:  # thousands of column families: drop the shortest stalls
             self.found = sorted(self.found, key=lambda s: s.stalled_s)[_STALLS_MOST // 2 :]
             self.found.sort(key=lambda s: s.begin_s)
 

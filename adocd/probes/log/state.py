@@ -1,4 +1,4 @@
-"""What the LOG says of a database now, from its events in order; memory is bounded."""
+"""A database's current state by its LOG, from the events in order; memory is bounded."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -24,17 +24,17 @@ from adocd.probes.log.events import (
 from adocd.probes.log.live_options import LiveOptions
 from adocd.probes.log.tree import Tree
 
-#: No database of a LOG that is whole has more.
+#: Most column families kept; no database with an undamaged LOG has more.
 _FAMILIES_MOST = 4096
-#: The parts of a dump that other lines break into come within this time.
+#: The parts of a dump that other lines interrupt come within this time (s).
 _ONE_DUMP_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class DumpRates:
-    """What a statistics dump says of the time since the one before; None where it does not.
+    """A statistics dump's figures for the time since the previous dump; None where it lacks one.
 
-    `time_s` is unix seconds. Writes are keys; RocksDB writes large numbers rounded (12K, 3M).
+    `time_s` is unix seconds. Writes are keys; RocksDB rounds large numbers (12K, 3M).
     """
 
     time_s: float
@@ -46,19 +46,19 @@ class DumpRates:
 
 
 class LogState:
-    """Takes a LOG's events. All but the session's own members begin anew with each open.
+    """Takes a LOG's events. Everything except the session's own members starts anew with each open.
 
-    An open is known by its session id, for a LOG that is rotated by its size (max_log_file_size) repeats the lines of
-    the open. RocksDB before 6.13 writes none: there such a rotation counts as an open.
+    The session id identifies an open, because a LOG rotated by size (max_log_file_size) repeats the lines of the open.
+    RocksDB before 6.13 writes no session id: there such a rotation counts as an open.
     """
 
     def __init__(self) -> None:
-        #: Names one open; None before the first line of one.
+        #: Identifies one open; None before the first line of one.
         self.session: str | None = None
         #: When the session's first line was written, in unix seconds.
         self.opened_s: float | None = None
         self.rocksdb_version: str | None = None
-        #: When the newest event was, in unix seconds.
+        #: The time of the newest event, in unix seconds.
         self.time_s: float | None = None
         self._opening: Header | None = None
         self._repeating = False
@@ -83,7 +83,7 @@ class LogState:
         }
 
     def add(self, event: LogEvent) -> None:
-        """Take the next event."""
+        """Process the next event of the LOG."""
         self.time_s = event.time_s if self.time_s is None else max(self.time_s, event.time_s)
         if not isinstance(event, Header | OptionsListed):
             self._settle()
@@ -92,22 +92,22 @@ class LogState:
 
     @property
     def running_flushes(self) -> int:
-        """Flush jobs that have begun and not ended."""
+        """Number of running flush jobs."""
         return len(self._flushing)
 
     @property
     def running_compactions(self) -> int:
-        """Compaction jobs that have begun and not ended."""
+        """Number of running compaction jobs."""
         return len(self._compacting)
 
     @property
     def counters(self) -> Counters:
-        """Cumulative figures of this session; where RocksDB has deleted its first files, of those that are left.
+        """Cumulative figures of this session; if RocksDB has deleted its first LOG files, of the remaining ones.
 
-        Those of flushes and compactions are sums over their events: written bytes of flushes are those of the tables
-        (FlushFinished says what the ticker has beside them), read bytes the compactions' inputs. Those of writes are
-        as the last dump has them, exact with Statistics, else rounded by RocksDB; None before the first dump, and after
-        the one that RocksDB makes as it opens the database: its zeros say nothing of the 600 s until the next.
+        Those of flushes and compactions are sums over their events: flushes' written bytes are those of their tables
+        (FlushFinished says what the ticker adds), read bytes are the compactions' inputs. Those of writes are from the
+        last dump, exact with Statistics and otherwise rounded by RocksDB. They are None before the first dump and after
+        the one at the open, whose zeros say nothing about the 600 s until the next.
         """
         return Counters(
             writes=self._written("rocksdb.number.keys.written", "keys"),
@@ -123,7 +123,7 @@ class LogState:
 
     @property
     def dump(self) -> DumpRates | None:
-        """The last dump's own interval; None before the first dump, that of the open itself aside."""
+        """The last dump's own interval; None before the first dump, not counting the one at the open."""
         interval, interval_s = self._interval, self._interval.get("uptime_s")
         if self._dumped_s is None or not interval_s or not self._has_counted:
             return None
@@ -139,7 +139,7 @@ class LogState:
     def _begin(self) -> None:
         self.trees: dict[str, Tree] = {}
         self.options = LiveOptions()
-        #: The LOG says that the database is closed.
+        #: Whether the LOG shows that the database was closed.
         self.is_closed = False
         self._flushing: dict[int, int] = {}
         self._compacting: dict[int, int] = {}
@@ -147,7 +147,7 @@ class LogState:
         self._compactions = self._read_bytes = self._compacted_bytes = 0
         self._tickers: dict[str, int] = {}
         self._dumped_s: float | None = None
-        #: A dump has come that is more than that of the open.
+        #: Whether a dump after the one at the open has come.
         self._has_counted = False
         self._cumulative: dict[str, float] = {}
         self._interval: dict[str, float] = {}
@@ -163,7 +163,7 @@ class LogState:
                 self._open(event.value)
 
     def _settle(self) -> None:
-        """Begin a session whose id has not come: this line is not one that belongs before it."""
+        """Begin a session without an id: this line comes only after the id would have."""
         self._repeating = False
         if self._opening is not None:
             self._open(f"opened at {self._opening.time_s:.6f}")
@@ -176,7 +176,7 @@ class LogState:
         self._begin()
 
     def _of(self, column_family: str | None) -> Tree:
-        """Give the column family's tree; one that nobody sees where there is no name, or no room."""
+        """Return the column family's tree; an unused one if there is no name, or no room for more."""
         if column_family is None:
             return Tree()
         tree = self.trees.get(column_family)
@@ -222,7 +222,7 @@ class LogState:
             self._has_counted = self._has_counted or not is_first or bool(self._cumulative.get("keys"))
 
     def _written(self, ticker: str, figure: str, factor: float = 1) -> int | None:
-        """Give the exact figure where there are Statistics: never now this one, now the rounded one."""
+        """Return the exact figure if there are Statistics, so that exact and rounded figures never alternate."""
         if not self._has_counted:
             return None
         if self._tickers:

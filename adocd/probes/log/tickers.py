@@ -1,6 +1,6 @@
-"""The block STATISTICS: one line a ticker, one a histogram (monitoring/statistics.cc, StatisticsImpl::ToString).
+"""The block STATISTICS: one line per ticker and histogram (monitoring/statistics.cc, StatisticsImpl::ToString).
 
-It is most of what a LOG with frequent dumps consists of, so it is read by two expressions for the whole block.
+It is the largest part of a LOG with frequent dumps, so two regular expressions read the whole block.
 """
 
 import re
@@ -20,12 +20,12 @@ _HISTOGRAM = re.compile(
 _FIRST_HISTOGRAM = b" P50 : "
 #: Most histograms of a database never get a value.
 _EMPTY = Histogram(0, 0, {50.0: 0.0, 95.0: 0.0, 99.0: 0.0, 100.0: 0.0})
-#: RocksDB has some 300; what comes on top goes into an event of its own.
+#: RocksDB has some 300; further ones go into a separate event.
 _NAMES_MOST = 4096
 
 
 class TickerBlock:
-    """The block in progress."""
+    """The block STATISTICS in progress."""
 
     def __init__(self, emit: Callable[[LogEvent], None]) -> None:
         self._emit = emit
@@ -34,7 +34,7 @@ class TickerBlock:
         self._histograms: dict[str, Histogram] = {}
 
     def begin(self, time_s: float) -> None:
-        """Open a block; what was gathered before belongs to the one before."""
+        """Open a block; what was gathered so far belongs to the previous one."""
         self.close()
         self._time_s = time_s
 
@@ -70,7 +70,7 @@ class TickerBlock:
         return len(found)
 
     def close(self) -> None:
-        """Make an event of what is gathered."""
+        """Emit an event with what has been gathered."""
         if self._tickers or self._histograms:
             self._emit(Statistics(self._time_s, self._tickers, self._histograms))
             self._tickers, self._histograms = {}, {}

@@ -1,4 +1,4 @@
-"""One column family as the LOG has it: the newest figure of each kind, or None while no line has told it."""
+"""One column family by its LOG: the newest figure of each kind, or None while no line has shown it."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -18,32 +18,32 @@ _COUNTED = {"delayed": "slowdowns", "stopped": "stops"}
 
 @dataclass(slots=True)
 class Tree:
-    """Momentary figures of one column family, and how often which stall was found since the open.
+    """Current figures of one column family, and its stall counts since the open.
 
-    Lines are out of order by moments, so a figure is only replaced by one as young as it.
+    Lines are out of order by moments, so only a figure at least as recent replaces an older one.
     """
 
     #: Files by level.
     level_files: tuple[int, ...] | None = None
-    #: Not flushed yet, those being flushed included.
+    #: Immutable memtables, including those being flushed.
     immutable_memtables: int | None = None
     pending_compaction_bytes: int | None = None
-    #: What the last line about a delay lets through.
+    #: The rate in the last line about a delay, in bytes/s.
     delayed_rate_bytes_per_s: int | None = None
-    #: By the names of `stall_counts` in agents/admin-api.yaml.
+    #: Named like `stall_counts` in agents/admin-api.yaml.
     stall_counts: Counter[str] = field(default_factory=Counter)
     _levels_s: float = 0.0
     _memtables_s: float = 0.0
     _pending_s: float = 0.0
-    #: The pending bytes are of a line that only comes while they are large.
+    #: Whether the pending bytes are from a line that RocksDB writes only while they are large.
     _pending_by_line: bool = False
 
     def switched(self, event: MemtableSwitched) -> None:
-        """Take a new memtable: what had been waiting, and the one that was full."""
+        """Take a new memtable: the waiting ones plus the full one are now immutable."""
         self._memtables(event.immutable_memtables + 1, event.time_s)
 
     def finished(self, event: FlushFinished | CompactionFinished) -> None:
-        """Take the end of a flush or compaction; what a line said of pending bytes before is no longer so."""
+        """Take the end of a flush or compaction, which outdates pending bytes from an earlier line."""
         self._levels(event.level_files, event.time_s)
         if isinstance(event, FlushFinished):
             self._memtables(event.immutable_memtables, event.time_s)
@@ -51,12 +51,12 @@ class Tree:
             self.pending_compaction_bytes = None
 
     def summary(self, event: LevelSummary) -> None:
-        """Take what the tree looks like after a job."""
+        """Take the level summary after a job."""
         self._levels(event.level_files, event.time_s)
         self.pending(event.pending_compaction_bytes, event.time_s)
 
     def told(self, event: Stall | CompactionPressure) -> None:
-        """Take the figure that a line about a stall, or about one that threatens, gives for its cause."""
+        """Take the figure for the cause from a line about a stall or a threatening one."""
         if isinstance(event, Stall):
             self.stall_counts[f"{event.cause}_{_COUNTED[event.condition]}"] += 1
             self.delayed_rate_bytes_per_s = event.rate_bytes_per_s
@@ -70,9 +70,9 @@ class Tree:
             self.pending(event.figure, event.time_s, by_line=True)
 
     def dumped(self, event: CompactionStats) -> None:
-        """Take the compaction table of a dump; it leaves out levels that are empty and always were."""
+        """Take the compaction table of a dump, which leaves out levels that have always been empty."""
         names = [row.name for row in event.rows]
-        if event.by != "level" or "Sum" not in names:  # other lines broke into it
+        if event.by != "level" or "Sum" not in names:  # other lines interrupted it
             return
         files = {int(row.name[1:]): row.files for row in event.rows if row.name[1:].isdecimal() and row.name[0] == "L"}
         levels = max(max(files, default=0) + 1, len(self.level_files or ()))
