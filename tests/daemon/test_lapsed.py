@@ -147,9 +147,9 @@ def test_what_a_former_law_wanted_is_not_wanted_again(tmp_path: Path) -> None:
         with database.hold_changes():
             await ticks(loop, 1)
             await until(lambda: database.session.snapshot(None)["change_in_flight"], "the second one is in flight")
-            await loop.set_policy(Policy("stability"))
             assert loop.session is not None
             assert "write_buffer_size" in {o.option for o in loop.session.steering.wanted}
+            await loop.set_policy(Policy("stability"))
             await loop.session.actuator.abandon()
         await loop.session.actuator.settle(5.0)
         await ticks(loop, 3)

@@ -27,6 +27,15 @@ def test_all_documents_are_known() -> None:
     assert {path for path in ALL if path.parent.name == "docs"} == set((REPOSITORY / "docs").glob("*.md"))
 
 
+def test_links_commands_and_blocks_are_found() -> None:
+    """Else what is asked of each of them would be asked of none."""
+    found = [link for file in ALL for link in links(file)]
+    assert any("#" in link and "://" not in link for link in found)
+    assert any("#" not in link and "://" not in link for link in found)
+    assert {code.split()[0] for file in ALL for code in inline_code(file) if code.split()} >= set(COMMANDS)
+    assert {"sh", "toml", "python", "json"} <= {block.language for block in BLOCKS}
+
+
 def quoted(block: Block) -> bool:
     """Tell whether all lines of the block stand, in this order, in one of the examples."""
     wanted = block.content.split("\n")
