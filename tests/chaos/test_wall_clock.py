@@ -25,7 +25,7 @@ TICK_S = 0.2
 #: How long each setting of the clock is looked at: several leases and periods of the law.
 LOOK_S = 2.5
 #: Between two samples; ten times the period. Only where nothing else runs, so not in `make test`.
-SAMPLES_WITHIN_S = 10 * TICK_S if FULL else LOOK_S
+SAMPLES_WITHIN_S = 10 * TICK_S
 #: Options that the law does not turn: the first is pinned all the time, the second at each setting of the clock.
 PINNED, ALSO = "level0_stop_writes_trigger", "hard_pending_compaction_bytes_limit"
 VALUE = "24"
@@ -51,8 +51,7 @@ def test_the_wall_clock_decides_nothing(run_dir: Path, native_programs: Path, fi
             clock.set(ahead_s)
             assert abs(clock.read_s() - time.time() - ahead_s) < 5, "the clock was not set"
             gap_s, decisions = look_at(daemon, database)
-            assert gap_s < SAMPLES_WITHIN_S, "it stands still"
-            assert decisions > 0, "the law stopped deciding"
+            assert not FULL or gap_s < SAMPLES_WITHIN_S, "it stands still"
             assert lease(agent, database)["epoch"] == epoch
             assert value(agent, database, PINNED) == VALUE
             (override,) = daemon.ask("GET", f"/v1/targets/{database}/overrides")["overrides"]
@@ -70,6 +69,7 @@ def look_at(daemon: Daemon, database: str) -> tuple[float, int]:
     """Look for a while; returns the longest time between two samples, and how many decisions were taken."""
     before = daemon.target(database)
     time.sleep(LOOK_S)
+    eventually(lambda: daemon.target(database)["decisions"] > before["decisions"], what="the law goes on deciding")
     samples = daemon.ask("GET", f"/v1/targets/{database}/samples?after={before['sample']['sequence']}")["samples"]
     moments = [before["sample"]["monotonic_s"], *(sample["monotonic_s"] for sample in samples), time.monotonic()]
     gap_s = max(after - moment for moment, after in itertools.pairwise(moments))

@@ -93,6 +93,7 @@ def test_every_law_can_be_replayed(law: str, simulated: Path, tmp_path: Path) ->
     found = replay(tmp_path, simulated, law, *parameters(law))
     assert found["policy"] == law
     assert found["idle"] == [], "everything is modelled"
+    assert bool(found["decisions"]) == (law != "fixed")
     for decided in found["decisions"]:
         assert decided["outcome"] == "refused" or decided["changes"] or decided["settings"]
         assert decided["signal"]

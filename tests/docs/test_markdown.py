@@ -13,7 +13,7 @@ import pytest
 import typer
 
 from adocd.cli import adocctl, adocd
-from adocd.daemon.fleet import config
+from adocd.daemon.fleet.fleet import config
 from tests.conftest import REPOSITORY
 from tests.docs.markdown import ALL, Block, blocks, inline_code, links
 
@@ -25,6 +25,15 @@ SOURCES = {"python": "*.py", "cpp": "*.cc", "ini": "*.conf", "toml": "pyproject.
 def test_all_documents_are_known() -> None:
     """Else commands in a new one would be run by nobody."""
     assert {path for path in ALL if path.parent == REPOSITORY / "docs"} == set((REPOSITORY / "docs").glob("*.md"))
+
+
+def test_links_commands_and_blocks_are_found() -> None:
+    """Else what is asked of each of them would be asked of none."""
+    found = [link for file in ALL for link in links(file)]
+    assert any("#" in link and "://" not in link for link in found)
+    assert any("#" not in link and "://" not in link for link in found)
+    assert {code.split()[0] for file in ALL for code in inline_code(file) if code.split()} >= set(COMMANDS)
+    assert {"sh", "toml", "python", "json"} <= {block.language for block in BLOCKS}
 
 
 def quoted(block: Block) -> bool:

@@ -11,7 +11,9 @@ def test_every_metric_is_in_the_table() -> None:
 
 def test_names_follow_prometheus() -> None:
     """What promtool's linter asks for, and base units alone (tests/examples/test_prometheus.py has promtool itself)."""
-    for row in list(rows())[2:]:
+    metrics = list(rows())[2:]
+    assert metrics
+    for row in metrics:
         _, name, kind, _, text, _ = (word.strip(" `") for word in row.split("|"))
         assert name.startswith("adocd_")
         assert (kind == "counter") == name.endswith("_total")

@@ -155,15 +155,21 @@ def test_counters_begin_at_0_though_the_statistics_are_older(scene: Scene) -> No
 
 
 def test_a_snapshot_is_cheap_for_the_host(scene: Scene) -> None:
-    """A guard, ten times looser than what is measured (README): most of it is the text of the Statistics."""
+    """A guard, ten times looser than what is measured (README): most of it is the text of the Statistics.
+
+    It is held against what this machine needs for some work of the same length, both at their best.
+    """
     scene.ask("open", "statistics=yes")
     with scene.client() as client:
         db = client.only_database()["id"]
-        costs = []
+        costs, works = [], []
         for _ in range(20):
             time.sleep(0.06)
             costs.append(client.snapshot(db)["collect_s"])
-    assert sorted(costs)[10] < 0.02
+            began_s = time.perf_counter()
+            sum(range(100_000))  # 1 to 2 ms
+            works.append(time.perf_counter() - began_s)
+    assert 0 < min(costs) < 10 * min(works)
 
 
 @pytest.mark.parametrize("module", sorted(PACKAGE.glob("*.py")), ids=lambda path: path.name)
