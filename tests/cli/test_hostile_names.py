@@ -182,7 +182,7 @@ def test_flags_are_words_of_a_shell() -> None:
 def test_the_log_has_whole_lines_only() -> None:
     """Also of what was raised, and as JSON for a terminal that looks at it."""
     code = (
-        "import logging, sys; from adocd.daemon import logs; logs.to_stderr(sys.argv[1]); evil = sys.argv[2]\n"
+        "import logging, sys; from adocd.daemon.fleet import logs; logs.to_stderr(sys.argv[1]); evil = sys.argv[2]\n"
         "try:\n    raise ValueError(evil)\n"
         "except ValueError:\n    logging.getLogger('x').exception('it %s', evil)"
     )
