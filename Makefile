@@ -31,13 +31,14 @@ setup: .venv/.ready ## .venv with adocd and adocctl in .venv/bin, and the native
 	@./.ci/install-packages $(AGENT_PACKAGES) $(DB_BENCH_PACKAGES) && $(BIN)/adocd agent build --work $(AGENT_BUILD) || \
 		echo "Set up without the native agent; make agent tries again."
 
+# Bytecode is compiled here: where PYTHONDONTWRITEBYTECODE is set, every command would compile all that it imports.
 .venv/.ready: pyproject.toml requirements.lock agents/python/pyproject.toml bench/pyproject.toml
 	@[ -n "$(PYTHON)" ] || ./.ci/install-packages python3 python3-venv
 	@$(or $(PYTHON),python3) -c 'import venv, ensurepip' 2>/dev/null || ./.ci/install-packages python3-venv
 	@echo "Setting up .venv"
 	@$(or $(PYTHON),python3) -m venv --clear .venv
 	@$(BIN)/python -m pip --quiet --disable-pip-version-check install uv==$(UV_VERSION)
-	@$(UV) pip install --require-hashes -r requirements.lock
+	@$(UV) pip install --compile-bytecode --require-hashes -r requirements.lock
 	@$(UV) pip install --no-deps --no-build-isolation --editable . --editable agents/python --editable bench
 	@touch $@
 

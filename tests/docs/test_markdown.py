@@ -13,7 +13,7 @@ import pytest
 import typer
 
 from adocd.cli import adocctl, adocd
-from adocd.daemon.fleet.fleet import config
+from adocd.daemon.fleet import config
 from tests.conftest import REPOSITORY
 from tests.docs.markdown import ALL, Block, blocks, inline_code, links
 
