@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 
-from adocd.model.in_words import size
 from adocd_bench.evaluation.halving import Searched, Tried
 from adocd_bench.evaluation.raw import Run, SchemeUsed
 from adocd_bench.evaluation.report import comparison, disturbed, words
@@ -88,7 +87,7 @@ def _machine(runs: Sequence[Run]) -> list[str]:
         measured = f"measured with direct I/O: {write} writing, {read} reading"
     programs = sorted({run.machine.program_version for run in runs})
     return [
-        f"{machine.cpu_model}, {machine.cpus} processors, {size(machine.memory_bytes)} of memory; "
+        f"{machine.cpu_model}, {machine.cpus} processors, {words.size(machine.memory_bytes)} of memory; "
         f"{machine.distribution}, Linux {machine.kernel}.",
         f"Device {machine.device or 'unknown'}; {measured}.",
         f"adocd {machine.adocd_version}, RocksDB {machine.rocksdb_version}, {', '.join(programs)}.",
@@ -217,7 +216,7 @@ def _grid(searched: Searched) -> Table:
         found = {each.seconds: each for seconds in rungs if (each := searched.found(threads, batch_bytes, seconds))}
         last = max(found)
         cells = [_scored(found[seconds]) if seconds in found else "" for seconds in rungs]
-        rows.append(((-last, -found[last].score), (str(threads), size(batch_bytes), *cells)))
+        rows.append(((-last, -found[last].score), (str(threads), words.size(batch_bytes), *cells)))
     scored = "p99 latency" if any(each.score < 0 for each in searched.tried) else "operations/s"
     head = ("threads", "batch", *(f"{scored}, {seconds} s" for seconds in rungs))
     command = (
