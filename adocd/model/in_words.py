@@ -56,21 +56,25 @@ def size(value: float | None) -> str:
     """Format bytes in a fitting unit, in three digits, or the four of `1023 MiB`."""
     if value is None:
         return UNKNOWN
+    figure, unit = in_unit(value)
+    return f"{figure:.3g} {unit}" if abs(figure) < 999.5 else f"{figure:.0f} {unit}"
+
+
+def in_unit(value: float) -> tuple[float, str]:
+    """Give bytes in the unit that fits, and its name."""
     for unit, name in _UNITS:
         if abs(value) >= unit:
-            figure = value / unit
-            return f"{figure:.3g} {name}" if abs(figure) < 999.5 else f"{figure:.0f} {name}"
-    return f"{value:.0f} bytes"
+            return value / unit, name
+    return value, "bytes"
 
 
 def exact_size(value: int) -> str:
     """Format bytes for a record: in a fitting unit, followed by the exact number if that was rounded."""
     if value < 1 << 10:
         return f"{value} bytes" if value else "0"
+    figure, _ = in_unit(value)
     said = size(value)
-    figure, unit = said.split()
-    is_all = float(figure) * next(each for each, name in _UNITS if name == unit) == value
-    return said if is_all else f"{said} ({value} bytes)"
+    return said if float(said.split()[0]) == figure else f"{said} ({value} bytes)"
 
 
 def named(name: str, value: object) -> str:

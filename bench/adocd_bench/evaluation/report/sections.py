@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 
-from adocd.model.in_words import size
 from adocd_bench.evaluation.raw import RawRun, SchemeUsed
 from adocd_bench.evaluation.report import comparison, disturbed, words
 from adocd_bench.evaluation.report.claims import Judgement, judge
@@ -89,7 +88,7 @@ def _machine(runs: Sequence[RawRun]) -> list[str]:
         measured = f"measured with direct I/O: {write} writing, {read} reading"
     programs = sorted({run.machine.program_version for run in runs})
     return [
-        f"{machine.cpu_model}, {machine.cpus} processors, {size(machine.memory_bytes)} of memory; "
+        f"{machine.cpu_model}, {machine.cpus} processors, {words.size(machine.memory_bytes)} of memory; "
         f"{machine.distribution}, Linux {machine.kernel}.",
         f"Device {machine.device or 'unknown'}; {measured}.",
         f"adocd {machine.adocd_version}, RocksDB {machine.rocksdb_version}, {', '.join(programs)}.",

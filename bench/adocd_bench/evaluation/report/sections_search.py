@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 
-from adocd.model.in_words import size
 from adocd_bench.evaluation.report import words
 from adocd_bench.evaluation.report.document import Heading, Paragraph, Part, Table
 from adocd_bench.evaluation.search.halving import Searched, TriedOptions
@@ -35,7 +34,7 @@ def _grid(searched: Searched) -> Table:
         found = {each.seconds: each for seconds in rungs if (each := searched.found(threads, batch_bytes, seconds))}
         last = max(found)
         cells = [_scored(found[seconds]) if seconds in found else "" for seconds in rungs]
-        rows.append(((-last, -found[last].score), (str(threads), size(batch_bytes), *cells)))
+        rows.append(((-last, -found[last].score), (str(threads), words.size(batch_bytes), *cells)))
     scored = "p99 latency" if any(each.score < 0 for each in searched.tried) else "operations/s"
     head = ("threads", "batch", *(f"{scored}, {seconds} s" for seconds in rungs))
     command = (

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from adocd.model.in_words import size
+from adocd.model.in_words import in_unit
 from adocd_bench.evaluation.report.comparison import Cell, Comparison
 from adocd_bench.evaluation.report.measures import Unit
 
@@ -32,6 +32,12 @@ def micros(value_us: float) -> str:
     if value_us < 1000:
         return f"{digits(round(value_us, 1))} µs"
     return f"{digits(value_us / 1000)} ms" if value_us < 1e6 else f"{digits(value_us / 1e6)} s"
+
+
+def size(value_bytes: float) -> str:
+    """Write a size."""
+    figure, unit = in_unit(value_bytes)
+    return f"{digits(figure)} {unit}"
 
 
 def rate(value_bytes_per_s: float) -> str:

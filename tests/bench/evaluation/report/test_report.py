@@ -255,6 +255,8 @@ def test_another_format_is_not_read(tmp_path: Path) -> None:
         (words.micros(12.34), "12.3 µs"),
         (words.micros(1234), "1.23 ms"),
         (words.micros(12_345_678), "12.3 s"),
+        (words.size(1536), "1.5 KiB"),
+        (words.size(12), "12 bytes"),
         (words.span(0.0123), "12.3 ms"),
         (words.span(90), "90 s"),
         (words.span(600), "10 min"),
