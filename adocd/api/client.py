@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from adocd.targets.errors import Busy, NotAllowed, TargetError
-from adocd.targets.http_answer import Answering, Ended, NotHttp, TooLarge
-from adocd.targets.http_request import Request, connected
+from adocd.targets.http_answer import Answering, CutOff, NotHttp, TooLarge
+from adocd.targets.http_request import HttpRequest, connected
 
 _TIMEOUT_S = 15.0
 #: How long, and how often, a place is sought where others take all that there are: an operator comes before them.
@@ -51,7 +51,7 @@ class RestClient:
 
     def _call(self, method: str, path: str, **more: Any) -> Any:
         try:
-            request = Request.of(self._socket, method, path, **more)
+            request = HttpRequest.of(self._socket, method, path, **more)
             status, body = self._exchange(request)
         except NotAllowed as error:
             raise NoDaemon(
@@ -71,19 +71,19 @@ class RestClient:
             raise RestError(status, str(detail or f"{method} {path} was refused with status {status}"))
         return content
 
-    def _exchange(self, request: Request) -> tuple[int, bytes]:
+    def _exchange(self, request: HttpRequest) -> tuple[int, bytes]:
         """Ask, again and again while the daemon takes no more connections: nothing has been sent then."""
         until_s = time.monotonic() + _BUSY_S
         while True:
             try:
                 return self._ask(request)
-            except (OSError, NotHttp, TooLarge, Ended) as error:
+            except (OSError, NotHttp, TooLarge, CutOff) as error:
                 said = request.failure(error, self._timeout_s)
                 if not isinstance(said, Busy) or time.monotonic() > until_s:
                     raise said or error from None
             time.sleep(_AGAIN_S)
 
-    def _ask(self, request: Request) -> tuple[int, bytes]:
+    def _ask(self, request: HttpRequest) -> tuple[int, bytes]:
         """Send it on a connection of its own, and read the answer."""
         until_s = time.monotonic() + self._timeout_s
         answering, answer = Answering(request.method), None

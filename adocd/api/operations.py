@@ -13,7 +13,7 @@ _WORDS_BYTES = 16 << 10
 _POLICY_BYTES = 64 << 10
 
 
-class Operation(NamedTuple):
+class RestOperation(NamedTuple):
     """An operation of the document.
 
     `reads`: it changes nothing, though its method is none that only reads. `body_bytes`: so much its body may have.
@@ -26,42 +26,44 @@ class Operation(NamedTuple):
 
 
 #: By method and path.
-OPERATIONS: Mapping[tuple[str, str], Operation] = {
-    ("get", "/healthz"): Operation("health", "daemon"),
-    ("get", "/v1/controllers"): Operation("listControllers", "daemon"),
-    ("get", "/v1/targets"): Operation("listTargets", "targets"),
-    ("get", "/v1/targets/{target}"): Operation("getTarget", "targets"),
-    ("get", "/v1/targets/{target}/samples"): Operation("listSamples", "targets"),
-    ("get", "/v1/targets/{target}/history"): Operation("getHistory", "targets"),
-    ("get", "/v1/targets/{target}/decisions"): Operation("listDecisions", "targets"),
-    ("get", "/v1/targets/{target}/snapshot"): Operation("getSnapshot", "targets"),
-    ("get", "/v1/targets/{target}/policy"): Operation("getPolicy", "policy"),
-    ("put", "/v1/targets/{target}/policy"): Operation("setPolicy", "policy", body_bytes=_POLICY_BYTES),
-    ("delete", "/v1/targets/{target}/policy"): Operation("resetPolicy", "policy"),
-    ("post", "/v1/targets/{target}/policy/difference"): Operation(
+OPERATIONS: Mapping[tuple[str, str], RestOperation] = {
+    ("get", "/healthz"): RestOperation("health", "daemon"),
+    ("get", "/v1/controllers"): RestOperation("listControllers", "daemon"),
+    ("get", "/v1/targets"): RestOperation("listTargets", "targets"),
+    ("get", "/v1/targets/{target}"): RestOperation("getTarget", "targets"),
+    ("get", "/v1/targets/{target}/samples"): RestOperation("listSamples", "targets"),
+    ("get", "/v1/targets/{target}/history"): RestOperation("getHistory", "targets"),
+    ("get", "/v1/targets/{target}/decisions"): RestOperation("listDecisions", "targets"),
+    ("get", "/v1/targets/{target}/snapshot"): RestOperation("getSnapshot", "targets"),
+    ("get", "/v1/targets/{target}/policy"): RestOperation("getPolicy", "policy"),
+    ("put", "/v1/targets/{target}/policy"): RestOperation("setPolicy", "policy", body_bytes=_POLICY_BYTES),
+    ("delete", "/v1/targets/{target}/policy"): RestOperation("resetPolicy", "policy"),
+    ("post", "/v1/targets/{target}/policy/difference"): RestOperation(
         "comparePolicy", "policy", reads=True, body_bytes=_POLICY_BYTES
     ),
-    ("get", "/v1/targets/{target}/overrides"): Operation("listOverrides", "overrides"),
-    ("put", "/v1/targets/{target}/overrides/{option}"): Operation("setOverride", "overrides", body_bytes=_WORDS_BYTES),
-    ("delete", "/v1/targets/{target}/overrides/{option}"): Operation("removeOverride", "overrides"),
-    ("get", "/v1/overrides"): Operation("listOverridesOfAll", "overrides"),
-    ("put", "/v1/overrides/{option}"): Operation("setOverrideOfAll", "overrides", body_bytes=_WORDS_BYTES),
-    ("delete", "/v1/overrides/{option}"): Operation("removeOverrideOfAll", "overrides"),
-    ("post", "/v1/targets/{target}/pause"): Operation("pause", "stop", body_bytes=_WORDS_BYTES),
-    ("post", "/v1/targets/{target}/resume"): Operation("resume", "stop"),
-    ("post", "/v1/targets/{target}/restore"): Operation("restore", "stop"),
-    ("post", "/v1/pause"): Operation("pauseAll", "stop", body_bytes=_WORDS_BYTES),
-    ("post", "/v1/resume"): Operation("resumeAll", "stop"),
-    ("post", "/v1/restore"): Operation("restoreAll", "stop"),
-    ("get", "/v1/targets/{target}/lint"): Operation("lint", "why"),
-    ("get", "/v1/targets/{target}/diagnosis"): Operation("explain", "why"),
-    ("get", "/v1/targets/{target}/verdict"): Operation("getVerdict", "why"),
-    ("get", "/v1/events"): Operation("followEvents", "follow"),
-    ("get", "/v1/operations"): Operation("listOperations", "follow"),
-    ("get", "/v1/tokens"): Operation("listTokens", "tokens"),
-    ("post", "/v1/tokens"): Operation("makeToken", "tokens", body_bytes=_WORDS_BYTES),
-    ("delete", "/v1/tokens/{name}"): Operation("revokeToken", "tokens"),
-    ("get", "/v1/vitals"): Operation("getVitals", "daemon"),
+    ("get", "/v1/targets/{target}/overrides"): RestOperation("listOverrides", "overrides"),
+    ("put", "/v1/targets/{target}/overrides/{option}"): RestOperation(
+        "setOverride", "overrides", body_bytes=_WORDS_BYTES
+    ),
+    ("delete", "/v1/targets/{target}/overrides/{option}"): RestOperation("removeOverride", "overrides"),
+    ("get", "/v1/overrides"): RestOperation("listOverridesOfAll", "overrides"),
+    ("put", "/v1/overrides/{option}"): RestOperation("setOverrideOfAll", "overrides", body_bytes=_WORDS_BYTES),
+    ("delete", "/v1/overrides/{option}"): RestOperation("removeOverrideOfAll", "overrides"),
+    ("post", "/v1/targets/{target}/pause"): RestOperation("pause", "stop", body_bytes=_WORDS_BYTES),
+    ("post", "/v1/targets/{target}/resume"): RestOperation("resume", "stop"),
+    ("post", "/v1/targets/{target}/restore"): RestOperation("restore", "stop"),
+    ("post", "/v1/pause"): RestOperation("pauseAll", "stop", body_bytes=_WORDS_BYTES),
+    ("post", "/v1/resume"): RestOperation("resumeAll", "stop"),
+    ("post", "/v1/restore"): RestOperation("restoreAll", "stop"),
+    ("get", "/v1/targets/{target}/lint"): RestOperation("lint", "why"),
+    ("get", "/v1/targets/{target}/diagnosis"): RestOperation("explain", "why"),
+    ("get", "/v1/targets/{target}/verdict"): RestOperation("getVerdict", "why"),
+    ("get", "/v1/events"): RestOperation("followEvents", "follow"),
+    ("get", "/v1/operations"): RestOperation("listOperations", "follow"),
+    ("get", "/v1/tokens"): RestOperation("listTokens", "tokens"),
+    ("post", "/v1/tokens"): RestOperation("makeToken", "tokens", body_bytes=_WORDS_BYTES),
+    ("delete", "/v1/tokens/{name}"): RestOperation("revokeToken", "tokens"),
+    ("get", "/v1/vitals"): RestOperation("getVitals", "daemon"),
 }
 
 #: Whatever stands for a parameter is one step of the path.
@@ -86,7 +88,7 @@ def most_body_bytes(method: str, path: str) -> int:
     return _SMALL_BYTES if known is None else known.body_bytes
 
 
-def _known(method: str, path: str) -> Operation | None:
+def _known(method: str, path: str) -> RestOperation | None:
     """Find what is more than its method says."""
     meant = (operation for (known, form), operation in _FORMS.items() if known == method and form.fullmatch(path))
     return next(meant, None)

@@ -120,14 +120,14 @@ ENTRIES = {
 }
 
 
-class Commands(LazyGroup):
+class AdocctlCommands(LazyGroup):
     """What there is."""
 
     entries = ENTRIES
 
 
 app = typer.Typer(
-    cls=Commands,
+    cls=AdocctlCommands,
     help="See and steer what adocd does. Panic: adocctl restore --all",
     epilog=EPILOG,
     no_args_is_help=True,

@@ -37,14 +37,14 @@ ENTRIES = {
 }
 
 
-class Commands(LazyGroup):
+class AdocdCommands(LazyGroup):
     """What there is."""
 
     entries = ENTRIES
 
 
 app = typer.Typer(
-    cls=Commands,
+    cls=AdocdCommands,
     help="Keeps RocksDB out of write stalls, from outside the database process.",
     epilog=EPILOG,
     no_args_is_help=True,

@@ -36,7 +36,7 @@ def record(
     """Record a target's snapshots, options and decisions, for `adocctl replay` to run any law on."""
     # Only here: they would be a part of the time that every other command takes to start.
     from adocd import __version__  # noqa: PLC0415
-    from adocd.recording.format import Header, NotReplayable  # noqa: PLC0415
+    from adocd.recording.format import NotReplayable, RecordingHeader  # noqa: PLC0415
     from adocd.recording.lines import LineFile  # noqa: PLC0415
     from adocd.recording.writer import Recorder  # noqa: PLC0415
 
@@ -45,7 +45,7 @@ def record(
     first = _seen(client, id_, 0)
     try:
         lines = LineFile(file)
-        recorder = Recorder(lines, Header(id_, first.path, __version__, time.time(), first.tick_s))
+        recorder = Recorder(lines, RecordingHeader(id_, first.path, __version__, time.time(), first.tick_s))
         until = f"for {seconds:g} s" if seconds is not None else "until Ctrl-C"
         say(f"recording {first.path} into {file} {until}", err=True)
         with _stopped_by_signals() as stopped:

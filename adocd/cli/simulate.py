@@ -76,11 +76,11 @@ def simulate(
     from adocd.model.policy import Policy  # noqa: PLC0415
     from adocd.recording.format import NotReplayable  # noqa: PLC0415
     from adocd.simulator.device import MB  # noqa: PLC0415
-    from adocd.simulator.opening import Asked, BadSimulation, opened, suited  # noqa: PLC0415
+    from adocd.simulator.opening import BadSimulation, SimulationRequest, opened, suited  # noqa: PLC0415
     from adocd.simulator.run import SimulationFailed, run  # noqa: PLC0415
     from adocd.simulator.summary import over_time, summary  # noqa: PLC0415
 
-    asked = Asked(
+    asked = SimulationRequest(
         profile=profile,
         workload=workload,
         seconds=seconds,

@@ -19,14 +19,14 @@ _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundLaws:
     """The usable laws by name, and the problems of the others by entry point."""
 
     laws: Mapping[str, type[Controller]]
     problems: Mapping[str, str]
 
 
-def load(entry_points: Iterable[EntryPoint], taken: Collection[str]) -> Found:
+def load(entry_points: Iterable[EntryPoint], taken: Collection[str]) -> FoundLaws:
     """Load the laws that entry points name; `taken` are the names of adocd's own laws."""
     laws: dict[str, type[Controller]] = {}
     problems: dict[str, str] = {}
@@ -42,7 +42,7 @@ def load(entry_points: Iterable[EntryPoint], taken: Collection[str]) -> Found:
                 problems[where] = f"{where}: {why}"
             else:
                 laws[entry_point.name] = law
-    return Found(laws, problems)
+    return FoundLaws(laws, problems)
 
 
 def _load(entry_point: EntryPoint) -> tuple[type[Controller] | None, str]:

@@ -145,6 +145,6 @@ def _sentence(law: type[Controller], error: ValidationError) -> str:
 
 
 @functools.cache
-def _plugins() -> plugins.Found:
+def _plugins() -> plugins.FoundLaws:
     """Look for laws of other packages once per process, and only when no law of adocd has the name: it is slow."""
     return plugins.load(metadata.entry_points(group=plugins.GROUP), LAWS.keys())

@@ -8,11 +8,11 @@ from typing import Any
 
 from adocd.diagnosis.advice import advise
 from adocd.diagnosis.around import Around, Surrounded
-from adocd.diagnosis.knobs import Knobs
+from adocd.diagnosis.stall_options import Knobs
+from adocd.diagnosis.stalls.seen import StallSeen
 from adocd.diagnosis.timeline import Timeline
 from adocd.diagnosis.waited import Waited
-from adocd.diagnosis.watch.seen import StallSeen
-from adocd.probes.log.background import Background, Led
+from adocd.probes.log.background import BackgroundHistory, Led
 from adocd.probes.log.dump_events import ColumnFamilyStats, DbStats
 from adocd.probes.log.events import (
     Cause,
@@ -20,14 +20,14 @@ from adocd.probes.log.events import (
     CompactionPressure,
     CompactionStarted,
     FlushFinished,
-    Header,
+    HeaderLine,
     LevelSummary,
     LogEvent,
+    LoggedStall,
     MemtableSwitched,
     OptionsChanged,
     OptionsListed,
     Shutdown,
-    Stall,
 )
 from adocd.probes.log.stalls import SET_BACK_S, StallFound, Stalls
 
@@ -48,13 +48,13 @@ class Diagnosis:
         self.end_s: float | None = None
         self.rocksdb_version: str | None = None
         self._knobs = Knobs()
-        self._background = Background()
+        self._background = BackgroundHistory()
         self._held = Timeline()
         self._stalls = Stalls(self._led, self._hold)
         #: The stall seconds that RocksDB itself reports.
         self._waited = Waited()
         self._sides: dict[type[LogEvent], Callable[[Any], None]] = {
-            Stall: self._stall,
+            LoggedStall: self._stall,
             FlushFinished: self._flushed,
             CompactionFinished: self._compacted,
             CompactionStarted: self._background.compacting,
@@ -65,7 +65,7 @@ class Diagnosis:
             DbStats: self._dump,
             OptionsListed: self._knobs.listed,
             OptionsChanged: self._knobs.changed,
-            Header: self._header,
+            HeaderLine: self._header,
             Shutdown: lambda e: self._stalls.close(e.time_s, ended=True),
         }
 
@@ -168,21 +168,21 @@ class Diagnosis:
             for begin_s, end_s, seconds in held.buckets(self.end_s or 0.0)
         ]
 
-    def _led(self, event: Stall) -> Led:
+    def _led(self, event: LoggedStall) -> Led:
         options = self._knobs.of(event.column_family, event.cause)
         return self._background.led(event.column_family, event.time_s, options)
 
     def _hold(self, begin_s: float, end_s: float, causes: frozenset[Cause]) -> None:
         self._held.add(begin_s, end_s, (*causes, _ANY))
 
-    def _stall(self, event: Stall) -> None:
+    def _stall(self, event: LoggedStall) -> None:
         self._figure(event)
         self._stalls.line(event)
 
     def _pressure(self, event: CompactionPressure) -> None:
         self._figure(event)
 
-    def _figure(self, event: Stall | CompactionPressure) -> None:
+    def _figure(self, event: LoggedStall | CompactionPressure) -> None:
         if event.figure is not None and event.cause == "l0":
             self._background.l0(event.column_family, event.figure)
         elif event.figure is not None and event.cause == "pending_bytes":
@@ -196,7 +196,7 @@ class Diagnosis:
         self._background.compacted(event)
         self._stalls.job(event)
 
-    def _header(self, event: Header) -> None:
+    def _header(self, event: HeaderLine) -> None:
         if event.name != "rocksdb_version":
             return
         self._stalls.close(self.end_s or event.time_s)

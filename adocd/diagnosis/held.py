@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 
-class Measured(NamedTuple):
+class MeasuredSpan(NamedTuple):
     """A history point about writers, over the `interval_s` seconds before `unix_s`; None where unknown."""
 
     unix_s: float
@@ -17,7 +17,7 @@ class Measured(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class HeldWriters:
     """How writers fared in a span of time.
 
     Attributes:
@@ -42,7 +42,7 @@ class Held:
         return cause if cause is not None and self.by_cause[cause] > 0 else None
 
 
-def held(points: Iterable[Measured], begin_unix_s: float, end_unix_s: float) -> Held:
+def held(points: Iterable[MeasuredSpan], begin_unix_s: float, end_unix_s: float) -> HeldWriters:
     """Add up the points of a span, each weighted by its time; a point on the edge counts by its part inside."""
     measured = share = counted = writes = 0.0
     causes: dict[str, float] = {}
@@ -58,11 +58,11 @@ def held(points: Iterable[Measured], begin_unix_s: float, end_unix_s: float) -> 
             counted += within
             writes += within * point.writes_per_s
     if measured == 0:
-        return Held(0.0, 0.0, {}, None)
+        return HeldWriters(0.0, 0.0, {}, None)
     by_cause = {cause: total / measured for cause, total in causes.items()}
-    return Held(measured, share / measured, by_cause, writes / counted if counted else None)
+    return HeldWriters(measured, share / measured, by_cause, writes / counted if counted else None)
 
 
-def _share(point: Measured) -> float:
+def _share(point: MeasuredSpan) -> float:
     by_events = (point.stopped_fraction or 0.0) + (point.delayed_fraction or 0.0)
     return min(1.0, max(by_events, sum((point.stalled_by_cause or {}).values())))

@@ -8,8 +8,8 @@ from typing import Any
 
 from adocd.diagnosis.around import Surrounded
 from adocd.diagnosis.diagnosis import Diagnosis
+from adocd.diagnosis.stalls.seen import StallSeen
 from adocd.diagnosis.timeline import Timeline
-from adocd.diagnosis.watch.seen import StallSeen
 from adocd.model.sample import Sample
 from adocd.model.snapshot import Event
 from adocd.model.values import Values

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from adocd.diagnosis.held import Held, Measured, held
+from adocd.diagnosis.held import HeldWriters, MeasuredSpan, held
 from adocd.model.in_words import count, duration, share
 from adocd.model.policy import Policy
 
@@ -34,11 +34,11 @@ class Verdict:
     kind: Kind
     title: str
     sentence: str
-    before: Held | None = None
-    since: Held | None = None
+    before: HeldWriters | None = None
+    since: HeldWriters | None = None
 
 
-def joined(minutes: Sequence[Measured], seconds: Sequence[Measured]) -> list[Measured]:
+def joined(minutes: Sequence[MeasuredSpan], seconds: Sequence[MeasuredSpan]) -> list[MeasuredSpan]:
     """Join minutes and seconds; seconds win, as the minute in which the policy began would belong to both sides."""
     first_unix_s = seconds[0].unix_s - seconds[0].interval_s
     return [*(point for point in minutes if point.unix_s <= first_unix_s), *seconds]
@@ -48,7 +48,7 @@ def verdict(
     policy: Policy,
     paused: str | None,
     began_unix_s: float | None,
-    points: Sequence[Measured],
+    points: Sequence[MeasuredSpan],
     now_unix_s: float,
 ) -> Verdict:
     """Judge a target's policy by its history.
@@ -91,7 +91,7 @@ def _idle(policy: Policy, paused: str | None) -> str | None:
     return None
 
 
-def _judged(before: Held, since: Held) -> tuple[Kind, str]:
+def _judged(before: HeldWriters, since: HeldWriters) -> tuple[Kind, str]:
     difference = since.share - before.share
     counts = max(_LEAST_SHARE, _LEAST_RATIO * before.share)
     if difference <= -counts:
@@ -102,15 +102,15 @@ def _judged(before: Held, since: Held) -> tuple[Kind, str]:
     return "same", "No difference"
 
 
-def _was_held(span: Held) -> str:
+def _was_held(span: HeldWriters) -> str:
     return f"Writes were held for {share(span.share)}"
 
 
-def _last(span: Held) -> str:
+def _last(span: HeldWriters) -> str:
     return f"the last {duration(span.measured_s)}"
 
 
-def _load(before: Held, since: Held) -> str:
+def _load(before: HeldWriters, since: HeldWriters) -> str:
     """Compare the loads, because the load may be what has changed."""
     if before.writes_per_s is None or since.writes_per_s is None:
         return ""

@@ -33,7 +33,7 @@ def detect(
 
     The first two are judged at the window's end, because the paper's tuner checks once per window: a level 0 that
     reached its trigger in between and was compacted again is no reason to tune. A stall in between is still recorded
-    with its cause (adocd.diagnosis.watch).
+    with its cause (adocd.diagnosis.stalls).
     """
     found = []
     if level0_slowdown_writes_trigger > 0 and l0_files >= level0_slowdown_writes_trigger:

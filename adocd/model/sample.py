@@ -129,7 +129,7 @@ class Sample:
     events: tuple[Event, ...]
     overflow: tuple[Overflow, ...]
     wal_bytes_per_s: float | None = None
-    #: What flushes and compactions read and write while they run, if known (adocd.probes.background).
+    #: What flushes and compactions read and write while they run, if known (adocd.probes.job_bytes).
     flush_written_bytes_per_s: float | None = None
     compaction_read_bytes_per_s: float | None = None
     compaction_written_bytes_per_s: float | None = None

@@ -24,14 +24,14 @@ COUNTS: Mapping[str, tuple[Cause, Held]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class StallVerdict:
     """A column family's write condition and its cause; no cause when the condition is normal."""
 
     condition: Condition
     cause: Cause | None = None
 
 
-NORMAL = Verdict("normal")
+NORMAL = StallVerdict("normal")
 
 
 def counted(stall_counts: Mapping[str, int], cause: Cause) -> int:
@@ -41,7 +41,7 @@ def counted(stall_counts: Mapping[str, int], cause: Cause) -> int:
 
 def judge(
     *, immutable_memtables: int, l0_files: int, pending_compaction_bytes: int, options: ColumnFamilyOptions
-) -> Verdict:
+) -> StallVerdict:
     """Return RocksDB's verdict on these figures (db/column_family.cc, GetWriteStallConditionAndCause).
 
     The first rule that applies wins: stops before delays, and within each memtables, level 0, pending bytes.
@@ -77,4 +77,4 @@ def judge(
             "delayed",
         ),
     )
-    return next((Verdict(held, cause) for holds, cause, held in rule if holds), NORMAL)
+    return next((StallVerdict(held, cause) for holds, cause, held in rule if holds), NORMAL)

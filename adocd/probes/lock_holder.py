@@ -15,7 +15,7 @@ from adocd.probes.files import read_text, text_or
 
 
 @dataclass(frozen=True, slots=True)
-class Holder:
+class LockHolder:
     """A process that has a database open."""
 
     pid: int
@@ -27,7 +27,7 @@ class Holder:
     descriptor: str | None = None
 
 
-def lock_holder(lock: Path, proc: Path = Path("/proc"), *, search: bool = True) -> Holder | None:
+def lock_holder(lock: Path, proc: Path = Path("/proc"), *, search: bool = True) -> LockHolder | None:
     """Find the process that holds `lock`; None if no visible process does.
 
     `search` also looks through the open files of all processes, of which a large machine has many.
@@ -42,7 +42,7 @@ def lock_holder(lock: Path, proc: Path = Path("/proc"), *, search: bool = True) 
     return None if found is None else _describe(found[0], proc, found[1])
 
 
-def still_holds(holder: Holder, lock: Path, proc: Path = Path("/proc")) -> bool:
+def still_holds(holder: LockHolder, lock: Path, proc: Path = Path("/proc")) -> bool:
     """Whether that process still holds the file; looks at no other process."""
     try:
         status = lock.stat()
@@ -98,7 +98,7 @@ def _is_open_as(status: os.stat_result, descriptor: Path) -> bool:
     return (found.st_dev, found.st_ino) == (status.st_dev, status.st_ino)
 
 
-def _describe(pid: int, proc: Path, descriptor: str | None) -> Holder | None:
+def _describe(pid: int, proc: Path, descriptor: str | None) -> LockHolder | None:
     process = proc / str(pid)
     start_ticks = _start_ticks(pid, proc)
     if start_ticks is None:
@@ -111,7 +111,7 @@ def _describe(pid: int, proc: Path, descriptor: str | None) -> Holder | None:
         program = os.path.basename(os.readlink(process / "exe"))
     except OSError:
         program = text_or(process / "comm", "unknown")
-    return Holder(pid, start_ticks, program, user, descriptor)
+    return LockHolder(pid, start_ticks, program, user, descriptor)
 
 
 def _start_ticks(pid: int, proc: Path) -> str | None:

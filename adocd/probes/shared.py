@@ -17,7 +17,7 @@ _T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
-class Taken(Generic[_T]):
+class SharedReading(Generic[_T]):
     """A reading, and when it started, by the callers' monotonic clock."""
 
     monotonic_s: float
@@ -31,7 +31,7 @@ class Shared:
     """
 
     def __init__(self) -> None:
-        self._taken: dict[Hashable, Taken[object]] = {}
+        self._taken: dict[Hashable, SharedReading[object]] = {}
         self._swept_s: float | None = None
 
     @property
@@ -47,7 +47,7 @@ class Shared:
         *,
         before_s: float | None = None,
         most_s: float = SHARED_S,
-    ) -> Taken[_T]:
+    ) -> SharedReading[_T]:
         """Return the kept reading of this key, or take a new one at this time.
 
         A kept one must be at most `most_s` old, and at most half as old as `before_s`, the time of the caller's last
@@ -57,9 +57,9 @@ class Shared:
         if before_s is not None:
             most_s = min(most_s, (monotonic_s - before_s) / 2)
         if found is None or not 0 <= monotonic_s - found.monotonic_s <= most_s:
-            found = self._taken[key] = Taken(monotonic_s, read())
+            found = self._taken[key] = SharedReading(monotonic_s, read())
             self._sweep(monotonic_s)
-        return cast(Taken[_T], found)
+        return cast(SharedReading[_T], found)
 
     def _sweep(self, monotonic_s: float) -> None:
         if self._swept_s is not None and 0 <= monotonic_s - self._swept_s < _FORGET_S:

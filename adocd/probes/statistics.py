@@ -18,8 +18,8 @@ from adocd.model.snapshot import (
     Snapshot,
 )
 from adocd.model.threads import ThreadsBy, jobs_allowed, threads_by, threads_now
-from adocd.probes.background import Background
 from adocd.probes.increase import grown, increase, rate
+from adocd.probes.job_bytes import BackgroundBytes
 
 #: The property from which a figure of a column family is read; without the property the figure is unknown.
 _FIGURES = {
@@ -58,7 +58,7 @@ class StatisticsProbe:
         self._capabilities = capabilities
         self._before: Snapshot | None = None
         self._observed: Snapshot | None = None
-        self._background = Background(capabilities)
+        self._background = BackgroundBytes(capabilities)
         #: Events since the last sample; no more than an agent keeps.
         self._events: deque[Event] = deque(maxlen=_EVENTS_MOST)
         #: The last sample, and what it was made from.

@@ -93,14 +93,14 @@ def environment(agent: Path, settings: AgentSettings, marker: Path, directory: P
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class ProgramEnd:
     """How the program ended: its exit status as a shell gives it, and whether it opened a database."""
 
     status: int
     opened: bool
 
 
-def run(command: list[str], settings: AgentSettings) -> Ended:
+def run(command: list[str], settings: AgentSettings) -> ProgramEnd:
     """Run the program to its end, passing signals on. Raises CannotAttach or compiled.NativeError."""
     program = resolve(command[0])
     agent = native.find(compiled.rocksdb(librocksdb_of(program)))
@@ -125,7 +125,7 @@ def run(command: list[str], settings: AgentSettings) -> Ended:
         except OSError as error:
             raise CannotAttach(f"{program} cannot be started: {error.strerror}") from None
         status = _wait(child)
-        return Ended(status if status >= 0 else 128 - status, marker.exists())
+        return ProgramEnd(status if status >= 0 else 128 - status, marker.exists())
 
 
 def _wait(child: subprocess.Popen[bytes]) -> int:

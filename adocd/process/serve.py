@@ -23,7 +23,7 @@ from adocd.daemon.fleet.operators import Operators
 from adocd.daemon.fleet.reload import Reload
 from adocd.daemon.fleet.run import CLOCKS, make_fleet, new_holder
 from adocd.model.policy import Policy
-from adocd.process.service import Service
+from adocd.process.service import ServiceProcess
 from adocd.process.web_side import WebSide
 from adocd.targets import run_dir
 from adocd.targets.agent import Agent
@@ -88,7 +88,7 @@ async def _serve(asked: Serve, daemon_listener: socket.socket, web: WebSide | No
     stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    service = Service(stop.set)
+    service = ServiceProcess(stop.set)
     for path in asked.sockets:
         await _check(path)
     holder = new_holder()

@@ -14,7 +14,7 @@ from adocd.daemon.fleet.reload import Reload
 _log = logging.getLogger(__name__)
 
 
-class Service:
+class ServiceProcess:
     """One process as its service manager and SIGHUP see it. Made before anything is served, so that no signal ends it.
 
     `stop` is called where SIGHUP means that the terminal has gone which the daemon was started in.

@@ -28,7 +28,7 @@ class NotReplayable(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Header:
+class RecordingHeader:
     """Which target, and when. `began_unix_s` is virtual where it was simulated; `tick_s` is between two snapshots.
 
     `device_bytes_per_s` is what a simulated device can write; None where nobody knows, as of every live database: the
@@ -104,7 +104,7 @@ class Seen:
     decisions: tuple[DecisionRecord, ...] = field(default=())
 
 
-HEADER = TypeAdapter(Header)
+HEADER = TypeAdapter(RecordingHeader)
 ABOUT = TypeAdapter(About)
 RULE = TypeAdapter(Rule)
 GAP = TypeAdapter(Gap)

@@ -17,7 +17,7 @@ LISTED = 10_000
 
 
 @dataclass(slots=True)
-class Decided:
+class ReplayedDecision:
     """One decision: what was seen, and what it would have set where something else was.
 
     `time_s` counts from the recording's first snapshot. `same_again` says how often the law decided later what this
@@ -46,13 +46,13 @@ class Idle:
 
 
 @dataclass(slots=True)
-class Found:
+class ReplayResult:
     """What came of a replay, in counts; `seconds` is what the samples cover."""
 
     samples: int = 0
     seconds: float = 0.0
     sessions: int = 0
-    decisions: list[Decided] = field(default_factory=list)
+    decisions: list[ReplayedDecision] = field(default_factory=list)
     #: Decisions beyond those that are listed.
     not_listed: int = 0
     #: How often it decided what was there, without having decided it.

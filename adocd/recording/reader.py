@@ -22,9 +22,9 @@ from adocd.recording.format import (
     VERSION,
     About,
     Gap,
-    Header,
     Look,
     NotReplayable,
+    RecordingHeader,
     Rule,
 )
 from adocd.recording.lines import read_lines
@@ -78,7 +78,7 @@ class Recording:
             if entry is not None:
                 yield entry
 
-    def _read_header(self) -> Header:
+    def _read_header(self) -> RecordingHeader:
         line, _ = next(self._lines, (b"", False))
         if not line:
             raise NotReplayable(f"{self.path} is empty: nothing was recorded")

@@ -22,11 +22,11 @@ from adocd.model.sample import Sample
 from adocd.model.values import OptionName, Values, flat
 from adocd.probes.statistics import StatisticsProbe
 from adocd.recording.format import About, Gap, Look, NotReplayable, Rule
-from adocd.recording.found import LISTED, Decided, Found, Idle
+from adocd.recording.found import LISTED, Idle, ReplayedDecision, ReplayResult
 from adocd.recording.reader import Entry, Recording
 
 
-async def run(recording: Recording, policy: Policy) -> Found:
+async def run(recording: Recording, policy: Policy) -> ReplayResult:
     """Replay all of it. Raises registry.PolicyError, and what Replay.take raises."""
     replay = Replay(policy)
     for entry in recording:
@@ -38,7 +38,7 @@ class Replay:
     """One policy on one recording. Raises registry.PolicyError when the policy makes no sense."""
 
     def __init__(self, policy: Policy) -> None:
-        self.found = Found()
+        self.found = ReplayResult()
         self._policy = policy
         registry.create(policy)
         self._session: _Session | None = None
@@ -144,8 +144,8 @@ class Replay:
 
     def _decided(
         self, look: Look, decision: Decision, weighed: Weighed, changes: tuple[OptionChange, ...]
-    ) -> Decided:  # fmt: skip
-        return Decided(
+    ) -> ReplayedDecision:  # fmt: skip
+        return ReplayedDecision(
             time_s=self._time_s,
             monotonic_s=look.snapshot.monotonic_s,
             unix_s=look.unix_s,
@@ -158,7 +158,7 @@ class Replay:
             outcome="would set" if weighed.decision.settings else "refused",
         )
 
-    def _list(self, decided: Decided) -> None:
+    def _list(self, decided: ReplayedDecision) -> None:
         if len(self.found.decisions) < LISTED:
             self.found.decisions.append(decided)
         else:
@@ -176,7 +176,7 @@ class _Wanted:
 
     value: str
     was: str | None
-    by: Decided
+    by: ReplayedDecision
 
 
 class _Session:
@@ -217,10 +217,10 @@ class _Session:
             del self.decided[option]
 
 
-def _is_like(one: Decided, other: Decided) -> bool:
+def _is_like(one: ReplayedDecision, other: ReplayedDecision) -> bool:
     """Whether the same guards refused the same, whatever figures they name."""
     return (one.rule, one.settings, _names(one)) == (other.rule, other.settings, _names(other))
 
 
-def _names(decided: Decided) -> list[GuardName]:
+def _names(decided: ReplayedDecision) -> list[GuardName]:
     return [note.guard for note in decided.guards]

@@ -4,13 +4,13 @@ from dataclasses import asdict
 from typing import Any
 
 from adocd.model.policy import Policy
-from adocd.recording.found import NOTE, Decided, Found
+from adocd.recording.found import NOTE, ReplayedDecision, ReplayResult
 from adocd.recording.reader import Recording
 
 Json = dict[str, Any]
 
 
-def summary(recording: Recording, policy: Policy, found: Found) -> Json:
+def summary(recording: Recording, policy: Policy, found: ReplayResult) -> Json:
     """Say all of it; the same recording and policy always give the same."""
     header = recording.header
     return {
@@ -46,5 +46,5 @@ def summary(recording: Recording, policy: Policy, found: Found) -> Json:
     }
 
 
-def _decided(decided: Decided) -> Json:
+def _decided(decided: ReplayedDecision) -> Json:
     return asdict(decided) | {"guards": [str(note) for note in decided.guards]}

@@ -9,7 +9,20 @@ from pydantic_core import to_json
 
 from adocd.model.decision_record import DecisionRecord
 from adocd.model.snapshot import OptionValues, Snapshot
-from adocd.recording.format import ABOUT, DECISION, GAP, HEADER, OPTIONS, RULE, SNAPSHOT, About, Gap, Header, Rule, Seen
+from adocd.recording.format import (
+    ABOUT,
+    DECISION,
+    GAP,
+    HEADER,
+    OPTIONS,
+    RULE,
+    SNAPSHOT,
+    About,
+    Gap,
+    RecordingHeader,
+    Rule,
+    Seen,
+)
 from adocd.recording.lines import LineFile
 
 _NO_OPTIONS = OptionValues()
@@ -18,7 +31,7 @@ _NO_OPTIONS = OptionValues()
 class Recorder:
     """One recording in the making. Every method raises NotReplayable when the file cannot be written on."""
 
-    def __init__(self, file: LineFile, header: Header) -> None:
+    def __init__(self, file: LineFile, header: RecordingHeader) -> None:
         self.file = file
         self.snapshots = 0
         self.missed = 0

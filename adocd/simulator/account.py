@@ -16,7 +16,7 @@ class Account:
     """Cumulative since the open. Bytes are floats while jobs are at it; what is reported is whole.
 
     An agent counts what it hears of, which is jobs that have ended; RocksDB's tickers count a compaction's bytes while
-    it runs, and a flush's when it has ended (adocd.probes.background).
+    it runs, and a flush's when it has ended (adocd.probes.job_bytes).
     """
 
     flushes: int = 0
@@ -56,7 +56,7 @@ class Account:
 
 
 @dataclass(slots=True)
-class EventRing:
+class SimulatedEventRing:
     """The newest events, each with its number."""
 
     last: int = 0

@@ -9,7 +9,7 @@ from adocd.model.values import OptionName, flat
 from adocd.simulator import measure
 from adocd.simulator.clock import Clock
 from adocd.simulator.database import FAMILY, SimulatedDatabase
-from adocd.simulator.options import BadOption, DatabaseOptions, FamilyOptions
+from adocd.simulator.options import DatabaseOptions, FamilyOptions, RefusedOption
 from adocd.targets.errors import Refused
 
 #: How often an agent looks at what it waits for.
@@ -94,5 +94,5 @@ def _check_values(change: Change) -> None:
                 FamilyOptions.parse(change.options)
             case DatabaseChange():
                 DatabaseOptions.parse(change.options)
-    except BadOption as error:
+    except RefusedOption as error:
         raise Refused(422, error.code, str(error)) from None

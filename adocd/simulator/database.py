@@ -11,15 +11,24 @@ from dataclasses import dataclass, field, replace
 
 from adocd.model.knob import MIB
 from adocd.model.snapshot import Event
-from adocd.simulator.account import Account, EventRing, ToldStalls
+from adocd.simulator.account import Account, SimulatedEventRing, ToldStalls
 from adocd.simulator.device import Device
-from adocd.simulator.jobs import Flow, Job, JobLimits, Opened, compaction_job, flush_job, job_limits, share_device
+from adocd.simulator.jobs import (
+    Flow,
+    JobLimits,
+    JobOptions,
+    SimulatedJob,
+    compaction_job,
+    flush_job,
+    job_limits,
+    share_device,
+)
 from adocd.simulator.levels import Compaction, Levels
 from adocd.simulator.limiter import Priority, RateLimiter
 from adocd.simulator.memtables import Memtables
 from adocd.simulator.options import DatabaseOptions, FamilyOptions
-from adocd.simulator.workload import Workload
-from adocd.simulator.write_controller import Load, WriteController
+from adocd.simulator.workload import WriteDemand
+from adocd.simulator.write_controller import StallInputs, WriteController
 from adocd.simulator.writers import NOTHING_BYTES, Writers
 
 #: The one column family.
@@ -44,7 +53,7 @@ class Setup:
     """
 
     device: Device
-    workload: Workload
+    workload: WriteDemand
     family: FamilyOptions = field(default_factory=FamilyOptions)
     database: DatabaseOptions = field(default_factory=DatabaseOptions)
     rate_limiter_bytes_per_s: int | None = None
@@ -69,16 +78,16 @@ class SimulatedDatabase:
         self.memtables = Memtables()
         self.levels = Levels(setup.distinct_keys * setup.entry_bytes)
         self.controller = WriteController(self.options.delayed_write_rate)
-        self.flushes: list[Job] = []
-        self.compactions: list[Job] = []
+        self.flushes: list[SimulatedJob] = []
+        self.compactions: list[SimulatedJob] = []
         self.account = Account()
-        self.events = EventRing()
+        self.events = SimulatedEventRing()
         self.stalls = ToldStalls()
         self.writers = Writers(setup.workload, setup.device.page_cache_bytes, self.controller)
         self.flow = Flow(0.0, 0.0, 0.0, limiter_is_short=False)
         self._closed_bytes = 0
         self._job = 0
-        self._waiting: dict[int, Job] = {}
+        self._waiting: dict[int, SimulatedJob] = {}
         self._is_to_schedule = False
         self._react()
 
@@ -203,7 +212,7 @@ class SimulatedDatabase:
         self.in_force = options
         self._is_to_schedule = True
         controller, before = self.controller, self.controller.condition
-        load = Load(self.memtables.unflushed, len(self.levels.l0), self.levels.pending_bytes(options))
+        load = StallInputs(self.memtables.unflushed, len(self.levels.l0), self.levels.pending_bytes(options))
         controller.recalculate(load, options)
         if controller.condition != before:
             if before == "stopped":
@@ -239,7 +248,7 @@ class SimulatedDatabase:
         self.flushes.append(job)
         self._emit("flush_begin", job=number)
 
-    def _flush_ends(self, job: Job) -> None:
+    def _flush_ends(self, job: SimulatedJob) -> None:
         self.flushes.remove(job)
         self._waiting[job.number] = job
         for number in self.memtables.finish(job.number):
@@ -252,7 +261,7 @@ class SimulatedDatabase:
 
     def _compaction_begins(self, compaction: Compaction) -> None:
         number = self._next_job()
-        opened_as = Opened(self.shown, self.options)
+        opened_as = JobOptions(self.shown, self.options)
         job = compaction_job(number, self.now_s, compaction, self._priority("low"), opened_as, self.setup.device)
         if self.limiter is None:
             job.opens_at_bytes = 0.0  # nobody asks for a priority
@@ -260,7 +269,7 @@ class SimulatedDatabase:
         levels = {"base_level": compaction.input_level, "output_level": compaction.output_level}
         self._emit("compaction_begin", job=number, **levels)
 
-    def _compaction_ends(self, job: Job) -> None:
+    def _compaction_ends(self, job: SimulatedJob) -> None:
         self.compactions.remove(job)
         compaction = job.compaction
         if compaction is None:

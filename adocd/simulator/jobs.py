@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 from adocd.simulator.device import Device
 from adocd.simulator.levels import BASE_LEVEL, Compaction
-from adocd.simulator.limiter import REQUEST_BYTES, Priority, RateLimiter, Wanted
+from adocd.simulator.limiter import REQUEST_BYTES, LimiterDemand, Priority, RateLimiter
 from adocd.simulator.options import DatabaseOptions, FamilyOptions
 from adocd.simulator.shares import fair_shares
 
 
 @dataclass(slots=True, eq=False)
-class Job:
+class SimulatedJob:
     """A job that runs; it writes `left_bytes` more, at most `most_bytes_per_s` and now `bytes_per_s`.
 
     `options` are the column family's when it began: RocksDB before 9.11 puts them in force when it ends
@@ -46,7 +46,7 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class JobOptions:
     """The options that a job begins with."""
 
     family: FamilyOptions
@@ -74,29 +74,31 @@ def job_limits(options: DatabaseOptions, *, speedup: bool) -> JobLimits:
 
 def flush_job(
     number: int, now_s: float, sizes: tuple[int, int], priority: Priority, options: FamilyOptions, device: Device
-) -> Job:
+) -> SimulatedJob:
     """Begin a flush; `sizes` are the memtables' and what is written of them, in bytes."""
     memtables, written = sizes
     rate = device.flush_thread_bytes_per_s
-    return Job(number, now_s, written, rate, options, None, priority, memtable_bytes=memtables)
+    return SimulatedJob(number, now_s, written, rate, options, None, priority, memtable_bytes=memtables)
 
 
 def compaction_job(
-    number: int, now_s: float, compaction: Compaction, priority: Priority, opened_as: Opened, device: Device
-) -> Job:
+    number: int, now_s: float, compaction: Compaction, priority: Priority, opened_as: JobOptions, device: Device
+) -> SimulatedJob:
     """Begin a compaction."""
     family, threads = opened_as.family, subcompactions(compaction, opened_as)
     shrinks = compaction.output_bytes / compaction.input_bytes
     rate = device.compaction_thread_bytes_per_s * threads * shrinks
     reads = (1 - device.cached_share) / shrinks
-    job = Job(number, now_s, compaction.output_bytes, rate, family, compaction, priority, reads=reads, threads=threads)
+    job = SimulatedJob(
+        number, now_s, compaction.output_bytes, rate, family, compaction, priority, reads=reads, threads=threads
+    )
     if compaction.output_level > 0:  # else it makes one file, however large
         job.file_bytes = max(REQUEST_BYTES, family.target_file_size_base) * threads
         job.opens_at_bytes = max(0.0, job.left_bytes - job.file_bytes)
     return job
 
 
-def subcompactions(compaction: Compaction, opened_as: Opened) -> float:
+def subcompactions(compaction: Compaction, opened_as: JobOptions) -> float:
     """Say how many threads a compaction is worth, 1 or more: those out of level 0 into level 1 alone are divided.
 
     Into max_subcompactions ranges of equal size, but of at least a file's; it ends when the largest range does, so what
@@ -125,8 +127,8 @@ class Flow:
 def share_device(
     admitted: float,
     dirty_bytes: float,
-    flushes: Sequence[Job],
-    compactions: Sequence[Job],
+    flushes: Sequence[SimulatedJob],
+    compactions: Sequence[SimulatedJob],
     device: Device,
     limiter: RateLimiter | None,
 ) -> Flow:
@@ -141,7 +143,9 @@ def share_device(
     wal, rates = _by_device(wal_wants, jobs, device)
     is_short = limiter is not None and limiter.is_short(sum(rates))
     if limiter is not None and is_short:
-        rates = limiter.share([Wanted(job.priority, rate, job.threads) for job, rate in zip(jobs, rates, strict=True)])
+        rates = limiter.share(
+            [LimiterDemand(job.priority, rate, job.threads) for job, rate in zip(jobs, rates, strict=True)]
+        )
     if device.cores is not None:
         admitted, rates = _by_cores(admitted, rates, jobs, device)
         dirties = admitted * device.wal_share
@@ -156,7 +160,7 @@ def share_device(
 
 
 def _by_cores(
-    admitted: float, rates: Sequence[float], jobs: Sequence[Job], device: Device
+    admitted: float, rates: Sequence[float], jobs: Sequence[SimulatedJob], device: Device
 ) -> tuple[float, list[float]]:
     """Say what the processors let through of what clients write, and of what each job does, in bytes/s.
 
@@ -171,7 +175,7 @@ def _by_cores(
     return min(admitted, client), [min(rate, most) for rate, most in zip(rates, jobs_rates, strict=True)]
 
 
-def _by_device(wal_wants: float, jobs: Sequence[Job], device: Device) -> tuple[float, list[float]]:
+def _by_device(wal_wants: float, jobs: Sequence[SimulatedJob], device: Device) -> tuple[float, list[float]]:
     """Say what the device lets through of the WAL, and of what each job writes, in bytes/s.
 
     Each thread has an equal share of what the device reads, of what it writes, and of what it does of both: requests of
@@ -193,7 +197,7 @@ def _by_device(wal_wants: float, jobs: Sequence[Job], device: Device) -> tuple[f
     return wal, rates
 
 
-def _left(rates: Sequence[float], jobs: Sequence[Job], device: Device) -> float:
+def _left(rates: Sequence[float], jobs: Sequence[SimulatedJob], device: Device) -> float:
     """Say what the device could write beside jobs, in bytes/s."""
     left = math.inf
     if device.bytes_per_s is not None:

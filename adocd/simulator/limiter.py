@@ -19,7 +19,7 @@ REQUEST_BYTES = MIB
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class LimiterDemand:
     """What so many threads want to write into files of one priority, in bytes/s together."""
 
     priority: Priority
@@ -48,7 +48,7 @@ class RateLimiter:
         """Count how often the limiter ran dry (ticker rocksdb.number.rate_limiter.drains)."""
         return int(self._drained_s / REFILL_PERIOD_S)
 
-    def share(self, wants: Sequence[Wanted]) -> list[float]:
+    def share(self, wants: Sequence[LimiterDemand]) -> list[float]:
         """Divide the rate, in bytes/s."""
         request = min(REQUEST_BYTES / REFILL_PERIOD_S, self.bytes_per_s)
         waits = [min(each.bytes_per_s, each.threads * request) for each in wants]

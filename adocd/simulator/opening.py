@@ -11,7 +11,7 @@ from adocd.model.policy import Policy
 from adocd.model.values import RATE_LIMITER, of_database, of_family
 from adocd.simulator.database import FAMILY, Setup
 from adocd.simulator.device import BadProfile, Device, device
-from adocd.simulator.options import BadOption, DatabaseOptions, FamilyOptions
+from adocd.simulator.options import DatabaseOptions, FamilyOptions, RefusedOption
 from adocd.simulator.workload import BadWorkload, workload
 
 #: All samples of a run are kept, about 1 KiB each.
@@ -28,7 +28,7 @@ class BadSimulation(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class SimulationRequest:
     """What is to be simulated, in a user's words.
 
     `options` are RocksDB's, by name, as it writes them; `rate_bytes_per_s` is the workload's mean, None for its own;
@@ -56,7 +56,7 @@ class Asked:
     wal_outside_share: float = 0.0
 
 
-def opened(asked: Asked) -> Setup:
+def opened(asked: SimulationRequest) -> Setup:
     """Open the database that is asked for; raises BadSimulation."""
     if not _MIN_TICK_S <= asked.tick_s <= _MAX_TICK_S:
         raise BadSimulation(f"a tick takes {_MIN_TICK_S:g} to {_MAX_TICK_S:g} seconds, not {asked.tick_s:g}")
@@ -72,11 +72,11 @@ def opened(asked: Asked) -> Setup:
         family, database = _options(asked.options)
         load = workload(asked.workload, asked.rate_bytes_per_s)
         return Setup(_machine(asked), load, family, database, limiter)
-    except (BadProfile, BadWorkload, BadOption) as error:
+    except (BadProfile, BadWorkload, RefusedOption) as error:
         raise BadSimulation(str(error)) from None
 
 
-def suited(asked: Asked, policy: Policy) -> tuple[Asked, Policy]:
+def suited(asked: SimulationRequest, policy: Policy) -> tuple[SimulationRequest, Policy]:
     """Give a law what an operator would have to: what the device can write, and a rate limiter where it turns one.
 
     What is asked for is left as it is, and so is all of it on a device without a cap, of which nobody knows what it can
@@ -95,7 +95,7 @@ def suited(asked: Asked, policy: Policy) -> tuple[Asked, Policy]:
     return asked, policy
 
 
-def _machine(asked: Asked) -> Device:
+def _machine(asked: SimulationRequest) -> Device:
     _check_machine(asked)
     made = device(asked.profile)
     mixed = asked.mixed_bytes_per_s or made.mixed_bytes_per_s
@@ -113,7 +113,7 @@ def _machine(asked: Asked) -> Device:
     )
 
 
-def _check_machine(asked: Asked) -> None:
+def _check_machine(asked: SimulationRequest) -> None:
     rates = {
         "one flush": asked.flush_bytes_per_s,
         "one compaction": asked.compaction_bytes_per_s,

@@ -7,7 +7,7 @@ from typing import Any, Self
 from adocd.model.knob import MIB
 
 
-class BadOption(ValueError):
+class RefusedOption(ValueError):
     """There is no such option, or it does not take this value; `code` is the protocol's word, one sentence beside."""
 
     def __init__(self, code: str, sentence: str) -> None:
@@ -19,12 +19,12 @@ class BadOption(ValueError):
 class _Options:
     @classmethod
     def parse(cls, values: Mapping[str, str]) -> Self:
-        """Read options as RocksDB writes them; those that are missing have their defaults. Raises BadOption."""
+        """Read options as RocksDB writes them; those that are missing have their defaults. Raises RefusedOption."""
         kinds = {field.name: type(field.default) for field in fields(cls)}
         parsed: dict[str, Any] = {}
         for name, text in values.items():
             if name not in kinds:
-                raise BadOption("no_such_option", f"the simulated database has no option {name}")
+                raise RefusedOption("no_such_option", f"the simulated database has no option {name}")
             parsed[name] = _parse(name, text, kinds[name])
         return cls(**parsed)
 
@@ -74,7 +74,7 @@ def _parse(name: str, text: str, kind: type) -> int | float | bool:
             pass
     elif text.removeprefix("-").isascii() and text.removeprefix("-").isdecimal():
         return int(text)
-    raise BadOption("bad_value", f"{name} does not take {text!r}")
+    raise RefusedOption("bad_value", f"{name} does not take {text!r}")
 
 
 def _write(value: float | bool) -> str:

@@ -7,7 +7,7 @@ from adocd import __version__
 from adocd.model.decision_record import DecisionRecord
 from adocd.model.policy import Policy
 from adocd.model.snapshot import Snapshot
-from adocd.recording.format import About, Header, NotReplayable, Rule
+from adocd.recording.format import About, NotReplayable, RecordingHeader, Rule
 from adocd.recording.lines import LineFile
 from adocd.recording.writer import Recorder
 from adocd.simulator.clock import Clock
@@ -22,7 +22,7 @@ MEMORY_BUDGET_BYTES = 16 << 30
 def begin(path: Path, policy: Policy, tick_s: float, device: Device) -> Recorder:
     """Begin a new file, at virtual second 0. Raises NotReplayable."""
     cap = None if device.bytes_per_s is None else int(device.bytes_per_s)
-    recorder = Recorder(LineFile(path), Header(ID, PATH, __version__, 0.0, tick_s, device_bytes_per_s=cap))
+    recorder = Recorder(LineFile(path), RecordingHeader(ID, PATH, __version__, 0.0, tick_s, device_bytes_per_s=cap))
     recorder.rule(Rule(policy))
     return recorder
 

@@ -9,17 +9,17 @@ from pathlib import Path
 
 from adocd.controllers import registry
 from adocd.daemon.change.guards.compaction import CompactionLimits
+from adocd.daemon.control.loop_settings import LoopSettings
 from adocd.daemon.control.neighbours import Neighbours
-from adocd.daemon.control.settings import LoopSettings
 from adocd.daemon.control.target_loop import TargetLoop
 from adocd.model.decision_record import DecisionRecord
 from adocd.model.policy import Policy
 from adocd.model.sample import Sample
 from adocd.recording.writer import Recorder
 from adocd.simulator import clock as virtual
-from adocd.simulator.book import MemoryBook
 from adocd.simulator.clock import Clock
 from adocd.simulator.database import Setup, SimulatedDatabase
+from adocd.simulator.memory_book import MemoryBook
 from adocd.simulator.recorded import MEMORY_BUDGET_BYTES, RecordedTarget, begin
 from adocd.simulator.target import ID, PATH, SimulatedTarget
 from adocd.simulator.write_controller import Cause

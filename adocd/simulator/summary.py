@@ -5,7 +5,7 @@ from typing import Any
 
 from adocd.model.policy import Policy
 from adocd.model.sample import ColumnFamilySample, Sample
-from adocd.simulator.opening import Asked
+from adocd.simulator.opening import SimulationRequest
 from adocd.simulator.run import Simulation
 
 #: A run is drawn in at most so many columns.
@@ -13,7 +13,7 @@ COLUMNS = 72
 Json = dict[str, Any]
 
 
-def summary(asked: Asked, policy: Policy, simulation: Simulation) -> Json:
+def summary(asked: SimulationRequest, policy: Policy, simulation: Simulation) -> Json:
     """Say it as JSON, without how it went over time; all of it but `elapsed_s` is the same each time."""
     seconds = simulation.simulated_s
     return {

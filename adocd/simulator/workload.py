@@ -15,7 +15,7 @@ class BadWorkload(ValueError):
     """There is no such workload, or its figures make no sense; one sentence."""
 
 
-class Workload(Protocol):
+class WriteDemand(Protocol):
     """Bytes per second that clients want to write: constant between its changes."""
 
     @property
@@ -37,12 +37,12 @@ class Constant:
     closed: bool = False
 
     def rate(self, time_s: float) -> float:
-        """See Workload."""
+        """See WriteDemand."""
         del time_s
         return self.bytes_per_s
 
     def next_change_s(self, time_s: float) -> float:
-        """See Workload."""
+        """See WriteDemand."""
         del time_s
         return math.inf
 
@@ -64,12 +64,12 @@ class Sine:
     closed: bool = False
 
     def rate(self, time_s: float) -> float:
-        """See Workload."""
+        """See WriteDemand."""
         middle = (self._step(time_s) + 0.5) / _SINE_STEPS
         return self.bytes_per_s * (1 - math.cos(2 * math.pi * middle))
 
     def next_change_s(self, time_s: float) -> float:
-        """See Workload."""
+        """See WriteDemand."""
         return (self._step(time_s) + 1) * self.period_s / _SINE_STEPS
 
     def _step(self, time_s: float) -> int:
@@ -90,11 +90,11 @@ class Alternating:
     closed: bool = False
 
     def rate(self, time_s: float) -> float:
-        """See Workload."""
+        """See WriteDemand."""
         return self.high_bytes_per_s if self._is_high(time_s) else self.low_bytes_per_s
 
     def next_change_s(self, time_s: float) -> float:
-        """See Workload."""
+        """See WriteDemand."""
         period = _steps(time_s, self.period_s)
         ends = period + 1 if self._is_high(time_s) else period + 1 - self.high_share
         return ends * self.period_s
@@ -105,7 +105,7 @@ class Alternating:
         return time_s >= (period + 1 - self.high_share) * self.period_s
 
 
-def workload(name: str, bytes_per_s: float | None = None) -> Workload:
+def workload(name: str, bytes_per_s: float | None = None) -> WriteDemand:
     """Make a workload by its name. `bytes_per_s` is its mean; for the closed loop what clients manage at most.
 
     Raises BadWorkload.
@@ -121,12 +121,12 @@ def workload(name: str, bytes_per_s: float | None = None) -> Workload:
     return make(mean)
 
 
-def _burst(mean: float) -> Workload:
+def _burst(mean: float) -> WriteDemand:
     low = mean / 2
     return Alternating(low, low + (mean - low) / _BURST_SHARE, _BURST_PERIOD_S, _BURST_SHARE)
 
 
-def _peaks(mean: float) -> Workload:
+def _peaks(mean: float) -> WriteDemand:
     return Alternating(mean / 4, mean * 7 / 4, _PEAKS_PERIOD_S, 0.5)
 
 
@@ -141,7 +141,7 @@ def _steps(time_s: float, length_s: float) -> int:
 _MEAN_BYTES_PER_S = 30 * MB
 _BURST_PERIOD_S, _BURST_SHARE = 300.0, 0.1
 _PEAKS_PERIOD_S = 600.0
-_WORKLOADS: Mapping[str, Callable[[float], Workload]] = {
+_WORKLOADS: Mapping[str, Callable[[float], WriteDemand]] = {
     "closed-loop": ClosedLoop,
     "constant": Constant,
     "sine": Sine,

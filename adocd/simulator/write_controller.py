@@ -22,7 +22,7 @@ _MERGE = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Load:
+class StallInputs:
     """What the conditions look at."""
 
     unflushed_memtables: int
@@ -30,7 +30,7 @@ class Load:
     pending_bytes: int
 
 
-def condition_of(load: Load, options: FamilyOptions) -> tuple[Condition, Cause | None]:
+def condition_of(load: StallInputs, options: FamilyOptions) -> tuple[Condition, Cause | None]:
     """Say what writers are subject to, and why (ColumnFamilyData::GetWriteStallConditionAndCause)."""
     if (cause := _stops(load, options)) is not None:
         return "stopped", cause
@@ -39,7 +39,7 @@ def condition_of(load: Load, options: FamilyOptions) -> tuple[Condition, Cause |
     return "normal", None
 
 
-def _stops(load: Load, options: FamilyOptions) -> Cause | None:
+def _stops(load: StallInputs, options: FamilyOptions) -> Cause | None:
     if load.unflushed_memtables >= options.max_write_buffer_number:
         return "memtable"
     if options.disable_auto_compactions:
@@ -49,7 +49,7 @@ def _stops(load: Load, options: FamilyOptions) -> Cause | None:
     return "pending_bytes" if 0 < options.hard_pending_compaction_bytes_limit <= load.pending_bytes else None
 
 
-def _delays(load: Load, options: FamilyOptions) -> Cause | None:
+def _delays(load: StallInputs, options: FamilyOptions) -> Cause | None:
     number, unflushed = options.max_write_buffer_number, load.unflushed_memtables
     if number > 3 and unflushed >= number - 1 and unflushed - 1 >= _MERGE:
         return "memtable"
@@ -88,7 +88,7 @@ class WriteController:
         """Take a delayed_write_rate. Any effective SetDBOptions calls this and resets the adapted rate (HAZARDS 6)."""
         self.max_rate_bytes_per_s = self.rate_bytes_per_s = max(1, bytes_per_s)
 
-    def recalculate(self, load: Load, options: FamilyOptions) -> None:
+    def recalculate(self, load: StallInputs, options: FamilyOptions) -> None:
         """Find the condition anew; a delay that goes on is adapted (RecalculateWriteStallConditions).
 
         RocksDB does so with every memtable switch, flush and compaction that ends, and SetOptions.
@@ -105,7 +105,7 @@ class WriteController:
         self._pressure = condition == "normal" and _has_pressure(load, options)
         self._debt_before = load.pending_bytes
 
-    def _delay(self, load: Load, options: FamilyOptions, cause: Cause | None, was: Condition) -> int:
+    def _delay(self, load: StallInputs, options: FamilyOptions, cause: Cause | None, was: Condition) -> int:
         """Say at which rate the delay begins or goes on (SetupDelay)."""
         rate = self.rate_bytes_per_s
         if options.disable_auto_compactions:
@@ -124,14 +124,14 @@ class WriteController:
         self.rate_bytes_per_s = min(self.max_rate_bytes_per_s, max(1, bytes_per_s))
 
 
-def _is_near_stop(load: Load, options: FamilyOptions, cause: Cause | None) -> bool:
+def _is_near_stop(load: StallInputs, options: FamilyOptions, cause: Cause | None) -> bool:
     if cause == "l0":
         return load.l0_files >= options.level0_stop_writes_trigger - 2
     hard, soft = options.hard_pending_compaction_bytes_limit, options.soft_pending_compaction_bytes_limit
     return cause == "pending_bytes" and hard > 0 and load.pending_bytes - soft > 3 * (hard - soft) // 4
 
 
-def _has_pressure(load: Load, options: FamilyOptions) -> bool:
+def _has_pressure(load: StallInputs, options: FamilyOptions) -> bool:
     """Whether compactions are to speed up before anybody is delayed (the last branch of the recalculation)."""
     trigger, slowdown = options.level0_file_num_compaction_trigger, options.level0_slowdown_writes_trigger
     # A quarter of the way from compaction to slowdown, or twice the trigger (GetL0FileCountForCompactionSpeedup).

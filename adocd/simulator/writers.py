@@ -2,7 +2,7 @@
 
 from adocd.simulator.device import CLIENT_BYTES_PER_S
 from adocd.simulator.jobs import Flow
-from adocd.simulator.workload import Workload
+from adocd.simulator.workload import WriteDemand
 from adocd.simulator.write_controller import WriteController
 
 #: Less is nothing: what a float leaves of a byte.
@@ -16,7 +16,7 @@ class Writers:
     cache for the device: a write that is not synced is done once it is there, until the cache is full of them.
     """
 
-    def __init__(self, workload: Workload, page_cache_bytes: float, controller: WriteController) -> None:
+    def __init__(self, workload: WriteDemand, page_cache_bytes: float, controller: WriteController) -> None:
         self.backlog_bytes = 0.0
         self.dirty_bytes = 0.0
         self._workload = workload

@@ -7,8 +7,8 @@ import asyncio
 from collections.abc import Mapping
 from pathlib import Path
 
-from adocd.targets.http_answer import Answer, Answering, Ended, NotHttp, TooLarge
-from adocd.targets.http_request import Request, connected
+from adocd.targets.http_answer import Answer, Answering, CutOff, NotHttp, TooLarge
+from adocd.targets.http_request import HttpRequest, connected
 
 #: Methods that may be sent twice (RFC 9110, 9.2.2); a change may not.
 _IDEMPOTENT = ("GET", "PUT", "DELETE")
@@ -44,7 +44,7 @@ class UnixHttpConnection:
         Raises Unreachable when nothing listens or the connection breaks, Silent when no complete answer arrives within
         `timeout_s` seconds, NotAnAgent when the answer is not HTTP, and ValueError for an invalid header value.
         """
-        request = Request.of(self._socket, method, path, query=query, body=body, headers=headers)
+        request = HttpRequest.of(self._socket, method, path, query=query, body=body, headers=headers)
         async with self._turn:
             try:
                 async with asyncio.timeout(timeout_s):
@@ -65,7 +65,7 @@ class UnixHttpConnection:
             self._wire.close()
             self._wire = None
 
-    async def _exchange(self, request: Request) -> tuple[int, bytes]:
+    async def _exchange(self, request: HttpRequest) -> tuple[int, bytes]:
         if self._wire is not None and not self._wire.is_quiet:
             self._drop()
         reused = self._wire is not None
@@ -74,15 +74,15 @@ class UnixHttpConnection:
         except (ConnectionResetError, BrokenPipeError):
             if not reused or request.method not in _IDEMPOTENT:
                 raise
-        except Ended as ended:
+        except CutOff as ended:
             if not reused or request.method not in _IDEMPOTENT or ended.answered:
                 raise
         self._drop()
         return await self._send_and_receive(request)
 
-    async def _send_and_receive(self, request: Request) -> tuple[int, bytes]:
+    async def _send_and_receive(self, request: HttpRequest) -> tuple[int, bytes]:
         if self._closed:
-            raise Ended(answered=False)
+            raise CutOff(answered=False)
         if self._wire is None:
             loop = asyncio.get_running_loop()
             _, self._wire = await loop.create_unix_connection(_Wire, sock=connected(self._socket))
@@ -108,10 +108,10 @@ class _Wire(asyncio.Protocol):
         assert isinstance(transport, asyncio.Transport)  # noqa: S101 - a stream socket's is
         self._transport = transport
 
-    async def ask(self, request: Request) -> Answer:
+    async def ask(self, request: HttpRequest) -> Answer:
         """Send a request and wait for its answer; raises what `Answering` raises, and OSError."""
         if self._transport is None:
-            raise Ended(answered=False)
+            raise CutOff(answered=False)
         self._answering = Answering(request.method)
         answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         self._answer = answer
@@ -125,7 +125,7 @@ class _Wire(asyncio.Protocol):
         """Close the transport, and fail a waiting request."""
         if self._transport is not None:
             self._transport.abort()
-        self._fail(Ended(answered=True))
+        self._fail(CutOff(answered=True))
 
     def data_received(self, data: bytes) -> None:
         """Feed received bytes to the answer in progress."""
@@ -134,7 +134,7 @@ class _Wire(asyncio.Protocol):
             return
         try:
             answer = self._answering.feed(data)
-        except (NotHttp, TooLarge, Ended) as error:
+        except (NotHttp, TooLarge, CutOff) as error:
             self._fail(error)
             return
         if answer is not None:
@@ -147,13 +147,13 @@ class _Wire(asyncio.Protocol):
             return
         try:
             self._answer.set_result(self._answering.end())
-        except (NotHttp, TooLarge, Ended) as error:
+        except (NotHttp, TooLarge, CutOff) as error:
             self._fail(error)
 
     def connection_lost(self, error: Exception | None) -> None:
         """Handle a lost connection."""
         self.is_quiet, self._transport = False, None
-        self._fail(Ended(answered=False) if error is None else error)
+        self._fail(CutOff(answered=False) if error is None else error)
 
     def _fail(self, error: Exception) -> None:
         if self._answer is not None and not self._answer.done():

@@ -30,7 +30,7 @@ class TooLarge(Exception):
     """The body is larger than any agent sends."""
 
 
-class Ended(Exception):
+class CutOff(Exception):
     """The connection ended before the answer was complete; `answered` is whether a part of it had arrived."""
 
     def __init__(self, *, answered: bool) -> None:
@@ -68,14 +68,14 @@ class Answering:
         return self._by_h11(data)
 
     def end(self) -> Answer:
-        """Note the end of the stream, which completes an answer without a length. Raises like `feed`, and Ended."""
+        """Note the end of the stream, which completes an answer without a length. Raises like `feed`, and CutOff."""
         if not self._received:
-            raise Ended(answered=False)
+            raise CutOff(answered=False)
         if self._http is None:
-            raise Ended(answered=True)
+            raise CutOff(answered=True)
         answer = self._by_h11(b"")
         if answer is None:
-            raise Ended(answered=True)
+            raise CutOff(answered=True)
         return answer
 
     def _read_head(self) -> bool:
@@ -131,7 +131,7 @@ class Answering:
                 keeps_alive = http.their_state is h11.DONE and http.trailing_data == (b"", False)
                 return Answer(self._status, bytes(self._body), keeps_alive)
             elif isinstance(event, h11.ConnectionClosed):
-                raise Ended(answered=True)
+                raise CutOff(answered=True)
 
 
 def _h11() -> ModuleType:

@@ -12,7 +12,7 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 from adocd.targets.errors import Busy, Dead, NotAllowed, NotAnAgent, Silent, Unreachable
-from adocd.targets.http_answer import MAX_BODY_BYTES, Ended, NotHttp, TooLarge
+from adocd.targets.http_answer import MAX_BODY_BYTES, CutOff, NotHttp, TooLarge
 
 #: What a request's target may consist of; an agent may have named a database as it likes.
 _TARGET = re.compile(r"[!-~]+")
@@ -21,7 +21,7 @@ _VALUE = re.compile(r"[ -~]*")
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class HttpRequest:
     """One request to the server at `socket`; `path` has the query, too."""
 
     socket: Path
@@ -39,7 +39,7 @@ class Request:
         query: Mapping[str, str | int] | None = None,
         body: object = None,
         headers: Mapping[str, str] | None = None,
-    ) -> "Request":
+    ) -> "HttpRequest":
         """Write it; raises ValueError for a header that is none, NotAnAgent for a path that cannot be asked for."""
         for name, value in (headers or {}).items():
             if _VALUE.fullmatch(value) is None:
@@ -63,7 +63,7 @@ class Request:
             said = NotAnAgent(f"{where} does not speak HTTP ({error}), so it is no agent")
         elif isinstance(error, TooLarge):
             said = NotAnAgent(f"{where} answered with more than {MAX_BODY_BYTES} bytes: it is no agent")
-        elif isinstance(error, Ended):
+        elif isinstance(error, CutOff):
             said = Unreachable(f"{where} closed the connection before it had answered {what}")
         elif isinstance(error, BlockingIOError):
             said = Busy(f"{where} takes no more connections: its process is there and does not answer")

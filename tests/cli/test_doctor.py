@@ -17,7 +17,7 @@ import pytest
 
 from adocd import __version__
 from adocd.cli.doctor import agents, daemon, places, processes, web
-from adocd.cli.doctor.finding import Finding
+from adocd.cli.doctor.finding import DoctorFinding
 from adocd.daemon.book.tokens import TokenStore
 from tests.cli.harness import command
 from tests.cli.test_operate import serving
@@ -281,5 +281,5 @@ def test_the_unit(
 ) -> None:
     monkeypatch.setattr(daemon, "_SYSTEMD", tmp_path)
     monkeypatch.setattr(daemon, "_show", lambda: shown)
-    findings: list[Finding] = list(daemon.systemd(answers=answers))
+    findings: list[DoctorFinding] = list(daemon.systemd(answers=answers))
     assert [each.level for each in findings] == [level]

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from adocd.api.client import NoDaemon, RestClient
 from adocd.cli.top import over_time, words
-from adocd.cli.top.feed import Feed, Frame
+from adocd.cli.top.feed import Frame, TopFeed
 from adocd.cli.top.screen import Screen, fits
 from adocd.model.in_words import option_value
 from tests.cli.harness import command, log_of, serving
@@ -183,7 +183,7 @@ def test_the_worst_come_first() -> None:
         detail("/a", state="closed"), detail("/b"), detail("/c", condition="delayed"),
         detail("/d", condition="stopped"),
     ]  # fmt: skip
-    frame = Feed(rest, None).ask()
+    frame = TopFeed(rest, None).ask()
     assert [t["path"] for t in frame.targets] == ["/d", "/c", "/b", "/a"]
     assert "3 open, 2 stalled" in drawn(frame)[0]
 
@@ -201,7 +201,7 @@ def point(unix_s: float, **members: Any) -> dict[str, Any]:
 def test_the_last_quarter_of_an_hour_is_there_at_the_first_look() -> None:
     rest, now = Rest(), [10_000.0]
     rest.points = [point(float(at_s)) for at_s in range(8_000, 10_001)]
-    feed = Feed(rest, "db", wall_clock=lambda: now[0])
+    feed = TopFeed(rest, "db", wall_clock=lambda: now[0])
     first = feed.ask().points
     assert (first[0]["unix_s"], first[-1]["unix_s"], len(first)) == (9_100.0, 10_000.0, 901)
     now[0], rest.points = 10_002.0, [point(10_001.0), point(10_002.0)]  # another daemon, which knows nothing of it
@@ -255,7 +255,7 @@ def test_lines_over_time_end_now() -> None:
 def test_what_was_seen_last_stays_while_the_daemon_is_away() -> None:
     now = [1000.0]
     rest = Rest()
-    feed = Feed(rest, None, wall_clock=lambda: now[0])
+    feed = TopFeed(rest, None, wall_clock=lambda: now[0])
     assert feed.ask().problem is None
     rest.details[0] |= {"state": "closed"}  # a daemon that ends lets go before it does not answer
     now[0] = 1001.0
@@ -278,7 +278,7 @@ def test_what_was_seen_last_stays_while_the_daemon_is_away() -> None:
 def test_a_database_that_is_made_anew_under_its_path_is_looked_at() -> None:
     rest = Rest()
     rest.details = [detail("/db", id="old", state="closed"), detail("/db", id="new")]
-    assert [t["id"] for t in Feed(rest, "db").ask().targets] == ["new"]
+    assert [t["id"] for t in TopFeed(rest, "db").ask().targets] == ["new"]
 
 
 @pytest.mark.parametrize(

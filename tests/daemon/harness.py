@@ -11,9 +11,9 @@ from adocd.daemon.book.book import Book, Clocks
 from adocd.daemon.book.journal.records import Override
 from adocd.daemon.change.guards.compaction import CompactionLimits
 from adocd.daemon.control.law import STEP_LIMIT_S
+from adocd.daemon.control.loop_settings import LoopSettings
 from adocd.daemon.control.neighbours import Neighbours
 from adocd.daemon.control.session import Session
-from adocd.daemon.control.settings import LoopSettings
 from adocd.daemon.control.target_loop import TargetLoop
 from adocd.model.policy import Policy
 from adocd.targets.agent import Agent

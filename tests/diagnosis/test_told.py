@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from adocd.diagnosis.stalls.seen import StallSeen
 from adocd.diagnosis.told import Told
-from adocd.diagnosis.watch.seen import StallSeen
 from adocd.model.snapshot import Event
 from adocd.model.stall import Cause, Held
 from tests.builders import column_family, sample

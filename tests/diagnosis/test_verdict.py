@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from adocd.diagnosis.held import Measured
+from adocd.diagnosis.held import MeasuredSpan
 from adocd.diagnosis.verdict import joined, verdict
 from adocd.model.policy import Policy
 from tests.diagnosis.writers import held_points, measured
@@ -54,7 +54,7 @@ def test_only_the_last_quarter_of_an_hour_counts_after_it_and_the_one_before_it(
         (held_points(0, 110, 0.5), 100.0, "acted for 10 s only"),
     ],
 )
-def test_too_little_to_go_by_is_said(points: list[Measured], began: float | None, words: str) -> None:
+def test_too_little_to_go_by_is_said(points: list[MeasuredSpan], began: float | None, words: str) -> None:
     found = verdict(ADOC, None, began, points, points[-1].unix_s)
     assert found.kind == "unknown"
     assert words in found.sentence

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from adocd.diagnosis.watch import StallWatch
-from adocd.diagnosis.watch.seen import Named
+from adocd.diagnosis.stalls import StallWatch
+from adocd.diagnosis.stalls.seen import Named
 from tests.builders import column_family, sample
 from tests.diagnosis.watching import APART_S, event, now, sampled, spans
 

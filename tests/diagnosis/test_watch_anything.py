@@ -7,8 +7,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adocd.diagnosis.watch import StallWatch
-from adocd.diagnosis.watch.seen import FOUND_MOST
+from adocd.diagnosis.stalls import StallWatch
+from adocd.diagnosis.stalls.seen import FOUND_MOST
 from adocd.model.snapshot import Condition
 from adocd.model.stall import COUNTS
 from tests.builders import column_family

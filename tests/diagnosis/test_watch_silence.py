@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from adocd.diagnosis.watch import StallWatch
-from adocd.diagnosis.watch.seen import Named
+from adocd.diagnosis.stalls import StallWatch
+from adocd.diagnosis.stalls.seen import Named
 from tests.builders import column_family
 from tests.diagnosis.watching import APART_S, L0, STOP, logged, now, sampled, spans
 

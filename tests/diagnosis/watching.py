@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from adocd.diagnosis.watch import StallWatch
-from adocd.diagnosis.watch.seen import StallSeen
+from adocd.diagnosis.stalls import StallWatch
+from adocd.diagnosis.stalls.seen import StallSeen
 from adocd.model.sample import ColumnFamilySample
 from adocd.model.snapshot import Condition, Event
 from adocd.probes.log import LogParser

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adocd.model.stall import COUNTS, NORMAL, Verdict, counted, judge
+from adocd.model.stall import COUNTS, NORMAL, StallVerdict, counted, judge
 from tests.builders import column_family
 
 #: Small numbers, so that each line is a step away from the next.
@@ -31,46 +31,46 @@ OFF = {"disable_auto_compactions": True}
     ("figures", "options", "verdict"),
     [
         ({}, {}, NORMAL),
-        ({"immutable_memtables": 5}, {}, Verdict("stopped", "memtable")),
-        ({"immutable_memtables": 4}, {}, Verdict("delayed", "memtable")),
+        ({"immutable_memtables": 5}, {}, StallVerdict("stopped", "memtable")),
+        ({"immutable_memtables": 4}, {}, StallVerdict("delayed", "memtable")),
         ({"immutable_memtables": 3}, {}, NORMAL),
         # Up to 3 memtables there is no delay by them.
         ({"immutable_memtables": 2}, {"max_write_buffer_number": 3}, NORMAL),
-        ({"immutable_memtables": 3}, {"max_write_buffer_number": 3}, Verdict("stopped", "memtable")),
-        ({"immutable_memtables": 3}, {"max_write_buffer_number": 4}, Verdict("delayed", "memtable")),
+        ({"immutable_memtables": 3}, {"max_write_buffer_number": 3}, StallVerdict("stopped", "memtable")),
+        ({"immutable_memtables": 3}, {"max_write_buffer_number": 4}, StallVerdict("delayed", "memtable")),
         # Those that wait to be merged do not delay (6.18 and later).
-        ({"immutable_memtables": 4}, {"min_write_buffer_number_to_merge": 3}, Verdict("delayed", "memtable")),
+        ({"immutable_memtables": 4}, {"min_write_buffer_number_to_merge": 3}, StallVerdict("delayed", "memtable")),
         ({"immutable_memtables": 4}, {"min_write_buffer_number_to_merge": 4}, NORMAL),
         ({"l0_files": 7}, {}, NORMAL),
-        ({"l0_files": 8}, {}, Verdict("delayed", "l0")),
-        ({"l0_files": 11}, {}, Verdict("delayed", "l0")),
-        ({"l0_files": 12}, {}, Verdict("stopped", "l0")),
+        ({"l0_files": 8}, {}, StallVerdict("delayed", "l0")),
+        ({"l0_files": 11}, {}, StallVerdict("delayed", "l0")),
+        ({"l0_files": 12}, {}, StallVerdict("stopped", "l0")),
         ({"l0_files": 11}, {"level0_slowdown_writes_trigger": -1}, NORMAL),
-        ({}, {"level0_slowdown_writes_trigger": 0}, Verdict("delayed", "l0")),
-        ({}, {"level0_stop_writes_trigger": 0}, Verdict("stopped", "l0")),
+        ({}, {"level0_slowdown_writes_trigger": 0}, StallVerdict("delayed", "l0")),
+        ({}, {"level0_stop_writes_trigger": 0}, StallVerdict("stopped", "l0")),
         ({"pending_compaction_bytes": 99}, {}, NORMAL),
-        ({"pending_compaction_bytes": 100}, {}, Verdict("delayed", "pending_bytes")),
-        ({"pending_compaction_bytes": 200}, {}, Verdict("stopped", "pending_bytes")),
+        ({"pending_compaction_bytes": 100}, {}, StallVerdict("delayed", "pending_bytes")),
+        ({"pending_compaction_bytes": 200}, {}, StallVerdict("stopped", "pending_bytes")),
         ({"pending_compaction_bytes": 150}, {"soft_pending_compaction_bytes_limit": 0}, NORMAL),
         (
             {"pending_compaction_bytes": 1 << 50},
             {"hard_pending_compaction_bytes_limit": 0},
-            Verdict("delayed", "pending_bytes"),
+            StallVerdict("delayed", "pending_bytes"),
         ),
         # Without automatic compactions only memtables count.
         ({"l0_files": 99, "pending_compaction_bytes": 1 << 50}, OFF, NORMAL),
-        ({"immutable_memtables": 4, "l0_files": 99}, OFF, Verdict("delayed", "memtable")),
-        ({"immutable_memtables": 5, "l0_files": 99}, OFF, Verdict("stopped", "memtable")),
+        ({"immutable_memtables": 4, "l0_files": 99}, OFF, StallVerdict("delayed", "memtable")),
+        ({"immutable_memtables": 5, "l0_files": 99}, OFF, StallVerdict("stopped", "memtable")),
         # Stops before delays, and among each memtables, level 0, pending bytes.
-        ({"immutable_memtables": 4, "pending_compaction_bytes": 200}, {}, Verdict("stopped", "pending_bytes")),
-        ({"immutable_memtables": 4, "l0_files": 12}, {}, Verdict("stopped", "l0")),
-        ({"immutable_memtables": 5, "l0_files": 12}, {}, Verdict("stopped", "memtable")),
-        ({"l0_files": 12, "pending_compaction_bytes": 200}, {}, Verdict("stopped", "l0")),
-        ({"immutable_memtables": 4, "l0_files": 8}, {}, Verdict("delayed", "memtable")),
-        ({"l0_files": 8, "pending_compaction_bytes": 100}, {}, Verdict("delayed", "l0")),
+        ({"immutable_memtables": 4, "pending_compaction_bytes": 200}, {}, StallVerdict("stopped", "pending_bytes")),
+        ({"immutable_memtables": 4, "l0_files": 12}, {}, StallVerdict("stopped", "l0")),
+        ({"immutable_memtables": 5, "l0_files": 12}, {}, StallVerdict("stopped", "memtable")),
+        ({"l0_files": 12, "pending_compaction_bytes": 200}, {}, StallVerdict("stopped", "l0")),
+        ({"immutable_memtables": 4, "l0_files": 8}, {}, StallVerdict("delayed", "memtable")),
+        ({"l0_files": 8, "pending_compaction_bytes": 100}, {}, StallVerdict("delayed", "l0")),
     ],
 )
-def test_judge(figures: dict[str, int], options: dict[str, Any], verdict: Verdict) -> None:
+def test_judge(figures: dict[str, int], options: dict[str, Any], verdict: StallVerdict) -> None:
     assert judge(**(FIGURES | figures), options=replace(OPTIONS, **options)) == verdict
 
 

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from adocd.api.web.page import feed as feed_module
-from adocd.api.web.page.feed import Feed, Listener
-from adocd.api.web.upstream import Stream
+from adocd.api.web.page.feed import Listener, PageFeed
+from adocd.api.web.upstream import StreamedAnswer
 from adocd.targets.errors import Unreachable
 from tests.daemon.harness import until
 from tests.page.points import decision, point, target
@@ -48,7 +48,7 @@ class FakeUpstream:
         return 200, json.dumps(self.answers[path.partition("?")[0]]).encode()
 
     @contextlib.asynccontextmanager
-    async def stream(self, path: str) -> AsyncIterator[Stream]:
+    async def stream(self, path: str) -> AsyncIterator[StreamedAnswer]:
         """Hand out what is sent."""
         assert path.startswith("/v1/events?kinds=")
         if not self.is_there:
@@ -59,17 +59,17 @@ class FakeUpstream:
             while True:
                 yield await self.sent.get()
 
-        yield Stream(200, {}, pieces())
+        yield StreamedAnswer(200, {}, pieces())
 
     def tell(self, event: dict[str, Any]) -> None:
         """Send an event."""
         self.sent.put_nowait(f"event: {event['kind']}\ndata: {json.dumps(event)}\n\n".encode())
 
 
-def with_feed(body: Callable[[Feed, FakeUpstream], Awaitable[None]]) -> None:
+def with_feed(body: Callable[[PageFeed, FakeUpstream], Awaitable[None]]) -> None:
     async def run() -> None:
         upstream = FakeUpstream()
-        feed = Feed(upstream)  # type: ignore[arg-type]
+        feed = PageFeed(upstream)  # type: ignore[arg-type]
         task = asyncio.create_task(feed.run())
         try:
             await body(feed, upstream)
@@ -104,7 +104,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_fifty_pages_are_one_reader_and_one_follower() -> None:
-    async def body(feed: Feed, upstream: FakeUpstream) -> None:
+    async def body(feed: PageFeed, upstream: FakeUpstream) -> None:
         pages = [Page() for _ in range(50)]
         rooms = [feed.enter("t1") for _ in pages]
         for page in pages:
@@ -126,7 +126,7 @@ def test_fifty_pages_are_one_reader_and_one_follower() -> None:
 
 
 def test_nothing_is_asked_while_nobody_looks() -> None:
-    async def body(feed: Feed, upstream: FakeUpstream) -> None:
+    async def body(feed: PageFeed, upstream: FakeUpstream) -> None:
         await asyncio.sleep(0.05)
         assert upstream.asked.total() == 0
         page, another = Page(), Page()
@@ -142,7 +142,7 @@ def test_nothing_is_asked_while_nobody_looks() -> None:
 
 
 def test_events_bring_the_list_and_decisions_up_to_date() -> None:
-    async def body(feed: Feed, upstream: FakeUpstream) -> None:
+    async def body(feed: PageFeed, upstream: FakeUpstream) -> None:
         room = feed.enter("t1")
         feed.listen("one", Page().listener)
         await until(lambda: room.decisions_version == 1, "the decisions so far")
@@ -158,7 +158,7 @@ def test_events_bring_the_list_and_decisions_up_to_date() -> None:
 
 
 def test_a_daemon_that_is_gone_is_lost_and_found_again() -> None:
-    async def body(feed: Feed, upstream: FakeUpstream) -> None:
+    async def body(feed: PageFeed, upstream: FakeUpstream) -> None:
         page = Page()
         feed.listen("one", page.listener)
         await until(lambda: not feed.lost and feed.trouble is None and bool(feed.targets), "it is there")
@@ -175,7 +175,7 @@ def test_a_daemon_that_is_gone_is_lost_and_found_again() -> None:
 
 
 def test_a_page_that_fails_hurts_no_other() -> None:
-    async def body(feed: Feed, upstream: FakeUpstream) -> None:
+    async def body(feed: PageFeed, upstream: FakeUpstream) -> None:
         async def fails() -> None:
             raise RuntimeError("a browser of its own kind")
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 
-from adocd.api.web.access import Holder
+from adocd.api.web.access import TokenHolder
 from adocd.api.web.page import session
 from adocd.api.web.page.session import Sessions
 
-ALICE = Holder("alice", "operate")
+ALICE = TokenHolder("alice", "operate")
 
 
 class Tokens:
@@ -18,7 +18,7 @@ class Tokens:
         self.known = {"secret": ALICE}
         self.now_s = 100.0
 
-    async def holder(self, secret: str) -> Holder | None:
+    async def holder(self, secret: str) -> TokenHolder | None:
         """Look one up."""
         return self.known.get(secret)
 

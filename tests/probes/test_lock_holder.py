@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from adocd.probes.lock_holder import Holder, lock_holder, still_holds
+from adocd.probes.lock_holder import LockHolder, lock_holder, still_holds
 
 #: Locks a file as RocksDB does, and says so.
 LOCKS = (
@@ -90,9 +90,9 @@ def test_another_process_with_the_same_number_is_another_one(lock: Path) -> None
     with locked(lock) as pid:
         holder = lock_holder(lock)
         assert holder is not None
-        assert not still_holds(Holder(pid, "1", holder.program, holder.user), lock)
+        assert not still_holds(LockHolder(pid, "1", holder.program, holder.user), lock)
 
 
 def test_no_file_has_no_holder(tmp_path: Path) -> None:
     assert lock_holder(tmp_path / "LOCK") is None
-    assert not still_holds(Holder(os.getpid(), "1", "x", "x"), tmp_path / "LOCK")
+    assert not still_holds(LockHolder(os.getpid(), "1", "x", "x"), tmp_path / "LOCK")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from itertools import count
 
-from adocd.probes.shared import Shared, Taken
+from adocd.probes.shared import Shared, SharedReading
 
 
 def test_who_comes_soon_gets_the_same() -> None:
     shared, numbers = Shared(), count()
 
-    def read(now_s: float, before_s: float | None = None) -> Taken[int]:
+    def read(now_s: float, before_s: float | None = None) -> SharedReading[int]:
         return shared.read("disks", now_s, lambda: next(numbers), before_s=before_s)
 
     first = read(100.0)

@@ -7,7 +7,18 @@ from typing import Any
 
 import pytest
 import rocksdict
-from adocd_agent.catalogue import BOOL, DATABASE_OPTIONS_SHOWN, DOUBLE, INT, INTS, ROCKSDICT, SIZE, UINT8, UINT32, Kind
+from adocd_agent.catalogue import (
+    BOOL,
+    DATABASE_OPTIONS_SHOWN,
+    DOUBLE,
+    INT,
+    INTS,
+    ROCKSDICT,
+    SIZE,
+    UINT8,
+    UINT32,
+    OptionKind,
+)
 from adocd_agent.options_file import OptionsFile, OptionsReader
 
 OTHER_VALUES = {
@@ -63,7 +74,7 @@ def test_what_is_live_can_be_changed_and_read_back(engine: tuple[Any, OptionsRea
     assert values(reader)[option] == original
 
 
-def another(kind: Kind, value: str) -> str:
+def another(kind: OptionKind, value: str) -> str:
     """Return a value of the same kind that is a little different."""
     if kind is BOOL:
         return "false" if value == "true" else "true"
@@ -112,6 +123,6 @@ def test_database_options_that_are_shown_are_rocksdbs(engine: tuple[Any, Options
         (INTS, ["1", "1:1:2"], ["", ":", "1:", "1:x", "1::1"]),
     ],
 )
-def test_kinds_take_what_rocksdb_would_write(kind: Kind, good: list[str], bad: list[str]) -> None:
+def test_kinds_take_what_rocksdb_would_write(kind: OptionKind, good: list[str], bad: list[str]) -> None:
     assert [value for value in good if not kind.accepts(value)] == []
     assert [value for value in bad if kind.accepts(value)] == []

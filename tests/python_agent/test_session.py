@@ -10,7 +10,7 @@ from adocd_agent.keeper import LeaseKeeper
 from adocd_agent.lease_machine import GRACE_S, LeaseMachine, Times
 from adocd_agent.problems import DatabaseClosed, Refusal
 from adocd_agent.running_clock import RunningClock
-from adocd_agent.session import Session
+from adocd_agent.session import DatabaseSession
 
 from tests.python_agent.sessions import CHANGE, UNDO, Json, Watched, change, restored, revoke, value
 from tests.python_agent.test_standstill import Hands
@@ -130,7 +130,7 @@ def test_a_repeat_that_fails_is_unsure(database: Watched) -> None:
 def test_a_forked_child_touches_nothing(database: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
     assert change(database, [CHANGE], [UNDO]) == ["applied"]
     database.executed.clear()
-    session: Session = database.session
+    session: DatabaseSession = database.session
     pid = os.getpid()
     with monkeypatch.context() as child:
         child.setattr(os, "getpid", lambda: pid + 1)
@@ -169,7 +169,7 @@ def test_a_lease_expires_after_its_time_to_live_and_some_running_time(ttl_s: flo
 @pytest.mark.parametrize("gap_s", [0.45, 0.6, 2.0])
 def test_standstills_again_and_again_put_the_expiry_off_by_the_grace_alone(database: Watched, gap_s: float) -> None:
     hands = Hands()
-    session = Session(database, "slow", clock=hands, lease_clock=RunningClock(hands))
+    session = DatabaseSession(database, "slow", clock=hands, lease_clock=RunningClock(hands))
     looks = 0
     session.keeper.hold("dead", 60, None)
     while session.keeper.lease() is not None:
@@ -181,7 +181,7 @@ def test_standstills_again_and_again_put_the_expiry_off_by_the_grace_alone(datab
 
 def test_a_lease_that_is_renewed_while_the_process_hardly_runs_lives(database: Watched) -> None:
     hands = Hands()
-    session = Session(database, "slow", clock=hands, lease_clock=RunningClock(hands))
+    session = DatabaseSession(database, "slow", clock=hands, lease_clock=RunningClock(hands))
     epoch = session.keeper.hold("slow", 3, None)["epoch"]
     for _ in range(20):
         for _ in range(15):

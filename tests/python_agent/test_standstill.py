@@ -7,7 +7,7 @@ import time
 
 import pytest
 from adocd_agent.running_clock import STANDSTILL_S, TICK_S, RunningClock
-from adocd_agent.stall_watch import StallWatch, Waited
+from adocd_agent.stall_watch import StallTimes, WaitCounters
 
 from tests.python_agent.conftest import Scene
 from tests.support.agent_client import Reply
@@ -96,7 +96,7 @@ def test_the_running_clock_takes_a_standstill_out_at_the_first_look() -> None:
     assert clock.stood_still_s() == pytest.approx(30 - TICK_S)
 
 
-def look(watch: StallWatch, now_s: float, condition: str, waited: Waited) -> tuple[float, float]:
+def look(watch: StallTimes, now_s: float, condition: str, waited: WaitCounters) -> tuple[float, float]:
     watch.look(now_s, stopped=condition == "stopped", delayed=condition == "delayed", waited=lambda: waited)
     shown = watch.as_json()
     assert shown["condition"] == condition
@@ -104,29 +104,29 @@ def look(watch: StallWatch, now_s: float, condition: str, waited: Waited) -> tup
 
 
 def test_time_between_looks_belongs_to_the_condition_found_before() -> None:
-    nothing = Waited(0, 0)
-    watch = StallWatch(0.0, nothing)
+    nothing = WaitCounters(0, 0)
+    watch = StallTimes(0.0, nothing)
     assert look(watch, 0.1, "delayed", nothing) == (0, 0)
     assert look(watch, 0.2, "stopped", nothing) == pytest.approx((0, 0.1))
-    assert look(watch, 2.2, "normal", Waited(2_000_000, 1)) == pytest.approx((2.0, 0.1))
-    assert look(watch, 4.2, "normal", Waited(2_000_000, 1)) == pytest.approx((2.0, 0.1)), "not twice"
+    assert look(watch, 2.2, "normal", WaitCounters(2_000_000, 1)) == pytest.approx((2.0, 0.1))
+    assert look(watch, 4.2, "normal", WaitCounters(2_000_000, 1)) == pytest.approx((2.0, 0.1)), "not twice"
 
 
 @pytest.mark.parametrize(
     ("condition", "waited", "expected"),
     [
-        ("delayed", Waited(2_000_000, 1), (2.0, 0.0)),
-        ("delayed", Waited(2_000_000, 0), (0.0, 2.0)),
-        ("stopped", Waited(2_000_000, 0), (2.0, 0.0)),  # counted when it began
-        ("stopped", Waited(0, 0), (0.0, 0.0)),
-        ("delayed", Waited(None, 0), (0.0, 9.0)),
+        ("delayed", WaitCounters(2_000_000, 1), (2.0, 0.0)),
+        ("delayed", WaitCounters(2_000_000, 0), (0.0, 2.0)),
+        ("stopped", WaitCounters(2_000_000, 0), (2.0, 0.0)),  # counted when it began
+        ("stopped", WaitCounters(0, 0), (0.0, 0.0)),
+        ("delayed", WaitCounters(None, 0), (0.0, 9.0)),
     ],
 )
 def test_a_standstill_that_began_in_a_stall_counts_as_far_as_writers_waited(
-    condition: str, waited: Waited, expected: tuple[float, float]
+    condition: str, waited: WaitCounters, expected: tuple[float, float]
 ) -> None:
-    watch = StallWatch(0.0, Waited(0, 0))
-    look(watch, 0.1, condition, Waited(0, 0))
+    watch = StallTimes(0.0, WaitCounters(0, 0))
+    look(watch, 0.1, condition, WaitCounters(0, 0))
     assert look(watch, 9.1, "normal", waited) == pytest.approx(expected)
     assert look(watch, 18.1, "normal", waited) == pytest.approx(expected), "not twice"
 
@@ -134,13 +134,13 @@ def test_a_standstill_that_began_in_a_stall_counts_as_far_as_writers_waited(
 @pytest.mark.parametrize(
     ("waited", "expected"),
     [
-        (Waited(2_500_000, 1), (2.5, 0.0)),
-        (Waited(2_500_000, 0), (0.0, 2.5)),
-        (Waited(9_000_000, 1), (3.0, 0.0)),  # never more than the standstill
-        (Waited(0, 0), (0.0, 0.0)),  # it stood still for reasons of its own
-        (Waited(None, 0), (0.0, 0.0)),
+        (WaitCounters(2_500_000, 1), (2.5, 0.0)),
+        (WaitCounters(2_500_000, 0), (0.0, 2.5)),
+        (WaitCounters(9_000_000, 1), (3.0, 0.0)),  # never more than the standstill
+        (WaitCounters(0, 0), (0.0, 0.0)),  # it stood still for reasons of its own
+        (WaitCounters(None, 0), (0.0, 0.0)),
     ],
 )
-def test_a_standstill_counts_as_far_as_writers_waited(waited: Waited, expected: tuple[float, float]) -> None:
-    watch = StallWatch(0.0, Waited(0, 0))
+def test_a_standstill_counts_as_far_as_writers_waited(waited: WaitCounters, expected: tuple[float, float]) -> None:
+    watch = StallTimes(0.0, WaitCounters(0, 0))
     assert look(watch, 3.0, "normal", waited) == pytest.approx(expected)

@@ -8,12 +8,12 @@ from pathlib import Path
 
 from adocd.model.policy import Policy
 from adocd.model.snapshot import ColumnFamilySnapshot, OptionValues, Snapshot
-from adocd.recording.format import About, Header, Rule
+from adocd.recording.format import About, RecordingHeader, Rule
 from adocd.recording.lines import LineFile
 from adocd.recording.writer import Recorder
 from tests.builders import CAPABILITIES, DATABASE_OPTIONS, FAMILY_OPTIONS, GIB, option_values, snapshot
 
-HEADER = Header(target="0123456789abcdef", path="/data/db", adocd="0.1.0", began_unix_s=1.7e9, tick_s=1.0)
+HEADER = RecordingHeader(target="0123456789abcdef", path="/data/db", adocd="0.1.0", began_unix_s=1.7e9, tick_s=1.0)
 ABOUT = About(
     session="s1",
     rocksdb_version="7.8.3",

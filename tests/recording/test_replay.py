@@ -20,7 +20,7 @@ from adocd.model.policy import Policy, Shaping
 from adocd.model.sample import Sample
 from adocd.model.snapshot import Event, OptionValues, Snapshot
 from adocd.recording.format import About, NotReplayable
-from adocd.recording.found import Found
+from adocd.recording.found import ReplayResult
 from adocd.recording.reader import Recording
 from adocd.recording.replay import run
 from tests.builders import CAPABILITIES
@@ -30,11 +30,11 @@ from tests.recording.made import ABOUT, looks, with_options, write
 ADOC = Policy("adoc")
 
 
-def replay(path: Path, snapshots: Sequence[Snapshot], policy: Policy = ADOC, about: About = ABOUT) -> Found:
+def replay(path: Path, snapshots: Sequence[Snapshot], policy: Policy = ADOC, about: About = ABOUT) -> ReplayResult:
     return asyncio.run(run(Recording(write(path / "recording", snapshots, about)), policy))
 
 
-def batches(found: Found) -> list[int]:
+def batches(found: ReplayResult) -> list[int]:
     return [s.value // MIB for decided in found.decisions for s in decided.settings if s.knob is Knob.BATCH_SIZE]
 
 
@@ -80,7 +80,7 @@ def test_the_policys_shaping_is_applied(tmp_path: Path) -> None:
     assert found.decisions[0].guards == (Note("step", f"batch_size {128 * MIB} is more than 1.5 times {64 * MIB}"),)
 
 
-def replay_again(path: Path, policy: Policy) -> Found:
+def replay_again(path: Path, policy: Policy) -> ReplayResult:
     return asyncio.run(run(Recording(path / "recording"), policy))
 
 

@@ -8,7 +8,7 @@ from adocd.model.policy import Policy
 from adocd.simulator import clock as virtual
 from adocd.simulator.clock import Clock
 from adocd.simulator.database import Setup, SimulatedDatabase
-from adocd.simulator.opening import Asked, opened
+from adocd.simulator.opening import SimulationRequest, opened
 from adocd.simulator.run import Scene
 
 MIB = 1 << 20
@@ -26,7 +26,7 @@ def setup(
     """Open as `adocd simulate` does; options are RocksDB's, `True` is written `true`."""
     written = {name: str(value).lower() for name, value in options.items()}
     return opened(
-        Asked(
+        SimulationRequest(
             profile=profile,
             workload=workload,
             options=written,

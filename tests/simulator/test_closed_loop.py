@@ -12,7 +12,7 @@ from adocd.controllers.registry import PolicyError
 from adocd.model.options import BYTES_PER_SYNC_OFF
 from adocd.model.policy import Policy
 from adocd.simulator.clock import Clock
-from adocd.simulator.opening import Asked, BadSimulation, opened
+from adocd.simulator.opening import BadSimulation, SimulationRequest, opened
 from adocd.simulator.run import Scene, Simulation, run
 from adocd.simulator.summary import summary
 from tests.support.growth import grows_with_the_work
@@ -38,7 +38,7 @@ def test_an_hour_of_the_daemon_costs_what_its_quarters_do() -> None:
 @pytest.mark.parametrize("policy", [FIXED, ADOC], ids=["fixed", "adoc"])
 @pytest.mark.parametrize("workload", ["closed-loop", "burst"])
 def test_the_same_run_is_the_same_run(policy: Policy, workload: str) -> None:
-    asked = Asked(workload=workload, seconds=600.0)
+    asked = SimulationRequest(workload=workload, seconds=600.0)
 
     def once() -> dict[str, object]:
         found = summary(asked, policy, run(opened(asked), policy, seconds=asked.seconds))
@@ -171,19 +171,19 @@ def test_a_law_that_does_not_exist_is_refused() -> None:
 @pytest.mark.parametrize(
     ("asked", "words"),
     [
-        (Asked(profile="hdd"), "no device profile 'hdd'"),
-        (Asked(workload="storm"), "no workload 'storm'"),
-        (Asked(rate_bytes_per_s=-1.0), "more than 0 bytes/s"),
-        (Asked(seconds=0.0), "not 0"),
-        (Asked(seconds=float("nan")), "not nan"),
-        (Asked(tick_s=0.0), "a tick takes"),
-        (Asked(options={"compression": "x"}), "no option compression"),
-        (Asked(options={"write_buffer_size": "12"}), "outside of"),
-        (Asked(options={"max_background_jobs": "many"}), "does not take 'many'"),
-        (Asked(options={"level0_stop_writes_trigger": "3"}), "compaction <= slowdown <= stop"),
-        (Asked(rate_limiter_bytes_per_s=1), "1 is outside of 1048576"),
+        (SimulationRequest(profile="hdd"), "no device profile 'hdd'"),
+        (SimulationRequest(workload="storm"), "no workload 'storm'"),
+        (SimulationRequest(rate_bytes_per_s=-1.0), "more than 0 bytes/s"),
+        (SimulationRequest(seconds=0.0), "not 0"),
+        (SimulationRequest(seconds=float("nan")), "not nan"),
+        (SimulationRequest(tick_s=0.0), "a tick takes"),
+        (SimulationRequest(options={"compression": "x"}), "no option compression"),
+        (SimulationRequest(options={"write_buffer_size": "12"}), "outside of"),
+        (SimulationRequest(options={"max_background_jobs": "many"}), "does not take 'many'"),
+        (SimulationRequest(options={"level0_stop_writes_trigger": "3"}), "compaction <= slowdown <= stop"),
+        (SimulationRequest(rate_limiter_bytes_per_s=1), "1 is outside of 1048576"),
     ],
 )
-def test_what_makes_no_sense_is_refused_in_one_sentence(asked: Asked, words: str) -> None:
+def test_what_makes_no_sense_is_refused_in_one_sentence(asked: SimulationRequest, words: str) -> None:
     with pytest.raises(BadSimulation, match=words):
         opened(asked)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adocd.simulator.device import MB, BadProfile, Device, device
-from adocd.simulator.jobs import Flow, JobLimits, Opened, compaction_job, flush_job, job_limits, share_device
+from adocd.simulator.jobs import Flow, JobLimits, JobOptions, compaction_job, flush_job, job_limits, share_device
 from adocd.simulator.levels import Compaction
 from adocd.simulator.limiter import RateLimiter
 from adocd.simulator.memtables import Memtables
@@ -130,7 +130,7 @@ def l0_to_base(input_bytes: int) -> Compaction:
     ],
 )
 def test_subcompactions_are_never_smaller_than_a_file(input_mib: int, most: int, threads: float) -> None:
-    opened = Opened(FamilyOptions(), DatabaseOptions(max_subcompactions=most))
+    opened = JobOptions(FamilyOptions(), DatabaseOptions(max_subcompactions=most))
     machine = device("cap-100")
     job = compaction_job(1, 0.0, l0_to_base(input_mib * MIB), "low", opened, machine)
     assert job.threads == threads
@@ -141,7 +141,7 @@ def test_subcompactions_are_never_smaller_than_a_file(input_mib: int, most: int,
 
 def test_each_subcompaction_has_a_share_of_its_own() -> None:
     """Three threads of a compaction and one of a flush are four for the device, and for the limiter."""
-    opened = Opened(FamilyOptions(), DatabaseOptions(max_subcompactions=3))
+    opened = JobOptions(FamilyOptions(), DatabaseOptions(max_subcompactions=3))
     machine = replace(device("cap-100"), cached_share=1.0)
     flush = flush_job(1, 0.0, (64 * MIB, 64 * MIB), "user", opened.family, machine)
     compaction = compaction_job(2, 0.0, l0_to_base(1024 * MIB), "user", opened, machine)
@@ -168,7 +168,7 @@ def test_each_subcompaction_has_a_share_of_its_own() -> None:
 def test_what_a_compaction_reads_the_device_does_not_write(
     machine: Device, alone: float, beside_a_flush: tuple[float, float]
 ) -> None:
-    opened = Opened(FamilyOptions(), DatabaseOptions())
+    opened = JobOptions(FamilyOptions(), DatabaseOptions())
     compaction = compaction_job(1, 0.0, l0_to_base(1024 * MIB), "low", opened, machine)
     share_device(0.0, 0.0, [], [compaction], machine, None)
     assert compaction.bytes_per_s == pytest.approx(alone * MB)
@@ -181,7 +181,7 @@ def test_what_merging_drops_is_read_all_the_same() -> None:
     """Two bytes read for one written: of 90 MB/s a third is written."""
     machine = device("cap-90")
     half = Compaction(0, 1, [], 500 * MIB, 500 * MIB, 500 * MIB, span=1.0)
-    job = compaction_job(1, 0.0, half, "low", Opened(FamilyOptions(), DatabaseOptions()), machine)
+    job = compaction_job(1, 0.0, half, "low", JobOptions(FamilyOptions(), DatabaseOptions()), machine)
     share_device(0.0, 0.0, [], [job], machine, None)
     assert job.bytes_per_s == pytest.approx(30 * MB)
 
@@ -189,7 +189,7 @@ def test_what_merging_drops_is_read_all_the_same() -> None:
 def test_the_wal_has_what_a_limiter_keeps_from_reads_and_writes() -> None:
     """A compaction that may write 10 MB/s reads 10: a page cache full of WAL has the other 80 of the disk."""
     machine = device("cap-100")
-    job = compaction_job(1, 0.0, l0_to_base(1024 * MIB), "low", Opened(FamilyOptions(), DatabaseOptions()), machine)
+    job = compaction_job(1, 0.0, l0_to_base(1024 * MIB), "low", JobOptions(FamilyOptions(), DatabaseOptions()), machine)
     flow = share_device(60 * MB, 500.0 * MB, [], [job], machine, RateLimiter(10 * MB))
     assert (job.bytes_per_s, flow.wal) == pytest.approx((10 * MB, 80 * MB))
     assert flow.limiter_is_short
@@ -206,7 +206,7 @@ def test_the_wal_has_what_a_limiter_keeps_from_reads_and_writes() -> None:
 )
 def test_threads_share_the_cores(cores: float | None, client: float, flush: float, compactions: float) -> None:
     machine = replace(device("uncapped"), cores=cores)
-    opened = Opened(FamilyOptions(), DatabaseOptions(max_subcompactions=3))
+    opened = JobOptions(FamilyOptions(), DatabaseOptions(max_subcompactions=3))
     flushing = flush_job(1, 0.0, (64 * MIB, 64 * MIB), "high", opened.family, machine)
     compacting = compaction_job(2, 0.0, l0_to_base(1024 * MIB), "low", opened, machine)
     flow = share_device(100.0 * MB, 0.0, [flushing], [compacting], machine, None)

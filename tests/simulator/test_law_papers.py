@@ -12,7 +12,7 @@ import pytest
 from adocd.model.policy import ParameterValue
 from adocd.simulator.database import Setup
 from adocd.simulator.device import MB
-from adocd.simulator.workload import Alternating, Workload
+from adocd.simulator.workload import Alternating, WriteDemand
 from adocd.simulator.write_controller import Cause
 
 from .lived import Life, live
@@ -93,14 +93,14 @@ class ThesisSine:
     closed: bool = False
 
     def rate(self, time_s: float) -> float:
-        """See Workload."""
+        """See WriteDemand."""
         if time_s >= self.period_s:
             return 10 * MB * self.scale
         middle_s = math.floor(time_s / _STEP_S) * _STEP_S + _STEP_S / 2
         return (125 - 75 * math.cos(2 * math.pi * middle_s / self.period_s)) * MB * self.scale
 
     def next_change_s(self, time_s: float) -> float:
-        """See Workload."""
+        """See WriteDemand."""
         return (math.floor(time_s / _STEP_S) + 1) * _STEP_S
 
 
@@ -112,7 +112,7 @@ _CAP = 95 * MB
 def sine(law: str, **parameters: ParameterValue) -> Life:
     """Live through the sine and what comes after it, with the thesis's options (its 3.5.6), in all versions."""
     options: Options = {"max_write_buffer_number": 6, "max_background_flushes": 4, "max_background_compactions": 2}
-    load: Workload = ThesisSine()
+    load: WriteDemand = ThesisSine()
     opened: Setup = replace(setup("cap-490", limiter=_CAP, **options), workload=load)
     given = {"cap_bytes_per_s": _CAP, **parameters} if law == "toggle" else parameters
     return live(law, opened, 600.0, **given)

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adocd.simulator.database import SimulatedDatabase
-from adocd.simulator.jobs import Job
-from adocd.simulator.limiter import Priority, RateLimiter, Wanted
+from adocd.simulator.jobs import SimulatedJob
+from adocd.simulator.limiter import LimiterDemand, Priority, RateLimiter
 
 from .scenes import MIB, database, until
 
@@ -34,25 +34,25 @@ def test_who_comes_first_where_a_refill_is_one_request(
     user: float, high: float, low: float, granted: tuple[float, float, float]
 ) -> None:
     given = zip(PRIORITIES, (user, high, low), strict=True)
-    shares = RateLimiter(10 * MIB).share([Wanted(priority, wanted * MIB) for priority, wanted in given])
+    shares = RateLimiter(10 * MIB).share([LimiterDemand(priority, wanted * MIB) for priority, wanted in given])
     assert shares == pytest.approx([share * MIB for share in granted])
 
 
 def test_where_a_refill_is_many_requests_most_of_it_is_for_whoever_asks_first() -> None:
     """One request of 1 MiB a thread waits at each refill; the other 80 MiB/s go as fast as each can take them."""
-    shares = RateLimiter(100 * MIB).share([Wanted("high", 210 * MIB), Wanted("low", 110 * MIB)])
+    shares = RateLimiter(100 * MIB).share([LimiterDemand("high", 210 * MIB), LimiterDemand("low", 110 * MIB)])
     assert shares == pytest.approx([10 * MIB + 80 * MIB * 2 / 3, 10 * MIB + 80 * MIB / 3])
 
 
 def test_threads_of_one_priority_wait_by_turns() -> None:
     """Each has a request of its own: three threads of a compaction, one of a flush."""
-    shares = RateLimiter(4 * MIB).share([Wanted("user", 100 * MIB), Wanted("user", 100 * MIB, threads=3)])
+    shares = RateLimiter(4 * MIB).share([LimiterDemand("user", 100 * MIB), LimiterDemand("user", 100 * MIB, threads=3)])
     assert shares == pytest.approx([MIB, 3 * MIB])
 
 
 @given(st.integers(1, 10**9), st.lists(st.tuples(st.sampled_from(PRIORITIES), RATES, st.floats(1, 8)), max_size=9))
 def test_never_more_than_the_rate_nor_than_is_wanted(rate: int, given: list[tuple[Priority, float, float]]) -> None:
-    limiter, wants = RateLimiter(rate), [Wanted(*each) for each in given]
+    limiter, wants = RateLimiter(rate), [LimiterDemand(*each) for each in given]
     wanted = sum(each.bytes_per_s for each in wants)
     got = limiter.share(wants)
     assert sum(got) == pytest.approx(min(rate, wanted), rel=1e-6, abs=1)
@@ -64,7 +64,7 @@ def rates(found: SimulatedDatabase) -> tuple[float, float]:
     return tuple(sum(job.bytes_per_s for job in jobs) for jobs in (found.flushes, found.compactions))  # type: ignore[return-value]
 
 
-def opened_in(condition: str, jobs: Sequence[Job], otherwise: Priority) -> bool:
+def opened_in(condition: str, jobs: Sequence[SimulatedJob], otherwise: Priority) -> bool:
     return bool(jobs) and all(job.priority == (otherwise if condition == "normal" else "user") for job in jobs)
 
 

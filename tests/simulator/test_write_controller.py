@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from adocd.model.snapshot import Condition
 from adocd.simulator.database import SimulatedDatabase
 from adocd.simulator.options import DatabaseOptions, FamilyOptions
-from adocd.simulator.write_controller import Cause, Load, WriteController, condition_of
+from adocd.simulator.write_controller import Cause, StallInputs, WriteController, condition_of
 
 from .scenes import MIB, database, setup
 
@@ -61,14 +61,14 @@ FOUR_BUFFERS = replace(OPTIONS, max_write_buffer_number=4)
 def test_condition_and_cause(
     memtables: int, l0: int, pending: int, options: FamilyOptions, condition: Condition, cause: Cause | None
 ) -> None:
-    assert condition_of(Load(memtables, l0, pending), options) == (condition, cause)
+    assert condition_of(StallInputs(memtables, l0, pending), options) == (condition, cause)
 
 
 def rates(controller: WriteController, *loads: tuple[int, int], options: FamilyOptions = OPTIONS) -> list[int]:
     """Recalculate with each (level-0 files, pending bytes); the rate after each."""
     found = []
     for l0, pending in loads:
-        controller.recalculate(Load(0, l0, pending), options)
+        controller.recalculate(StallInputs(0, l0, pending), options)
         found.append(controller.rate_bytes_per_s)
     return found
 
@@ -122,7 +122,7 @@ def test_without_compaction_a_memtable_delay_has_the_rate_the_user_gave() -> Non
     controller = WriteController(1_000_000)
     rates(controller, (20, 5), (20, 5))
     options = replace(FOUR_BUFFERS, disable_auto_compactions=True)
-    controller.recalculate(Load(3, 0, 5), options)
+    controller.recalculate(StallInputs(3, 0, 5), options)
     assert (controller.condition, controller.rate_bytes_per_s) == ("delayed", 1_000_000)
 
 
@@ -148,7 +148,7 @@ def test_every_recalculation_in_a_stall_counts() -> None:
 )
 def test_compactions_run_beside_each_other_under_pressure(l0: int, pending: int, speedup: bool) -> None:
     controller = WriteController(1_000_000)
-    controller.recalculate(Load(0, l0, pending), OPTIONS)
+    controller.recalculate(StallInputs(0, l0, pending), OPTIONS)
     assert controller.needs_speedup is speedup
 
 
@@ -160,7 +160,7 @@ def test_the_rate_stays_between_its_bounds(maximum: int, loads: list[tuple[int, 
     controller = WriteController(maximum)
     for memtables, l0, pending in loads:
         before, was = controller.rate_bytes_per_s, controller.condition
-        controller.recalculate(Load(memtables, l0, pending), OPTIONS)
+        controller.recalculate(StallInputs(memtables, l0, pending), OPTIONS)
         assert min(maximum, 16 * 1024) <= controller.rate_bytes_per_s <= maximum
         if controller.rate_bytes_per_s < before:
             assert (was, controller.condition) == ("delayed", "delayed")

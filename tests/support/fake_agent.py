@@ -30,7 +30,7 @@ from adocd_agent.requests import parse_body
 from adocd_agent.run_dir import allowed_uids
 from adocd_agent.sampler import Sampler
 from adocd_agent.service import Service
-from adocd_agent.session import Session
+from adocd_agent.session import DatabaseSession
 
 from tests.support.fake_changes import FakeCapabilities
 from tests.support.fake_database import FakeDatabase
@@ -98,7 +98,7 @@ class FakeAgent:
         listener.bind(str(temporary))
         os.chmod(temporary, 0o660)
         listener.listen(128)
-        self._sampler = Sampler(self._sessions, Session.close)
+        self._sampler = Sampler(self._sessions, DatabaseSession.close)
         self._server = Server(listener, self._answer, allowed_uids())
         os.rename(temporary, self.socket_path)
 
@@ -151,8 +151,8 @@ class FakeAgent:
         """Return the id under which this agent lists the database."""
         return self._service.id_of(database.session)
 
-    def _sessions(self) -> list[Session]:
-        sessions: list[Session] = []
+    def _sessions(self) -> list[DatabaseSession]:
+        sessions: list[DatabaseSession] = []
         for database in list(self.databases):
             if self._sampler is not None:
                 database.session.snapshots.wake = self._sampler.wake

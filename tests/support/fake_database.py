@@ -17,7 +17,7 @@ from adocd_agent.capabilities import Capabilities
 from adocd_agent.keeper import LeaseKeeper
 from adocd_agent.option_state import Name, OptionState, wanted
 from adocd_agent.problems import DatabaseClosed
-from adocd_agent.session import Session
+from adocd_agent.session import DatabaseSession
 
 from tests.support.fake_jobs import Jobs
 from tests.support.fake_measurements import Measurements
@@ -92,7 +92,7 @@ class FakeDatabase:
         self.options = options
         self.closed = threading.Event()
         self._reverts: list[tuple[float, Name, str]] = []
-        self.session: Session = FakeSession(self, f"session-{next(_SESSIONS)}")
+        self.session: DatabaseSession = FakeSession(self, f"session-{next(_SESSIONS)}")
         self.measurements = Measurements(self.session.events, list(options.column_families))
         self.jobs = Jobs(self.session.events, self.measurements, options)
 
@@ -155,7 +155,7 @@ class FakeDatabase:
         finally:
             self._gate.set()
 
-    # --- what the agent does (adocd_agent.database.Database) ----------------------------------------------
+    # --- what the agent does (adocd_agent.database.OpenDatabase) ----------------------------------------------
 
     def is_open(self) -> bool:
         """See Database."""
@@ -229,7 +229,7 @@ class FakeDatabase:
         return None if failure is None else failure.error
 
 
-class FakeSession(Session):
+class FakeSession(DatabaseSession):
     """A session in which a test can step in between two steps of a PATCH."""
 
     def _execute_one(self, number: int, change: Json, request: Json) -> list[Json]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 
-from adocd_agent.catalogue import BOOL, DOUBLE, INT, SIZE, Catalogue, Kind, one_of
+from adocd_agent.catalogue import BOOL, DOUBLE, INT, SIZE, Catalogue, OptionKind, one_of
 
-COLUMN_FAMILY_OPTIONS: dict[str, tuple[Kind, str]] = {
+COLUMN_FAMILY_OPTIONS: dict[str, tuple[OptionKind, str]] = {
     "blob_garbage_collection_age_cutoff": (DOUBLE, "0.250000"),
     "compression": (one_of("kNoCompression", "kSnappyCompression", "kZSTD"), "kSnappyCompression"),
     "disable_auto_compactions": (BOOL, "false"),
@@ -27,7 +27,7 @@ COLUMN_FAMILY_OPTIONS: dict[str, tuple[Kind, str]] = {
 """What SetOptions takes: kind and default by name."""
 
 _OLD_STYLE = dataclasses.replace(INT, low=-1, high=1024)
-DATABASE_OPTIONS: dict[str, tuple[Kind, str]] = {
+DATABASE_OPTIONS: dict[str, tuple[OptionKind, str]] = {
     "bytes_per_sync": (SIZE, "0"),
     "compaction_readahead_size": (SIZE, "0"),
     "delayed_write_rate": (SIZE, "16777216"),
@@ -66,6 +66,6 @@ def refusal_of_rocksdb(options: dict[str, str]) -> str | None:
     return None
 
 
-def defaults(options: dict[str, tuple[Kind, str]]) -> dict[str, str]:
+def defaults(options: dict[str, tuple[OptionKind, str]]) -> dict[str, str]:
     """Return every option with its default."""
     return {name: default for name, (_, default) in options.items()}

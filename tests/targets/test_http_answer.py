@@ -6,7 +6,7 @@ import h11
 import pytest
 
 from adocd.targets import http_answer
-from adocd.targets.http_answer import Answer, Answering, Ended, NotHttp, TooLarge
+from adocd.targets.http_answer import Answer, Answering, CutOff, NotHttp, TooLarge
 
 PLAIN = b'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 8\r\n\r\n{"a": 1}'
 CHUNKED = b'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{"a":\r\n3\r\n 1}\r\n0\r\n\r\n'
@@ -85,7 +85,7 @@ def test_an_end_before_the_answers(sent: bytes, answered: bool) -> None:
     answering = Answering("GET")
     if sent:
         assert answering.feed(sent) is None
-    with pytest.raises(Ended) as ended:
+    with pytest.raises(CutOff) as ended:
         answering.end()
     assert ended.value.answered is answered
 

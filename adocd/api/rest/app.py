@@ -10,6 +10,7 @@ from adocd import __version__
 from adocd.api import caller, limits, problems
 from adocd.api.problems import ProblemError
 from adocd.api.rest import (
+    audit,
     controllers,
     diagnosis,
     document,
@@ -17,7 +18,6 @@ from adocd.api.rest import (
     history,
     lint,
     operate,
-    operations,
     policy,
     recording,
     tokens,
@@ -51,7 +51,7 @@ def make_app(fleet: Fleet, operators: Operators, web_secret: str | None = None) 
     find = functools.partial(_loop, fleet)
     policy.install(app, find, operators)
     operate.install(app, find, operators)
-    operations.install(app, operators.book)
+    audit.install(app, operators.book)
     lint.install(app, find, fleet.memory_of)
     diagnosis.install(app, find)
     verdict.install(app, find, operators.book)

@@ -15,7 +15,7 @@ from adocd.api.rest import views
 from adocd.api.rest.document import ID_BEGINS, errors
 from adocd.daemon.control.target_loop import TargetLoop
 from adocd.daemon.fleet.fleet import Fleet
-from adocd.daemon.watch.events import KINDS, Event, Feed
+from adocd.daemon.watch.events import KINDS, EventReader, TargetEvent
 
 #: So long a stream is silent at most: proxies close what says nothing.
 KEEP_ALIVE_S = 15.0
@@ -119,7 +119,7 @@ def install(
         return EventStream(_sent(feed, fleet), headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"})
 
 
-async def _sent(feed: Feed, fleet: Fleet) -> AsyncIterator[bytes]:
+async def _sent(feed: EventReader, fleet: Fleet) -> AsyncIterator[bytes]:
     try:
         yield KEEPALIVE_COMMENT  # so that its reader knows at once that it is there
         while True:
@@ -132,7 +132,7 @@ async def _sent(feed: Feed, fleet: Fleet) -> AsyncIterator[bytes]:
         feed.close()
 
 
-def encoded(event: Event, loops: Mapping[str, TargetLoop]) -> bytes:
+def encoded(event: TargetEvent, loops: Mapping[str, TargetLoop]) -> bytes:
     """Write an event as it is sent, once for all who read it."""
     if event.encoded is None:
         members = dict(event.members)

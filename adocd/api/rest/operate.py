@@ -12,7 +12,7 @@ from adocd.api.rest.document import TargetId, errors
 from adocd.api.rest.views import RestoredView
 from adocd.daemon.book import overrides
 from adocd.daemon.control.target_loop import TargetLoop
-from adocd.daemon.fleet.operators import Asked, CannotDo, NotUnderstood, Operators, PinState
+from adocd.daemon.fleet.operators import CannotDo, NotUnderstood, Operators, OverrideRequest, PinState
 
 Find = Callable[[str], TargetLoop]
 
@@ -112,7 +112,7 @@ def install(app: FastAPI, find: Find, operators: Operators) -> None:
 
 def _overrides(app: FastAPI, find: Find, operators: Operators) -> None:
     async def pin(loop: TargetLoop | None, option: str, body: OverrideBody, who: str) -> OverrideView:
-        asked = Asked(option, body.column_family, body.value, body.for_s, body.reason, who)
+        asked = OverrideRequest(option, body.column_family, body.value, body.for_s, body.reason, who)
         try:
             return OverrideView.of(await operators.pin(loop, asked))
         except NotUnderstood as error:

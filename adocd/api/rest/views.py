@@ -7,10 +7,10 @@ from typing import Annotated, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, WrapSerializer, field_validator
 
 from adocd.daemon.book.book import Book
-from adocd.daemon.change.back import Restored, Unlike
+from adocd.daemon.change.back import RestoreResult, Unlike
 from adocd.daemon.control.status import State, Status
 from adocd.daemon.fleet.config import ShapingConfig
-from adocd.diagnosis.watch import StallNow
+from adocd.diagnosis.stalls import StallNow
 from adocd.model.capabilities import Capabilities
 from adocd.model.database import Info
 from adocd.model.decision_record import DecisionRecord
@@ -187,7 +187,9 @@ class RestoredView(BaseModel):
     warning: str | None = Field(default=None, description="why a restart of the daemon would not know of it yet")
 
     @classmethod
-    def of(cls, restored: Mapping[str, Restored], failed: Mapping[str, str], warning: str | None) -> "RestoredView":
+    def of(
+        cls, restored: Mapping[str, RestoreResult], failed: Mapping[str, str], warning: str | None
+    ) -> "RestoredView":
         """Show what operators.restore has returned."""
         return cls(
             restored={target: one.restore for target, one in restored.items()},

@@ -8,14 +8,14 @@ from fastapi import FastAPI, Response
 from pydantic import TypeAdapter
 
 from adocd import __version__
-from adocd.api.process import ProcessVitals, measured
+from adocd.api.own_process import ProcessVitals, measured
 from adocd.api.rest.document import errors
 from adocd.daemon.book.book import Book
 from adocd.daemon.change.guards.guard import NAMES
 from adocd.daemon.control.status import State
 from adocd.daemon.control.target_loop import TargetLoop
 from adocd.daemon.fleet.fleet import Fleet
-from adocd.daemon.watch.vitals import Histogram
+from adocd.daemon.watch.vitals import TimeHistogram
 from adocd.model.sample import ColumnFamilySample, Sample
 from adocd.model.snapshot import Counters
 from adocd.model.values import RATE_LIMITER
@@ -30,7 +30,7 @@ class HistogramView:
     sum_s: float
 
     @classmethod
-    def of(cls, histogram: Histogram) -> "HistogramView":
+    def of(cls, histogram: TimeHistogram) -> "HistogramView":
         """Show a histogram."""
         return cls(histogram.bounds, tuple(histogram.counts), histogram.sum)
 

@@ -20,7 +20,7 @@ _UNCHECKED = "no token can be checked now; the log of adocd serve says why"
 
 
 @dataclass(frozen=True, slots=True)
-class Holder:
+class TokenHolder:
     """Who has shown a good token: its name, and whether it may only read."""
 
     name: str
@@ -42,12 +42,12 @@ class Access:
         self._tokens: tuple[Token, ...] = ()
         self._problem: str | None = None
 
-    async def holder(self, secret: str) -> Holder | None:
+    async def holder(self, secret: str) -> TokenHolder | None:
         """Tell whose secret this is; None for one that is unknown, revoked or expired."""
         token = self._token(secret)
         if token is None or token.is_expired(self._wall_clock()):
             return None
-        return Holder(token.name, token.scope)
+        return TokenHolder(token.name, token.scope)
 
     async def why_not(self, secret: str) -> str:
         """Say in one sentence why a secret has no holder; an expired one's is told so, for nobody else can ask."""

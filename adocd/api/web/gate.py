@@ -24,7 +24,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from adocd.api import problems
 from adocd.api.operations import is_reading
-from adocd.api.web.access import Access, Holder
+from adocd.api.web.access import Access, TokenHolder
 
 #: What a proxy adds. Who comes through one is not on this machine, whatever the address of its last step.
 _FORWARDED = ("forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip")
@@ -43,10 +43,10 @@ _PROTECTION = {
 }
 
 #: Tells whose the page's cookies are.
-ByCookie = Callable[[Mapping[str, str]], Awaitable[Holder | None]]
+ByCookie = Callable[[Mapping[str, str]], Awaitable[TokenHolder | None]]
 
 
-async def nobodys(cookies: Mapping[str, str]) -> Holder | None:
+async def nobodys(cookies: Mapping[str, str]) -> TokenHolder | None:
     """Know no cookie."""
     del cookies
     return None
@@ -70,14 +70,14 @@ class Rules:
 class Grant:
     """What the gate has found out, for the routes behind it: `request.state.grant`."""
 
-    holder: Holder | None
+    holder: TokenHolder | None
     #: Whether it may read more than what is open to all.
     may_read: bool
     #: Tells whether all this still holds, for what goes on for long: a token may be revoked meanwhile.
     holds: Callable[[], Awaitable[bool]]
 
 
-class Refusal(Exception):
+class GateRefusal(Exception):
     """A request that may not pass: one sentence."""
 
     def __init__(self, status: int, detail: str, error: str | None = None) -> None:
@@ -111,7 +111,7 @@ class Gate:
         guarded = _protected(send) if scope["type"] == "http" else send
         try:
             scope.setdefault("state", {})["grant"] = await self._grant(HTTPConnection(scope), _method(scope))
-        except Refusal as refusal:
+        except GateRefusal as refusal:
             await _refuse(refusal, scope, receive, guarded)
             return
         await self._app(scope, receive, guarded)
@@ -120,10 +120,10 @@ class Gate:
         name, port = self._check_host(request)
         origins = request.headers.getlist("origin")
         if any(not _is_same(origin, name, port) for origin in origins):
-            raise Refusal(403, f"Origin must be the one that is asked, {name}, not {origins[0]!r}")
+            raise GateRefusal(403, f"Origin must be the one that is asked, {name}, not {origins[0]!r}")
         path = request.scope["path"]
         if path == _TOKENS or path.startswith(f"{_TOKENS}/"):
-            raise Refusal(403, "tokens are made and revoked on the daemon's own machine: adocctl token --help")
+            raise GateRefusal(403, "tokens are made and revoked on the daemon's own machine: adocctl token --help")
         whose = self._whose(request)
         holder = await whose()
         anonymous = self._is_anonymous_welcome(request, name)
@@ -131,7 +131,7 @@ class Gate:
         if not self._is_open(path, method):
             _check(holder, reads, anonymous)
         if holder is not None and not reads and "authorization" not in request.headers and not origins:
-            raise Refusal(403, "what a browser's session changes has to come with its Origin")
+            raise GateRefusal(403, "what a browser's session changes has to come with its Origin")
 
         async def holds() -> bool:
             return holder is None or await _same(whose, holder)
@@ -146,9 +146,9 @@ class Gate:
         if name and (name in _LOOPBACK_NAMES or name in self._rules.hosts or name == _reached_at(request)):
             return name, port
         known = ", ".join(sorted(_LOOPBACK_NAMES | self._rules.hosts))
-        raise Refusal(400, f"Host must be one of {known}, or another name that [web] hosts has, not {given!r}")
+        raise GateRefusal(400, f"Host must be one of {known}, or another name that [web] hosts has, not {given!r}")
 
-    def _whose(self, request: HTTPConnection) -> Callable[[], Awaitable[Holder | None]]:
+    def _whose(self, request: HTTPConnection) -> Callable[[], Awaitable[TokenHolder | None]]:
         """Return what finds the holder, now or later."""
         shown = request.headers.getlist("authorization")
         if not shown:
@@ -157,11 +157,13 @@ class Gate:
         scheme, _, secret = shown[0].partition(" ")
         secret = secret.strip()
 
-        async def found() -> Holder | None:
+        async def found() -> TokenHolder | None:
             if len(shown) > 1 or scheme.lower() != "bearer" or not secret:
-                raise Refusal(401, "a token is shown by one header, Authorization: Bearer SECRET", "invalid_request")
+                raise GateRefusal(
+                    401, "a token is shown by one header, Authorization: Bearer SECRET", "invalid_request"
+                )
             if (holder := await self._access.holder(secret)) is None:
-                raise Refusal(401, await self._access.why_not(secret), "invalid_token")
+                raise GateRefusal(401, await self._access.why_not(secret), "invalid_token")
             return holder
 
         return found
@@ -178,24 +180,24 @@ class Gate:
         )
 
 
-def _check(holder: Holder | None, reads: bool, anonymous: bool) -> None:
+def _check(holder: TokenHolder | None, reads: bool, anonymous: bool) -> None:
     """Hold what is wanted against what a token is for."""
     needed = "read" if reads else "operate"
     if holder is None and not (anonymous and needed == "read"):
         what = "reading from here" if needed == "read" else "changing anything"
-        raise Refusal(401, f"{what} needs a token, made on the daemon's machine by: {_HOW.format(needed)}")
+        raise GateRefusal(401, f"{what} needs a token, made on the daemon's machine by: {_HOW.format(needed)}")
     if holder is not None and needed == "operate" and not holder.may_operate:
-        raise Refusal(
+        raise GateRefusal(
             403,
             f"the token {holder.name} is for reading only; one for changes is made by: {_HOW.format(needed)}",
             "insufficient_scope",
         )
 
 
-async def _same(whose: Callable[[], Awaitable[Holder | None]], holder: Holder) -> bool:
+async def _same(whose: Callable[[], Awaitable[TokenHolder | None]], holder: TokenHolder) -> bool:
     try:
         return await whose() == holder
-    except Refusal:
+    except GateRefusal:
         return False
 
 
@@ -247,7 +249,7 @@ def _protected(send: Send) -> Send:
     return sending
 
 
-async def _refuse(refusal: Refusal, scope: Scope, receive: Receive, send: Send) -> None:
+async def _refuse(refusal: GateRefusal, scope: Scope, receive: Receive, send: Send) -> None:
     if scope["type"] == "http":
         await refusal.answer()(scope, receive, send)
         return

@@ -14,7 +14,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from adocd.api.process import measured
+from adocd.api.own_process import measured
 from adocd.api.web.target_metrics import buckets, targets
 from adocd.targets.errors import Unreachable
 

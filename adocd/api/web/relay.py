@@ -8,7 +8,7 @@ from fastapi import Response
 from starlette.types import Receive, Scope, Send
 
 from adocd.api import problems
-from adocd.api.web.upstream import Stream
+from adocd.api.web.upstream import StreamedAnswer
 from adocd.targets.errors import TargetError
 
 #: How often it is looked whether a token still holds.
@@ -23,7 +23,7 @@ class Relay(Response):
 
     def __init__(
         self,
-        stream: AbstractAsyncContextManager[Stream],
+        stream: AbstractAsyncContextManager[StreamedAnswer],
         holds: Callable[[], Awaitable[bool]],
         handed_on: Callable[[Mapping[str, str]], dict[str, str]],
     ) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import httpcore
 
 from adocd.api.caller import HOLDER_HEADER, WEB_HEADER
-from adocd.api.web.access import Holder
+from adocd.api.web.access import TokenHolder
 from adocd.targets.errors import NotAnAgent, Silent, TargetError, Unreachable
 
 #: How long reading may take.
@@ -26,7 +26,7 @@ _READING = ("GET", "HEAD")
 
 
 @dataclass(frozen=True, slots=True)
-class Stream:
+class StreamedAnswer:
     """An answer whose body comes in pieces, as long as the daemon has some."""
 
     status: int
@@ -63,7 +63,7 @@ class Upstream:
         method: str,
         path: str,
         body: bytes | None = None,
-        holder: Holder | None = None,
+        holder: TokenHolder | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> tuple[int, dict[str, str], bytes]:
         """Ask in the name of a token's holder; status, headers (with small letters) and body of the answer.
@@ -85,8 +85,8 @@ class Upstream:
 
     @contextlib.asynccontextmanager
     async def stream(
-        self, path: str, holder: Holder | None = None, headers: Mapping[str, str] | None = None
-    ) -> AsyncIterator[Stream]:
+        self, path: str, holder: TokenHolder | None = None, headers: Mapping[str, str] | None = None
+    ) -> AsyncIterator[StreamedAnswer]:
         """Read a path whose answer goes on; leaving the block ends it at the daemon, too.
 
         The daemon is read no faster than the pieces are taken, so who is slow is the daemon's to judge, as if there
@@ -96,7 +96,7 @@ class Upstream:
         with self._in_words("GET", path, _STREAM_S):
             answer = await self._streams.handle_async_request(request)
             try:
-                yield Stream(answer.status, _read_headers(answer), answer.aiter_stream())
+                yield StreamedAnswer(answer.status, _read_headers(answer), answer.aiter_stream())
             finally:
                 await answer.aclose()
 
@@ -110,7 +110,7 @@ class Upstream:
         method: str,
         path: str,
         body: bytes | None,
-        holder: Holder | None,
+        holder: TokenHolder | None,
         headers: Mapping[str, str] | None,
         limit_s: float,
     ) -> httpcore.Request:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from adocd import __version__
-from adocd.cli.doctor.finding import Finding, ok, problem, warning
+from adocd.cli.doctor.finding import DoctorFinding, ok, problem, warning
 from adocd.model.database import Info
 from adocd.process import compiled, native
 from adocd.process.compiled import NativeError
@@ -14,7 +14,7 @@ from adocd.targets.errors import Dead, NotAllowed, Silent, TargetError, WrongVer
 from adocd.targets.run_dir import agent_sockets
 
 
-def native_agent() -> Iterator[Finding]:
+def native_agent() -> Iterator[DoctorFinding]:
     """Say whether there is a native agent for the librocksdb that this machine's linker finds."""
     check = "native agent"
     try:
@@ -30,7 +30,7 @@ def native_agent() -> Iterator[Finding]:
         yield ok(check, f"{path} is for {library.path}")
 
 
-def running(directory: Path) -> list[Finding]:
+def running(directory: Path) -> list[DoctorFinding]:
     """Ask every agent in the run directory who it is."""
     sockets = agent_sockets(directory)
     if not sockets:
@@ -38,11 +38,11 @@ def running(directory: Path) -> list[Finding]:
     return asyncio.run(_all(sockets))
 
 
-async def _all(sockets: list[Path]) -> list[Finding]:
+async def _all(sockets: list[Path]) -> list[DoctorFinding]:
     return list(await asyncio.gather(*(_one(socket) for socket in sockets)))
 
 
-async def _one(socket: Path) -> Finding:
+async def _one(socket: Path) -> DoctorFinding:
     check, agent = "agents", Agent(socket)
     try:
         info = await agent.info()
@@ -66,7 +66,7 @@ async def _one(socket: Path) -> Finding:
     return _known(info, len(databases))
 
 
-def _known(info: Info, databases: int) -> Finding:
+def _known(info: Info, databases: int) -> DoctorFinding:
     who = f"{info.program} ({info.pid}) of {info.user}: {info.agent.kind} agent {info.agent.version}"
     what = f"{who}, protocol {info.protocol}, RocksDB {info.rocksdb_version}, {databases} open"
     if info.agent.version != __version__:

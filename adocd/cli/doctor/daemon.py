@@ -7,7 +7,7 @@ from typing import Any
 
 from adocd import __version__
 from adocd.api.client import NoDaemon, RestClient, RestError
-from adocd.cli.doctor.finding import Finding, ok, problem, warning
+from adocd.cli.doctor.finding import DoctorFinding, ok, problem, warning
 from adocd.targets import run_dir
 
 _SYSTEMD = Path("/run/systemd/system")
@@ -15,7 +15,7 @@ _UNIT = "adocd.service"
 _PATIENCE_S = 3.0
 
 
-def health(directory: Path) -> tuple[dict[str, Any] | None, list[Finding]]:
+def health(directory: Path) -> tuple[dict[str, Any] | None, list[DoctorFinding]]:
     """Ask whether it lives; its answer, and what there is to say of it."""
     check, client = "daemon", RestClient(run_dir.daemon_socket(directory), timeout_s=_PATIENCE_S)
     try:
@@ -36,7 +36,7 @@ def health(directory: Path) -> tuple[dict[str, Any] | None, list[Finding]]:
     return answer, found
 
 
-def _version(answer: dict[str, Any]) -> Finding:
+def _version(answer: dict[str, Any]) -> DoctorFinding:
     what = f"pid {answer['pid']} answers, version {answer['version']}"
     if answer["version"] != __version__:
         return warning(
@@ -45,7 +45,7 @@ def _version(answer: dict[str, Any]) -> Finding:
     return ok("daemon", what)
 
 
-def systemd(*, answers: bool) -> Iterator[Finding]:
+def systemd(*, answers: bool) -> Iterator[DoctorFinding]:
     """Ask systemd about the unit, where there is systemd."""
     check = "systemd"
     if not _SYSTEMD.is_dir():
@@ -60,7 +60,7 @@ def systemd(*, answers: bool) -> Iterator[Finding]:
         yield _unit(check, shown, answers=answers)
 
 
-def _unit(check: str, shown: dict[str, str], *, answers: bool) -> Finding:
+def _unit(check: str, shown: dict[str, str], *, answers: bool) -> DoctorFinding:
     state = (
         f"{_UNIT} is {shown.get('ActiveState')} ({shown.get('SubState')}), {shown.get('UnitFileState') or 'no state'}"
     )

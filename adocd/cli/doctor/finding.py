@@ -7,7 +7,7 @@ Level = Literal["ok", "warning", "problem"]
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class DoctorFinding:
     """One thing that was looked at: how it is, in a sentence, and where it is not well the way out."""
 
     check: str
@@ -16,16 +16,16 @@ class Finding:
     way_out: str | None = None
 
 
-def ok(check: str, what: str) -> Finding:
+def ok(check: str, what: str) -> DoctorFinding:
     """Say that it is as it should be, or does not concern this machine."""
-    return Finding(check, "ok", what)
+    return DoctorFinding(check, "ok", what)
 
 
-def warning(check: str, what: str, way_out: str) -> Finding:
+def warning(check: str, what: str, way_out: str) -> DoctorFinding:
     """Say that it works, and that something is missing or will go wrong."""
-    return Finding(check, "warning", what, way_out)
+    return DoctorFinding(check, "warning", what, way_out)
 
 
-def problem(check: str, what: str, way_out: str) -> Finding:
+def problem(check: str, what: str, way_out: str) -> DoctorFinding:
     """Say that something does not work."""
-    return Finding(check, "problem", what, way_out)
+    return DoctorFinding(check, "problem", what, way_out)

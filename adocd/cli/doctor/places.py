@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from adocd.cli.doctor.finding import Finding, ok, problem, warning
+from adocd.cli.doctor.finding import DoctorFinding, ok, problem, warning
 from adocd.daemon.book.state_dir import journal_path
 from adocd.model.in_words import size
 from adocd.targets import run_dir
@@ -22,7 +22,7 @@ _DISK_PROBLEM_BYTES, _DISK_WARNING_BYTES = 16 * _MIB, 256 * _MIB
 _FUTURE_S = 60.0
 
 
-def run_directory(directory: Path) -> Iterator[Finding]:
+def run_directory(directory: Path) -> Iterator[DoctorFinding]:
     """Look at the run directory: is it there, who may enter, and may we."""
     check = "run directory"
     chosen = "ADOCD_RUN_DIR" if os.environ.get("ADOCD_RUN_DIR") else "the default"
@@ -58,7 +58,7 @@ def run_directory(directory: Path) -> Iterator[Finding]:
     yield from _shared(directory, status, group)
 
 
-def _shared(directory: Path, status: os.stat_result, group: str) -> Iterator[Finding]:
+def _shared(directory: Path, status: os.stat_result, group: str) -> Iterator[DoctorFinding]:
     """Say whether databases of other users can put their sockets there."""
     if os.environ.get("ADOCD_RUN_DIR") or directory != Path("/run/adocd"):
         return
@@ -76,7 +76,7 @@ def _shared(directory: Path, status: os.stat_result, group: str) -> Iterator[Fin
         yield ok("group", f"{_GROUP} may attach in {directory}; members: {members}")
 
 
-def journal(directory: Path, health: dict[str, Any] | None) -> Iterator[Finding]:
+def journal(directory: Path, health: dict[str, Any] | None) -> Iterator[DoctorFinding]:
     """Look at the journal, by the daemon's own word where it answers, and at the disk below it."""
     check = "journal"
     path = journal_path(directory) if health is None else Path(health["journal"]["path"])
@@ -101,7 +101,7 @@ def journal(directory: Path, health: dict[str, Any] | None) -> Iterator[Finding]
     yield from _disk(path)
 
 
-def _disk(path: Path) -> Iterator[Finding]:
+def _disk(path: Path) -> Iterator[DoctorFinding]:
     place = next((each for each in (path, *path.parents) if each.exists()), Path("/"))
     try:
         free = shutil.disk_usage(place).free
@@ -117,7 +117,7 @@ def _disk(path: Path) -> Iterator[Finding]:
         yield ok("disk of the journal", what)
 
 
-def clock(directory: Path, now_s: float | None = None) -> Iterator[Finding]:
+def clock(directory: Path, now_s: float | None = None) -> Iterator[DoctorFinding]:
     """Say whether the clock went back: expiries and the times of decisions are by it."""
     now_s = time.time() if now_s is None else now_s
     path = journal_path(directory)
@@ -131,7 +131,7 @@ def clock(directory: Path, now_s: float | None = None) -> Iterator[Finding]:
         yield ok("clock", f"it is {time.strftime('%Y-%m-%d %H:%M:%S %Z', time.localtime(now_s))}")
 
 
-def configuration(path: Path) -> Iterator[Finding]:
+def configuration(path: Path) -> Iterator[DoctorFinding]:
     """Check the system's configuration file, where there is one."""
     from adocd.daemon.fleet.config import ConfigError, load  # noqa: PLC0415
 

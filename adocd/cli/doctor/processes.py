@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from adocd.cli.doctor.finding import Finding, ok, warning
+from adocd.cli.doctor.finding import DoctorFinding, ok, warning
 from adocd.process.native import LIBRARY
 from adocd.targets.run_dir import agent_sockets
 
@@ -19,7 +19,7 @@ _NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
+class RocksDBProcess:
     """A process that has RocksDB loaded; `directories` are of the databases it has open, as far as can be seen."""
 
     pid: int
@@ -34,7 +34,7 @@ class Program:
         return self.library.endswith(_REPLACED)
 
 
-def without_agent(run_directory: Path, proc: Path = Path("/proc")) -> Iterator[Finding]:
+def without_agent(run_directory: Path, proc: Path = Path("/proc")) -> Iterator[DoctorFinding]:
     """Find programs that load librocksdb, and that nobody observes."""
     found, hidden = programs(proc)
     attached = {_pid_of(socket) for socket in agent_sockets(run_directory)}
@@ -46,7 +46,7 @@ def without_agent(run_directory: Path, proc: Path = Path("/proc")) -> Iterator[F
         yield ok(_CHECK, "none that can be seen has a librocksdb loaded")
 
 
-def programs(proc: Path) -> tuple[list[Program], int]:
+def programs(proc: Path) -> tuple[list[RocksDBProcess], int]:
     """List processes that have RocksDB loaded, and count those that this user may not look into."""
     found, hidden = [], 0
     for directory in sorted(proc.glob("[0-9]*"), key=lambda each: int(each.name)):
@@ -61,12 +61,14 @@ def programs(proc: Path) -> tuple[list[Program], int]:
         if library is not None and int(directory.name) != os.getpid():
             has_agent = any(path.removesuffix(_REPLACED).endswith(f"/{LIBRARY}") for path in loaded)
             found.append(
-                Program(int(directory.name), _name(directory), library, has_agent, tuple(_open_databases(directory)))
+                RocksDBProcess(
+                    int(directory.name), _name(directory), library, has_agent, tuple(_open_databases(directory))
+                )
             )
     return found, hidden
 
 
-def _said(program: Program, run_directory: Path, *, is_here: bool) -> Finding:
+def _said(program: RocksDBProcess, run_directory: Path, *, is_here: bool) -> DoctorFinding:
     who = f"{program.name} ({program.pid})"
     if is_here and program.is_replaced:
         return warning(

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from adocd.api.client import NoDaemon, RestClient, RestError
-from adocd.cli.doctor.finding import Finding, ok, problem, warning
+from adocd.cli.doctor.finding import DoctorFinding, ok, problem, warning
 from adocd.daemon.book.state_dir import journal_path
 from adocd.daemon.book.tokens import TokenError, TokenStore, tokens_path
 from adocd.daemon.fleet import address
@@ -20,7 +20,7 @@ _WEEK_S = 7 * 86400.0
 _MAKE = "adocctl token create NAME"
 
 
-def served(answer: dict[str, Any]) -> Iterator[Finding]:
+def served(answer: dict[str, Any]) -> Iterator[DoctorFinding]:
     """Ask the TCP side, where the daemon has one."""
     import psutil  # noqa: PLC0415
 
@@ -46,7 +46,7 @@ def served(answer: dict[str, Any]) -> Iterator[Finding]:
         yield _answers(check, ip, port)
 
 
-def _answers(check: str, address: str, port: int) -> Finding:
+def _answers(check: str, address: str, port: int) -> DoctorFinding:
     reached = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(address, address)  # noqa: S104
     connection = http.client.HTTPConnection(reached, port, timeout=_PATIENCE_S)
     try:
@@ -61,7 +61,7 @@ def _answers(check: str, address: str, port: int) -> Finding:
     return ok(check, f"{address}:{port} answers")
 
 
-def tokens(directory: Path, now_s: float | None = None) -> Iterator[Finding]:
+def tokens(directory: Path, now_s: float | None = None) -> Iterator[DoctorFinding]:
     """Look at the tokens, by the daemon's own word where it answers: are there any that are good, and for how long."""
     now_s, check = time.time() if now_s is None else now_s, "tokens"
     try:
@@ -96,7 +96,7 @@ def _ends(directory: Path) -> dict[str, float | None]:
     return {token["name"]: token["expires_unix_s"] for token in listed}
 
 
-def configured(file: Path, directory: Path, *, answers: bool) -> Iterator[Finding]:
+def configured(file: Path, directory: Path, *, answers: bool) -> Iterator[DoctorFinding]:
     """See whether a daemon that starts now could serve what the configuration says; one that runs says so itself."""
     try:
         listen = load(file).web.listen

@@ -11,7 +11,7 @@ from rich.live import Live
 from adocd.cli.console import Terminal, columns
 from adocd.cli.exits import Exit, fail
 from adocd.cli.target import Json, OpenTargetName, daemon, target_id
-from adocd.cli.top.feed import Feed, Frame
+from adocd.cli.top.feed import Frame, TopFeed
 from adocd.cli.top.keys import keys
 from adocd.cli.top.screen import Screen, fits
 from adocd.targets import run_dir
@@ -33,7 +33,7 @@ def top(
     client = daemon()
     if target is not None or once:
         _check(target)
-    feed = Feed(client, target)
+    feed = TopFeed(client, target)
     try:
         if as_json:
             _lines(feed, interval, once=once)
@@ -59,14 +59,14 @@ def _place() -> str:
     return str(run_dir.run_dir())
 
 
-def _first(feed: Feed) -> Frame:
+def _first(feed: TopFeed) -> Frame:
     frame = feed.ask()
     if frame.problem is not None:
         fail(frame.problem, Exit.NO_DAEMON)
     return frame
 
 
-def _lines(feed: Feed, interval_s: float, *, once: bool) -> None:
+def _lines(feed: TopFeed, interval_s: float, *, once: bool) -> None:
     if once:
         typer.echo(json.dumps(content(_first(feed))))
         return
@@ -76,7 +76,7 @@ def _lines(feed: Feed, interval_s: float, *, once: bool) -> None:
         time.sleep(max(0.0, began_s + interval_s - time.monotonic()))
 
 
-def _live(feed: Feed, interval_s: float) -> None:
+def _live(feed: TopFeed, interval_s: float) -> None:
     console = Terminal(soft_wrap=False)
     with keys() as pressed, Live(console=console, screen=True, auto_refresh=False, redirect_stderr=False) as live:
         while True:

@@ -42,7 +42,7 @@ class Frame:
     back_unix_s: float | None = None
 
 
-class Feed:
+class TopFeed:
     """Asks the daemon: of the target `name` alone, or of all; `shown` is how many of them are looked into."""
 
     def __init__(

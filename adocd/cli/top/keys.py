@@ -10,7 +10,7 @@ import tty
 from collections.abc import Iterator
 
 
-class Keys:
+class Keyboard:
     """Waits, and tells which key was pressed meanwhile; without a terminal at stdin it only waits."""
 
     def __init__(self, descriptor: int | None) -> None:
@@ -31,15 +31,15 @@ class Keys:
 
 
 @contextlib.contextmanager
-def keys() -> Iterator[Keys]:
+def keys() -> Iterator[Keyboard]:
     """Read keys while the body runs, and leave the terminal as it was."""
     if not sys.stdin.isatty():
-        yield Keys(None)
+        yield Keyboard(None)
         return
     descriptor = sys.stdin.fileno()
     before = termios.tcgetattr(descriptor)
     try:
         tty.setcbreak(descriptor)  # Ctrl-C stays a signal
-        yield Keys(descriptor)
+        yield Keyboard(descriptor)
     finally:
         termios.tcsetattr(descriptor, termios.TCSADRAIN, before)

@@ -9,7 +9,7 @@ from adocd.model.values import OptionName, nested
 
 
 @dataclass(slots=True)
-class Account:
+class OptionAccount:
     """What one session knows of one option."""
 
     #: The value when the session opened; None if the option appeared later.
@@ -47,7 +47,7 @@ class Account:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownAccounts:
     """The answers derived from all accounts, cached until one changes: most cycles change none."""
 
     baseline: dict[OptionName, str]
@@ -57,7 +57,7 @@ class Known:
     sent: dict[OptionName, str]
 
     @classmethod
-    def of(cls, accounts: Iterable[tuple[OptionName, Account]]) -> "Known":
+    def of(cls, accounts: Iterable[tuple[OptionName, OptionAccount]]) -> "KnownAccounts":
         """Derive the answers from the accounts."""
         accounts = tuple(accounts)
         baseline = {option: account.baseline for option, account in accounts if account.baseline is not None}

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from adocd.daemon.change.planner import Plan
+from adocd.daemon.change.planner import ChangePlan
 from adocd.model.change import Change, StepResult
 from adocd.model.decision_record import Outcome
 from adocd.model.snapshot import Lease
@@ -32,7 +32,7 @@ class Result:
 ABANDONED = "the database was closed, or the daemon stopped, before the answer came"
 
 
-async def send(target: Target, lease: Lease, plan: Plan) -> Result:
+async def send(target: Target, lease: Lease, plan: ChangePlan) -> Result:
     """Execute a plan under a lease; any failure is in the result."""
     try:
         steps = await target.change(lease.holder, lease.epoch, plan.changes, plan.restore, repeat=plan.repeat)

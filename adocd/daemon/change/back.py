@@ -32,14 +32,14 @@ class Unlike:
 
 
 @dataclass(frozen=True, slots=True)
-class Restored:
+class RestoreResult:
     """A restore's progress and what it did not restore; None: it has not ended, or the values could not be read."""
 
     restore: Restore
     unlike: tuple[Unlike, ...] | None
 
 
-async def restore(target: Target, left: Mapping[OptionName, Left] | None) -> Restored:
+async def restore(target: Target, left: Mapping[OptionName, Left] | None) -> RestoreResult:
     """Revoke the lease, and compare the values with their originals once the restore has ended.
 
     `left` holds the options that the journal lists as changed, None without a journal. Waits at most two seconds, and
@@ -50,8 +50,8 @@ async def restore(target: Target, left: Mapping[OptionName, Left] | None) -> Res
         originals = flat((await target.detail()).originals)
         seen, has_ended = await _ended(target)
     except TargetError:
-        return Restored(begun, None)
-    return Restored(seen.restore, unlike(flat(seen.options), originals, left) if has_ended else None)
+        return RestoreResult(begun, None)
+    return RestoreResult(seen.restore, unlike(flat(seen.options), originals, left) if has_ended else None)
 
 
 def unlike(current: Values, opened_with: Values, left: Mapping[OptionName, Left] | None) -> tuple[Unlike, ...]:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from typing import Literal
 
-from adocd.daemon.change.account import Account, Known
+from adocd.daemon.change.account import KnownAccounts, OptionAccount
 from adocd.daemon.change.planner import restorable
 from adocd.daemon.change.settled import Left
 from adocd.model.snapshot import OptionValues
@@ -45,12 +45,12 @@ class Ledger:
 
     def __init__(self, opened_with: Values) -> None:
         """Start with the values that the database was opened with."""
-        self._accounts = {option: Account(value, value) for option, value in opened_with.items()}
+        self._accounts = {option: OptionAccount(value, value) for option, value in opened_with.items()}
         #: Whether the agent wants options in the restore plan that we do not know, because an earlier journal is lost.
         self.names_all = False
         #: Whether a recreated column family can be told from the dropped one (see reopened_with).
         self.knows_anew = False
-        self._known_now: Known | None = None
+        self._known_now: KnownAccounts | None = None
         #: The values last taken over into the accounts, and whether nobody held the lease then.
         self._follows: tuple[Values, bool] | None = None
 
@@ -232,9 +232,9 @@ class Ledger:
         self._changed()
 
     @property
-    def _known(self) -> Known:
+    def _known(self) -> KnownAccounts:
         if self._known_now is None:
-            self._known_now = Known.of(self._accounts.items())
+            self._known_now = KnownAccounts.of(self._accounts.items())
         return self._known_now
 
     def _changed(self) -> None:
@@ -243,10 +243,10 @@ class Ledger:
     def _is_followed(self, current: Values, *, is_unheld: bool) -> bool:
         return self._follows is not None and self._follows[0] is current and self._follows[1] is is_unheld
 
-    def _of(self, option: OptionName) -> Account:
+    def _of(self, option: OptionName) -> OptionAccount:
         account = self._accounts.get(option)
         if account is None:
-            account = self._accounts[option] = Account(None, None)
+            account = self._accounts[option] = OptionAccount(None, None)
         return account
 
     def _leave(self, option: OptionName) -> None:

@@ -13,7 +13,7 @@ from adocd.targets.run_dir import agent_sockets
 
 
 @dataclass(frozen=True, slots=True)
-class Restored:
+class PanicResult:
     """How far each restore is, by target id, what is not back, and what failed."""
 
     restored: dict[str, dict[str, object]] = field(default_factory=dict)
@@ -22,14 +22,14 @@ class Restored:
     failed: dict[str, str] = field(default_factory=dict)
 
 
-async def restore_without_daemon(run_dir: Path, target: str | None) -> Restored:
+async def restore_without_daemon(run_dir: Path, target: str | None) -> PanicResult:
     """Revoke every lease, or that on `target` (id, beginning of one, path), by the agents in `run_dir`."""
-    result = Restored()
+    result = PanicResult()
     await asyncio.gather(*(_restore_all_of(Agent(socket), target, result) for socket in agent_sockets(run_dir)))
     return result
 
 
-async def _restore_all_of(agent: Agent, name: str | None, result: Restored) -> None:
+async def _restore_all_of(agent: Agent, name: str | None, result: PanicResult) -> None:
     try:
         await agent.info()
         databases = await agent.databases()
@@ -45,7 +45,7 @@ async def _restore_all_of(agent: Agent, name: str | None, result: Restored) -> N
         await agent.close()
 
 
-async def _restore(agent: Agent, database: Database, result: Restored) -> None:
+async def _restore(agent: Agent, database: Database, result: PanicResult) -> None:
     target = agent.target(database)
     try:
         restored = await restore(target, left=None)

@@ -46,7 +46,7 @@ _OFF = "0"
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class ChangePlan:
     """The calls in order, the values they set, the restore steps for everything then ours, and what has to wait."""
 
     changes: tuple[Change, ...]
@@ -59,7 +59,7 @@ class Plan:
 
 def plan(
     goal: Values, sample: Sample, baseline: Values, ours: Set[OptionName], rate_may_rise_to: int | None = None
-) -> Plan:
+) -> ChangePlan:
     """Plan the calls from the sample's options to the goal; an empty plan if they match it.
 
     Options that `goal` does not name are left alone. `baseline` holds the originals to restore, and `ours` the options
@@ -87,7 +87,7 @@ def plan(
         wanted = dict(wanted) if is_pinned else _with_brake(wanted, current, sample)
         if current.get(BYTES_PER_SYNC) == _OFF:
             wanted.setdefault(BYTES_PER_SYNC, str(BYTES_PER_SYNC_OFF))
-    return Plan(
+    return ChangePlan(
         changes=_calls(wanted),
         sent=wanted,
         restore=way_back(baseline, ours | wanted.keys(), current, wanted),
@@ -96,13 +96,13 @@ def plan(
 
 
 #: When every value is set already: no calls, and no restore plan beyond the armed one.
-NOTHING = Plan((), {}, (), ())
+NOTHING = ChangePlan((), {}, (), ())
 
 
-def again(values: Values, sample: Sample, baseline: Values, ours: Set[OptionName]) -> Plan:
+def again(values: Values, sample: Sample, baseline: Values, ours: Set[OptionName]) -> ChangePlan:
     """Plan to resend values that are shown already but may not be in force (adocd.daemon.change.unsettled)."""
     restore = way_back(baseline, ours | values.keys(), sample.values, values)
-    return Plan(_calls(values), values, restore, held=(), repeat=True)
+    return ChangePlan(_calls(values), values, restore, held=(), repeat=True)
 
 
 def way_back(baseline: Values, ours: Set[OptionName], current: Values, sent: Values) -> tuple[RestoreStep, ...]:

@@ -12,7 +12,7 @@ lost, any job may have ended, and unknown jobs may be running.
 from collections.abc import Iterable
 
 from adocd.model.snapshot import Snapshot
-from adocd.probes.jobs import ENDS, RunningJobs
+from adocd.probes.running_jobs import ENDS, RunningJobs
 
 _FIXED_IN = (9, 11)
 

@@ -11,11 +11,11 @@ from adocd.daemon.book.journal.records import Pause
 from adocd.daemon.change import back
 from adocd.daemon.change.guards.guard import Note
 from adocd.daemon.change.reach import out_of_reach, without_ours
-from adocd.daemon.control.cycle import Cycle, View
+from adocd.daemon.control.cycle import Cycle, CycleView
+from adocd.daemon.control.loop_settings import LoopSettings
 from adocd.daemon.control.mandate import pins_of
 from adocd.daemon.control.neighbours import HostProcess
 from adocd.daemon.control.session import Session
-from adocd.daemon.control.settings import LoopSettings
 from adocd.daemon.control.silence import Silence, may_be_stalled
 from adocd.daemon.watch.observation import Observation
 from adocd.daemon.watch.remembered import Remembered
@@ -103,7 +103,7 @@ class Attached:
         beside = self._settings.neighbours.beside(self._id, self.process)
         return session.steering.refusal_of(option, value, pins, sample, beside)
 
-    async def revoke(self) -> back.Restored:
+    async def revoke(self) -> back.RestoreResult:
         """Make the agent restore the originals, whoever holds the lease. The caller has entered `restored` in the book.
 
         Returns the restore's progress and the options not restored. Raises TargetError.
@@ -163,7 +163,7 @@ class Attached:
         if (surroundings := self._observation.surroundings) is not None:
             sample = replace(sample, surroundings=surroundings)
         self._remember(sample, asked_s)
-        sentence = await self.cycle.run(session, self.process, View(sample, snapshot, asked_s))
+        sentence = await self.cycle.run(session, self.process, CycleView(sample, snapshot, asked_s))
         self._acted_s = settings.clock()
         return sentence
 

@@ -10,12 +10,12 @@ from adocd.daemon.change.guards.guard import Beside, Note
 from adocd.daemon.change.guards.memory import worst_case_bytes
 from adocd.daemon.change.guards.shared import is_shared
 from adocd.daemon.control.delivery import Delivery, Sending
+from adocd.daemon.control.loop_settings import LoopSettings
 from adocd.daemon.control.mandate import Mandate, mandate_of
 from adocd.daemon.control.neighbours import HostProcess, Share
 from adocd.daemon.control.owner import Owner
 from adocd.daemon.control.session import Session
-from adocd.daemon.control.settings import LoopSettings
-from adocd.daemon.control.steering import Scope, Step, Taken
+from adocd.daemon.control.steering import Scope, SteeringStep, TakenWishes
 from adocd.daemon.control.unasked import REARM, REPEAT, unasked
 from adocd.daemon.control.weighing import Weighed, weigh
 from adocd.daemon.watch.decision_log import DecisionLog, settings_in_words
@@ -31,7 +31,7 @@ LOOK_IS_OLD_S = 3.0
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class CycleView:
     """What one cycle sees: `asked_s` is when the snapshot was requested, by the loop's clock."""
 
     sample: Sample
@@ -58,7 +58,7 @@ class Cycle:
         #: Set when the daemon stops: the law is no longer asked, and our changes are undone.
         self.ends = False
 
-    async def run(self, session: Session, process: HostProcess, view: View) -> str:
+    async def run(self, session: Session, process: HostProcess, view: CycleView) -> str:
         """Run one cycle and return a sentence on what it did."""
         sample, law, steering = view.sample, session.law, session.steering
         mandate = self._sense(session, view)
@@ -102,7 +102,7 @@ class Cycle:
 
     # -- sense
 
-    def _sense(self, session: Session, view: View) -> Mandate:
+    def _sense(self, session: Session, view: CycleView) -> Mandate:
         """Take in the snapshot and the sample, and work out what this cycle may do."""
         session.steering.observe(view.sample)
         self._owner.take_stock(session, view.snapshot, view.sample)
@@ -119,7 +119,7 @@ class Cycle:
             session.steering.forget_wishes()
         return mandate
 
-    async def _acquire(self, session: Session, view: View, mandate: Mandate) -> str | None:
+    async def _acquire(self, session: Session, view: CycleView, mandate: Mandate) -> str | None:
         """Acquire the lease if needed; return why nothing can be done under it now, or None."""
         if self._owner.restores_what_nobody_knows(session, view.snapshot, view.sample):
             return "the agent is restoring the changes of an earlier lease, which the journal does not know"
@@ -142,13 +142,13 @@ class Cycle:
 
     # -- decide and guard
 
-    async def _decide(self, session: Session, view: View) -> tuple[Decision, Sample] | None:
+    async def _decide(self, session: Session, view: CycleView) -> tuple[Decision, Sample] | None:
         """Ask the law, and release the knobs it gives up; None if it decides nothing or was paused meanwhile."""
         asked = await session.law.step(view.snapshot, session.ledger.originals, session.made)
         session.steering.release(session.law.given_up, view.sample)
         return asked if self._book.pause_of(self._id) is None else None
 
-    async def _shadow(self, session: Session, process: HostProcess, view: View) -> str | None:
+    async def _shadow(self, session: Session, process: HostProcess, view: CycleView) -> str | None:
         """In a dry run, ask the law what it would do, and record that; None otherwise."""
         law = session.law
         if not law.policy.dry_run:
@@ -173,12 +173,12 @@ class Cycle:
 
     # -- remember
 
-    def _count(self, weighed: Weighed | None, step: Step) -> None:
+    def _count(self, weighed: Weighed | None, step: SteeringStep) -> None:
         """Count the guards that refused something."""
         notes = () if weighed is None else weighed.notes
         self._decisions.vitals.refused(dict.fromkeys((*notes, *(refusal.note for refusal in step.refusals))))
 
-    def _note(self, session: Session, view: View, weighed: Weighed, step: Step) -> str | None:
+    def _note(self, session: Session, view: CycleView, weighed: Weighed, step: SteeringStep) -> str | None:
         """Return what became of the law's decision; record it when nothing is sent for it."""
         decision = weighed.decision
         if not decision.settings:
@@ -194,7 +194,7 @@ class Cycle:
         self,
         session: Session,
         decision: Decision,
-        view: View,
+        view: CycleView,
         notes: tuple[Note, ...],
         outcome: Outcome,
         held: tuple[str, ...] = (),
@@ -205,7 +205,7 @@ class Cycle:
             return
         self._decisions.add(session.law.controller.name, decision, view.sample.monotonic_s, words, outcome)
 
-    def _stands(self, session: Session, step: Step, scope: Scope) -> str | None:
+    def _stands(self, session: Session, step: SteeringStep, scope: Scope) -> str | None:
         """Return why nothing is sent; None if nothing prevents it."""
         if scope == "safety" and session.stand_back is not None:
             for_s = session.stand_back.until_s - self.settings.clock()
@@ -215,7 +215,7 @@ class Cycle:
         return "; ".join((*(str(refusal.note) for refusal in step.refusals), *step.plan.held)) or None
 
 
-def _awaits(session: Session, view: View) -> str | None:
+def _awaits(session: Session, view: CycleView) -> str | None:
     """Return what to wait for: the change in flight, or a snapshot taken after the last change; None if neither."""
     if (in_flight_s := session.flight.in_flight_s) is not None:
         return f"a change has been in flight for {in_flight_s:.1f} s"
@@ -226,14 +226,14 @@ def _awaits(session: Session, view: View) -> str | None:
     return None
 
 
-def _of_law(weighed: Weighed | None, step: Step, taken: Taken) -> Sending | None:
+def _of_law(weighed: Weighed | None, step: SteeringStep, taken: TakenWishes) -> Sending | None:
     """Return the step as the law's decision of this cycle; None if there is no such decision or no change."""
     if weighed is None or not weighed.decision.settings or not step.plan.changes:
         return None
     return Sending(step, weighed.decision, weighed.notes, taken)
 
 
-def _of_others(session: Session, sample: Sample, step: Step, scope: Scope) -> Sending | None:
+def _of_others(session: Session, sample: Sample, step: SteeringStep, scope: Scope) -> Sending | None:
     """Return what to send without a new decision: pins, values to restore, and changes that had to wait."""
     if step.plan.changes:
         notes = tuple(refusal.note for refusal in step.refusals)
@@ -241,7 +241,7 @@ def _of_others(session: Session, sample: Sample, step: Step, scope: Scope) -> Se
     if scope != "safety" and (repeat := _repeat(session, sample)) is not None:
         return repeat
     rearmed = session.steering.rearmed(sample)
-    return None if rearmed is None else Sending(Step(rearmed, {}, (), leads_back=True), REARM)
+    return None if rearmed is None else Sending(SteeringStep(rearmed, {}, (), leads_back=True), REARM)
 
 
 def _repeat(session: Session, sample: Sample) -> Sending | None:
@@ -256,7 +256,7 @@ def _repeat(session: Session, sample: Sample) -> Sending | None:
     if planner.is_delayed(sample) and not ours & {SWITCH, planner.SLOWDOWN, planner.STOP}:
         return None
     session.unsettled.repeated(due)
-    return Sending(Step(plan, {}, ()), REPEAT) if plan.changes else None
+    return Sending(SteeringStep(plan, {}, ()), REPEAT) if plan.changes else None
 
 
 def _is_like(record: DecisionRecord, decision: Decision, notes: tuple[str, ...], outcome: Outcome) -> bool:

@@ -9,7 +9,7 @@ from adocd.daemon.change import actuator, planner
 from adocd.daemon.change.actuator import Result
 from adocd.daemon.change.guards.guard import Note
 from adocd.daemon.control.session import Session
-from adocd.daemon.control.steering import Step, Taken
+from adocd.daemon.control.steering import SteeringStep, TakenWishes
 from adocd.daemon.watch.decision_log import DecisionLog
 from adocd.model.decision import Decision
 from adocd.model.decision_record import DecisionRecord, OptionChange
@@ -22,10 +22,10 @@ from adocd.model.values import OptionName, Values
 class Sending:
     """What to send, the decision behind it, and the wishes that the law gained by it, None if it gained none."""
 
-    step: Step
+    step: SteeringStep
     decision: Decision
     notes: tuple[Note, ...] = ()
-    taken: Taken | None = None
+    taken: TakenWishes | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class About:
+class LoggedTarget:
     """A target's id and path."""
 
     target: str
@@ -13,4 +13,4 @@ class About:
 
 
 #: None outside a target's loop.
-ABOUT: ContextVar[About | None] = ContextVar("adocd_about", default=None)
+ABOUT: ContextVar[LoggedTarget | None] = ContextVar("adocd_about", default=None)

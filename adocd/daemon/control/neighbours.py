@@ -4,7 +4,7 @@ import os
 import platform
 from dataclasses import dataclass
 
-from adocd.daemon.change.guards.guard import Beside, Memory
+from adocd.daemon.change.guards.guard import Beside, MemoryInUse
 from adocd.model.database import Info
 from adocd.probes.memory_limit import available_bytes, cgroup_limit_bytes, memory_limit_bytes
 
@@ -22,10 +22,10 @@ class HostProcess:
         """Look the process up; one on another host, or in a container with its own host name, cannot be found here."""
         return cls(info.host, info.pid, cgroup_limit_bytes(info.pid) if info.host == platform.node() else None)
 
-    def memory(self) -> Memory:
+    def memory(self) -> MemoryInUse:
         """Read how much memory it can still get; for a process on another host, how much this host has free."""
         pid = self.pid if self.host == platform.node() else os.getpid()
-        return Memory(available_bytes(pid), memory_limit_bytes(pid))
+        return MemoryInUse(available_bytes(pid), memory_limit_bytes(pid))
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +88,6 @@ class Neighbours:
             budget_bytes=self.budget_bytes,
             memtables_bytes=self.memtables_beside(target_id),
             process_limit_bytes=process.limit_bytes,
-            read_memory=process.memory if self._reads_memory else Memory,
+            read_memory=process.memory if self._reads_memory else MemoryInUse,
             shared_with=next((path for other, path in turning.items() if other != target_id), None),
         )

@@ -9,7 +9,7 @@ from adocd.daemon.change.unsettled import Unsettled, is_needed
 from adocd.daemon.control.flight import Flight
 from adocd.daemon.control.held_lease import HeldLease
 from adocd.daemon.control.law import Law
-from adocd.daemon.control.settings import LoopSettings
+from adocd.daemon.control.loop_settings import LoopSettings
 from adocd.daemon.control.steering import Steering
 from adocd.model.database import DatabaseDetail, Info
 from adocd.model.policy import Policy

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from adocd.diagnosis.watch import StallNow
+from adocd.diagnosis.stalls import StallNow
 from adocd.model.database import DatabaseDetail, Info
 from adocd.model.decision_record import DecisionRecord
 from adocd.model.policy import Policy

@@ -7,9 +7,9 @@ from typing import Literal
 from adocd.daemon.change import planner
 from adocd.daemon.change.brake import Brake
 from adocd.daemon.change.guards.compaction import CompactionGuard, CompactionLimits
-from adocd.daemon.change.guards.guard import ALONE, Beside, Guard, Note, Refusal, check
+from adocd.daemon.change.guards.guard import ALONE, Beside, Guard, GuardRefusal, Note, check
 from adocd.daemon.change.ledger import Ledger
-from adocd.daemon.change.planner import Plan
+from adocd.daemon.change.planner import ChangePlan
 from adocd.daemon.change.translate import options_of
 from adocd.model.decision import Setting
 from adocd.model.knob import KNOBS, Knob
@@ -38,13 +38,13 @@ class Guarded:
     notes: tuple[Note, ...]
     values: Values
     dropped: frozenset[OptionName]
-    refusals: tuple[Refusal, ...]
+    refusals: tuple[GuardRefusal, ...]
     pins: Values
     scope: Scope = "all"
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class TakenWishes:
     """The law's new wishes, and its former wishes for the same options, None if it had none."""
 
     wishes: Values
@@ -54,12 +54,12 @@ class Taken:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class SteeringStep:
     """What to send next, the origin of each value, and what the safety guards refused."""
 
-    plan: Plan
+    plan: ChangePlan
     origins: Mapping[OptionName, Origin]
-    refusals: tuple[Refusal, ...]
+    refusals: tuple[GuardRefusal, ...]
     #: Whether it is a restore or a guard's substitute: it is sent even if the journal cannot be written.
     leads_back: bool = False
     #: Whether writes were delayed when the step was planned.
@@ -129,16 +129,16 @@ class Steering:
             scope=scope,
         )
 
-    def take(self, guarded: Guarded) -> Taken:
+    def take(self, guarded: Guarded) -> TakenWishes:
         """Make what the guards left of a decision the law's wishes, and drop the wishes that they refused."""
         before = {option: self.wanted.get(option) for option in guarded.options}
         if guarded.scope == "all":
             for option in guarded.dropped:
                 self.wanted.pop(option, None)
         self.wanted |= guarded.options
-        return Taken(guarded.options, before, self._era)
+        return TakenWishes(guarded.options, before, self._era)
 
-    def plan(self, guarded: Guarded, sample: Sample) -> Step:
+    def plan(self, guarded: Guarded, sample: Sample) -> SteeringStep:
         """Plan what to send now."""
         ledger, current = self.ledger, sample.values
         # Most cycles end here, before the costliest part of a plan: restore steps for up to hundreds of options.
@@ -154,9 +154,9 @@ class Steering:
         if guarded.scope != "all":
             origins = dict.fromkeys(plan.sent, "baseline")
         leads_back = guarded.scope != "all"
-        return Step(plan, origins, guarded.refusals, leads_back, is_delayed=planner.is_delayed(sample))
+        return SteeringStep(plan, origins, guarded.refusals, leads_back, is_delayed=planner.is_delayed(sample))
 
-    def take_back(self, taken: Taken) -> None:
+    def take_back(self, taken: TakenWishes) -> None:
         """Return to the wishes from before a decision that could not be sent.
 
         Wishes forgotten since stay forgotten, because a change's answer can come after its law is gone.
@@ -188,13 +188,13 @@ class Steering:
             for_s = _REJECTED_BACK_FOR_S if back.get(option) == value else _REJECTED_FOR_S
             self._rejected[option] = (value, now_s + for_s)
 
-    def repeated(self, families: Iterable[str], sample: Sample) -> Plan:
+    def repeated(self, families: Iterable[str], sample: Sample) -> ChangePlan:
         """Plan to resend everything that we have set in these column families."""
         values = {o: v for family in families for o, v in self.ledger.set_of(family, sample.values).items()}
         ledger = self.ledger
         return planner.again(values, sample, ledger.baseline, ledger.to_name(sample.values))
 
-    def rearmed(self, sample: Sample) -> Plan | None:
+    def rearmed(self, sample: Sample) -> ChangePlan | None:
         """Plan to update the agent's restore plan with the owner's new values; None if it has them already."""
         outdated = self.ledger.outdated(sample.values)
         if not outdated:

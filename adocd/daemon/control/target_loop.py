@@ -12,8 +12,8 @@ from adocd.daemon.change.guards.guard import Note
 from adocd.daemon.control import pace
 from adocd.daemon.control.attached import Attached
 from adocd.daemon.control.law import LawFailed
-from adocd.daemon.control.log_context import ABOUT, About
-from adocd.daemon.control.settings import LoopSettings
+from adocd.daemon.control.log_context import ABOUT, LoggedTarget
+from adocd.daemon.control.loop_settings import LoopSettings
 from adocd.daemon.control.silence import may_be_stalled
 from adocd.daemon.control.status import State, Status
 from adocd.daemon.watch.news import News
@@ -155,7 +155,7 @@ class TargetLoop:
         if self._attached is not None:
             self._attached.take_settings(settings)
 
-    async def revoke(self) -> back.Restored:
+    async def revoke(self) -> back.RestoreResult:
         """Make the agent restore the originals, whoever holds the lease. The caller has entered `restored` in the book.
 
         Returns the restore's progress and the options not restored. Raises TargetError, also if the database is closed.
@@ -175,7 +175,7 @@ class TargetLoop:
 
     async def run(self) -> None:
         """Run cycles until the daemon stops; while the database is closed, wait to be attached."""
-        ABOUT.set(About(self.id, self.path))
+        ABOUT.set(LoggedTarget(self.id, self.path))
         observing = asyncio.create_task(self._observe(), name=f"observe {self.id}")
         try:
             await self._control()

@@ -1,7 +1,7 @@
 """Decisions that describe what is sent without a new decision of the law."""
 
 from adocd.daemon.change import planner
-from adocd.daemon.control.steering import Step
+from adocd.daemon.control.steering import SteeringStep
 from adocd.model.decision import Decision
 
 REPEAT = Decision(
@@ -18,7 +18,7 @@ REARM = Decision(
 )
 
 
-def unasked(step: Step, controller: str) -> Decision:
+def unasked(step: SteeringStep, controller: str) -> Decision:
     """Return a decision that says why this step is sent without a new decision of the law."""
     sent, origins = step.plan.sent, step.origins
     for refusal in step.refusals:

@@ -12,8 +12,8 @@ from adocd.daemon.book.audit import Audit
 from adocd.daemon.book.book import Book
 from adocd.daemon.book.journal.errors import PolicyNotUnderstood
 from adocd.daemon.book.journal.records import Pause
+from adocd.daemon.control.loop_settings import LoopSettings
 from adocd.daemon.control.pace import phase_of
-from adocd.daemon.control.settings import LoopSettings
 from adocd.daemon.control.target_loop import TargetLoop
 from adocd.daemon.fleet.config import Config
 from adocd.daemon.fleet.directories import Directories

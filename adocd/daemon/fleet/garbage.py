@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Literal
 
-from adocd.daemon.watch.vitals import Histogram
+from adocd.daemon.watch.vitals import TimeHistogram
 
 #: Objects that survive a full collection are not visited again for this long; then once, as databases come and go.
 _WHOLE_EVERY_S = 3600.0
@@ -22,7 +22,7 @@ _OLDEST = 2
 
 
 @contextmanager
-def tamed(pauses: Histogram) -> Iterator[None]:
+def tamed(pauses: TimeHistogram) -> Iterator[None]:
     """Collect rarely while the block runs; `pauses` observes the duration of each collection, in seconds.
 
     Objects that exist now, mainly modules, are not visited again for an hour.

@@ -10,7 +10,7 @@ from adocd.daemon.book import overrides
 from adocd.daemon.book.book import Book, Pinned
 from adocd.daemon.book.journal.errors import JournalError
 from adocd.daemon.book.journal.records import Override, Pause, What
-from adocd.daemon.change.back import Restored
+from adocd.daemon.change.back import RestoreResult
 from adocd.daemon.change.guards.bounds import out_of_bounds
 from adocd.daemon.change.planner import restorable
 from adocd.daemon.control.status import Status
@@ -44,7 +44,7 @@ class PinState:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class OverrideRequest:
     """An override as requested; with `for_s` None it stays until it is removed."""
 
     option: str
@@ -119,7 +119,7 @@ class Operators:
         pins = self._book.overrides_of(None if loop is None else loop.id)
         return tuple(self._state(loop, pin) for pin in pins)
 
-    async def pin(self, loop: TargetLoop | None, asked: Asked) -> PinState:
+    async def pin(self, loop: TargetLoop | None, asked: OverrideRequest) -> PinState:
         """Pin an option; a pin overrides the law and its shaping.
 
         Raises NotUnderstood when the option, value or column family does not exist; CannotDo when a safety guard
@@ -169,7 +169,7 @@ class Operators:
         self._note("resume", loop, who, f"{who} let {'all laws' if loop is None else 'its law'} go on")
         return was_paused
 
-    async def restore(self, loop: TargetLoop | None, who: str) -> tuple[Mapping[str, Restored], Mapping[str, str]]:
+    async def restore(self, loop: TargetLoop | None, who: str) -> tuple[Mapping[str, RestoreResult], Mapping[str, str]]:
         """Restore the originals now, whoever holds the lease, and keep them until the law is resumed.
 
         Returns each restore's progress and the options not restored, by target id, and by id or socket why a restore
@@ -180,7 +180,7 @@ class Operators:
             raise CannotDo(f"{loop.path} has nothing to restore: {ONLY_OBSERVED}")
         self._pause(loop, "restored", f"{who} restored the originals; resume or set a policy to go on", who)
         self._note("restore", loop, who, f"{who} restored the originals{' of all targets' if loop is None else ''}")
-        restored: dict[str, Restored] = {}
+        restored: dict[str, RestoreResult] = {}
         failed = dict(self._fleet.problems) if loop is None else {}
 
         async def revoke(one: TargetLoop) -> None:
@@ -209,7 +209,7 @@ class Operators:
         now_s = self._fleet.wall_clock()
         self._book.pause(Pause(target, path, "paused" if state == "paused" else "restored", reason, who, now_s))
 
-    def _check_words(self, asked: Asked) -> None:
+    def _check_words(self, asked: OverrideRequest) -> None:
         """Check what needs no database, because a pin for all targets also applies to those that open later."""
         family = asked.column_family or "default"
         try:
@@ -226,7 +226,7 @@ class Operators:
             return None
         return f"{status.path} is held by {lease.holder}"
 
-    def _check(self, loop: TargetLoop, asked: Asked) -> None:
+    def _check(self, loop: TargetLoop, asked: OverrideRequest) -> None:
         status = loop.status
         if (why := self._held_elsewhere(status)) is not None:
             raise CannotDo(f"{why}; pin it there, or stop that one first")
@@ -290,7 +290,7 @@ def in_words(policy: Policy) -> str:
     return policy.controller + (f" with {with_}" if with_ else "") + (", as a dry run" if policy.dry_run else "")
 
 
-def _pinned_in_words(asked: Asked) -> str:
+def _pinned_in_words(asked: OverrideRequest) -> str:
     how_long = "until it is removed" if asked.for_s is None else f"for {asked.for_s:g} s"
     why = f": {asked.reason}" if asked.reason else ""
     value = pinned(asked.option, asked.value)

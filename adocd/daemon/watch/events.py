@@ -18,7 +18,7 @@ KEPT = 5_000
 
 
 @dataclass(slots=True)
-class Event:
+class TargetEvent:
     """One event; `members` holds the further fields of its kind.
 
     Ids grow by one with each kept event. A sample is not kept, and has the id of the last kept event, so that a reader
@@ -39,10 +39,10 @@ class Events:
     """All events of this daemon. `first_id` is above all ids of earlier daemons, so that ids are never confused."""
 
     def __init__(self, first_id: int = 1, kept: int = KEPT) -> None:
-        self._kept: deque[Event] = deque(maxlen=kept)
+        self._kept: deque[TargetEvent] = deque(maxlen=kept)
         self._first_id = first_id
         self._next_id = first_id
-        self._feeds: set[Feed] = set()
+        self._feeds: set[EventReader] = set()
 
     @property
     def newest_id(self) -> int:
@@ -58,7 +58,7 @@ class Events:
         self, kind: Kind, unix_s: float, *, target: str | None = None, path: str | None = None, **members: Any
     ) -> None:
         """Send an event to all readers, and keep it for those that reconnect."""
-        event = Event(self._next_id, unix_s, kind, target, path, members)
+        event = TargetEvent(self._next_id, unix_s, kind, target, path, members)
         self._next_id += 1
         self._kept.append(event)
         for feed in self._feeds:
@@ -68,38 +68,38 @@ class Events:
         """Tell the present readers that a target was sampled; only the newest sample of each target counts."""
         if not self._feeds:
             return
-        event = Event(self.newest_id, unix_s, "sample", target, path)
+        event = TargetEvent(self.newest_id, unix_s, "sample", target, path)
         for feed in self._feeds:
             feed.sampled(event)
 
     def read(
         self, *, target: str | None = None, kinds: frozenset[str] = frozenset(KINDS), after: int | None = None
-    ) -> "Feed":
+    ) -> "EventReader":
         """Start reading: from now on, or after the event with this id. Close the feed when done."""
-        feed = Feed(self, target, kinds, self._next_id if after is None else after + 1)
+        feed = EventReader(self, target, kinds, self._next_id if after is None else after + 1)
         self._feeds.add(feed)
         return feed
 
     # -- for feeds
 
-    def from_place(self, place: int, unix_s: float) -> Event | None:
+    def from_place(self, place: int, unix_s: float) -> TargetEvent | None:
         """Return the event at this position: a `lost` event if it was overwritten, None if it is yet to come."""
         oldest = self._kept[0].id if self._kept else self._next_id
         if place > self._next_id:
             place = self._first_id  # from another daemon, whose clock was ahead of ours
-            return Event(place - 1, unix_s, "lost", members={"count": None})
+            return TargetEvent(place - 1, unix_s, "lost", members={"count": None})
         if place < oldest:
             # How many events an earlier daemon had is unknown.
             count = oldest - place if place >= self._first_id else None
-            return Event(oldest - 1, unix_s, "lost", members={"count": count})
+            return TargetEvent(oldest - 1, unix_s, "lost", members={"count": count})
         return self._kept[place - oldest] if place < self._next_id else None
 
-    def forget(self, feed: "Feed") -> None:
+    def forget(self, feed: "EventReader") -> None:
         """Stop waking this feed."""
         self._feeds.discard(feed)
 
 
-class Feed:
+class EventReader:
     """One reader's position in the ring."""
 
     def __init__(self, events: Events, target: str | None, kinds: frozenset[str], place: int) -> None:
@@ -108,23 +108,23 @@ class Feed:
         self._target = target
         self._kinds = kinds
         self._place = place
-        self._samples: dict[str | None, Event] = {}
+        self._samples: dict[str | None, TargetEvent] = {}
         self._awake = asyncio.Event()
 
-    def wake(self, event: Event) -> None:
+    def wake(self, event: TargetEvent) -> None:
         """Wake the reader if it may want this event."""
         if self._wants(event):
             self._awake.set()
 
-    def sampled(self, event: Event) -> None:
+    def sampled(self, event: TargetEvent) -> None:
         """Keep the newest sample of each target for the reader."""
         if self._wants(event):
             self._samples[event.target] = event
             self._awake.set()
 
-    def take(self, most: int, unix_s: float) -> list[Event]:
+    def take(self, most: int, unix_s: float) -> list[TargetEvent]:
         """Return at most `most` events, oldest first. `unix_s` is now, the time given to a `lost` event."""
-        taken: list[Event] = []
+        taken: list[TargetEvent] = []
         while len(taken) < most and (event := self._take(unix_s)) is not None:
             taken.append(event)
         if not taken:
@@ -144,7 +144,7 @@ class Feed:
         """Stop reading."""
         self._events.forget(self)
 
-    def _take(self, unix_s: float) -> Event | None:
+    def _take(self, unix_s: float) -> TargetEvent | None:
         while (event := self._events.from_place(self._place, unix_s)) is not None:
             self._place = event.id + 1
             if event.kind == "lost" or self._wants(event):
@@ -153,5 +153,5 @@ class Feed:
             return self._samples.pop(next(iter(self._samples)))
         return None
 
-    def _wants(self, event: Event) -> bool:
+    def _wants(self, event: TargetEvent) -> bool:
         return event.kind in self._kinds and (self._target is None or event.target in (None, self._target))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from math import isnan
 from typing import Any, Literal
 
-from adocd.diagnosis.held import Measured
+from adocd.diagnosis.held import MeasuredSpan
 from adocd.model.stall import Cause
 
 Resolution = Literal["1s", "1m"]
@@ -162,7 +162,9 @@ def points_of(packed: Iterable[Packed], from_unix_s: float, to_unix_s: float) ->
             yield _point(list(_ROW.unpack(row)), settings)
 
 
-def measured_of(packed: Iterable[Packed], from_unix_s: float = 0.0, to_unix_s: float = math.inf) -> Iterator[Measured]:
+def measured_of(
+    packed: Iterable[Packed], from_unix_s: float = 0.0, to_unix_s: float = math.inf
+) -> Iterator[MeasuredSpan]:
     """Yield only the writers' figures of the points that end in this range: a third of the work of whole points."""
     for row, _ in packed:
         if from_unix_s <= _ROW.unpack_from(row)[0] <= to_unix_s:
@@ -172,7 +174,7 @@ def measured_of(packed: Iterable[Packed], from_unix_s: float = 0.0, to_unix_s: f
                 for figure, decimals in zip(figures, _MEANS.values(), strict=False)
             ]
             held_for = dict(zip(CAUSES, known[_FIRST_CAUSE:], strict=True))
-            yield Measured(
+            yield MeasuredSpan(
                 unix_s,
                 interval_s,
                 stopped_fraction=known[_STOPPED],

@@ -4,9 +4,9 @@ from collections import deque
 from collections.abc import Callable, Iterable
 
 from adocd.daemon.watch.events import Events
-from adocd.diagnosis.watch import StallNow
-from adocd.diagnosis.watch.seen import Named, StallSeen
-from adocd.diagnosis.watch.watch import StallWatch
+from adocd.diagnosis.stalls import StallNow
+from adocd.diagnosis.stalls.seen import Named, StallSeen
+from adocd.diagnosis.stalls.watch import StallWatch
 from adocd.model.decision_record import DecisionRecord
 
 #: Most stalls examined of those that began and ended between two looks.

@@ -18,8 +18,8 @@ from adocd.daemon.watch.charted import charted
 from adocd.daemon.watch.history import History
 from adocd.diagnosis import Diagnosis
 from adocd.diagnosis.around import Surrounded
+from adocd.diagnosis.stalls import StallWatch
 from adocd.diagnosis.told import Told, limiter_of
-from adocd.diagnosis.watch import StallWatch
 from adocd.model.database import Database, Info
 from adocd.model.sample import Sample
 from adocd.model.surroundings import Surroundings

@@ -25,7 +25,7 @@ _NOT_SENT: tuple[Outcome, ...] = ("refused", "failed")
 _NOT_A_LAW = ("actuator.", "operator.", "safety.", "daemon.")
 
 
-class Histogram:
+class TimeHistogram:
     """A histogram of durations in seconds: counts by upper bound, the sum and the number."""
 
     __slots__ = ("bounds", "counts", "sum")
@@ -47,11 +47,11 @@ class LoopVitals:
 
     def __init__(self) -> None:
         #: Duration of a cycle.
-        self.duration = Histogram()
+        self.duration = TimeHistogram()
         #: How much later than due a cycle began: the delay of control by a busy machine, or by the daemon itself.
-        self.lateness = Histogram()
+        self.lateness = TimeHistogram()
         #: How long each cyclic garbage collection stopped the process.
-        self.garbage = Histogram()
+        self.garbage = TimeHistogram()
         #: When agents were last searched for; None before the first time.
         self.discovered_s: float | None = None
         #: When the configuration was last applied, in seconds since the epoch, and whether the last attempt succeeded.
@@ -76,9 +76,9 @@ class TargetVitals:
         #: RocksDB's own counts of write stalls, by column family, cause and condition.
         self.stalls: Counter[tuple[str, Cause, Held]] = Counter()
         #: From announcing a change to its read-back: the journal write and SetOptions.
-        self.actuation = Histogram()
+        self.actuation = TimeHistogram()
         #: How long the agent took to answer a snapshot request.
-        self.answer = Histogram()
+        self.answer = TimeHistogram()
         #: When the last sample was taken, and when a cycle last ended, even in failure, by the loop's clock.
         self.sampled_s: float | None = None
         self.ticked_s: float | None = None

@@ -40,7 +40,7 @@ class Values:
 
 
 @dataclass(frozen=True, slots=True)
-class Memory:
+class MemtableMemory:
     """Limits on memtable memory, in bytes."""
 
     #: The budget of all targets of the daemon together (`memory_budget_bytes`).
@@ -68,7 +68,7 @@ class Facts:
     info: Info
     detail: DatabaseDetail
     snapshot: Snapshot
-    memory: Memory
+    memory: MemtableMemory
     options_file: OptionsFile | Unreadable
     bounds: Bounds = field(default_factory=Bounds)
 

@@ -23,7 +23,7 @@ class Severity(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class LintFinding:
     """One finding; `reason`, `fix` and `source` are for a person to read, one sentence each."""
 
     rule: str
@@ -49,7 +49,7 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class LintRule:
     """A rule's name, its summary, and the function that checks a database."""
 
     name: str
@@ -58,29 +58,31 @@ class Rule:
     source: str
     look: Callable[[Facts], Iterable[Hit]]
 
-    def findings(self, facts: Facts) -> Iterator[Finding]:
+    def findings(self, facts: Facts) -> Iterator[LintFinding]:
         """Check one database."""
         for hit in self.look(facts):
-            yield Finding(self.name, self.severity, hit.subject, hit.column_families, hit.reason, hit.fix, self.source)
+            yield LintFinding(
+                self.name, self.severity, hit.subject, hit.column_families, hit.reason, hit.fix, self.source
+            )
 
 
-def rule(severity: Severity, source: str) -> Callable[[Callable[[Facts], Iterable[Hit]]], Rule]:
+def rule(severity: Severity, source: str) -> Callable[[Callable[[Facts], Iterable[Hit]]], LintRule]:
     """Make a rule from a function that checks the whole database; the rule takes the function's name."""
 
-    def make(look: Callable[[Facts], Iterable[Hit]]) -> Rule:
+    def make(look: Callable[[Facts], Iterable[Hit]]) -> LintRule:
         summary = " ".join((inspect.getdoc(look) or "").split()).removeprefix("Find that ")
-        return Rule(look.__name__.replace("_", "-"), severity, summary, source, look)
+        return LintRule(look.__name__.replace("_", "-"), severity, summary, source, look)
 
     return make
 
 
-def family_rule(severity: Severity, source: str) -> Callable[[Callable[[Values], Hit | None]], Rule]:
+def family_rule(severity: Severity, source: str) -> Callable[[Callable[[Values], Hit | None]], LintRule]:
     """Make a rule from a function that checks one column family.
 
     Column families with the same values share one finding, because there may be hundreds of them.
     """
 
-    def make(look: Callable[[Values], Hit | None]) -> Rule:
+    def make(look: Callable[[Values], Hit | None]) -> LintRule:
         def look_at_all(facts: Facts) -> Iterator[Hit]:
             found: dict[Hit, list[str]] = {}
             for name, options in sorted(facts.families.items()):

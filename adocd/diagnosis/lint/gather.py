@@ -8,7 +8,7 @@ from typing import Protocol
 from adocd.controllers import registry
 from adocd.controllers.adoc import Adoc, AdocParameters
 from adocd.controllers.adoc_released import AdocReleased
-from adocd.diagnosis.lint.facts import Bounds, Facts, Memory
+from adocd.diagnosis.lint.facts import Bounds, Facts, MemtableMemory
 from adocd.model.database import DatabaseDetail, Info
 from adocd.model.policy import Policy
 from adocd.model.snapshot import Snapshot
@@ -20,7 +20,7 @@ from adocd.targets.errors import TargetError
 _EVENTS = 500
 
 
-class Observed(Protocol):
+class ObservedTarget(Protocol):
     """The part of a Target that is needed here."""
 
     async def snapshot(self, events_after: int | None) -> Snapshot:
@@ -40,7 +40,7 @@ def bounds_of(policy: Policy) -> Bounds:
     return Bounds(parameters.batch_max_bytes, parameters.threads_max, step if parameters.tune_batch else None)
 
 
-async def with_recent_events(target: Observed, snapshot: Snapshot) -> Snapshot:
+async def with_recent_events(target: ObservedTarget, snapshot: Snapshot) -> Snapshot:
     """Read a new snapshot with the latest events; the loop's own snapshot has only those of one tick.
 
     Falls back on `snapshot` if the agent does not answer. The loop's cursor stays, because each reader has its own.
@@ -60,4 +60,4 @@ async def gather(
     here = info.host == platform.node()
     limit = await asyncio.to_thread(memory_limit_bytes, info.pid) if here else None
     file = await asyncio.to_thread(newest, Path(detail.path), detail.db_identity)
-    return Facts(info, detail, snapshot, Memory(budget_bytes, beside_bytes, limit), file, bounds_of(policy))
+    return Facts(info, detail, snapshot, MemtableMemory(budget_bytes, beside_bytes, limit), file, bounds_of(policy))

@@ -2,7 +2,7 @@
 
 from adocd.diagnosis.lint import knobs, measuring, memory, writes
 from adocd.diagnosis.lint.facts import Facts
-from adocd.diagnosis.lint.finding import Finding, Severity
+from adocd.diagnosis.lint.finding import LintFinding, Severity
 
 RULES = (*writes.RULES, *knobs.RULES, *memory.RULES, *measuring.RULES)
 
@@ -21,7 +21,7 @@ _ABOUT_CHANGES = frozenset(
 _ORDER = tuple(Severity)
 
 
-def findings(facts: Facts) -> tuple[Finding, ...]:
+def findings(facts: Facts) -> tuple[LintFinding, ...]:
     """Apply every rule. Dangers come first, then what makes tuning useless, then notes. Pure, and never raises.
 
     For a database that is only observed, e.g. by its directory, the rules about changing it are left out.

@@ -1,6 +1,6 @@
 """The rules as a table of Markdown, for docs/lint.md; `python -m adocd.diagnosis.lint.table` prints it."""
 
-from adocd.diagnosis.lint.finding import Rule, Severity
+from adocd.diagnosis.lint.finding import LintRule, Severity
 from adocd.diagnosis.lint.rules import RULES
 
 
@@ -10,7 +10,7 @@ def rows() -> list[str]:
     return ["| rule | kind | what it finds | source |", "|---|---|---|---|", *map(_row, ordered)]
 
 
-def _row(rule: Rule) -> str:
+def _row(rule: LintRule) -> str:
     option = "_" in rule.summary.split()[0]
     summary = rule.summary if option else rule.summary[:1].upper() + rule.summary[1:]
     return f"| `{rule.name}` | {rule.severity} | {summary} | {rule.source} |"

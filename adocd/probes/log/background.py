@@ -40,7 +40,7 @@ class Led:
     options: Mapping[str, str] = field(default_factory=dict)
 
 
-class Background:
+class BackgroundHistory:
     """Remembers the last minute by seconds, the running compactions, and the figures of each column family."""
 
     def __init__(self) -> None:

@@ -16,8 +16,8 @@ from adocd.probes.log.dump_events import (
 )
 from adocd.probes.log.dump_lines import READERS, Figures, compaction_row, stall_counts
 from adocd.probes.log.events import LogEvent
-from adocd.probes.log.figures import number
 from adocd.probes.log.lines import text
+from adocd.probes.log.numbers import number
 from adocd.probes.log.tickers import TickerBlock
 
 #: A column family has at most 64 levels or so; further rows go into a separate event.

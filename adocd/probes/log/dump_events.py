@@ -88,7 +88,7 @@ class ReadLatency(LogEvent):
 
 
 @dataclass(frozen=True, slots=True)
-class Histogram:
+class LoggedHistogram:
     """A histogram of Statistics since the open, in the unit that its name says."""
 
     count: int
@@ -97,9 +97,9 @@ class Histogram:
 
 
 @dataclass(frozen=True, slots=True)
-class Statistics(LogEvent):
+class StatisticsDump(LogEvent):
     """The block STATISTICS: every ticker and histogram by RocksDB's name, cumulative since the open and exact."""
 
     kind: ClassVar[str] = "statistics"
     tickers: Mapping[str, int]
-    histograms: Mapping[str, Histogram]
+    histograms: Mapping[str, LoggedHistogram]

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 
 from adocd.probes.log.dump_events import CompactionRow
-from adocd.probes.log.figures import GIB, MIB, number, size_bytes, span_s
+from adocd.probes.log.numbers import GIB, MIB, number, size_bytes, span_s
 
 Figures = dict[str, float]
 #: Reads the rest of a line into cumulative and interval figures; False if it cannot.

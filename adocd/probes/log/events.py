@@ -26,7 +26,7 @@ class LogEvent:
 
 
 @dataclass(frozen=True, slots=True)
-class Header(LogEvent):
+class HeaderLine(LogEvent):
     """A line from the start of a session: `name` is rocksdb_version (the first line), git_sha, compile_date, ..."""
 
     kind: ClassVar[str] = "header"
@@ -172,7 +172,7 @@ class OtherJobEvent(JobEvent):
 
 
 @dataclass(frozen=True, slots=True)
-class Stall(LogEvent):
+class LoggedStall(LogEvent):
     """RocksDB found that writes must be delayed or stopped (db/column_family.cc, RecalculateWriteStallConditions).
 
     It writes this line, and counts it in its cfstats, each time it installs a new superversion (memtable full, flush or
@@ -222,7 +222,7 @@ class LevelSummary(LogEvent):
 
 
 @dataclass(frozen=True, slots=True)
-class Manual(LogEvent):
+class ManualJob(LogEvent):
     """A manual flush or compaction: RocksDB's message about its start or end."""
 
     kind: ClassVar[str] = "manual"
@@ -240,7 +240,7 @@ class Shutdown(LogEvent):
 
 
 @dataclass(frozen=True, slots=True)
-class Problem(LogEvent):
+class LoggedProblem(LogEvent):
     """A warning or error that is not a stall; `background` if it is about RocksDB's background error handling."""
 
     kind: ClassVar[str] = "problem"

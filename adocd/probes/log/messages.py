@@ -11,16 +11,16 @@ from adocd.probes.log.events import (
     Cause,
     CompactionPressure,
     Condition,
-    Header,
+    HeaderLine,
     LevelSummary,
-    Manual,
+    LoggedProblem,
+    LoggedStall,
+    ManualJob,
     MemtableSwitched,
-    Problem,
     Shutdown,
-    Stall,
 )
-from adocd.probes.log.figures import number
 from adocd.probes.log.lines import text
+from adocd.probes.log.numbers import number
 
 _MEMTABLES = re.compile(
     rb"because we have (\d{1,18}) immutable memtables \(waiting for flush\), max_write_buffer_number is set to "
@@ -56,24 +56,24 @@ _HEADERS = {
 _LEVELS = {b"WARN": "warning", b"ERROR": "error", b"FATAL": "fatal"}
 
 
-def stall(time_s: float, family: bytes | None, verb: bytes, rest: bytes) -> Stall | None:
+def stall(time_s: float, family: bytes | None, verb: bytes, rest: bytes) -> LoggedStall | None:
     """Read `Stalling writes because ...` or `Stopping writes because ...`; None if it is damaged."""
     if family is None:
         return None
     condition: Condition = "delayed" if verb.startswith(b"Stalling") else "stopped"
     name = text(family)
     if m := _MEMTABLES.fullmatch(rest):
-        return Stall(time_s, name, condition, "memtable", int(m[1]), int(m[2]), _rate(m[3]))
+        return LoggedStall(time_s, name, condition, "memtable", int(m[1]), int(m[2]), _rate(m[3]))
     if m := _L0.fullmatch(rest):
-        return Stall(time_s, name, condition, "l0", int(m[1]), None, _rate(m[2]))
+        return LoggedStall(time_s, name, condition, "l0", int(m[1]), None, _rate(m[2]))
     if m := _PENDING.fullmatch(rest):
-        return Stall(time_s, name, condition, "pending_bytes", int(m[1]), None, _rate(m[2]))
+        return LoggedStall(time_s, name, condition, "pending_bytes", int(m[1]), None, _rate(m[2]))
     if _is_news(rest):
-        return Stall(time_s, name, condition, "other", None, None, None)
+        return LoggedStall(time_s, name, condition, "other", None, None, None)
     return None
 
 
-def oddly_named_stall(time_s: float, m: Match[bytes], rest: bytes) -> Stall | None:
+def oddly_named_stall(time_s: float, m: Match[bytes], rest: bytes) -> LoggedStall | None:
     """Read a stall of a column family whose name contains brackets."""
     if b" writes because " not in rest:
         return None
@@ -115,19 +115,19 @@ def summary(time_s: float, family: bytes | None, rest: bytes) -> LevelSummary | 
     return LevelSummary(time_s, text(family), tuple(map(int, levels)), score, int(m[3]) if m[3] else None)
 
 
-def header(time_s: float, words: bytes, rest: bytes) -> Header:
+def header(time_s: float, words: bytes, rest: bytes) -> HeaderLine:
     """Read a line from the start of a session."""
     value = text(rest).strip()
     if words.endswith(b" in "):
         value = value.removesuffix(":").strip()
-    return Header(time_s, _HEADERS[words], value.lstrip(": "))
+    return HeaderLine(time_s, _HEADERS[words], value.lstrip(": "))
 
 
-def manual(time_s: float, family: bytes | None, words: bytes, rest: bytes) -> Manual:
+def manual(time_s: float, family: bytes | None, words: bytes, rest: bytes) -> ManualJob:
     """Read a message about a manual flush or compaction."""
     what = "flush" if words == b"Manual flush " else "compaction"
     name = None if family is None else text(family)
-    return Manual(time_s, name, "flush" if what == "flush" else "compaction", text(words + rest).strip())
+    return ManualJob(time_s, name, "flush" if what == "flush" else "compaction", text(words + rest).strip())
 
 
 def shutdown(time_s: float, words: bytes, rest: bytes) -> Shutdown:
@@ -135,12 +135,12 @@ def shutdown(time_s: float, words: bytes, rest: bytes) -> Shutdown:
     return Shutdown(time_s, text(words + rest).strip())
 
 
-def problem(time_s: float, m: Match[bytes], rest: bytes) -> Problem:
+def problem(time_s: float, m: Match[bytes], rest: bytes) -> LoggedProblem:
     """Read a warning or error, or a message of the error handler without a level."""
     trouble = m["trouble"]
     family = m["family"]
     level = _LEVELS.get(m["bad"] or b"WARN", "warning")
-    return Problem(
+    return LoggedProblem(
         time_s,
         "fatal" if level == "fatal" else "error" if level == "error" else "warning",
         None if family is None else text(family),

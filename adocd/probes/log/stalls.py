@@ -25,8 +25,8 @@ from adocd.probes.log.events import (
     CompactionFinished,
     Condition,
     FlushFinished,
+    LoggedStall,
     MemtableSwitched,
-    Stall,
 )
 
 #: Stalls of one kind that are closer than this are reported as one (s).
@@ -65,7 +65,7 @@ class StallFound:
     #: Whether the LOG shows the end.
     ended: bool = True
 
-    def say(self, line: Stall) -> None:
+    def say(self, line: LoggedStall) -> None:
         """Add one more line about this stall."""
         self.lines += 1
         self.limit = line.limit if self.limit is None else self.limit
@@ -102,7 +102,7 @@ class Stalls:
 
     def __init__(
         self,
-        led: Callable[[Stall], Led],
+        led: Callable[[LoggedStall], Led],
         held: Callable[[float, float, frozenset[Cause]], None],
     ) -> None:
         self._led, self._held = led, held
@@ -128,7 +128,7 @@ class Stalls:
         self._last = {kind: stall for kind, stall in self._last.items() if id(stall) in still}
         return ended
 
-    def line(self, event: Stall) -> None:
+    def line(self, event: LoggedStall) -> None:
         """Take a line about a stall."""
         self._look_back(event.time_s)
         now = self._open.get(event.column_family)
@@ -182,7 +182,7 @@ class Stalls:
             now.stall.end_s, now.stall.ended = self._now_s, False
             now.counted_s = self._now_s
 
-    def _stall(self, event: Stall) -> StallFound:
+    def _stall(self, event: LoggedStall) -> StallFound:
         kind = event.column_family, event.cause, event.condition
         last = self._last.get(kind)
         if last is not None and self._now_s - last.end_s < self.merged_within_s:

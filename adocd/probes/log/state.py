@@ -5,21 +5,21 @@ from dataclasses import dataclass
 from typing import Any
 
 from adocd.model.snapshot import Counters
-from adocd.probes.log.dump_events import ColumnFamilyStats, CompactionStats, DbStats, Statistics
+from adocd.probes.log.dump_events import ColumnFamilyStats, CompactionStats, DbStats, StatisticsDump
 from adocd.probes.log.events import (
     CompactionFinished,
     CompactionPressure,
     CompactionStarted,
     FlushFinished,
     FlushStarted,
-    Header,
+    HeaderLine,
     LevelSummary,
     LogEvent,
+    LoggedStall,
     MemtableSwitched,
     OptionsChanged,
     OptionsListed,
     Shutdown,
-    Stall,
 )
 from adocd.probes.log.live_options import LiveOptions
 from adocd.probes.log.tree import Tree
@@ -60,11 +60,11 @@ class LogState:
         self.rocksdb_version: str | None = None
         #: The time of the newest event, in unix seconds.
         self.time_s: float | None = None
-        self._opening: Header | None = None
+        self._opening: HeaderLine | None = None
         self._repeating = False
         self._begin()
         self._sides: dict[type[LogEvent], Callable[[Any], None]] = {
-            Header: self._header,
+            HeaderLine: self._header,
             OptionsListed: self._listed,
             OptionsChanged: self._changed,
             FlushStarted: lambda e: _begin_job(self._flushing, e.job),
@@ -73,19 +73,19 @@ class LogState:
             CompactionFinished: self._compacted,
             MemtableSwitched: lambda e: self._of(e.column_family).switched(e),
             LevelSummary: lambda e: self._of(e.column_family).summary(e),
-            Stall: lambda e: self._of(e.column_family).told(e),
+            LoggedStall: lambda e: self._of(e.column_family).told(e),
             CompactionPressure: lambda e: self._of(e.column_family).told(e),
             CompactionStats: lambda e: self._of(e.column_family).dumped(e),
             ColumnFamilyStats: lambda e: self._of(e.column_family).pending(e.pending_compaction_bytes, e.time_s),
             DbStats: self._db_stats,
-            Statistics: lambda e: self._tickers.update(e.tickers),
+            StatisticsDump: lambda e: self._tickers.update(e.tickers),
             Shutdown: self._shut_down,
         }
 
     def add(self, event: LogEvent) -> None:
         """Process the next event of the LOG."""
         self.time_s = event.time_s if self.time_s is None else max(self.time_s, event.time_s)
-        if not isinstance(event, Header | OptionsListed):
+        if not isinstance(event, HeaderLine | OptionsListed):
             self._settle()
         if (side := self._sides.get(type(event))) is not None:
             side(event)
@@ -152,7 +152,7 @@ class LogState:
         self._cumulative: dict[str, float] = {}
         self._interval: dict[str, float] = {}
 
-    def _header(self, event: Header) -> None:
+    def _header(self, event: HeaderLine) -> None:
         if event.name == "rocksdb_version":
             self._settle()
             self._opening = event

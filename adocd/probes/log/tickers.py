@@ -6,7 +6,7 @@ It is the largest part of a LOG with frequent dumps, so two regular expressions 
 import re
 from collections.abc import Callable
 
-from adocd.probes.log.dump_events import Histogram, Statistics
+from adocd.probes.log.dump_events import LoggedHistogram, StatisticsDump
 from adocd.probes.log.events import LogEvent
 
 # A literal first character makes the search fast: the line feed before the line.
@@ -19,7 +19,7 @@ _HISTOGRAM = re.compile(
 #: Histograms come last.
 _FIRST_HISTOGRAM = b" P50 : "
 #: Most histograms of a database never get a value.
-_EMPTY = Histogram(0, 0, {50.0: 0.0, 95.0: 0.0, 99.0: 0.0, 100.0: 0.0})
+_EMPTY = LoggedHistogram(0, 0, {50.0: 0.0, 95.0: 0.0, 99.0: 0.0, 100.0: 0.0})
 #: RocksDB has some 300; further ones go into a separate event.
 _NAMES_MOST = 4096
 
@@ -31,7 +31,7 @@ class TickerBlock:
         self._emit = emit
         self._time_s = 0.0
         self._tickers: dict[str, int] = {}
-        self._histograms: dict[str, Histogram] = {}
+        self._histograms: dict[str, LoggedHistogram] = {}
 
     def begin(self, time_s: float) -> None:
         """Open a block; what was gathered so far belongs to the previous one."""
@@ -63,7 +63,7 @@ class TickerBlock:
             self._histograms[name.decode("ascii", "replace")] = (
                 _EMPTY
                 if count == b"0"
-                else Histogram(
+                else LoggedHistogram(
                     int(count), int(total), {50.0: float(p50), 95.0: float(p95), 99.0: float(p99), 100.0: float(p100)}
                 )
             )
@@ -72,5 +72,5 @@ class TickerBlock:
     def close(self) -> None:
         """Emit an event with what has been gathered."""
         if self._tickers or self._histograms:
-            self._emit(Statistics(self._time_s, self._tickers, self._histograms))
+            self._emit(StatisticsDump(self._time_s, self._tickers, self._histograms))
             self._tickers, self._histograms = {}, {}

@@ -9,8 +9,8 @@ from adocd.probes.log.events import (
     CompactionPressure,
     FlushFinished,
     LevelSummary,
+    LoggedStall,
     MemtableSwitched,
-    Stall,
 )
 
 _COUNTED = {"delayed": "slowdowns", "stopped": "stops"}
@@ -55,9 +55,9 @@ class Tree:
         self._levels(event.level_files, event.time_s)
         self.pending(event.pending_compaction_bytes, event.time_s)
 
-    def told(self, event: Stall | CompactionPressure) -> None:
+    def told(self, event: LoggedStall | CompactionPressure) -> None:
         """Take the figure for the cause from a line about a stall or a threatening one."""
-        if isinstance(event, Stall):
+        if isinstance(event, LoggedStall):
             self.stall_counts[f"{event.cause}_{_COUNTED[event.condition]}"] += 1
             self.delayed_rate_bytes_per_s = event.rate_bytes_per_s
         if event.figure is None:

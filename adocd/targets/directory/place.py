@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from adocd.probes.files import text_or
-from adocd.probes.lock_holder import Holder, lock_holder
+from adocd.probes.lock_holder import LockHolder, lock_holder
 from adocd.probes.options_file import OptionsFile, newest_of
 from adocd.targets.errors import TargetError
 
@@ -42,7 +42,7 @@ class Place:
     db_identity: str
     log_path: Path
     wal_dir: Path
-    holder: Holder | None
+    holder: LockHolder | None
     is_open: bool
 
     @property
@@ -101,7 +101,7 @@ class DirectoryPlace:
             self._options = changed_ns, dict(found.database) if isinstance(found, OptionsFile) else {}
         return self._options[1]
 
-    def _holder(self, lock: Path) -> Holder | None:
+    def _holder(self, lock: Path) -> LockHolder | None:
         now_s = self._clock()
         searches = self._searched_s is None or now_s - self._searched_s >= _SEARCH_PERIOD_S
         if searches:

@@ -10,13 +10,13 @@ from adocd.probes.log.events import (
     Cause,
     CompactionFinished,
     FlushFinished,
-    Header,
+    HeaderLine,
     LogEvent,
+    LoggedStall,
     MemtableSwitched,
     OptionsChanged,
     OptionsListed,
     Shutdown,
-    Stall,
 )
 from adocd.probes.log.stalls import OpenStall, Stalls
 from adocd.probes.log.state import LogState
@@ -79,7 +79,7 @@ class DirectoryReading:
         session = self.state.session
         self.state.add(event)
         self.events.add(event)
-        if isinstance(event, Stall):
+        if isinstance(event, LoggedStall):
             self._stalls.line(event)
         elif isinstance(event, FlushFinished | CompactionFinished):
             self._stalls.job(event)
@@ -89,7 +89,7 @@ class DirectoryReading:
             self.options_changed = True
         elif isinstance(event, Shutdown):
             self._stalls.close(event.time_s, ended=True)
-        elif isinstance(event, Header) and self.state.session != session:
+        elif isinstance(event, HeaderLine) and self.state.session != session:
             self._stalls.close(event.time_s)
             self.stopped_s = self.delayed_s = 0.0
 

@@ -26,7 +26,7 @@ from adocd.probes.lock_holder import still_holds
 from adocd.probes.log.tree import Tree
 from adocd.probes.own_thread import OwnThread
 from adocd.targets.directory.events import DirectoryEvents
-from adocd.targets.directory.figures import column_family, dump, properties
+from adocd.targets.directory.log_values import column_family, dump, properties
 from adocd.targets.directory.options import DirectoryOptions, opened_with
 from adocd.targets.directory.place import QUIET_S, DirectoryPlace, Place
 from adocd.targets.directory.reading import DirectoryReading

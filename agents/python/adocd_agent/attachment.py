@@ -16,13 +16,13 @@ from adocd_agent.problems import Mistake
 from adocd_agent.process_agent import ProcessAgent, give_back
 from adocd_agent.rocksdict_database import RocksdictDatabase
 from adocd_agent.run_dir import CannotListen
-from adocd_agent.session import Session
+from adocd_agent.session import DatabaseSession
 
 
 class Attachment:
     """What `attach` returns. A context manager; leaving it detaches."""
 
-    def __init__(self, session: Session | None, socket_path: Path | None, error: str | None) -> None:
+    def __init__(self, session: DatabaseSession | None, socket_path: Path | None, error: str | None) -> None:
         self._session = session
         self.socket_path = socket_path
         """Where the agent listens; None when it does not."""
@@ -107,7 +107,7 @@ def _attach(db: Any, options: Any, families: Mapping[str, Any], rocksdict: Any) 
         return Attachment(session, agent.socket_path, None)
 
 
-def _let_go(agent: ProcessAgent, session: Session) -> None:
+def _let_go(agent: ProcessAgent, session: DatabaseSession) -> None:
     """Give a database back its options, and let go of it whatever happens: nothing of it is the program's business."""
     with contextlib.suppress(Exception):  # closed, or out of descriptors, memory or threads
         give_back(session)
@@ -121,7 +121,7 @@ def _agent_here() -> ProcessAgent | None:
     return agent if agent is not None and agent.pid == os.getpid() else None
 
 
-def _database_of(session: Session) -> RocksdictDatabase:
+def _database_of(session: DatabaseSession) -> RocksdictDatabase:
     database = session.database
     if not isinstance(database, RocksdictDatabase):
         raise TypeError("a session of another agent")

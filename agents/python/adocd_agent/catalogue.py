@@ -15,7 +15,7 @@ _FRACTION = re.compile(r"(0|[1-9][0-9]{0,14})\.[0-9]{6}", re.ASCII)
 
 
 @dataclass(frozen=True)
-class Kind:
+class OptionKind:
     """The type of an option's value: how RocksDB writes it, and for whole numbers the range."""
 
     pattern: re.Pattern[str]
@@ -29,26 +29,26 @@ class Kind:
         return self.pattern is not _WHOLE or self.low <= int(value) <= self.high
 
 
-def one_of(*names: str) -> Kind:
+def one_of(*names: str) -> OptionKind:
     """Return the kind of an enumeration."""
-    return Kind(re.compile("|".join(re.escape(name) for name in names)))
+    return OptionKind(re.compile("|".join(re.escape(name) for name in names)))
 
 
-SIZE = Kind(_WHOLE, 0, 2**64 - 1)
-INT = Kind(_WHOLE, -(2**31), 2**31 - 1)
-UINT32 = Kind(_WHOLE, 0, 2**32 - 1)
-UINT8 = Kind(_WHOLE, 0, 2**8 - 1)
+SIZE = OptionKind(_WHOLE, 0, 2**64 - 1)
+INT = OptionKind(_WHOLE, -(2**31), 2**31 - 1)
+UINT32 = OptionKind(_WHOLE, 0, 2**32 - 1)
+UINT8 = OptionKind(_WHOLE, 0, 2**8 - 1)
 BOOL = one_of("true", "false")
-DOUBLE = Kind(_FRACTION)
-INTS = Kind(re.compile(r"[1-9][0-9]{0,8}(:[1-9][0-9]{0,8}){0,100}", re.ASCII))
+DOUBLE = OptionKind(_FRACTION)
+INTS = OptionKind(re.compile(r"[1-9][0-9]{0,8}(:[1-9][0-9]{0,8}){0,100}", re.ASCII))
 
 
 @dataclass(frozen=True)
 class Catalogue:
     """The options of one RocksDB: kinds by name of those that can be changed, and names of the others."""
 
-    column_family: Mapping[str, Kind]
-    database: Mapping[str, Kind]
+    column_family: Mapping[str, OptionKind]
+    database: Mapping[str, OptionKind]
     not_live: frozenset[str] = frozenset()
     """Exist, but RocksDB does not change them while it runs."""
     unchecked: Mapping[str, str] = field(default_factory=dict)
@@ -71,7 +71,7 @@ _TEMPERATURE = one_of("kUnknown", "kHot", "kWarm", "kCold")
 _STRUCTURE = "it is a structure, whose values this agent does not check"
 _OBJECT = "it is an object, not a value"
 
-_FAMILY_9_8: dict[str, Kind] = {
+_FAMILY_9_8: dict[str, OptionKind] = {
     "arena_block_size": SIZE,
     "blob_compaction_readahead_size": SIZE,
     "blob_compression_type": _COMPRESSION,

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from adocd_agent.capabilities import Capabilities
-from adocd_agent.catalogue import Catalogue, Kind
+from adocd_agent.catalogue import Catalogue, OptionKind
 from adocd_agent.option_state import Name, OptionState, wanted
 from adocd_agent.problems import Refusal, shown
 
@@ -49,7 +49,7 @@ def _check_family(name: str, state: OptionState) -> None:
 
 
 def _check_option(
-    option: str, value: str, kinds: Mapping[str, Kind], live: Iterable[str], catalogue: Catalogue
+    option: str, value: str, kinds: Mapping[str, OptionKind], live: Iterable[str], catalogue: Catalogue
 ) -> None:
     if option in catalogue.not_live:
         raise Refusal(422, "not_live", f"{option} cannot be changed while RocksDB runs.", option=option)

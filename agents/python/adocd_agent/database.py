@@ -11,7 +11,7 @@ from adocd_agent.option_state import Name, OptionState
 Json = Any
 
 
-class Database(Protocol):
+class OpenDatabase(Protocol):
     """One open of one database. Every method may raise DatabaseClosed, and is called from any thread."""
 
     path: str

@@ -11,7 +11,7 @@ import sys
 from typing import Any
 
 
-class Held:
+class HeldObject:
     """One object of the host's."""
 
     def __init__(self, thing: Any) -> None:
@@ -34,9 +34,9 @@ class Held:
 
 
 def _measure_alone() -> int:
-    lonely = Held(object())
+    lonely = HeldObject(object())
     return sys.getrefcount(lonely.thing)
 
 
 _ALONE = _measure_alone()
-"""What getrefcount says of an object that only a Held refers to; versions of Python differ."""
+"""What getrefcount says of an object that only a HeldObject refers to; versions of Python differ."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from adocd_agent.level_sizes import LevelSizes
-from adocd_agent.stall_watch import StallWatch, Waited
+from adocd_agent.stall_watch import StallTimes, WaitCounters
 from adocd_agent.statistics_text import COUNTERS, counters, cumulative_stall_micros, stall_counts, statistics, totals
 
 Json = Any
@@ -45,7 +45,7 @@ class Measurements:
         self._at_open = {} if text is None else totals(statistics(text))
         self._levels: dict[str, LevelSizes] = {}
         self._sequence_at_open: int = db.latest_sequence_number()
-        self._watch = StallWatch(time.monotonic(), self._waited(db))
+        self._watch = StallTimes(time.monotonic(), self._waited(db))
 
     def look(self, db: Any) -> None:
         """Look at the stall condition; some 2 µs."""
@@ -91,14 +91,14 @@ class Measurements:
             "stall_micros": cumulative_stall_micros(db.property_value("rocksdb.dbstats")),
         }
 
-    def _waited(self, db: Any) -> Waited:
+    def _waited(self, db: Any) -> WaitCounters:
         text = self._statistics_text()
         if text is None:
             micros = cumulative_stall_micros(db.property_value("rocksdb.dbstats"))
         else:
             micros = statistics(text).cumulative(COUNTERS["stall_micros"])
         counts = stall_counts(db.property_value("rocksdb.cf-write-stall-stats")) or {}
-        return Waited(micros, sum(count for name, count in counts.items() if name.endswith("_stops")))
+        return WaitCounters(micros, sum(count for name, count in counts.items() if name.endswith("_stops")))
 
 
 def property_value(handle: Any, name: str) -> int | None:

@@ -20,7 +20,7 @@ from adocd_agent.run_dir import allowed_uids, find_run_dir, listen, user_name
 from adocd_agent.running_clock import RunningClock
 from adocd_agent.sampler import Sampler
 from adocd_agent.service import PROTOCOL, Service
-from adocd_agent.session import Session
+from adocd_agent.session import DatabaseSession
 from adocd_agent.thread_pools import POOLS, ThreadPools
 from adocd_agent.version import __version__
 
@@ -34,7 +34,7 @@ class ProcessAgent:
         self.pid = os.getpid()
         self.pools = ThreadPools(env)
         self._lock = threading.RLock()
-        self._sessions: dict[str, Session] = {}
+        self._sessions: dict[str, DatabaseSession] = {}
         self._lease_clock = RunningClock()
         listener, self.socket_path = listen(find_run_dir())
         self._info = _info()
@@ -48,9 +48,9 @@ class ProcessAgent:
             self.socket_path.unlink(missing_ok=True)
             raise
 
-    def add(self, database: RocksdictDatabase) -> Session:
+    def add(self, database: RocksdictDatabase) -> DatabaseSession:
         """Begin a session of a database; Mistake where it is served already."""
-        session = Session(database, uuid.uuid4().hex, lease_clock=self._lease_clock)
+        session = DatabaseSession(database, uuid.uuid4().hex, lease_clock=self._lease_clock)
         session.originals.thread_pools.update(database.originals_of_pools())
         session.snapshots.wake = self._sampler.wake
         for other in self._listed():
@@ -64,13 +64,13 @@ class ProcessAgent:
             self._sessions[session.name] = session
         return session
 
-    def remove(self, session: Session) -> None:
+    def remove(self, session: DatabaseSession) -> None:
         """End a session."""
         with self._lock:
             self._sessions.pop(session.name, None)
         session.close()
 
-    def _listed(self) -> list[Session]:
+    def _listed(self) -> list[DatabaseSession]:
         with self._lock:
             return list(self._sessions.values())
 
@@ -102,7 +102,7 @@ CAPABILITIES = Capabilities(
 """What this agent can do: no SetDBOptions and no limiter in rocksdict, no event listener, no interpreter in a stall."""
 
 
-def give_back(session: Session) -> None:
+def give_back(session: DatabaseSession) -> None:
     """Execute a session's restore plan while its database can still be reached."""
     if not session.closed:
         session.keeper.restore_now()

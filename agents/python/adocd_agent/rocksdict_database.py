@@ -18,7 +18,7 @@ from typing import Any
 
 from adocd_agent.capabilities import Capabilities
 from adocd_agent.catalogue import DATABASE_OPTIONS_SHOWN, ROCKSDICT
-from adocd_agent.held import Held
+from adocd_agent.held import HeldObject
 from adocd_agent.measurements import DEFAULT, Measurements, property_value
 from adocd_agent.option_state import Name, OptionState
 from adocd_agent.options_file import OptionsFile, OptionsReader
@@ -36,7 +36,7 @@ class RocksdictDatabase:
 
     def __init__(self, db: Any, options: Any, column_families: Mapping[str, Any], pools: ThreadPools) -> None:
         self._lock = threading.RLock()
-        self._held: dict[str, Held] = {DEFAULT: Held(db)}
+        self._held: dict[str, HeldObject] = {DEFAULT: HeldObject(db)}
         self._pools = pools
         self.path = os.path.realpath(db.path())
         self.db_identity = _read_identity(self.path)
@@ -60,7 +60,7 @@ class RocksdictDatabase:
         if name not in self._file.read(fresh=True).column_families:
             raise Mistake(f"the database has no column family {name!r}")
         with self._lock:
-            self._held[name] = Held(handle)  # in place of the one of a family of that name that was dropped
+            self._held[name] = HeldObject(handle)  # in place of the one of a family of that name that was dropped
 
     def is_open(self) -> bool:
         """See Database."""

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from adocd_agent.problems import DatabaseClosed
 from adocd_agent.running_clock import TICK_S
-from adocd_agent.session import Session
+from adocd_agent.session import DatabaseSession
 
 
 class Sampler:
@@ -16,8 +16,8 @@ class Sampler:
 
     def __init__(
         self,
-        sessions: Callable[[], list[Session]],
-        on_closed: Callable[[Session], None],
+        sessions: Callable[[], list[DatabaseSession]],
+        on_closed: Callable[[DatabaseSession], None],
         tick: Callable[[], object] = lambda: None,
     ) -> None:
         self._sessions = sessions
@@ -47,7 +47,7 @@ class Sampler:
             for session in self._sessions():
                 self._sample(session)
 
-    def _sample(self, session: Session) -> None:
+    def _sample(self, session: DatabaseSession) -> None:
         with contextlib.suppress(Exception):  # a snapshot that fails shows in the age of the one before
             try:
                 if session.closed:

@@ -10,7 +10,7 @@ from adocd_agent.capabilities import Capabilities
 from adocd_agent.identity import database_id
 from adocd_agent.problems import DatabaseClosed, Refusal, database_closed, shown
 from adocd_agent.requests import change_request, lease_request
-from adocd_agent.session import Session
+from adocd_agent.session import DatabaseSession
 
 Json = Any
 Answer = tuple[int, Json]
@@ -24,14 +24,14 @@ class Service:
     def __init__(
         self,
         info: dict[str, Json],
-        sessions: Callable[[], list[Session]],
+        sessions: Callable[[], list[DatabaseSession]],
         capabilities: Callable[[], Capabilities],
     ) -> None:
         self._info = info
         self._sessions = sessions
         self._capabilities = capabilities
 
-    def id_of(self, session: Session) -> str:
+    def id_of(self, session: DatabaseSession) -> str:
         """Return the id under which a session's database is listed."""
         return database_id(self._info["host"], session.database.path, session.database.db_identity)
 
@@ -83,7 +83,7 @@ class Service:
             return 200, session.keeper.hold(body["holder"], body["ttl_s"], body["epoch"])
         return 202, _release(session, query)
 
-    def _find(self, wanted_id: str) -> Session:
+    def _find(self, wanted_id: str) -> DatabaseSession:
         for session in self._sessions():
             if self.id_of(session) == wanted_id and not session.closed:
                 return session
@@ -115,7 +115,7 @@ def _cursor(query: dict[str, str]) -> int | None:
     return None if after is None else _number(after, "events_after")
 
 
-def _release(session: Session, query: dict[str, str]) -> Json:
+def _release(session: DatabaseSession, query: dict[str, str]) -> Json:
     flags = {"restore": query.get("restore", "true"), "force": query.get("force", "false")}
     for name, value in flags.items():
         if value not in ("true", "false"):

@@ -11,7 +11,7 @@ from typing import Any
 
 from adocd_agent.capabilities import Capabilities
 from adocd_agent.changes import check_change, check_condition, check_plan
-from adocd_agent.database import Database
+from adocd_agent.database import OpenDatabase
 from adocd_agent.events import EventRing
 from adocd_agent.keeper import LeaseKeeper
 from adocd_agent.lease_machine import Times
@@ -23,11 +23,11 @@ Json = Any
 Clock = Callable[[], float]
 
 
-class Session:
+class DatabaseSession:
     """Everything the protocol says about one open of a database; `lease_clock` stands still while the process does."""
 
     def __init__(
-        self, database: Database, name: str, *, clock: Clock = time.monotonic, lease_clock: Clock | None = None
+        self, database: OpenDatabase, name: str, *, clock: Clock = time.monotonic, lease_clock: Clock | None = None
     ) -> None:
         self.database = database
         self.name = name

@@ -15,24 +15,24 @@ from adocd_agent.running_clock import STANDSTILL_S
 Json = Any
 
 
-class Waited(NamedTuple):
+class WaitCounters(NamedTuple):
     """Cumulative: the microseconds that writers waited (None: unknown), and how often writes were stopped."""
 
     micros: int | None
     stops: int
 
 
-class StallWatch:
+class StallTimes:
     """Adds up the time in each condition. Not for several threads at once."""
 
-    def __init__(self, now_s: float, known: Waited) -> None:
+    def __init__(self, now_s: float, known: WaitCounters) -> None:
         self._condition = "normal"
         self._since_s = now_s
         self._looked_s = now_s
         self._total_s = {"delayed": 0.0, "stopped": 0.0}
         self._known = known
 
-    def look(self, now_s: float, *, stopped: bool, delayed: bool, waited: Callable[[], Waited]) -> None:
+    def look(self, now_s: float, *, stopped: bool, delayed: bool, waited: Callable[[], WaitCounters]) -> None:
         """Book the time since the last look to the condition found then, and take note of the one found now.
 
         After a standstill no more of it is booked than writers waited.
@@ -52,7 +52,7 @@ class StallWatch:
             if condition == "normal" and not stood_still:
                 self._known = waited()  # what was waited for is booked: it must not be booked again
 
-    def _book_standstill(self, gap_s: float, waited: Waited) -> None:
+    def _book_standstill(self, gap_s: float, waited: WaitCounters) -> None:
         before, self._known = self._known, waited
         if waited.micros is None or before.micros is None:  # no account: what was found before has to do
             if self._condition != "normal":

@@ -3,7 +3,7 @@
 Each of RocksDB's causes of stalls is made to occur (adocd_bench.detection.settings): with stock db_bench under the
 native agent, and with rocksdict under the Python agent. While it runs, what a daemon would be told is written down,
 once a second and ten times a second (adocd_bench.detection.record); afterwards that is told to the watch
-(adocd.diagnosis.watch) with the eyes of four detectors, and held against RocksDB's own words in the whole LOG
+(adocd.diagnosis.stalls) with the eyes of four detectors, and held against RocksDB's own words in the whole LOG
 (adocd_bench.detection.score).
 """
 

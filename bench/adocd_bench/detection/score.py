@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from adocd.diagnosis.watch import StallWatch
-from adocd.diagnosis.watch.seen import Kind, StallSeen
+from adocd.diagnosis.stalls import StallWatch
+from adocd.diagnosis.stalls.seen import Kind, StallSeen
 from adocd.model.snapshot import Snapshot, Stall
 from adocd.probes.log.stalls import StallFound
 from adocd.probes.statistics import StatisticsProbe

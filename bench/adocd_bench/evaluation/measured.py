@@ -31,7 +31,7 @@ _FLUSHES_ALONE = {
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class MeasuredDevice:
     """The device's bandwidth, None without direct I/O; what flushing alone reaches, in bytes/s by profile."""
 
     bandwidth: DeviceBandwidth | None
@@ -44,22 +44,22 @@ class Known:
         return None if self.bandwidth is None else int(self.bandwidth.write_bytes_per_s)
 
 
-_FILE = ResultFile(TypeAdapter(Known))
+_FILE = ResultFile(TypeAdapter(MeasuredDevice))
 
 
-def know(file: Path, place: Path) -> Known:
+def know(file: Path, place: Path) -> MeasuredDevice:
     """Read what was measured before, or measure the device now; raises BadOption."""
     before = _FILE.read_if_there(file)
-    return keep(file, Known(bandwidth.measure(place))) if before is None else before
+    return keep(file, MeasuredDevice(bandwidth.measure(place))) if before is None else before
 
 
-def keep(file: Path, known: Known) -> Known:
+def keep(file: Path, known: MeasuredDevice) -> MeasuredDevice:
     """Write it down; raises BadOption."""
     _FILE.write(file, known)
     return known
 
 
-def flushing(known: Known, cap: Cap, machine: raw.Machine, scale: int, place: Path) -> Known:
+def flushing(known: MeasuredDevice, cap: Cap, machine: raw.Machine, scale: int, place: Path) -> MeasuredDevice:
     """Measure what flushing alone reaches under a cap; raises RunFailed."""
     used = scheme(BASELINE).used(Circumstances(scale))
     used = replace(used, options={**used.options, **_FLUSHES_ALONE})

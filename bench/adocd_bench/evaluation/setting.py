@@ -10,7 +10,7 @@ from adocd_bench.evaluation import measured, one, raw
 from adocd_bench.evaluation.loads.program import LoadProgram
 from adocd_bench.evaluation.loads.workloads import LoadAsked, workload
 from adocd_bench.evaluation.machine import machine
-from adocd_bench.evaluation.measured import Known
+from adocd_bench.evaluation.measured import MeasuredDevice
 from adocd_bench.evaluation.plan import Planned, RunsAsked
 from adocd_bench.evaluation.progress import RunsProgress
 from adocd_bench.evaluation.schemes import Circumstances, Options, Scheme
@@ -31,7 +31,7 @@ class RunSite:
     parent: Path
     file: Path
     machine: raw.Machine
-    known: Known
+    known: MeasuredDevice
 
     def know_flushing(self, profile: DeviceProfile, scale: int, progress: RunsProgress) -> None:
         """Measure what flushing alone reaches on a profile, unless that is known. Raises BenchError."""

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from adocd_bench.fleet.figures import FleetFigures, FleetLoad
-from adocd_bench.fleet.lease import Control
+from adocd_bench.fleet.lease import FleetControl
 from adocd_bench.fleet.options import COLUMN_FAMILY, DATABASE, THREAD_POOLS
 
 CAPABILITIES = {
@@ -44,7 +44,7 @@ class FleetDatabase:
         self._log.write_text("")
         self._opened_s = time.monotonic()
         self._figures = FleetFigures(load, self._opened_s)
-        self.control = Control(self._tell)
+        self.control = FleetControl(self._tell)
         self._sequence = 0
         self._options: tuple[int, str] | None = None
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from adocd.simulator.lease_machine import LeaseMachine, Times, plan_of
 from adocd_bench.fleet.options import COLUMN_FAMILY, DATABASE, THREAD_POOLS
-from adocd_bench.fleet.problems import Problem
+from adocd_bench.fleet.problems import SimulatedRefusal
 
 Json = Any
 #: Scope and name: there is one column family, and its name is not said again.
@@ -15,7 +15,7 @@ Key = tuple[str, str]
 _KINDS = ((re.compile(r"-?[0-9]{1,19}"), "a whole number"), (re.compile("true|false"), "true or false"))
 
 
-class Control:
+class FleetControl:
     """Who may change one database, what its options are, and what leads back. `tell` is told what happens."""
 
     def __init__(self, tell: Callable[[str], None]) -> None:
@@ -34,17 +34,17 @@ class Control:
         return None if held is None else held._asdict()
 
     def hold(self, body: Json, now_s: float) -> Json:
-        """Acquire or renew. Raises Problem."""
+        """Acquire or renew. Raises SimulatedRefusal."""
         holder, ttl_s, epoch = body.get("holder"), body.get("ttl_s"), body.get("epoch")
         if not (isinstance(holder, str) and 0 < len(holder) <= 200 and isinstance(ttl_s, int | float)):
-            raise Problem(422, "bad_request", "A lease needs a holder and a ttl_s.")
+            raise SimulatedRefusal(422, "bad_request", "A lease needs a holder and a ttl_s.")
         return self._machine.hold(holder, float(ttl_s), epoch, self._look(now_s))._asdict()
 
     def release(self, query: dict[str, str], now_s: float) -> Json:
-        """Release or revoke. Raises Problem."""
+        """Release or revoke. Raises SimulatedRefusal."""
         epoch, restore = query.get("epoch"), query.get("restore") != "false"
         if epoch is not None and not epoch.isdecimal():
-            raise Problem(400, "bad_request", "epoch is a whole number.")
+            raise SimulatedRefusal(400, "bad_request", "epoch is a whole number.")
         now, number = self._look(now_s), None if epoch is None else int(epoch)
         force = query.get("force") == "true"
         if self._machine.release(query.get("holder"), number, now, restore=restore, force=force) and not restore:
@@ -62,41 +62,41 @@ class Control:
         return self._machine.revoked_epoch
 
     def change(self, body: Json, now_s: float) -> Json:
-        """Execute changes in order. Raises Problem, and then nothing was executed."""
+        """Execute changes in order. Raises SimulatedRefusal, and then nothing was executed."""
         holder, epoch, now = str(body.get("holder")), int(body.get("epoch", 0)), self._look(now_s)
         self._machine.require(holder, epoch, now)
         changes, plan = body.get("changes"), body.get("restore_plan")
         if not (isinstance(changes, list) and changes and isinstance(plan, list)):
-            raise Problem(422, "bad_request", "A change needs changes and a restore_plan.")
+            raise SimulatedRefusal(422, "bad_request", "A change needs changes and a restore_plan.")
         sets = [self._checked(change) for change in changes]
         named = {key for step in plan for key in self._checked(step["change"])}
         differing = {key for key, value in self.values.items() if value != self.originals[key]}
         if lacking := ({key for each in sets for key in each} | differing) - named:
-            raise Problem(422, "plan_incomplete", f"The restore plan does not name {sorted(lacking)[0][1]}.")
+            raise SimulatedRefusal(422, "plan_incomplete", f"The restore plan does not name {sorted(lacking)[0][1]}.")
         self._machine.arm(holder, epoch, plan_of(plan), now)
         steps = [self._execute(each, repeat=body.get("repeat") is True) for each in sets]
         self._tell("options_changed")
         return {"steps": steps}
 
     def _checked(self, change: Json) -> dict[Key, str]:
-        """Read what a change sets. Raises Problem."""
+        """Read what a change sets. Raises SimulatedRefusal."""
         scope = change.get("scope")
         if scope == "rate_limiter":
-            raise Problem(422, "no_rate_limiter", "This database has no rate limiter.")
+            raise SimulatedRefusal(422, "no_rate_limiter", "This database has no rate limiter.")
         if scope == "thread_pool":
             found = {("thread_pool", str(change.get("pool"))): str(change.get("threads"))}
         elif scope in ("database", "column_family"):
             if scope == "column_family" and change.get("column_family") != "default":
-                raise Problem(422, "no_such_column_family", "There is no such column family.")
+                raise SimulatedRefusal(422, "no_such_column_family", "There is no such column family.")
             found = {(scope, name): value for name, value in change.get("options", {}).items()}
         else:
-            raise Problem(422, "unsupported", f"There is no scope {scope}.")
+            raise SimulatedRefusal(422, "unsupported", f"There is no scope {scope}.")
         for key, value in found.items():
             if key not in self.originals:
-                raise Problem(422, "no_such_option", f"There is no option {key[1]}.", option=key[1])
+                raise SimulatedRefusal(422, "no_such_option", f"There is no option {key[1]}.", option=key[1])
             for pattern, words in _KINDS:
                 if pattern.fullmatch(self.originals[key]) and not pattern.fullmatch(value):
-                    raise Problem(422, "bad_value", f"{key[1]} takes {words}.", option=key[1])
+                    raise SimulatedRefusal(422, "bad_value", f"{key[1]} takes {words}.", option=key[1])
         return found
 
     def _execute(self, values: dict[Key, str], *, repeat: bool) -> Json:
@@ -121,5 +121,5 @@ class Control:
             self._machine.done(step, "", None)
 
 
-def _refusal(status: int, code: str, detail: str, holder: str | None) -> Problem:
-    return Problem(status, code, detail, **({} if holder is None else {"holder": holder}))
+def _refusal(status: int, code: str, detail: str, holder: str | None) -> SimulatedRefusal:
+    return SimulatedRefusal(status, code, detail, **({} if holder is None else {"holder": holder}))

@@ -4,7 +4,7 @@ import http
 import json
 
 
-class Problem(Exception):
+class SimulatedRefusal(Exception):
     """A request that is refused: HTTP status, machine word, and one sentence."""
 
     def __init__(self, status: int, code: str, detail: str, **more: str) -> None:

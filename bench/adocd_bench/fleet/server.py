@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from adocd_bench.fleet.database import CAPABILITIES, FleetDatabase
-from adocd_bench.fleet.problems import Problem
+from adocd_bench.fleet.problems import SimulatedRefusal
 
 _DATABASE = re.compile(r"/v1/databases/([0-9a-f]{16})(/snapshot|/options|/lease)?")
 _LENGTH = re.compile(rb"\r\ncontent-length:[ \t]*([0-9]+)", re.IGNORECASE)
@@ -36,17 +36,17 @@ class FleetAgent:
         }
 
     def answer(self, method: str, target: str, body: bytes) -> tuple[int, bytes]:
-        """Answer a request: status and JSON. Raises Problem."""
+        """Answer a request: status and JSON. Raises SimulatedRefusal."""
         path, _, query = target.partition("?")
         if found := _DATABASE.fullmatch(path):
             database = self._databases.get(found[1])
             if database is None:
-                raise Problem(404, "no_such_database", f"No database {found[1]} is open here.")
+                raise SimulatedRefusal(404, "no_such_database", f"No database {found[1]} is open here.")
             return _answer_of(database, method, found[2], query, body)
         if path not in ("/v1/info", "/v1/databases"):
-            raise Problem(404, "not_found", f"There is no {path}.")
+            raise SimulatedRefusal(404, "not_found", f"There is no {path}.")
         if method != "GET":
-            raise Problem(405, "method_not_allowed", f"{path} is only read.")
+            raise SimulatedRefusal(405, "method_not_allowed", f"{path} is only read.")
         if path == "/v1/info":
             return 200, _encoded(self._info)
         return 200, _encoded({"databases": [database.listed() for database in self._databases.values()]})
@@ -67,7 +67,7 @@ def _answer_of(database: FleetDatabase, method: str, what: str | None, query: st
             return 202, _encoded(database.control.release(asked, now_s))
         case "PATCH", "/options":
             return 200, _encoded(database.control.change(_decoded(body), now_s))
-    raise Problem(405, "method_not_allowed", f"{method} is not possible here.")
+    raise SimulatedRefusal(405, "method_not_allowed", f"{method} is not possible here.")
 
 
 def _encoded(value: object) -> bytes:
@@ -80,7 +80,7 @@ def _decoded(body: bytes) -> Any:
     except ValueError:
         value = None
     if not isinstance(value, dict):
-        raise Problem(400, "bad_request", "The body is no JSON object.")
+        raise SimulatedRefusal(400, "bad_request", "The body is no JSON object.")
     return value
 
 
@@ -111,7 +111,7 @@ class _Connection(asyncio.Protocol):
         kind = b"application/json"
         try:
             status, content = self._agent.answer(method, target, body)
-        except Problem as problem:
+        except SimulatedRefusal as problem:
             status, content, kind = problem.status, problem.body, b"application/problem+json"
         if self._transport is not None:
             head = b"HTTP/1.1 %d %s\r\nContent-Type: %s\r\nCache-Control: no-store\r\nContent-Length: %d\r\n\r\n"

@@ -16,7 +16,7 @@ from pydantic import TypeAdapter
 
 from adocd.model.policy import Policy
 from adocd.model.sample import Sample
-from adocd.simulator.opening import Asked, opened
+from adocd.simulator.opening import SimulationRequest, opened
 from adocd.simulator.options import DatabaseOptions, FamilyOptions
 from adocd.simulator.run import run
 from adocd.simulator.write_controller import CAUSES
@@ -167,14 +167,14 @@ def _flushes(samples: Sequence[Sample]) -> Iterator[tuple[float, ...]]:
         yield (round((event.bytes or 0) / _MIB), round(event.elapsed_s or 0, 2))
 
 
-def asked(one: RealRun, runs: RealRuns) -> Asked:
+def asked(one: RealRun, runs: RealRuns) -> SimulationRequest:
     """Say what is to be simulated for a real run: its device and options, and what the machine was measured at.
 
     A cap is by way: reads do not take from writes (adocd_bench.host.device), unless the disk below was measured to be
     slower than both caps together.
     """
     device = runs.bandwidth.get(one.profile)
-    plain = Asked(
+    plain = SimulationRequest(
         read_bytes_per_s=None if device is None else device.read_bytes_per_s,
         mixed_bytes_per_s=math.inf if device is None else device.mixed_bytes_per_s,
         profile=one.profile,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
-from adocd.diagnosis.watch.log import StallLog
+from adocd.diagnosis.stalls.log import StallLog
 from adocd.model.decision_record import DecisionRecord
 from adocd.model.policy import Policy
 from adocd.model.sample import Sample

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from adocd.api.web.access import Holder
+from adocd.api.web.access import TokenHolder
 from adocd.api.web.upstream import Upstream
 from adocd.daemon.book.tokens import TokenStore
 from tests.api.harness import WEB_SECRET, Service, with_service
@@ -72,7 +72,7 @@ def test_the_web_process_has_no_part_in_it(tmp_path: Path) -> None:
 
     async def body(service: Service) -> None:
         upstream = Upstream(service.socket, WEB_SECRET)
-        for holder in (None, Holder("a", "operate")):
+        for holder in (None, TokenHolder("a", "operate")):
             for method, path in (("GET", "/v1/tokens"), ("POST", "/v1/tokens"), ("DELETE", "/v1/tokens/a")):
                 status, _, _ = await upstream.request(method, path, b'{"name": "b"}', holder, {"content-type": JSON})
                 assert status == 403

@@ -19,7 +19,7 @@ from fastapi.routing import APIRoute
 
 from adocd.api.web import app as web
 from adocd.api.web import metrics
-from adocd.api.web.access import Access, Holder
+from adocd.api.web.access import Access, TokenHolder
 from adocd.api.web.gate import Gate, Rules
 from adocd.api.web.upstream import Upstream
 from adocd.daemon.book.tokens import TokenStore
@@ -272,13 +272,13 @@ def test_tokens_that_cannot_be_read_are_nobodys(tmp_path: Path, caplog: pytest.L
         store = TokenStore(tmp_path / "tokens.json")
         access = Access(store.path)
         secret, _ = store.make("a", "operate", None, "root")
-        assert await access.holder(secret) == Holder("a", "operate")
+        assert await access.holder(secret) == TokenHolder("a", "operate")
         store.path.chmod(0o666)
         for _ in range(3):
             assert await access.holder(secret) is None
         assert "the log of adocd serve says why" in await access.why_not(secret)
         store.path.chmod(0o600)
-        assert await access.holder(secret) == Holder("a", "operate")
+        assert await access.holder(secret) == TokenHolder("a", "operate")
 
     asyncio.run(body())
     assert len(caplog.records) == 1, "said once"
@@ -294,7 +294,7 @@ def test_trouble_of_a_moment_locks_nobody_out(tmp_path: Path, monkeypatch: pytes
         with monkeypatch.context() as patch:
             patch.setattr(os, "open", _too_many_files)
             assert await access.holder(secret) is None
-        assert await access.holder(secret) == Holder("a", "operate")
+        assert await access.holder(secret) == TokenHolder("a", "operate")
 
     asyncio.run(body())
 
@@ -309,14 +309,14 @@ def test_headers_that_are_no_ascii_are_handed_on(both: dict[bool, Gateway], name
     assert both[True].daemon.headers[-1][name.lower()] == "caf\xe9"
 
 
-Check = Callable[[Holder | None, dict[str, str]], int | str]
+Check = Callable[[TokenHolder | None, dict[str, str]], int | str]
 
 
 @pytest.fixture
 def websocket(tmp_path: Path) -> Check:
     """Ask the gate for a WebSocket, with a cookie's holder and headers; "passed", or the close code or status."""
 
-    def asked(holder: Holder | None, headers: dict[str, str]) -> int | str:
+    def asked(holder: TokenHolder | None, headers: dict[str, str]) -> int | str:
         outcome: list[int | str] = []
 
         async def inner(*_: object) -> None:
@@ -328,7 +328,7 @@ def websocket(tmp_path: Path) -> Check:
         async def send(message: MutableMapping[str, Any]) -> None:
             outcome.append(int(str(message.get("code", message.get("status", 0)))))
 
-        async def by_cookie(cookies: object) -> Holder | None:
+        async def by_cookie(cookies: object) -> TokenHolder | None:
             return holder
 
         gate = Gate(inner, Access(tmp_path / "none"), Rules(anonymous_read=False), by_cookie)
@@ -341,7 +341,7 @@ def websocket(tmp_path: Path) -> Check:
 
 
 def test_a_websocket_is_checked_just_the_same(websocket: Check) -> None:
-    reader = Holder("a", "read")
+    reader = TokenHolder("a", "read")
     here = {"Host": "localhost", "Origin": "http://localhost"}
     assert websocket(reader, here) == "passed"
     assert websocket(None, here) == 1008

@@ -11,8 +11,8 @@ from adocd.daemon.change.guards.compaction import CompactionLimits
 from adocd.daemon.change.guards.guard import Beside
 from adocd.daemon.change.guards.memory import worst_case_bytes
 from adocd.daemon.change.ledger import Ledger
-from adocd.daemon.change.planner import DELAYED_WRITE_RATE, Plan
-from adocd.daemon.control.steering import Scope, Steering, Step
+from adocd.daemon.change.planner import DELAYED_WRITE_RATE, ChangePlan
+from adocd.daemon.control.steering import Scope, Steering, SteeringStep
 from adocd.model.change import Change, RestoreStep
 from adocd.model.knob import MIB
 from adocd.model.options import DELAYED_WRITE_RATE_FLOOR_BYTES_PER_S
@@ -66,7 +66,7 @@ class Played:
         self.send(step.plan, sample, moment.calls)
         self._compaction_is_off_within_limits()
 
-    def look(self, scope: Scope = "all") -> tuple[Sample, Step]:
+    def look(self, scope: Scope = "all") -> tuple[Sample, SteeringStep]:
         """Take a sample and say what is next."""
         self.now_s += _TICK_S
         sample = self.database.sample(self.now_s)
@@ -77,7 +77,7 @@ class Played:
         assert self.ledger.deviations(current) == ()
         return sample, next_step(self.steering, self.pins, sample, self.now_s, BESIDE, scope)
 
-    def send(self, plan: Plan, sample: Sample, calls: int | None = None) -> None:
+    def send(self, plan: ChangePlan, sample: Sample, calls: int | None = None) -> None:
         """Send a plan, of which `calls` are executed and the rest is rejected."""
         self._is_fit_to_send(plan)
         if not plan.changes:
@@ -126,7 +126,7 @@ class Played:
 
     # -- what must hold
 
-    def _is_fit_to_send(self, plan: Plan) -> None:
+    def _is_fit_to_send(self, plan: ChangePlan) -> None:
         values = self.database.values
         sent = [(option, value) for change in plan.changes for option, value in named(change).items()]
         assert dict(sent) == plan.sent

@@ -13,7 +13,7 @@ from adocd.model.sample import Sample
 from adocd.model.snapshot import Event
 from adocd.model.values import Values
 from adocd.simulator.options import FamilyOptions
-from adocd.simulator.write_controller import Load, WriteController
+from adocd.simulator.write_controller import StallInputs, WriteController
 from tests.builders import GIB
 from tests.daemon.change.rocksdb_model import RocksDB, database, opened
 from tests.daemon.control.test_steering import Wheel
@@ -82,7 +82,7 @@ class Delay:
 
     def live(self, pending_gib: float) -> None:
         """Let RocksDB look at so many pending bytes, then look ourselves and send what is next."""
-        load = Load(unflushed_memtables=0, l0_files=5, pending_bytes=int(pending_gib * GIB))
+        load = StallInputs(unflushed_memtables=0, l0_files=5, pending_bytes=int(pending_gib * GIB))
         for controller in (self.steered, self.alone):
             controller.recalculate(load, FamilyOptions())
         model = self.wheel.database

@@ -3,7 +3,7 @@
 import pytest
 
 from adocd.daemon.change.guards.compaction import CompactionGuard, CompactionLimits
-from adocd.daemon.change.guards.guard import ALONE, Verdict, check
+from adocd.daemon.change.guards.guard import ALONE, GuardVerdict, check
 from adocd.model.knob import MIB
 from tests.daemon.change.rocksdb_model import HARD, SOFT, SWITCH, RocksDB, family, opened
 
@@ -93,7 +93,7 @@ def test_the_hosts_own_off_is_left_alone() -> None:
     sample = loading.sample(100.0)
     guard.observe(sample)
     for wanted in ({}, OFF):
-        assert check([guard], wanted, sample, exempt=loading.values) == Verdict(wanted, frozenset(), ())
+        assert check([guard], wanted, sample, exempt=loading.values) == GuardVerdict(wanted, frozenset(), ())
     assert guard(ON, sample, ALONE) == ()
 
 

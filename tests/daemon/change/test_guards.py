@@ -8,7 +8,7 @@ import pytest
 
 from adocd.daemon.change.guards import GUARDS
 from adocd.daemon.change.guards.bounds import bounds
-from adocd.daemon.change.guards.guard import ALONE, Beside, Guard, Memory, Refusal, check
+from adocd.daemon.change.guards.guard import ALONE, Beside, Guard, GuardRefusal, MemoryInUse, check
 from adocd.daemon.change.guards.memory import memory_budget, memory_shortage, worst_case_bytes
 from adocd.daemon.change.guards.order import order
 from adocd.daemon.change.guards.shared import shared
@@ -249,7 +249,7 @@ def test_column_families_that_are_not_written_do_not_count() -> None:
 @pytest.mark.parametrize(("available", "refused"), [(180, False), (179, True), (None, False)])
 def test_no_growth_when_memory_is_short(available: int | None, refused: bool) -> None:
     """A twentieth of it stays free, whatever a memtable may come to need."""
-    memory = Memory(None if available is None else available * MIB, 1024 * MIB)
+    memory = MemoryInUse(None if available is None else available * MIB, 1024 * MIB)
     expected = "memory shortage: 128 MiB x 2 for default can take 128 MiB more, and of 1024 MiB only 179 MiB are free"
     assert said(memory_shortage, size(128), beside=Beside(read_memory=lambda: memory)) == (
         [expected] if refused else []
@@ -257,7 +257,7 @@ def test_no_growth_when_memory_is_short(available: int | None, refused: bool) ->
 
 
 def test_nothing_is_refused_but_growth_when_memory_is_short() -> None:
-    beside = Beside(read_memory=lambda: Memory(0, 1024 * MIB))
+    beside = Beside(read_memory=lambda: MemoryInUse(0, 1024 * MIB))
     assert said(memory_shortage, size(32) | database(max_background_jobs=8), beside=beside) == []
 
 
@@ -281,8 +281,8 @@ def test_options_that_carry_one_knob_fall_together() -> None:
 def test_a_guard_may_put_something_in_its_place() -> None:
     off, on = (family(disable_auto_compactions=switch) for switch in ("true", "false"))
 
-    def guard(wanted: Values, now: Sample, beside: Beside) -> tuple[Refusal, ...]:
-        return (Refusal("compaction", frozenset(off), "no", on),)
+    def guard(wanted: Values, now: Sample, beside: Beside) -> tuple[GuardRefusal, ...]:
+        return (GuardRefusal("compaction", frozenset(off), "no", on),)
 
     assert check([guard], off | size(32), sample()).values == on | size(32)
 
@@ -293,7 +293,7 @@ def test_a_guard_may_put_something_in_its_place() -> None:
 def test_no_guard_stands_in_the_way_of_a_restore() -> None:
     original = opened({TRIGGER: 50}, write_buffer_size=4096, max_write_buffer_number=1).values
     now = opened({TRIGGER: 4}, write_buffer_size=MIB, max_write_buffer_number=2).sample()
-    beside = Beside(0, read_memory=lambda: Memory(0, GIB))
+    beside = Beside(0, read_memory=lambda: MemoryInUse(0, GIB))
     back = family({TRIGGER: 50}, write_buffer_size=4096, max_write_buffer_number=1)
     assert len(said(GUARDS, back, now, beside)) == 3
     assert said(GUARDS, back, now, beside, exempt=original) == []

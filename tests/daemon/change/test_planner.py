@@ -7,7 +7,7 @@ from collections.abc import Set
 import pytest
 
 from adocd.daemon.change import planner
-from adocd.daemon.change.planner import BYTES_PER_SYNC, Plan
+from adocd.daemon.change.planner import BYTES_PER_SYNC, ChangePlan
 from adocd.model.change import (
     Below,
     ColumnFamilyChange,
@@ -44,7 +44,7 @@ AWAY = str(OUT_OF_THE_WAY)
 
 def plan(
     goal: Values, now: RocksDB | None = None, baseline: Values | None = None, ours: Set[OptionName] = frozenset()
-) -> Plan:
+) -> ChangePlan:
     now = now or opened()
     return planner.plan(goal, now.sample(), baseline or defaults(now.families), ours)
 
@@ -66,7 +66,7 @@ def test_all_keys_of_a_family_travel_in_one_call() -> None:
 
 
 def test_what_is_there_already_is_not_sent() -> None:
-    assert plan(defaults()) == Plan((), {}, (), ())
+    assert plan(defaults()) == ChangePlan((), {}, (), ())
     half = plan(family(write_buffer_size=128 * MIB, max_write_buffer_number=2))
     assert half.changes == (ColumnFamilyChange("default", {"write_buffer_size": str(128 * MIB)}),)
 

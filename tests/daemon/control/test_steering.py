@@ -10,7 +10,7 @@ from adocd.daemon.change.guards import GUARDS
 from adocd.daemon.change.guards.compaction import CompactionLimits
 from adocd.daemon.change.guards.guard import Beside
 from adocd.daemon.change.ledger import Ledger
-from adocd.daemon.control.steering import Guarded, Scope, Steering, Step
+from adocd.daemon.control.steering import Guarded, Scope, Steering, SteeringStep
 from adocd.model.decision import Setting
 from adocd.model.knob import MIB, Knob
 from adocd.model.sample import Sample
@@ -32,7 +32,7 @@ class Wheel:
         self.steering = Steering(self.ledger, GUARDS, CompactionLimits(off_s=10.0, l0_files=100))
         self.now_s = 100.0
 
-    def next(self, pins: Values | None = None, scope: Scope = "all") -> Step:
+    def next(self, pins: Values | None = None, scope: Scope = "all") -> SteeringStep:
         """Look, and say what is next."""
         self.now_s += 1.0
         sample = self.database.sample(self.now_s)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import gc
 
 from adocd.daemon.fleet import garbage
-from adocd.daemon.watch.vitals import Histogram
+from adocd.daemon.watch.vitals import TimeHistogram
 
 
 def test_what_is_there_is_left_alone_until_the_end() -> None:
-    before, pauses = gc.get_threshold(), Histogram()
+    before, pauses = gc.get_threshold(), TimeHistogram()
     with garbage.tamed(pauses):
         assert gc.get_freeze_count() > 10_000
         assert gc.get_threshold() > before
@@ -24,7 +24,7 @@ def test_what_is_there_is_left_alone_until_the_end() -> None:
 
 
 def test_cycles_go_all_the_same() -> None:
-    with garbage.tamed(Histogram()):
+    with garbage.tamed(TimeHistogram()):
         loop: list[object] = []
         loop.append(loop)
         del loop

@@ -11,7 +11,7 @@ from datetime import datetime
 
 import pytest
 
-from adocd.daemon.control.log_context import ABOUT, About
+from adocd.daemon.control.log_context import ABOUT, LoggedTarget
 from adocd.daemon.fleet.logs import JsonFormatter, TextFormatter
 
 
@@ -22,7 +22,7 @@ def record(message: str, level: int = logging.INFO, **extra: object) -> logging.
 
 
 def test_json_says_when_what_and_about_whom() -> None:
-    token = ABOUT.set(About("t1", "/srv/db"))
+    token = ABOUT.set(LoggedTarget("t1", "/srv/db"))
     try:
         line = JsonFormatter().format(record("a\nb", logging.WARNING, rule="adoc.memtable", outcome="rejected"))
     finally:

@@ -7,14 +7,14 @@ import asyncio
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adocd.daemon.watch.events import Event, Events, Feed
+from adocd.daemon.watch.events import EventReader, Events, TargetEvent
 
 
-def told(feed: Feed, most: int = 10_000) -> list[Event]:
+def told(feed: EventReader, most: int = 10_000) -> list[TargetEvent]:
     return feed.take(most, 0.0)
 
 
-def ids(feed: Feed) -> list[int]:
+def ids(feed: EventReader) -> list[int]:
     return [event.id for event in told(feed)]
 
 

@@ -19,7 +19,7 @@ from adocd.daemon.watch.history import (
     resolution_for,
     thinned,
 )
-from adocd.diagnosis.held import Measured
+from adocd.diagnosis.held import MeasuredSpan
 from tests.builders import column_family, sample
 
 DAY_S = 86_400
@@ -68,8 +68,8 @@ def test_what_it_says_of_writers_is_what_its_points_say() -> None:
     history.add(point(NOW_S, stopped_fraction=0.3, delayed_fraction=0.1, stalled_by_cause={"l0": 0.25, "other": 0.05}))  # type: ignore[arg-type]
     history.add(Point(NOW_S + 1, 1.0))
     known, unknown = measured_of(history.read("1s"))
-    assert known == Measured(NOW_S, 1.0, 0.3, 0.1, {"l0": 0.25, "other": 0.05}, 100.0)
-    assert unknown == Measured(NOW_S + 1, 1.0, None, None, {}, None)
+    assert known == MeasuredSpan(NOW_S, 1.0, 0.3, 0.1, {"l0": 0.25, "other": 0.05}, 100.0)
+    assert unknown == MeasuredSpan(NOW_S + 1, 1.0, None, None, {}, None)
     assert list(measured_of(history.read("1s"), NOW_S + 0.5, NOW_S + 9)) == [unknown]
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from adocd.daemon.watch.events import Events
 from adocd.daemon.watch.news import News
-from adocd.diagnosis.watch.seen import Seen
-from adocd.diagnosis.watch.watch import StallWatch
+from adocd.diagnosis.stalls.seen import LastingStall
+from adocd.diagnosis.stalls.watch import StallWatch
 from adocd.model.stall import Cause, Held
 
 
@@ -22,7 +22,7 @@ class Told:
     def begins(self, family: str, cause: Cause = "l0", held: Held = "delayed", at_s: float | None = None) -> None:
         """Let a stall begin there."""
         begin_s = self.now_s if at_s is None else at_s
-        self.watch._book.begin(family, Seen(cause, held, begin_s, self.now_s, "stall events", "21 files"))
+        self.watch._book.begin(family, LastingStall(cause, held, begin_s, self.now_s, "stall events", "21 files"))
 
     def ends(self, family: str, at_s: float | None = None) -> None:
         """Let it end."""

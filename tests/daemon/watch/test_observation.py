@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from adocd.daemon.watch.observation import Observation
-from adocd.diagnosis.watch import StallWatch
+from adocd.diagnosis.stalls import StallWatch
 from adocd.model.capabilities import Capabilities
 from adocd.model.database import AgentKind, Database, Info
 from adocd.model.snapshot import Counters

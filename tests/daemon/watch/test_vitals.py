@@ -10,7 +10,7 @@ from adocd.daemon.change.actuator import Result
 from adocd.daemon.change.guards.guard import Note
 from adocd.daemon.change.ledger import Deviation
 from adocd.daemon.watch.decision_log import DecisionLog
-from adocd.daemon.watch.vitals import Histogram, TargetVitals
+from adocd.daemon.watch.vitals import TargetVitals, TimeHistogram
 from adocd.model.decision import Decision
 from adocd.model.decision_record import OptionChange
 from adocd.model.values import of_database, of_family
@@ -20,7 +20,7 @@ JOBS = of_database("max_background_jobs")
 
 
 def test_a_value_is_counted_by_the_smallest_bound_that_holds_it() -> None:
-    histogram = Histogram((0.1, 1.0))
+    histogram = TimeHistogram((0.1, 1.0))
     for value in (0.05, 0.1, 0.5, 1.0, 7.0):
         histogram.observe(value)
     assert histogram.counts == [2, 2, 1]

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from adocd.diagnosis.lint.facts import Facts, Memory
+from adocd.diagnosis.lint.facts import Facts, MemtableMemory
 from adocd.model.capabilities import Capabilities
 from adocd.model.database import AgentKind, DatabaseDetail, Info
 from adocd.model.knob import MIB
@@ -52,7 +52,7 @@ def defaults(version: str = "7.8.3", families: tuple[str, ...] = ("default",)) -
             "0123456789abcdef", "/db", "identity", "s1", 0.0, families, capabilities, originals=options
         ),
         snapshot=snapshot(options=options, column_families=dict.fromkeys(families, written), counters=MEASURED),
-        memory=Memory(budget_bytes=8 * GIB, limit_bytes=32 * GIB),
+        memory=MemtableMemory(budget_bytes=8 * GIB, limit_bytes=32 * GIB),
         options_file=file,
     )
 

@@ -8,7 +8,7 @@ from dataclasses import asdict, replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adocd.diagnosis.lint.facts import Bounds, Memory
+from adocd.diagnosis.lint.facts import Bounds, MemtableMemory
 from adocd.diagnosis.lint.rules import findings
 from adocd.model.capabilities import Capabilities
 from adocd.model.snapshot import ColumnFamilySnapshot, Counters, OptionValues
@@ -51,7 +51,7 @@ NAMES = st.lists(st.sampled_from(["low", "high", "max_background_jobs", "write_b
         statistics=st.sampled_from(["none", "all", "?"]),
         responds_during_stall=st.booleans(),
     ),
-    memory=st.builds(Memory, BYTES, BYTES, st.none() | BYTES),
+    memory=st.builds(MemtableMemory, BYTES, BYTES, st.none() | BYTES),
     bounds=st.builds(Bounds, BYTES, st.integers(1, 128)),
     version=st.one_of(st.text(max_size=12), st.from_regex(r"[0-9]+\.[0-9]+\.[0-9]+", fullmatch=True)),
 )
@@ -61,7 +61,7 @@ def test_never_raises(
     measured: dict[str, ColumnFamilySnapshot],
     counters: Counters,
     capabilities: Capabilities,
-    memory: Memory,
+    memory: MemtableMemory,
     bounds: Bounds,
     version: str,
 ) -> None:

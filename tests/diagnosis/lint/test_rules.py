@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from adocd.diagnosis.lint.facts import Bounds, Facts, Memory
+from adocd.diagnosis.lint.facts import Bounds, Facts, MemtableMemory
 from adocd.diagnosis.lint.finding import Severity
 from adocd.diagnosis.lint.rules import RULES, findings
 from adocd.model.capabilities import Capabilities
@@ -41,7 +41,7 @@ def file(database: dict[str, str] | None = None, **family: str) -> Facts:
 
 
 def remember(**bytes_: int) -> Facts:
-    return replace(defaults(), memory=Memory(**bytes_))
+    return replace(defaults(), memory=MemtableMemory(**bytes_))
 
 
 def pools(jobs: int, **old: str) -> Facts:
@@ -252,7 +252,7 @@ def test_reasons_name_the_option_and_its_value() -> None:
 def test_the_law_s_own_bounds_count() -> None:
     facts = replace(live(), bounds=Bounds(batch_max_bytes=64 * MIB, threads_max=2))
     assert {"batch-at-its-bound", "threads-at-their-bound"} <= fired(facts)
-    assert "budget-before-bound" not in fired(replace(facts, memory=Memory(128 * MIB)))
+    assert "budget-before-bound" not in fired(replace(facts, memory=MemtableMemory(128 * MIB)))
 
 
 @pytest.mark.parametrize(

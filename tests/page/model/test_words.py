@@ -80,7 +80,7 @@ def test_parameters_are_read_as_adocctl_reads_them() -> None:
 
 
 def test_a_parameter_without_a_value_is_refused_with_the_way_out() -> None:
-    with pytest.raises(settings.NotUnderstood, match="key=value, such as threads_max=8, not 'threads_max'"):
+    with pytest.raises(settings.InputNotUnderstood, match="key=value, such as threads_max=8, not 'threads_max'"):
         settings.parameters("threads_max")
 
 

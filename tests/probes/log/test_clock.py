@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from adocd.probes.log import LogParser
 from adocd.probes.log.clock import LocalClock, offset_in
-from adocd.probes.log.events import Header, JobEvent
+from adocd.probes.log.events import HeaderLine, JobEvent
 
 from .lines import AT_S, event, line, only, parsed, stamp
 
@@ -89,7 +89,7 @@ def test_any_time_and_quarter_of_an_hour(when: datetime, quarters: int) -> None:
 def test_headers_before_the_first_event_take_zone_or_what_they_are_told() -> None:
     parser = LogParser()
     first = parser.feed(local(2, VERSION))[0]
-    assert isinstance(first, Header)
+    assert isinstance(first, HeaderLine)
     assert first.time_s == AT_S + 7200
     parser.told_offset(7200)
     assert parser.feed(local(2, VERSION))[0].time_s == AT_S

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from adocd.probes.log import LogParser
-from adocd.probes.log.dump_events import ColumnFamilyStats, CompactionStats, DbStats, ReadLatency, Statistics
+from adocd.probes.log.dump_events import ColumnFamilyStats, CompactionStats, DbStats, ReadLatency, StatisticsDump
 from adocd.probes.log.events import MemtableSwitched
 
 from .lines import AT_S, line, parsed
@@ -178,7 +178,7 @@ rocksdb.db.write.micros P50 : 0.000000 P95 : 0.000000 P99 : 0.000000 P100 : 0.00
 
 def test_statistics() -> None:
     (found,) = parsed(line("[db/db_impl/db_impl.cc:788] STATISTICS:") + STATISTICS + END)
-    assert isinstance(found, Statistics)
+    assert isinstance(found, StatisticsDump)
     assert found.tickers == {"rocksdb.block.cache.miss": 5, "rocksdb.flush.write.bytes": (1 << 64) - 1}
     histogram = found.histograms["rocksdb.db.get.micros"]
     assert (histogram.count, histogram.sum) == (9, 20)
@@ -208,9 +208,9 @@ def test_lines_that_break_in_make_two_events_of_a_section() -> None:
         DbStats,
         MemtableSwitched,
         DbStats,
-        Statistics,
+        StatisticsDump,
         MemtableSwitched,
-        Statistics,
+        StatisticsDump,
     ]
     first, second = (each for each in found if isinstance(each, DbStats))
     assert len({*first.cumulative, *second.cumulative}) == 14

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from adocd.probes.log import LogFollower, read_log, rotated_logs
-from adocd.probes.log.events import Header, LogEvent
+from adocd.probes.log.events import HeaderLine, LogEvent
 
 from .lines import SAMPLES, line
 
@@ -18,7 +18,7 @@ def version(name: str) -> bytes:
 
 
 def names(events: list[LogEvent]) -> list[str]:
-    return [event.value for event in events if isinstance(event, Header)]
+    return [event.value for event in events if isinstance(event, HeaderLine)]
 
 
 def append(path: Path, data: bytes) -> None:

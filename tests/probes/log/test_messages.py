@@ -7,15 +7,15 @@ import pytest
 from adocd.probes.log import LogParser
 from adocd.probes.log.events import (
     CompactionPressure,
-    Header,
+    HeaderLine,
     LevelSummary,
-    Manual,
+    LoggedProblem,
+    LoggedStall,
+    ManualJob,
     MemtableSwitched,
     OptionsChanged,
     OptionsListed,
-    Problem,
     Shutdown,
-    Stall,
 )
 
 from .lines import AT_S, line, only, parsed
@@ -40,7 +40,7 @@ MEMTABLES = "because we have 4 immutable memtables (waiting for flush), max_writ
 @pytest.mark.parametrize("place", ["db/column_family.cc:944", "/db/column_family.cc:712", "column_family.cc:1"])
 def test_stalls(message: str, expected: tuple[object, ...], place: str) -> None:
     stall = only(line(f"[WARN] [{place}] [a b] {message}"))
-    assert isinstance(stall, Stall)
+    assert isinstance(stall, LoggedStall)
     assert (stall.time_s, stall.column_family) == (AT_S, "a b")
     assert (stall.condition, stall.cause, stall.figure, stall.limit, stall.rate_bytes_per_s) == expected
 
@@ -48,7 +48,7 @@ def test_stalls(message: str, expected: tuple[object, ...], place: str) -> None:
 @pytest.mark.parametrize("name", ["a]b", "[x] [y]", "ünï", "default"])
 def test_names_of_column_families(name: str) -> None:
     stall = only(line(f"[WARN] [db/column_family.cc:9] [{name}] Stopping writes because we have 36 level-0 files"))
-    assert isinstance(stall, Stall)
+    assert isinstance(stall, LoggedStall)
     assert (stall.column_family, stall.figure) == (name, 36)
 
 
@@ -70,10 +70,10 @@ def test_pressure() -> None:
 @pytest.mark.parametrize(
     ("message", "expected"),
     [
-        ("RocksDB version: 6.0.1", Header(AT_S, "rocksdb_version", "6.0.1")),
-        ("DB Session ID:  DZEIFHJF6DZAL5KXJ7OJ", Header(AT_S, "db_session_id", "DZEIFHJF6DZAL5KXJ7OJ")),
-        ("[db/db_impl/db_impl_open.cc:538] DB ID: 2fb6b101-1529", Header(AT_S, "db_id", "2fb6b101-1529")),
-        ("DB SUMMARY", Header(AT_S, "db_summary", "")),
+        ("RocksDB version: 6.0.1", HeaderLine(AT_S, "rocksdb_version", "6.0.1")),
+        ("DB Session ID:  DZEIFHJF6DZAL5KXJ7OJ", HeaderLine(AT_S, "db_session_id", "DZEIFHJF6DZAL5KXJ7OJ")),
+        ("[db/db_impl/db_impl_open.cc:538] DB ID: 2fb6b101-1529", HeaderLine(AT_S, "db_id", "2fb6b101-1529")),
+        ("DB SUMMARY", HeaderLine(AT_S, "db_summary", "")),
         (
             "[db/db_impl/db_impl_write.cc:2089] [a] New memtable created with log file: #8. Immutable memtables: 3.",
             MemtableSwitched(AT_S, "a", 8, 3),
@@ -84,13 +84,13 @@ def test_pressure() -> None:
             "score 0.50, estimated pending compaction bytes 77",
             LevelSummary(AT_S, "a", (4, 0), 0.5, 77),
         ),
-        ("[x.cc:1] [a] Manual flush start.", Manual(AT_S, "a", "flush", "Manual flush start.")),
-        ("[x.cc:1] [a] Manual compaction starting", Manual(AT_S, "a", "compaction", "Manual compaction starting")),
+        ("[x.cc:1] [a] Manual flush start.", ManualJob(AT_S, "a", "flush", "Manual flush start.")),
+        ("[x.cc:1] [a] Manual compaction starting", ManualJob(AT_S, "a", "compaction", "Manual compaction starting")),
         ("[x.cc:704] Shutdown complete", Shutdown(AT_S, "Shutdown complete")),
         (
             "[ERROR] [x.cc:1] Waiting after background flush error: IO error: No space left on deviceAccumulated "
             "background error counts: 1",
-            Problem(
+            LoggedProblem(
                 AT_S,
                 "error",
                 None,
@@ -101,10 +101,10 @@ def test_pressure() -> None:
         ),
         (
             "[WARN] [x.cc:1] [a] [JOB 3] Compaction error: Corruption: bad block",
-            Problem(AT_S, "warning", "a", "Compaction error: Corruption: bad block", True),
+            LoggedProblem(AT_S, "warning", "a", "Compaction error: Corruption: bad block", True),
         ),
-        ("[x.cc:1] Successfully resumed DB", Problem(AT_S, "warning", None, "Successfully resumed DB", True)),
-        ("[FATAL] oh", Problem(AT_S, "fatal", None, "oh", False)),
+        ("[x.cc:1] Successfully resumed DB", LoggedProblem(AT_S, "warning", None, "Successfully resumed DB", True)),
+        ("[FATAL] oh", LoggedProblem(AT_S, "fatal", None, "oh", False)),
     ],
 )
 def test_other_messages(message: str, expected: object) -> None:

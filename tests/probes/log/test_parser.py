@@ -8,13 +8,13 @@ from types import FrameType
 import pytest
 
 from adocd.probes.log import LogParser
-from adocd.probes.log.events import LogEvent, Shutdown, Stall
+from adocd.probes.log.events import LogEvent, LoggedStall, Shutdown
 from adocd.probes.log.lines import LINE_BYTES_MOST
 
 from .lines import AT_S, SAMPLES, line, parsed
 
 STALL = "[WARN] [x.cc:1] [a] Stopping writes because we have 36 level-0 files"
-EXPECTED = Stall(AT_S, "a", "stopped", "l0", 36, None, None)
+EXPECTED = LoggedStall(AT_S, "a", "stopped", "l0", 36, None, None)
 
 
 @pytest.mark.parametrize(

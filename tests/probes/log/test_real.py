@@ -9,16 +9,16 @@ from pathlib import Path
 import pytest
 
 from adocd.probes.log import LogParser, read_log
-from adocd.probes.log.dump_events import ColumnFamilyStats, CompactionStats, Statistics
+from adocd.probes.log.dump_events import ColumnFamilyStats, CompactionStats, StatisticsDump
 from adocd.probes.log.events import (
     CompactionFinished,
     CompactionStarted,
     FlushFinished,
-    Header,
+    HeaderLine,
     LogEvent,
+    LoggedStall,
     OptionsChanged,
     OptionsListed,
-    Stall,
 )
 
 from .manifest import is_of_jobs
@@ -48,7 +48,7 @@ def test_every_line_is_read(real: Real) -> None:
     version, made, events, parser = real
     assert parser.unread == {}
     assert parser.lines == made.log.read_bytes().count(b"\n")
-    headers = {event.name: event.value for event in events if isinstance(event, Header)}
+    headers = {event.name: event.value for event in events if isinstance(event, HeaderLine)}
     assert headers["rocksdb_version"] == version
     assert headers["db_session_id"]
     listed = {event.column_family: event.values for event in events if isinstance(event, OptionsListed)}
@@ -92,7 +92,7 @@ def test_compactions_equal_the_tickers(real: Real) -> None:
 
 def test_the_last_dump_says_the_same(real: Real) -> None:
     version, made, events, _ = real
-    last = [event for event in events if isinstance(event, Statistics)][-1]
+    last = [event for event in events if isinstance(event, StatisticsDump)][-1]
     assert last.histograms["rocksdb.db.write.micros"].count > 0
     if version == "7.8.3":  # db_bench closes before there is a dump at rest
         assert 0 < last.tickers["rocksdb.flush.write.bytes"] <= made.tickers["rocksdb.flush.write.bytes"]
@@ -114,7 +114,7 @@ def test_stalls_equal_the_counts_of_cfstats(real: Real) -> None:
     found: Counter[tuple[str, str]] = Counter()
     surely: Counter[tuple[str, str]] = Counter()
     for event in events:
-        if isinstance(event, Stall) and event.time_s <= until:
+        if isinstance(event, LoggedStall) and event.time_s <= until:
             found[event.column_family, f"{event.cause}_{COUNTED[event.condition]}"] += 1
             # A dump is stamped some moments after its figures were taken; two databases are at rest then.
             surely[event.column_family, f"{event.cause}_{COUNTED[event.condition]}"] += event.time_s < until - 0.2

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from adocd.probes.log import LogParser, read_log
-from adocd.probes.log.dump_events import ColumnFamilyStats, CompactionStats, Statistics
+from adocd.probes.log.dump_events import ColumnFamilyStats, CompactionStats, StatisticsDump
 from adocd.probes.log.events import (
-    Header,
+    HeaderLine,
     LevelSummary,
+    LoggedStall,
     OptionsChanged,
     OptionsListed,
-    Stall,
 )
 
 from .lines import SAMPLES, parsed
@@ -33,14 +33,14 @@ def test_a_sample(sample: Path) -> None:
     version = sample.stem.removeprefix("rocksdb-")
     assert parser.unread == {}
     assert parser.utc_offset_s == 0
-    assert Header(events[0].time_s, "rocksdb_version", version) == events[0]
+    assert HeaderLine(events[0].time_s, "rocksdb_version", version) == events[0]
     kinds = Counter(event.kind for event in events)
     assert {kind: kinds[kind] for kind in EXPECTED[version]} == EXPECTED[version]
     options = {event.column_family: event.values for event in events if isinstance(event, OptionsListed)}
     assert int(options["default"]["write_buffer_size"]) == 1 << 20
     assert options[None]["max_background_jobs"] in ("2", "4")
     assert options["default"]["table_factory.block_size"] == "4096"
-    statistics = next(event for event in events if isinstance(event, Statistics))
+    statistics = next(event for event in events if isinstance(event, StatisticsDump))
     assert len(statistics.tickers) > 150
     assert len(statistics.histograms) > 40
     assert statistics.tickers["rocksdb.flush.write.bytes"] > 1 << 20
@@ -51,7 +51,7 @@ def test_a_sample(sample: Path) -> None:
 
 
 def test_stalls_of_7_8_3() -> None:
-    stalls = [event for event in parsed(SAMPLES[1].read_bytes()) if isinstance(event, Stall)]
+    stalls = [event for event in parsed(SAMPLES[1].read_bytes()) if isinstance(event, LoggedStall)]
     assert [(s.condition, s.cause, s.figure, s.limit, s.rate_bytes_per_s) for s in stalls[:3]] == [
         ("stopped", "memtable", 2, 2, None),
         ("delayed", "pending_bytes", 21450221, None, 8388608),

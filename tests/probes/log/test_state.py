@@ -14,7 +14,7 @@ from rocksdict import Options, Rdict, WriteBatch
 
 from adocd.model.options import OPTIONS
 from adocd.probes.log import LogFollower, LogParser, read_log
-from adocd.probes.log.dump_events import DbStats, Statistics
+from adocd.probes.log.dump_events import DbStats, StatisticsDump
 from adocd.probes.log.live_options import as_options_file
 from adocd.probes.log.state import LogState
 from adocd.probes.options_file import OptionsFile, newest_of
@@ -323,7 +323,7 @@ def test_the_dump_of_the_open_counts_nothing_until_the_next() -> None:
         state = state_of(opened())
         state.add(DbStats(AT_S, {"keys": 0.0, "stall_s": 0.0, "uptime_s": uptime_s}, {"uptime_s": uptime_s}, {}))
         if told:
-            state.add(Statistics(AT_S, told, {}))
+            state.add(StatisticsDump(AT_S, told, {}))
         counters = state.counters
         assert (state.dump, counters.writes, counters.written_bytes, counters.stall_micros) == (None,) * 4
         state.add(DbStats(AT_S + 600, {"keys": 0.0, "uptime_s": 605.0}, {"keys": 0.0, "uptime_s": 600.0}, {}))

@@ -12,7 +12,7 @@ from adocd.api.event_stream import PATH, events_of
 from adocd.api.web.page.model import history
 from adocd.api.web.page.room import Room
 from adocd.api.web.upstream import Upstream
-from adocd.diagnosis.held import Held
+from adocd.diagnosis.held import HeldWriters
 from adocd.targets.errors import TargetError, Unreachable
 
 _log = logging.getLogger(__name__)
@@ -38,7 +38,7 @@ class Listener:
     beat: Callable[[], None]
 
 
-class Feed:
+class PageFeed:
     """The daemon's state as of the last tick, and who wants to hear of the next one."""
 
     def __init__(self, upstream: Upstream) -> None:
@@ -55,7 +55,7 @@ class Feed:
         self.controllers: list[dict[str, Any]] = []
         self.trouble: str | None = None
         #: By target: when it was read, and the parts of the last quarter of an hour.
-        self.glances: dict[str, tuple[float, list[Held]]] = {}
+        self.glances: dict[str, tuple[float, list[HeldWriters]]] = {}
 
     # -- what the views ask
 

@@ -21,7 +21,7 @@ from adocd.api import problems
 from adocd.api.limits import COME_BACK, MAX_WEBSOCKETS
 from adocd.api.web import page
 from adocd.api.web.page import messages, session
-from adocd.api.web.page.feed import Feed
+from adocd.api.web.page.feed import PageFeed
 from adocd.api.web.page.session import Sessions
 from adocd.api.web.page.views.overview import Overview
 from adocd.api.web.page.views.shell import Visit
@@ -43,7 +43,7 @@ _POLICY = (
 
 def mount(app: FastAPI, upstream: Upstream, sessions: Sessions) -> None:
     """Mount it; its work begins and ends with the application's."""
-    feed = Feed(upstream)
+    feed = PageFeed(upstream)
     _pages(feed, upstream, sessions)
     # No polling: a WebSocket's beginning is checked by the gate, and a POST would need a token to operate.
     nicegui_app.config.socket_io_js_transports = ["websocket"]
@@ -71,7 +71,7 @@ def mount(app: FastAPI, upstream: Upstream, sessions: Sessions) -> None:
     _guard(nicegui_app)
 
 
-def _pages(feed: Feed, upstream: Upstream, sessions: Sessions) -> None:
+def _pages(feed: PageFeed, upstream: Upstream, sessions: Sessions) -> None:
     style = (_STATIC / "page.css").read_text(encoding="utf-8")
     scripts = "\n".join((_STATIC / name).read_text(encoding="utf-8") for name in ("page.js", "charts.js"))
     ui.add_head_html(f"<style>{style}</style><script>{scripts}</script>", shared=True)
@@ -115,7 +115,7 @@ def _log_in_and_out(app: FastAPI, sessions: Sessions) -> None:
         return answer
 
 
-def _while_serving(app: FastAPI, feed: Feed) -> None:
+def _while_serving(app: FastAPI, feed: PageFeed) -> None:
     within = app.router.lifespan_context
 
     @contextlib.asynccontextmanager

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from adocd.api.web.access import Holder
+    from adocd.api.web.access import TokenHolder
 
 COOKIE = "adocd_session"
 #: A shift, and a little more.
@@ -20,7 +20,7 @@ AGE_S = 12 * 3600
 #: One more takes the place of the oldest.
 MOST = 256
 
-Look = Callable[[str], Awaitable["Holder | None"]]
+Look = Callable[[str], Awaitable["TokenHolder | None"]]
 
 
 class Sessions:
@@ -31,7 +31,7 @@ class Sessions:
         self._clock = clock
         self._secrets: OrderedDict[str, tuple[float, str]] = OrderedDict()
 
-    async def begin(self, secret: str) -> tuple[str, "Holder"] | None:
+    async def begin(self, secret: str) -> tuple[str, "TokenHolder"] | None:
         """Log in by a token's secret; the cookie's value and the token's holder, or None where it is no token."""
         holder = await self._look(secret)
         if holder is None:
@@ -42,7 +42,7 @@ class Sessions:
             self._secrets.popitem(last=False)
         return session, holder
 
-    async def holder(self, session: str | None) -> "Holder | None":
+    async def holder(self, session: str | None) -> "TokenHolder | None":
         """Say whose log-in a cookie's value is; None where it has ended, or its token has."""
         ends_s, secret = self._secrets.get(session or "", (0.0, ""))
         if not secret or self._clock() >= ends_s:
@@ -50,7 +50,7 @@ class Sessions:
             return None
         return await self._look(secret)
 
-    async def by_cookie(self, cookies: Mapping[str, str]) -> "Holder | None":
+    async def by_cookie(self, cookies: Mapping[str, str]) -> "TokenHolder | None":
         """Say whose a request is by its cookies, for the gate."""
         return await self.holder(cookies.get(COOKIE))
 

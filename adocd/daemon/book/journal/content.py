@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import asdict, replace
 from typing import Any
 
-from adocd.daemon.book.journal.documents import KINDS, OVERRIDES, TUNED, Kind, dump, load
+from adocd.daemon.book.journal.documents import KINDS, OVERRIDES, TUNED, DocumentKind, dump, load
 from adocd.daemon.book.journal.records import (
     Intent,
     JournaledChange,
@@ -100,7 +100,7 @@ def expire(connection: sqlite3.Connection, now_unix_s: float) -> tuple[Override,
     return due
 
 
-def put(connection: sqlite3.Connection, kind: Kind[Any], document: Any) -> None:
+def put(connection: sqlite3.Connection, kind: DocumentKind[Any], document: Any) -> None:
     """Write a document, replacing the one with the same key."""
     kind.put(connection, document)
 

@@ -33,7 +33,7 @@ class WrongChecksum(sqlite3.DatabaseError):
 
 
 @dataclass(frozen=True, slots=True)
-class Kind(Generic[R]):
+class DocumentKind(Generic[R]):
     """One kind of document: its name in the table, its record type, and the members that form its key."""
 
     name: str
@@ -76,11 +76,11 @@ class Kind(Generic[R]):
         return self.record(**load(content))
 
 
-TUNED = Kind("tuned", Tuned, ("target", "scope", "name", "option"))
-POLICIES = Kind("policies", JournaledPolicy, ("target",))
-OVERRIDES = Kind("overrides", Override, ("target", "option", "column_family"))
-PAUSES = Kind("pauses", Pause, ("target",))
-KINDS: dict[str, Kind[Any]] = {kind.name: kind for kind in (TUNED, POLICIES, OVERRIDES, PAUSES)}
+TUNED = DocumentKind("tuned", Tuned, ("target", "scope", "name", "option"))
+POLICIES = DocumentKind("policies", JournaledPolicy, ("target",))
+OVERRIDES = DocumentKind("overrides", Override, ("target", "option", "column_family"))
+PAUSES = DocumentKind("pauses", Pause, ("target",))
+KINDS: dict[str, DocumentKind[Any]] = {kind.name: kind for kind in (TUNED, POLICIES, OVERRIDES, PAUSES)}
 
 
 def dump(value: object) -> str:

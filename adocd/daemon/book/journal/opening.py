@@ -16,7 +16,7 @@ from adocd.daemon.book.journal.stamp import Stamp
 
 
 @dataclass(slots=True)
-class Opened:
+class OpenedJournal:
     """An open journal: its connection, the descriptors of lock and file, and the files' state after our last write."""
 
     path: Path
@@ -52,7 +52,7 @@ class Opened:
 
 def open_or_rescue(
     path: Path, wall_clock: Callable[[], float], migrations: tuple[Migration, ...] = MIGRATIONS
-) -> Opened:
+) -> OpenedJournal:
     """Lock and open the journal; create it if missing, replace it if damaged. Raises JournalError."""
     lock = file.lock(path)
     try:
@@ -71,7 +71,7 @@ def open_or_rescue(
             reason = f"adocd ended while it set the damaged journal {path} aside"
             rows = {name: len(kind.all(connection)) for name, kind in KINDS.items()}
             rescued = Rescue(reason, old, rows, unreadable=None)
-        return Opened(path, connection, lock, os.open(path, os.O_RDONLY | os.O_CLOEXEC), rescued)
+        return OpenedJournal(path, connection, lock, os.open(path, os.O_RDONLY | os.O_CLOEXEC), rescued)
     except BaseException as error:
         os.close(lock)
         if isinstance(error, OSError):

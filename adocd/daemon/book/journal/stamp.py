@@ -17,7 +17,7 @@ _LOG_MAGIC = (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83")
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class FileStamp:
     """One file: its identity, size and modification time."""
 
     device: int
@@ -30,8 +30,8 @@ class Seen:
 class Stamp:
     """The state of the database and of its log; None for a missing file."""
 
-    database: Seen | None
-    log: Seen | None
+    database: FileStamp | None
+    log: FileStamp | None
 
 
 def take(path: Path) -> Stamp:
@@ -63,14 +63,14 @@ def after_writing(path: Path, descriptor: int, before: Stamp) -> Stamp:
     )
 
 
-def _is_our_database(before: Seen | None, now: Seen | None, descriptor: int) -> bool:
+def _is_our_database(before: FileStamp | None, now: FileStamp | None, descriptor: int) -> bool:
     """Whether it is the same file, has its header, and has not shrunk, because SQLite never shrinks it."""
     if before is None or now is None or not _is_same(before, now) or now.size_bytes < before.size_bytes:
         return False
     return os.pread(descriptor, len(_DATABASE_MAGIC), 0) == _DATABASE_MAGIC
 
 
-def _is_our_log(before: Seen | None, now: Seen | None, path: Path) -> bool:
+def _is_our_log(before: FileStamp | None, now: FileStamp | None, path: Path) -> bool:
     """Whether it is the same file, or the first one, and is empty or has its header."""
     if now is None or (before is not None and not _is_same(before, now)):
         return False
@@ -88,7 +88,7 @@ def log_of(path: Path) -> Path:
     return file.beside(path, "-wal")
 
 
-def _done(known: Seen | None, found: Seen | None) -> str:
+def _done(known: FileStamp | None, found: FileStamp | None) -> str:
     if found is None:
         return "removed"
     if known is None or not _is_same(known, found):
@@ -96,13 +96,13 @@ def _done(known: Seen | None, found: Seen | None) -> str:
     return "truncated" if found.size_bytes < known.size_bytes else "written to"
 
 
-def _is_same(known: Seen, found: Seen | None) -> bool:
+def _is_same(known: FileStamp, found: FileStamp | None) -> bool:
     return found is not None and (known.device, known.inode) == (found.device, found.inode)
 
 
-def _seen(path: Path) -> Seen | None:
+def _seen(path: Path) -> FileStamp | None:
     try:
         status = os.stat(path)
     except OSError:
         return None
-    return Seen(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
+    return FileStamp(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)

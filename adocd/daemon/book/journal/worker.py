@@ -45,7 +45,7 @@ class Worker:
         self._mend_after_s = 0.0
         self._mending = asyncio.Lock()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="journal")
-        self._opened: opening.Opened | None = None
+        self._opened: opening.OpenedJournal | None = None
         self._is_closed = False
 
     @property
@@ -104,7 +104,7 @@ class Worker:
         try:
             if self.damage is not None:
                 raise self.damage
-            await self._do(opening.Opened.see_that_it_is_ours)
+            await self._do(opening.OpenedJournal.see_that_it_is_ours)
         except (JournalTampered, JournalDamaged, JournalUnopenable) as error:
             self._note(str(error))
             await self._mend(opened, error)
@@ -117,7 +117,7 @@ class Worker:
         if self.damage is not None:
             raise JournalDamaged(str(self.damage))
 
-        def in_a_transaction(opened: opening.Opened) -> tuple[_T, bool]:
+        def in_a_transaction(opened: opening.OpenedJournal) -> tuple[_T, bool]:
             opened.see_that_it_is_ours()
             before = opened.connection.total_changes
             try:
@@ -136,7 +136,7 @@ class Worker:
             self._note(None)
         return result
 
-    async def _do(self, step: Callable[[opening.Opened], _T]) -> _T:
+    async def _do(self, step: Callable[[opening.OpenedJournal], _T]) -> _T:
         opened = self._opened
         if self._is_closed:
             raise JournalClosed(f"the journal {self.path} is closed")
@@ -151,7 +151,7 @@ class Worker:
                 self._note(str(ours))
             raise ours from error
 
-    async def _mend(self, failed: opening.Opened | None, error: JournalError) -> None:
+    async def _mend(self, failed: opening.OpenedJournal | None, error: JournalError) -> None:
         """Replace the failed file with a new one made from memory; raises JournalError."""
         if self.remembered is None or self._is_closed:
             raise error
@@ -203,6 +203,6 @@ class Worker:
         self.problem = problem
 
 
-def _close_unused(opened: Future[opening.Opened]) -> None:
+def _close_unused(opened: Future[opening.OpenedJournal]) -> None:
     if opened.exception() is None:
         opened.result().close()

@@ -1,6 +1,6 @@
 """Keep every value within the bounds of the options' catalogue. Pure."""
 
-from adocd.daemon.change.guards.guard import Beside, Refusal
+from adocd.daemon.change.guards.guard import Beside, GuardRefusal
 from adocd.model.knob import MIB
 from adocd.model.options import OPTIONS, OptionFacts
 from adocd.model.sample import Sample
@@ -12,14 +12,14 @@ _THREADS_MAX = 128
 _SWITCH = ("true", "false")
 
 
-def bounds(wanted: Values, sample: Sample, beside: Beside) -> tuple[Refusal, ...]:
+def bounds(wanted: Values, sample: Sample, beside: Beside) -> tuple[GuardRefusal, ...]:
     """Keep every value within the bounds of the options' catalogue (adocd.model.options).
 
     A value that is already set is left alone: the host may have its reasons.
     """
     current = sample.values
     return tuple(
-        Refusal("bounds", frozenset({option}), why)
+        GuardRefusal("bounds", frozenset({option}), why)
         for option, value in wanted.items()
         if current.get(option) != value and (why := out_of_bounds(option, value)) is not None
     )

@@ -6,7 +6,7 @@ does not bound the backlog, and switching compaction on again too late stops wri
 
 from dataclasses import dataclass
 
-from adocd.daemon.change.guards.guard import Beside, Refusal
+from adocd.daemon.change.guards.guard import Beside, GuardRefusal
 from adocd.model.knob import MIB
 from adocd.model.sample import ColumnFamilySample, Sample
 from adocd.model.values import Values, of_family
@@ -47,7 +47,7 @@ class CompactionGuard:
                 if cf.name in self._draining and _is_drained(cf):
                     del self._draining[cf.name]
 
-    def __call__(self, wanted: Values, sample: Sample, beside: Beside) -> tuple[Refusal, ...]:
+    def __call__(self, wanted: Values, sample: Sample, beside: Beside) -> tuple[GuardRefusal, ...]:
         """Refuse to switch or leave compaction off beyond a limit; if it is off, switch it on.
 
         A host that runs with compaction off keeps it off: no guard prevents restoring an original (guard.check).
@@ -60,7 +60,7 @@ class CompactionGuard:
             why = self._draining.get(cf.name) or self._beyond(cf, 0.0)
             if why is not None:
                 instead = {switch: "false"} if is_off else {}
-                refusals.append(Refusal("compaction", frozenset({switch}), why, instead))
+                refusals.append(GuardRefusal("compaction", frozenset({switch}), why, instead))
         return tuple(refusals)
 
     def _beyond(self, cf: ColumnFamilySample, off_s: float) -> str | None:

@@ -35,7 +35,7 @@ class Note:
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class GuardRefusal:
     """What a guard refuses, and its substitute, if any.
 
     `about` holds all options that are wrong only in combination, including those that would keep their values.
@@ -54,7 +54,7 @@ class Refusal:
 
 
 @dataclass(frozen=True, slots=True)
-class Memory:
+class MemoryInUse:
     """The memory of the machine, or of the target's cgroup, in bytes; None where it cannot be read."""
 
     available_bytes: int | None = None
@@ -77,23 +77,23 @@ class Beside:
     budget_bytes: int | None = None
     memtables_bytes: int = 0
     process_limit_bytes: int | None = None
-    read_memory: Callable[[], Memory] = Memory
+    read_memory: Callable[[], MemoryInUse] = MemoryInUse
     shared_with: str | None = None
 
 
 #: A target without neighbours, on a machine of which nothing is known.
 ALONE = Beside()
 #: Takes the wanted values, the sample and the target's surroundings; returns the refusals.
-Guard = Callable[[Values, Sample, Beside], tuple[Refusal, ...]]
+Guard = Callable[[Values, Sample, Beside], tuple[GuardRefusal, ...]]
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class GuardVerdict:
     """The values that the guards let through, the options dropped without a substitute, and the refusals."""
 
     values: Values
     dropped: frozenset[OptionName]
-    refusals: tuple[Refusal, ...]
+    refusals: tuple[GuardRefusal, ...]
 
 
 def check(
@@ -105,7 +105,7 @@ def check(
     groups: Sequence[Values] = (),
     exempt: Values | None = None,
     standing: Values | None = None,
-) -> Verdict:
+) -> GuardVerdict:
     """Ask the guards in turn; each sees what the previous ones let through.
 
     `groups` are options that carry one knob together: when one is refused, the others have no meaning. `exempt` are the
@@ -116,7 +116,7 @@ def check(
     verdict = _Asking(wanted, sample, beside, groups, exempt or {}, standing or {})
     for guard in guards:
         verdict.ask(guard)
-    return Verdict(verdict.left, frozenset(verdict.dropped), tuple(verdict.refusals))
+    return GuardVerdict(verdict.left, frozenset(verdict.dropped), tuple(verdict.refusals))
 
 
 class _Asking:
@@ -133,7 +133,7 @@ class _Asking:
     ) -> None:
         self.left = dict(wanted)
         self.dropped: set[OptionName] = set()
-        self.refusals: list[Refusal] = []
+        self.refusals: list[GuardRefusal] = []
         self._sample = sample
         self._beside = beside
         self._groups = groups
@@ -160,14 +160,14 @@ class _Asking:
                 made_way |= self._put_down(refusal, options)
         return leads_back, made_way
 
-    def _hear(self, guard: Guard) -> tuple[Refusal, ...]:
+    def _hear(self, guard: Guard) -> tuple[GuardRefusal, ...]:
         return guard(dict(self.left), self._sample, self._beside)
 
     def _not_exempt(self, options: frozenset[OptionName]) -> set[OptionName]:
         current = self._sample.values
         return {o for o in options if self.left.get(o, current.get(o)) != self._exempt.get(o)}
 
-    def _put_down(self, refusal: Refusal, options: set[OptionName]) -> bool:
+    def _put_down(self, refusal: GuardRefusal, options: set[OptionName]) -> bool:
         """Drop options from the wanted values; returns whether former wishes replaced them."""
         options |= {option for group in self._groups if options & group.keys() for option in group}
         self.refusals.append(replace(refusal, options=frozenset(options)))

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from adocd.daemon.change.guards.guard import Beside, Refusal
+from adocd.daemon.change.guards.guard import Beside, GuardRefusal
 from adocd.model.knob import MIB
 from adocd.model.memtables import is_written
 from adocd.model.sample import ColumnFamilySample, Sample
@@ -16,7 +16,7 @@ SPARE_SHARE = 20
 _OPTIONS = ("write_buffer_size", "max_write_buffer_number")
 
 
-def memory_budget(wanted: Values, sample: Sample, beside: Beside) -> tuple[Refusal, ...]:
+def memory_budget(wanted: Values, sample: Sample, beside: Beside) -> tuple[GuardRefusal, ...]:
     """Keep all memtables' worst case within the budget, and this target's within a quarter of its process's memory.
 
     Only growth is refused: a database already above the budget may stay there or shrink.
@@ -31,20 +31,20 @@ def memory_budget(wanted: Values, sample: Sample, beside: Beside) -> tuple[Refus
                 f"{growth} would take the memtables to {(total + growth.bytes) // MIB} MiB, "
                 f"the budget is {budget // MIB} MiB"
             )
-            refusals.append(Refusal("memory budget", growth.options, reason, about=growth.about))
+            refusals.append(GuardRefusal("memory budget", growth.options, reason, about=growth.about))
         elif limit is not None and own + growth.bytes > limit // MEMORY_SHARE:
             reason = (
                 f"{growth} would take this database's memtables to {(own + growth.bytes) // MIB} MiB, and its "
                 f"process can have {limit // MIB} MiB, of which they may take a quarter"
             )
-            refusals.append(Refusal("memory budget", growth.options, reason, about=growth.about))
+            refusals.append(GuardRefusal("memory budget", growth.options, reason, about=growth.about))
         else:
             total += growth.bytes
             own += growth.bytes
     return tuple(refusals)
 
 
-def memory_shortage(wanted: Values, sample: Sample, beside: Beside) -> tuple[Refusal, ...]:
+def memory_shortage(wanted: Values, sample: Sample, beside: Beside) -> tuple[GuardRefusal, ...]:
     """Refuse growth of memtables while the machine, or the cgroup of the target's process, is short of memory."""
     growths = _growths(wanted, sample)
     if not growths:
@@ -59,7 +59,7 @@ def memory_shortage(wanted: Values, sample: Sample, beside: Beside) -> tuple[Ref
                 f"{growth} can take {growth.bytes // MIB} MiB more, and of {now.total_bytes // MIB} MiB only "
                 f"{left // MIB} MiB are free"
             )
-            refusals.append(Refusal("memory shortage", growth.options, reason, about=growth.about))
+            refusals.append(GuardRefusal("memory shortage", growth.options, reason, about=growth.about))
         else:
             left -= growth.bytes
     return tuple(refusals)

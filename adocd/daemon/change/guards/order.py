@@ -1,6 +1,6 @@
 """Keep the write-stall triggers in order; RocksDB itself does so only at open. Pure."""
 
-from adocd.daemon.change.guards.guard import Beside, Refusal
+from adocd.daemon.change.guards.guard import Beside, GuardRefusal
 from adocd.model.sample import Sample
 from adocd.model.values import Values, of_family
 
@@ -8,7 +8,7 @@ _TRIGGERS = ("level0_file_num_compaction_trigger", "level0_slowdown_writes_trigg
 _LIMITS = ("soft_pending_compaction_bytes_limit", "hard_pending_compaction_bytes_limit")
 
 
-def order(wanted: Values, sample: Sample, beside: Beside) -> tuple[Refusal, ...]:
+def order(wanted: Values, sample: Sample, beside: Beside) -> tuple[GuardRefusal, ...]:
     """Keep trigger <= slowdown <= stop and soft <= hard, where a limit of 0 means off (HAZARDS 4, 18).
 
     Also keep max_write_buffer_number above min_write_buffer_number_to_merge: otherwise writes stop before a flush
@@ -25,7 +25,7 @@ def order(wanted: Values, sample: Sample, beside: Beside) -> tuple[Refusal, ...]
                 f"{number} {memtables} must be more than min_write_buffer_number_to_merge {merged}, which cannot be "
                 "changed while the database is open: with fewer memtables writes stop before a flush begins"
             )
-            refusals.append(Refusal("order", frozenset({number}), reason))
+            refusals.append(GuardRefusal("order", frozenset({number}), reason))
         for options, as_limits in ((_TRIGGERS, False), (_LIMITS, True)):
             names = [of_family(cf.name, option) for option in options]
             changed = frozenset(name for name in names if name in wanted and wanted[name] != current.get(name))
@@ -36,7 +36,7 @@ def order(wanted: Values, sample: Sample, beside: Beside) -> tuple[Refusal, ...]
             if sizes != sorted(sizes):
                 words = " <= ".join(f"{option} {value}" for option, value in zip(options, values, strict=True))
                 reason = f"in column family {cf.name} it must be that {words}"
-                refusals.append(Refusal("order", changed, reason, about=frozenset(names)))
+                refusals.append(GuardRefusal("order", changed, reason, about=frozenset(names)))
     return tuple(refusals)
 
 

@@ -1,6 +1,6 @@
 """Let only one database of a process turn the options that belong to the process. Pure."""
 
-from adocd.daemon.change.guards.guard import Beside, Refusal
+from adocd.daemon.change.guards.guard import Beside, GuardRefusal
 from adocd.model.sample import Sample
 from adocd.model.values import OptionName, Values
 
@@ -10,7 +10,7 @@ def is_shared(option: OptionName) -> bool:
     return option.scope in ("thread_pool", "rate_limiter")
 
 
-def shared(wanted: Values, sample: Sample, beside: Beside) -> tuple[Refusal, ...]:
+def shared(wanted: Values, sample: Sample, beside: Beside) -> tuple[GuardRefusal, ...]:
     """Refuse thread pools and the rate limiter if another database of the process already turns them.
 
     Two laws would undo each other's changes for ever, and the second would mistake the first's values for originals.
@@ -20,4 +20,4 @@ def shared(wanted: Values, sample: Sample, beside: Beside) -> tuple[Refusal, ...
     if path is None or all(sample.values.get(option) == wanted[option] for option in options):
         return ()
     words = " and ".join(sorted(map(str, options)))
-    return (Refusal("shared", options, f"{words} belong to the process, and are turned for {path} already"),)
+    return (GuardRefusal("shared", options, f"{words} belong to the process, and are turned for {path} already"),)

@@ -26,7 +26,7 @@ def breaks(connection: sqlite3.Connection) -> None:
     connection.execute("INSERT INTO nowhere VALUES (1)")
 
 
-def open_with(path: Path, *further: object) -> opening.Opened:
+def open_with(path: Path, *further: object) -> opening.OpenedJournal:
     return opening.open_or_rescue(path, lambda: 0.0, (*MIGRATIONS, *further))  # type: ignore[arg-type]
 
 

@@ -8,49 +8,49 @@ from adocd.api.web.upstream import Upstream
 from adocd.targets.errors import TargetError
 
 if TYPE_CHECKING:
-    from adocd.api.web.access import Holder
+    from adocd.api.web.access import TokenHolder
 
 _JSON = {"content-type": "application/json"}
 
 
-class CannotDo(Exception):
+class NotDone(Exception):
     """What was asked for was not done; one sentence with the reason."""
 
 
 class Actions:
     """REST as one visitor may use it; the token is looked up anew each time, for it may have been revoked."""
 
-    def __init__(self, upstream: Upstream, holder: "Callable[[], Awaitable[Holder | None]]") -> None:
+    def __init__(self, upstream: Upstream, holder: "Callable[[], Awaitable[TokenHolder | None]]") -> None:
         self._upstream = upstream
         self._holder = holder
 
     async def do(self, method: str, path: str, body: object = None, etag: str | None = None) -> Any:
-        """Change something. Raises CannotDo with the daemon's sentence, or with ours where nobody has logged in."""
+        """Change something. Raises NotDone with the daemon's sentence, or with ours where nobody has logged in."""
         holder = await self._holder()
         if holder is None:
-            raise CannotDo("your log-in has ended; log in again with a token")
+            raise NotDone("your log-in has ended; log in again with a token")
         if not holder.may_operate:
-            raise CannotDo(f"the token {holder.name} is for reading only")
+            raise NotDone(f"the token {holder.name} is for reading only")
         headers = _JSON | ({"if-match": etag} if etag else {})
         return (await self._ask(method, path, body, holder, headers))[1]
 
     async def read(self, path: str) -> tuple[dict[str, str], Any]:
-        """Read something that is not in the feed: headers and content. Raises CannotDo."""
+        """Read something that is not in the feed: headers and content. Raises NotDone."""
         return await self._ask("GET", path, None, await self._holder(), {})
 
     async def _ask(
-        self, method: str, path: str, body: object, holder: "Holder | None", headers: dict[str, str]
+        self, method: str, path: str, body: object, holder: "TokenHolder | None", headers: dict[str, str]
     ) -> tuple[dict[str, str], Any]:
         content = None if body is None else json.dumps(body).encode()
         try:
             status, answered, answer = await self._upstream.request(method, path, content, holder, headers)
         except TargetError as error:
-            raise CannotDo(f"the daemon does not answer: {error}") from None
+            raise NotDone(f"the daemon does not answer: {error}") from None
         try:
             said = json.loads(answer) if answer else None
         except ValueError:
-            raise CannotDo(f"{method} {path} answered no JSON") from None
+            raise NotDone(f"{method} {path} answered no JSON") from None
         if status >= 400:
             detail = said.get("detail") if isinstance(said, dict) else None
-            raise CannotDo(str(detail or f"{method} {path} was refused with status {status}"))
+            raise NotDone(str(detail or f"{method} {path} was refused with status {status}"))
         return answered, said

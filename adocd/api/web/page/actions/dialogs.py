@@ -5,8 +5,8 @@ from typing import Any
 
 from nicegui import ui
 
-from adocd.api.web.page.actions.ask import CannotDo
-from adocd.api.web.page.model.settings import NotUnderstood
+from adocd.api.web.page.actions.ask import NotDone
+from adocd.api.web.page.model.settings import InputNotUnderstood
 
 #: Does what was confirmed, with the reason that was typed; returns what to say.
 Do = Callable[[str], Awaitable[str]]
@@ -23,7 +23,7 @@ class Dialog:
         self._problem: ui.label | None = None
 
     def buttons(self, confirm: str, do: Callable[[], Awaitable[str]], *, danger: bool = False) -> None:
-        """Put the buttons at its end; `do` returns what to say, and raises CannotDo or NotUnderstood."""
+        """Put the buttons at its end; `do` returns what to say, and raises NotDone or InputNotUnderstood."""
         with self.body:
             self._problem = ui.label("").classes("problem").props("role=alert")
             with ui.element("div").classes("actions"):
@@ -35,7 +35,7 @@ class Dialog:
             button.disable()
             try:
                 said = await do()
-            except (CannotDo, NotUnderstood) as error:
+            except (NotDone, InputNotUnderstood) as error:
                 self.fails(str(error))
                 return
             finally:

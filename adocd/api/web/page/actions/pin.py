@@ -7,7 +7,7 @@ from nicegui import ui
 from adocd.api.web.page.actions.ask import Actions
 from adocd.api.web.page.actions.dialogs import Dialog
 from adocd.api.web.page.model import settings, units
-from adocd.api.web.page.model.settings import NotUnderstood
+from adocd.api.web.page.model.settings import InputNotUnderstood
 from adocd.api.web.page.model.units import text
 from adocd.api.web.page.room import Room
 from adocd.model.in_words import option_value
@@ -62,7 +62,7 @@ class PinDialog:
     async def _pin(self) -> str:
         option, value = self._option.value, (self._value.value or "").strip()
         if option is None or not value:
-            raise NotUnderstood("choose an option and say its value")
+            raise InputNotUnderstood("choose an option and say its value")
         of_family = settings.of_a_column_family(option) and self._family.value != _ALL
         body = {
             "value": units.as_rocksdb_writes(value),

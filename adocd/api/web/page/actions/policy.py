@@ -4,10 +4,10 @@ from typing import Any
 
 from nicegui import ui
 
-from adocd.api.web.page.actions.ask import Actions, CannotDo
+from adocd.api.web.page.actions.ask import Actions, NotDone
 from adocd.api.web.page.actions.dialogs import Dialog
 from adocd.api.web.page.model import settings
-from adocd.api.web.page.model.settings import NotUnderstood
+from adocd.api.web.page.model.settings import InputNotUnderstood
 from adocd.api.web.page.model.units import text
 from adocd.api.web.page.room import Room
 
@@ -47,7 +47,7 @@ class PolicyDialog:
         """Fill it with the policy in force, and show it."""
         try:
             headers, policy = await self._actions.read(f"{self._room.path}/policy")
-        except CannotDo as error:
+        except NotDone as error:
             self._dialog.open()
             self._dialog.fails(str(error))
             return
@@ -87,7 +87,7 @@ class PolicyDialog:
     async def _preview(self) -> None:
         try:
             difference = await self._actions.do("POST", f"{self._room.path}/policy/difference", self._asked())
-        except (CannotDo, NotUnderstood) as error:
+        except (NotDone, InputNotUnderstood) as error:
             self._dialog.fails(str(error))
             return
         self._dialog.fails(difference["refused"] or "")

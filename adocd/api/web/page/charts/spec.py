@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from adocd.api.web.page.model import decisions, history
-from adocd.api.web.page.model.decisions import Told
+from adocd.api.web.page.model.decisions import ToldDecision
 from adocd.api.web.page.model.history import Point
 
 #: How a value is written beside an axis and in a tooltip; charts.js has a function for each.
@@ -21,7 +21,7 @@ MOST_KNOBS = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class Curve:
     """One line of a chart: `column` says where its values stand in a row; a limit is drawn dashed, in its own scale.
 
     `stack`: lines of the same stack are filled and put on one another.
@@ -41,48 +41,48 @@ class Chart:
     key: str
     title: str
     unit: Unit
-    lines: tuple[Line, ...]
+    lines: tuple[Curve, ...]
 
 
 CHARTS: tuple[Chart, ...] = (
     Chart(
         "stalled", "Writes held, by cause", "share",
         (
-            Line("memtables", "cause_memtable", "violet", stack="held"),
-            Line("level-0 files", "cause_l0", "amber", stack="held"),
-            Line("pending compaction", "cause_pending_bytes", "red", stack="held"),
-            Line("other", "cause_other", "grey", stack="held"),
+            Curve("memtables", "cause_memtable", "violet", stack="held"),
+            Curve("level-0 files", "cause_l0", "amber", stack="held"),
+            Curve("pending compaction", "cause_pending_bytes", "red", stack="held"),
+            Curve("other", "cause_other", "grey", stack="held"),
         ),
     ),
-    Chart("writes", "Writes per second", "per_s", (Line("writes", "writes_per_s", "blue"),)),
+    Chart("writes", "Writes per second", "per_s", (Curve("writes", "writes_per_s", "blue"),)),
     Chart(
         "l0", "Level-0 files", "count",
         (
-            Line("files", "l0_files", "blue"),
-            Line("slowdown at", "l0_slowdown_trigger", "amber", limit=True),
-            Line("stop at", "l0_stop_trigger", "red", limit=True),
+            Curve("files", "l0_files", "blue"),
+            Curve("slowdown at", "l0_slowdown_trigger", "amber", limit=True),
+            Curve("stop at", "l0_stop_trigger", "red", limit=True),
         ),
     ),
-    Chart("memtables", "Memtables", "bytes", (Line("in memory", "memtables_bytes", "blue"),)),
-    Chart("waiting", "Memtables waiting for a flush", "count", (Line("waiting", "immutable_memtables", "violet"),)),
+    Chart("memtables", "Memtables", "bytes", (Curve("in memory", "memtables_bytes", "blue"),)),
+    Chart("waiting", "Memtables waiting for a flush", "count", (Curve("waiting", "immutable_memtables", "violet"),)),
     Chart(
         "pending", "Pending compaction", "bytes",
         (
-            Line("pending", "pending_compaction_bytes", "blue"),
-            Line("soft limit", "soft_pending_compaction_bytes_limit", "amber", limit=True),
-            Line("hard limit", "hard_pending_compaction_bytes_limit", "red", limit=True),
+            Curve("pending", "pending_compaction_bytes", "blue"),
+            Curve("soft limit", "soft_pending_compaction_bytes_limit", "amber", limit=True),
+            Curve("hard limit", "hard_pending_compaction_bytes_limit", "red", limit=True),
         ),
     ),
     Chart(
         "bytes", "Bytes written by RocksDB", "bytes_per_s",
         (
-            Line("user", "written_bytes_per_s", "blue"),
-            Line("flush", "flush_written_bytes_per_s", "teal"),
-            Line("compaction", "compaction_written_bytes_per_s", "amber"),
+            Curve("user", "written_bytes_per_s", "blue"),
+            Curve("flush", "flush_written_bytes_per_s", "teal"),
+            Curve("compaction", "compaction_written_bytes_per_s", "amber"),
         ),
     ),
-    Chart("device", "Device, read and written", "bytes_per_s", (Line("bytes", "device_bytes_per_s", "blue"),)),
-    Chart("busy", "Device busy", "share", (Line("busy", "device_busy_fraction", "amber"),)),
+    Chart("device", "Device, read and written", "bytes_per_s", (Curve("bytes", "device_bytes_per_s", "blue"),)),
+    Chart("busy", "Device busy", "share", (Curve("busy", "device_busy_fraction", "amber"),)),
 )  # fmt: skip
 
 #: The columns of a row as the browser gets it, behind the time; knobs follow them.
@@ -127,7 +127,7 @@ def knob_unit(name: str) -> Unit:
     return "bytes" if any(word in name for word in ("size", "bytes")) else "count"
 
 
-def _mark(told: Told) -> dict[str, Any]:
+def _mark(told: ToldDecision) -> dict[str, Any]:
     return {
         "at": round(told.unix_s * 1000),
         "number": told.sequence,

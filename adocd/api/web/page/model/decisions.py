@@ -18,7 +18,7 @@ MOST_MARKS = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ToldDecision:
     """One decision in words.
 
     Attributes:
@@ -47,9 +47,9 @@ class Told:
     effect: str
 
 
-def told(record: dict[str, Any], points: Sequence[Point], now_unix_s: float) -> Told:
+def told(record: dict[str, Any], points: Sequence[Point], now_unix_s: float) -> ToldDecision:
     """Put a decision of REST's into words."""
-    return Told(
+    return ToldDecision(
         sequence=record["sequence"],
         unix_s=record["unix_s"],
         what=_what(record),

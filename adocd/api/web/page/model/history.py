@@ -4,28 +4,28 @@ from collections.abc import Iterable, Sequence
 from operator import itemgetter
 from typing import Any
 
-from adocd.diagnosis.held import Held, Measured, held
+from adocd.diagnosis.held import HeldWriters, MeasuredSpan, held
 
 Point = dict[str, Any]
 
 #: RocksDB's causes in words (adocd.model.stall.Cause).
 CAUSES = {"memtable": "memtables", "l0": "level-0 files", "pending_bytes": "pending compaction", "other": "other"}
-_OF_WRITERS = itemgetter(*Measured._fields)
+_OF_WRITERS = itemgetter(*MeasuredSpan._fields)
 #: The knobs that the page draws first, where they are known; the others follow by name.
 _FIRST_KNOBS = ("background_jobs", "write_buffer_size", "rate_limiter_bytes_per_sec")
 #: What `background_jobs` says already, as far as it is in force, and what RocksDB takes for "not set".
 _SAME_AS_JOBS, _NOT_SET = "max_background_jobs", -1
 
 
-def measured(points: Iterable[Point]) -> list[Measured]:
+def measured(points: Iterable[Point]) -> list[MeasuredSpan]:
     """Take of REST's points what they say of writers."""
-    return [Measured(*_OF_WRITERS(point)) for point in points]
+    return [MeasuredSpan(*_OF_WRITERS(point)) for point in points]
 
 
-def slots(points: Sequence[Point], begin_unix_s: float, end_unix_s: float, number: int) -> list[Held]:
+def slots(points: Sequence[Point], begin_unix_s: float, end_unix_s: float, number: int) -> list[HeldWriters]:
     """Cut a span into so many equal parts, for a small chart."""
     step = (end_unix_s - begin_unix_s) / number
-    parts: list[list[Measured]] = [[] for _ in range(number)]
+    parts: list[list[MeasuredSpan]] = [[] for _ in range(number)]
     for point in measured(points):
         first = int((point.unix_s - point.interval_s - begin_unix_s) // step)
         last = int((point.unix_s - begin_unix_s) // step)

@@ -19,7 +19,7 @@ EXPIRIES: dict[str, float | None] = {
 }
 
 
-class NotUnderstood(ValueError):
+class InputNotUnderstood(ValueError):
     """What was typed makes no sense; one sentence with the way out."""
 
 
@@ -98,12 +98,12 @@ def parameter(words: str) -> bool | int | float | str:
 
 
 def parameters(words: str) -> dict[str, bool | int | float | str]:
-    """Read `key=value` pairs, one a line or with spaces between. Raises NotUnderstood."""
+    """Read `key=value` pairs, one a line or with spaces between. Raises InputNotUnderstood."""
     read = {}
     for pair in words.split():
         key, equals, value = pair.partition("=")
         if not key or not equals or not value:
-            raise NotUnderstood(f"a parameter is written as key=value, such as threads_max=8, not {pair!r}")
+            raise InputNotUnderstood(f"a parameter is written as key=value, such as threads_max=8, not {pair!r}")
         read[key] = parameter(value)
     return read
 

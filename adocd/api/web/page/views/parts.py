@@ -8,10 +8,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from adocd.api.web.page.model import decisions, settings, state
-from adocd.api.web.page.model.decisions import Told
+from adocd.api.web.page.model.decisions import ToldDecision
 from adocd.api.web.page.model.history import CAUSES
 from adocd.api.web.page.model.units import text
-from adocd.diagnosis.held import Held
+from adocd.diagnosis.held import HeldWriters
 from adocd.model import in_words
 
 _SIGNS = {"helps": "✓", "hurts": "✕", "same": "=", "unknown": "?", "idle": "·"}
@@ -79,7 +79,7 @@ def _bar(name: str, held: dict[str, Any]) -> str:
     )
 
 
-def last_card(detail: dict[str, Any], last: Told | None) -> str:
+def last_card(detail: dict[str, Any], last: ToldDecision | None) -> str:
     """Show the policy in force, and what it did last and why."""
     policy = text(state.policy_in_words(detail))
     paused = f'<p class="tag warn">{text(detail["paused"])}</p>' if detail["paused"] else ""
@@ -96,7 +96,7 @@ def last_card(detail: dict[str, Any], last: Told | None) -> str:
     )
 
 
-def decision_list(tolds: Sequence[Told], more: int) -> str:
+def decision_list(tolds: Sequence[ToldDecision], more: int) -> str:
     """Show decisions, newest first; each opens to all that is known of it."""
     if not tolds:
         return '<p class="muted">No decision was taken yet.</p>'
@@ -105,7 +105,7 @@ def decision_list(tolds: Sequence[Told], more: int) -> str:
     return f'<div class="decisions">{rows}</div>{rest}'
 
 
-def _decision(told: Told) -> str:
+def _decision(told: ToldDecision) -> str:
     facts = [
         ("signal", told.signal), ("rule", told.rule), ("reason", told.reason),
         ("guard", "; ".join(told.guards) or "nothing refused"), ("outcome", told.outcome),
@@ -186,7 +186,7 @@ def restore_note(detail: dict[str, Any]) -> str:
     return f'<p class="note" role="status">Restoring the originals: {restore["steps_left"]} steps left{waits}.</p>'
 
 
-def glance_row(target: dict[str, Any], parts: Sequence[Held], last: str) -> str:
+def glance_row(target: dict[str, Any], parts: Sequence[HeldWriters], last: str) -> str:
     """Show one target of the list: its state, what it does, and its last quarter of an hour."""
     now = state.state_of(target)
     process = target["process"]
@@ -205,7 +205,7 @@ def glance_row(target: dict[str, Any], parts: Sequence[Held], last: str) -> str:
     )
 
 
-def sparkline(parts: Sequence[Held]) -> str:
+def sparkline(parts: Sequence[HeldWriters]) -> str:
     """Draw the share of time in which writes were held: a bar for each part, by its worst cause."""
     bars = []
     for index, part in enumerate(parts):
@@ -238,7 +238,7 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 def last_of(
     detail: dict[str, Any], points: Sequence[Any], records: Sequence[dict[str, Any]], now: float
-) -> Told | None:
+) -> ToldDecision | None:
     """Give a target's last decision in words; one that only sends the same values again is none to look at."""
     record = next((record for record in reversed(records) if record["settings"]), detail["last_decision"])
     return None if record is None else decisions.told(record, points, now)
@@ -253,14 +253,14 @@ def _cause(target: dict[str, Any]) -> str:
     return f"Cause: {state.causes_in_words(target['stall'])}"
 
 
-def _held_lately(parts: Sequence[Held]) -> str:
+def _held_lately(parts: Sequence[HeldWriters]) -> str:
     """Say the share of the last quarter of an hour, the louder the larger it is."""
     fraction = _mean(parts) or 0.0
     look = "most" if fraction >= _MOST_HELD else "much" if fraction >= _MUCH_HELD else ""
     return f'<small class="{look}">{_held_of(parts)}</small>'
 
 
-def _held_of(parts: Sequence[Held]) -> str:
+def _held_of(parts: Sequence[HeldWriters]) -> str:
     """Say the share, and of how long: a daemon that has just begun knows of seconds, not of the quarter of an hour."""
     measured_s = sum(part.measured_s for part in parts)
     return (
@@ -268,6 +268,6 @@ def _held_of(parts: Sequence[Held]) -> str:
     )
 
 
-def _mean(parts: Sequence[Held]) -> float | None:
+def _mean(parts: Sequence[HeldWriters]) -> float | None:
     measured = sum(part.measured_s for part in parts)
     return sum(part.share * part.measured_s for part in parts) / measured if measured else None

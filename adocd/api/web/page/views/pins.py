@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 from nicegui import ui
 
-from adocd.api.web.page.actions.ask import CannotDo
+from adocd.api.web.page.actions.ask import NotDone
 from adocd.api.web.page.actions.dialogs import Dialog, act
 from adocd.api.web.page.model.units import text
 from adocd.api.web.page.room import Room
@@ -72,7 +72,7 @@ class Pins:
 
     async def _remove(self) -> str:
         if self._chosen is None:
-            raise CannotDo("choose a pin first")
+            raise NotDone("choose a pin first")
         pin = self._chosen
         place = self._room.path if pin["target"] else "/v1"
         query = "" if pin["column_family"] is None else f"?column_family={quote(pin['column_family'], safe='')}"

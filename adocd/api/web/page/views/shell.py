@@ -14,12 +14,12 @@ from nicegui.client import Client
 from adocd.api.web.gate import Grant
 from adocd.api.web.page import session
 from adocd.api.web.page.actions.ask import Actions
-from adocd.api.web.page.feed import Feed, Listener
+from adocd.api.web.page.feed import Listener, PageFeed
 from adocd.api.web.page.session import Sessions
 from adocd.api.web.upstream import Upstream
 
 if TYPE_CHECKING:
-    from adocd.api.web.access import Holder
+    from adocd.api.web.access import TokenHolder
 
 Refresh = Callable[[], Awaitable[None]]
 #: How long a browser has to load the page anew when its log-in has ended.
@@ -31,17 +31,17 @@ _THEMES = {"system": "System", "light": "Light", "dark": "Dark"}
 class Visit:
     """One open page: who looks, and what it is brought up to date from."""
 
-    feed: Feed
+    feed: PageFeed
     actions: Actions
     sessions: Sessions
     cookie: str | None
-    holder: "Holder | None"
+    holder: "TokenHolder | None"
     grant: Grant
     client: Client
     title: str = ""
 
     @classmethod
-    async def of(cls, request: Request, feed: Feed, upstream: Upstream, sessions: Sessions) -> "Visit":
+    async def of(cls, request: Request, feed: PageFeed, upstream: Upstream, sessions: Sessions) -> "Visit":
         """Begin a visit by the request that asks for the page."""
         cookie = request.cookies.get(session.COOKIE)
         grant: Grant = request.state.grant

@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from adocd.model.sample import ColumnFamilySample
-from adocd.model.stall import Cause, Held, Verdict, judge
+from adocd.model.stall import Cause, Held, StallVerdict, judge
 from adocd.probes.log.stalls import OpenStall
 
 #: Stands for a limit that the agent does not report: never reached.
 _NEVER = 1 << 62
 
 
-def verdict(cf: ColumnFamilySample, reported: Mapping[str, str]) -> Verdict:
+def verdict(cf: ColumnFamilySample, reported: Mapping[str, str]) -> StallVerdict:
     """Apply RocksDB's rule to a column family; a limit that is not among the options `reported` holds no writes."""
     options = cf.options
     if "max_write_buffer_number" not in reported:

@@ -3,14 +3,14 @@
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
-from adocd.diagnosis.watch.seen import Book
+from adocd.diagnosis.stalls.seen import StallBook
 from adocd.model.stall import Cause
 
 #: Most of the newest finished stalls examined: more do not end in one tick, and a tick must stay short.
 _NEWEST = 128
 
 
-def shares(book: Book, begin_s: float, end_s: float) -> dict[Cause, float]:
+def shares(book: StallBook, begin_s: float, end_s: float) -> dict[Cause, float]:
     """Return the shares for these unix seconds, as known so far; column families held at once count once."""
     by_cause: dict[Cause, list[tuple[float, float]]] = {}
     for cause, since_s, until_s in _stalls(book, end_s):
@@ -29,7 +29,7 @@ def covered_s(spans: Iterable[tuple[float, float]]) -> float:
     return total
 
 
-def _stalls(book: Book, end_s: float) -> Iterator[tuple[Cause, float, float]]:
+def _stalls(book: StallBook, end_s: float) -> Iterator[tuple[Cause, float, float]]:
     for seen in book.open.values():
         yield seen.cause, seen.begin_s, end_s
     for over in islice(reversed(book.found), _NEWEST):

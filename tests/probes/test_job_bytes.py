@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from adocd.model.capabilities import Capabilities
 from adocd.model.snapshot import Counters, Event, Snapshot
-from adocd.probes.background import Background, Rates
+from adocd.probes.job_bytes import BackgroundBytes, Rates
 from adocd.probes.statistics import StatisticsProbe
 from tests.builders import snapshot
 
@@ -23,7 +23,7 @@ class Agent:
     """An agent that is asked at moments of the test's own; the counters grow when a job ends, as a native one's do."""
 
     def __init__(self, capabilities: Capabilities = CAPABILITIES, tickers: dict[str, int] | None = None) -> None:
-        self.background = Background(capabilities)
+        self.background = BackgroundBytes(capabilities)
         self.tickers = tickers
         self.flushed = self.read = self.written = 0
         self._events: list[Event] = []
@@ -194,7 +194,7 @@ def test_after_a_loss_the_counters_are_all_there_is() -> None:
 
 
 def test_what_nobody_counts_is_unknown() -> None:
-    background, first = Background(CAPABILITIES), snapshot(counters=Counters())
+    background, first = BackgroundBytes(CAPABILITIES), snapshot(counters=Counters())
     background.observe(first)
     assert background.rates(first, snapshot(counters=Counters(), monotonic_s=101.0)) == Rates(None, None, None)
 

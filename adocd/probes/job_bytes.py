@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from adocd.model.capabilities import Capabilities
 from adocd.model.snapshot import Event, Snapshot
 from adocd.probes.increase import rate
-from adocd.probes.jobs import RunningJobs
+from adocd.probes.running_jobs import RunningJobs
 
 #: statistics.h, COMPACT_READ_BYTES and COMPACT_WRITE_BYTES: of all databases that share the Statistics object.
 _READ, _WRITTEN = "rocksdb.compact.read.bytes", "rocksdb.compact.write.bytes"
@@ -47,7 +47,7 @@ class Rates:
     compaction_written_bytes_per_s: float | None
 
 
-class Background:
+class BackgroundBytes:
     """Follows one session's flushes and compactions."""
 
     def __init__(self, capabilities: Capabilities) -> None:

@@ -64,7 +64,7 @@ class StallSeen:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class LastingStall:
     """A stall in progress; `unsure_s` is how far off `begin_s` may be, `words` its figures in words."""
 
     cause: Cause
@@ -81,17 +81,17 @@ class Seen:
         return self.cause, self.held
 
 
-class Book:
+class StallBook:
     """At most one open stall per column family, as in RocksDB, and the last `FOUND_MOST` finished ones."""
 
     def __init__(self) -> None:
-        self.open: dict[str | None, Seen] = {}
+        self.open: dict[str | None, LastingStall] = {}
         self.found: deque[StallSeen] = deque(maxlen=FOUND_MOST)
         #: Number of finished stalls ever entered.
         self.over = 0
         self._guessed: deque[StallSeen] = deque(maxlen=_GUESSED_MOST)
 
-    def begin(self, family: str | None, seen: Seen) -> None:
+    def begin(self, family: str | None, seen: LastingStall) -> None:
         """Open a stall; an open one of the same column family ends where this one begins."""
         if family in self.open:
             self.end(family, seen.begin_s)
@@ -101,7 +101,7 @@ class Book:
         """Close the column family's open stall."""
         self.add(family, self.open.pop(family), at_s)
 
-    def add(self, family: str | None, seen: Seen, end_s: float) -> None:
+    def add(self, family: str | None, seen: LastingStall, end_s: float) -> None:
         """Enter a finished stall."""
         begin_s = min(seen.begin_s, seen.noticed_s)
         end_s = max(begin_s, end_s)
@@ -153,4 +153,4 @@ class Book:
             if known.is_about(family, kind, begin_s, end_s):
                 noticed_s = min(noticed_s, max(begin_s, known.noticed_unix_s))
         if not self.has_logged(family, kind, begin_s, end_s):
-            self.add(family, Seen(*kind, begin_s, noticed_s, "LOG"), end_s)
+            self.add(family, LastingStall(*kind, begin_s, noticed_s, "LOG"), end_s)

@@ -10,12 +10,12 @@ from collections import deque
 from collections.abc import Iterable
 from math import inf
 
-from adocd.diagnosis.watch.events import RANK, StallEvents
-from adocd.diagnosis.watch.figures import figures_of_log, verdict
-from adocd.diagnosis.watch.log import StallLog
-from adocd.diagnosis.watch.seen import Book, Kind, Named, Seen, StallNow, StallSeen
-from adocd.diagnosis.watch.shares import shares
-from adocd.diagnosis.watch.window import FamilyWindow, Silence, Window, cause_now, counts_of
+from adocd.diagnosis.stalls.events import RANK, StallEvents
+from adocd.diagnosis.stalls.log import StallLog
+from adocd.diagnosis.stalls.seen import Kind, LastingStall, Named, StallBook, StallNow, StallSeen
+from adocd.diagnosis.stalls.shares import shares
+from adocd.diagnosis.stalls.stall_rule import figures_of_log, verdict
+from adocd.diagnosis.stalls.window import FamilyWindow, SilentSpan, Window, cause_now, counts_of
 from adocd.model.sample import ColumnFamilySample, Sample
 from adocd.model.snapshot import Event
 from adocd.model.stall import Cause, Held
@@ -33,12 +33,12 @@ class StallWatch:
     """Watches one target's stalls. `now` is the one in progress; `found` are the last finished ones."""
 
     def __init__(self) -> None:
-        self._book = Book()
+        self._book = StallBook()
         self._events = StallEvents()
         self._log = StallLog()
         self._session: str | None = None
         self._offsets_s: deque[float] = deque(maxlen=_OFFSETS)
-        self._silence: Silence | None = None
+        self._silence: SilentSpan | None = None
         #: When the newest sample was taken: before that time the agent's word beats the LOG's.
         self._sampled_s = -inf
         #: Events newer than the newest sample: they came with it, but its figures do not include them.
@@ -141,7 +141,7 @@ class StallWatch:
         since_s, noticed_s = now_unix_s - max(0.0, silent_s), now_unix_s
         if self._silence is not None:
             since_s, noticed_s = min(since_s, self._silence.since_s), self._silence.noticed_s
-        self._silence = Silence(min(since_s, noticed_s), noticed_s, silent_s, may_be_stalled, surroundings_in_words)
+        self._silence = SilentSpan(min(since_s, noticed_s), noticed_s, silent_s, may_be_stalled, surroundings_in_words)
         self._follow_log(now_unix_s)
 
     def closed(self, now_unix_s: float) -> None:
@@ -216,7 +216,7 @@ class StallWatch:
             begin_s = window.changed_s
             unsure_s = (window.end_s - window.begin_s) / 2
             self._book.begin(
-                None, Seen("other", held, begin_s, window.noticed_s(begin_s), "properties", _UNKNOWN, unsure_s)
+                None, LastingStall("other", held, begin_s, window.noticed_s(begin_s), "properties", _UNKNOWN, unsure_s)
             )
 
     def _follow_log(self, now_unix_s: float) -> None:
@@ -239,9 +239,9 @@ class StallWatch:
                 noticed_s = now_unix_s
                 if self._silence is not None and self._silence.may_be_stalled:
                     noticed_s = max(begin_s, self._silence.noticed_s)
-                self._book.begin(family, Seen(*kind, begin_s, noticed_s, "LOG", words))
+                self._book.begin(family, LastingStall(*kind, begin_s, noticed_s, "LOG", words))
 
 
-def _words(family: str | None, seen: Seen) -> str:
+def _words(family: str | None, seen: LastingStall) -> str:
     where = "" if family is None else f"column family {family} has "
     return f"{where}{seen.words}"

@@ -6,11 +6,11 @@ from adocd.probes.log.background import Led
 from adocd.probes.log.events import (
     CompactionFinished,
     FlushFinished,
-    Header,
+    HeaderLine,
     LogEvent,
+    LoggedStall,
     MemtableSwitched,
     Shutdown,
-    Stall,
 )
 from adocd.probes.log.stalls import OpenStall, StallFound, Stalls
 
@@ -46,7 +46,7 @@ class StallLog:
         return self._stalls.take_ended()
 
     def _take(self, event: LogEvent) -> None:
-        if isinstance(event, Stall):
+        if isinstance(event, LoggedStall):
             self._stalls.line(event)
         elif isinstance(event, FlushFinished | CompactionFinished):
             self._stalls.job(event)
@@ -54,5 +54,5 @@ class StallLog:
             self._stalls.memtable(event)
         elif isinstance(event, Shutdown):
             self._stalls.close(event.time_s, ended=True)
-        elif isinstance(event, Header) and event.name == "rocksdb_version":
+        elif isinstance(event, HeaderLine) and event.name == "rocksdb_version":
             self._stalls.close(self.newest_s)

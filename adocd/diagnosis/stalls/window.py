@@ -3,15 +3,15 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from adocd.diagnosis.watch.events import Span, StallEvents
-from adocd.diagnosis.watch.figures import figures
-from adocd.diagnosis.watch.seen import Book, Evidence, Kind, Seen
+from adocd.diagnosis.stalls.events import Span, StallEvents
+from adocd.diagnosis.stalls.seen import Evidence, Kind, LastingStall, StallBook
+from adocd.diagnosis.stalls.stall_rule import figures
 from adocd.model.sample import ColumnFamilySample, Sample
 from adocd.model.stall import COUNTS, Cause, Held
 
 
 @dataclass(frozen=True, slots=True)
-class Silence:
+class SilentSpan:
     """An agent that does not answer: since when, and when that was noticed; unix seconds."""
 
     since_s: float
@@ -29,7 +29,7 @@ class Window:
     begin_s: float
     end_s: float
     now_s: float
-    silence: Silence | None
+    silence: SilentSpan | None
 
     @property
     def changed_s(self) -> float:
@@ -54,7 +54,7 @@ class Window:
 class FamilyWindow:
     """Enters one column family's stalls into the book."""
 
-    def __init__(self, book: Book, window: Window, cf: ColumnFamilySample) -> None:
+    def __init__(self, book: StallBook, window: Window, cf: ColumnFamilySample) -> None:
         self._book, self._window, self._cf = book, window, cf
         self._counts = counts_of(cf)
         self._explained: set[Kind] = set()
@@ -110,7 +110,7 @@ class FamilyWindow:
         """Whether it was seen while it lasted; a stop whose events come late has replaced it since."""
         return span.begin_s is not None and span.begin_s <= self._window.begin_s
 
-    def _began_before_wait(self, seen: Seen, end_s: float) -> Seen:
+    def _began_before_wait(self, seen: LastingStall, end_s: float) -> LastingStall:
         """Improve the guess when a stop began, now that RocksDB has counted how long writers waited."""
         waited_s = self._window.waited_s
         if not waited_s or seen.held != "stopped":
@@ -128,7 +128,9 @@ class FamilyWindow:
         if cause is None or self._book.has_logged(self._cf.name, (cause, span.held), begin_s, end_s):
             return
         self._explained.add((cause, span.held))
-        self._book.add(self._cf.name, Seen(cause, span.held, begin_s, w.noticed_s(begin_s), "stall events"), end_s)
+        self._book.add(
+            self._cf.name, LastingStall(cause, span.held, begin_s, w.noticed_s(begin_s), "stall events"), end_s
+        )
 
     def _cause_of(self, span: Span) -> Cause | None:
         """Return the cause of a finished span; None if the span is not new, because RocksDB counts each new one.
@@ -161,7 +163,7 @@ class FamilyWindow:
             evidence, begin_s, unsure_s = "stall events", since_s, 0.0
             if seen is None and since_s < w.begin_s:  # another cause under the same condition, which has no event
                 begin_s, unsure_s = w.changed_s, (w.end_s - w.begin_s) / 2
-        self._book.begin(name, Seen(*kind, begin_s, w.noticed_s(begin_s), evidence, words, unsure_s))
+        self._book.begin(name, LastingStall(*kind, begin_s, w.noticed_s(begin_s), evidence, words, unsure_s))
 
     def _enter_counted(self, kind: Kind) -> None:
         """Enter stalls that began and ended within the window, which only the counts show."""
@@ -170,7 +172,7 @@ class FamilyWindow:
             return
         if w.silence is not None and w.waited_s:  # the agent answers as soon as the wait is over
             begin_s = max(begin_s, w.end_s - w.waited_s)
-        self._book.add(self._cf.name, Seen(*kind, begin_s, w.noticed_s(begin_s), "counts"), w.end_s)
+        self._book.add(self._cf.name, LastingStall(*kind, begin_s, w.noticed_s(begin_s), "counts"), w.end_s)
 
 
 def counts_of(cf: ColumnFamilySample) -> dict[Kind, int]:

@@ -6,8 +6,8 @@ import asyncio
 
 from adocd.daemon.book.journal.records import Pause
 from adocd.model.values import of_database, of_family
-from adocd.simulator.book import MemoryBook
 from adocd.simulator.clock import Clock
+from adocd.simulator.memory_book import MemoryBook
 
 JOBS, SIZE = of_database("max_background_jobs"), of_family("default", "write_buffer_size")
 BASELINE = {JOBS: "2", SIZE: "64"}
