@@ -197,7 +197,7 @@ class _Session:
     def go_on_with(self, about: About) -> None:
         """Take column families that came or went, and originals that are others now."""
         self.about = about
-        self.ledger.reopened_with(flat(about.originals))
+        self.ledger.unheld(flat(about.originals), {})
 
     def measure(self, look: Look) -> Sample | None:
         """Make a sample; the first snapshot begins the windows, and one from the agent's cache measures nothing."""

@@ -127,7 +127,7 @@ class Ledger:
         taken_over = {
             option
             for option, account in self._accounts.items()
-            if account.is_touched and current.get(option, account.opened_with) != account.opened_with
+            if account.is_touched and account.opened_with not in (None, current.get(option, account.opened_with))
         }
         unknown = {o for o, value in current.items() if self._differs(o, value)} if self.names_all else set()
         return {*self.ours, *taken_over, *unknown}
@@ -218,6 +218,12 @@ class Ledger:
                 account.leave(option)
                 account.baseline = None
             account.opened_with = None
+        # Column families that come and go leave nothing behind but what the agent's plan still says of them.
+        self._accounts = {
+            option: account
+            for option, account in self._accounts.items()
+            if option in opened_with or option.scope != "column_family" or account.armed is not None
+        }
         for option, value in opened_with.items():
             account = self._of(option)
             account.opened_with = value

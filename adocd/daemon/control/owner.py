@@ -46,9 +46,10 @@ class Owner:
 
     def restores_what_nobody_knows(self, session: Session, snapshot: Snapshot, sample: Sample) -> bool:
         """Whether to let the agent finish its restore: without the journal nobody can tell whose values these are."""
-        restoring = session.held.current is None and snapshot.restore.state in _RESTORING
+        if session.held.current is not None or snapshot.restore.state not in _RESTORING:
+            return False
         known = self._book.left(self._id) or not session.ledger.knows_nothing
-        return restoring and not known and session.ledger.differs(sample.values)
+        return not known and session.ledger.differs(sample.values)
 
     def is_left_over(self, session: Session, snapshot: Snapshot, sample: Sample) -> bool:
         """Whether the agent has no restore plan for some of our changes, such as those from an earlier open."""

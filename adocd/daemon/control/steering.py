@@ -30,14 +30,14 @@ class Guarded:
     """What the guards let through.
 
     `settings` and `options` are what remains of the given decision, and `notes` what pins and guards said about it.
-    `values` holds every option that should have a value, and `dropped` those that are no longer wanted.
+    `values` holds every option that should have a value, and `refused` those that are no longer wanted.
     """
 
     settings: tuple[Setting, ...]
     options: Values
     notes: tuple[Note, ...]
     values: Values
-    dropped: frozenset[OptionName]
+    refused: frozenset[OptionName]
     refusals: tuple[GuardRefusal, ...]
     pins: Values
     scope: Scope = "all"
@@ -110,20 +110,25 @@ class Steering:
         standing = self._standing(pins, originals, scope)
         goal = self._not_rejected({**standing, **{o: v for _, group in free for o, v in group.items()}}, now_s)
         groups = [group for _, group in free]
-        verdict = check(
-            self._guards, goal, sample, beside, groups=groups, exempt=originals, standing=standing if free else None
-        )
-        refused = {option for refusal in verdict.refusals for option in refusal.options}
-        kept = [(setting, group) for setting, group in free if not refused & group.keys()]
+        verdict = check(self._guards, goal, sample, beside, groups=groups, exempt=originals)
+        kept = [(setting, group) for setting, group in free if not verdict.refused & group.keys()]
+        refusals = verdict.refusals
+        if len(kept) < len(
+            free
+        ):  # Without what was refused, the former wishes are another goal, which no guard has seen.
+            left = {option: value for _, group in kept for option, value in group.items()}
+            verdict = check(self._guards, self._not_rejected(standing | left, now_s), sample, beside, exempt=originals)
+            kept = [(setting, group) for setting, group in kept if not verdict.refused & group.keys()]
+            refusals += verdict.refusals
         asked_of = {option for group in groups for option in group}
-        said = [refusal.note for refusal in verdict.refusals if refusal.options & asked_of]
+        said = dict.fromkeys(refusal.note for refusal in refusals if refusal.options & asked_of)
         return Guarded(
             settings=tuple(setting for setting, _ in kept),
             options={option: value for _, group in kept for option, value in group.items()},
             notes=(*pinned, *said),
             # A guard's substitute may have been rejected, too.
             values=self._not_rejected(verdict.values, now_s),
-            dropped=verdict.dropped,
+            refused=verdict.refused,
             refusals=verdict.refusals,
             pins=pins,
             scope=scope,
@@ -132,9 +137,8 @@ class Steering:
     def take(self, guarded: Guarded) -> TakenWishes:
         """Make what the guards left of a decision the law's wishes, and drop the wishes that they refused."""
         before = {option: self.wanted.get(option) for option in guarded.options}
-        if guarded.scope == "all":
-            for option in guarded.dropped:
-                self.wanted.pop(option, None)
+        for option in guarded.refused:
+            self.wanted.pop(option, None)
         self.wanted |= guarded.options
         return TakenWishes(guarded.options, before, self._era)
 

@@ -275,7 +275,8 @@ class Operators:
             return "the database is closed, or not measured yet"
         current = status.sample.values
         for option in self._options(status, override.option, override.column_family):
-            if current.get(option) in (override.value, restorable(option, override.value)):
+            is_there = current.get(option) in (override.value, restorable(option, override.value))
+            if is_there and overrides.unreachable(option, current, status.detail.capabilities) is None:
                 continue  # a value already in force needs no guard
             refused = None if was_checked else self._refused(loop, status, option, override.value)
             return refused or f"not there yet: {option} is {current.get(option)}"

@@ -93,7 +93,7 @@ def test_the_hosts_own_off_is_left_alone() -> None:
     sample = loading.sample(100.0)
     guard.observe(sample)
     for wanted in ({}, OFF):
-        assert check([guard], wanted, sample, exempt=loading.values) == GuardVerdict(wanted, frozenset(), ())
+        assert check([guard], wanted, sample, exempt=loading.values) == GuardVerdict(wanted, ())
     assert guard(ON, sample, ALONE) == ()
 
 

@@ -341,28 +341,3 @@ def test_one_database_of_a_process_alone_turns_what_they_share() -> None:
     (refusal,) = verdict.refusals
     assert str(refusal.note) == "shared: thread_pool_low belong to the process, and are turned for /data/a already"
     assert check([shared], wanted, sample()).refusals == ()
-
-
-# -- what a refused wish makes way for
-
-
-def test_a_refused_value_makes_way_for_what_was_wanted_before() -> None:
-    now, before = opened(write_buffer_size=64 * MIB).sample(), size(96)
-    verdict = check([memory_budget], size(512), now, Beside(256 * MIB), standing=before)
-    assert verdict.values == before
-    assert (verdict.dropped, len(verdict.refusals)) == (frozenset(), 1)
-
-
-def test_what_was_wanted_before_is_asked_about_too() -> None:
-    """The budget has shrunk since, or other databases have grown."""
-    now, before = opened(write_buffer_size=64 * MIB).sample(), size(160)
-    verdict = check([memory_budget], size(512), now, Beside(256 * MIB), standing=before)
-    assert verdict.values == {}
-    assert (verdict.dropped, len(verdict.refusals)) == (frozenset(before), 2)
-
-
-def test_of_a_knob_that_is_refused_all_options_make_way() -> None:
-    batch = family(write_buffer_size=512 * MIB, target_file_size_base=512 * MIB)
-    before = family(write_buffer_size=96 * MIB, target_file_size_base=96 * MIB)
-    verdict = check([memory_budget], batch, opened().sample(), Beside(256 * MIB), groups=(batch,), standing=before)
-    assert verdict.values == before

@@ -89,11 +89,15 @@ Guard = Callable[[Values, Sample, Beside], tuple[GuardRefusal, ...]]
 
 @dataclass(frozen=True, slots=True)
 class GuardVerdict:
-    """The values that the guards let through, the options dropped without a substitute, and the refusals."""
+    """The values that the guards let through, and the refusals."""
 
     values: Values
-    dropped: frozenset[OptionName]
     refusals: tuple[GuardRefusal, ...]
+
+    @property
+    def refused(self) -> frozenset[OptionName]:
+        """The options of all refusals."""
+        return frozenset(option for refusal in self.refusals for option in refusal.options)
 
 
 def check(
@@ -104,81 +108,35 @@ def check(
     *,
     groups: Sequence[Values] = (),
     exempt: Values | None = None,
-    standing: Values | None = None,
 ) -> GuardVerdict:
     """Ask the guards in turn; each sees what the previous ones let through.
 
     `groups` are options that carry one knob together: when one is refused, the others have no meaning. `exempt` are the
     originals being restored, which no guard prevents; but an original may be invalid in combination with a value that
-    is not restored yet: then both stay as they are, and the refusal goes to whoever wants the other value. `standing`
-    is what was wanted before: it replaces a new value that is refused, and the guard is asked about it, too.
+    is not restored yet: then both stay as they are, and the refusal goes to whoever wants the other value.
     """
-    verdict = _Asking(wanted, sample, beside, groups, exempt or {}, standing or {})
+    left, back, current = dict(wanted), exempt or {}, sample.values
+    refusals: list[GuardRefusal] = []
+
+    def put_down(refusal: GuardRefusal, options: set[OptionName]) -> None:
+        options |= {option for group in groups if options & group.keys() for option in group}
+        refusals.append(replace(refusal, options=frozenset(options)))
+        for option in options:
+            left.pop(option, None)
+        left.update(refusal.instead)
+
+    def not_exempt(options: frozenset[OptionName]) -> set[OptionName]:
+        return {option for option in options if left.get(option, current.get(option)) != back.get(option)}
+
     for guard in guards:
-        verdict.ask(guard)
-    return GuardVerdict(verdict.left, frozenset(verdict.dropped), tuple(verdict.refusals))
-
-
-class _Asking:
-    """The values that remain while the guards are asked."""
-
-    def __init__(
-        self,
-        wanted: Values,
-        sample: Sample,
-        beside: Beside,
-        groups: Sequence[Values],
-        exempt: Values,
-        standing: Values,
-    ) -> None:
-        self.left = dict(wanted)
-        self.dropped: set[OptionName] = set()
-        self.refusals: list[GuardRefusal] = []
-        self._sample = sample
-        self._beside = beside
-        self._groups = groups
-        self._exempt = exempt
-        self._standing = standing
-
-    def ask(self, guard: Guard) -> None:
-        """Ask one guard, and again if its refusals brought values that it has not judged yet."""
-        leads_back, made_way = self._ask(guard)
-        if made_way:
-            leads_back |= self._ask(guard)[0]
-        for refusal in self._hear(guard) if leads_back else ():
-            beside = self._not_exempt(refusal.about)
-            if beside:
-                self._put_down(refusal, {*refusal.options, *(beside & self.left.keys())})
-
-    def _ask(self, guard: Guard) -> tuple[bool, bool]:
-        """Drop what the guard refuses; returns whether it hit an original, and whether a former wish came back."""
-        leads_back = made_way = False
-        for refusal in self._hear(guard):
-            options = self._not_exempt(refusal.options)
+        leads_back = False
+        for refusal in guard(dict(left), sample, beside):
+            options = not_exempt(refusal.options)
             leads_back |= options != refusal.options
             if options:
-                made_way |= self._put_down(refusal, options)
-        return leads_back, made_way
-
-    def _hear(self, guard: Guard) -> tuple[GuardRefusal, ...]:
-        return guard(dict(self.left), self._sample, self._beside)
-
-    def _not_exempt(self, options: frozenset[OptionName]) -> set[OptionName]:
-        current = self._sample.values
-        return {o for o in options if self.left.get(o, current.get(o)) != self._exempt.get(o)}
-
-    def _put_down(self, refusal: GuardRefusal, options: set[OptionName]) -> bool:
-        """Drop options from the wanted values; returns whether former wishes replaced them."""
-        options |= {option for group in self._groups if options & group.keys() for option in group}
-        self.refusals.append(replace(refusal, options=frozenset(options)))
-        made_way = False
-        for option in options:
-            before = self._standing.get(option)
-            if before is not None and self.left.get(option, before) != before:
-                self.left[option] = before
-                made_way = True
-            else:
-                self.left.pop(option, None)
-                self.dropped.add(option)
-        self.left.update(refusal.instead)
-        return made_way
+                put_down(refusal, options)
+        for refusal in guard(dict(left), sample, beside) if leads_back else ():
+            others = not_exempt(refusal.about)
+            if others:
+                put_down(refusal, {*refusal.options, *(others & left.keys())})
+    return GuardVerdict(left, tuple(refusals))
