@@ -1,4 +1,4 @@
-"""Recordings: what a live target's agent reported, in a file, and what a policy would have decided on it.
+"""Recordings: files of what a live target's agent reported, and what a policy would have decided on them.
 
-`format` says what is in a file, `writer` and `reader` are its two ends, `replay` runs a policy over one.
+`format` defines a file's contents, `writer` and `reader` write and read it, `replay` runs a policy over one.
 """

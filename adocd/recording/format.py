@@ -1,7 +1,7 @@
-"""What a recording has: one JSON object a line, the first of them a header (docs/replay.md).
+"""The format of a recording: one JSON object per line, the first one a header (docs/replay.md).
 
-Every line but the first has a `kind`. What changes seldom stands in lines of its own, with a number that the snapshots
-after it name, so that a snapshot whose options or session were in a damaged line is known to be of no use.
+Every line except the first has a `kind`. What seldom changes has separate, numbered lines, and later snapshots refer to
+the number. So a snapshot whose options or session were in a damaged line is known to be useless.
 """
 
 from dataclasses import dataclass, field
@@ -14,9 +14,9 @@ from adocd.model.decision_record import DecisionRecord
 from adocd.model.policy import Policy
 from adocd.model.snapshot import OptionValues, Snapshot
 
-#: The header's member `format`, by which a recording is known.
+#: The header's member `format`, which identifies a recording.
 FORMAT = "adocd recording"
-#: Grows when a reader of before would misunderstand a file; new members and new kinds of lines do not need it.
+#: Increases when an older reader would misunderstand a file; new members and new kinds of lines do not need that.
 VERSION = 1
 _YEAR_9999 = 2.5e11
 
@@ -24,15 +24,15 @@ State = Literal["attached", "silent", "closed"]
 
 
 class NotReplayable(Exception):
-    """A file cannot be replayed, or not written; one sentence that names it."""
+    """A file cannot be replayed or written; the message is one sentence that names it."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecordingHeader:
-    """Which target, and when. `began_unix_s` is virtual where it was simulated; `tick_s` is between two snapshots.
+    """The recorded target and the time. `began_unix_s` is virtual for a simulation; `tick_s` is between two snapshots.
 
-    `device_bytes_per_s` is what a simulated device can write; None where nobody knows, as of every live database: the
-    most that was ever written is no more than what was ever asked for.
+    `device_bytes_per_s` is a simulated device's write bandwidth. It is None if unknown, as for every live database: the
+    highest rate ever written shows only the highest rate ever requested.
     """
 
     target: str
@@ -47,9 +47,9 @@ class RecordingHeader:
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """One open of the database: what can be changed and seen of it, and what a law is told of its originals.
+    """One open of the database: what can be changed and measured, and the originals that a law is shown.
 
-    `memory_budget_bytes` and `memory_limit_bytes` are for the guard that keeps memtables within them; None: no such.
+    `memory_budget_bytes` and `memory_limit_bytes` are for the guard that keeps memtables within them; None: no limit.
     """
 
     session: str
@@ -64,7 +64,7 @@ class About:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """The policy of that time, and why it was paused; None where it was not."""
+    """The policy at that time, and why it was paused; None if it was not."""
 
     policy: Policy
     paused: str | None = None
@@ -72,14 +72,14 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """Snapshots that the daemon took and the recording has not; None where nobody knows how many."""
+    """Snapshots that the daemon took but the recording lacks; None if their number is unknown."""
 
     missed: int | None
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """One snapshot, when it was recorded by the wall clock, and the open that it is of."""
+    """One snapshot, the wall clock time of its recording, and the open that it belongs to."""
 
     snapshot: Snapshot
     unix_s: float
@@ -88,10 +88,10 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What the daemon tells a recorder of its last look at a target.
+    """What the daemon gives a recorder about its last look at a target.
 
-    `look` counts the daemon's looks. Where the recorder has seen this one, `about` and `snapshot` are left out, as
-    they are where the database is closed. `decisions` are the last ones, oldest first.
+    `look` counts the daemon's looks. `about` and `snapshot` are left out if the recorder has seen this look, or if the
+    database is closed. `decisions` are the last ones, oldest first.
     """
 
     look: int

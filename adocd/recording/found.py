@@ -1,4 +1,4 @@
-"""What a replay finds."""
+"""The findings of a replay."""
 
 from dataclasses import dataclass, field
 from typing import Literal
@@ -7,21 +7,21 @@ from adocd.daemon.change.guards.guard import Note
 from adocd.model.decision import Setting
 from adocd.model.decision_record import OptionChange
 
-#: What a person and a program are told with every replay.
+#: The caveat that comes with every replay, for persons and programs.
 NOTE = (
     "This is what the law would have decided on what was recorded, not what would have happened: nothing that it "
     "decides changes what it sees next"
 )
-#: What is said and told apart at most; what comes after is counted.
+#: Most findings listed separately; further ones are only counted.
 LISTED = 10_000
 
 
 @dataclass(slots=True)
 class ReplayedDecision:
-    """One decision: what was seen, and what it would have set where something else was.
+    """One decision: its signal, and the options that it would have changed.
 
-    `time_s` counts from the recording's first snapshot. `same_again` says how often the law decided later what this
-    had decided already. `refused` is one of which shaping and safety guards left nothing; `guards` are their words.
+    `time_s` counts from the recording's first snapshot. `same_again` counts how often the law repeated this decision
+    later. A decision is `refused` if shaping and safety guards left nothing of it; `guards` has their sentences.
     """
 
     time_s: float
@@ -39,7 +39,7 @@ class ReplayedDecision:
 
 @dataclass(frozen=True, slots=True)
 class Idle:
-    """From when on a law would have decided nothing, and why."""
+    """The time from which a law would have decided nothing, and why."""
 
     time_s: float
     why: str
@@ -47,22 +47,22 @@ class Idle:
 
 @dataclass(slots=True)
 class ReplayResult:
-    """What came of a replay, in counts; `seconds` is what the samples cover."""
+    """The result of a replay, in counts; `seconds` is the time that the samples cover."""
 
     samples: int = 0
     seconds: float = 0.0
     sessions: int = 0
     decisions: list[ReplayedDecision] = field(default_factory=list)
-    #: Decisions beyond those that are listed.
+    #: Number of decisions beyond the listed ones.
     not_listed: int = 0
-    #: How often it decided what was there, without having decided it.
+    #: How often it decided values that were already in force, but not by its own decision.
     unchanged: int = 0
     idle: list[Idle] = field(default_factory=list)
-    #: Knobs that the law does without here, and why.
+    #: Knobs that the law cannot turn here and does without, and why.
     left_out: dict[str, str] = field(default_factory=dict)
     rocksdb_version: str | None = None
     gaps: int = 0
     missed: int = 0
-    #: The policies and the decisions of the time of the recording.
+    #: The policies in force, and the decisions made, during the recording.
     recorded_policies: list[str] = field(default_factory=list)
     recorded_decisions: set[int] = field(default_factory=set)

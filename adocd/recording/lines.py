@@ -1,4 +1,4 @@
-"""Lines of bytes in a file, packed by gzip or not, and what can be had of a file that was cut off or damaged."""
+"""Lines of bytes in a file, compressed by gzip or not, including files that are cut off or damaged."""
 
 import contextlib
 import zlib
@@ -11,15 +11,15 @@ from adocd.recording.format import NotReplayable
 _GZIP = 16 + zlib.MAX_WBITS
 _GZIP_MAGIC = b"\x1f\x8b"
 _CHUNK = 1 << 16
-#: A snapshot of hundreds of column families with every ticker has some MiB.
+#: Longest line: a snapshot of hundreds of column families with every ticker has some MiB.
 _LINE_MOST = 64 << 20
 
 
 class LineFile:
-    """A new file of lines, packed where its name ends in .gz. Every method raises NotReplayable, as for a full disk."""
+    """A new file of lines, compressed if its name ends in .gz. Every method may raise NotReplayable (full disk)."""
 
     def __init__(self, path: Path) -> None:
-        """Create it; one that exists is never written over."""
+        """Create the file; an existing one is never overwritten."""
         self.path = path
         self._pack = zlib.compressobj(wbits=_GZIP) if path.suffix == ".gz" else None
         try:
@@ -30,16 +30,16 @@ class LineFile:
             raise NotReplayable(f"{path} cannot be written: {error.strerror}") from None
 
     def write(self, line: bytes) -> None:
-        """Append a line; it is in the file at the next flush at the latest."""
+        """Append a line; it reaches the file by the next flush."""
         self._out(line + b"\n" if self._pack is None else self._pack.compress(line + b"\n"))
 
     def flush(self) -> None:
-        """See that all lines are in the file, so that they are there however this process ends."""
+        """Write all lines to the file, so that they survive any end of this process."""
         if self._pack is not None:
             self._out(self._pack.flush(zlib.Z_SYNC_FLUSH))
 
     def close(self) -> None:
-        """End the file; more than once does nothing."""
+        """Close the file; closing it again does nothing."""
         if self._file.closed:
             return
         try:
@@ -61,11 +61,11 @@ class LineFile:
 
 
 def read_lines(path: Path) -> Iterator[tuple[bytes, bool]]:
-    """Give the lines, each with whether it is whole: the last one may be torn. Raises NotReplayable.
+    """Yield the lines, each with whether it is complete: the last one may be torn. Raises NotReplayable.
 
-    Whether it is packed is seen from its first bytes. What cannot be unpacked any more ends the file there.
+    The first bytes show whether the file is compressed. Data that cannot be decompressed ends the file there.
     """
-    begun: list[bytes] = []  # put together once: a line of many MiB would else be copied for every piece of it
+    begun: list[bytes] = []  # joined once: otherwise a line of many MiB would be copied for each of its pieces
     size = 0
     for chunk in _unpacked(path):
         first, *lines = chunk.split(b"\n")
@@ -105,9 +105,9 @@ def _gunzipped(chunk: bytes, file: BinaryIO) -> Iterator[bytes]:
         try:
             yield unpack.decompress(chunk, _CHUNK)
         except zlib.error:
-            yield b"\x00"  # no line of JSON, and torn: what follows is lost
+            yield b"\x00"  # not JSON, so it counts as torn: the rest is lost
             return
-        if unpack.eof:  # a file of several parts, as `cat one.gz two.gz` makes it, is one after the other
+        if unpack.eof:  # read the parts of a file made by `cat one.gz two.gz` one after the other
             chunk, unpack = unpack.unused_data, zlib.decompressobj(wbits=_GZIP)
         else:
             chunk = unpack.unconsumed_tail

@@ -1,4 +1,4 @@
-"""Reads a recording, as far as it is whole."""
+"""Reads a recording, including the usable part of a damaged one."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -34,24 +34,24 @@ Entry = Look | Gap | Rule | DecisionRecord
 
 
 class _Damaged(Exception):
-    """A line says nothing, or names a line that said nothing."""
+    """A line is unusable, or refers to an unusable line."""
 
 
 class Recording:
-    """One file: iterate over it once; the counts are whole at the end."""
+    """One file: iterate over it once; the counts are complete at the end."""
 
     def __init__(self, path: Path) -> None:
-        """Read its header. Raises NotReplayable, as iterating does when the disk fails."""
+        """Read the header. Raises NotReplayable; so does iterating if the disk fails."""
         self.path = path
-        #: Lines that could not be used, because they are damaged or refer to one that is.
+        #: Number of unusable lines: they are damaged, or refer to a damaged one.
         self.damaged_lines = 0
-        #: Whether the last line is only begun: whoever recorded was killed, or the disk was full.
+        #: Whether the last line is incomplete: the recorder was killed, or the disk was full.
         self.torn = False
-        #: Why it ends, as whoever recorded it said; None where that was not said any more.
+        #: Why it ends, as the recorder wrote it; None if the recorder wrote no end.
         self.ended: str | None = None
         self._lines = read_lines(path)
         self.header = self._read_header()
-        #: What the next snapshots are of, with its number.
+        #: The open that the next snapshots belong to, with its number.
         self._about: tuple[int, About] | None = None
         self._options: tuple[int, OptionValues] | None = None
         self._read: dict[str, Callable[[dict[str, Any]], Entry | None]] = {
@@ -65,7 +65,7 @@ class Recording:
         }
 
     def __iter__(self) -> Iterator[Entry]:
-        """Give what it has, in order."""
+        """Yield its entries in order."""
         for line, is_whole in self._lines:
             try:
                 entry = self._entry(line)
@@ -102,7 +102,7 @@ class Recording:
         if content is None or not isinstance(kind := content.get("kind"), str):
             raise _Damaged
         read = self._read.get(kind)
-        return None if read is None else read(content)  # a kind of line that came later says nothing to us
+        return None if read is None else read(content)  # ignore kinds of lines from later versions
 
     def _take_about(self, line: dict[str, Any]) -> None:
         self._about = _number(line, "number"), _parsed(ABOUT, line)

@@ -1,7 +1,7 @@
-"""Runs a policy over a recording: what its law would have decided on what was seen. Pure, and open loop.
+"""Runs a policy over a recording: what its law would have decided on the recorded samples. Pure, and open loop.
 
-The law is asked as the daemon asks it where it may not act: the same windows, shaping and safety guards, but for those
-that ask the machine how it is now. Nothing that it decides changes what it sees next.
+The law runs as in the daemon's dry run: with the same windows, shaping and safety guards, except for the guards that
+look at the machine's current state. Its decisions do not change what it sees next.
 """
 
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ from adocd.recording.reader import Entry, Recording
 
 
 async def run(recording: Recording, policy: Policy) -> ReplayResult:
-    """Replay all of it. Raises registry.PolicyError, and what Replay.take raises."""
+    """Replay a whole recording. Raises registry.PolicyError, and what Replay.take raises."""
     replay = Replay(policy)
     for entry in recording:
         await replay.take(entry)
@@ -35,7 +35,7 @@ async def run(recording: Recording, policy: Policy) -> ReplayResult:
 
 
 class Replay:
-    """One policy on one recording. Raises registry.PolicyError when the policy makes no sense."""
+    """One policy on one recording. Raises registry.PolicyError for an invalid policy."""
 
     def __init__(self, policy: Policy) -> None:
         self.found = ReplayResult()
@@ -46,9 +46,9 @@ class Replay:
         self._time_s = 0.0
 
     async def take(self, entry: Entry) -> None:
-        """Go on by one entry.
+        """Process one entry.
 
-        Raises LawFailed when the law fails on it, and NotReplayable for a snapshot that no sample can be made of.
+        Raises LawFailed if the law fails on it, and NotReplayable for a snapshot from which no sample can be made.
         """
         match entry:
             case Look():
@@ -83,7 +83,7 @@ class Replay:
         except (
             ValueError,
             ArithmeticError,
-        ) as error:  # an option that is no number, say; what a law raises is LawFailed
+        ) as error:  # e.g. an option that is not a number; errors of a law are LawFailed
             raise NotReplayable(f"what was recorded at {self._time_s:.1f} s makes no sense: {error}") from None
 
     async def _ask(self, session: "_Session", look: Look, sample: Sample) -> None:
@@ -111,7 +111,7 @@ class Replay:
             self._refused(look, asked[0], weighed)
 
     def _would_set(self, session: "_Session", look: Look, weighed: Weighed, sample: Sample) -> None:
-        """List what it would set where that is not there, nor decided before."""
+        """Add a decision with the values that are neither in force nor decided before."""
         current, options = sample.values, weighed.guarded.options
         session.follow(current)
         there = {option: session.decided[option].value if option in session.decided else current.get(option)
@@ -134,7 +134,7 @@ class Replay:
         self._list(decided)
 
     def _refused(self, look: Look, asked: Decision, weighed: Weighed) -> None:
-        """List what guards left nothing of; the same again and again once."""
+        """Add a decision of which the guards left nothing; repetitions count once."""
         decided = self._decided(look, asked, weighed, ())
         last = self.found.decisions[-1] if self.found.decisions else None
         if last is not None and last.outcome == "refused" and _is_like(last, decided):
@@ -172,7 +172,7 @@ class Replay:
 
 @dataclass(frozen=True, slots=True)
 class _Wanted:
-    """What was decided of an option, what was there then, and by which decision."""
+    """An option's decided value, its recorded value at that time, and the decision."""
 
     value: str
     was: str | None
@@ -180,27 +180,27 @@ class _Wanted:
 
 
 class _Session:
-    """One open of the recorded database, as the daemon's own session would be, without a lease."""
+    """One open of the recorded database, like a session of the daemon but without a lease."""
 
     def __init__(self, policy: Policy, about: About) -> None:
         self.about = about
         self.law = Law(policy, about.capabilities)
         self.ledger = Ledger(flat(about.originals))
         self.steering = Steering(self.ledger, GUARDS, CompactionLimits())
-        #: What the guards can know of a recorded machine: not what was free.
+        #: What the guards can know about a recorded machine, which does not include its free memory and space.
         self.beside = Beside(budget_bytes=about.memory_budget_bytes, process_limit_bytes=about.memory_limit_bytes)
-        #: What was decided so far, until the recorded value moves by itself.
+        #: Values decided so far; each is kept until the recorded value changes.
         self.decided: dict[OptionName, _Wanted] = {}
         self._probe = StatisticsProbe(about.capabilities)
         self._has_begun = False
 
     def go_on_with(self, about: About) -> None:
-        """Take column families that came or went, and originals that are others now."""
+        """Take created and dropped column families, and changed originals."""
         self.about = about
         self.ledger.unheld(flat(about.originals), {})
 
     def measure(self, look: Look) -> Sample | None:
-        """Make a sample; the first snapshot begins the windows, and one from the agent's cache measures nothing."""
+        """Make a sample; the first snapshot starts the windows, and one from the agent's cache gives no sample."""
         snapshot = look.snapshot
         if not self._has_begun:
             self._has_begun = True
@@ -212,13 +212,13 @@ class _Session:
         return sample
 
     def follow(self, current: Values) -> None:
-        """Forget what was decided of options whose recorded values have moved: those count from now on."""
+        """Forget decided values of options whose recorded values have changed: the recorded ones count from now on."""
         for option in [o for o, wanted in self.decided.items() if current.get(o) != wanted.was]:
             del self.decided[option]
 
 
 def _is_like(one: ReplayedDecision, other: ReplayedDecision) -> bool:
-    """Whether the same guards refused the same, whatever figures they name."""
+    """Whether the same guards refused the same decision, whatever figures they name."""
     return (one.rule, one.settings, _names(one)) == (other.rule, other.settings, _names(other))
 
 

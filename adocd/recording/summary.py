@@ -11,7 +11,7 @@ Json = dict[str, Any]
 
 
 def summary(recording: Recording, policy: Policy, found: ReplayResult) -> Json:
-    """Say all of it; the same recording and policy always give the same."""
+    """Return a replay's findings as JSON; the same recording and policy always give the same."""
     header = recording.header
     return {
         "policy": policy.controller,

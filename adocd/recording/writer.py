@@ -1,4 +1,4 @@
-"""Writes a recording: what changes seldom only when it has changed."""
+"""Writes a recording; what seldom changes is written only when it has changed."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -29,7 +29,7 @@ _NO_OPTIONS = OptionValues()
 
 
 class Recorder:
-    """One recording in the making. Every method raises NotReplayable when the file cannot be written on."""
+    """A recording in progress. Every method raises NotReplayable if the file cannot be written."""
 
     def __init__(self, file: LineFile, header: RecordingHeader) -> None:
         self.file = file
@@ -41,12 +41,12 @@ class Recorder:
         self._rule: Rule | None = None
         self._state: str | None = None
         self._look: int | None = None
-        #: The last ones, as they were written.
+        #: The last decisions, as they were written.
         self._decisions: dict[int, DecisionRecord] = {}
         file.write(HEADER.dump_json(header))
 
     def seen(self, seen: Seen, unix_s: float) -> None:
-        """Take in what the daemon told last, unless it was told before."""
+        """Write what the daemon gave last, unless it is already written."""
         self.rule(seen.rule)
         if seen.state != self._state:
             self._state = seen.state
@@ -61,18 +61,18 @@ class Recorder:
 
     @property
     def last_look(self) -> int:
-        """Which of the daemon's looks is in the file; 0: none."""
+        """The number of the daemon's last look that is in the file; 0: none."""
         return self._look or 0
 
     def about(self, about: About) -> None:
-        """Say which open of the database the next snapshots are of."""
+        """Write the open of the database to which the next snapshots belong."""
         number, last = self._about
         if about != last:
             self._about = number + 1, about
             self._write("about", ABOUT, about, number=number + 1)
 
     def rule(self, rule: Rule) -> None:
-        """Say which policy is in force from now on."""
+        """Write the policy that is in force from now on."""
         if rule != self._rule:
             self._rule = rule
             self._write("rule", RULE, rule)
@@ -89,7 +89,7 @@ class Recorder:
         self._write("snapshot", SNAPSHOT, shown, unix_s=unix_s, about=self._about[0], options=number)
 
     def decisions(self, records: Iterable[DecisionRecord]) -> None:
-        """Write those that are new, and those whose outcome is."""
+        """Write new decisions, and those with a new outcome."""
         now = {record.sequence: record for record in records}
         for sequence, record in now.items():
             if self._decisions.get(sequence) != record:
@@ -97,19 +97,19 @@ class Recorder:
         self._decisions = now
 
     def end(self, why: str) -> None:
-        """Say why it ends, and close the file."""
+        """Write why the recording ends, and close the file."""
         self._write("end", None, why)
         self.close()
 
     def close(self) -> None:
-        """Close the file; without `end` nobody knows why."""
+        """Close the file; without `end`, the recording does not say why it ends."""
         self.has_ended = True
         self.file.close()
 
     def _see_gap(self, look: int) -> None:
         if self._look is None or look == self._look + 1:
             return
-        # A count that goes back is another daemon's.
+        # If the count goes back, it is another daemon's.
         missed = look - self._look - 1 if look > self._look else None
         self.missed += missed or 0
         self._write("gap", GAP, Gap(missed))

@@ -1,4 +1,4 @@
-"""What a database has done so far: counters, waiting by cause, stall events, and the events that agents report."""
+"""A database's account so far: counters, waits by cause, stall events, and the events that agents report."""
 
 from collections import deque
 from dataclasses import dataclass, field
@@ -7,16 +7,16 @@ from itertools import islice
 from adocd.model.snapshot import Condition, Event, Stall
 from adocd.simulator.write_controller import CAUSES, Cause
 
-#: As many events as an agent keeps.
+#: Events kept, as many as an agent keeps.
 _EVENTS = 4096
 
 
 @dataclass(slots=True)
 class Account:
-    """Cumulative since the open. Bytes are floats while jobs are at it; what is reported is whole.
+    """Counters since the open. Bytes are floats while jobs run; reported values are whole.
 
-    An agent counts what it hears of, which is jobs that have ended; RocksDB's tickers count a compaction's bytes while
-    it runs, and a flush's when it has ended (adocd.probes.job_bytes).
+    An agent counts finished jobs, because it hears only of those. RocksDB's tickers count a compaction's bytes while it
+    runs, and a flush's when it has ended (adocd.probes.background).
     """
 
     flushes: int = 0
@@ -26,18 +26,18 @@ class Account:
     compaction_written_bytes: int = 0
     ticked_read_bytes: float = 0.0
     ticked_written_bytes: float = 0.0
-    #: All that went to the device: WAL, flushes and compactions.
+    #: All bytes written to the device: WAL, flushes and compactions.
     device_bytes: float = 0.0
-    #: How long clients waited because writes were delayed or stopped, by cause, the wait in progress included.
+    #: Seconds that clients waited because writes were delayed or stopped, by cause, including the wait in progress.
     waited_s: dict[Cause, float] = field(default_factory=lambda: dict.fromkeys(CAUSES, 0.0))
-    #: How long writes were delayed or stopped, by cause, whether or not clients waited.
+    #: Seconds in which writes were delayed or stopped, by cause, whether or not clients waited.
     held_s: dict[Cause, float] = field(default_factory=lambda: dict.fromkeys(CAUSES, 0.0))
-    #: How long writes were in a condition.
+    #: Seconds in each condition.
     condition_s: dict[Condition, float] = field(default_factory=lambda: {"normal": 0.0, "delayed": 0.0, "stopped": 0.0})
     _stop_waited_s: float = 0.0
 
     def wait(self, seconds: float, condition: Condition, cause: Cause | None, share: float) -> None:
-        """Take note of time in a condition, for a share of which clients waited."""
+        """Count time in a condition; clients waited for a share of it."""
         self.condition_s[condition] += seconds
         if cause is not None:
             self.held_s[cause] += seconds
@@ -46,12 +46,12 @@ class Account:
                 self._stop_waited_s += seconds * share
 
     def stop_ended(self) -> None:
-        """Take note that writers go on."""
+        """Note that writers go on."""
         self._stop_waited_s = 0.0
 
     @property
     def stall_micros(self) -> int:
-        """Tell what RocksDB's ticker says: a wait in a stop is posted when it ends (HAZARDS 15)."""
+        """Return the value of RocksDB's ticker, which counts a wait in a stop only when it ends (HAZARDS 15)."""
         return int((sum(self.waited_s.values()) - self._stop_waited_s) * 1e6)
 
 
@@ -63,12 +63,12 @@ class SimulatedEventRing:
     _ring: deque[Event] = field(default_factory=lambda: deque(maxlen=_EVENTS))
 
     def emit(self, event: Event) -> None:
-        """Record an event; its number is ours."""
+        """Record an event and number it."""
         self._ring.append(event)
         self.last = event.sequence
 
     def after(self, cursor: int | None) -> tuple[tuple[Event, ...], int]:
-        """Give the events after a cursor, and how many were lost; none without a cursor."""
+        """Return the events after a cursor, and how many were lost; no events without a cursor."""
         if cursor is None or cursor >= self.last:
             return (), 0
         known = min(self.last - cursor, len(self._ring))
@@ -78,9 +78,9 @@ class SimulatedEventRing:
 
 @dataclass(slots=True)
 class ToldStalls:
-    """What stall events tell of conditions; a stop that a full memtable causes is told when it is over.
+    """Conditions as stall events show them; a stop by a full memtable is reported only when it is over.
 
-    The writer that meets it carries the notice (db_impl_write.cc, PreprocessWrite; HAZARDS 15).
+    The blocked writer itself delivers the notice (db_impl_write.cc, PreprocessWrite; HAZARDS 15).
     """
 
     condition: Condition = "normal"
@@ -89,7 +89,7 @@ class ToldStalls:
     _untold: list[Condition] = field(default_factory=list)
 
     def change(self, condition: Condition, now_s: float, *, by_writer: bool) -> list[tuple[Condition, Condition]]:
-        """Take note of a change; returns the changes that are told now, as (previous, condition)."""
+        """Note a change; return the changes reported now, as (previous, condition)."""
         if by_writer and condition == "stopped":
             self._untold.append(condition)
             return []
@@ -102,7 +102,7 @@ class ToldStalls:
         return pairs
 
     def stall(self, now_s: float) -> Stall:
-        """Say it as an agent does, the stall in progress included."""
+        """Report it as an agent does, including the stall in progress."""
         total_s = dict(self._total_s)
         total_s[self.condition] += now_s - self.since_s
         return Stall(self.condition, self.since_s, total_s["stopped"], total_s["delayed"])

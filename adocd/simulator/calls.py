@@ -1,4 +1,4 @@
-"""Calls into the simulated database: how long they take, what is refused, and what is read back."""
+"""Calls into the simulated database: how long they take, what they refuse, and what they read back."""
 
 import asyncio
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from adocd.simulator.database import FAMILY, SimulatedDatabase
 from adocd.simulator.options import DatabaseOptions, FamilyOptions, RefusedOption
 from adocd.targets.errors import Refused
 
-#: How often an agent looks at what it waits for.
+#: How often an agent checks a condition that it waits for (s).
 LOOK_S = 0.05
 #: SetOptions and SetDBOptions took 17 to 43 ms under load (HAZARDS 1), a new rate 0.3 ms.
 _CALL_S = {"column_family": 0.030, "database": 0.030, "rate_limiter": 0.0003}
@@ -22,8 +22,8 @@ _UNKNOWN = {"column_family": "no_such_column_family", "rate_limiter": "no_rate_l
 class Calls:
     """One database's options, and the only place that changes them.
 
-    A call takes effect at once, and returns when RocksDB has written its OPTIONS file, for which it waits in the queue
-    of writers: in a stop until the stop is over (db_impl.cc, DBImpl::SetOptions, WriteThread::EnterUnbatched).
+    A call takes effect at once and returns when RocksDB has written its OPTIONS file. For that it waits in the writers'
+    queue: during a stop, until the stop is over (db_impl.cc, DBImpl::SetOptions, WriteThread::EnterUnbatched).
     """
 
     def __init__(self, database: SimulatedDatabase, clock: Clock) -> None:
@@ -31,11 +31,11 @@ class Calls:
         self.originals = flat(self.options)
         self._database = database
         self._clock = clock
-        #: What leases have changed.
+        #: Options that leases have changed.
         self._touched: set[OptionName] = set()
 
     async def execute(self, change: Change, *, repeat: bool = False) -> StepResult:
-        """Make one call, unless every value is there already; with `repeat` also then."""
+        """Make one call, unless every value is already in force; with `repeat`, even then."""
         self._database.advance(self._clock())
         began_s, current = self._clock(), flat(self.options)
         is_there = not repeat and all(current.get(option) == value for option, value in change.sets().items())
@@ -44,7 +44,7 @@ class Calls:
             self._call(change)
             self.options = measure.options(self._database)
             await asyncio.sleep(_CALL_S[change.scope])
-            # Nobody could tell; in virtual time looking costs nothing.
+            # Nothing signals the end of a stop, and polling costs nothing in virtual time.
             while change.scope != "rate_limiter" and self._is_stopped():  # noqa: ASYNC110
                 await asyncio.sleep(LOOK_S)
         now = flat(self.options)
@@ -52,7 +52,7 @@ class Calls:
         return StepResult("unchanged" if is_there else "applied", self._clock() - began_s, None, read)
 
     def check(self, changes: Sequence[Change], plan: Sequence[RestoreStep]) -> None:
-        """Refuse what cannot be executed, and a plan that does not lead back from all that is changed."""
+        """Refuse what cannot be executed, and a restore plan that does not restore everything changed."""
         current = flat(self.options)
         for change in (*changes, *(step.change for step in plan)):
             _check_values(change)
@@ -70,7 +70,7 @@ class Calls:
             raise Refused(422, "plan_incomplete", f"the restore plan does not name {names}")
 
     def property_value(self, column_family: str, name: str) -> int | None:
-        """Read a property of a column family; None where there is none."""
+        """Read a property of a column family; None if there is no such property."""
         return measure.family(self._database).properties.get(name) if column_family == FAMILY else None
 
     def _call(self, change: Change) -> None:

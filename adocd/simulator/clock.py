@@ -1,7 +1,7 @@
-"""Virtual time: an asyncio event loop whose sleeps take none.
+"""Virtual time: an asyncio event loop whose sleeps take no real time.
 
-The daemon takes its time from injected clocks and sleeps by asyncio. Under this loop both see the same virtual time,
-so the daemon's code runs as it is, and an hour of it takes as long as what is computed in it.
+The daemon takes its time from injected clocks and sleeps by asyncio. Under this loop both see the same virtual time, so
+the daemon's code runs unchanged, and a virtual hour takes only as long as its computations.
 """
 
 import asyncio
@@ -12,35 +12,35 @@ from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
 _T = TypeVar("_T")
-#: A thread that takes longer, in real seconds, is left to itself; and how often a thread's end is looked for.
+#: Longest wait for a thread, and interval between checks for its end, both in real seconds.
 _PATIENCE_S = 3.0
 _LOOK_S = 0.01
 
 
 class Clock:
-    """Virtual seconds since the beginning."""
+    """The virtual clock: seconds since the beginning."""
 
     def __init__(self) -> None:
         self._now_s = 0.0
 
     def __call__(self) -> float:
-        """Read it, as time.monotonic is read."""
+        """Return the virtual time in seconds, like time.monotonic."""
         return self._now_s
 
     def advance(self, seconds: float) -> None:
-        """Let time pass."""
+        """Let virtual time pass."""
         self._now_s += max(0.0, seconds)
 
 
 class NothingHappens(RuntimeError):
-    """Everything waits for something that no timer will bring: it would wait for ever."""
+    """Everything waits and no timer is set, so the simulation would wait for ever."""
 
 
 class _Leap(selectors.DefaultSelector):
-    """Waits by moving the clock: nothing but the loop's own timers wakes it.
+    """Waits by moving the clock; only the loop's own timers wake it.
 
-    Where code runs in a thread of its own, the loop waits for it in real time, as long as it would anyway, and no
-    virtual time passes until it is done. A thread that keeps it waiting for too long is waited for no more.
+    If code runs in a separate thread, the loop waits for it in real time, and no virtual time passes until it is done.
+    The loop stops waiting for a thread that takes too long.
     """
 
     def __init__(self, clock: Clock) -> None:
@@ -50,9 +50,9 @@ class _Leap(selectors.DefaultSelector):
         self._waited_s: dict[threading.Thread, float] = {}
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
-        """Let the time pass that the loop wants to wait."""
+        """Let the time pass for which the loop wants to wait."""
         while True:
-            # Asked first: a thread that has ended by now has told the loop, and that is ready below.
+            # Check threads first: one that has ended by now has notified the loop, which the check below then sees.
             threads = [] if timeout == 0 else self._busy()
             keep_waiting = bool(threads) and (timeout is None or self._waited_s[threads[0]] < timeout)
             began_s = time.monotonic()
@@ -68,7 +68,7 @@ class _Leap(selectors.DefaultSelector):
         return []
 
     def _busy(self) -> list[threading.Thread]:
-        """List the threads that may have something to say, those that were waited for longest first."""
+        """Return the threads that may still report something, the longest-awaited first."""
         if threading.active_count() <= len(self._others):
             return []
         threads = [thread for thread in threading.enumerate() if thread not in self._others]
@@ -88,12 +88,12 @@ class _VirtualLoop(asyncio.SelectorEventLoop):
 
 
 def run(main: Callable[[Clock], Coroutine[Any, Any, _T]]) -> _T:
-    """Run a coroutine to its end in virtual time, from 0 on; like asyncio.run otherwise."""
+    """Run a coroutine to its end in virtual time, starting at 0; otherwise like asyncio.run."""
     clock, results = Clock(), list[_T]()
 
     async def keep_result() -> None:
-        # Not the task's own: asyncio.Runner writes its task out in words when it puts the signal handler back, and a
-        # result of a whole run's samples takes a tenth of the run's time to write.
+        # Not as the task's result: asyncio.Runner formats its task as text when it restores the signal handler, and
+        # formatting a whole run's samples takes a tenth of the run's time.
         results.append(await main(clock))
 
     with asyncio.Runner(loop_factory=lambda: _VirtualLoop(clock)) as runner:

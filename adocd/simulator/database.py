@@ -1,8 +1,8 @@
 """The simulated database: from event to event, with constant rates between them.
 
-Nothing here knows asyncio: `advance` is told until when. What happens at a moment (a memtable is full, a job ends, the
-workload changes) is done in RocksDB's order: the version is installed with the options of whoever installs it, the
-write controller looks, then jobs are scheduled.
+There is no asyncio here: the caller tells `advance` until when. Events (a memtable is full, a job ends, the workload
+changes) are processed in RocksDB's order: install the version with the options of the job that installs it, recalculate
+the stall conditions, then schedule jobs.
 """
 
 import math
@@ -31,24 +31,24 @@ from adocd.simulator.workload import WriteDemand
 from adocd.simulator.write_controller import StallInputs, WriteController
 from adocd.simulator.writers import NOTHING_BYTES, Writers
 
-#: The one column family.
+#: The name of the only column family.
 FAMILY = "default"
 _DELAYED_WRITE_RATE_DEFAULT = 16 * MIB
 
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """How a database is opened, on what, and what is written into it.
+    """How a database is opened, its device and its workload.
 
     Attributes:
-        device: what the machine can do.
-        workload: who writes.
+        device: the machine's speed.
+        workload: the clients' writes.
         family: options of the column family.
         database: options of the database.
-        rate_limiter_bytes_per_s: the rate of a limiter given at open; None opens without one.
-        entry_bytes: a key with its value.
-        distinct_keys: how many keys there are to write, uniformly at random.
-        statistics: whether it is opened with a Statistics object, which has the tickers.
+        rate_limiter_bytes_per_s: the rate of a rate limiter passed at open; None opens without one.
+        entry_bytes: size of a key with its value.
+        distinct_keys: number of distinct keys, written uniformly at random.
+        statistics: whether it is opened with a Statistics object, which provides the tickers.
 
     """
 
@@ -63,16 +63,16 @@ class Setup:
 
 
 class SimulatedDatabase:
-    """One open database. The attributes are there to read; `advance` and the three `set_` change it."""
+    """One open database. Callers may read its attributes; `advance` and the three `set_` methods change it."""
 
     def __init__(self, setup: Setup) -> None:
         rate = setup.rate_limiter_bytes_per_s
         self.setup = setup
         self.now_s = 0.0
-        #: What is read back, and what the memtable, the write controller and the scores work with (HAZARDS 2).
+        #: The options that read back, and those that memtable, write controller and scores use (HAZARDS 2).
         self.shown = self.in_force = setup.family
         self.options = setup.database
-        if setup.database.delayed_write_rate == 0:  # means this at open, and only there
+        if setup.database.delayed_write_rate == 0:  # 0 means the default at open, and only there
             self.options = replace(setup.database, delayed_write_rate=rate or _DELAYED_WRITE_RATE_DEFAULT)
         self.limiter = None if rate is None else RateLimiter(rate)
         self.memtables = Memtables()
@@ -91,10 +91,10 @@ class SimulatedDatabase:
         self._is_to_schedule = False
         self._react()
 
-    # -- what can be asked for
+    # -- requests
 
     def advance(self, to_s: float) -> None:
-        """Let time pass until a moment."""
+        """Simulate until this virtual time."""
         while self.now_s < to_s:
             until_s = min(to_s, self._next_s())
             self._pass(until_s - self.now_s)
@@ -102,45 +102,45 @@ class SimulatedDatabase:
             self._react()
 
     def set_family(self, options: Mapping[str, str]) -> None:
-        """Make one SetOptions call take effect: at once, and the write controller looks. Raises BadOption."""
+        """Apply one SetOptions call at once, and recalculate the stall conditions. Raises BadOption."""
         self.shown = FamilyOptions.parse(self.shown.written() | dict(options))
         self._install(self.shown)
         self._react()
 
     def set_database(self, options: Mapping[str, str]) -> None:
-        """Make one SetDBOptions call take effect, unless it changes nothing. Raises BadOption.
+        """Apply one SetDBOptions call, unless it changes nothing. Raises BadOption.
 
-        More jobs count from the next scheduling on: RocksDB schedules for them, too, but with the numbers from before,
-        for it stores the new ones only then (HAZARDS 19).
+        More jobs count from the next scheduling on: RocksDB schedules for them at once, but with the previous numbers,
+        because it stores the new ones only afterwards (HAZARDS 19).
         """
         changed = DatabaseOptions.parse(self.options.written() | dict(options))
         if changed == self.options:
             return
-        # Not what anybody wanted, but what becomes of 0 (db_impl.cc, DBImpl::SetDBOptions).
+        # Nobody asks for this, but RocksDB turns 0 into it (db_impl.cc, DBImpl::SetDBOptions).
         self.options = replace(changed, bytes_per_sync=changed.bytes_per_sync or MIB)
         self.controller.set_max_rate(self.options.delayed_write_rate)
         self._react()
 
     def set_limiter(self, bytes_per_s: int) -> None:
-        """Change the rate of the limiter, where the database was opened with one."""
+        """Change the rate limiter's rate, if the database was opened with one."""
         if self.limiter is not None:
             self.limiter.bytes_per_s = bytes_per_s
             self._react()
 
     @property
     def written_bytes(self) -> int:
-        """Count what clients have written: it is in memtables or levels, or merging has dropped it."""
+        """Return the bytes that clients have written: in memtables, in levels, or dropped by compactions."""
         return self._closed_bytes + int(self.memtables.active_bytes)
 
     @property
     def pending_bytes(self) -> int:
-        """Estimate what there is to compact."""
+        """Return the estimated pending compaction bytes."""
         return self.levels.pending_bytes(self.in_force)
 
     # -- time
 
     def _next_s(self) -> float:
-        """Say when the next thing happens, as long as rates stay as they are."""
+        """Return the time of the next event, given constant rates."""
         flow = self.flow
         next_s = self.writers.next_s(self.now_s, flow)
         for jobs in (self.flushes, self.compactions):
@@ -153,7 +153,7 @@ class SimulatedDatabase:
         return max(next_s, math.nextafter(self.now_s, math.inf))
 
     def _pass(self, seconds: float) -> None:
-        """Let rates do their work."""
+        """Move bytes at the current rates."""
         account, flow = self.account, self.flow
         account.wait(seconds, self.controller.condition, self.controller.cause, self.writers.waiting_share())
         self.memtables.active_bytes += flow.writes * seconds
@@ -172,10 +172,10 @@ class SimulatedDatabase:
         if self.limiter is not None and flow.limiter_is_short:
             self.limiter.drain(seconds)
 
-    # -- what happens
+    # -- events
 
     def _react(self) -> None:
-        """Do whatever is due now, then find the rates anew."""
+        """Process all events due now, then compute new rates."""
         for job in [job for job in self.flushes if job.left_bytes <= NOTHING_BYTES]:
             self._flush_ends(job)
         for job in [job for job in self.compactions if job.left_bytes <= NOTHING_BYTES]:
@@ -200,14 +200,14 @@ class SimulatedDatabase:
         )
 
     def _memtable_is_full(self) -> bool:
-        """Whether the next write switches the memtable; nobody writes while writes are stopped."""
+        """Whether the next write switches the memtable; there are no writes while writes are stopped."""
         room = self.in_force.write_buffer_size - self.memtables.active_bytes
         return room <= NOTHING_BYTES and self.writers.admitted_bytes_per_s() > 0 and self.memtables.active_bytes >= 1
 
     def _install(self, options: FamilyOptions, *, by_writer: bool = False) -> None:
-        """Install a version: its options are in force, the write controller looks, and jobs are scheduled then.
+        """Install a version: put its options in force, recalculate the stall conditions, then schedule jobs.
 
-        Nothing else schedules any (DBImpl::InstallSuperVersionAndScheduleWork).
+        Nothing else schedules jobs (DBImpl::InstallSuperVersionAndScheduleWork).
         """
         self.in_force = options
         self._is_to_schedule = True
@@ -221,7 +221,7 @@ class SimulatedDatabase:
                 self._emit("stall", condition=condition, previous=previous)
 
     def _schedule(self) -> None:
-        """Begin the flushes and compactions that may run (DBImpl::MaybeScheduleFlushOrCompaction)."""
+        """Start the flushes and compactions that may run (DBImpl::MaybeScheduleFlushOrCompaction)."""
         while self.memtables.waiting and len(self.flushes) < self._limits().flushes:
             self._flush_begins()
         while not self.shown.disable_auto_compactions and len(self.compactions) < self._limits().compactions:
@@ -264,7 +264,7 @@ class SimulatedDatabase:
         opened_as = JobOptions(self.shown, self.options)
         job = compaction_job(number, self.now_s, compaction, self._priority("low"), opened_as, self.setup.device)
         if self.limiter is None:
-            job.opens_at_bytes = 0.0  # nobody asks for a priority
+            job.opens_at_bytes = 0.0  # without a limiter no file needs a priority
         self.compactions.append(job)
         levels = {"base_level": compaction.input_level, "output_level": compaction.output_level}
         self._emit("compaction_begin", job=number, **levels)
@@ -290,7 +290,7 @@ class SimulatedDatabase:
         self._install(job.options)
 
     def _priority(self, otherwise: Priority) -> Priority:
-        """Say what the limiter is asked with for a file that is opened now."""
+        """Return the rate limiter priority of a file opened now."""
         return otherwise if self.controller.condition == "normal" else "user"
 
     def _next_job(self) -> int:
@@ -301,5 +301,5 @@ class SimulatedDatabase:
         self.emit(kind, column_family=FAMILY, **members)
 
     def emit(self, kind: str, **members: object) -> None:
-        """Record an event, also one of the agent's own."""
+        """Record an event, including the agent's own."""
         self.events.emit(Event(self.events.last + 1, self.now_s, kind, **members))  # type: ignore[arg-type]

@@ -1,42 +1,42 @@
-"""What the simulated machine can do."""
+"""The speed of the simulated machine: device, processors and page cache."""
 
 import re
 from dataclasses import dataclass
 
 MB = 1_000_000
-#: What one writing thread of db_bench managed in a good second, with 1000-byte values (docs/simulator.md).
+#: Best rate of one writing thread of db_bench with 1000-byte values (docs/simulator.md), in bytes/s.
 CLIENT_BYTES_PER_S = 100 * MB
 _MAX_CAP_MB_PER_S = 1_000_000
 
 
 class BadProfile(ValueError):
-    """There is no such device profile; one sentence."""
+    """An unknown device profile; the message is one sentence."""
 
 
 @dataclass(frozen=True, slots=True)
 class Device:
     """How fast bytes can be written and read.
 
-    MB is 10^6 bytes, as disk makers and the ADOC paper count. Files are written and read past the page cache, as with
-    use_direct_io_for_flush_and_compaction; so bytes_per_sync changes nothing (WritableFileWriter::Flush).
-    The threads' figures stand for the processor, which is otherwise left out: without them one thread would be as good
-    as many. They were measured with db_bench 7.8.3 on two cores of a server (docs/simulator.md).
+    MB is 10^6 bytes, as disk makers and the ADOC paper count. Files bypass the page cache, as with
+    use_direct_io_for_flush_and_compaction, so bytes_per_sync has no effect (WritableFileWriter::Flush).
+    The threads' rates model the processor, which is otherwise left out: without them one thread would be as good as
+    many. They were measured with db_bench 7.8.3 on two cores of a server (docs/simulator.md).
 
     Attributes:
         name: as a user types it, such as `cap-210`.
-        bytes_per_s: what WAL, flushes and compactions can write together; None without a limit.
-        read_bytes_per_s: what compactions can read together; None without a limit of its own.
-        mixed_bytes_per_s: what can be written and read together; None where one does not take from the other, as under
-            a cgroup, which caps each by itself (bench/adocd_bench/host/device.py).
-        cached_share: the share of what compactions read that the page cache has, 0 to 1.
-        flush_thread_bytes_per_s: what one flush can write.
-        compaction_thread_bytes_per_s: what one compaction can take in.
-        client_thread_bytes_per_s: what clients can write while nothing holds them up.
-        cores: how many processors threads share, where each at the most that it can do keeps one busy; None for so many
-            that nobody waits for one.
-        page_cache_bytes: so much of the WAL may wait for the device before writers wait for it, too.
-        wal_share: the share of the WAL's bytes that the device has to write, 0 to 1: less than all where part of it
-            escapes what limits the device, as buffered writes do a cap by cgroup v1 (bench/adocd_bench/host/cap.py).
+        bytes_per_s: most that WAL, flushes and compactions write together; None for no limit.
+        read_bytes_per_s: most that compactions read together; None for no separate limit.
+        mixed_bytes_per_s: most that is written and read together; None if reads and writes do not compete, as under a
+            cgroup, which caps each separately (bench/adocd_bench/host/device.py).
+        cached_share: share of compactions' reads served by the page cache, 0 to 1.
+        flush_thread_bytes_per_s: most that one flush writes.
+        compaction_thread_bytes_per_s: most that one compaction reads as input.
+        client_thread_bytes_per_s: most that clients write when nothing holds them up.
+        cores: number of processors that threads share; a thread at its highest rate keeps one busy. None for so many
+            that no thread waits for one.
+        page_cache_bytes: most WAL bytes that wait for the device before writers wait too.
+        wal_share: share of the WAL's bytes that the device has to write, 0 to 1. It is below 1 if part of the WAL
+            escapes the device's limit, as buffered writes escape a cap by cgroup v1 (bench/adocd_bench/host/cap.py).
 
     """
 
@@ -54,15 +54,14 @@ class Device:
 
     @property
     def is_limited(self) -> bool:
-        """Whether it limits what can be written."""
+        """Whether it limits writes."""
         return self.bytes_per_s is not None or self.mixed_bytes_per_s is not None
 
 
 def device(name: str) -> Device:
-    """Make the device that a name means: `cap-210` (MB/s), or `uncapped`. Raises BadProfile for any other name.
+    """Make the device that a name stands for: `cap-210` (MB/s), or `uncapped`. Raises BadProfile for any other name.
 
-    A disk is one: it reads as fast as it writes, and what it reads it does not write meanwhile (the ADOC paper's table
-    1 has one figure for a device).
+    A disk has one bandwidth for reads and writes together (the ADOC paper's table 1 has one figure for a device).
     """
     if name == "uncapped":
         return Device(name, None)

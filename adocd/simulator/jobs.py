@@ -13,9 +13,9 @@ from adocd.simulator.shares import fair_shares
 
 @dataclass(slots=True, eq=False)
 class SimulatedJob:
-    """A job that runs; it writes `left_bytes` more, at most `most_bytes_per_s` and now `bytes_per_s`.
+    """A running job; it still has `left_bytes` to write, at most at `most_bytes_per_s` and now at `bytes_per_s`.
 
-    `options` are the column family's when it began: RocksDB before 9.11 puts them in force when it ends
+    `options` are the column family's at its start: RocksDB before 9.11 puts them back in force when the job ends
     (facebook/rocksdb#13294, HAZARDS 2).
     """
 
@@ -26,28 +26,28 @@ class SimulatedJob:
     options: FamilyOptions
     #: None for a flush.
     compaction: Compaction | None
-    #: Of the file that it writes.
+    #: The rate limiter priority of the file that it writes.
     priority: Priority
-    #: What it reads from the device for each byte that it writes.
+    #: Bytes read from the device for each byte written.
     reads: float = 0.0
-    #: Of a flush: the memtables' size.
+    #: For a flush, the memtables' size.
     memtable_bytes: int = 0
-    #: Each of them has a share of the device and of the limiter, and opens files of its own.
+    #: Its threads; each has a share of the device and of the limiter, and opens its own files.
     threads: float = 1.0
-    #: The size of all files that it makes at a time; what is left to write when it opens the next, 0 where it does not.
+    #: The size of the files that it writes at once, and the bytes left when it opens the next ones; 0 if it does not.
     file_bytes: float = 0.0
     opens_at_bytes: float = 0.0
     bytes_per_s: float = 0.0
 
     def open_file(self, priority: Priority) -> None:
-        """Open the next output file, which has a priority of its own."""
+        """Open the next output file, which gets its own priority."""
         self.priority = priority
         self.opens_at_bytes = max(0.0, self.opens_at_bytes - self.file_bytes)
 
 
 @dataclass(frozen=True, slots=True)
 class JobOptions:
-    """The options that a job begins with."""
+    """The options at the start of a job."""
 
     family: FamilyOptions
     database: DatabaseOptions
@@ -55,14 +55,14 @@ class JobOptions:
 
 @dataclass(frozen=True, slots=True)
 class JobLimits:
-    """How many jobs may run at once."""
+    """The most flushes and compactions that may run at once."""
 
     flushes: int
     compactions: int
 
 
 def job_limits(options: DatabaseOptions, *, speedup: bool) -> JobLimits:
-    """Divide background jobs (DBImpl::GetBGJobLimits); without pressure one compaction at a time runs."""
+    """Divide background jobs (DBImpl::GetBGJobLimits); without pressure only one compaction runs at a time."""
     if options.max_background_flushes == -1 and options.max_background_compactions == -1:
         flushes = max(1, options.max_background_jobs // 4)
         compactions = max(1, options.max_background_jobs - flushes)
@@ -75,7 +75,7 @@ def job_limits(options: DatabaseOptions, *, speedup: bool) -> JobLimits:
 def flush_job(
     number: int, now_s: float, sizes: tuple[int, int], priority: Priority, options: FamilyOptions, device: Device
 ) -> SimulatedJob:
-    """Begin a flush; `sizes` are the memtables' and what is written of them, in bytes."""
+    """Start a flush; `sizes` are the memtables' bytes and the bytes to write."""
     memtables, written = sizes
     rate = device.flush_thread_bytes_per_s
     return SimulatedJob(number, now_s, written, rate, options, None, priority, memtable_bytes=memtables)
@@ -84,7 +84,7 @@ def flush_job(
 def compaction_job(
     number: int, now_s: float, compaction: Compaction, priority: Priority, opened_as: JobOptions, device: Device
 ) -> SimulatedJob:
-    """Begin a compaction."""
+    """Start a compaction."""
     family, threads = opened_as.family, subcompactions(compaction, opened_as)
     shrinks = compaction.output_bytes / compaction.input_bytes
     rate = device.compaction_thread_bytes_per_s * threads * shrinks
@@ -92,17 +92,18 @@ def compaction_job(
     job = SimulatedJob(
         number, now_s, compaction.output_bytes, rate, family, compaction, priority, reads=reads, threads=threads
     )
-    if compaction.output_level > 0:  # else it makes one file, however large
+    if compaction.output_level > 0:  # otherwise it makes one file of any size
         job.file_bytes = max(REQUEST_BYTES, family.target_file_size_base) * threads
         job.opens_at_bytes = max(0.0, job.left_bytes - job.file_bytes)
     return job
 
 
 def subcompactions(compaction: Compaction, opened_as: JobOptions) -> float:
-    """Say how many threads a compaction is worth, 1 or more: those out of level 0 into level 1 alone are divided.
+    """Return the effective number of threads of a compaction, at least 1: only L0-L1 compactions are divided.
 
-    Into max_subcompactions ranges of equal size, but of at least a file's; it ends when the largest range does, so what
-    is left for the last, smaller one counts as a part (CompactionJob::GenSubcompactionBoundaries).
+    RocksDB divides them into max_subcompactions ranges of equal size, but of at least a file's size. The compaction
+    ends with its largest range, so the smaller last one counts as a fraction
+    (CompactionJob::GenSubcompactionBoundaries).
     """
     if compaction.input_level != 0 or compaction.output_level != BASE_LEVEL:
         return 1.0
@@ -113,9 +114,9 @@ def subcompactions(compaction: Compaction, opened_as: JobOptions) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """What flows now: into memtables, from the page cache to the WAL, and whether the limiter keeps somebody waiting.
+    """The current flows: into memtables, from the page cache to the WAL, and whether a job waits for the limiter.
 
-    All in bytes/s. What each job writes stands in the job. `dirties` is what comes into the page cache for the device.
+    All in bytes/s. Each job has its own rate. `dirties` is the flow into the page cache that the device has to write.
     """
 
     writes: float
@@ -132,10 +133,10 @@ def share_device(
     device: Device,
     limiter: RateLimiter | None,
 ) -> Flow:
-    """Divide the device between the WAL and the jobs; the device knows no priorities, the limiter does.
+    """Divide the device between the WAL and the jobs; the limiter has priorities, the device has none.
 
-    `admitted` is what clients write unless the device holds them up, which it does only when so much of the WAL waits
-    in the page cache as may wait there.
+    `admitted` is the rate of clients unless the device holds them up, which it does only when the WAL bytes waiting in
+    the page cache have reached their limit.
     """
     jobs = [*flushes, *compactions]
     dirties = admitted * device.wal_share
@@ -162,10 +163,10 @@ def share_device(
 def _by_cores(
     admitted: float, rates: Sequence[float], jobs: Sequence[SimulatedJob], device: Device
 ) -> tuple[float, list[float]]:
-    """Say what the processors let through of what clients write, and of what each job does, in bytes/s.
+    """Limit the rates of clients and of each job by the processors, in bytes/s.
 
-    A thread at the most that it can do keeps a core busy, else as much less of it; where that is too much, each thread
-    has an equal share.
+    A thread at its highest rate keeps one core busy, and proportionally less below. If the cores do not suffice, all
+    threads get equal shares.
     """
     fulls = [device.client_thread_bytes_per_s, *(job.most_bytes_per_s / job.threads for job in jobs)]
     asked = [admitted, *rates]
@@ -176,10 +177,10 @@ def _by_cores(
 
 
 def _by_device(wal_wants: float, jobs: Sequence[SimulatedJob], device: Device) -> tuple[float, list[float]]:
-    """Say what the device lets through of the WAL, and of what each job writes, in bytes/s.
+    """Limit the rates of the WAL and of each job by the device, in bytes/s.
 
-    Each thread has an equal share of what the device reads, of what it writes, and of what it does of both: requests of
-    all of them take turns, and a compaction writes no faster than it reads.
+    Each thread has an equal share of the device's read rate, write rate and mixed rate: their requests take turns, and
+    a compaction writes no faster than it reads.
     """
     rates, threads = [job.most_bytes_per_s for job in jobs], [job.threads for job in jobs]
     reading, both = device.read_bytes_per_s, device.mixed_bytes_per_s
@@ -198,7 +199,7 @@ def _by_device(wal_wants: float, jobs: Sequence[SimulatedJob], device: Device) -
 
 
 def _left(rates: Sequence[float], jobs: Sequence[SimulatedJob], device: Device) -> float:
-    """Say what the device could write beside jobs, in bytes/s."""
+    """Return the device's write rate left over by the jobs, in bytes/s."""
     left = math.inf
     if device.bytes_per_s is not None:
         left = device.bytes_per_s - sum(rates)

@@ -1,9 +1,10 @@
-"""The levels of a tree under level compaction: sizes, scores, debt, and which compaction comes next.
+"""The levels of an LSM tree under level compaction: sizes, scores, debt, and the next compaction.
 
-After version_set.cc (VersionStorageInfo) and compaction_picker_level.cc of RocksDB 7.8, whose defaults it has: seven
-levels, level_compaction_dynamic_level_bytes false. Keys are uniformly random over `keys_bytes` of distinct ones, so
-every level-0 file overlaps every other and all of level 1, and of a file in a deeper level that share of the next level
-whose key range it has, and one file more at its edges. Levels from 1 on are kept as sums, their files as equal.
+Follows version_set.cc (VersionStorageInfo) and compaction_picker_level.cc of RocksDB 7.8 with its defaults: seven
+levels, level_compaction_dynamic_level_bytes false. Keys are uniformly random over `keys_bytes` of distinct keys, so
+every level-0 file overlaps every other one and all of level 1. A file in a deeper level overlaps the share of the next
+level that lies in its key range, plus one file at its edges. Levels from 1 on are kept as sums, with files of equal
+size.
 """
 
 import math
@@ -33,7 +34,7 @@ class Level:
     """A level from 1 on.
 
     `busy_bytes` are being compacted. `covered` is the share of the keys that its files span: it grows while the level
-    fills, and a gap that a compaction leaves is too narrow for a file of the level above.
+    fills. A gap that a compaction leaves is too narrow for a file from the level above.
     """
 
     bytes: int = 0
@@ -43,16 +44,16 @@ class Level:
 
     @property
     def free_bytes(self) -> int:
-        """What no compaction has taken."""
+        """The bytes that no compaction has taken."""
         return self.bytes - self.busy_bytes
 
     @property
     def file_bytes(self) -> int:
-        """The size of one of its files."""
+        """The size of one of its files, in bytes."""
         return max(1, self.bytes // max(1, self.files))
 
     def remove(self, size: int) -> None:
-        """Take out what a compaction has merged into another."""
+        """Remove the bytes that a compaction has moved to another level."""
         if size:
             self.files = max(1, self.files - max(1, round(size / self.file_bytes)))
             self.bytes -= size
@@ -63,7 +64,7 @@ class Level:
 
 @dataclass(slots=True, eq=False)
 class Compaction:
-    """What a compaction takes, and what it makes of it; a move changes nothing but the level."""
+    """A compaction's inputs and output; a trivial move changes only the level."""
 
     input_level: int
     output_level: int
@@ -77,12 +78,12 @@ class Compaction:
 
     @property
     def input_bytes(self) -> int:
-        """All that it reads."""
+        """All bytes that it reads."""
         return self.upper_bytes + self.lower_bytes
 
 
 def level_targets(options: FamilyOptions) -> tuple[int, ...]:
-    """Name the size that each level is to have, in bytes (VersionStorageInfo::CalculateBaseBytes, static levels)."""
+    """Return each level's target size in bytes (VersionStorageInfo::CalculateBaseBytes, static levels)."""
     targets = [options.max_bytes_for_level_base, options.max_bytes_for_level_base]
     while len(targets) < NUM_LEVELS:
         targets.append(int(targets[-1] * options.max_bytes_for_level_multiplier))
@@ -94,21 +95,21 @@ class Levels:
     """One column family's files. `keys_bytes` is the size of all distinct keys with their values."""
 
     keys_bytes: int
-    #: The newest first.
+    #: Level-0 files, the newest first.
     l0: list[L0File] = field(default_factory=list)
     deeper: list[Level] = field(default_factory=lambda: [Level() for _ in range(1, NUM_LEVELS)])
-    #: Overwritten values that merging has left out, in bytes.
+    #: Overwritten values that compactions have dropped, in bytes.
     dropped_bytes: int = 0
     _running: list[Compaction] = field(default_factory=list)
 
     def level(self, number: int) -> Level:
-        """Give a level from 1 on."""
+        """Return a level, from 1 on."""
         return self.deeper[number - 1]
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Name the size of each level in bytes."""
-        # A list, for level 0 may have hundreds of files, and this is asked for several times an event.
+        """Return the size of each level in bytes."""
+        # A list, because level 0 may have hundreds of files, and this is called several times per event.
         return (sum([file.bytes for file in self.l0]), *[level.bytes for level in self.deeper])
 
     @property
@@ -116,22 +117,22 @@ class Levels:
         """Count the files of each level."""
         return (len(self.l0), *[level.files for level in self.deeper])
 
-    # -- what changes it
+    # -- changes
 
     def flush(self, memtable_bytes: int) -> int:
-        """Add what a flush makes of memtables to level 0; returns the file's size."""
+        """Add a flush's file to level 0; return the file's size in bytes."""
         size = self.flushed_bytes(memtable_bytes)
         self.dropped_bytes += memtable_bytes - size
         self.l0.insert(0, L0File(size))
         return size
 
     def flushed_bytes(self, memtable_bytes: int) -> int:
-        """Say what is left of so many bytes of random writes when each key is kept once."""
+        """Return the bytes left of this many bytes of random writes when each key is kept once."""
         left = round(-math.expm1(-memtable_bytes / self.keys_bytes) * self.keys_bytes)
         return min(memtable_bytes, max(1, left))
 
     def begin(self, compaction: Compaction) -> None:
-        """Take what a compaction needs."""
+        """Mark a compaction's inputs as busy."""
         self._running.append(compaction)
         for file in compaction.l0_files:
             file.is_compacted = True
@@ -141,7 +142,7 @@ class Levels:
             self.level(compaction.output_level).busy_bytes += compaction.lower_bytes
 
     def finish(self, compaction: Compaction, target_file_bytes: int) -> None:
-        """Put a compaction's output in the place of its inputs."""
+        """Replace a compaction's inputs by its output."""
         self._running.remove(compaction)
         self.dropped_bytes += compaction.input_bytes - compaction.output_bytes
         if compaction.output_level == 0:
@@ -158,12 +159,12 @@ class Levels:
         lower.files += max(1, -(-compaction.output_bytes // max(1, target_file_bytes)))
         lower.covered = min(1.0, lower.covered + compaction.span)
 
-    # -- what it asks for
+    # -- scores and picking
 
     def scores(self, options: FamilyOptions) -> list[tuple[float, int]]:
-        """Give (score, level), the highest score first (VersionStorageInfo::ComputeCompactionScore).
+        """Return (score, level) pairs, the highest score first (VersionStorageInfo::ComputeCompactionScore).
 
-        Files that are being compacted do not count. Level 0 is as full as its number of files or their size says.
+        Files being compacted do not count. Level 0 is scored by its number of files or their size, whichever is higher.
         """
         targets = level_targets(options)
         free = [file.bytes for file in self.l0 if not file.is_compacted]
@@ -173,10 +174,10 @@ class Levels:
         return sorted(scored, key=lambda each: -each[0])
 
     def pending_bytes(self, options: FamilyOptions) -> int:
-        """Estimate what there is to compact until all levels have their sizes.
+        """Estimate the bytes to compact until all levels are within their target sizes.
 
-        VersionStorageInfo::EstimateCompactionBytesNeeded; rocksdb.estimate-pending-compaction-bytes. Files that are
-        being compacted count.
+        VersionStorageInfo::EstimateCompactionBytesNeeded; rocksdb.estimate-pending-compaction-bytes. Files being
+        compacted count.
         """
         sizes, targets = self.sizes, level_targets(options)
         pending = carried = 0
@@ -194,10 +195,9 @@ class Levels:
         return pending
 
     def pick(self, options: FamilyOptions, shown: FamilyOptions) -> Compaction | None:
-        """Pick the next compaction; None where nothing is full, or all that is waits for a compaction that runs.
+        """Pick the next compaction; None if no level is full, or every full one waits for a running compaction.
 
-        `options` are those that the scores were made with, `shown` those that are read back
-        (LevelCompactionBuilder::SetupInitialFiles).
+        `options` are those behind the scores, `shown` those that read back (LevelCompactionBuilder::SetupInitialFiles).
         """
         skipped_l0 = False
         for score, number in self.scores(options):
@@ -207,7 +207,7 @@ class Levels:
                 found = self._pick_l0() or self._pick_intra_l0(shown)
                 skipped_l0 = True
             elif number == BASE_LEVEL and skipped_l0:
-                continue  # or the way out of level 0 would never be free
+                continue  # otherwise the way out of level 0 would never be free
             else:
                 found = self._pick_deeper(number)
             if found is not None:
@@ -215,7 +215,7 @@ class Levels:
         return None
 
     def _pick_l0(self) -> Compaction | None:
-        """Take all of level 0 and all of level 1, where nothing of both is taken: one such compaction at a time."""
+        """Take all of level 0 and level 1 if neither has busy files: only one such compaction runs at a time."""
         base = self.level(BASE_LEVEL)
         if base.busy_bytes or any(each.input_level == 0 or each.output_level == BASE_LEVEL for each in self._running):
             return None
@@ -225,7 +225,7 @@ class Levels:
         return Compaction(0, BASE_LEVEL, list(self.l0), upper, base.bytes, output, span=1.0)
 
     def _pick_intra_l0(self, options: FamilyOptions) -> Compaction | None:
-        """Merge the newest files of level 0 while the way to level 1 is taken (FindIntraL0Compaction)."""
+        """Compact the newest files within level 0 while level 1 is busy (FindIntraL0Compaction)."""
         if len(self.l0) < options.level0_file_num_compaction_trigger + 2 or self.l0[0].is_compacted:
             return None
         total, per_deleted, limit = self.l0[0].bytes, float("inf"), 1
@@ -242,14 +242,14 @@ class Levels:
         return Compaction(0, 0, files, upper, 0, self._distinct([file.bytes for file in files]), span=1.0)
 
     def _pick_deeper(self, number: int) -> Compaction | None:
-        """Take one file, and what it overlaps in the next level."""
+        """Take one file, and the files that it overlaps in the next level."""
         upper, lower = self.level(number), self.level(number + 1)
         size = min(upper.file_bytes, upper.free_bytes)
         if size <= 0:
             return None
         span = upper.covered * size / upper.bytes
         if not lower.bytes or lower.covered + span <= 1:
-            # Files that overlap nothing are the first (kMinOverlappingRatio), and only change their level.
+            # Files that overlap nothing come first (kMinOverlappingRatio) and only change their level.
             return Compaction(number, number + 1, [], size, 0, size, span, is_move=True)
         overlapped = min(lower.bytes, round(span / lower.covered * lower.bytes) + lower.file_bytes)
         if overlapped > lower.free_bytes:
@@ -264,7 +264,7 @@ class Levels:
         return min(sum(sizes), max(1, round(self.keys_bytes * (1 - missing))))
 
     def _merged(self, upper: int, lower: int, lower_level: int | None = None) -> int:
-        """Say what two sorted runs leave; a key of the upper one is in the lower as likely as its level is full."""
+        """Return the size of two merged runs; the lower one has an upper key as likely as its level is full."""
         level = lower if lower_level is None else lower_level
         return max(1, lower, upper + lower - round(upper * min(1.0, level / self.keys_bytes)))
 

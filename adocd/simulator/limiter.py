@@ -1,4 +1,4 @@
-"""RocksDB's rate limiter, as a fluid: by priority, in refills of 100 ms (util/rate_limiter.cc)."""
+"""RocksDB's rate limiter as a fluid model: by priority, in refills of 100 ms (util/rate_limiter.cc)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,20 +7,21 @@ from typing import Literal
 from adocd.model.knob import MIB
 from adocd.simulator.shares import fair_shares
 
-#: Env::IO_USER, IO_HIGH and IO_LOW. A file is given one when it is opened, and keeps it: IO_USER while writes are
-#: delayed or stopped, else a flush IO_HIGH and a compaction IO_LOW. A flush writes one file, a compaction opens several
-#: (FlushJob::GetRateLimiterPriorityForWrite, CompactionJob::GetRateLimiterPriority and OpenCompactionOutputFile).
+#: Env::IO_USER, IO_HIGH and IO_LOW. A file gets its priority when it is opened, and keeps it: IO_USER while writes are
+#: delayed or stopped, otherwise IO_HIGH for a flush and IO_LOW for a compaction. A flush writes one file, a compaction
+#: opens several (FlushJob::GetRateLimiterPriorityForWrite, CompactionJob::GetRateLimiterPriority and
+#: OpenCompactionOutputFile).
 Priority = Literal["user", "high", "low"]
 #: options.h, NewGenericRateLimiter: refill_period_us and fairness.
 REFILL_PERIOD_S = 0.1
 FAIRNESS = 10
-#: options.h, writable_file_max_buffer_size: a thread asks for as much at once, and waits until it has it.
+#: options.h, writable_file_max_buffer_size: a thread requests this many bytes at once, and waits until it has them.
 REQUEST_BYTES = MIB
 
 
 @dataclass(frozen=True, slots=True)
 class LimiterDemand:
-    """What so many threads want to write into files of one priority, in bytes/s together."""
+    """The total rate in bytes/s at which some threads want to write files of one priority."""
 
     priority: Priority
     bytes_per_s: float
@@ -29,15 +30,15 @@ class LimiterDemand:
 
 @dataclass(slots=True)
 class RateLimiter:
-    """What flushes and compactions may write together; not the WAL, nor reads (rate_limiter.h, Mode::kWritesOnly).
+    """Limits what flushes and compactions write, but not the WAL or reads (rate_limiter.h, Mode::kWritesOnly).
 
-    A request that finds the period's bytes used up waits for the next refill and counts one drain, whoever else
-    waits with it: while more is wanted than flows there is one drain a period (GenericRateLimiter::Request).
+    A request that finds the period's bytes used up waits for the next refill and counts one drain, however many wait
+    with it: while demand exceeds the rate there is one drain per period (GenericRateLimiter::Request).
 
-    Priorities are for those who wait, and each thread waits with one request. At a refill IO_USER always comes first;
-    of what it leaves IO_HIGH is served before IO_LOW, but in one refill of `FAIRNESS` after it, so that IO_LOW never
-    starves of IO_HIGH (GeneratePriorityIterationOrder). What is left when nobody waits any more is taken by whoever
-    asks first: with a small rate priorities are all, with a large one they are little.
+    Priorities apply to waiting threads, and each thread waits with one request. At a refill IO_USER always comes first.
+    Then IO_HIGH is served before IO_LOW, except in one of `FAIRNESS` refills, so that IO_HIGH never starves IO_LOW
+    (GeneratePriorityIterationOrder). The rest goes to whoever asks first when nobody waits any more: with a low rate
+    priorities decide everything, with a high one almost nothing.
     """
 
     bytes_per_s: int
@@ -45,11 +46,11 @@ class RateLimiter:
 
     @property
     def drains(self) -> int:
-        """Count how often the limiter ran dry (ticker rocksdb.number.rate_limiter.drains)."""
+        """Return how often the limiter ran dry (ticker rocksdb.number.rate_limiter.drains)."""
         return int(self._drained_s / REFILL_PERIOD_S)
 
     def share(self, wants: Sequence[LimiterDemand]) -> list[float]:
-        """Divide the rate, in bytes/s."""
+        """Divide the rate among the demands, in bytes/s."""
         request = min(REQUEST_BYTES / REFILL_PERIOD_S, self.bytes_per_s)
         waits = [min(each.bytes_per_s, each.threads * request) for each in wants]
         of: dict[Priority, list[int]] = {"user": [], "high": [], "low": []}
@@ -70,9 +71,9 @@ class RateLimiter:
         return [share + rest * wanted for share, wanted in zip(granted, more, strict=True)]
 
     def is_short(self, wanted: float) -> bool:
-        """Whether somebody has to wait where so much is wanted, in bytes/s."""
+        """Whether some thread has to wait at this total demand, in bytes/s."""
         return wanted > self.bytes_per_s
 
     def drain(self, seconds: float) -> None:
-        """Take note of time in which somebody waited."""
+        """Count time in which some thread waited."""
         self._drained_s += seconds

@@ -1,9 +1,9 @@
-"""What the simulated agent measures: the database under RocksDB's names."""
+"""The simulated agent's measurements of the database, under RocksDB's names."""
 
 from adocd.model.snapshot import ColumnFamilySnapshot, Counters, OptionValues
 from adocd.simulator.database import FAMILY, SimulatedDatabase
 
-#: How agents name what RocksDB counts of stalls (agents/admin-api.yaml, stall_counts).
+#: The agents' names of RocksDB's stall counts (agents/admin-api.yaml, stall_counts).
 _STALL_COUNTS = tuple(
     f"{cause}_{kind}" for cause in ("memtable", "l0", "pending_bytes") for kind in ("stops", "slowdowns")
 )
@@ -26,7 +26,7 @@ def counters(database: SimulatedDatabase) -> Counters:
 
 
 def tickers(database: SimulatedDatabase, of: Counters) -> dict[str, int]:
-    """Read those of RocksDB's tickers that the simulator has; nobody reads from it."""
+    """Read the subset of RocksDB's tickers that the simulator has; its clients never read."""
     return {
         "rocksdb.number.keys.written": of.writes or 0,
         "rocksdb.bytes.written": of.written_bytes or 0,
@@ -53,7 +53,7 @@ def properties(database: SimulatedDatabase) -> dict[str, int]:
 
 
 def family(database: SimulatedDatabase) -> ColumnFamilySnapshot:
-    """Read the column family."""
+    """Read the properties of the column family."""
     memtables, levels, sizes = database.memtables, database.levels, database.levels.sizes
     active = int(memtables.active_bytes)
     found = {f"rocksdb.num-files-at-level{number}": files for number, files in enumerate(levels.files)}

@@ -1,4 +1,4 @@
-"""The daemon's book without a file: a simulation has nothing that must outlive it, and a disk knows no virtual time."""
+"""The daemon's book without a file: nothing of a simulation must outlive it, and disk I/O takes no virtual time."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -14,9 +14,9 @@ _NOTHING = Contents(tuned=(), policies=(), overrides=(), pauses=(), unreadable=0
 
 
 class MemoryBook(Book):
-    """Remembers what is tuned, and pauses, for as long as it lives.
+    """Remembers tuned values and pauses in memory.
 
-    What operators say for good, pins and policies, needs a file, and raises JournalUnopenable here.
+    Lasting settings of operators, pins and policies, need a file and raise JournalUnopenable here.
     """
 
     def __init__(self, clock: Clock) -> None:

@@ -1,11 +1,11 @@
-"""Memtables: the active one, those that wait for their flush, and the order in which flushes become files."""
+"""Memtables: the active one, those waiting for their flush, and the order in which flushes become files."""
 
 from dataclasses import dataclass, field
 
 
 @dataclass(slots=True, eq=False)
 class Memtable:
-    """An immutable memtable; `flush` is the number of the job that writes it, None while none does."""
+    """An immutable memtable; `flush` is the number of the job that writes it, None while there is none."""
 
     bytes: int
     flush: int | None = None
@@ -16,8 +16,8 @@ class Memtables:
     """One column family's memtables (memtable_list.h).
 
     A full memtable is switched before the write that filled it is delayed or stopped (db_impl_write.cc,
-    PreprocessWrite), so in a stall the active one is fresh. A flush takes all immutable ones that no flush has taken,
-    and makes one file of them; flushes become visible in the order in which their memtables were switched
+    PreprocessWrite), so in a stall the active one is empty. A flush takes all immutable ones that no other flush has
+    taken, and makes one file from them; flushes become visible in the order in which their memtables were switched
     (MemTableList::TryInstallMemtableFlushResults).
     """
 
@@ -27,35 +27,35 @@ class Memtables:
 
     @property
     def unflushed(self) -> int:
-        """Count the immutable memtables (rocksdb.num-immutable-mem-table), those being flushed included."""
+        """Count the immutable memtables (rocksdb.num-immutable-mem-table), including those being flushed."""
         return len(self.immutable)
 
     @property
     def waiting(self) -> int:
-        """Count those that no flush has taken."""
+        """Count the immutable memtables that no flush has taken."""
         return sum(memtable.flush is None for memtable in self.immutable)
 
     @property
     def immutable_bytes(self) -> int:
-        """Sum their sizes."""
+        """Return the total size of the immutable memtables in bytes."""
         return sum(memtable.bytes for memtable in self.immutable)
 
     def switch(self) -> int:
-        """Make the active one immutable and begin a fresh one; returns its size."""
+        """Make the active memtable immutable and begin a new one; return its size."""
         size = int(self.active_bytes)
         self.immutable.append(Memtable(size))
         self.active_bytes = 0.0
         return size
 
     def take(self, flush: int) -> int:
-        """Give all that wait to a flush; returns their size."""
+        """Assign all waiting memtables to a flush; return their size."""
         taken = [memtable for memtable in self.immutable if memtable.flush is None]
         for memtable in taken:
             memtable.flush = flush
         return sum(memtable.bytes for memtable in taken)
 
     def finish(self, flush: int) -> list[int]:
-        """Take note that a flush has ended; returns the flushes whose files can be installed now, in order."""
+        """Note that a flush has ended; return the flushes whose files can be installed now, in order."""
         self._done.add(flush)
         installed: list[int] = []
         while self.immutable and self.immutable[0].flush in self._done:

@@ -1,4 +1,4 @@
-"""From what a user asks for to a database that is open: refuses, in one sentence, what makes no sense."""
+"""Opens a simulated database as a user asks for it, and refuses impossible values in one sentence."""
 
 import math
 from collections.abc import Mapping
@@ -18,26 +18,25 @@ from adocd.simulator.workload import BadWorkload, workload
 MAX_TICKS = 200_000
 _MIN_TICK_S, _MAX_TICK_S = 0.05, 60.0
 _FAMILY = FamilyOptions().written()
-#: What a max_compaction_bytes of 0, its default, is at open: so many files of target_file_size_base.
+#: At open, a max_compaction_bytes of 0, its default, becomes this many times target_file_size_base.
 _SIZED_AT_OPEN = "max_compaction_bytes"
 _FILES_A_COMPACTION = 25
 
 
 class BadSimulation(ValueError):
-    """What is to be simulated makes no sense; one sentence with the way out."""
+    """The requested simulation is impossible; the message is one sentence with the way out."""
 
 
 @dataclass(frozen=True, slots=True)
 class SimulationRequest:
-    """What is to be simulated, in a user's words.
+    """What to simulate, in a user's words.
 
-    `options` are RocksDB's, by name, as it writes them; `rate_bytes_per_s` is the workload's mean, None for its own;
-    `rate_limiter_bytes_per_s` opens the database with a rate limiter. What a machine was measured at, None for the
-    model's own: what one flush writes and one compaction takes in; what the device reads, and what it reads and writes
-    together (infinity where one does not take from the other), for which the model has the profile's figure.
-    `reads_cached_share` is the share of what compactions read that the page cache has, and `wal_outside_share` that of
-    the WAL's bytes that the profile's cap does not cover, 0 to 1 each. `cores` is how many processors there are, None
-    for as many as are asked for.
+    `options` are RocksDB's, by name, as it writes them. `rate_bytes_per_s` is the workload's mean, None for its own.
+    `rate_limiter_bytes_per_s` opens the database with a rate limiter. Measured rates of a machine replace the model's
+    own (None): what one flush writes, what one compaction reads, what the device reads, and what it reads and writes
+    together (infinity if they do not compete); for the last two the model uses the profile's rate. `reads_cached_share`
+    is the share of compactions' reads that the page cache serves, `wal_outside_share` the share of the WAL's bytes that
+    the profile's cap does not cover, 0 to 1 each. `cores` is the number of processors, None for no limit.
     """
 
     profile: str = "cap-210"
@@ -57,7 +56,7 @@ class SimulationRequest:
 
 
 def opened(asked: SimulationRequest) -> Setup:
-    """Open the database that is asked for; raises BadSimulation."""
+    """Open the requested database; raises BadSimulation."""
     if not _MIN_TICK_S <= asked.tick_s <= _MAX_TICK_S:
         raise BadSimulation(f"a tick takes {_MIN_TICK_S:g} to {_MAX_TICK_S:g} seconds, not {asked.tick_s:g}")
     if not 1.0 <= asked.seconds <= MAX_TICKS * asked.tick_s:
@@ -77,10 +76,10 @@ def opened(asked: SimulationRequest) -> Setup:
 
 
 def suited(asked: SimulationRequest, policy: Policy) -> tuple[SimulationRequest, Policy]:
-    """Give a law what an operator would have to: what the device can write, and a rate limiter where it turns one.
+    """Give a law what an operator would have to: the device's write bandwidth, and a rate limiter if the law turns one.
 
-    What is asked for is left as it is, and so is all of it on a device without a cap, of which nobody knows what it can
-    write. Raises BadSimulation, and registry.PolicyError for a policy that makes no sense.
+    Explicit values stay as they are. On a device without a cap, whose bandwidth is unknown, nothing is filled in.
+    Raises BadSimulation, and registry.PolicyError for an invalid policy.
     """
     try:
         cap = device(asked.profile).bytes_per_s
@@ -155,7 +154,7 @@ def _options(given: Mapping[str, str]) -> tuple[FamilyOptions, DatabaseOptions]:
 
 
 def _sanitized(family: FamilyOptions, given: Mapping[str, str]) -> FamilyOptions:
-    """Make of zeros what RocksDB makes of them at open, and only there (column_family.cc, SanitizeOptions)."""
+    """Replace zeros as RocksDB does at open, and only there (column_family.cc, SanitizeOptions)."""
     if not int(given.get(_SIZED_AT_OPEN, "0")):
         family = replace(family, max_compaction_bytes=_FILES_A_COMPACTION * family.target_file_size_base)
     soft, hard = family.soft_pending_compaction_bytes_limit, family.hard_pending_compaction_bytes_limit

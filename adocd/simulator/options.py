@@ -1,4 +1,4 @@
-"""The options that the simulated database has: RocksDB's names, defaults and spelling (7.8.3)."""
+"""The options of the simulated database, with RocksDB's names, defaults and spelling (7.8.3)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -8,7 +8,7 @@ from adocd.model.knob import MIB
 
 
 class RefusedOption(ValueError):
-    """There is no such option, or it does not take this value; `code` is the protocol's word, one sentence beside."""
+    """An unknown option, or an invalid value; `code` is the protocol's code, and the message is one sentence."""
 
     def __init__(self, code: str, sentence: str) -> None:
         super().__init__(sentence)
@@ -19,7 +19,7 @@ class RefusedOption(ValueError):
 class _Options:
     @classmethod
     def parse(cls, values: Mapping[str, str]) -> Self:
-        """Read options as RocksDB writes them; those that are missing have their defaults. Raises RefusedOption."""
+        """Read options as RocksDB writes them; missing ones get their defaults. Raises BadOption."""
         kinds = {field.name: type(field.default) for field in fields(cls)}
         parsed: dict[str, Any] = {}
         for name, text in values.items():
@@ -29,7 +29,7 @@ class _Options:
         return cls(**parsed)
 
     def written(self) -> dict[str, str]:
-        """Write them as RocksDB does in an OPTIONS file."""
+        """Return the options as RocksDB writes them in an OPTIONS file."""
         return {field.name: _write(getattr(self, field.name)) for field in fields(self)}
 
 

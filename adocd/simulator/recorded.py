@@ -15,7 +15,7 @@ from adocd.simulator.database import SimulatedDatabase
 from adocd.simulator.device import Device
 from adocd.simulator.target import ID, PATH, SimulatedTarget
 
-#: What all memtables may take, in bytes, whatever memory this machine has.
+#: The memory budget of all memtables, in bytes, whatever memory this machine has.
 MEMORY_BUDGET_BYTES = 16 << 30
 
 
@@ -28,9 +28,9 @@ def begin(path: Path, policy: Policy, tick_s: float, device: Device) -> Recorder
 
 
 class RecordedTarget(SimulatedTarget):
-    """Writes down what it shows until the recording ends.
+    """Records its snapshots until the recording ends.
 
-    The daemon's loop survives whatever its target does, so that a file that cannot be written on is told by `finish`.
+    The daemon's loop survives any error of its target, so `finish` reports a file that could not be written.
     """
 
     def __init__(self, database: SimulatedDatabase, clock: Clock, recorder: Recorder) -> None:
@@ -51,7 +51,7 @@ class RecordedTarget(SimulatedTarget):
         return snapshot
 
     def finish(self, decisions: Iterable[DecisionRecord]) -> None:
-        """End the recording with the decisions of its time. Raises NotReplayable where it is not whole."""
+        """End the recording with the decisions made meanwhile. Raises NotReplayable if it is incomplete."""
         if self._failed is not None:
             raise self._failed
         self._recorder.decisions(decisions)

@@ -28,26 +28,26 @@ _LEASE_TTL_S = 10.0
 
 
 class SimulationFailed(Exception):
-    """The law cannot work on this database, or failed while it did; one sentence."""
+    """The law cannot work on this database, or failed on it; the message is one sentence."""
 
 
 @dataclass(frozen=True, slots=True)
 class Simulation:
-    """What came of a run.
+    """The result of a run.
 
     Attributes:
-        simulated_s: how long it was.
-        elapsed_s: how long that took, in real seconds.
-        writes: how many keys were written.
-        stalled_s: how long clients waited because writes were delayed or stopped, by cause.
-        held_s: how long writes were delayed or stopped, by cause, whether or not clients waited.
-        delayed_s: how long writes were delayed.
-        stopped_s: how long they were stopped.
-        samples: what the daemon saw, one a tick.
-        decisions: what it decided, as far as the daemon keeps decisions.
-        decision_count: how many there were.
-        written_bytes: what clients have written.
-        device_bytes: what went to the device for it.
+        simulated_s: simulated time.
+        elapsed_s: real time that the run took.
+        writes: number of keys written.
+        stalled_s: time that clients waited because writes were delayed or stopped, by cause.
+        held_s: time in which writes were delayed or stopped, by cause, whether or not clients waited.
+        delayed_s: time in which writes were delayed.
+        stopped_s: time in which writes were stopped.
+        samples: the daemon's samples, one per tick.
+        decisions: the daemon's last decisions, as many as it keeps.
+        decision_count: number of all decisions.
+        written_bytes: bytes that clients have written.
+        device_bytes: bytes written to the device for them.
 
     """
 
@@ -66,7 +66,7 @@ class Simulation:
 
 
 class Scene:
-    """A simulated database under the daemon's loop; for use inside of `adocd.simulator.clock.run`."""
+    """A simulated database under the daemon's loop; use it inside `adocd.simulator.clock.run`."""
 
     def __init__(
         self,
@@ -78,7 +78,7 @@ class Scene:
         history: int = 1000,
         recorder: Recorder | None = None,
     ) -> None:
-        """Open the database; raises registry.PolicyError when the policy makes no sense."""
+        """Open the database; raises registry.PolicyError for an invalid policy."""
         self.database = SimulatedDatabase(setup)
         target = SimulatedTarget if recorder is None else functools.partial(RecordedTarget, recorder=recorder)
         self.target = target(self.database, clock)
@@ -102,13 +102,13 @@ class Scene:
 def run(
     setup: Setup, policy: Policy, *, seconds: float, tick_s: float = 1.0, record: Path | None = None
 ) -> Simulation:  # fmt: skip
-    """Run a policy for so many simulated seconds; `record` is a new file for a recording of it.
+    """Run a policy for this many simulated seconds; `record` is a new file for a recording of the run.
 
-    Raises registry.PolicyError when the policy makes no sense, SimulationFailed when its law cannot work here, and
-    NotReplayable when the file cannot be written.
+    Raises registry.PolicyError for an invalid policy, SimulationFailed if its law cannot work here, and NotReplayable
+    if the file cannot be written.
     """
     began_s = time.perf_counter()
-    registry.create(policy)  # else a file would be left behind
+    registry.create(policy)  # otherwise an invalid policy would leave a file behind
     recorder = None if record is None else begin(record, policy, tick_s, setup.device)
 
     async def follow(clock: Clock) -> Simulation:

@@ -1,12 +1,12 @@
-"""How several share what there is."""
+"""Fair sharing of a limited rate."""
 
 from collections.abc import Sequence
 
 
 def fair_shares(wanted: Sequence[float], available: float | None, weights: Sequence[float] = ()) -> list[float]:
-    """Share what is available equally, or by weights; what one does not want goes to the others.
+    """Divide the available rate equally, or by weights; what one does not need goes to the others.
 
-    None is without a limit. A weight is how many of them stand behind one figure, such as threads.
+    None means no limit. A weight is the number of sharers behind one demand, such as threads.
     """
     if available is None or sum(wanted) <= available:
         return list(wanted)

@@ -1,4 +1,4 @@
-"""A simulation in figures: what came of it, and how it went."""
+"""A simulation in figures: its result and its course."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -8,13 +8,13 @@ from adocd.model.sample import ColumnFamilySample, Sample
 from adocd.simulator.opening import SimulationRequest
 from adocd.simulator.run import Simulation
 
-#: A run is drawn in at most so many columns.
+#: Most columns in which a run is drawn.
 COLUMNS = 72
 Json = dict[str, Any]
 
 
 def summary(asked: SimulationRequest, policy: Policy, simulation: Simulation) -> Json:
-    """Say it as JSON, without how it went over time; all of it but `elapsed_s` is the same each time."""
+    """Return the result as JSON, without its course; everything except `elapsed_s` is the same each time."""
     seconds = simulation.simulated_s
     return {
         "policy": policy.controller,
@@ -36,9 +36,9 @@ def summary(asked: SimulationRequest, policy: Policy, simulation: Simulation) ->
 
 
 def over_time(samples: Sequence[Sample], seconds: float, columns: int = COLUMNS) -> list[Json]:
-    """Divide a run into equal parts and say how each went: the mean of its samples, or the last where it is a setting.
+    """Divide a run into equal parts; each has the mean of its samples, or the last one for settings.
 
-    A part without a sample is left out, so that a run shorter than `columns` ticks has fewer.
+    A part without a sample is left out, so a run shorter than `columns` ticks has fewer parts.
     """
     parts: list[list[Sample]] = [[] for _ in range(columns)]
     for sample in samples:
@@ -48,7 +48,7 @@ def over_time(samples: Sequence[Sample], seconds: float, columns: int = COLUMNS)
 
 
 def _waited(sample: Sample) -> float:
-    """Say which share of a sample's time writers waited; RocksDB posts a long wait only when it is over."""
+    """Return the share of a sample's time that writers waited; RocksDB counts a long wait only when it is over."""
     going_on = 1.0 if sample.condition == "stopped" and not sample.writes_per_s else 0.0
     return max(sample.stalled_fraction or 0.0, sample.stopped_fraction, going_on)
 

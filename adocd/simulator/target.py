@@ -1,4 +1,4 @@
-"""The simulated database as a target: what its agent would report and do, in virtual time."""
+"""The simulated database as a target: it does what an agent would do, in virtual time."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -21,7 +21,7 @@ _T = TypeVar("_T")
 ID = "51d0000000000001"
 PATH = "/simulated"
 _SESSION = "simulated"
-#: A timer may come too early by a rounding error: the lease is looked at again so much later.
+#: A timer may fire too early by a rounding error: the lease is checked again this much later (s).
 _SOON_S = 1e-6
 
 
@@ -45,7 +45,7 @@ class SimulatedTarget:
 
     @property
     def capabilities(self) -> Capabilities:
-        """What can be changed and seen here: everything that is modelled."""
+        """What can be changed and measured here: everything that is modelled."""
         return Capabilities(
             column_family_options=tuple(FamilyOptions().written()),
             database_options=tuple(DatabaseOptions().written()),
@@ -55,7 +55,7 @@ class SimulatedTarget:
         )
 
     def info(self) -> Info:
-        """Describe the process that this is in: none."""
+        """Return None: the database is in no process."""
         return Info(
             protocol="1.3",
             agent=AgentKind("simulated", "1"),
@@ -138,12 +138,12 @@ class SimulatedTarget:
     ) -> tuple[StepResult, ...]:
         """See Target."""
         self._machine.require(holder, epoch, self._look())
-        # Who asked may stop waiting for it; it is carried out all the same.
+        # The caller may stop waiting; the change is executed all the same.
         work = self._carry_out((holder, epoch), changes, restore_plan, repeat=repeat)
         return await asyncio.shield(self._begin(work))
 
     async def close(self) -> None:
-        """See Target: the connection ends, the lease goes on."""
+        """See Target: the connection ends, but the lease goes on."""
 
     def close_database(self) -> None:
         """End the session: the lease and its plan are void, and calls are refused from now on."""
@@ -186,7 +186,7 @@ class SimulatedTarget:
     # -- the end of a lease
 
     def _look(self) -> Times:
-        """Let the database live until now, end a lease that is due, and return the time."""
+        """Advance the database to now, end a lease that has expired, and return the time."""
         if self._closed:
             raise Closed(409, "database_closed", "the simulated database is closed")
         now_s = self._clock()
@@ -203,7 +203,7 @@ class SimulatedTarget:
         return _shown(self._machine.restore())
 
     def _keep(self, now: Times) -> None:
-        """Look again when the lease is due, and execute what its end has begun."""
+        """Check again when the lease expires, and execute the restore that its end has started."""
         if self._expiry is not None:
             self._expiry.cancel()
             self._expiry = None

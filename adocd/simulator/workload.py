@@ -1,4 +1,4 @@
-"""Who writes how much when: constant, closed loop, sine, burst, peaks and valleys."""
+"""Workloads of clients that write: constant, closed loop, sine, burst, peaks and valleys."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -7,12 +7,12 @@ from typing import Protocol
 
 from adocd.simulator.device import CLIENT_BYTES_PER_S, MB
 
-#: A sine is a staircase of so many steps a period.
+#: A sine is a staircase of this many steps per period.
 _SINE_STEPS = 60
 
 
 class BadWorkload(ValueError):
-    """There is no such workload, or its figures make no sense; one sentence."""
+    """An unknown workload, or one with invalid values; the message is one sentence."""
 
 
 class WriteDemand(Protocol):
@@ -20,18 +20,18 @@ class WriteDemand(Protocol):
 
     @property
     def closed(self) -> bool:
-        """Whether clients wait for a write before they begin the next, so that none ever queue."""
+        """Whether clients wait for a write before they start the next, so that writes never queue."""
 
     def rate(self, time_s: float) -> float:
-        """Say how many bytes arrive each second from this moment until the next change."""
+        """Return the bytes/s that arrive from this time until the next change."""
 
     def next_change_s(self, time_s: float) -> float:
-        """Say when that will be another; always later, infinity for never."""
+        """Return the time of the next change; always later, infinity for never."""
 
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """Writes arrive at one rate, whether or not the ones before are done."""
+    """Writes arrive at a constant rate, whether or not the previous ones are done."""
 
     bytes_per_s: float
     closed: bool = False
@@ -49,7 +49,7 @@ class Constant:
 
 @dataclass(frozen=True, slots=True)
 class ClosedLoop(Constant):
-    """Clients that write as fast as they can: what db_bench does."""
+    """Clients that write as fast as they can, like db_bench."""
 
     bytes_per_s: float = CLIENT_BYTES_PER_S
     closed: bool = True
@@ -57,7 +57,7 @@ class ClosedLoop(Constant):
 
 @dataclass(frozen=True, slots=True)
 class Sine:
-    """Writes arrive at a rate that swings around its mean, down to nothing and up to twice the mean."""
+    """Writes arrive at a rate that swings between 0 and twice its mean."""
 
     bytes_per_s: float
     period_s: float = 600.0
@@ -78,9 +78,9 @@ class Sine:
 
 @dataclass(frozen=True, slots=True)
 class Alternating:
-    """Writes arrive at two rates in turn: `low` first, then `high` for a share of the period.
+    """Writes arrive at two alternating rates: `low` first, then `high` for a share of the period.
 
-    With a small share and nothing between it is a burst, with equal ones peaks and valleys (warlo-auto-tuning, 4.2).
+    A small share with a low rate of 0 is a burst; equal shares are peaks and valleys (warlo-auto-tuning, 4.2).
     """
 
     low_bytes_per_s: float
@@ -106,7 +106,7 @@ class Alternating:
 
 
 def workload(name: str, bytes_per_s: float | None = None) -> WriteDemand:
-    """Make a workload by its name. `bytes_per_s` is its mean; for the closed loop what clients manage at most.
+    """Make a workload by its name. `bytes_per_s` is its mean rate, or the clients' highest rate for the closed loop.
 
     Raises BadWorkload.
     """
@@ -131,7 +131,7 @@ def _peaks(mean: float) -> WriteDemand:
 
 
 def _steps(time_s: float, length_s: float) -> int:
-    """Count whole steps by their edges as they are computed elsewhere: n * length, never n times added up."""
+    """Count whole steps by edges computed as n * length, as elsewhere, and not by adding up lengths."""
     count = int(time_s / length_s)
     if (count + 1) * length_s <= time_s:
         return count + 1
@@ -148,5 +148,5 @@ _WORKLOADS: Mapping[str, Callable[[float], WriteDemand]] = {
     "burst": _burst,
     "peaks": _peaks,
 }
-#: All that there are, by name.
+#: All workloads, by name.
 WORKLOADS = tuple(_WORKLOADS)

@@ -1,4 +1,4 @@
-"""When RocksDB delays and stops writes, and how far (db/column_family.cc, db/write_controller.cc, 7.8)."""
+"""When RocksDB delays and stops writes, and by how much (db/column_family.cc, db/write_controller.cc, 7.8)."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ Cause = Literal["memtable", "l0", "pending_bytes"]
 #: All causes of a stall, in RocksDB's precedence.
 CAUSES: tuple[Cause, ...] = ("memtable", "l0", "pending_bytes")
 
-#: SetupDelay: what the rate is multiplied by when the debt did not shrink, when it did, near a stop, and after it all.
+#: SetupDelay's factors for the rate: when the debt did not shrink, when it shrank, near a stop, and after the delay.
 _INCREASE_SLOWDOWN = 0.8
 _DECREASE_SLOWDOWN = 1 / 0.8
 _NEAR_STOP = 0.6
@@ -23,7 +23,7 @@ _MERGE = 1
 
 @dataclass(frozen=True, slots=True)
 class StallInputs:
-    """What the conditions look at."""
+    """The figures that decide the stall condition."""
 
     unflushed_memtables: int
     l0_files: int
@@ -31,7 +31,7 @@ class StallInputs:
 
 
 def condition_of(load: StallInputs, options: FamilyOptions) -> tuple[Condition, Cause | None]:
-    """Say what writers are subject to, and why (ColumnFamilyData::GetWriteStallConditionAndCause)."""
+    """Return the stall condition and its cause (ColumnFamilyData::GetWriteStallConditionAndCause)."""
     if (cause := _stops(load, options)) is not None:
         return "stopped", cause
     if (cause := _delays(load, options)) is not None:
@@ -62,10 +62,10 @@ def _delays(load: StallInputs, options: FamilyOptions) -> Cause | None:
 
 @dataclass(slots=True)
 class WriteController:
-    """The delay, its adaptation and the stop, of a database with one column family.
+    """The delay with its adaptive rate, and the stop, of a database with one column family.
 
-    `rate_bytes_per_s` is what a delay allows, and is kept while there is none. `counts` are RocksDB's own, by agents'
-    names (`l0_stops`, ...): one more with each recalculation that finds the condition.
+    `rate_bytes_per_s` is the delayed write rate, kept while there is no delay. `counts` are RocksDB's own, by agents'
+    names (`l0_stops`, ...): each recalculation that finds the condition adds one.
     """
 
     max_rate_bytes_per_s: int
@@ -81,7 +81,7 @@ class WriteController:
 
     @property
     def needs_speedup(self) -> bool:
-        """Whether compactions may run beside each other (WriteController::NeedSpeedupCompaction)."""
+        """Whether several compactions may run at once (WriteController::NeedSpeedupCompaction)."""
         return self._pressure or self.condition != "normal"
 
     def set_max_rate(self, bytes_per_s: int) -> None:
@@ -89,9 +89,9 @@ class WriteController:
         self.max_rate_bytes_per_s = self.rate_bytes_per_s = max(1, bytes_per_s)
 
     def recalculate(self, load: StallInputs, options: FamilyOptions) -> None:
-        """Find the condition anew; a delay that goes on is adapted (RecalculateWriteStallConditions).
+        """Recalculate the condition and adapt a continuing delay (RecalculateWriteStallConditions).
 
-        RocksDB does so with every memtable switch, flush and compaction that ends, and SetOptions.
+        RocksDB does so at every memtable switch, end of a flush or compaction, and SetOptions.
         """
         was = self.condition
         condition, cause = condition_of(load, options)
@@ -106,12 +106,12 @@ class WriteController:
         self._debt_before = load.pending_bytes
 
     def _delay(self, load: StallInputs, options: FamilyOptions, cause: Cause | None, was: Condition) -> int:
-        """Say at which rate the delay begins or goes on (SetupDelay)."""
+        """Return the rate at which the delay starts or continues (SetupDelay)."""
         rate = self.rate_bytes_per_s
         if options.disable_auto_compactions:
             return self.max_rate_bytes_per_s
-        # Only a delay that goes on is adapted. After a stop the rate is the one from before it: with one column family
-        # the penalty for having been stopped never comes, for there is no other one's delay.
+        # Only a continuing delay is adapted. After a stop the rate is the one from before it: with one column family
+        # the penalty for having been stopped never applies, because no other one delays writes.
         if was != "delayed" or self.max_rate_bytes_per_s <= _MIN_RATE_BYTES_PER_S:
             return rate
         if _is_near_stop(load, options, cause):
@@ -132,7 +132,7 @@ def _is_near_stop(load: StallInputs, options: FamilyOptions, cause: Cause | None
 
 
 def _has_pressure(load: StallInputs, options: FamilyOptions) -> bool:
-    """Whether compactions are to speed up before anybody is delayed (the last branch of the recalculation)."""
+    """Whether compactions should speed up before writes are delayed (the last branch of the recalculation)."""
     trigger, slowdown = options.level0_file_num_compaction_trigger, options.level0_slowdown_writes_trigger
     # A quarter of the way from compaction to slowdown, or twice the trigger (GetL0FileCountForCompactionSpeedup).
     speedup = min(2 * trigger, trigger + (slowdown - trigger) // 4)

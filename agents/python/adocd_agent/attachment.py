@@ -1,4 +1,4 @@
-"""attach: what a program calls, and what becomes of it at fork and at the end of the process."""
+"""attach, which a program calls, and what happens to it at fork and at the end of the process."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ class Attachment:
         self.detach()
 
     def add_column_family(self, name: str, handle: Any) -> None:
-        """Let the agent use the program's own Rdict of one more column family.
+        """Let the agent use the program's own Rdict of another column family.
 
-        Raises ValueError where the database has no such column family, TypeError where `handle` is no Rdict.
+        Raises ValueError if the database has no such column family, TypeError if `handle` is not an Rdict.
         """
         _require_rdict(handle, "handle")
         session = self._session
@@ -51,9 +51,9 @@ class Attachment:
             _database_of(session).add_column_family(name, handle)
 
     def detach(self) -> None:
-        """Put back what a lease changed, and let go of the database. Does nothing the second time, nor in a fork.
+        """Restore what a lease changed, and release the database. Does nothing the second time, nor in a fork.
 
-        Takes no lock that the caller may hold: it may be called by a destructor or a signal handler, at any moment.
+        Takes no lock that the caller may hold, because a destructor or a signal handler may call it at any time.
         """
         session, self._session = self._session, None
         agent = _agent_here()
@@ -68,12 +68,12 @@ class Attachment:
 def attach(db: Any, options: Any = None, column_families: Mapping[str, Any] | None = None) -> Attachment:
     """Let adocd observe and tune a database that is open.
 
-    `db` is the rocksdict.Rdict that opened it; `options` the rocksdict.Options it was opened with, of which the agent
-    reads the Statistics that `enable_statistics` made, or None; `column_families` the program's own Rdict objects of
-    other column families by name. Those it is not given stay untouched and unmeasured.
+    `db` is the rocksdict.Rdict that opened it. `options` are the rocksdict.Options it was opened with, from which the
+    agent reads the Statistics made by `enable_statistics`, or None. `column_families` are the program's own Rdict
+    objects of other column families, by name; the agent neither changes nor measures column families not given here.
 
-    Never fails for reasons of the environment: then it writes one line to stderr and returns an attachment with
-    `error`. Raises TypeError and ValueError for what only a mistake in the program can be.
+    Never raises for reasons of the environment: it then writes one line to stderr and returns an attachment with
+    `error`. Raises TypeError and ValueError only for mistakes in the program.
     """
     rocksdict = _require_rdict(db, "db")
     families = dict(column_families or {})
@@ -108,7 +108,7 @@ def _attach(db: Any, options: Any, families: Mapping[str, Any], rocksdict: Any) 
 
 
 def _let_go(agent: ProcessAgent, session: DatabaseSession) -> None:
-    """Give a database back its options, and let go of it whatever happens: nothing of it is the program's business."""
+    """Restore a database's options and release it, whatever happens: no error here must reach the program."""
     with contextlib.suppress(Exception):  # closed, or out of descriptors, memory or threads
         give_back(session)
     with contextlib.suppress(Exception):
@@ -116,7 +116,7 @@ def _let_go(agent: ProcessAgent, session: DatabaseSession) -> None:
 
 
 def _agent_here() -> ProcessAgent | None:
-    """Return this process's agent; None in the child of a fork, whose databases are its parent's."""
+    """Return this process's agent; None in the child of a fork, because its databases belong to the parent."""
     agent = next(iter(_agents), None)
     return agent if agent is not None and agent.pid == os.getpid() else None
 
@@ -145,7 +145,7 @@ def _inactive(error: str) -> Attachment:
 
 
 THREADS = "adocd-"
-"""How the names of all threads of the agent begin."""
+"""Prefix of the names of all threads of the agent."""
 
 # Reentrant, as every lock of the agent is that a destructor or a signal handler of the host's may come upon.
 _lock = threading.RLock()

@@ -10,7 +10,7 @@ Json = Any
 
 @dataclass
 class Capabilities:
-    """The contract's Capabilities; the defaults are those of an agent that can do nothing."""
+    """The contract's Capabilities; the defaults describe an agent that can do nothing."""
 
     column_family_options: tuple[str, ...] = ()
     database_options: tuple[str, ...] = ()

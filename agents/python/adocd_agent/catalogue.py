@@ -1,7 +1,7 @@
-"""Which options there are, which can be changed live, and which texts are exactly what RocksDB would read.
+"""The options that exist, those that can be changed live, and the values that RocksDB reads exactly as written.
 
-RocksDB parses numbers as C does: "12x" is 12, "1e7" is 1, "-5" is 2^64-5. A value is therefore checked to be
-exactly what RocksDB would write back, before the first step of a change is executed.
+RocksDB parses numbers like C: "12x" is 12, "1e7" is 1, "-5" is 2^64-5. So before the first step of a change is
+executed, the agent checks that each value is exactly what RocksDB would write back.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class OptionKind:
     high: int = 0
 
     def accepts(self, value: str) -> bool:
-        """Tell whether RocksDB would read `value` as exactly what it says: no suffix, no exponent, no wrap-around."""
+        """Whether RocksDB would read `value` exactly as written: no suffix, no exponent, no wrap-around."""
         if self.pattern.fullmatch(value) is None:
             return False
         return self.pattern is not _WHOLE or self.low <= int(value) <= self.high
@@ -45,14 +45,14 @@ INTS = OptionKind(re.compile(r"[1-9][0-9]{0,8}(:[1-9][0-9]{0,8}){0,100}", re.ASC
 
 @dataclass(frozen=True)
 class Catalogue:
-    """The options of one RocksDB: kinds by name of those that can be changed, and names of the others."""
+    """The options of one RocksDB: the changeable ones with their kinds, and the names of the others."""
 
     column_family: Mapping[str, OptionKind]
     database: Mapping[str, OptionKind]
     not_live: frozenset[str] = frozenset()
-    """Exist, but RocksDB does not change them while it runs."""
+    """Options that exist, but that RocksDB does not change while it runs."""
     unchecked: Mapping[str, str] = field(default_factory=dict)
-    """RocksDB may change them, this agent does not; with the reason."""
+    """Options that RocksDB may change but this agent does not, with the reason."""
 
 
 _COMPRESSION = one_of(
@@ -160,7 +160,7 @@ ROCKSDICT = Catalogue(
         "table_factory": _OBJECT,
     },
 )
-"""What SetOptions takes in the RocksDB 9.8.4 of rocksdict 0.3.29; a test holds every entry against the engine."""
+"""What SetOptions accepts in the RocksDB 9.8.4 of rocksdict 0.3.29; a test checks every entry against the engine."""
 
 DATABASE_OPTIONS_SHOWN = (
     "avoid_flush_during_shutdown",

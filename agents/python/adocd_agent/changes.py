@@ -1,4 +1,4 @@
-"""What is checked before anything is executed: options exist, are live, parse, and are in the restore plan."""
+"""Checks before anything is executed: options exist, can be changed live, parse, and are in the restore plan."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Json = Any
 
 
 def check_change(change: Json, state: OptionState, capabilities: Capabilities, catalogue: Catalogue) -> None:
-    """Refuse a change that RocksDB would refuse, or would take for something else than it says."""
+    """Refuse a change that RocksDB would refuse, or would read as something else."""
     scope = change["scope"]
     if scope == "rate_limiter":
         _check_limiter(change, state, capabilities)
@@ -91,10 +91,10 @@ def check_plan(plan: list[Json], changes: list[Json], must_name: set[Name]) -> N
 
 
 def check_condition(step: Json, state: OptionState, readable: Mapping[str, Iterable[str]]) -> None:
-    """Refuse a plan step that waits for something that cannot be read: nobody could correct it later.
+    """Refuse a plan step that waits for an unreadable property, because nobody could correct it later.
 
-    `readable` has the properties of each column family that a snapshot has; a family that is not in it yet is
-    taken at its word.
+    `readable` has the properties of each column family in a snapshot; a column family that is not in it yet is not
+    checked.
     """
     when = step.get("when")
     if when is None:

@@ -1,4 +1,4 @@
-"""The seam between the protocol and a database: what an agent has to bring for each database it serves."""
+"""The interface between the protocol and a database: what an agent must implement for each database it serves."""
 
 from __future__ import annotations
 
@@ -20,28 +20,28 @@ class OpenDatabase(Protocol):
     catalogue: Catalogue
 
     def is_open(self) -> bool:
-        """Tell whether the host still has it open; cheap, and never raises."""
+        """Whether the host still has it open; cheap, and never raises."""
 
     def narrow(self, capabilities: Capabilities) -> Capabilities:
-        """Return what of the agent's capabilities this database has."""
+        """Return the subset of the agent's capabilities that this database has."""
 
     def describe(self) -> dict[str, Json]:
         """Return the optional members of the contract's Database: log_path, wal_dir, added_options ..."""
 
     def read_options(self, *, fresh: bool = False) -> OptionState:
-        """Return the current values, as a copy; `fresh`: a cached one will not do."""
+        """Return a copy of the current values; `fresh`: do not use cached ones."""
 
     def measure(self) -> dict[str, Json]:
-        """Return what a snapshot has of the database itself, from stall to column_families; on the sampling thread."""
+        """Return a snapshot's members about the database, from stall to column_families; on the sampling thread."""
 
     def look(self) -> None:
-        """Look at what has to be polled between snapshots; on the sampling thread, ten times a second."""
+        """Poll what must be watched between snapshots; on the sampling thread, ten times a second."""
 
     def property_value(self, column_family: str, name: str) -> int | None:
-        """Return a column family's property, None when it cannot be read."""
+        """Return a column family's property; None if it cannot be read."""
 
     def call(self, change: Json) -> str | None:
-        """Make one call into RocksDB; return its own words when it fails."""
+        """Make one call into RocksDB; return RocksDB's error message if it fails."""
 
     def end(self, changed: list[Name], originals: OptionState) -> None:
-        """Let go of the database. `changed` are options that a lease left changed; what outlives it is put back."""
+        """Release the database. `changed` are options that a lease left changed; those that outlive it are restored."""

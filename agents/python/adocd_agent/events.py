@@ -9,11 +9,11 @@ from typing import Any
 
 Json = Any
 RING_EVENTS = 1024
-"""How many events are kept; what falls out is counted in lost_events."""
+"""Most events kept; lost_events counts the dropped ones."""
 
 
 class EventRing:
-    """Numbered events of one session, from any thread."""
+    """Numbered events of one session; thread-safe."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
@@ -28,7 +28,7 @@ class EventRing:
             self._events.append({"sequence": self._last, "monotonic_s": self._clock(), "kind": kind, **members})
 
     def since(self, after: int | None) -> dict[str, Json]:
-        """Return the events after a cursor, the newest one's number, and how many the ring no longer has."""
+        """Return the events after a cursor, the newest event's number, and how many the ring has dropped."""
         with self._lock:
             if after is None:
                 return {"events": [], "last_event": self._last, "lost_events": 0}

@@ -1,8 +1,8 @@
-"""The host's own objects, held so that the agent can use them and tell when nobody else does.
+"""References to the host's own objects, which show when nobody else uses the object any more.
 
 rocksdict's Rdict can be neither subclassed nor weakly referenced, so the agent needs a strong reference. An Rdict that
-is dropped flushes its column family and, when it is the last one, closes the database: the agent must not stand in
-the way of that. A count of references tells when only the agent's is left.
+is dropped flushes its column family and, if it is the last one, closes the database; the agent must not prevent that.
+The reference count shows when only the agent's reference is left.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ class HeldObject:
         self.thing: Any | None = thing
 
     def is_alone(self) -> bool:
-        """Tell whether only this reference is left."""
+        """Whether only this reference is left."""
         return sys.getrefcount(self.thing) <= _ALONE
 
     def drop(self) -> None:
-        """Let go; where nobody else holds it, its destructor runs here."""
+        """Release the object; if nobody else holds it, its destructor runs here."""
         self.thing = None
 
     def abandon(self) -> None:
-        """In the child of a fork: never run its destructor on our account (it waits for threads that are gone)."""
+        """In the child of a fork: never run its destructor because of us (it waits for threads that are gone)."""
         if self.thing is not None:
             import ctypes  # noqa: PLC0415 (for this alone)
 

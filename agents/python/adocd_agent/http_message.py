@@ -1,7 +1,7 @@
-"""HTTP/1.1 as far as the protocol needs it: one request read with limits on size and time, one answer written.
+"""The part of HTTP/1.1 that the protocol needs: read one request with limits on size and time, write one answer.
 
-Not http.server: that one has no limit on the time a whole request may take, and costs the host ten times as much
-interpreter time a request (it parses headers as e-mail).
+Not http.server: it does not limit the time of a whole request, and costs the host ten times as much interpreter time
+per request (it parses headers as e-mail).
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ Json = Any
 MAX_BODY_BYTES = 1 << 20
 MAX_HEAD_BYTES = 16 << 10
 IDLE_S = 60.0
-"""How long a connection may wait for its next request."""
+"""Longest wait of a connection for its next request."""
 TRANSFER_S = 10.0
-"""How long a head, a body, or reading our answer may take once it has begun."""
+"""Longest time for a head, a body, or reading our answer, once it has begun."""
 DRAIN_S = 1.0
 DRAIN_BYTES = 16 << 20
 _CHUNK = 1 << 16
@@ -94,7 +94,7 @@ class Stream:
         """Send everything within TRANSFER_S."""
         try:
             self._socket.settimeout(TRANSFER_S)
-            # A host that has SIGPIPE as it was would die of a client that has given up.
+            # In a host with the default action for SIGPIPE, a client that has given up would kill the process.
             self._socket.sendall(data, socket.MSG_NOSIGNAL)
         except OSError:
             raise Gone from None

@@ -1,4 +1,4 @@
-"""The server on the agent's socket: a thread a connection, and a bounded number of them."""
+"""The server on the agent's socket: one thread per connection, and a limited number of connections."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from adocd_agent.problems import Refusal
 from adocd_agent.service import Answer
 
 MAX_CONNECTIONS = 64
-"""At most so many connections, and threads, at once. One more closes the one that has been idle longest."""
+"""Most connections, and threads, at once. One more closes the connection that has been idle longest."""
 MAX_STRANGERS = 4
-"""At most so many at once whose user may not talk to us, each for DRAIN_S; they take no place of those who may."""
+"""Most connections of users without access at once, each for DRAIN_S; they do not count as connections above."""
 BUSY_PAUSE_S = 0.1
 
 Handler = Callable[[str, str, bytes], Answer]
@@ -79,7 +79,7 @@ class Server:
         return self._start(self._serve, connection)
 
     def _refuse(self, connection: socket.socket) -> None:
-        """Tell a stranger so; without a word when there are too many of them."""
+        """Tell a user without access; close silently if there are too many."""
         with self._lock:
             told = not self.stopped and len(self._strangers) < MAX_STRANGERS
             if told:
@@ -143,7 +143,7 @@ class Server:
             stream.fill(time.monotonic() + IDLE_S)
         try:
             request = read_request(stream)
-        except Refusal as refusal:  # what follows cannot be told from a body
+        except Refusal as refusal:  # the following bytes may belong to a body
             stream.send(answer_bytes(refusal.status, refusal.body, close=True))
             return False
         self._mark(connection, None)

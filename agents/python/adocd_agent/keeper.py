@@ -1,4 +1,4 @@
-"""Keeps the lease of a session, and undoes what it changed when it ends: a thread that begins with the first lease."""
+"""Keeps a session's lease and restores what it changed when it ends; its thread starts with the first lease."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from adocd_agent.problems import DatabaseClosed, Refusal, database_closed
 
 Json = Any
 LOOK_S = 0.2
-"""How often expiry and conditions are looked at; the contract asks for once a second."""
+"""Interval of checks for expiry and conditions; the contract requires one per second."""
 JOIN_S = 5.0
 TRIES = 5
-"""How often a restore step that cannot even be tried, for lack of file descriptors for example, is begun."""
+"""Most attempts for a restore step that cannot even be tried, e.g. for lack of file descriptors."""
 
 
 class Subject(Protocol):
-    """What the keeper needs of its session."""
+    """The part of its session that the keeper needs."""
 
     def emit(self, kind: str, **members: Json) -> None:
         """Record an event."""
@@ -31,13 +31,13 @@ class Subject(Protocol):
         """Execute the change of a restore step and return its step result."""
 
     def adopt_originals(self) -> None:
-        """Let what is set now become the original; nothing else is executed meanwhile."""
+        """Make the current values the originals; nothing else is executed meanwhile."""
 
 
 class LeaseKeeper:
-    """Brings the lease machine of one session a clock, a lock, and the thread that executes what is due.
+    """Gives one session's lease machine a clock, a lock, and a thread that executes what is due.
 
-    `now` tells the time; `executing` admits one change, and is taken before the keeper's own lock.
+    `now` returns the time; `executing` admits one change at a time and is taken before the keeper's own lock.
     """
 
     def __init__(self, subject: Subject, now: Callable[[], Times], executing: threading.Lock) -> None:
@@ -100,12 +100,12 @@ class LeaseKeeper:
                 self._adoption_due = True
             self._news.notify_all()
         if not restore:
-            with self._executing:  # a change in flight ends first: what it changes stays as well
+            with self._executing:  # let a change in flight end first: its values stay too
                 self.adopt_if_due()
         return self.restore()
 
     def adopt_if_due(self) -> None:
-        """Make the originals of what a release without restore left behind; the caller has `executing`."""
+        """Make the values left by a release without restore the originals; the caller holds `executing`."""
         with self._lock:
             due, self._adoption_due = self._adoption_due, False
         if due:
@@ -128,7 +128,7 @@ class LeaseKeeper:
             return self._machine.restore()._asdict()
 
     def restore_now(self) -> None:
-        """Execute what is left of the plan on this thread, whatever its conditions: nobody will be there later."""
+        """Execute the rest of the plan on this thread, whatever its conditions, because it cannot run later."""
         with self._news:
             self._closed = True  # this thread executes now, and no other
             self._news.notify_all()
@@ -145,7 +145,7 @@ class LeaseKeeper:
             raise database_closed()
 
     def _look(self) -> Times:
-        """Read the clock, and end a lease that is due; the thread begins to restore then."""
+        """Read the clock, and end an expired lease; the thread then starts to restore."""
         now = self._now()
         if self._machine.look(now):
             self._news.notify_all()
@@ -180,7 +180,7 @@ class LeaseKeeper:
                     self._news.wait(LOOK_S)
 
     def _try_step(self, step: PlanStep[Json]) -> bool:
-        """Execute a step; false when that is to be tried again. One that keeps raising is booked as failed."""
+        """Execute a step; false if it must be tried again. A step that keeps raising counts as failed."""
         try:
             self._restore_step(step)
         except DatabaseClosed:
@@ -194,14 +194,14 @@ class LeaseKeeper:
         return True
 
     def _nap_s(self, now: Times) -> float | None:
-        """Return how long to sleep: until the expiry, but not long; for good when there is nothing to keep."""
+        """Return how long to sleep: until the expiry, but only briefly; for ever if there is nothing to keep."""
         if self._machine.is_restoring:
             return LOOK_S
         left_s = self._machine.left_s(now)
         return None if left_s is None else max(0.001, min(LOOK_S, left_s))
 
     def _due_step(self) -> PlanStep[Json] | None:
-        """Return the step that is due, when its condition can be read or has failed to be often enough."""
+        """Return the due step, once its condition could be read or reading it has failed often enough."""
         try:
             return self._machine.due(self._subject.property_value)
         except DatabaseClosed:
@@ -227,4 +227,4 @@ def _refusal(status: int, code: str, detail: str, holder: str | None) -> Refusal
 
 
 def _unreadable(_column_family: str, _name: str) -> None:
-    """Stand in for a property that nobody can read: a restore does not wait for it."""
+    """Replace an unreadable property, for which a restore does not wait."""

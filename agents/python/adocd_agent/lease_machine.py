@@ -1,10 +1,10 @@
-"""The lease of one session and its restore plan, as agents/admin-api.yaml has them, without a clock and without I/O.
+"""The lease of one session and its restore plan, as defined in agents/admin-api.yaml, without clock or I/O.
 
-The time comes in with each call. What is to be executed comes out of `due`, one step at a time, and goes back in as
-`done`. Whoever owns a machine brings clock, lock and database, and looks at it when the lease is due.
+Each call passes the time. `due` returns one step to execute at a time, and the caller reports it by `done`. The owner
+of a machine provides clock, lock and database, and calls it when the lease expires.
 
-This agent runs it, and through a link (adocd/simulator/lease_machine.py) so do adocd's simulator and the fake fleet of
-its bench. So it imports nothing but the standard library, and runs on every Python that this agent runs on.
+This agent uses it, and through a link (adocd/simulator/lease_machine.py) so do adocd's simulator and the bench's fake
+fleet. So it imports only the standard library, and runs on every Python that this agent supports.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from typing import Any, Generic, NamedTuple, TypeVar
 Json = Any
 Change = TypeVar("Change")
 GRACE_S = 2.0
-"""How long the process must have been able to run since a renewal before the lease can expire.
+"""Time that the process must have been able to run since a renewal before the lease can expire (s).
 
-Renewals wait in the socket while it stands still, and are served within this once it runs again. It is much shorter
-than a time to live in use, so that standstills cannot keep the lease of a dead holder alive.
+Renewals wait in the socket while the process stands still, and are served within this time once it runs again. It is
+much shorter than any real time to live, so that standstills cannot keep the lease of a dead holder alive.
 """
 
 
 class Times(NamedTuple):
-    """One moment on two clocks: the monotonic one, and the one that stands still while the process does.
+    """One moment on two clocks: the monotonic one, and one that stops while the process stands still.
 
-    Where the process never stands still, both say the same.
+    If the process never stands still, both are equal.
     """
 
     wall_s: float
@@ -43,7 +43,7 @@ class StepCondition(NamedTuple):
 
 @dataclass(frozen=True)
 class PlanStep(Generic[Change]):
-    """A change that leads back, in its owner's own form, and what it waits for."""
+    """A change that restores values, in its owner's own form, and the condition that it waits for."""
 
     change: Change
     when: StepCondition | None = None
@@ -73,13 +73,13 @@ def plan_of(steps: Iterable[Json]) -> list[PlanStep[Json]]:
 
 
 class LeaseMachine(Generic[Change]):
-    """Who may change one database, and what is undone when nobody may any more.
+    """Who may change one database, and what is restored when nobody may any more.
 
-    While somebody holds the lease, no step is due; when a lease ends, the plan that it armed is executed from where
-    it stands, by whatever way the lease ended, unless a release says that what was changed is to stay.
+    While somebody holds the lease, no step is due. However a lease ends, the rest of its armed plan is then executed,
+    unless a release says that the changed values stay.
 
-    `tell` is told of each event: its kind and its detail. `refusal` makes the exception that a refusal is raised as,
-    of the HTTP status, the contract's code, a sentence, and who holds the lease where that is the reason.
+    `tell` is called for each event with its kind and detail. `refusal` makes the exception for a refusal from the HTTP
+    status, the contract's code, a sentence, and the holder of the lease if that is the reason.
     """
 
     def __init__(
@@ -96,12 +96,12 @@ class LeaseMachine(Generic[Change]):
         self._waiting_for: str | None = None
         self._errors: list[str] = []
         self.revoked_epoch: int | None = None
-        """The epoch of the newest lease when somebody last revoked, also where it had expired a moment before."""
+        """The epoch of the newest lease at the last revocation, even if it had expired a moment before."""
 
     # --- the lease ------------------------------------------------------------------------------------------
 
     def look(self, now: Times) -> bool:
-        """End a lease that has expired; true when that was now. Every call that is given the time does so first."""
+        """End an expired lease; true if it expired just now. Every call that takes the time does this first."""
         left_s = self.left_s(now)
         if left_s is None or left_s > 0:
             return False
@@ -110,7 +110,7 @@ class LeaseMachine(Generic[Change]):
         return True
 
     def left_s(self, now: Times) -> float | None:
-        """Return the seconds until it expires, 0 or less when that is due; None when nobody holds it."""
+        """Return the seconds until the lease expires, 0 or less if it has; None if nobody holds it."""
         if self._holder is None:
             return None
         return max(self._expires.wall_s - now.wall_s, self._expires.running_s - now.running_s)
@@ -129,7 +129,7 @@ class LeaseMachine(Generic[Change]):
         if self._holder is None:
             self._holder = holder
             self._epoch += 1
-            if self._steps:  # a restore that was under way: the rest of it is the new lease's now
+            if self._steps:  # a restore was running: its remaining steps now belong to the new lease
                 self._state, self._waiting_for = "armed", None
             self._tell("lease_acquired", holder)
         self._ttl_s = ttl_s
@@ -137,7 +137,7 @@ class LeaseMachine(Generic[Change]):
         return LeaseState(holder, self._epoch, ttl_s, ttl_s)
 
     def require(self, holder: str, epoch: int, now: Times) -> None:
-        """Refuse unless this is the current lease."""
+        """Refuse if this is not the current lease."""
         self.look(now)
         if self._holder is None:
             if 1 <= epoch <= self._epoch:
@@ -149,15 +149,15 @@ class LeaseMachine(Generic[Change]):
             raise self._held()
 
     def arm(self, holder: str, epoch: int, plan: Sequence[PlanStep[Change]], now: Times) -> None:
-        """Replace the restore plan; refuse unless this is the current lease, whose end may begin the plan."""
+        """Replace the restore plan; refuse if this is not the current lease, whose end may start the plan."""
         self.require(holder, epoch, now)
         self._steps, self._state = list(plan), "armed" if plan else "none"
         self._waiting_for, self._errors = None, []
 
     def release(self, holder: str | None, epoch: int | None, now: Times, *, restore: bool, force: bool) -> bool:
-        """Release, or revoke by `force`; false when there was nothing to end.
+        """Release, or revoke with `force`; false if there was nothing to end.
 
-        Without `restore` the plan is dropped: what was changed stays.
+        Without `restore` the plan is dropped, and the changed values stay.
         """
         self.look(now)
         if self._holder is not None:
@@ -174,7 +174,7 @@ class LeaseMachine(Generic[Change]):
         return True
 
     def end(self) -> None:
-        """Nobody holds it any more: begin to execute what the plan has left."""
+        """Note that nobody holds the lease any more, and start the rest of the plan."""
         self._holder = None
         if self._steps and not self.is_restoring:
             self._state, self._errors = "running", []
@@ -192,14 +192,14 @@ class LeaseMachine(Generic[Change]):
 
     @property
     def is_restoring(self) -> bool:
-        """Whether an execution is under way, waiting or not."""
+        """Whether a restore is running, even if it waits for a condition."""
         return self._state in ("running", "waiting")
 
     def due(self, value_of: Callable[[str, str], int | None]) -> PlanStep[Change] | None:
-        """Return the step to execute now; None when there is none, or its condition does not hold yet.
+        """Return the step to execute now; None if there is none, or its condition does not hold yet.
 
-        `value_of` reads a property of a column family. What cannot be read is gone since the plan was accepted, and
-        is not waited for: a dropped column family has no level-0 files.
+        `value_of` reads a property of a column family. If it cannot be read, the column family was dropped since the
+        plan was accepted, so the step does not wait: a dropped column family has no level-0 files.
         """
         if not self.is_restoring:
             return None
@@ -215,11 +215,11 @@ class LeaseMachine(Generic[Change]):
         return step
 
     def is_due(self, step: PlanStep[Change]) -> bool:
-        """Tell whether this step of `due` is still the one to execute: a lease may have come, or another plan."""
+        """Whether this step from `due` is still the one to execute: there may be a new lease or another plan."""
         return self._state == "running" and self._steps[0] is step
 
     def done(self, step: PlanStep[Change], words: str, error: str | None) -> None:
-        """Note that a step was executed, which `words` describe, and with which error."""
+        """Note that a step was executed, with its description `words` and its error."""
         self._tell("restore_step", words + (f" (error: {error})" if error else ""))
         if not self._steps or self._steps[0] is not step:  # the plan was dropped or replaced meanwhile
             return
@@ -235,13 +235,13 @@ class LeaseMachine(Generic[Change]):
         self._tell("restore_end", f"{len(self._errors)} errors")
 
     def restore(self) -> RestoreState:
-        """Tell how far the restore is."""
+        """Return the progress of the restore."""
         return RestoreState(self._state, len(self._steps), self._waiting_for, list(self._errors))
 
     # --- refusals -------------------------------------------------------------------------------------------
 
     def _require_for_release(self, holder: str | None, epoch: int | None) -> None:
-        """Refuse a release by somebody else, or by nobody in particular."""
+        """Refuse a release by somebody else, or without a holder."""
         if holder is None:
             raise self._refusal(400, "bad_request", "Name the holder and the epoch, or use force=true.", None)
         if holder != self._holder:

@@ -1,4 +1,4 @@
-"""What is measured of a database that rocksdict opened: counters, properties, stall condition."""
+"""Measurements of a database that rocksdict opened: counters, properties, stall condition."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ FAMILY_PROPERTIES = (
 
 
 class Measurements:
-    """Reads one database by the host's own handles, of which it keeps none; `look` and `measure` on one thread."""
+    """Reads one database through the host's handles and keeps none; call `look` and `measure` on the same thread."""
 
     def __init__(self, db: Any, options: Any) -> None:
         self._options = options
@@ -82,7 +82,7 @@ class Measurements:
     def _counters_without_statistics(self, db: Any) -> dict[str, int | None]:
         """Return the two counters that RocksDB has without a Statistics object.
 
-        Every key written takes a sequence number (db.h). The time waited is in rocksdb.dbstats alone, in
+        Every key written takes a sequence number (db.h). Only rocksdb.dbstats has the time that writers waited, in
         milliseconds; reading it restarts the "Interval" figures that RocksDB writes into its LOG.
         """
         return {

@@ -1,4 +1,4 @@
-"""Everything of a database that a change can touch, with its values."""
+"""All values of a database that a change can set."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Name = tuple[str, str, str]
 
 @dataclass
 class OptionState:
-    """Option values as RocksDB writes them, and the two knobs that are no options."""
+    """Option values as RocksDB writes them, plus the two knobs that are not options."""
 
     column_families: dict[str, dict[str, str]]
     database: dict[str, str]
@@ -25,7 +25,7 @@ class OptionState:
         return OptionState(families, dict(self.database), self.rate_limiter_bytes_per_s, dict(self.thread_pools))
 
     def as_json(self) -> dict[str, Json]:
-        """Write it as the contract's OptionValues."""
+        """Return it as the contract's OptionValues."""
         copied = self.copy()
         return {
             "database": copied.database,
@@ -77,7 +77,7 @@ def read_back(state: OptionState, change: Json) -> dict[str, str]:
 
 
 def describe(change: Json) -> str:
-    """Write a change in a few words, for events and errors."""
+    """Describe a change in a few words, for events and errors."""
     where = change.get("column_family", change.get("pool", ""))
     values = ", ".join(f"{name[2]}={value}" for name, value in wanted(change).items())
     return " ".join(part for part in (change["scope"], where, values) if part)

@@ -1,7 +1,7 @@
-"""Option values from the OPTIONS file, for rocksdict has no call that reads them.
+"""Option values from the OPTIONS file, because rocksdict has no call that reads them.
 
 RocksDB writes a new OPTIONS-nnnnnn at open, at every SetOptions and when a column family is created or dropped; until
-it is complete it has another name. It has all column families, with the values in force (options/options_parser.cc).
+it is complete it has another name. It has the values in force of all column families (options/options_parser.cc).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SETTLED_NS = 100_000_000
 
 @dataclass(frozen=True)
 class OptionsFile:
-    """What one OPTIONS file says."""
+    """The contents of one OPTIONS file."""
 
     rocksdb_version: str
     database: dict[str, str]
@@ -63,7 +63,7 @@ def _unescape(text: str) -> str:
 
 
 class OptionsReader:
-    """The newest OPTIONS file of a database's directory, read anew only when there is a newer one."""
+    """The newest OPTIONS file of a database's directory, read again only when there is a newer one."""
 
     def __init__(self, directory: str) -> None:
         self._directory = directory
@@ -73,9 +73,9 @@ class OptionsReader:
         self._parsed: OptionsFile | None = None
 
     def read(self, *, fresh: bool = False) -> OptionsFile:
-        """Return what the newest file says; `fresh`: look even where the directory seems unchanged.
+        """Return the newest file's contents; `fresh`: check even if the directory seems unchanged.
 
-        Raises DatabaseClosed where there is none: the directory was removed, which no open database survives.
+        Raises DatabaseClosed if there is no file: the directory was removed, which no open database survives.
         """
         with self._lock:
             for attempt in range(_TRIES):

@@ -9,7 +9,7 @@ Json = Any
 
 
 class Refusal(Exception):
-    """A request that the agent turns down: HTTP status, the protocol's machine word, one sentence, more members."""
+    """A request that the agent refuses: HTTP status, the protocol's code, one sentence, more members."""
 
     def __init__(self, status: int, code: str, detail: str, **extra: str) -> None:
         super().__init__(detail)
@@ -29,11 +29,11 @@ class DatabaseClosed(Exception):
 
 
 class Mistake(ValueError):
-    """What only a mistake in the program can be; everything else must not reach it."""
+    """A mistake in the program, the only kind of error that may reach it."""
 
 
 def database_closed() -> Refusal:
-    """Return the refusal for a request that met the close."""
+    """Return the refusal for a request during or after the close."""
     return Refusal(409, "database_closed", "The database was closed; list the databases again.")
 
 

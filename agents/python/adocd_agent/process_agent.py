@@ -28,7 +28,7 @@ Json = Any
 
 
 class ProcessAgent:
-    """Listens from the first database on until the process ends. `env` makes rocksdict's Env."""
+    """Listens from the first database until the process ends. `env` makes rocksdict's Env."""
 
     def __init__(self, env: Callable[[], Any]) -> None:
         self.pid = os.getpid()
@@ -49,7 +49,7 @@ class ProcessAgent:
             raise
 
     def add(self, database: RocksdictDatabase) -> DatabaseSession:
-        """Begin a session of a database; Mistake where it is served already."""
+        """Begin a session of a database; raises Mistake if it is already served."""
         session = DatabaseSession(database, uuid.uuid4().hex, lease_clock=self._lease_clock)
         session.originals.thread_pools.update(database.originals_of_pools())
         session.snapshots.wake = self._sampler.wake
@@ -75,7 +75,7 @@ class ProcessAgent:
             return list(self._sessions.values())
 
     def stop(self) -> None:
-        """End with the process: give every database back its options, let go of it, and remove the socket."""
+        """At the end of the process: restore every database's options, release it, and remove the socket."""
         for session in self._listed():
             with contextlib.suppress(Exception):  # one that fails must not keep the others
                 give_back(session)

@@ -1,4 +1,4 @@
-"""The bodies of requests, checked member by member; a sentence names the member at fault."""
+"""Checks the bodies of requests member by member; the error sentence names the wrong member."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MAX_PLAN_STEPS = 5000
 MAX_HOLDER = 200
 MAX_THREADS = 1024
 TTL_S = (0.5, 3600)
-#: What a request of the protocol has at most: five levels, and some 20 values for each change and step.
+#: A request of the protocol has at most five levels, and some 20 values for each change and step.
 MAX_DEPTH = 16
 MAX_VALUES = 200_000
 _PART_BYTES = 16 << 10
@@ -24,9 +24,9 @@ _NO_BRACKETS = bytes(set(range(256)) - set(_STEPS))
 
 
 def parse_body(data: bytes) -> Json:
-    """Parse JSON; refuse what is none, and what has not the shape of a request: each value would take 60 bytes or more.
+    """Parse JSON; refuse invalid JSON, and JSON larger or deeper than a request: each value takes 60 bytes or more.
 
-    That is seen before it is parsed, and mostly outside of Python, for the host's own threads wait for this one.
+    The size is checked before parsing, and mostly outside Python, because the host's own threads wait for this one.
     """
     if not _is_bounded(data):
         raise Refusal(400, "bad_request", "The body nests deeper, or has more values, than any request does.")
@@ -45,7 +45,7 @@ def _is_bounded(data: bytes) -> bool:
 
 
 def _between_strings(data: bytes) -> bytes:
-    """Leave the strings out, a part after the other, for the pieces of all of it would be many times as large."""
+    """Remove the strings part by part, because the pieces of the whole body would be many times as large."""
     data = data.replace(rb"\\", b"").replace(rb"\"", b"")
     found, inside = bytearray(), 0
     for begin in range(0, len(data), _PART_BYTES):

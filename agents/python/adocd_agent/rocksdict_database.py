@@ -1,8 +1,8 @@
-"""A RocksDB that the host opened with rocksdict, behind the seam of adocd_agent.database.
+"""A RocksDB that the host opened with rocksdict, behind the interface adocd_agent.database.
 
-Two facts shape this file. A call of rocksdict keeps the interpreter lock (README, "The interpreter lock"), so what is
-read is cheap and nothing is read without need. And an Rdict that is dropped or closed flushes its column family's
-memtable: the agent therefore never takes handles of its own by get_column_family, and knows the column families whose
+Two facts shape this file. A call of rocksdict keeps the interpreter lock (README, "The interpreter lock"), so the agent
+makes only cheap reads, and only when needed. And an Rdict that is dropped or closed flushes its column family's
+memtable, so the agent never opens its own handles by get_column_family, and knows only the column families whose
 handles the host gave it.
 """
 
@@ -54,7 +54,7 @@ class RocksdictDatabase:
     # --- the host's handles ---------------------------------------------------------------------------------
 
     def add_column_family(self, name: str, handle: Any) -> None:
-        """Take the host's handle of one more column family."""
+        """Take the host's handle of another column family."""
         if name == DEFAULT:
             return
         if name not in self._file.read(fresh=True).column_families:
@@ -68,7 +68,7 @@ class RocksdictDatabase:
         return held is not None and held.thing is not None and not _is_closed(held.thing)
 
     def _let_go(self) -> bool:
-        """Drop the column-family handles that are closed or held by nobody else; true when the database is."""
+        """Drop column-family handles that are closed or unused by the host; true if the database's own is."""
         with self._lock:
             for name, held in list(self._held.items()):
                 if name != DEFAULT and (held.is_alone() or _is_closed(held.thing)):
@@ -78,7 +78,7 @@ class RocksdictDatabase:
 
     @contextlib.contextmanager
     def _using(self) -> Iterator[Any]:
-        """Lend the database's handle; whatever fails in a closed database means that it was closed."""
+        """Lend the database's handle; any failure in a closed database becomes DatabaseClosed."""
         try:
             yield self._default()
         except Exception:
@@ -115,7 +115,7 @@ class RocksdictDatabase:
     # --- what it says ---------------------------------------------------------------------------------------
 
     def narrow(self, capabilities: Capabilities) -> Capabilities:
-        """See Database. A read-only or secondary instance shares its directory with a writer: nothing is changed."""
+        """See Database. A read-only or secondary instance, which shares a writer's directory, cannot be changed."""
         statistics = self._measurements.statistics
         if not self.writable:
             return Capabilities(events=capabilities.events, statistics=statistics)
@@ -205,7 +205,7 @@ class RocksdictDatabase:
 
 
 def _settled(pools: ThreadPools) -> dict[str, int]:
-    """Read the sizes of the pools once no more threads end: a host that has just shrunk one has them for a moment."""
+    """Read the sizes of the pools once no more threads end: a pool just shrunk by the host keeps some for a moment."""
     sizes, unchanged = pools.originals(), 0
     deadline_s = time.monotonic() + SETTLE_WITHIN_S
     while unchanged < SETTLED_LOOKS and time.monotonic() < deadline_s:
@@ -216,7 +216,7 @@ def _settled(pools: ThreadPools) -> dict[str, int]:
 
 
 def _is_closed(handle: Any) -> bool:
-    """Tell whether a handle was closed or is being closed: in close alone rocksdict lets other threads run."""
+    """Whether a handle was closed or is being closed; close is the only call in which rocksdict lets threads run."""
     try:
         handle.path()
     except Exception:  # DbClosedError; while it is being closed, RuntimeError: already mutably borrowed
@@ -239,17 +239,17 @@ def _open_files(proc: Path) -> list[str]:
 
 
 def has_lock(path: str, proc: Path = Path("/proc/self")) -> bool:
-    """Tell whether this process has the database open for writing: only then does it hold the LOCK file open.
+    """Whether this process has the database open for writing: only then does it keep the LOCK file open.
 
-    By its name alone: opening and closing the file here would give RocksDB's own lock on it back (fcntl(2)).
+    Compares only names, because opening and closing the file here would release RocksDB's own lock on it (fcntl(2)).
     """
     return os.path.join(path, "LOCK") in _open_files(proc)
 
 
 def log_path(path: str, log_dir: str, proc: Path = Path("/proc/self")) -> str:
-    """Return where RocksDB writes its LOG. In a directory of its own the name has the database's path in it.
+    """Return where RocksDB writes its LOG. With db_log_dir, the file name contains the database's path.
 
-    RocksDB builds that name from the path as the host wrote it, which is not known here: the open files show it.
+    RocksDB builds that name from the path as the host wrote it, which is unknown here, but the open files show it.
     """
     log_dir = os.path.realpath(log_dir)
     if log_dir == path:

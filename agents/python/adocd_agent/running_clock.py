@@ -1,7 +1,7 @@
-"""Time in which this process could run: a lease lives until there was some of it to serve its renewals in.
+"""A clock of the time in which this process could run: a lease expires only after enough of it to serve renewals.
 
-Most calls of rocksdict keep the interpreter lock; a put keeps it for as long as the write is stalled. Meanwhile no
-thread of the agent runs, and the holder's renewals wait in the socket (lease_machine.GRACE_S says how long they may).
+Most calls of rocksdict keep the interpreter lock; a put keeps it while the write is stalled. Meanwhile no thread of the
+agent runs, and the holder's renewals wait in the socket (lease_machine.GRACE_S is how long they may).
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ import time
 from collections.abc import Callable
 
 TICK_S = 0.1
-"""How often somebody has to look at the clock; the sampling thread does."""
+"""Interval at which the clock must be read; the sampling thread does it."""
 STANDSTILL_S = 0.25
-"""A gap between two looks that is longer than this is a standstill. Waking late by less is the scheduler's doing."""
+"""A gap between two readings longer than this is a standstill. Shorter delays come from the scheduler."""
 
 
 class RunningClock:
-    """Seconds, monotonic, that stand still while the process does. Any thread may look at any time."""
+    """Monotonic seconds that stop while the process stands still. Any thread may read them at any time."""
 
     def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._monotonic = monotonic
@@ -26,7 +26,7 @@ class RunningClock:
         self._stood_still_s = 0.0
 
     def __call__(self) -> float:
-        """Return the time; whoever looks first after a standstill takes it out, before a lease can expire by it."""
+        """Return the time; the first reading after a standstill subtracts it, before a lease can expire by it."""
         with self._lock:
             now_s = self._monotonic()
             gap_s = now_s - self._looked_s

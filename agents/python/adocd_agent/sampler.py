@@ -1,4 +1,4 @@
-"""The agent's own thread: it looks at every database ten times a second, and takes the snapshots asked for."""
+"""The agent's own thread: it polls every database ten times a second, and takes the requested snapshots."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from adocd_agent.session import DatabaseSession
 
 
 class Sampler:
-    """Samples the sessions that `sessions` lists; `on_closed` learns of one whose database has gone."""
+    """Samples the sessions that `sessions` lists; calls `on_closed` for one whose database was closed."""
 
     def __init__(
         self,
@@ -29,11 +29,11 @@ class Sampler:
         self._thread.start()
 
     def wake(self) -> None:
-        """Let it look now."""
+        """Wake the thread to sample now."""
         self._wake.set()
 
     def stop(self, join_s: float = 2.0) -> None:
-        """End it; what it is at is finished, unless that takes longer than `join_s`."""
+        """Stop the thread; its current work is finished, unless that takes longer than `join_s`."""
         self._stopped = True
         self._wake.set()
         if self._thread is not threading.current_thread():

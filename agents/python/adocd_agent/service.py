@@ -1,4 +1,4 @@
-"""The admin protocol: from a request to an answer, over the sessions of one process (agents/admin-api.yaml)."""
+"""The admin protocol: answers requests about the sessions of one process (agents/admin-api.yaml)."""
 
 from __future__ import annotations
 

@@ -40,9 +40,9 @@ class DatabaseSession:
         self._changes_in_flight = 0
         self._pid = os.getpid()
         self._leased: set[Name] = set()
-        """What this session's leases changed and nobody put back yet."""
+        """Options that this session's leases changed and that are not restored yet."""
         self._unsure: set[Name] = set()
-        """What a call failed for: the value may be in use all the same, and not in the file that is read back."""
+        """Options whose call failed: the value may still be in use, although the file that is read back lacks it."""
         self.originals: OptionState = database.read_options(fresh=True)
         running = clock if lease_clock is None else lease_clock
         self.keeper = LeaseKeeper(self, lambda: Times(clock(), running()), self._executing)
@@ -51,9 +51,9 @@ class DatabaseSession:
 
     @property
     def closed(self) -> bool:
-        """Whether the session is over; asks the database, so that a close is known at once.
+        """Whether the session is over; asks the database, so that a close is noticed at once.
 
-        It is over in a forked child, too: the database is the parent's, and none of our threads are there.
+        It is over in a forked child too: the database belongs to the parent, and our threads do not exist there.
         """
         return self._closed.is_set() or self._forked or not self.database.is_open()
 
@@ -62,7 +62,7 @@ class DatabaseSession:
         return os.getpid() != self._pid
 
     def close(self) -> None:
-        """End the session, with its lease and its plan; nothing of the database is touched any more."""
+        """End the session with its lease and plan; the database is not touched any more."""
         if self._forked:
             return
         with self._lock:
@@ -117,7 +117,7 @@ class DatabaseSession:
         return {"session": self.name, **measured, "options": options.as_json()}
 
     def _current(self, *, fresh: bool = False) -> OptionState:
-        """Read the options, and note which column families came and went."""
+        """Read the options, and note created and dropped column families."""
         current = self.database.read_options(fresh=fresh)
         with self._lock:
             known = self.originals.column_families
@@ -175,7 +175,7 @@ class DatabaseSession:
         return steps
 
     def _execute_one(self, number: int, change: Json, request: Json) -> list[Json]:
-        """Execute one step of a PATCH; nothing is returned when the database closed before the first."""
+        """Execute one step of a PATCH; returns nothing if the database was closed before the first step."""
         if not self.closed and not self.keeper.holds(request["holder"], request["epoch"]):
             return [_failed("The lease ended; what was changed is being restored.")]
         try:
@@ -198,10 +198,9 @@ class DatabaseSession:
         return self.database.property_value(column_family, name)
 
     def execute(self, change: Json, *, repeat: bool = False) -> dict[str, Json]:
-        """Make one call, unless every value is already there, and read back what came of it.
+        """Make one call, unless every value is already in force, and read back the result.
 
-        `repeat`: call also where they are. RocksDB before 9.11 can have reverted a change in what it works with, and
-        still show the new value.
+        `repeat`: call even then. Before 9.11, RocksDB can have reverted a change internally, and still show it.
         """
         if self.closed:
             raise DatabaseClosed
@@ -231,7 +230,7 @@ class DatabaseSession:
         }
 
     def undo(self, change: Json) -> dict[str, Json]:
-        """Execute the change of a restore step: what is back at its original is the host's own again."""
+        """Execute the change of a restore step; an option back at its original counts as the host's own again."""
         step = self.execute(change)
         with self._lock:
             for name in wanted(change):
@@ -250,7 +249,7 @@ class DatabaseSession:
             }
 
     def adopt_originals(self) -> None:
-        """Let what the leases changed become this session's new original; the caller has `executing`."""
+        """Make the values that leases changed this session's new originals; the caller holds `executing`."""
         current = self._current(fresh=True)
         with self._lock:
             adopted = self.must_restore(current)

@@ -28,7 +28,7 @@ class SnapshotCache:
         """Wakes the sampling thread; whoever runs one sets it."""
 
     def get(self) -> dict[str, Json]:
-        """Return a sample that is fresh, or after a short wait the old one."""
+        """Return a fresh sample, or after a short wait the old one."""
         with self._changed:
             if self._is_old():
                 self.wanted.set()
@@ -41,7 +41,7 @@ class SnapshotCache:
             return self._newest
 
     def refresh(self) -> None:
-        """Take a new sample when somebody asked for one; on the sampling thread."""
+        """Take a new sample if one was requested; on the sampling thread."""
         if not self.wanted.is_set():
             return
         self.wanted.clear()
@@ -60,7 +60,7 @@ class SnapshotCache:
             return {name: set(family["properties"]) for name, family in families.items()}
 
     def close(self) -> None:
-        """Let whoever waits go."""
+        """Release all waiting threads."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()

@@ -1,8 +1,8 @@
-"""What writers are subject to, from looking at two properties ten times a second.
+"""The stall condition, from polling two properties ten times a second.
 
-rocksdict has no event listener. While a write is stalled its put keeps the interpreter lock, and this watch stands
-still with everything else: it wakes when the wait is over, and what it found before says nothing about the time since.
-That comes from `waited`: how long writers waited by RocksDB's own account, and whether stops were among the causes.
+rocksdict has no event listener. While a write is stalled, its put keeps the interpreter lock, and this watch stands
+still like everything else. It wakes when the wait is over, and its last reading says nothing about the time since.
+`waited` fills that gap: how long writers waited by RocksDB's own count, and whether stops were among the causes.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ class StallTimes:
         self._known = known
 
     def look(self, now_s: float, *, stopped: bool, delayed: bool, waited: Callable[[], WaitCounters]) -> None:
-        """Book the time since the last look to the condition found then, and take note of the one found now.
+        """Count the time since the last reading for the condition found then, and note the one found now.
 
-        After a standstill no more of it is booked than writers waited.
+        After a standstill, no more of it counts than writers waited.
 
-        `waited` costs, so it is asked only after a standstill, and when a stall is over.
+        `waited` is expensive, so it is called only after a standstill, and when a stall is over.
         """
         gap_s = now_s - self._looked_s
         stood_still = gap_s > STANDSTILL_S
@@ -50,11 +50,11 @@ class StallTimes:
         if condition != self._condition:
             self._condition, self._since_s = condition, now_s
             if condition == "normal" and not stood_still:
-                self._known = waited()  # what was waited for is booked: it must not be booked again
+                self._known = waited()  # this wait is counted; do not count it again
 
     def _book_standstill(self, gap_s: float, waited: WaitCounters) -> None:
         before, self._known = self._known, waited
-        if waited.micros is None or before.micros is None:  # no account: what was found before has to do
+        if waited.micros is None or before.micros is None:  # no count: use the last reading
             if self._condition != "normal":
                 self._total_s[self._condition] += gap_s
             return

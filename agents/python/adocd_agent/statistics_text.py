@@ -10,7 +10,7 @@ _CUMULATIVE_STALL = re.compile(r"^Cumulative stall: (\d+):(\d+):(\d+)\.(\d+) H:M
 _LEVEL, _OTHER_HEADING = "--- level ", "---"
 
 FLUSHES, COMPACTIONS = "rocksdb.db.flush.micros", "rocksdb.compaction.times.micros"
-"""Histograms of finished jobs; how many there were is their COUNT. A trivial move runs no job and is not counted."""
+"""Histograms of finished jobs; their COUNT is the number of jobs. A trivial move runs no job and is not counted."""
 
 COUNTERS = {
     "writes": "rocksdb.number.keys.written",
@@ -36,9 +36,9 @@ _STALL_COUNTS = {
 
 
 class Statistics(NamedTuple):
-    """What a Statistics object has counted, by RocksDB's names.
+    """The counts of a Statistics object, by RocksDB's names.
 
-    Of a histogram, how many values came and their sum in its own unit; empty ones too.
+    A histogram has the number of its values and their sum in its own unit; empty ones are included.
     """
 
     tickers: dict[str, int]
@@ -53,8 +53,8 @@ class Statistics(NamedTuple):
 def statistics(text: str) -> Statistics:
     """Read a Statistics text.
 
-    A ticker's line is "NAME COUNT : N", a histogram's "NAME P50 : ... COUNT : N SUM : S". By hand, for regular
-    expressions take twice as long, and the host's threads wait meanwhile.
+    A ticker's line is "NAME COUNT : N", a histogram's "NAME P50 : ... COUNT : N SUM : S". Parsed by hand, because
+    regular expressions take twice as long, and the host's threads wait meanwhile.
     """
     read = Statistics({}, {})
     for line in text.split("\n"):
@@ -71,12 +71,12 @@ def statistics(text: str) -> Statistics:
 
 
 def totals(read: Statistics) -> dict[str, int | None]:
-    """Return what the contract's counters come from, counted since the Statistics object was made."""
+    """Return the totals behind the contract's counters, since the Statistics object was made."""
     return {name: read.cumulative(source) for name, source in COUNTERS.items()}
 
 
 def counters(now: Mapping[str, int | None], at_open: Mapping[str, int | None]) -> dict[str, int | None]:
-    """Return the contract's counters: what has come since the baseline, of which both are totals."""
+    """Return the contract's counters: the increase of the totals since the baseline."""
     return {name: None if total is None else max(0, total - (at_open.get(name) or 0)) for name, total in now.items()}
 
 

@@ -1,7 +1,7 @@
-"""RocksDB's thread pools. They belong to the process, not to a database, and rocksdict can set and not read them.
+"""RocksDB's thread pools. They belong to the process, not to a database, and rocksdict can set but not read them.
 
-What a pool has is counted by the names of its threads. Growing shows at once. After a shrink a thread that runs a job
-ends with the job: until the count has come down, the number set is what RocksDB goes by, and what is reported.
+A pool's size is counted by the names of its threads. Growth shows at once. After a shrink, a busy thread ends only with
+its job: until the count has come down, the agent reports the number set, which is also what RocksDB uses.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ _SETTERS = {
     "bottom": "set_bottom_priority_background_threads",
 }
 MAX_AGE_S = 1.0
-"""How old a count may be: it costs some 2 µs for each thread of the process."""
+"""Greatest age of a count, which costs some 2 µs per thread of the process."""
 SETTLE_S = 0.05
-"""How long idle threads get to end, after a shrink."""
+"""Time that idle threads have to end after a shrink."""
 
 
 def count_threads(proc: Path = Path("/proc/self")) -> dict[str, int]:
@@ -51,7 +51,7 @@ class ThreadPools:
         self._before_leases: dict[str, int] = {}
 
     def sizes(self, *, fresh: bool = False) -> dict[str, int]:
-        """Return how many threads each pool has, or will have when a shrink is through."""
+        """Return the number of threads of each pool, or its number after a shrink in progress."""
         with self._lock:
             return dict(self._sizes(fresh=fresh))
 
@@ -61,7 +61,7 @@ class ThreadPools:
             return {**self._sizes(fresh=True), **self._before_leases}
 
     def set(self, pool: str, threads: int) -> None:
-        """Set a pool's size. Setting it to what it has makes that its original: a session adopts it so."""
+        """Set a pool's size. Setting its current size makes that the original; a session adopts it that way."""
         with self._lock:
             before = self._sizes(fresh=True)[pool]
             original = self._before_leases.setdefault(pool, before)
