@@ -94,7 +94,7 @@ def test_signals_are_passed_on(run_dir: Path, native_agent_library: Path, number
     process = subprocess.Popen(
         [str(BIN / "adocd"), "exec", "--", "sh", "-c", script], env=dict(os.environ) | {"ADOCD_RUN_DIR": str(run_dir)}
     )
-    eventually(ready.exists, within_s=20, what="the program runs")
+    eventually(ready.exists, what="the program runs")
     process.send_signal(number)
     assert process.wait(20) == 33
 

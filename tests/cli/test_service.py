@@ -81,7 +81,7 @@ def test_its_terminals_end_is_its_own(run_dir: Path) -> None:
             os.dup2(log.fileno(), 2)
         os.execv(BIN / "adocd", ["adocd", "serve"])  # noqa: S606
     try:
-        eventually(lambda: "serving at " in log_of(run_dir), within_s=20, what="it serves")
+        eventually(lambda: "serving at " in log_of(run_dir), what="it serves")
         os.kill(pid, signal.SIGHUP)
         eventually(lambda: "the configuration" in log_of(run_dir), what="that is a reload")
     finally:

@@ -73,7 +73,7 @@ def prometheus(config: Path, directory: Path) -> Iterator[Prometheus]:
         return False
 
     try:
-        eventually(is_ready, within_s=30, every_s=0.1, what=f"Prometheus is ready: {running.log}")
+        eventually(is_ready, every_s=0.1, what=f"Prometheus is ready: {running.log}")
         yield running
     finally:
         process.terminate()

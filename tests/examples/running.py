@@ -53,5 +53,5 @@ def attached(process: subprocess.Popen[str], run_dir: Path) -> Any:
         done = command("adocctl", "targets", "--json", run_dir=run_dir)
         return [t for t in json.loads(done.ok())["targets"] if t["state"] == "attached"]
 
-    (target,) = eventually(open_targets, within_s=30, what=f"a database is attached to: {said(run_dir)}")
+    (target,) = eventually(open_targets, what=f"a database is attached to: {said(run_dir)}")
     return target

@@ -54,7 +54,7 @@ class Site:
             listed = self.call("GET", "/v1/targets")["targets"]
             return listed[0]["id"] if listed and listed[0]["writes_per_s"] is not None else None
 
-        return eventually(found, within_s=30, what="a target that is measured") or ""
+        return eventually(found, what="a target that is measured") or ""
 
     def detail(self) -> Any:
         """The one target."""
@@ -71,7 +71,7 @@ def web_process(at: Site) -> psutil.Process:
                     return child
         return None
 
-    process = eventually(found, within_s=30, what="a process that serves the page")
+    process = eventually(found, what="a process that serves the page")
     assert process is not None
     return process
 
@@ -80,7 +80,7 @@ def web_process(at: Site) -> psutil.Process:
 def site(run_dir: Path, *arguments: str) -> Iterator[Site]:
     """Run a daemon with a page and a token to operate while the block runs."""
     with serving(run_dir, "--port", "0", *arguments) as daemon:
-        where = eventually(lambda: log_of(run_dir).partition("on http://")[2].split("\n")[0], within_s=20)
+        where = eventually(lambda: log_of(run_dir).partition("on http://")[2].split("\n")[0])
         made = command("adocctl", "token", "create", "night", "--scope", "operate", run_dir=run_dir).ok()
         yield Site(run_dir, int(where.rpartition(":")[2]), made.strip(), daemon.pid)
 

@@ -67,7 +67,7 @@ def served() -> Iterator[Served]:
         with serving(run_dir, "--port", "0"):
             (port,) = eventually(lambda: re.findall(r"127\.0\.0\.1:(\d+)", log_of(run_dir)), what="the port")
             with contextlib.closing(http.client.HTTPConnection("127.0.0.1", int(port), timeout=30)) as client:
-                eventually(lambda: _answers(client), within_s=20, what="the page")
+                eventually(lambda: _answers(client), what="the page")
                 client.request("GET", "/page/")
                 found = re.search(r"'client_id': '([0-9a-f-]+)'", client.getresponse().read().decode())
             assert found is not None
