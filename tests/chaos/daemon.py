@@ -85,7 +85,7 @@ class Daemon:
         if self._process is not None:
             process, self._process = self._process, None
             process.send_signal(signal.SIGTERM)
-            process.wait(30)
+            process.wait(60)
 
     @contextmanager
     def running(self) -> Iterator[Daemon]:

@@ -84,7 +84,7 @@ class DbBench:
         """End the process by SIGKILL; see Host."""
         os.kill(self.pid, signal.SIGKILL)
         assert self._process is not None
-        self._process.wait(20)
+        self._process.wait(60)
 
     def note_written(self, agent: AgentClient, database: str) -> None:
         """Ask the agent, the first time: later opens write keys again that are there. See Host."""

@@ -96,7 +96,7 @@ def test_signals_are_passed_on(run_dir: Path, native_agent_library: Path, number
     )
     eventually(ready.exists, what="the program runs")
     process.send_signal(number)
-    assert process.wait(20) == 33
+    assert process.wait(60) == 33
 
 
 def test_a_program_that_is_killed(run_dir: Path, native_agent_library: Path) -> None:

@@ -48,7 +48,7 @@ def sentence(run_dir: Path) -> str:
 
 def kill(daemon: Running) -> None:
     daemon.send_signal(signal.SIGKILL)
-    daemon.wait(20)
+    daemon.wait(60)
 
 
 def journal(run_dir: Path) -> Path:

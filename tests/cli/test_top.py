@@ -79,7 +79,7 @@ def test_at_a_terminal_over_a_daemon_that_is_killed_and_comes_back(run_dir: Path
             terminal.shows("memtable 64 MiB → ")
             terminal.shows("adocctl restore --all")
             daemon.kill()
-            daemon.wait(20)
+            daemon.wait(60)
             terminal.shows("NO DAEMON since")
             terminal.forget()
             terminal.shows("/db")  # what was seen last stays

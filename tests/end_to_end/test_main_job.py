@@ -59,7 +59,7 @@ class Writing:
             yield
         finally:
             process.send_signal(signal.SIGTERM)
-            process.wait(20)
+            process.wait(60)
 
     def differing(self, now: Any, originals: Any) -> dict[str, tuple[str, str]]:
         """Find what is not as it was.

@@ -28,7 +28,7 @@ class Prometheus:
         """Ask its API; the data of the answer, or an AssertionError with its own words."""
         address = f"http://127.0.0.1:{self.port}/api/v1/{path}?{urllib.parse.urlencode(query)}"
         try:
-            with urllib.request.urlopen(address, timeout=20) as answer:
+            with urllib.request.urlopen(address, timeout=60) as answer:
                 content = json.load(answer)
         except urllib.error.HTTPError as error:
             raise AssertionError(f"{path} {query}: {error.read().decode()}") from None
@@ -78,7 +78,7 @@ def prometheus(config: Path, directory: Path) -> Iterator[Prometheus]:
     finally:
         process.terminate()
         try:
-            process.wait(20)
+            process.wait(60)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()

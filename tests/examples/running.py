@@ -34,7 +34,7 @@ def ctrl_c(process: subprocess.Popen[str]) -> int:
     """Press Ctrl-C and wait for the end; the status."""
     os.killpg(process.pid, signal.SIGINT)
     try:
-        return process.wait(20)
+        return process.wait(60)
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
         raise

@@ -160,4 +160,4 @@ def test_the_environment_is_what_the_agent_needs(run_dir: Path, native_agent_lib
             eventually(lambda: "db_bench" in command("adocctl", "targets", run_dir=run_dir).out)
     finally:
         service.send_signal(signal.SIGTERM)
-        service.wait(20)
+        service.wait(60)

@@ -40,7 +40,7 @@ class Site:
 
     def call(self, method: str, path: str) -> Any:
         """Ask REST; the answer's content."""
-        with closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)) as client:
+        with closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)) as client:
             client.request(method, path, headers={"Authorization": f"Bearer {self.token}"})
             answer = client.getresponse()
             content = answer.read()
@@ -101,7 +101,7 @@ def db_bench(directory: Path, run_dir: Path | None = None) -> Iterator[None]:
         yield
     finally:
         program.send_signal(signal.SIGTERM)
-        program.wait(20)
+        program.wait(60)
 
 
 @dataclass

@@ -38,7 +38,7 @@ def daemon(run_dir: Path, log: Path, user: int, groups: Sequence[int], *argument
         yield
     finally:
         process.terminate()
-        status = process.wait(20)
+        status = process.wait(60)
     assert status == 0, log.read_text()
     assert "Traceback" not in log.read_text()
 
