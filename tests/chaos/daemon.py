@@ -43,6 +43,7 @@ class Daemon:
             f"[daemon]\ntick_s = {tick_s}\nlease_ttl_s = {lease_ttl_s}\nmemory_budget_bytes = {memory_budget_bytes}\n"
         )
         self._log = run_dir / "serve.log"
+        self._log.touch()
         self._process: Running | None = None
 
     @property
@@ -68,7 +69,7 @@ class Daemon:
         else:
             self._process = start("adocd", *arguments, env=env, out=self._log, err=self._log)
         # The socket of one that was killed is still there.
-        eventually(self._serves, within_s=30, what=f"the daemon serves; its log: {self.log[-2000:]}")
+        eventually(self._serves, what=f"the daemon serves; its log: {self.log[-2000:]}")
 
     def kill(self) -> float:
         """End it without a chance to say goodbye; returns the monotonic time just before."""
@@ -84,7 +85,7 @@ class Daemon:
         if self._process is not None:
             process, self._process = self._process, None
             process.send_signal(signal.SIGTERM)
-            process.wait(30)
+            process.wait(60)
 
     @contextmanager
     def running(self) -> Iterator[Daemon]:

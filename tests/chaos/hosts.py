@@ -76,7 +76,7 @@ class DbBench:
         self._reloaded = reload
         env = environment(None, self._run_dir)
         self._process = start("adocd", "exec", "--", *self._command(reload), env=env, out=NOWHERE, err=NOWHERE)
-        self.pid = eventually(self._agent_pid, within_s=30, what="db_bench has opened its database") or 0
+        self.pid = eventually(self._agent_pid, what="db_bench has opened its database") or 0
         # It opens a new database twice, so wait for what comes after that.
         wait_until_written(self._run_dir, self.pid)
 
@@ -84,7 +84,7 @@ class DbBench:
         """End the process by SIGKILL; see Host."""
         os.kill(self.pid, signal.SIGKILL)
         assert self._process is not None
-        self._process.wait(20)
+        self._process.wait(60)
 
     def note_written(self, agent: AgentClient, database: str) -> None:
         """Ask the agent, the first time: later opens write keys again that are there. See Host."""
@@ -241,7 +241,7 @@ def wait_until_written(run_dir: Path, pid: int) -> None:
             reply = agent.request("GET", f"/v1/databases/{databases[0]['id']}/snapshot")
             return reply.status == 200 and wrote(reply.body)
 
-    eventually(written, within_s=30, every_s=0.05, what="the database is written")
+    eventually(written, every_s=0.05, what="the database is written")
 
 
 def wrote(snapshot: Json) -> bool:

@@ -84,7 +84,7 @@ class Changes:
     def wait_for_more(self) -> None:
         """Wait until there is another."""
         self.more()
-        eventually(self.more, within_s=20, every_s=0.1, what="the law changes something")
+        eventually(self.more, every_s=0.1, what="the law changes something")
 
     def differing(self) -> dict[str, tuple[str, str]]:
         """Find what is not as it was."""

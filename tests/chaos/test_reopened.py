@@ -106,7 +106,7 @@ class Round:
                 snapshot = agent.fresh_snapshot(database)
                 return bool(snapshot["restore"]["state"] == "armed" and self._differing(snapshot["options"]))
 
-            eventually(tuned, within_s=20, what="something is tuned")
+            eventually(tuned, what="something is tuned")
 
     def see_nothing_left_tuned(self) -> None:
         """Compare the options with those of the first open, in the process and on disk."""
@@ -133,7 +133,7 @@ class Round:
     def _see_followed(self) -> None:
         """Measure from the moment that the agent lists the new session until the daemon says that it controls it."""
         with agent_of(self.host.run_dir, self.host.pid) as agent:
-            listed = eventually(agent.databases, within_s=20, what="the agent lists the database")[0]
+            listed = eventually(agent.databases, what="the agent lists the database")[0]
         listed_s = time.monotonic()
         assert listed["session"] != self._session
         self._session = listed["session"]
@@ -142,7 +142,7 @@ class Round:
             shown = self._daemon.target(listed["id"])
             return bool(shown and shown["state"] == "attached" and shown["session"] == self._session)
 
-        eventually(followed, within_s=20, what="the daemon follows")
+        eventually(followed, what="the daemon follows")
         self._followed_s.append(time.monotonic() - listed_s)
         assert not FULL or self._followed_s[-1] <= FOLLOWED_WITHIN_S, "a time, so only where nothing else runs"
 

@@ -203,7 +203,7 @@ def test_a_daemon_that_stood_still_loses_no_original(run_dir: Path, figures: Fig
         running.enter_context(daemon.running())
         for host in hosts:
             found = functools.partial(daemon.target, host.database)
-            eventually(found, within_s=20, what=f"the database of {host.law} is found")
+            eventually(found, what=f"the database of {host.law} is found")
         stops = Stops(daemon, hosts, rng)
         for stop_s in stops_s:
             stops.one(stop_s)

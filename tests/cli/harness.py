@@ -15,7 +15,7 @@ from pathlib import Path
 
 from tests.support import forked
 from tests.support.forked import Forked
-from tests.support.waiting import eventually
+from tests.support.waiting import PATIENCE_S, eventually
 
 BIN = Path(sys.executable).parent
 #: For output that nobody reads.
@@ -88,10 +88,10 @@ def _done(start: Callable[..., Running], name: str, *arguments: str, env: Mappin
         out, err = Path(directory) / "out", Path(directory) / "err"
         process = start(name, *arguments, env=env, out=out, err=err)
         try:
-            status = process.wait(60)
+            status = process.wait(10 * PATIENCE_S)
         finally:
             process.kill()
-            process.wait(10)
+            process.wait(PATIENCE_S)
         return Done(status, out.read_text(), err.read_text())
 
 
@@ -104,11 +104,11 @@ def _serving(
     process = start("adocd", "serve", *arguments, env=env, out=log, err=log)
     try:
         # The socket alone says nothing: one that was killed has left its own.
-        eventually(lambda: "serving at " in log_of(run_dir), within_s=20, what="the daemon serves")
+        eventually(lambda: "serving at " in log_of(run_dir), what="the daemon serves")
         yield process
     finally:
         process.send_signal(signal.SIGTERM)
-        process.wait(20)
+        process.wait(PATIENCE_S)
 
 
 def log_of(run_dir: Path) -> str:

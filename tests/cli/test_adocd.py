@@ -79,17 +79,17 @@ def test_serve_on_tcp_outlives_its_web_process(run_dir: Path) -> None:
             except OSError:
                 return False
 
-        eventually(healthy, within_s=20, what="the web process answers")
+        eventually(healthy, what="the web process answers")
         subprocess.run(["pkill", "-KILL", "-P", str(daemon.pid), "-f", "adocd.api.web"], check=True)
         eventually(lambda: "starting it anew" in log_of(run_dir), what="it is noticed")
-        eventually(healthy, within_s=20, what="the web process answers again")
+        eventually(healthy, what="the web process answers again")
 
 
 def test_the_web_process_ends_with_a_daemon_that_was_killed(run_dir: Path) -> None:
     """Otherwise it would keep the port, and the next daemon could not have it."""
     with serving(run_dir, "--port", "0") as daemon:
         port = eventually(lambda: _port(run_dir), what="the port is logged")
-        eventually(lambda: _connects(port), within_s=20, what="the port is served")
+        eventually(lambda: _connects(port), what="the port is served")
         daemon.kill()
         daemon.wait()
         eventually(lambda: not _connects(port), what="the port is free")

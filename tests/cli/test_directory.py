@@ -27,7 +27,7 @@ def status_when(run_dir: Path, *, sampled: bool = True) -> dict[str, Any]:
         found: dict[str, Any] = adocctl_json(run_dir, "status")
         return found if (found["sample"] is not None) == sampled else None
 
-    found = eventually(look, within_s=20, what="a sampled target")
+    found = eventually(look, what="a sampled target")
     assert found is not None
     return found
 

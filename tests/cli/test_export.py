@@ -152,9 +152,9 @@ def test_export_from_the_terminal(run_dir: Path) -> None:
         )
         command("adocctl", "export", "--format", "xml", run_dir=run_dir).failed(2, "options, sh, json, not 'xml'")
         command("adocctl", "set-policy", "adoc", "--set", "batch_max_bytes=134217728", run_dir=run_dir).ok()
-        eventually(lambda: batch(database) == str(128 * MIB), within_s=20, what="it is tuned")
+        eventually(lambda: batch(database) == str(128 * MIB), what="it is tuned")
         tuned = f"write_buffer_size={128 * MIB}"
-        eventually(lambda: tuned in command("adocctl", "export", run_dir=run_dir).out, within_s=20, what="it is seen")
+        eventually(lambda: tuned in command("adocctl", "export", run_dir=run_dir).out, what="it is seen")
         fragment = command("adocctl", "export", run_dir=run_dir).ok()
         assert '[CFOptions "default"]' in fragment
         assert f"  {tuned}  # was {64 * MIB}" in fragment

@@ -101,7 +101,7 @@ def evil(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Evil]:
             found = json.loads(done.ok())["targets"] if done.status == 0 else []
             return found if len(found) == 2 and all(each["decisions"] for each in found) else []
 
-        first = eventually(decided, within_s=30, what="decisions on both")[0]
+        first = eventually(decided, what="decisions on both")[0]
         assert EVIL in first["path"], "it is not the daemon that takes anything away"
         yield Evil(run_dir, first["id"])
     log = log_of(run_dir)

@@ -150,7 +150,7 @@ def test_a_policy_that_would_be_refused(run_dir: Path) -> None:
 def test_all_pins_of_one_target_and_of_all(run_dir: Path) -> None:
     databases = [FakeDatabase(run_dir / "one"), FakeDatabase(run_dir / "two")]
     with FakeAgent(run_dir, databases), serving(run_dir):
-        eventually(lambda: len(adocctl_json(run_dir, "targets")["targets"]) == 2, within_s=20, what="two targets")
+        eventually(lambda: len(adocctl_json(run_dir, "targets")["targets"]) == 2, what="two targets")
         for pin, where in (
             ("write_buffer_size=96MiB", "one"),
             ("max_background_jobs=4", "one"),

@@ -181,7 +181,7 @@ def recording(run_dir: Path, file: Path, *arguments: str) -> Iterator[subprocess
         stderr=subprocess.PIPE, text=True, env=environment_of(run_dir),
     )  # fmt: skip
     try:
-        eventually(file.exists, within_s=20, what="it records")
+        eventually(file.exists, what="it records")
         yield process
     finally:
         if process.poll() is None:
@@ -195,11 +195,9 @@ def test_a_policy_that_is_set_while_it_records(run_dir: Path) -> None:
     with FakeAgent(run_dir, [overflowing(run_dir / "db")]), serving(run_dir):
         wait_for_target(run_dir)
         with recording(run_dir, file) as process:
-            eventually(lambda: len(lines_whole(file)) > 4, within_s=20, what="snapshots")
+            eventually(lambda: len(lines_whole(file)) > 4, what="snapshots")
             command("adocctl", "set-policy", "adoc", "--set", "tune_threads=false", run_dir=run_dir).ok()
-            eventually(
-                lambda: '"outcome":"applied"' in file.read_text(), within_s=20, what="the decision is in the file"
-            )
+            eventually(lambda: '"outcome":"applied"' in file.read_text(), what="the decision is in the file")
             process.send_signal(signal.SIGINT)
             _, said = process.communicate(timeout=20)
             assert process.returncode == 0, said
@@ -225,7 +223,7 @@ def test_the_daemon_ends_and_what_was_recorded_stays(run_dir: Path) -> None:
     with FakeAgent(run_dir, [overflowing(run_dir / "db")]), serving(run_dir) as daemon:
         wait_for_target(run_dir)
         with recording(run_dir, file, "db") as process:
-            eventually(lambda: replay(run_dir, file, "fixed")["samples"] > 1, within_s=20, every_s=1, what="samples")
+            eventually(lambda: replay(run_dir, file, "fixed")["samples"] > 1, every_s=1, what="samples")
             assert replay(run_dir, file, "fixed")["recorded"]["ended"] is None, "it is read while it is written"
             daemon.kill()
             _, said = process.communicate(timeout=30)
@@ -242,11 +240,11 @@ def test_a_database_that_is_opened_again_is_another_session(run_dir: Path) -> No
         with FakeAgent(run_dir, [overflowing(run_dir / "db")]):
             wait_for_target(run_dir)
             process = until_the_end.enter_context(recording(run_dir, file))
-            eventually(lambda: len(lines_whole(file)) > 2, within_s=20, what="snapshots")
-        eventually(lambda: lines_of(file, "state")[-1] == "closed", within_s=20, what="it is closed")
+            eventually(lambda: len(lines_whole(file)) > 2, what="snapshots")
+        eventually(lambda: lines_of(file, "state")[-1] == "closed", what="it is closed")
         with FakeAgent(run_dir, [overflowing(run_dir / "db")]):
             before = len(lines_whole(file))
-            eventually(lambda: len(lines_whole(file)) > before + 2, within_s=20, what="snapshots again")
+            eventually(lambda: len(lines_whole(file)) > before + 2, what="snapshots again")
             process.send_signal(signal.SIGTERM)
             process.communicate(timeout=20)
             assert process.returncode == 0

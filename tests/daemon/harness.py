@@ -33,7 +33,7 @@ def loop_settings(**members: object) -> LoopSettings:
     values: dict[str, object] = {
         "holder": "adocd@test:1",
         "tick_s": 0.1,
-        "lease_ttl_s": 5.0,
+        "lease_ttl_s": 10 * PATIENCE_S,  # what waits for a restore must not see a lease lapse
         "history": 100,
         "compaction": CompactionLimits(),
         "clock": time.monotonic,

@@ -28,7 +28,7 @@ def stalls_with_surroundings(run_dir: Path) -> bool:
 
 def test_a_live_database(run_dir: Path, native_agent_library: Path) -> None:
     with serving(run_dir), DB_BENCH.running(run_dir):
-        eventually(lambda: stalls_with_surroundings(run_dir), within_s=30, what="a stall is explained")
+        eventually(lambda: stalls_with_surroundings(run_dir), what="a stall is explained")
         found = explained(run_dir)
         assert (found["source"], found["rocksdb_version"]) == ("LOG", "7.8.3")
         assert found["path"] == str(run_dir / "db")
@@ -48,13 +48,13 @@ def test_a_live_database(run_dir: Path, native_agent_library: Path) -> None:
 def test_a_database_whose_log_is_gone(run_dir: Path, native_agent_library: Path) -> None:
     """Nobody can read it any more, so that what the agent tells has to do."""
     with DB_BENCH.running(run_dir):
-        eventually((run_dir / "db" / "CURRENT").exists, within_s=20, what="db_bench has opened its database")
+        eventually((run_dir / "db" / "CURRENT").exists, what="db_bench has opened its database")
         with serving(run_dir):
-            eventually(lambda: has_target(run_dir), within_s=20, what="it is attached")
+            eventually(lambda: has_target(run_dir), what="it is attached")
             for log in (run_dir / "db").glob("LOG*"):
                 log.unlink()
         with serving(run_dir):
-            eventually(lambda: stalls_with_surroundings(run_dir), within_s=30, what="a stall is explained")
+            eventually(lambda: stalls_with_surroundings(run_dir), what="a stall is explained")
             found = explained(run_dir)
             assert found["source"] == "agent"
             assert found["stall_s"]["memtable"] > 0

@@ -41,7 +41,7 @@ def test_a_change_that_cannot_be_persisted_is_in_force_all_the_same(
         socket = socket_of(program, run_dir)
         program.ask("fill")
         with AgentClient(socket) as agent, serving(run_dir, "--policy", "adoc", "--set", "tune_threads=false"):
-            eventually(lambda: command("adocctl", "status", run_dir=run_dir).status == 0, within_s=20, what="a target")
+            eventually(lambda: command("adocctl", "status", run_dir=run_dir).status == 0, what="a target")
             program.ask("write", 30 * MIB)
             made = eventually(
                 lambda: [one for one in decisions(run_dir) if one["outcome"] == "applied-unpersisted"],
@@ -56,15 +56,14 @@ def test_a_change_that_cannot_be_persisted_is_in_force_all_the_same(
             shown = agent.fresh_snapshot(database)["options"]["column_families"]["default"]
             assert int(shown["write_buffer_size"]) != MIB, "and says so"
             written = int(program.ask("written"))
-            eventually(lambda: int(program.ask("written")) > written + MIB, within_s=20, what="the database goes on")
+            eventually(lambda: int(program.ask("written")) > written + MIB, what="the database goes on")
             seen = status(run_dir)["sample"]["sequence"]
-            eventually(lambda: status(run_dir)["sample"]["sequence"] > seen + 1, within_s=20, what="the daemon, too")
+            eventually(lambda: status(run_dir)["sample"]["sequence"] > seen + 1, what="the daemon, too")
             program.ask("write", 0)
             make_good(program)
         with AgentClient(socket) as agent:
             restored = eventually(
                 lambda: (found := agent.snapshot(database)["restore"])["state"] == "done" and found,
-                within_s=20,
                 what="the daemon's end brings the originals back",
             )
             assert restored["errors"] == []

@@ -55,7 +55,7 @@ def test_a_change_in_flight_holds_up_nothing_but_itself(
     with bad_disk(native_programs, native_agent_library, run_dir, DELAY_S, *OPTIONS) as program:
         socket_of(program, run_dir)
         with serving(run_dir, *POLICY):
-            eventually(lambda: get(run_dir, "/v1/targets")["targets"], within_s=20, what="the daemon has found it")
+            eventually(lambda: get(run_dir, "/v1/targets")["targets"], what="the daemon has found it")
             program.ask("write", BYTES_PER_S)
             change = eventually(lambda: in_flight(run_dir), within_s=40, every_s=0.2, what="a change is in flight")
             before = eventually(lambda: (seen := status(run_dir))["lease"] and seen, what="the lease shows")
@@ -94,9 +94,9 @@ def test_a_second_daemon_is_told_who_holds_the_target(
     with bad_disk(native_programs, native_agent_library, run_dir, 0, *OPTIONS) as program:
         socket = socket_of(program, run_dir)
         with serving(run_dir, *POLICY):
-            held = eventually(lambda: lease_of(run_dir), within_s=20, what="the first holds it")
+            held = eventually(lambda: lease_of(run_dir), what="the first holds it")
             with serving(second, *POLICY, "--agent", str(socket)):
-                told = eventually(lambda: sentence_with(second, held["holder"]), within_s=20, what="the second is told")
+                told = eventually(lambda: sentence_with(second, held["holder"]), what="the second is told")
                 assert status(second)["lease"]["holder"] == held["holder"], "it sees whose lease it is"
                 assert decisions(second) == []
                 mine = lease_of(run_dir)

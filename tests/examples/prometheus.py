@@ -28,7 +28,7 @@ class Prometheus:
         """Ask its API; the data of the answer, or an AssertionError with its own words."""
         address = f"http://127.0.0.1:{self.port}/api/v1/{path}?{urllib.parse.urlencode(query)}"
         try:
-            with urllib.request.urlopen(address, timeout=20) as answer:
+            with urllib.request.urlopen(address, timeout=60) as answer:
                 content = json.load(answer)
         except urllib.error.HTTPError as error:
             raise AssertionError(f"{path} {query}: {error.read().decode()}") from None
@@ -73,12 +73,12 @@ def prometheus(config: Path, directory: Path) -> Iterator[Prometheus]:
         return False
 
     try:
-        eventually(is_ready, within_s=30, every_s=0.1, what=f"Prometheus is ready: {running.log}")
+        eventually(is_ready, every_s=0.1, what=f"Prometheus is ready: {running.log}")
         yield running
     finally:
         process.terminate()
         try:
-            process.wait(20)
+            process.wait(60)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()

@@ -34,7 +34,7 @@ def ctrl_c(process: subprocess.Popen[str]) -> int:
     """Press Ctrl-C and wait for the end; the status."""
     os.killpg(process.pid, signal.SIGINT)
     try:
-        return process.wait(20)
+        return process.wait(60)
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
         raise
@@ -53,5 +53,5 @@ def attached(process: subprocess.Popen[str], run_dir: Path) -> Any:
         done = command("adocctl", "targets", "--json", run_dir=run_dir)
         return [t for t in json.loads(done.ok())["targets"] if t["state"] == "attached"]
 
-    (target,) = eventually(open_targets, within_s=30, what=f"a database is attached to: {said(run_dir)}")
+    (target,) = eventually(open_targets, what=f"a database is attached to: {said(run_dir)}")
     return target

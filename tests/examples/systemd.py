@@ -63,7 +63,7 @@ def booted() -> Iterator[Systemd]:
         stack.callback(_remove_group, state)
         stack.callback(process.wait, 20)
         stack.callback(process.kill)  # and with it, by --kill-child, the first process and so the whole namespace
-        systemd = eventually(lambda: _system(process, state), within_s=20, what="a first process")
+        systemd = eventually(lambda: _system(process, state), what="a first process")
         assert systemd is not None
         _wait_until_booted(process, systemd)
         if process.poll() is not None:
@@ -86,7 +86,6 @@ def _wait_until_booted(process: subprocess.Popen[bytes], systemd: Systemd) -> No
     try:
         eventually(
             lambda: process.poll() is not None or systemd.run("systemctl is-system-running").out == "running\n",
-            within_s=20,
         )
     except AssertionError as error:
         seen = systemd.run("systemctl is-system-running; systemctl list-jobs; systemctl --failed")

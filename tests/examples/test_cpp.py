@@ -50,7 +50,7 @@ def test_it_runs_without_an_agents_run_directory(run_dir: Path, program: Path) -
 def test_it_takes_a_size(run_dir: Path, program: Path) -> None:
     assert subprocess.run([program, run_dir / "db", "none"], capture_output=True, check=False).returncode == 2
     with started([program, run_dir / "db", "0.001"], run_dir) as ingest:
-        eventually(lambda: "100000 readings" in said(run_dir), within_s=30, what="it writes")
+        eventually(lambda: "100000 readings" in said(run_dir), what="it writes")
         assert ctrl_c(ingest) == 0
     database = Rdict(str(run_dir / "db"), Options(raw_mode=True))
     assert len(list(database.keys())) == 1000

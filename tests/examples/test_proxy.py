@@ -45,7 +45,7 @@ class Proxy:
         """Connect by TLS, and see that it is the right one."""
         trusted = ssl.create_default_context(cafile=self.certificate)
         plain = socket.create_connection(("127.0.0.1", self.port), 10)
-        client = http.client.HTTPConnection(NAME, self.port, timeout=10)
+        client = http.client.HTTPConnection(NAME, self.port, timeout=60)
         client.sock = trusted.wrap_socket(plain, server_hostname=NAME)
         with contextlib.closing(client):
             yield client
@@ -107,7 +107,7 @@ def proxied(directory: Path, certificate: Path, upstream_port: int) -> Iterator[
         yield Proxy(port, certificate)
     finally:
         process.terminate()
-        process.wait(20)
+        process.wait(60)
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,7 @@ PROGRAM = REPOSITORY / "examples" / "rocksdict" / "ingest.py"
 
 def written(ingest: subprocess.Popen[str], run_dir: Path) -> None:
     """Wait until it has written a good deal."""
-    eventually(lambda: "100000 readings" in said(run_dir) or ingest.poll() is not None, within_s=30, what="it writes")
+    eventually(lambda: "100000 readings" in said(run_dir) or ingest.poll() is not None, what="it writes")
     assert "100000 readings" in said(run_dir), said(run_dir)
 
 

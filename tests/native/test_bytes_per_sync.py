@@ -54,12 +54,12 @@ def test_the_daemons_changes_leave_it_off(start: Start, connect: Connect, direct
     client = connect(host)
     db = client.only_database()["id"]
     with serving(run_dir):
-        eventually(lambda: command("adocctl", "status", run_dir=run_dir).status == 0, within_s=20, what="a target")
+        eventually(lambda: command("adocctl", "status", run_dir=run_dir).status == 0, what="a target")
         command("adocctl", "override", "set", "max_background_jobs=4", run_dir=run_dir).ok()
-        eventually(lambda: live(client, db, "max_background_jobs") == "4", within_s=20, what="it is tuned")
+        eventually(lambda: live(client, db, "max_background_jobs") == "4", what="it is tuned")
         assert live(client, db) == persisted(directory) == OFF
         command("adocctl", "restore", "--all", run_dir=run_dir).ok()
-        eventually(lambda: live(client, db, "max_background_jobs") == "2", within_s=20, what="it is back")
+        eventually(lambda: live(client, db, "max_background_jobs") == "2", what="it is back")
         assert live(client, db) == persisted(directory) == OFF
     assert client.fresh_snapshot(db)["restore"]["state"] in ("none", "done")
     assert live(client, db) == persisted(directory) == OFF

@@ -37,13 +37,13 @@ def begin_flush(host: Program, client: AgentClient, db: str) -> int:
         host.ask("put", 100 * KIB)
         return bool(events(client, db, cursor, "flush_begin"))
 
-    eventually(begun, within_s=20, what="a flush begins")
+    eventually(begun, what="a flush begins")
     return cursor
 
 
 def end_flush(host: Program, client: AgentClient, db: str, cursor: int) -> None:
     host.ask("let_tables_go")
-    eventually(lambda: events(client, db, cursor, "flush_end"), within_s=20, what="the flush ends")
+    eventually(lambda: events(client, db, cursor, "flush_end"), what="the flush ends")
 
 
 def changer(client: AgentClient, db: str, changed: Json, original: Json) -> Change:
@@ -111,7 +111,7 @@ def test_automatic_compaction_that_is_off(start: Start, connect: Connect, direct
         condition: str = client.fresh_snapshot(db)["stall"]["condition"]
         return condition == "delayed"
 
-    eventually(flush, within_s=20, what="four files of level 0")
+    eventually(flush, what="four files of level 0")
     off, on = family(disable_auto_compactions="true"), family(disable_auto_compactions="false")
     change = changer(client, db, off, on)
     cursor = begin_flush(host, client, db)

@@ -40,7 +40,7 @@ class Site:
 
     def call(self, method: str, path: str) -> Any:
         """Ask REST; the answer's content."""
-        with closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)) as client:
+        with closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)) as client:
             client.request(method, path, headers={"Authorization": f"Bearer {self.token}"})
             answer = client.getresponse()
             content = answer.read()
@@ -54,7 +54,7 @@ class Site:
             listed = self.call("GET", "/v1/targets")["targets"]
             return listed[0]["id"] if listed and listed[0]["writes_per_s"] is not None else None
 
-        return eventually(found, within_s=30, what="a target that is measured") or ""
+        return eventually(found, what="a target that is measured") or ""
 
     def detail(self) -> Any:
         """The one target."""
@@ -71,7 +71,7 @@ def web_process(at: Site) -> psutil.Process:
                     return child
         return None
 
-    process = eventually(found, within_s=30, what="a process that serves the page")
+    process = eventually(found, what="a process that serves the page")
     assert process is not None
     return process
 
@@ -80,7 +80,7 @@ def web_process(at: Site) -> psutil.Process:
 def site(run_dir: Path, *arguments: str) -> Iterator[Site]:
     """Run a daemon with a page and a token to operate while the block runs."""
     with serving(run_dir, "--port", "0", *arguments) as daemon:
-        where = eventually(lambda: log_of(run_dir).partition("on http://")[2].split("\n")[0], within_s=20)
+        where = eventually(lambda: log_of(run_dir).partition("on http://")[2].split("\n")[0])
         made = command("adocctl", "token", "create", "night", "--scope", "operate", run_dir=run_dir).ok()
         yield Site(run_dir, int(where.rpartition(":")[2]), made.strip(), daemon.pid)
 
@@ -101,7 +101,7 @@ def db_bench(directory: Path, run_dir: Path | None = None) -> Iterator[None]:
         yield
     finally:
         program.send_signal(signal.SIGTERM)
-        program.wait(20)
+        program.wait(60)
 
 
 @dataclass

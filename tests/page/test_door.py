@@ -24,7 +24,7 @@ HERE = "/page/"
 
 def ask(at: Site, method: str, path: str, body: object = None, **headers: str) -> tuple[int, str, dict[str, str]]:
     """Ask as a browser would; status, content and headers."""
-    with closing(http.client.HTTPConnection("127.0.0.1", at.port, timeout=30)) as connection:
+    with closing(http.client.HTTPConnection("127.0.0.1", at.port, timeout=60)) as connection:
         content = None if body is None else json.dumps(body)
         shown = {name.replace("_", "-"): value for name, value in headers.items()}
         connection.request(method, path, content, shown)

@@ -32,14 +32,14 @@ def test_a_daemon_that_does_not_answer_is_said_with_the_age_of_the_figures(brows
     page.goto(f"{night.url}/page/target/{night.target()}")
     drawn(page)
     banner = page.get_by_role("alert").filter(has_text="What you see is")
-    expect(banner).to_be_hidden(timeout=20_000)
+    expect(banner).to_be_hidden(timeout=60_000)
     os.kill(night.daemon_pid, signal.SIGSTOP)
     try:
         banner.filter(has_text="The daemon does not answer").wait_for()
         assert is_stale(page)
     finally:
         os.kill(night.daemon_pid, signal.SIGCONT)
-    expect(banner).to_be_hidden(timeout=20_000)
+    expect(banner).to_be_hidden(timeout=60_000)
     assert not is_stale(page)
     context.close()
 
@@ -83,6 +83,6 @@ def test_a_page_whose_process_is_killed_says_so_and_comes_back_by_itself(browser
     # Another process knows nothing of this page: the browser loads it anew.
     page.wait_for_function("document.body && document.body.dataset.before === undefined")
     drawn(page)
-    expect(page.locator("#lost")).to_be_hidden(timeout=20_000)
+    expect(page.locator("#lost")).to_be_hidden(timeout=60_000)
     assert web_process(night).pid != killed.pid
     context.close()

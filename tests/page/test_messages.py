@@ -66,8 +66,8 @@ def served() -> Iterator[Served]:
         run_dir = Path(directory)
         with serving(run_dir, "--port", "0"):
             (port,) = eventually(lambda: re.findall(r"127\.0\.0\.1:(\d+)", log_of(run_dir)), what="the port")
-            with contextlib.closing(http.client.HTTPConnection("127.0.0.1", int(port), timeout=30)) as client:
-                eventually(lambda: _answers(client), within_s=20, what="the page")
+            with contextlib.closing(http.client.HTTPConnection("127.0.0.1", int(port), timeout=60)) as client:
+                eventually(lambda: _answers(client), what="the page")
                 client.request("GET", "/page/")
                 found = re.search(r"'client_id': '([0-9a-f-]+)'", client.getresponse().read().decode())
             assert found is not None
@@ -82,9 +82,9 @@ def _answers(client: http.client.HTTPConnection) -> bool:
 
 def connected(socket: ClientConnection, page: str) -> None:
     """Begin as the page's script does."""
-    assert str(socket.recv(timeout=10)).startswith("0{")
+    assert str(socket.recv(timeout=60)).startswith("0{")
     socket.send("40")
-    assert str(socket.recv(timeout=10)).startswith("40{")
+    assert str(socket.recv(timeout=60)).startswith("40{")
     said = {"client_id": page, "tab_id": "t", "document_id": "d", "old_tab_id": None, "next_message_id": 0}
     socket.send("42" + json.dumps(["handshake", said]))
 
@@ -93,7 +93,7 @@ def until_closed(socket: ClientConnection) -> int | None:
     """Read on until the other side closes it, and return its code."""
     try:
         while True:
-            socket.recv(timeout=10)
+            socket.recv(timeout=60)
     except ConnectionClosed as closed:
         return None if closed.rcvd is None else closed.rcvd.code
 
@@ -117,16 +117,16 @@ def test_what_comes_too_late_is_passed_over(served: Served) -> None:
         socket.send('421["handshake",{"client_id":"gone","tab_id":"t","document_id":"d"}]')
         answers: list[str] = []
         while not any(answer.startswith("431") for answer in answers):
-            answers.append(str(socket.recv(timeout=10)))
+            answers.append(str(socket.recv(timeout=60)))
     _is_clean(served)
 
 
 @pytest.mark.parametrize("more", ["", "&client_id=ID", "&client_id=ID&tab_id=t&document_id=d&next_message_id=x"])
 def test_a_beginning_that_says_too_little(served: Served, more: str) -> None:
     with served.loaded("&implicit_handshake=true" + more.replace("ID", served.page)) as socket:
-        assert str(socket.recv(timeout=10)).startswith("0{")
+        assert str(socket.recv(timeout=60)).startswith("0{")
         socket.send("40")
-        assert socket.recv(timeout=10) == '44{"message":"Implicit handshake failed"}', "it is refused"
+        assert socket.recv(timeout=60) == '44{"message":"Implicit handshake failed"}', "it is refused"
     _is_clean(served)
 
 

@@ -40,7 +40,7 @@ def at() -> Iterator[Site]:
 
 def ask(at: Site, method: str, path: str, headers: dict[str, str], body: bytes | None = None) -> tuple[int, bytes]:
     """Make a request; status and body."""
-    with contextlib.closing(http.client.HTTPConnection("127.0.0.1", at.port, timeout=30)) as client:
+    with contextlib.closing(http.client.HTTPConnection("127.0.0.1", at.port, timeout=60)) as client:
         client.request(method, path, body, headers)
         answer = client.getresponse()
         return answer.status, answer.read()
@@ -48,7 +48,7 @@ def ask(at: Site, method: str, path: str, headers: dict[str, str], body: bytes |
 
 def raw(at: Site, words: str) -> bytes:
     """Send a request's head as it is; all that is answered until the connection is closed."""
-    with socket.create_connection(("127.0.0.1", at.port), timeout=30) as client:
+    with socket.create_connection(("127.0.0.1", at.port), timeout=60) as client:
         client.sendall(words.encode())
         content = b""
         while piece := client.recv(65536):

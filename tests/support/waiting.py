@@ -8,7 +8,7 @@ from typing import TypeVar
 
 T = TypeVar("T")
 #: Nothing is measured by it: other programs may have the processors meanwhile.
-PATIENCE_S = 30.0
+PATIENCE_S = 60.0
 
 
 def eventually(probe: Callable[[], T], *, within_s: float = PATIENCE_S, every_s: float = 0.01, what: str = "") -> T:

@@ -101,7 +101,7 @@ def test_a_column_family_that_comes_and_goes(program: Program, database: Path) -
         snapshot = await until(target, lambda s: "second" in s.column_families, "it has come")
         assert "write_buffer_size" in snapshot.options.column_families["second"]
         program.ask("drop_cf", database, "second")
-        await until(target, lambda s: "second" not in s.column_families, "it is gone", within_s=20)
+        await until(target, lambda s: "second" not in s.column_families, "it is gone")
 
     run(body())
 

@@ -113,9 +113,7 @@ class Steering:
         verdict = check(self._guards, goal, sample, beside, groups=groups, exempt=originals)
         kept = [(setting, group) for setting, group in free if not verdict.refused & group.keys()]
         refusals = verdict.refusals
-        if len(kept) < len(
-            free
-        ):  # Without what was refused, the former wishes are another goal, which no guard has seen.
+        if len(kept) < len(free):  # What stays wanted without the refused settings is another goal.
             left = {option: value for _, group in kept for option, value in group.items()}
             verdict = check(self._guards, self._not_rejected(standing | left, now_s), sample, beside, exempt=originals)
             kept = [(setting, group) for setting, group in kept if not verdict.refused & group.keys()]

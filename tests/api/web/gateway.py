@@ -104,7 +104,7 @@ class Gateway:
 
     def client(self) -> http.client.HTTPConnection:
         """Open a connection; the caller closes it."""
-        return http.client.HTTPConnection(self.host, self.port, timeout=10)
+        return http.client.HTTPConnection(self.host, self.port, timeout=60)
 
     def call(
         self,

@@ -362,6 +362,6 @@ def test_a_websocket_is_checked_just_the_same(websocket: Check) -> None:
 def test_nobodys_body_is_waited_for(both: dict[bool, Gateway], head: str, status: int) -> None:
     """Its head is all that is read of a request that no token would do for, or that has none."""
     gateway = both[True]
-    with socket.create_connection((gateway.host, gateway.port), timeout=5) as connection:
+    with socket.create_connection((gateway.host, gateway.port), timeout=60) as connection:
         connection.sendall(f"{head}\r\nContent-Length: 4000\r\n\r\n{{".encode())
         assert connection.recv(65536).startswith(f"HTTP/1.1 {status} ".encode())

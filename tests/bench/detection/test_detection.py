@@ -108,6 +108,7 @@ def test_tables_have_every_detector_and_every_figure() -> None:
     assert twice == {LONG: Tally(2, 2, 2, outcomes[0].tallies[LONG].late_s * 2, outcomes[0].tallies[LONG].off_s * 2)}
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize(
     ("name", "seconds"),
     [

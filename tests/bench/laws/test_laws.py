@@ -166,6 +166,7 @@ def test_the_sines_verdict(off: tuple[int, int], files: tuple[int, ...], holds: 
     assert "level 0 had 50 files at most" in sine.summary(found)
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("law", ["adoc", pytest.param("stability", marks=pytest.mark.device)])
 def test_a_short_real_run(law: str, native_agent_library: Path) -> None:
     """A sample now and then is not caught on a machine that does much else, and its window then says nothing."""
