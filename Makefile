@@ -70,7 +70,7 @@ format: .venv/.ready ## format and fix what can be fixed
 	@$(BIN)/ruff check --fix .
 
 test: check agent-tests fixtures ## everything CI runs
-	@$(BIN)/python -m pytest -n 4 --dist loadgroup --no-loadscope-reorder -m "not alone and not device"
+	@$(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder -m "not alone and not device"
 	@$(BIN)/python -m pytest -m "alone and not device"
 
 .PHONY: device

@@ -23,10 +23,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Give each file to one worker, for the sake of its fixtures, or each group of files; begin with the long ones."""
-    for item in items:
-        if item.get_closest_marker("xdist_group") is None:
-            item.add_marker(pytest.mark.xdist_group(str(item.path)))
+    """Begin with what takes long, so that no worker begins with it when the others are through."""
     items.sort(key=lambda item: item.get_closest_marker("long") is None)
 
 

@@ -17,9 +17,9 @@ from tests.docs.reader import Reader
 from tests.docs.script import SYSTEMD, Command, Step, steps
 from tests.docs.terminal import Terminal
 from tests.examples.systemd import Systemd
+from tests.support.turns import turn
 
-#: One systemd at a time is booted.
-pytestmark = [pytest.mark.xdist_group("systemd"), pytest.mark.long]
+pytestmark = pytest.mark.long
 
 #: What `make setup` needs, for those who are not root.
 PACKAGES = "python3-venv rocksdb-tools g++ cmake make binutils librocksdb-dev nlohmann-json3-dev libboost1.81-dev"
@@ -65,9 +65,10 @@ def home(native_agent_library: Path) -> Iterator[Path]:
 @pytest.fixture
 def reader(home: Path) -> Iterator[Reader]:
     """Welcome a reader; at the end nothing that they were told to start still runs, and their home is empty."""
-    hired = Reader(home, ELSEWHERE)
-    yield hired
-    left = hired.end()
+    with turn("documents"):  # they name a port
+        hired = Reader(home, ELSEWHERE)
+        yield hired
+        left = hired.end()
     assert left == [], "a document must say when to end what it starts"
     assert {path.name for path in home.iterdir()} <= {".adocd", ".cache"}
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from tests.cli.harness import Done
 from tests.conftest import REPOSITORY
+from tests.support.turns import turn
 from tests.support.waiting import eventually
 
 BOOT = Path(__file__).with_name("boot_systemd.sh")
@@ -53,7 +54,11 @@ def booted() -> Iterator[Systemd]:
     """Boot systemd, and end it with all its services. Raises CannotBoot."""
     if shutil.which("systemctl") is None:
         raise CannotBoot("systemd is not installed")
-    with tempfile.TemporaryDirectory(prefix="adocd-systemd-") as made, contextlib.ExitStack() as stack:
+    with (
+        turn("systemd"),
+        tempfile.TemporaryDirectory(prefix="adocd-systemd-") as made,
+        contextlib.ExitStack() as stack,
+    ):
         state = Path(made)
         said = stack.enter_context((state / "boot.log").open("w"))
         process = subprocess.Popen(

@@ -18,8 +18,7 @@ from tests.examples import units
 from tests.examples.systemd import Systemd
 from tests.support.waiting import eventually
 
-#: One systemd at a time is booted.
-pytestmark = [pytest.mark.xdist_group("systemd"), pytest.mark.long]
+pytestmark = pytest.mark.long
 
 UNITS = REPOSITORY / "examples" / "systemd"
 DROP_IN = "/etc/systemd/system/adocd.service.d/hasty.conf"

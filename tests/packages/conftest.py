@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tarfile
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import REPOSITORY
+from tests.support.turns import turn
 
 #: The directory of each distribution's pyproject.toml.
 DISTRIBUTIONS = {
@@ -44,20 +46,31 @@ class Archives:
 
 @pytest.fixture(scope="session")
 def archives(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Archives]:
-    """Build everything."""
-    return {name: _build(name, tmp_path_factory.mktemp(name)) for name in DISTRIBUTIONS}
+    """Build everything, once for all workers of a run."""
+    of_the_run = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        of_the_run = of_the_run.parent
+    with turn("archives"):
+        return {name: _built(name, of_the_run / "archives" / name) for name in DISTRIBUTIONS}
 
 
-def _build(name: str, directory: Path) -> Archives:
+def _built(name: str, directory: Path) -> Archives:
+    if not (directory / "done").exists():
+        _build(name, directory)
+        (directory / "done").touch()
+    (sdist,) = (directory / "dist").glob("*.tar.gz")
+    (wheel,) = (directory / "dist").glob("*.whl")
+    (wheel_of_sdist,) = (directory / "again").glob("*.whl")
+    return Archives(name, wheel, sdist, wheel_of_sdist)
+
+
+def _build(name: str, directory: Path) -> None:
     _hatchling(DISTRIBUTIONS[name], directory / "dist")
     (sdist,) = (directory / "dist").glob("*.tar.gz")
     (directory / "unpacked").mkdir()
     subprocess.run(["tar", "-xzf", str(sdist), "-C", str(directory / "unpacked")], check=True)
     (root,) = (directory / "unpacked").iterdir()
     _hatchling(root, directory / "again", "-t", "wheel")
-    (wheel,) = (directory / "dist").glob("*.whl")
-    (wheel_of_sdist,) = (directory / "again").glob("*.whl")
-    return Archives(name, wheel, sdist, wheel_of_sdist)
 
 
 def _hatchling(root: Path, output: Path, *arguments: str) -> None:

@@ -16,8 +16,7 @@ import pytest
 from tests.conftest import REPOSITORY
 from tests.packages.conftest import DISTRIBUTIONS, Archives
 
-#: The archives are built once.
-pytestmark = [pytest.mark.xdist_group("archives"), pytest.mark.long]
+pytestmark = pytest.mark.long
 
 each = pytest.mark.parametrize("name", DISTRIBUTIONS)
 

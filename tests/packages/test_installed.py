@@ -14,8 +14,7 @@ from tests.conftest import REPOSITORY
 from tests.packages.conftest import Archives
 from tests.packages.environment import Environment
 
-#: The archives are built once.
-pytestmark = [pytest.mark.xdist_group("archives"), pytest.mark.long]
+pytestmark = pytest.mark.long
 
 
 @pytest.fixture(scope="module")

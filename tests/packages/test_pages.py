@@ -14,8 +14,7 @@ from tests.packages import pages
 from tests.packages.conftest import Archives
 from tests.packages.environment import Environment
 
-#: The archives are built once.
-pytestmark = [pytest.mark.xdist_group("archives"), pytest.mark.long]
+pytestmark = pytest.mark.long
 
 either = pytest.mark.parametrize("page", pages.PAGES)
 

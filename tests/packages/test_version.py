@@ -14,8 +14,7 @@ import pytest
 from tests.conftest import REPOSITORY
 from tests.packages.conftest import DISTRIBUTIONS, Archives
 
-#: The archives are built once.
-pytestmark = [pytest.mark.xdist_group("archives"), pytest.mark.long]
+pytestmark = pytest.mark.long
 
 VERSION = re.search(
     r"^## (\d+\.\d+\.\d+)( \((unreleased|\d{4}-\d\d-\d\d)\))$", (REPOSITORY / "CHANGELOG.md").read_text(), re.M
