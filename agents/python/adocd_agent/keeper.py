@@ -227,4 +227,4 @@ def _refusal(status: int, code: str, detail: str, holder: str | None) -> Refusal
 
 
 def _unreadable(_column_family: str, _name: str) -> None:
-    """Replaces an unreadable property, for which a restore does not wait."""
+    """Stand in for an unreadable property, for which a restore does not wait."""

@@ -242,8 +242,8 @@ def test_reasons_name_the_option_and_its_value() -> None:
     (finding,) = [f for f in findings(live(level0_stop_writes_trigger="19")) if f.rule == "stop-below-slowdown"]
     assert finding.subject == "level0_stop_writes_trigger"
     assert finding.reason == (
-        "level0_stop_writes_trigger = 19 is below level0_slowdown_writes_trigger = 20: writes stop without being slowed "
-        "first, and before the law sees level-0 overflow"
+        "level0_stop_writes_trigger = 19 is below level0_slowdown_writes_trigger = 20: writes stop without being "
+        "slowed first, and before the law sees level-0 overflow"
     )
     (finding,) = [f for f in findings(remember(budget_bytes=100 * MIB)) if f.rule == "memory-over-budget"]
     assert "may take 128 MiB, and the budget is 100 MiB" in finding.reason
