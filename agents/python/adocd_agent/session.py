@@ -200,7 +200,8 @@ class DatabaseSession:
     def execute(self, change: Json, *, repeat: bool = False) -> dict[str, Json]:
         """Make one call, unless every value is already in force, and read back the result.
 
-        `repeat`: call even then. Before 9.11, RocksDB can have reverted a change internally, and still show it.
+        `repeat`: call even then. RocksDB before 9.11 can have reverted a change internally and still show the new
+        value.
         """
         if self.closed:
             raise DatabaseClosed
