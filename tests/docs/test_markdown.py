@@ -81,7 +81,7 @@ def check(words: list[str]) -> None:
     while hasattr(command, "commands") and rest and not rest[0].startswith("-"):
         assert rest[0] in command.commands, f"{shlex.join(words)}: there is no command {rest[0]!r}"
         command, rest = command.commands[rest[0]], rest[1:]
-    known = {name for parameter in command.params for name in parameter.opts}
+    known = {"--help"} | {name for parameter in command.params for name in parameter.opts}
     unknown = {word for word in rest if re.fullmatch(r"--?[a-z-]+", word)} - known
     assert not unknown, f"{shlex.join(words)}: there is no option {unknown}"
 
