@@ -33,7 +33,8 @@ def main() -> None:
     uid, groups, name, *arguments = sys.argv[1:]
     program = load(name)
     if name.startswith("adocd"):
-        load("uvicorn.lifespan.off")
+        for imported_when_it_runs in ("adocd.cli.serve", "adocd.process.serve", "uvicorn.lifespan.off"):
+            load(imported_when_it_runs)
     if int(uid) != os.geteuid():
         os.setgroups([int(group) for group in groups.split(",") if group])
         os.setgid(int(uid))

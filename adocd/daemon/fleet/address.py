@@ -36,7 +36,7 @@ def parse(given: str) -> Address:
             f"{host!r} is no IP address of this machine, such as 127.0.0.1, 0.0.0.0 or [::1]; names are not looked up"
         ) from None
     if (address.version == 6) != bracketed:
-        raise ValueError(f"an IPv6 address, and only such a one, stands in brackets, as in [::1]:9631, not {given!r}")
+        raise ValueError(f"write an IPv6 address in brackets, and no other, as in [::1]:9631, not {given!r}")
     return Address(str(address), int(port))
 
 

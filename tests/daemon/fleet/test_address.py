@@ -41,8 +41,8 @@ def test_an_address(given: str, shown: str, is_loopback: bool) -> None:
         ("127.0.0.1:\u0661", "is ADDRESS:PORT"),
         ("example.org:80", "names are not looked up"),
         (":80", "is no IP address"),
-        ("::1:80", "brackets are for IPv6 addresses"),
-        ("[127.0.0.1]:80", "brackets are for IPv6 addresses"),
+        ("::1:80", "an IPv6 address in brackets, and no other"),
+        ("[127.0.0.1]:80", "an IPv6 address in brackets, and no other"),
         ("[::1:80", "is no IP address"),
     ],
 )
