@@ -91,6 +91,8 @@ class Agent:
                 info = await self.info()
                 met = self._met = (self._connection.opened, info)
             databases = await self.databases()
+            if databases and not met[1].rocksdb_version:  # the Python agent learns it from its first database
+                met = self._met = (self._connection.opened, await self.info())
             # An agent that keeps no connection open gets both requests each time.
             if is_new or met[0] == self._connection.opened:
                 return met[1], databases

@@ -8,12 +8,14 @@ import socket
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from adocd.model.change import ColumnFamilyChange, RestoreStep
+from adocd.model.database import Info
 from adocd.model.snapshot import HistogramTotals, Snapshot
 from adocd.targets.agent import Agent
 from adocd.targets.errors import Closed, Dead, NotAnAgent, Refused, Silent, TargetError, Unreachable, WrongVersion
@@ -277,6 +279,28 @@ def test_who_an_agent_is_is_asked_once_a_connection(tmp_path: Path) -> None:
         await agent.close()
 
     asyncio.run(run())
+
+
+def test_a_version_that_came_with_the_first_database_is_asked_for_again(tmp_path: Path) -> None:
+    """Rocksdict does not tell it: the Python agent reads it from the first database's OPTIONS file."""
+
+    async def run() -> None:
+        with FakeAgent(tmp_path, rocksdb_version="") as fake:
+            agent = Agent(fake.socket_path)
+            info, databases = await agent.listing()
+            assert (info.rocksdb_version, databases) == ("", ())
+            fake.databases.append(FakeDatabase(tmp_path / "db"))
+            fake.intercept = lambda _, where, __: (200, fake_info(info)) if where == "/v1/info" else None
+            info, databases = await agent.listing()
+            assert (info.rocksdb_version, len(databases)) == ("9.8.4", 1)
+            await agent.close()
+
+    asyncio.run(run())
+
+
+def fake_info(info: Info) -> dict[str, Any]:
+    """Write what the agent says of itself, once it knows its RocksDB."""
+    return asdict(info) | {"rocksdb_version": "9.8.4"}
 
 
 def test_options_that_did_not_change_are_the_same_object(tmp_path: Path) -> None:
