@@ -59,7 +59,7 @@ _ERRORS = {
         "Someone else has changed it since",
         'the policy of /data/db is not what you saw: it is fixed, ETag "4c9184f37cff01bc"; look at it and decide anew',
     ),
-    413: ("The body is too large", "here a body may have 4096 bytes, and this one has more"),
+    413: ("The body is too large", "the body may have at most 4096 bytes here; send less"),
     422: ("Invalid request", "there is no controller 'adco'; there are adoc, adoc-released, fixed, manual, mimd"),
     503: ("Too many connections", "all 64 connections are busy; try again"),
 }
