@@ -121,7 +121,7 @@ def _targets(app: FastAPI, fleet: Fleet, book: Book) -> None:
         before: Annotated[int | None, Query(ge=0, description="only those with a smaller sequence number")] = None,
         after: Annotated[int, Query(ge=0, description="only those with a larger sequence number")] = 0,
     ) -> views.DecisionsView:
-        """Return the newest decisions, or those before or after one. A decision keeps its number, whatever its outcome."""
+        """Return the newest decisions, or those before or after one. A decision keeps its number for good."""
         meant = [
             record
             for record in _loop(fleet, target).remembered.decisions
