@@ -9,7 +9,7 @@ from adocd.api.web.page.model.units import text
 from adocd.api.web.page.views import parts
 from adocd.api.web.page.views.shell import Text, Visit, frame
 
-#: Most targets in the list: a page of thousands does not help at night. Others can be opened by their address.
+#: Most targets in the list: a page of thousands does not help at night. adocctl shows the others.
 _MOST_ROWS = 200
 
 
