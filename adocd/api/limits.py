@@ -151,7 +151,7 @@ class LimitedConnection(H11Protocol):
         return phase[0] in ("answer to be read", h11.IDLE, h11.SEND_BODY)
 
     def _evict(self) -> bool:
-        """Close the connection that has kept us waiting longest; False if all are busy on our side."""
+        """Close the connection that has kept us waiting longest; False if none waits for its client."""
         others = [other for other in self.connections if isinstance(other, LimitedConnection) and other is not self]
         waiting = [other for other in others if not other.is_stream and other._waits_for_client()]
         if not waiting:

@@ -70,7 +70,7 @@ def install(app: FastAPI, find: Callable[[str], TargetLoop], operators: Operator
 
     @app.put(
         "/v1/targets/{target}/policy",
-        summary="Set its policy, also for later opens; ends a pause",
+        summary="Set its policy until it is reset; ends a pause",
         responses=_SHOWN | errors(404, 409, 412, 422),
     )
     async def set_policy(

@@ -222,7 +222,7 @@ def _is_same(origin: str, name: str, port: int | None) -> bool:
 
 
 def _reached_at(request: HTTPConnection) -> str:
-    """Return the IP address that the client connected to; DNS rebinding cannot fake it as the Host."""
+    """Return our IP address that the client connected to; a foreign page's Host is a name, never this address."""
     server: tuple[str, int | None] = request.scope.get("server") or ("", None)
     try:
         address = ipaddress.ip_address(server[0])

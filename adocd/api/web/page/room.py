@@ -22,7 +22,7 @@ _DECISIONS = 500
 
 
 class Room:
-    """One target's figures, decisions and settings as of the last tick; `version` grows with every tick."""
+    """One target's figures, decisions and settings as of the last tick; `version` grows with every refresh."""
 
     def __init__(self, target: str, get: Get) -> None:
         self.target = target
