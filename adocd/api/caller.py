@@ -1,13 +1,12 @@
-"""Who calls: the user at the other end of the daemon's Unix socket, on the kernel's word.
+"""Who calls: the user at the other end of the daemon's Unix socket, as the kernel reports it.
 
-The socket's mode decides who may call: 0660, so root, the daemon's user and the socket's group, which the kernel holds
-at every connect. A list of uids in here would have to say the same once more, and would get it wrong: the group is
-where an administrator says who steers, and a uid does not tell its groups. So nobody is refused by the name that is
-found here; it is there to be written down.
+The socket's mode decides who may call: 0660, so root, the daemon's user and the socket's group, which the kernel checks
+at every connect. A list of uids here would only repeat that, and get it wrong: an administrator grants access by the
+group, and a uid does not tell its groups. So nobody is refused because of the name found here; it is for the records.
 
-The daemon's web process is a caller like any other, and speaks for people who have shown it a token. It says so by two
-headers, and is believed by a secret that the daemon gives to it alone, on its standard input: a header is quickly
-written by anyone in the socket's group, and the daemon's uid may have other programs.
+The daemon's web process is a caller like any other, and acts for clients that have shown it a token. It says so in two
+headers, and proves it with a secret that the daemon gives only to it, on its standard input: anyone in the socket's
+group can write a header, and other programs may have the daemon's uid.
 """
 
 import functools
@@ -23,16 +22,16 @@ from fastapi import Depends, FastAPI, Request
 from adocd.api.operations import is_reading
 from adocd.api.problems import ProblemError
 
-#: Where a connection leaves it in the state of its requests.
+#: Key of the caller's uid in the state of a request, where its connection puts it.
 PEER_UID = "peer_uid"
 _UCRED = struct.Struct("3i")
-#: What the web process shows to be believed, and whose token it acts for; no token where it only reads.
+#: Headers of the web process: its secret, and the holder of the token that it acts for (none for some reads).
 WEB_HEADER = "adocd-web"
 HOLDER_HEADER = "adocd-holder"
 
 
 def peer_uid(connection: socket.socket | None) -> int | None:
-    """Return the uid that connected, as it was at that moment; None where the kernel does not know, as on TCP."""
+    """Return the uid of the peer when it connected; None if the kernel does not know it, as on TCP."""
     if connection is None or connection.family != socket.AF_UNIX:
         return None
     try:
@@ -44,15 +43,15 @@ def peer_uid(connection: socket.socket | None) -> int | None:
 
 
 def trust_web(app: FastAPI, web_secret: str) -> None:
-    """Let `app` believe whom the holder of this secret speaks for, if it is of the user that this process is of now."""
+    """Let `app` trust callers that have this secret, and run as this process's user, on whom they act for."""
     app.state.web = (web_secret, os.geteuid())
 
 
 async def from_web(request: Request) -> bool:
-    """Tell whether the web process asks; for every route, so that no claim which is not its own goes unnoticed.
+    """Whether the web process calls; runs for every route, so that no false claim goes unnoticed.
 
-    Raises ProblemError for another's claim to be the web process, and for what it may never ask: to change anything in
-    nobody's name.
+    Raises ProblemError 403 when someone else claims to be the web process, and when the web process wants to change
+    something without a token's holder.
     """
     claimed = request.headers.get(WEB_HEADER)
     if claimed is None:
@@ -64,7 +63,7 @@ async def from_web(request: Request) -> bool:
     if web is None or not hmac.compare_digest(claimed.encode("latin-1"), web[0].encode("latin-1")) or uid != web[1]:
         raise ProblemError(403, f"{WEB_HEADER} is for adocd's own web process; leave it out")
     if HOLDER_HEADER not in request.headers and not is_reading(request.method, request.scope["path"]):
-        raise ProblemError(403, "the web process changes nothing for who has shown no token")
+        raise ProblemError(403, "the web process may change things only for a client with a token")
     return True
 
 
@@ -72,11 +71,11 @@ FromWeb = Annotated[bool, Depends(from_web)]
 
 
 def caller(request: Request, by_web: FromWeb) -> str:
-    """Return the name of who makes this request: "alice", "uid 1234" where it has none, or "token grafana".
+    """Return the caller's name: "alice", "uid 1234" for a uid without a name, or "token grafana".
 
-    No user's name has a space, so nobody is taken for a token. Looking up a name may wait for a directory service, so a
-    route takes it as `Caller`, which is resolved beside the event loop. "unknown" for a request that did not come over
-    a Unix socket.
+    User names have no space, so no user passes for a token. Looking up a name may wait for a directory service, so
+    routes take it as `Caller`, which FastAPI resolves outside the event loop. Returns "unknown" for a request that did
+    not come over a Unix socket.
     """
     if by_web and (holder := request.headers.get(HOLDER_HEADER)):
         return f"token {holder}"
@@ -92,5 +91,5 @@ def _name_of(uid: int) -> str:
         return f"uid {uid}"
 
 
-#: A route's parameter of this type is the caller's name; FastAPI runs what is no coroutine in a thread.
+#: The type of a route's parameter that is the caller's name; FastAPI runs plain functions in a thread.
 Caller = Annotated[str, Depends(caller)]

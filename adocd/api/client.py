@@ -10,17 +10,17 @@ from adocd.targets.http_answer import Answering, CutOff, NotHttp, TooLarge
 from adocd.targets.http_request import HttpRequest, connected
 
 _TIMEOUT_S = 15.0
-#: How long, and how often, a place is sought where others take all that there are: an operator comes before them.
+#: How long and how often to retry while other clients take all connections: an operator must get through.
 _BUSY_S, _AGAIN_S = 5.0, 0.005
 _RECEIVED_BYTES = 1 << 16
 
 
 class NoDaemon(Exception):
-    """No daemon answers at the socket; one sentence."""
+    """No daemon answers at the socket; its text is one sentence."""
 
 
 class RestError(Exception):
-    """The daemon refused; its problem's sentence and status."""
+    """The daemon refused; has the sentence and the HTTP status of its problem."""
 
     def __init__(self, status: int, detail: str) -> None:
         super().__init__(detail)
@@ -34,19 +34,19 @@ class RestClient:
         self._socket, self._timeout_s = daemon_socket, timeout_s
 
     def get(self, path: str, **query: str | int) -> Any:
-        """Read; raises NoDaemon or RestError."""
+        """GET; raises NoDaemon or RestError."""
         return self._call("GET", path, query=query)
 
     def put(self, path: str, body: object, *, if_match: str | None = None) -> Any:
-        """Set, only while what is there has this ETag if one is given; raises NoDaemon or RestError."""
+        """PUT, with `if_match` only if the current ETag is that one; raises NoDaemon or RestError."""
         return self._call("PUT", path, body=body, headers={} if if_match is None else {"If-Match": if_match})
 
     def post(self, path: str, body: object = None) -> Any:
-        """Do; raises NoDaemon or RestError."""
+        """POST; raises NoDaemon or RestError."""
         return self._call("POST", path) if body is None else self._call("POST", path, body=body)
 
     def delete(self, path: str, **query: str | int) -> Any:
-        """Remove; raises NoDaemon or RestError."""
+        """DELETE; raises NoDaemon or RestError."""
         return self._call("DELETE", path, query=query)
 
     def _call(self, method: str, path: str, **more: Any) -> Any:
@@ -72,7 +72,7 @@ class RestClient:
         return content
 
     def _exchange(self, request: HttpRequest) -> tuple[int, bytes]:
-        """Ask, again and again while the daemon takes no more connections: nothing has been sent then."""
+        """Send the request; retry while the daemon accepts no connections, which is safe: nothing was sent then."""
         until_s = time.monotonic() + _BUSY_S
         while True:
             try:
@@ -84,7 +84,7 @@ class RestClient:
             time.sleep(_AGAIN_S)
 
     def _ask(self, request: HttpRequest) -> tuple[int, bytes]:
-        """Send it on a connection of its own, and read the answer."""
+        """Send the request on its own connection and read the answer."""
         until_s = time.monotonic() + self._timeout_s
         answering, answer = Answering(request.method), None
         with connected(self._socket) as connection:

@@ -1,8 +1,8 @@
-"""Taking connections, without anything else having to wait for it.
+"""Accepts connections at a limited rate, so that nothing else in the event loop has to wait for it.
 
-asyncio takes as many connections at once as may wait, two thousand under uvicorn, and makes a protocol of each, also of
-those whose client has gone: a loop that connects and closes, three thousand times a second, left control every third
-tick, and no place in the queue to anybody else.
+asyncio accepts the whole backlog at once, two thousand connections under uvicorn, and makes a protocol for each, even
+if its client is gone: a client that connected and closed three thousand times a second left the control loop only every
+third tick, and left no place in the backlog to anyone else.
 """
 
 import asyncio
@@ -11,20 +11,20 @@ import socket
 from collections.abc import Callable
 
 _log = logging.getLogger(__name__)
-#: So many may wait for us; the kernel's own bound (net.core.somaxconn) may be lower.
+#: Backlog of the listening socket; the kernel's limit (net.core.somaxconn) may be lower.
 _WAITING = 2048
-#: So many are looked at before the loop goes on with its other work: 3 ms where all their clients have gone.
+#: Most connections accepted before the event loop gets its turn: 3 ms if all their clients are gone.
 _AT_ONCE = 256
-#: And so many of them are made connections, at 0.3 ms each.
+#: Most of these that get a protocol, at 0.3 ms each.
 _NEW_AT_ONCE = 8
-#: After so many nobody is taken for as long, so that a flood has no more than half of our time.
+#: Pause after such a batch, so that a flood takes no more than half of our time.
 _REST_S = 0.005
-#: When this process can open nothing more.
+#: Pause when this process cannot open more files.
 _EXHAUSTED_S = 1.0
 
 
 class Door:
-    """Takes connections on a listening socket and makes a protocol of each; for uvicorn, what asyncio.Server is."""
+    """Accepts connections on a listening socket and makes a protocol for each; replaces asyncio.Server in uvicorn."""
 
     def __init__(self, listener: socket.socket, make: Callable[[], asyncio.Protocol]) -> None:
         self._listener = listener
@@ -35,13 +35,13 @@ class Door:
         self._closed = False
 
     def open(self) -> None:
-        """Begin."""
+        """Listen and start to accept."""
         self._listener.setblocking(False)
         self._listener.listen(_WAITING)
         self._watch()
 
     def close(self) -> None:
-        """Take nobody any more; what is there is its protocols' to end."""
+        """Stop accepting; open connections are closed by their protocols."""
         if self._closed:
             return
         self._closed = True
@@ -50,7 +50,7 @@ class Door:
             self._later.cancel()
 
     async def wait_closed(self) -> None:
-        """Wait for those that were being taken."""
+        """Wait for the connections that are still being set up."""
         await asyncio.gather(*self._becoming, return_exceptions=True)
 
     def _watch(self) -> None:
@@ -87,11 +87,11 @@ class Door:
     def _done(self, task: asyncio.Task[object]) -> None:
         self._becoming.discard(task)
         if not task.cancelled():
-            task.exception()  # the connection broke meanwhile: that is its client's affair
+            task.exception()  # the client broke the connection: marked as seen, so that asyncio does not log it
 
 
 def _has_gone(connection: socket.socket) -> bool:
-    """Tell whether the client has closed it before it has said anything."""
+    """Whether the client has closed the connection before it sent anything."""
     try:
         return connection.recv(1, socket.MSG_PEEK) == b""
     except BlockingIOError:

@@ -1,4 +1,4 @@
-"""Reads the daemon's events (GET /v1/events): one parser of server-sent events, for blocking and for async callers."""
+"""Reads the daemon's events (GET /v1/events): one parser of server-sent events for blocking and async callers."""
 
 import http.client
 import json
@@ -13,14 +13,14 @@ from adocd.api.client import NoDaemon, RestError
 from adocd.targets.errors import TargetError, Unreachable
 
 PATH = "/v1/events"
-#: The daemon sends a comment every 15 s where nothing happens: silence for longer means that it is gone.
+#: Longest silence, after which the daemon counts as gone: an idle stream has a comment every 15 s.
 _SILENCE_S = 45.0
 _LINE_MOST_BYTES = 4 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class ServerSent:
-    """One event; `id` is None where it has none to resume from."""
+    """One event; `id` is None if a stream cannot resume after it."""
 
     id: int | None
     kind: str
@@ -28,7 +28,7 @@ class ServerSent:
 
 
 class Parser:
-    """Puts events together from what arrives, in pieces of any size, as the HTML standard's section 9.2.6 says."""
+    """Assembles events from pieces of any size, by section 9.2.6 of the HTML standard."""
 
     def __init__(self) -> None:
         self._rest = b""
@@ -36,7 +36,10 @@ class Parser:
         self._data: list[str] = []
 
     def feed(self, content: bytes) -> Iterator[ServerSent]:
-        """Give each event whose end has come; what has no JSON object is left out. Raises Unreachable."""
+        """Yield each complete event; skip those whose data is not a JSON object.
+
+        Raises Unreachable when a line exceeds 4 MiB.
+        """
         *lines, self._rest = (self._rest + content).split(b"\n")
         if len(self._rest) > _LINE_MOST_BYTES:
             raise Unreachable("an event of the daemon has no end")
@@ -68,7 +71,7 @@ class Parser:
 
 
 async def events_of(pieces: AsyncIterator[bytes]) -> AsyncIterator[ServerSent]:
-    """Give the events of an answer that comes in pieces. Raises what the pieces raise, and Unreachable."""
+    """Yield the events of an answer that arrives in pieces. Raises Unreachable, and what `pieces` raises."""
     parser = Parser()
     async for piece in pieces:
         for event in parser.feed(piece):
@@ -87,9 +90,9 @@ class _UnixConnection(http.client.HTTPConnection):
 
 
 def follow(daemon_socket: Path, query: dict[str, str], after: int | None) -> Iterator[ServerSent]:
-    """Give events as they come, those after the event `after` first where they are still known.
+    """Yield events as they come, beginning after the event `after` if the daemon still has it.
 
-    Ends by NoDaemon, at the latest 45 s after the last sign of life; raises RestError where the daemon refuses.
+    Always ends with NoDaemon, at most 45 s after the daemon last sent something, or with RestError if it refuses.
     """
     connection = _UnixConnection(daemon_socket)
     headers = {"Accept": "text/event-stream"} | ({} if after is None else {"Last-Event-ID": str(after)})

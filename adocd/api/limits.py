@@ -1,10 +1,10 @@
-"""What one client of our HTTP may cost: bytes, time and connections; one that takes more delays nobody else.
+"""Limits on what an HTTP client may use: bytes, time and connections, so that no client delays the others.
 
-uvicorn bounds the part of a head that has come, but takes any that comes in one piece. It has no limit on a body, none
-on the time that a request may take to come or its answer to be read, and none on connections that send nothing.
+uvicorn limits the head of a request only while it is incomplete: it accepts a head of any size in one piece. It has no
+limit on the body, on the time that a request may take to arrive or its answer to be read, or on idle connections.
 
-Nothing of a request outlives its connection. The daemon looks for cyclic garbage seldom (adocd.daemon.fleet.garbage),
-so what is a cycle stays for hours, and with it whatever strangers have sent.
+Nothing of a request may outlive its connection. The daemon rarely collects cyclic garbage
+(adocd.daemon.fleet.garbage), so a reference cycle keeps for hours whatever a stranger has sent.
 """
 
 import asyncio
@@ -23,54 +23,54 @@ from adocd.api import caller, problems
 from adocd.api.door import Door
 from adocd.api.operations import most_body_bytes
 
-#: What a head may have, its request line with it: a path, a token and a browser's cookies take a few KiB.
+#: Largest head, including the request line: a path, a token and a browser's cookies take a few KiB.
 MAX_HEAD_BYTES = 16 << 10
-#: How long the head of a request may take from the connection's beginning or the last answer on, then its body, then
-#: reading the answer. Long enough for any client on this machine.
+#: Limits each of three times: from the connect or the last answer until the head is here, then until the body is here,
+#: then until the client has read the answer. Long enough for any client on this machine.
 TRANSFER_S = 10.0
-#: At most so many connections at once. One more takes the place of the one that has kept us waiting longest.
+#: Most connections at once. One more replaces the connection that has kept us waiting longest.
 MAX_CONNECTIONS = 64
-#: At most so many WebSockets beside them: pages that are open. One more is turned away, for the others are in use.
+#: Most WebSockets, in addition: one per open page. One more is refused, because the others are in use.
 MAX_WEBSOCKETS = 128
-#: At most so many beside these whose answer is a stream: nothing is owed there, so none is closed to make place.
+#: Most streams, in addition. Their clients owe us nothing, so none is closed to make room.
 MAX_STREAMS = 100
-#: How many of them TCP clients leave to others: the page, and terminals on this machine.
+#: Streams that TCP clients may not take: they are left to the page and to terminals on this machine.
 SPARE_STREAMS = 20
-#: A stream is closed when its reader has taken nothing of what is there for him for so long. One that is slow stays:
-#: who makes the stream waits for the connection, and has to drop what is too much.
+#: A stream is closed when its reader accepts nothing of the data that waits for it for this long. A slow reader keeps
+#: its stream: the sender waits for the connection and has to drop what is too much.
 STREAM_STUCK_S = 60.0
-#: Tells who finds no place to try again; Refresh lets a browser do that by itself, when many pages come back at once.
+#: Tells a refused client to try again. Refresh makes a browser do so by itself when many pages come back at once.
 COME_BACK = {"Retry-After": "2", "Refresh": "2"}
-#: How long, and how much of, a body that is too large is read on, so that its sender comes to read the refusal.
+#: How long, and how many bytes, we read on from a body that is too large, so that its sender gets to read the refusal.
 _DRAIN_S = 1.0
 _DRAIN_BYTES = 16 << 20
 
 
-#: Where a connection leaves, in the state of its requests, how one of them becomes a stream.
+#: Key in the state of a request: the function of its connection that makes the answer a stream.
 _BEGIN_STREAM = "begin_stream"
 
 
 def begin_stream(scope: Scope, most: int) -> bool:
-    """Say that this request's answer goes on for as long as its client reads; False when there are `most` already."""
+    """Declare that the answer to this request is an endless stream; False if there are `most` streams already."""
     begin = scope.get("state", {}).get(_BEGIN_STREAM, _no_connection)()
     return begin is None or bool(begin(most))
 
 
 def _no_connection() -> None:
-    """Stand for a connection that has gone, or was never ours."""
+    """Stand in for a connection that is closed or is not a LimitedConnection."""
 
 
 class LimitedConnection(H11Protocol):
-    """A connection that its server looks at every tenth of a second; closed when its client takes too long."""
+    """A connection that is closed when its client takes too long; its server checks it ten times a second."""
 
-    #: What is going on in it; the same as before as long as nothing has been completed.
+    #: What the connection is doing; it changes only when something is completed.
     _phase: tuple[object, ...] = ()
     _since_s = 0.0
-    #: The request whose answer is a stream.
+    #: The request cycle whose answer is a stream.
     _streamed: object = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Take the connection, or turn it away when all places are busy."""
+        """Accept the connection, or refuse it with 503 if there are too many and none can be closed for it."""
         super().connection_made(transport)
         peer_uid = caller.peer_uid(transport.get_extra_info("socket"))
         self.app_state = self.app_state | {
@@ -82,32 +82,32 @@ class LimitedConnection(H11Protocol):
             self._refuse(503, f"all {MAX_CONNECTIONS} connections are busy; try again")
 
     def data_received(self, data: bytes) -> None:
-        """Take it piece by piece: a head is measured only while its end has not come."""
+        """Feed the data in pieces: h11 limits the size of a head only while the head is incomplete."""
         for begin in range(0, len(data), MAX_HEAD_BYTES):
             if self.transport.is_closing() or self.transport.get_protocol() is not self:
-                return  # refused, or now a WebSocket, whose client has to wait for our word before it sends
+                return  # refused, or now a WebSocket, whose client must wait for our answer before it sends
             super().data_received(data[begin : begin + MAX_HEAD_BYTES])
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Take that it has gone."""
+        """Drop all references to the request."""
         super().connection_lost(exc)
         self._let_go()
 
     def _let_go(self) -> None:
-        """Be no part of a cycle: the request knows us, for it tells when it has been answered."""
+        """Break the reference cycle with the request, which refers to us to say when it is answered."""
         self._unset_keepalive_if_required()
         self.cycle = self._streamed = None  # type: ignore[assignment]
         self._phase = ()
 
     def watch(self) -> None:
-        """Close the connection when what its client has to do has not been done in time."""
+        """Close the connection if its client has not done its part in time."""
         patience_s = STREAM_STUCK_S if self.is_stream else TRANSFER_S
         if self._waits_for_client() and time.monotonic() - self._since_s > patience_s:
             self.transport.abort()
 
     @property
     def is_stream(self) -> bool:
-        """Whether it is in the middle of a stream."""
+        """Whether a stream is in progress on this connection."""
         return self._streamed is not None and self._streamed is self.cycle and not self.cycle.response_complete
 
     def _begin_stream(self, most: int) -> bool:
@@ -120,30 +120,30 @@ class LimitedConnection(H11Protocol):
         return sum(isinstance(other, LimitedConnection) and other.is_stream for other in self.connections)
 
     def send_400_response(self, msg: str) -> None:
-        """Refuse what is not HTTP, as problem details like every other refusal."""
+        """Refuse what is not HTTP with problem details, like every other refusal."""
         del msg
         if self.cycle is not None and not self.cycle.response_complete:
-            self.cycle.disconnected = True  # what its route still says is for nobody
+            self.cycle.disconnected = True  # nobody reads what its route still sends
             self.cycle.message_event.set()
         self._refuse(400, "this is no HTTP/1.1 request, or its head is too large")
-        problems.let_go(sys.exception())  # whose functions have it in a variable, too
+        problems.let_go(sys.exception())  # functions in its traceback have it in a variable too
 
     def handle_websocket_upgrade(self, event: h11.Request) -> None:
-        """Hand the connection to a WebSocket, whose limits are its own, or turn it away when there are too many."""
+        """Hand the connection to a WebSocket, which has its own limits; refuse it with 503 if there are too many."""
         if len(self.connections) - self._count() >= MAX_WEBSOCKETS:
             self._refuse(503, f"all {MAX_WEBSOCKETS} places for open pages are taken; close one and try again")
             return
         super().handle_websocket_upgrade(event)
-        self._let_go()  # nobody tells us when the connection has gone
+        self._let_go()  # from here on `connection_lost` is not called on us
 
     def _count(self) -> int:
         return sum(isinstance(other, LimitedConnection) for other in self.connections)
 
     def _waits_for_client(self) -> bool:
-        """Tell whether its client has to act next, and note since when."""
+        """Whether the client has to act next; notes since when."""
         phase: tuple[object, ...] = (self.conn.their_state, self.cycle)
         if self.transport.is_closing() or self.transport.get_write_buffer_size() > 0:
-            # Of a stream some is always left: what counts is that it becomes less, or is followed by more.
+            # A stream's buffer need not become empty: the clock starts again whenever its size changes.
             left = self.transport.get_write_buffer_size() if self.is_stream else None
             phase = ("answer to be read", self.cycle, left)
         if phase != self._phase:
@@ -151,13 +151,13 @@ class LimitedConnection(H11Protocol):
         return phase[0] in ("answer to be read", h11.IDLE, h11.SEND_BODY)
 
     def _evict(self) -> bool:
-        """Close the connection that has kept us waiting longest."""
+        """Close the connection that has kept us waiting longest; False if none waits for its client."""
         others = [other for other in self.connections if isinstance(other, LimitedConnection) and other is not self]
         waiting = [other for other in others if not other.is_stream and other._waits_for_client()]
         if not waiting:
             return False
         longest = min(waiting, key=lambda other: other._since_s)
-        self.connections.discard(longest)  # now: `connection_lost` comes later, and others may knock before it
+        self.connections.discard(longest)  # now, because others may connect before `connection_lost` is called
         longest.transport.abort()
         return True
 
@@ -178,10 +178,10 @@ class LimitedConnection(H11Protocol):
 
 
 class LimitedServer(uvicorn.Server):
-    """Takes connections without haste and looks at them; at its end none is left, whatever its client does."""
+    """Accepts connections at a limited rate and checks them; its shutdown closes all of them, whatever clients do."""
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Begin to serve on the sockets, as uvicorn does, but by our own `Door`."""
+        """Start to serve on the sockets as uvicorn does, but accept connections with our own `Door`."""
         await super().startup(sockets=[])
         if not self.should_exit:
             self.servers = [Door(listener, self._protocol) for listener in sockets or ()]  # type: ignore[misc]
@@ -192,14 +192,14 @@ class LimitedServer(uvicorn.Server):
         return LimitedConnection(self.config, self.server_state, self.lifespan.state)
 
     async def on_tick(self, counter: int) -> bool:
-        """Look at every connection; uvicorn calls this ten times a second."""
+        """Check every connection; uvicorn calls this ten times a second."""
         for connection in list(self.server_state.connections):
             if (watch := getattr(connection, "watch", None)) is not None:
                 watch()
         return await super().on_tick(counter)
 
     async def shutdown(self, sockets: Any = None) -> None:
-        """Give clients the time of `timeout_graceful_shutdown`, and not more; streams end at once."""
+        """Give clients no more time than `timeout_graceful_shutdown`; streams end at once."""
         for connection in list(self.server_state.connections):
             if isinstance(connection, LimitedConnection) and connection.is_stream:
                 connection.transport.abort()
@@ -210,16 +210,16 @@ class LimitedServer(uvicorn.Server):
 
 
 class WholeBody:
-    """Hands a request on once its body is there; refuses one that is too large for what is asked, and keeps none of it.
+    """ASGI middleware that passes a request on once its whole body is here; a body too large for its route gets 413.
 
-    It goes behind what refuses a request by its head alone.
+    Put it behind whatever refuses a request by its head alone.
     """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Read the body, or refuse it."""
+        """Read the body and pass it on, or refuse it with 413."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -227,7 +227,7 @@ class WholeBody:
         if _announced(scope) > most:
             await _refuse(most, scope, receive, send)
         elif (body := await _read(receive, most)) is None:
-            pass  # the client has gone, and nobody is there to read an answer
+            pass  # the client is gone, so nobody would read an answer
         elif len(body) > most:
             await _refuse(most, scope, receive, send)
         else:
@@ -235,12 +235,12 @@ class WholeBody:
 
 
 def _announced(scope: Scope) -> int:
-    """Return the Content-Length; h11 has made sure that it is one number."""
+    """Return the Content-Length, 0 if there is none; h11 has checked that it is one number."""
     return max((int(value) for name, value in scope["headers"] if name == b"content-length"), default=0)
 
 
 async def _read(receive: Receive, most: int) -> bytes | None:
-    """Read the body, or a little more than is allowed; None when the client has gone."""
+    """Read the body, or slightly more than `most` bytes of it; None if the client is gone."""
     body = bytearray()
     while len(body) <= most:
         message = await receive()
@@ -253,7 +253,7 @@ async def _read(receive: Receive, most: int) -> bytes | None:
 
 
 def _replay(bodies: list[bytes], receive: Receive) -> Receive:
-    """Make a `receive` that gives the body first, and then what comes: that the client has gone."""
+    """Return a `receive` that yields the body first, and then what follows it: the disconnect."""
 
     async def replayed() -> Message:
         if not bodies:
@@ -264,8 +264,8 @@ def _replay(bodies: list[bytes], receive: Receive) -> Receive:
 
 
 async def _refuse(most: int, scope: Scope, receive: Receive, send: Send) -> None:
-    """Answer 413 and read on for a moment: a client still sending would otherwise find the connection reset."""
-    answer = problems.problem(413, f"here a body may have {most} bytes, and this one has more", {"Connection": "close"})
+    """Answer 413 and read on for a moment: otherwise a client that is still sending gets a connection reset."""
+    answer = problems.problem(413, f"the body may have at most {most} bytes here; send less", {"Connection": "close"})
     head = scope["method"] == "HEAD"
     await send({"type": "http.response.start", "status": 413, "headers": answer.raw_headers})
     await send({"type": "http.response.body", "body": b"" if head else bytes(answer.body), "more_body": True})

@@ -1,22 +1,22 @@
-"""The operations of REST v1 as data: what the document calls them, which of them only read, and what they take."""
+"""The operations of REST v1 as a table: their ids in the document, which only read, and their largest bodies."""
 
 import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
 _READING = frozenset({"get", "head"})
-#: What takes no body is sent one by some clients all the same, such as `{}`; and the page's visitor sends a token.
+#: For operations without a body, since some clients send one such as `{}`; and for a token that a page's visitor sends.
 _SMALL_BYTES = 4 << 10
-#: A reason of 500 characters, each of which JSON may write as twelve, and a name or two.
+#: A reason of 500 characters, each of which JSON may escape as twelve, and a name or two.
 _WORDS_BYTES = 16 << 10
-#: A policy's largest, all parameters of several laws, takes 3 KiB; laws of other packages have their own.
+#: The largest policy, all parameters of several of our laws, takes 3 KiB; laws of other packages may need more.
 _POLICY_BYTES = 64 << 10
 
 
 class RestOperation(NamedTuple):
     """An operation of the document.
 
-    `reads`: it changes nothing, though its method is none that only reads. `body_bytes`: so much its body may have.
+    `reads`: it changes nothing, although its method is not GET or HEAD. `body_bytes`: its largest body.
     """
 
     id: str
@@ -66,7 +66,7 @@ OPERATIONS: Mapping[tuple[str, str], RestOperation] = {
     ("get", "/v1/vitals"): RestOperation("getVitals", "daemon"),
 }
 
-#: Whatever stands for a parameter is one step of the path.
+#: Patterns of the paths that need one; a parameter is exactly one segment of the path.
 _FORMS = {
     (method, re.compile("[^/]+".join(map(re.escape, re.split(r"{\w+}", path))))): operation
     for (method, path), operation in OPERATIONS.items()
@@ -75,7 +75,7 @@ _FORMS = {
 
 
 def is_reading(method: str, path: str) -> bool:
-    """Tell whether a request only reads, by its method and its decoded path; an unknown one does by its method."""
+    """Whether a request only reads, by its method and decoded path; by the method alone if the path is unknown."""
     if (method := method.lower()) in _READING:
         return True
     known = _known(method, path)
@@ -83,12 +83,12 @@ def is_reading(method: str, path: str) -> bool:
 
 
 def most_body_bytes(method: str, path: str) -> int:
-    """Return how many bytes the body of a request may have, by its method and its decoded path."""
+    """Return the largest body of a request in bytes, by its method and decoded path."""
     known = _known(method.lower(), path)
     return _SMALL_BYTES if known is None else known.body_bytes
 
 
 def _known(method: str, path: str) -> RestOperation | None:
-    """Find what is more than its method says."""
+    """Find the operation, if it is one that differs from the defaults."""
     meant = (operation for (known, form), operation in _FORMS.items() if known == method and form.fullmatch(path))
     return next(meant, None)

@@ -1,4 +1,4 @@
-"""What a process of adocd's uses of the machine."""
+"""Measures the resources that this process of adocd uses."""
 
 import os
 import time
@@ -10,7 +10,7 @@ import psutil
 
 @dataclass(frozen=True, slots=True)
 class ProcessVitals:
-    """CPU time in seconds, memory in RAM in bytes, open files and sockets, and when it began in unix seconds."""
+    """CPU time (s), resident memory (bytes), open files and sockets, and the start of the process (unix seconds)."""
 
     cpu_s: float
     resident_bytes: int

@@ -1,4 +1,4 @@
-"""Errors as problem details (RFC 9457): one sentence that names the thing and the way out."""
+"""Errors as problem details (RFC 9457): one sentence that says what is wrong and what to do."""
 
 from collections.abc import Awaitable, Callable
 from http import HTTPStatus
@@ -26,7 +26,7 @@ class Problem(BaseModel):
     @classmethod
     def of(cls, status: int, detail: str) -> "Problem":
         """Make the problem of a status."""
-        # Words of a request may have half a character, which JSON can write and UTF-8 cannot.
+        # Text from a request may have lone surrogates, which JSON can hold and UTF-8 cannot.
         words = detail.encode("utf-8", "backslashreplace").decode()
         return cls(title=HTTPStatus(status).phrase, status=status, detail=words)
 
@@ -41,12 +41,12 @@ class ProblemError(Exception):
 
 
 def problem(status: int, detail: str, headers: dict[str, str] | None = None) -> JSONResponse:
-    """Make the answer."""
+    """Return the answer with this status and sentence."""
     return JSONResponse(Problem.of(status, detail).model_dump(), status, headers, media_type=PROBLEM_JSON)
 
 
 def answers(app: FastAPI, kind: type[Exception]) -> Callable[[_Answer], _Answer]:
-    """Register a function that answers a request when this kind of error ends it; see `let_go`."""
+    """Decorate the function that answers a request ended by this kind of error; releases the error (see `let_go`)."""
 
     def register(answer: _Answer) -> _Answer:
         async def answered(request: Request, error: Exception) -> JSONResponse:
@@ -62,10 +62,10 @@ def answers(app: FastAPI, kind: type[Exception]) -> Callable[[_Answer], _Answer]
 
 
 def let_go(error: BaseException | None) -> None:
-    """Keep nothing of a request alive by an error that has been answered.
+    """Drop the tracebacks of an answered error, so that it keeps nothing of the request alive.
 
-    The framework's own stand in a variable of the function that raised them, and so are a cycle by their tracebacks:
-    with them stay the body, what it was parsed to, and the text that the parser was given.
+    The framework's errors are in a variable of the function that raised them, so their tracebacks make a reference
+    cycle, which keeps the body, the parsed body and the parser's text.
     """
     while error is not None:
         error.__traceback__ = None
@@ -73,7 +73,7 @@ def let_go(error: BaseException | None) -> None:
 
 
 def install(app: FastAPI) -> None:
-    """Let every error of `app` leave as a problem, those of the framework too."""
+    """Answer every error of `app`, the framework's too, with a problem."""
 
     @answers(app, ProblemError)
     async def _ours(_: Request, error: ProblemError) -> JSONResponse:
@@ -93,14 +93,14 @@ def install(app: FastAPI) -> None:
         where = ".".join(str(part) for part in first["loc"] if part != "body") or "the body"
         return problem(422, f"{where}: {first['msg'].removeprefix('Value error, ')}")
 
-    # Not by `answers`: what went wrong goes on to the log, with the way that it took.
+    # Not with `answers`: the error goes on to the log, with its traceback.
     @app.exception_handler(Exception)
     async def _a_mistake_of_ours(request: Request, _: Exception) -> JSONResponse:
         return problem(500, f"{request.method} {request.url.path} failed, see the daemon's log; please report it")
 
 
 def _allowed(request: Request) -> list[str]:
-    """Name all methods that there are for a path; the framework names those of the first route alone."""
+    """List all methods of a path; the framework lists only those of its first route."""
     routes = (route for route in request.app.routes if isinstance(route, Route))
     matching = (route for route in routes if route.matches(request.scope)[0] is not Match.NONE)
     return sorted({method for route in matching for method in route.methods or ()})

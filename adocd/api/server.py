@@ -1,4 +1,4 @@
-"""Serving an ASGI application on a socket that the caller has bound, inside the caller's event loop."""
+"""Serves an ASGI application in the caller's event loop, on a socket that the caller has bound."""
 
 import asyncio
 import contextlib
@@ -20,30 +20,29 @@ from adocd.daemon.fleet.address import Address
 
 
 class _Server(LimitedServer):
-    """Leaves signals to its caller, who has more than a server to stop."""
+    """Leaves signals to its caller, which has more to stop than a server."""
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Install nothing."""
+        """Install no signal handlers."""
         yield
 
 
 class AddressInUse(Exception):
-    """Somebody listens there already; one sentence."""
+    """The address is in use or cannot be bound; its text is one sentence."""
 
 
 @contextlib.asynccontextmanager
 async def serving(app: FastAPI, listener: socket.socket, *, pages: bool = False) -> AsyncIterator[None]:
-    """Serve while the body runs, within the limits of `limits`; those on bodies are the application's to put in place.
+    """Serve while the body runs, within the limits of `limits`; the application itself must install `WholeBody`.
 
-    Nothing of uvicorn is left to what else is installed or set: no other parser, no WebSocket but ours, for which the
-    limits would not hold, no header that could say who calls (FORWARDED_ALLOW_IPS), and no line in the log for a bad
-    request. With `pages` there are WebSockets, within the limits of `websockets`, and the application's own beginning
-    and end, which the page has.
+    No installed package or environment variable may change uvicorn's behaviour: no other parser and no other WebSocket,
+    which would evade the limits, no header that says who calls (FORWARDED_ALLOW_IPS), no log line for a bad request.
+    `pages` adds what the page needs: WebSockets, within the limits of `websockets`, and the application's lifespan.
     """
     more: dict[str, Any] = {"ws": "none", "lifespan": "off"}
     if pages:
-        from adocd.api import websockets  # noqa: PLC0415 - not for the daemon, which would pay for it and has none
+        from adocd.api import websockets  # noqa: PLC0415 - the daemon has no WebSockets, and should not pay for the import
 
         limit = websockets.MAX_MESSAGE_BYTES
         more = {"ws": websockets.LimitedWebSocket, "ws_max_size": limit, "lifespan": "on"}
@@ -62,11 +61,11 @@ async def serving(app: FastAPI, listener: socket.socket, *, pages: bool = False)
 
 @contextlib.contextmanager
 def daemon_socket(path: Path) -> Iterator[socket.socket]:
-    """Listen on the daemon's Unix socket, mode 0660, while the body runs; a dead one left behind is replaced.
+    """Listen on the daemon's Unix socket, mode 0660, while the body runs; replaces the socket of a dead daemon.
 
-    A lock beside it, not the socket itself, says whether a daemon lives: between a socket's bind and its listen
-    nobody could tell. Others may write to the directory, and we may be root: no link of theirs is followed, and nothing
-    of theirs is changed. Raises AddressInUse, and OSError when the path cannot be bound.
+    A lock file next to it, not the socket, tells whether a daemon is alive: between bind and listen the socket could
+    not tell. Others may be able to write to the directory, and we may be root, so this follows none of their links and
+    changes none of their files. Raises AddressInUse, and OSError when the path cannot be bound.
     """
     with _lock(path.with_suffix(".lock")) as lock, socket.socket(socket.AF_UNIX) as listener:
         try:
@@ -85,7 +84,7 @@ def daemon_socket(path: Path) -> Iterator[socket.socket]:
 
 @contextlib.contextmanager
 def _lock(path: Path) -> Iterator[int]:
-    """Open the lock, for reading: one that another user's daemon left behind does as well."""
+    """Open the lock for reading only, so that one left behind by another user's daemon works too."""
     descriptor = own_file.opened(path, os.O_RDONLY | os.O_CREAT, 0o640, of_anyone=True)
     try:
         yield descriptor
@@ -94,7 +93,7 @@ def _lock(path: Path) -> Iterator[int]:
 
 
 def _open_to_the_group(path: Path) -> None:
-    """Make the socket's mode 0660, and nothing else's."""
+    """Set the socket's mode to 0660; fail if somebody has replaced it by something else."""
     descriptor = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
         if not stat.S_ISSOCK(os.fstat(descriptor).st_mode):
@@ -105,16 +104,16 @@ def _open_to_the_group(path: Path) -> None:
 
 
 def listen(address: Address) -> socket.socket:
-    """Bind a TCP port (0: any free one). Raises AddressInUse when it cannot be had, and says why."""
+    """Bind a TCP port (0: any free one). Raises AddressInUse, with the reason, when it cannot."""
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
     listener = None
     try:
-        # The protocol is named, for asyncio sends an answer's head and body without delay (TCP_NODELAY) only where it
-        # is. A service may have been denied the family.
+        # The protocol is explicit because asyncio sets TCP_NODELAY, which sends head and body without delay, only then.
+        # Inside the try, because a service may have been denied the address family.
         listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if listener.family == socket.AF_INET6:
-            # `::` is every address of this machine, as 0.0.0.0 is for IPv4 alone, whatever the system's default says.
+            # `::` means every address of this machine, IPv4 too, whatever net.ipv6.bindv6only is.
             listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, address.host != "::")
         listener.bind((address.host, address.port))
         listener.listen(128)
@@ -128,5 +127,5 @@ def listen(address: Address) -> socket.socket:
 
 
 def listen_loopback(port: int) -> socket.socket:
-    """Bind a TCP port on loopback, as `listen` does."""
+    """Bind a TCP port on 127.0.0.1; raises what `listen` raises."""
     return listen(Address("127.0.0.1", port))

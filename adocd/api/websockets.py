@@ -1,7 +1,7 @@
-"""WebSockets within limits: for the page alone, which the web process serves; the daemon's own socket has none.
+"""Limits on WebSockets. Only the page of the web process uses them; the daemon's own socket has none.
 
-uvicorn bounds the size of a message, and reads no further one before the last has been taken. It has no limit on the
-time that a reader may take, and none on the number of connections, which adocd.api.limits counts.
+uvicorn limits the size of a message, and reads the next one only after the last was taken. It limits neither the time
+that a client may take to read nor the number of connections; adocd.api.limits counts these.
 """
 
 import time
@@ -11,22 +11,22 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 
 from adocd.api import problems
 
-#: What a page sends is a click or a form.
+#: Largest message from a page, which sends only clicks and forms.
 MAX_MESSAGE_BYTES = 64 << 10
-#: How long what was sent may lie unread. What lies there is at most what the page sends in this time.
+#: Limits how long sent data may stay unread, and so how much: at most what the page gets in this time.
 UNREAD_S = 10.0
 
 
 class LimitedWebSocket(WebSocketsSansIOProtocol):
-    """A WebSocket that its server looks at every tenth of a second; cut when its client does not read."""
+    """A WebSocket that is cut when its client does not read; its server checks it ten times a second."""
 
     _unread_since_s: float | None = None
 
     def data_received(self, data: bytes) -> None:
-        """Close what does not begin as a WebSocket does: its head is here, so nothing better comes.
+        """Close a connection whose head is not a WebSocket handshake.
 
-        The parser refuses a POST, and a line or a number of headers that is too large for it, and leaves the answer to
-        us: without one such a connection would keep the place of a page for ever.
+        The parser rejects a POST, too long a line or too many headers, and leaves the answer to us: without one, such a
+        connection would occupy a page's place for ever.
         """
         super().data_received(data)
         if not self.handshake_initiated and not self.transport.is_closing():
@@ -36,13 +36,13 @@ class LimitedWebSocket(WebSocketsSansIOProtocol):
             self.transport.close()
 
     async def send(self, message: Any) -> None:
-        """Send; a refusal with a body ends the beginning, which uvicorn forgets, and complains of in the log."""
+        """Send; completes the handshake after a refusal with a body; uvicorn forgets that, and logs an error."""
         await super().send(message)
         if message["type"] == "websocket.http.response.body" and not message.get("more_body", False):
             self.handshake_complete = True
 
     def watch(self) -> None:
-        """Cut the connection when what was sent has not been read in time."""
+        """Cut the connection if its client has not read the sent data in time."""
         transport = self.transport
         if transport.get_write_buffer_size() == 0:
             self._unread_since_s = None

@@ -38,7 +38,7 @@ def test_nothing_else_reads_by_a_method_that_changes() -> None:
 
 
 def test_who_may_read_may_compare(tmp_path: Path) -> None:
-    """Both halves go by the table: the gate, and the daemon, which changes nothing for who has shown no token."""
+    """Both use the table: the gate, and the daemon, which lets the web process change nothing without a token."""
 
     async def body(service: Service) -> None:
         status, content = await service.tcp("POST", f"{service.target}/policy/difference")

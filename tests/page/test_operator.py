@@ -129,7 +129,7 @@ def test_every_control_does_what_it_says(browser: Browser, night: Site, watched:
     confirm(page, "Restore originals", "Restore originals")
     eventually(lambda: night.detail()["paused"])
     confirm(page, "Resume", "Resume")
-    confirm(page, "Reset policy", "Take it back")
+    confirm(page, "Reset policy", "Reset it")
     eventually(lambda: night.detail()["policy"]["controller"] == "fixed")
 
     # Who did it is in the audit trail, on the page and by REST.

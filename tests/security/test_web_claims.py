@@ -67,7 +67,7 @@ def test_for_nobody_it_only_reads(socket: Path) -> None:
     assert ask(UnixConnection(socket, 5), IT, "GET")[0] == 200
     for method, path in (("PUT", "/who"), ("DELETE", "/quiet")):
         status, detail = ask(UnixConnection(socket, 5), IT, method, path)
-        assert (status, "for who has shown no token" in detail) == (403, True)
+        assert (status, "only for a client with a token" in detail) == (403, True)
 
 
 @pytest.mark.parametrize(

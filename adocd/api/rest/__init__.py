@@ -1,1 +1,1 @@
-"""The daemon's own REST: everything can be read and done here."""
+"""The daemon's REST API on its Unix socket; clients may do everything."""

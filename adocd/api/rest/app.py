@@ -1,4 +1,4 @@
-"""The daemon's own REST API, on its Unix socket: everything can be read and done here."""
+"""The daemon's REST API on its Unix socket; unlike over TCP, clients may do everything."""
 
 import functools
 import os
@@ -34,7 +34,7 @@ from adocd.daemon.fleet.operators import Operators
 
 
 def make_app(fleet: Fleet, operators: Operators, web_secret: str | None = None) -> FastAPI:
-    """Build the application over a fleet and what operators may ask of it; for `web_secret` see caller.trust_web."""
+    """Build the REST application of a fleet and its operators; for `web_secret` see caller.trust_web."""
     app = FastAPI(
         title="adocd",
         version=__version__,
@@ -66,7 +66,7 @@ def make_app(fleet: Fleet, operators: Operators, web_secret: str | None = None) 
 
 
 def _loop(fleet: Fleet, target: str) -> TargetLoop:
-    """Find a target by its id or the beginning of it."""
+    """Find a target by its id or a unique beginning of it; else ProblemError 404."""
     found = [loop for loop in fleet.loops.values() if loop.id.startswith(target)]
     if len(found) == 1:
         return found[0]
@@ -86,7 +86,7 @@ def _health(app: FastAPI, fleet: Fleet, book: Book) -> None:
             web_problem=fleet.settings.vitals.web_problem,
         )
 
-    @app.get("/v1/controllers", summary="The control laws a policy can name", responses=errors())
+    @app.get("/v1/controllers", summary="The control laws that a policy can name", responses=errors())
     async def laws() -> controllers.ControllersView:
         return controllers.listed()
 
@@ -109,19 +109,19 @@ def _targets(app: FastAPI, fleet: Fleet, book: Book) -> None:
     async def samples(
         target: TargetId,
         after: Annotated[int, Query(ge=0, description="only those with a larger sequence number")] = 0,
-        limit: Annotated[int, Query(ge=1, le=1000, description="at most so many, the first ones")] = 1000,
+        limit: Annotated[int, Query(ge=1, le=1000, description="most samples to return; the oldest come first")] = 1000,
     ) -> views.SamplesView:
-        """Read on from the last sequence number that came; options and events are only in the target's own sample."""
+        """Poll with the last sequence number as `after`. Options and events are only in the target's last sample."""
         return views.SamplesView(samples=_loop(fleet, target).remembered.samples.newer(after, limit))
 
     @app.get("/v1/targets/{target}/decisions", summary="Its decisions, oldest first", responses=errors(404, 422))
     async def decisions(
         target: TargetId,
-        limit: Annotated[int, Query(ge=1, le=1000, description="at most so many, the last ones")] = 100,
+        limit: Annotated[int, Query(ge=1, le=1000, description="most decisions to return: the newest ones")] = 100,
         before: Annotated[int | None, Query(ge=0, description="only those with a smaller sequence number")] = None,
         after: Annotated[int, Query(ge=0, description="only those with a larger sequence number")] = 0,
     ) -> views.DecisionsView:
-        """Give the newest, or those before one; a decision keeps its number when its outcome comes."""
+        """Return the newest decisions, or those before or after one. A decision keeps its number for good."""
         meant = [
             record
             for record in _loop(fleet, target).remembered.decisions

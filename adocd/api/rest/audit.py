@@ -1,4 +1,4 @@
-"""What REST tells of what people did: the audit trail."""
+"""The route of the audit trail: what people did."""
 
 from typing import Annotated
 
@@ -14,7 +14,7 @@ class OperationsView(BaseModel):
     """Entries of the audit trail, oldest first."""
 
     operations: list[Operation]
-    next_before: int | None = Field(description="ask with it as `before` for those before; null: there are none")
+    next_before: int | None = Field(description="`before` of the request for older ones; null: there are none")
 
 
 def install(
@@ -28,13 +28,13 @@ def install(
         target: Annotated[
             str | None,
             Query(
-                pattern=ID_BEGINS, description="the beginning of a target's id: what was done to it, and to all targets"
+                pattern=ID_BEGINS, description="the beginning of a target's id: what was done to it or to all targets"
             ),
         ] = None,
-        limit: Annotated[int, Query(ge=1, le=1000, description="at most so many, the last ones")] = 100,
+        limit: Annotated[int, Query(ge=1, le=1000, description="most entries to return: the newest ones")] = 100,
         before: Annotated[int | None, Query(ge=0, description="only those with a smaller id")] = None,
     ) -> OperationsView:
-        """Give the newest, or those before an id; the newest 10,000 are kept, over restarts of the daemon too."""
+        """Return the newest entries, or those before an id. The newest 10,000 survive a restart of the daemon."""
         found: list[Operation] = []
         for operation in reversed(book.operations):
             concerned = target is None or operation.target is None or operation.target.startswith(target)

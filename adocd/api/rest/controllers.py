@@ -15,22 +15,20 @@ class ControllerView(BaseModel):
     source: str
     period_s: float
     knobs: list[str]
-    needs: str = Field(description="what must be measured beyond that, in words")
-    parameters: dict[str, ParameterValue | None] = Field(
-        description="every parameter with its default; null: it has none"
-    )
+    needs: str = Field(description="what the law must be able to measure besides its knobs, in words")
+    parameters: dict[str, ParameterValue | None] = Field(description="each parameter's default; null: it has none")
     default: bool
 
 
 class ControllersView(BaseModel):
-    """All laws, and what is wrong with those of other packages that cannot be used."""
+    """All laws, and the problem of each law from another package that cannot be used."""
 
     controllers: list[ControllerView]
     problems: dict[str, str]
 
 
 def listed() -> ControllersView:
-    """List them, those of other packages after ours."""
+    """List the laws: ours first, then those of other packages."""
     return ControllersView(
         controllers=[
             ControllerView(

@@ -1,4 +1,4 @@
-"""What REST says of a target's stalls: how long, when, why, and what would likely help."""
+"""The route of a target's stalls: how long, when, why, and what would likely help."""
 
 from collections.abc import Callable
 from typing import Any
@@ -17,6 +17,6 @@ def install(
 
     @app.get("/v1/targets/{target}/diagnosis", summary="What stalled, and why", responses=errors(404))
     async def diagnosis(target: TargetId) -> dict[str, Any]:
-        """Say the same as `adocctl explain --json`, of what was seen since the daemon found the target."""
+        """Return what `adocctl explain --json` prints, for the time since the daemon found the target."""
         loop = find(target)
         return {"target": loop.id, "path": loop.path} | await loop.diagnosis()

@@ -1,4 +1,4 @@
-"""The OpenAPI document: the contract of REST v1. What routes do not say themselves is here, in one table."""
+"""The OpenAPI document, the contract of REST v1; tables here add what the routes do not say."""
 
 import asyncio
 import functools
@@ -16,13 +16,13 @@ from adocd.api.rest.examples import ANSWERS
 from adocd.api.rest.views import KNOWN_OF_ANY_FAMILY
 from adocd.controllers import registry
 
-#: An id as agents give them (agents/admin-api.yaml), or the beginning of one.
+#: A target's id, which its agent gives it (agents/admin-api.yaml), or the beginning of one.
 ID_BEGINS = r"^[0-9a-f]{1,16}$"
 TargetId = Annotated[
     str,
     Path(
-        json_schema_extra={"pattern": ID_BEGINS},  # not checked: what is no id is no target, which says more
-        description="a target's id, or so much of its beginning that it means no other",
+        json_schema_extra={"pattern": ID_BEGINS},  # documented, not checked: the 404 of an unknown target says more
+        description="a target's id, or a unique beginning of one",
         examples=["3f2a9c4b7d10e586"],
     ),
 ]
@@ -30,45 +30,45 @@ TargetId = Annotated[
 _DESCRIPTION = """\
 Keeps RocksDB out of write stalls, from outside the database's process.
 
-On the daemon's Unix socket everything can be read and done; what TCP clients may do, their tokens' scope says. Times
-are seconds, `unix_s` is wall clock, sizes are bytes. Every error is an RFC 9457 problem whose `detail` is one sentence
-that names the way out. What is new in v1 is added, nothing is taken away: ignore members that you do not know."""
+Clients on the daemon's Unix socket may do everything; what a TCP client may do depends on the scope of its token. Times
+are seconds, `unix_s` is wall clock, sizes are bytes. Every error is an RFC 9457 problem: `detail` is one sentence that
+says what to do. v1 only grows: ignore members that you do not know."""
 
 _TAGS = {
     "daemon": "The daemon itself.",
-    "targets": "What is seen of databases: one of them, its samples, its history, its decisions.",
-    "policy": "Which law controls a database, with which parameters.",
-    "overrides": "An operator's pins of options, with an expiry; they beat the law.",
-    "stop": "Stop the law, let it go on, give everything back.",
-    "why": "What stalled and why, whether the tuner helps, and what in the configuration is dangerous.",
-    "follow": "What happens, as it happens; and who did what.",
-    "tokens": "Who may come by TCP; on the daemon's own socket only.",
+    "targets": "The databases: their state, samples, history and decisions.",
+    "policy": "The law that controls a database, and its parameters.",
+    "overrides": "Options that an operator has pinned, usually for a limited time; a pin overrides the law.",
+    "stop": "Pause the law, resume it, restore the original options.",
+    "why": "What stalled and why, whether the tuner helps, and which configuration is dangerous.",
+    "follow": "Events as they happen, and the audit trail: who did what.",
+    "tokens": "Access by TCP; managed only on the daemon's Unix socket.",
 }
 
-#: When each error is answered, with an example of its sentence.
+#: What each status means, and an example of its sentence.
 _ERRORS = {
     400: ("The request cannot be read", "PUT /v1/overrides/x: There was an error parsing the body; see /docs"),
-    401: ("Over TCP: no token, or one that is not good", "the token deploy has expired; make another"),
-    403: ("The token is not for this, or it is not for TCP", "the token grafana is for reading only"),
+    401: ("Over TCP: the token is missing, unknown, expired or revoked", "the token deploy has expired; make another"),
+    403: ("The token's scope does not allow it, or TCP clients may not do it", "the token grafana is for reading only"),
     404: (
-        "There is no such thing",
+        "Not found",
         "no target has an id that begins with 'ffff'; GET /v1/targets lists them",
     ),
-    409: ("It cannot be done now", "/data/db is closed or not measured yet: open it, and try again in a second"),
+    409: ("Not possible now", "/data/db is closed or not measured yet: open it, and try again in a second"),
     412: (
-        "It was changed meanwhile",
+        "Someone else has changed it since",
         'the policy of /data/db is not what you saw: it is fixed, ETag "4c9184f37cff01bc"; look at it and decide anew',
     ),
-    413: ("The body is too large", "here a body may have 4096 bytes, and this one has more"),
-    422: ("It makes no sense", "there is no controller 'adco'; there are adoc, adoc-released, fixed, manual, mimd"),
-    503: ("There is no place for one more", "all 64 connections are busy; try again"),
+    413: ("The body is too large", "the body may have at most 4096 bytes here; send less"),
+    422: ("Invalid request", "there is no controller 'adco'; there are adoc, adoc-released, fixed, manual, mimd"),
+    503: ("Too many connections", "all 64 connections are busy; try again"),
 }
-#: What the connection answers before any route is asked.
+#: Errors that are answered before any route runs.
 _ALWAYS = (400, 401, 403, 413, 503)
 
 
 def errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """Document the errors of a route, beside those that every one has."""
+    """Document the errors of a route, and those that every route has."""
     return {status: _error(status) for status in sorted({*statuses, *_ALWAYS})}
 
 
@@ -80,9 +80,10 @@ def _error(status: int) -> dict[str, Any]:
 
 
 def install(app: FastAPI) -> None:
-    """Let `app` serve the document at /openapi.json, and at /docs for people; after all routes.
+    """Serve the document at /openapi.json, and for people at /docs. Call it after all routes are added.
 
-    The framework would make it in the event loop, where half a second is too much for control.
+    The document is built in a thread, because it takes half a second: the framework would build it in the event loop
+    and delay the control loop.
     """
     made = functools.cache(lambda: _document(app))
     for_programs = functools.cache(lambda: json.dumps(made(), separators=(",", ":")).encode())
@@ -107,7 +108,7 @@ def _document(app: FastAPI) -> dict[str, Any]:
         tags=[{"name": name, "description": description} for name, description in _TAGS.items()],
     )
     document["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
-    document["security"] = [{}, {"token": []}]  # none is needed on the socket, nor for reading on loopback
+    document["security"] = [{}, {"token": []}]  # no token on the Unix socket, nor for reading on loopback
     schemas = document["components"]["schemas"]
     schemas["Problem"] = Problem.model_json_schema()
     for name in ("HTTPValidationError", "ValidationError"):
@@ -122,14 +123,14 @@ def _document(app: FastAPI) -> dict[str, Any]:
             if (answer := ANSWERS.get(operation["operationId"])) is not None:
                 operation["responses"]["200"]["content"]["application/json"]["example"] = answer
             if "application/json" in operation["responses"].get("422", {}).get("content", {}):
-                del operation["responses"]["422"]  # the framework's guess, where any text is understood
+                del operation["responses"]["422"]  # the framework's guess: these accept any text
             for parameter in operation.get("parameters", ()):
                 _leave_out_null(parameter)
     return document
 
 
 def _leave_out_null(parameter: dict[str, Any]) -> None:
-    """Say that a parameter can be left out, and not that it can be `null`, which no URL knows."""
+    """Document a parameter as optional instead of nullable: a URL has no `null`."""
     schema = parameter["schema"]
     if "anyOf" in schema:
         (known,) = (one for one in schema.pop("anyOf") if one != {"type": "null"})
@@ -137,7 +138,7 @@ def _leave_out_null(parameter: dict[str, Any]) -> None:
 
 
 def _let_figures_be_unknown(schemas: dict[str, Any]) -> None:
-    """Say that each figure of a column family may be null, which its type inside the daemon does not."""
+    """Make each figure of a column family nullable, which its type inside the daemon is not."""
     for name, schema in schemas.items():
         if name.startswith("ColumnFamilySample"):
             for figure, known in schema["properties"].items():

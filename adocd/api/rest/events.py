@@ -1,4 +1,4 @@
-"""What happens, as server-sent events (html.spec.whatwg.org, 9.2): for pages, terminals and scripts that follow."""
+"""The event stream: server-sent events (html.spec.whatwg.org, 9.2) for pages, terminals and scripts."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -17,15 +17,15 @@ from adocd.daemon.control.target_loop import TargetLoop
 from adocd.daemon.fleet.fleet import Fleet
 from adocd.daemon.watch.events import KINDS, EventReader, TargetEvent
 
-#: So long a stream is silent at most: proxies close what says nothing.
+#: Longest silence of a stream: proxies close idle connections.
 KEEP_ALIVE_S = 15.0
-#: Events that are written before control has its turn: some milliseconds.
+#: Events written before the control loop gets its turn: some milliseconds of work.
 _AT_ONCE = 32
 _LARGEST_ID = 1 << 53
 
 
 _STREAM: dict[str, Any] = {
-    "description": "Events until the client closes; a comment at least every 15 s",
+    "description": "Events until the client closes the stream; a comment after 15 s without one",
     "content": {
         "text/event-stream": {
             "schema": {
@@ -62,7 +62,7 @@ _STREAM: dict[str, Any] = {
 
 
 class EventStream(StreamingResponse):
-    """Not the framework's: that one wants a route which cannot refuse before it streams."""
+    """A stream of events. The framework's own class needs a route that cannot refuse before it streams."""
 
     media_type = "text/event-stream"
 
@@ -76,20 +76,20 @@ def install(
 
     @app.get(
         "/v1/events",
-        summary="What happens, as server-sent events",
+        summary="Events as they happen, as server-sent events",
         response_class=EventStream,
         responses={200: _STREAM, **errors(404, 422)},
     )
     async def events(
         request: Request,
         target: Annotated[
-            str | None, Query(pattern=ID_BEGINS, description="of one target alone, and of the daemon")
+            str | None, Query(pattern=ID_BEGINS, description="only events of this target and of the daemon itself")
         ] = None,
         kinds: Annotated[
             str | None,
             Query(
                 pattern=rf"^({'|'.join(KINDS)})(,({'|'.join(KINDS)}))*$",
-                description=f"some of {', '.join(KINDS)}, with commas between; without it all of them",
+                description=f"only these kinds, separated by commas: {', '.join(KINDS)}; default: all",
             ),
         ] = None,
         last_event_id: Annotated[
@@ -98,34 +98,35 @@ def install(
                 alias="Last-Event-ID",
                 ge=0,
                 lt=_LARGEST_ID,
-                description="go on after this event, as browsers do by themselves",
+                description="continue after this event; browsers send it by themselves",
             ),
         ] = None,
     ) -> EventStream:
-        """Follow what happens: each event's data is an object with `id`, `unix_s`, `target`, `path` and `kind`.
+        """Follow events: the data of each is an object with `id`, `unix_s`, `target`, `path` and `kind`.
 
-        Beside these a `sample` (once a tick, the newest alone) has `sample`, the target as the list has it; a
-        `decision` has `record`, once when it is taken and again with its outcome; a `stall` has `state` (began,
-        changed, ended), `stall`, and `ended_unix_s` when it is over, at its beginning, too; a `target` has `state` and
-        `sentence`; an `operation` has `operation`, as in the audit trail; `daemon` has `about` (journal, configuration,
-        web) and `sentence`. `lost` says that at most `count` events before it are gone, or with null that the daemon
-        was started anew: read the state anew then. The last 5,000 events are kept, samples aside.
+        In addition, a `sample` (once a tick; a slow reader gets only the newest) has `sample`, the target as in the
+        list; a `decision` has `record` and comes twice, when it is taken and with its outcome; a `stall` has `state`
+        (began, changed, ended), `stall` and, once it has ended, `ended_unix_s` (even as it began, if it was over before
+        anyone saw it); a `target` has `state` and `sentence`; an `operation` has `operation`, as in the audit trail;
+        `daemon` has `about` (journal, configuration, web) and `sentence`. `lost` says that up to `count` events before
+        it are lost; null: the daemon was restarted. Read the state again then. The daemon keeps the last 5,000 events,
+        except samples.
         """
         found = None if target is None else find(target).id
         wanted = frozenset(KINDS if kinds is None else kinds.split(","))
         if not limits.begin_stream(request.scope, limits.MAX_STREAMS):
-            raise ProblemError(503, f"{limits.MAX_STREAMS} streams are open already; close one, and try again")
+            raise ProblemError(503, f"{limits.MAX_STREAMS} streams are open already; close one and try again")
         feed = fleet.events.read(target=found, kinds=wanted, after=last_event_id)
         return EventStream(_sent(feed, fleet), headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"})
 
 
 async def _sent(feed: EventReader, fleet: Fleet) -> AsyncIterator[bytes]:
     try:
-        yield KEEPALIVE_COMMENT  # so that its reader knows at once that it is there
+        yield KEEPALIVE_COMMENT  # tells the reader at once that the stream is open
         while True:
             if events := feed.take(_AT_ONCE, fleet.wall_clock()):
                 yield b"".join(encoded(event, fleet.loops) for event in events)
-                await asyncio.sleep(0)  # a quick reader of much that is kept would be served in one go
+                await asyncio.sleep(0)  # else a fast reader of a long backlog would block the loop
             elif not await feed.wait(KEEP_ALIVE_S):
                 yield KEEPALIVE_COMMENT
     finally:
@@ -133,7 +134,7 @@ async def _sent(feed: EventReader, fleet: Fleet) -> AsyncIterator[bytes]:
 
 
 def encoded(event: TargetEvent, loops: Mapping[str, TargetLoop]) -> bytes:
-    """Write an event as it is sent, once for all who read it."""
+    """Encode an event for the stream; it is encoded once for all readers."""
     if event.encoded is None:
         members = dict(event.members)
         if event.kind == "sample":

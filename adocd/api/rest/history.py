@@ -1,4 +1,4 @@
-"""What REST gives to charts: a target's figures over time, thinned here."""
+"""The route of charts: a target's figures over time, thinned by the daemon."""
 
 import asyncio
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from adocd.api.rest.document import TargetId, errors
 from adocd.daemon.control.target_loop import TargetLoop
 from adocd.daemon.watch.history import REACH_S, Packed, Point, Resolution, resolution_for, thinned
 
-#: Year 5138; what is beyond has been given in milliseconds.
+#: Year 5138; a larger number is a time in milliseconds by mistake.
 _LAST_UNIX_S = 1e11
 _POINTS_MAX = 2000
 
@@ -50,15 +50,15 @@ def install(
         from_unix_s: UnixTime = None,
         to_unix_s: UnixTime = None,
         resolution: Annotated[
-            Resolution | None, Query(description="1s reaches back 15 minutes, 1m 24 hours; by the range without it")
+            Resolution | None, Query(description="1s reaches back 15 minutes, 1m 24 hours; default: by the range")
         ] = None,
-        points: Annotated[int, Query(ge=1, le=_POINTS_MAX, description="at most so many")] = 600,
+        points: Annotated[int, Query(ge=1, le=_POINTS_MAX, description="most points to return")] = 600,
     ) -> Response:
-        """Give the last 15 minutes, or the range that is asked for; thinned so that peaks survive.
+        """Return the last 15 minutes, or the given range, thinned so that peaks survive.
 
-        It is in memory: a restart of the daemon begins it anew, a close of the database does not. A time without
-        points is one in which nothing was measured, as while the agent was silent: the next point's `interval_s`
-        covers it.
+        The history is in memory: it starts again when the daemon restarts, but not when the database closes. Where
+        nothing was measured, for example while the agent was silent, points are missing, and `interval_s` of the next
+        point covers the gap.
         """
         loop = find(target)
         now_s = wall_clock()
@@ -67,7 +67,7 @@ def install(
         from_s, to_s = min(from_s, to_s), max(from_s, to_s)
         tier = resolution or resolution_for(from_s, now_s)
         packed = loop.remembered.history.read(tier)
-        # Beside the event loop: a day takes 20 ms, and control must not wait for them.
+        # Outside the event loop: a day takes 20 ms, and the control loop must not wait for it.
         content = await asyncio.to_thread(_shown, loop.id, packed, tier, (from_s, to_s), points)
         return Response(content, media_type="application/json")
 

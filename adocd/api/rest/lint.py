@@ -1,4 +1,4 @@
-"""What REST says of a database's configuration: what in it makes tuning dangerous or useless."""
+"""The route of lint: what in a database's configuration makes tuning dangerous or useless."""
 
 from collections.abc import Callable
 from dataclasses import asdict
@@ -15,19 +15,19 @@ from adocd.diagnosis.lint.rules import findings
 
 
 class FindingView(BaseModel):
-    """One thing found; `reason` and `fix` are a sentence each."""
+    """One finding; `reason` and `fix` are one sentence each."""
 
-    rule: str = Field(description="its name in docs/lint.md", examples=["old-thread-options"])
+    rule: str = Field(description="the rule's name in docs/lint.md", examples=["old-thread-options"])
     severity: Severity
     subject: str = Field(description="the option or the knob", examples=["max_background_flushes"])
-    column_families: list[str] = Field(description="those that it is true of; empty: the whole database")
+    column_families: list[str] = Field(description="the column families it applies to; empty: the whole database")
     reason: str
     fix: str
-    source: str = Field(description="where RocksDB says or does so", examples=["facebook/rocksdb#13294"])
+    source: str = Field(description="where RocksDB documents or does this", examples=["facebook/rocksdb#13294"])
 
 
 class LintView(BaseModel):
-    """All that was found, dangers first."""
+    """All findings, dangers first."""
 
     target: str
     path: str
@@ -39,7 +39,7 @@ def install(
     find: Callable[[str], TargetLoop],
     memory: Callable[[str], tuple[int, int]],
 ) -> None:
-    """Add the route. `memory` gives the budget and what other targets may take of it, in bytes, by a target's id."""
+    """Add the route; `memory` returns the memory budget and the share of the other targets, in bytes, by id."""
 
     @app.get(
         "/v1/targets/{target}/lint",

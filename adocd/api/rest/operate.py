@@ -1,4 +1,4 @@
-"""What operators can do by REST beside policies: overrides, pauses, restores; each for one target or for all."""
+"""The operators' routes other than policies: overrides, pauses and restores, for one target or for all."""
 
 from collections.abc import Callable
 from typing import Annotated
@@ -17,35 +17,35 @@ from adocd.daemon.fleet.operators import CannotDo, NotUnderstood, Operators, Ove
 Find = Callable[[str], TargetLoop]
 
 _FOREVER_S = 366 * 86400.0
-_WARNING = "why a restart of the daemon would not know of it yet"
+_WARNING = "why this would not survive a restart of the daemon yet"
 
 
-#: One line, for it ends up in logs and on terminals.
+#: One line without control characters: logs and terminals show it.
 Reason = Annotated[str, StringConstraints(max_length=500, pattern=r"^[^\x00-\x1f\x7f]*$")]
 Option = Annotated[
     str,
     Path(
-        description="as RocksDB names it, or rate_limiter_bytes_per_s, thread_pool_low, thread_pool_high",
+        description="RocksDB's name of the option, or rate_limiter_bytes_per_s, thread_pool_low, thread_pool_high",
         json_schema_extra={"enum": list(overrides.PINNABLE)},
         examples=["write_buffer_size"],
     ),
 ]
-Family = Annotated[str | None, Query(description="one column family's pin; without it the pin of all of them")]
+Family = Annotated[str | None, Query(description="the pin of this column family; default: that of all of them")]
 
 
 class OverrideBody(BaseModel):
-    """A pin as it is asked for."""
+    """A request to pin an option."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
-    value: str = Field(min_length=1, max_length=64, description="as RocksDB writes it", examples=["134217728"])
-    column_family: str | None = Field(default=None, description="one column family; without it all of them")
+    value: str = Field(min_length=1, max_length=64, description="in RocksDB's notation", examples=["134217728"])
+    column_family: str | None = Field(default=None, description="only this column family; default: all")
     for_s: float | None = Field(default=3600.0, gt=0, le=_FOREVER_S, description="null: until it is removed")
     reason: Reason = Field(default="", examples=["a bulk load"])
 
 
 class OverrideView(BaseModel):
-    """A pin, and what has become of it."""
+    """A pin and its effect."""
 
     target: str | None = Field(description="null: all targets")
     option: str
@@ -75,13 +75,13 @@ class OverrideView(BaseModel):
 
 
 class OverridesView(BaseModel):
-    """The pins that concern a target, those for all targets first."""
+    """The pins that apply to a target, those for all targets first."""
 
     overrides: list[OverrideView]
 
 
 class PauseBody(BaseModel):
-    """Why nothing is to be decided."""
+    """Why the law is to be paused."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -89,7 +89,7 @@ class PauseBody(BaseModel):
 
 
 class PausedView(BaseModel):
-    """Whether the law is paused, and whether it was before."""
+    """Who paused the law and why (null: it is not paused), and whether it was paused before."""
 
     paused: str | None
     was_paused: bool
@@ -97,7 +97,7 @@ class PausedView(BaseModel):
 
 
 class RemovedView(BaseModel):
-    """What was removed."""
+    """Whether a pin was removed."""
 
     removed: bool
     warning: str | None = Field(default=None, description=_WARNING)
@@ -129,7 +129,7 @@ def _overrides(app: FastAPI, find: Find, operators: Operators) -> None:
     def listed(loop: TargetLoop | None) -> OverridesView:
         return OverridesView(overrides=[OverrideView.of(state) for state in operators.overrides_of(loop)])
 
-    @app.get("/v1/targets/{target}/overrides", summary="What operators have pinned there", responses=errors(404))
+    @app.get("/v1/targets/{target}/overrides", summary="Its pins, and those for all targets", responses=errors(404))
     async def overrides_of_one(target: TargetId) -> OverridesView:
         return listed(find(target))
 
@@ -141,7 +141,7 @@ def _overrides(app: FastAPI, find: Find, operators: Operators) -> None:
     async def remove(target: TargetId, option: Option, who: Caller, column_family: Family = None) -> RemovedView:
         return unpin(find(target), option, column_family, who)
 
-    @app.get("/v1/overrides", summary="What operators have pinned on all targets", responses=errors())
+    @app.get("/v1/overrides", summary="The pins for all targets", responses=errors())
     async def overrides_of_all() -> OverridesView:
         return listed(None)
 
@@ -163,30 +163,34 @@ def _pauses(app: FastAPI, find: Find, operators: Operators) -> None:
 
     @app.post(
         "/v1/targets/{target}/pause",
-        summary="Let its law decide nothing; what is set stays",
+        summary="Pause its law; changed options stay as they are",
         responses=errors(404, 422),
     )
     async def pause_one(target: TargetId, body: PauseBody, who: Caller) -> PausedView:
         return pause(find(target), body.reason, who)
 
-    @app.post("/v1/pause", summary="Let no law decide anything, on what is and what comes", responses=errors(422))
+    @app.post("/v1/pause", summary="Pause all laws, also of targets that open later", responses=errors(422))
     async def pause_all(body: PauseBody, who: Caller) -> PausedView:
         return pause(None, body.reason, who)
 
-    @app.post("/v1/targets/{target}/resume", summary="Let its law go on", responses=errors(404))
+    @app.post("/v1/targets/{target}/resume", summary="Resume its law", responses=errors(404))
     async def resume_one(target: TargetId, who: Caller) -> PausedView:
         loop = find(target)
         was_paused = operators.resume(loop, who)
         return PausedView(paused=loop.status.paused, was_paused=was_paused, warning=operators.not_durable)
 
-    @app.post("/v1/resume", summary="Let all laws go on", responses=errors())
+    @app.post("/v1/resume", summary="Resume all laws", responses=errors())
     async def resume_all(who: Caller) -> PausedView:
         was_paused = operators.resume(None, who)
         return PausedView(paused=None, was_paused=was_paused, warning=operators.not_durable)
 
 
 def _restore(app: FastAPI, find: Find, operators: Operators) -> None:
-    @app.post("/v1/targets/{target}/restore", summary="Restore its originals and pause", responses=errors(404, 409))
+    @app.post(
+        "/v1/targets/{target}/restore",
+        summary="Restore its original options; pause its law",
+        responses=errors(404, 409),
+    )
     async def restore(target: TargetId, who: Caller) -> RestoredView:
         try:
             restored, failed = await operators.restore(find(target), who)
@@ -196,7 +200,7 @@ def _restore(app: FastAPI, find: Find, operators: Operators) -> None:
 
     @app.post(
         "/v1/restore",
-        summary="Restore the originals of all targets, and pause what is and what comes",
+        summary="Restore the original options of all targets; pause all laws, also of targets that open later",
         responses=errors(),
     )
     async def restore_all(who: Caller) -> RestoredView:

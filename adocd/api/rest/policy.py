@@ -1,4 +1,4 @@
-"""A target's policy by REST: read, compared, set and reset; with an ETag nobody overwrites what he has not seen."""
+"""The routes of a target's policy: read, compare, set, reset. An ETag prevents lost updates."""
 
 import asyncio
 import hashlib
@@ -21,29 +21,29 @@ IfMatch = Annotated[
     str | None,
     Header(
         alias="If-Match",
-        description="an ETag that GET has given: the policy is changed only while it is still that one",
+        description="an ETag from GET: changes the policy only if it is still the same one",
         examples=['"4c9184f37cff01bc"'],
     ),
 ]
 
 
-#: What each answer with a policy has beside its body.
+#: The header of each answer that has a policy as its body.
 _SHOWN: dict[int | str, dict[str, Any]] = {
     200: {"headers": {"ETag": {"description": "for If-Match", "schema": {"type": "string"}, "required": True}}}
 }
 
 
 class DifferenceView(BaseModel):
-    """What a policy would change, and why it would be refused, in one sentence."""
+    """The changes that a policy would make; `refused`: why it would be refused, in one sentence."""
 
-    etag: str = Field(description="of the policy in force, which the changes are from; for If-Match")
+    etag: str = Field(description="the ETag of the policy in force, which is compared; for If-Match")
     changes: list[Change]
-    refused: str | None = Field(description="null: it would be set")
+    refused: str | None = Field(description="null: it would be accepted")
 
 
 def install(app: FastAPI, find: Callable[[str], TargetLoop], operators: Operators) -> None:
     """Add the routes."""
-    #: Between the look at the ETag and the change that follows nobody else may change it.
+    #: Nobody else may change the policy between the check of its ETag and the change.
     turn = asyncio.Lock()
 
     def shown(loop: TargetLoop, response: Response) -> PolicyView:
@@ -58,7 +58,7 @@ def install(app: FastAPI, find: Callable[[str], TargetLoop], operators: Operator
         "/v1/targets/{target}/policy/difference", summary="What a policy would change", responses=errors(404, 422)
     )
     async def difference(target: TargetId, policy: PolicyView) -> DifferenceView:
-        """Compare, and change nothing."""
+        """Compare with the policy in force; change nothing."""
         loop, wanted = find(target), policy.policy()
         refused: str | None = None
         try:
@@ -70,7 +70,7 @@ def install(app: FastAPI, find: Callable[[str], TargetLoop], operators: Operator
 
     @app.put(
         "/v1/targets/{target}/policy",
-        summary="Set its policy for good; ends a pause",
+        summary="Set its policy until it is reset; ends a pause",
         responses=_SHOWN | errors(404, 409, 412, 422),
     )
     async def set_policy(
@@ -89,7 +89,7 @@ def install(app: FastAPI, find: Callable[[str], TargetLoop], operators: Operator
 
     @app.delete(
         "/v1/targets/{target}/policy",
-        summary="Leave its policy to the configuration",
+        summary="Reset its policy to the configuration's",
         responses=_SHOWN | errors(404, 409, 412),
     )
     async def reset_policy(target: TargetId, who: Caller, response: Response, if_match: IfMatch = None) -> PolicyView:
@@ -104,7 +104,7 @@ def install(app: FastAPI, find: Callable[[str], TargetLoop], operators: Operator
 
 
 def etag(policy: PolicyView) -> str:
-    """Name a policy by its content."""
+    """Return the ETag of a policy: a hash of its content, in quotes."""
     return f'"{hashlib.sha256(policy.model_dump_json().encode()).hexdigest()[:16]}"'
 
 

@@ -1,4 +1,4 @@
-"""What REST tells a recorder: a target's snapshots as its agent reported them."""
+"""The route for recorders: a target's snapshots as its agent reported them."""
 
 import itertools
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from adocd.daemon.control.status import Status
 from adocd.daemon.control.target_loop import TargetLoop
 from adocd.recording.format import SEEN, About, Rule, Seen
 
-#: More than are taken between two looks.
+#: Decisions sent with each look: more than a law takes between two looks.
 _DECISIONS = 10
 
 
@@ -20,29 +20,29 @@ def install(
     find: Callable[[str], TargetLoop],
     memory: Callable[[str], tuple[int, int]],
 ) -> None:
-    """Add the route; `memory` gives the budget of all memtables, and what those of the other targets may take."""
+    """Add the route; `memory` returns the budget of all memtables and the share of the other targets, in bytes."""
 
     @app.get(
         "/v1/targets/{target}/snapshot",
-        summary="What its agent reported last: counters and options, as they are",
+        summary="Its agent's last report: counters and options, unprocessed",
         response_model=Seen,
         responses=errors(404, 422),
     )
     async def snapshot(
         target: TargetId,
         after: Annotated[
-            int, Query(ge=0, description="the `look` of the last one that came; it is not sent again")
+            int, Query(ge=0, description="the `look` of the last answer; that snapshot is not sent again")
         ] = 0,
     ) -> Response:
-        """Poll it to record a target: each look of the daemon's has a number, so that none is missed unnoticed."""
+        """Poll it to record a target: the daemon numbers its looks at the target, so you notice a missed one."""
         loop = find(target)
         budget_bytes, _ = memory(loop.id)
-        # Made here, for a snapshot of many column families is large, and the framework would go over it twice.
+        # Serialized here: a snapshot of many column families is large, and the framework would walk it twice.
         return Response(SEEN.dump_json(seen(loop, after, budget_bytes)), media_type="application/json")
 
 
 def seen(loop: TargetLoop, after: int, memory_budget_bytes: int) -> Seen:
-    """Show a target's last look, unless it is the one with this number."""
+    """Show the daemon's last look at a target; without the snapshot if `after` is the number of that look."""
     status = loop.status
     records = list(itertools.islice(reversed(loop.remembered.decisions), _DECISIONS))
     is_new = status.looks != after

@@ -1,7 +1,7 @@
-"""The OpenAPI document for people: one page without a script, and nothing of it from another host.
+"""The OpenAPI document for people: one page without scripts, which loads nothing from other hosts.
 
-The framework's own page takes its scripts from another host, which could then press any button of ours that whoever
-looks may press.
+The framework's own page loads its scripts from another host, and these could then do anything that the reader of the
+page may do.
 """
 
 from collections.abc import Iterator, Mapping
@@ -17,7 +17,7 @@ padding: .15rem .8rem .15rem 0; } th { font-weight: 600; }"""
 
 
 def page(document: Mapping[str, Any]) -> str:
-    """Show every operation: what it is for, what it takes, and what it answers."""
+    """Show every operation with its purpose, parameters and answers, as HTML."""
     info, body = document["info"], []
     for tag in document["tags"]:
         body.append(f"<h2>{escape(tag['name'])}</h2><p>{escape(tag['description'])}</p>")
@@ -58,7 +58,7 @@ def _table(head: str, rows: Any) -> Iterator[str]:
 
 
 def _type_of(content: Mapping[str, Any]) -> str:
-    """Name what a body is: the schema in the document, else its media type."""
+    """Name the type of a body: its schema in the document, else its media type."""
     for media_type, body in content.items():
         reference = body.get("schema", {}).get("$ref", "")
         return str(reference).rpartition("/")[2] or str(media_type)

@@ -1,4 +1,4 @@
-"""Tokens by REST: made, listed and revoked on the daemon's own socket only."""
+"""The routes of tokens: make, list and revoke them, only on the daemon's Unix socket."""
 
 import asyncio
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from adocd.api.problems import ProblemError
 from adocd.api.rest.document import errors
 from adocd.daemon.book.tokens import NAME, NameTaken, Scope, Token, TokenError, TokenStore
 
-#: Who did what to tokens, in one sentence.
+#: Called with who did something to a token, and one sentence about it.
 Note = Callable[[str, str], None]
 
 _LONGEST_S = 10 * 366 * 86400.0
@@ -20,25 +20,25 @@ _EXAMPLE = "grafana"
 
 
 class TokenBody(BaseModel):
-    """A token as it is asked for."""
+    """A request for a token."""
 
     model_config = ConfigDict(extra="forbid")
 
-    name: str = Field(pattern=NAME, description="whose it is; it stands in the audit trail", examples=[_EXAMPLE])
-    scope: Scope = Field(default="read", description="read: look at everything; operate: change things, too")
+    name: str = Field(pattern=NAME, description="names its holder; the audit trail shows it", examples=[_EXAMPLE])
+    scope: Scope = Field(default="read", description="read: see everything; operate: change things too")
     expires_in_s: float | None = Field(
         default=None, gt=0, le=_LONGEST_S, description="null: until it is revoked", examples=[2592000.0]
     )
 
 
 class TokenView(BaseModel):
-    """A token, without its secret, which nobody knows but who has it."""
+    """A token without its secret, which only its holder knows."""
 
     name: str = Field(examples=[_EXAMPLE])
     scope: Scope
     made_by: str
     made_unix_s: float
-    expires_unix_s: float | None = Field(description="null: when it is revoked")
+    expires_unix_s: float | None = Field(description="null: valid until it is revoked")
     expired: bool
 
     @classmethod
@@ -55,25 +55,25 @@ class TokenView(BaseModel):
 
 
 class TokensView(BaseModel):
-    """All tokens, the oldest first."""
+    """All tokens, oldest first."""
 
     tokens: list[TokenView]
 
 
 class NewTokenView(TokenView):
-    """A new token, and its secret, this once."""
+    """A new token with its secret, which is shown only this once."""
 
     secret: str = Field(description="sent as `Authorization: Bearer SECRET`", examples=["adocd_..."])
 
 
 class RevokedView(BaseModel):
-    """That it is good for nothing any more."""
+    """The name of the revoked token."""
 
     revoked: str
 
 
 async def _on_the_socket_only(by_web: FromWeb) -> None:
-    if by_web:  # its gate has refused this already
+    if by_web:  # the gate of the TCP side has refused this already
         raise ProblemError(403, "tokens are made and revoked on the daemon's own machine: adocctl token --help")
 
 
@@ -81,7 +81,7 @@ _Name = Annotated[str, Path(pattern=NAME, description="a token's name", examples
 
 
 def install(app: FastAPI, store: TokenStore, note: Note) -> None:
-    """Add the routes; `note` is told who did what. Reading and writing their file is done beside the event loop."""
+    """Add the routes; `note` writes the audit trail. The tokens' file is read and written outside the event loop."""
     only_here = [Depends(_on_the_socket_only)]
 
     @app.get(
@@ -96,7 +96,7 @@ def install(app: FastAPI, store: TokenStore, note: Note) -> None:
         return TokensView(tokens=[TokenView.of(token, store.is_expired(token)) for token in kept])
 
     @app.post(
-        "/v1/tokens", summary="Make a token; the answer alone has its secret", status_code=201, dependencies=only_here,
+        "/v1/tokens", summary="Make a token; only this answer has its secret", status_code=201, dependencies=only_here,
         responses=errors(409, 422),
     )  # fmt: skip
     async def make(body: TokenBody, who: Caller) -> NewTokenView:
@@ -111,7 +111,7 @@ def install(app: FastAPI, store: TokenStore, note: Note) -> None:
         return NewTokenView(**TokenView.of(token, expired=False).model_dump(), secret=secret)
 
     @app.delete(
-        "/v1/tokens/{name}", summary="Revoke a token; it is good for nothing at once", dependencies=only_here,
+        "/v1/tokens/{name}", summary="Revoke a token; takes effect at once", dependencies=only_here,
         responses=errors(404, 409, 422),
     )  # fmt: skip
     async def revoke(name: _Name, who: Caller) -> RevokedView:

@@ -1,4 +1,4 @@
-"""What REST says of a target's policy: does it help or hurt, by what the daemon remembers."""
+"""The route of the verdict: whether a target's policy helps or hurts, by the history that the daemon keeps."""
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
@@ -18,15 +18,15 @@ from adocd.model.policy import Policy
 
 
 class VerdictView(BaseModel):
-    """Whether the policy of a target helps."""
+    """Whether a target's policy helps or hurts."""
 
     target: str
     path: str
-    verdict: Verdict | None = Field(description="null: nothing has been measured yet")
+    verdict: Verdict | None = Field(description="null: nothing was measured yet")
 
 
 class _Remembered(NamedTuple):
-    """All that a verdict is made of; another thread may read it."""
+    """The input of a verdict, copied so that another thread can read it."""
 
     policy: Policy
     paused: str | None
@@ -44,9 +44,9 @@ def install(app: FastAPI, find: Callable[[str], TargetLoop], book: Book) -> None
         responses=errors(404),
     )
     async def target_verdict(target: TargetId) -> VerdictView:
-        """Compare how long writers were held in the 15 minutes before the policy began with the last 15 minutes."""
+        """Compare how long writers were held in the 15 minutes before the policy began and in the last 15 minutes."""
         loop = find(target)
-        # Beside the event loop: the seconds of a quarter of an hour take some ms, and control must not wait for them.
+        # Outside the event loop: 15 minutes of seconds take some ms, and the control loop must not wait for them.
         judged = await asyncio.to_thread(_judged, _remembered(loop, reversed(book.operations)))
         return VerdictView(target=loop.id, path=loop.path, verdict=judged)
 

@@ -22,7 +22,7 @@ Text = TypeVar("Text", str, dict[str, ParameterValue])
 
 
 class PolicyView(BaseModel):
-    """A policy, as it is read and as it is set."""
+    """A policy, the same for reading and for setting."""
 
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
@@ -34,7 +34,7 @@ class PolicyView(BaseModel):
     @field_validator("controller", "parameters")
     @classmethod
     def _can_be_written(cls, given: Text) -> Text:
-        """Refuse half a character, which JSON can have, and neither an answer nor a journal in UTF-8."""
+        """Refuse lone surrogates: JSON can hold them, but UTF-8 cannot, so neither answers nor the journal can."""
         for word in (given,) if isinstance(given, str) else (*given, *given.values()):
             try:
                 str(word).encode()
@@ -57,13 +57,13 @@ class PolicyView(BaseModel):
         return Policy(self.controller, self.parameters, self.dry_run, Shaping(**self.shaping.model_dump()))
 
 
-#: What is known of every column family; any other figure of a sample can be null, and is then named in `unknown`.
+#: Always known for a column family; any other figure of a sample can be null and is then listed in `unknown`.
 KNOWN_OF_ANY_FAMILY = ("name", "options", "overflow", "stall_counts", "unknown")
 
 
-# Without a type of what it returns, for the schema is to stay the sample's.
+# No return type: with one, pydantic would replace the sample's schema by it.
 def _without_unknown(sample: Sample, show: SerializerFunctionWrapHandler):  # type: ignore[no-untyped-def]
-    """Show null for what nobody reports: a sample has 0 there, and says so in `unknown`."""
+    """Show null where the agent reports nothing: the sample has 0 there and lists the figure in `unknown`."""
     shown = show(sample)
     for cf in shown["column_families"]:
         cf.update(dict.fromkeys(cf["unknown"]))
@@ -75,10 +75,10 @@ ShownSample = Annotated[Sample, WrapSerializer(_without_unknown)]
 
 
 class ProcessView(BaseModel):
-    """The process a target lives in."""
+    """The process that has the target open."""
 
     host: str
-    pid: int | None = Field(description="null where it cannot be seen who has the database open")
+    pid: int | None = Field(description="null: the daemon cannot see which process has the database open")
     program: str
     user: str
     rocksdb_version: str
@@ -100,7 +100,7 @@ class ProcessView(BaseModel):
 
 
 class TargetView(BaseModel):
-    """One line of the list of targets."""
+    """A target as in the list of targets."""
 
     id: str
     path: str
@@ -111,20 +111,20 @@ class TargetView(BaseModel):
     sentence: str = Field(description="what the last cycle saw and did")
     writes_per_s: float | None
     condition: str | None
-    stall: StallNow | None = Field(description="the stall in progress, also while its agent is silent")
-    decisions: int = Field(description="how many were taken since the daemon began")
+    stall: StallNow | None = Field(description="the stall in progress, even while the agent is silent")
+    decisions: int = Field(description="decisions since the daemon started")
 
 
 class TargetDetailView(TargetView):
-    """One target with its last sample, options and last decision."""
+    """A target with its last sample, options and last decision."""
 
     session: str | None
     column_families: list[str]
-    unseen_column_families: list[str] = Field(description="those that its agent neither measures nor changes")
+    unseen_column_families: list[str] = Field(description="column families that the agent neither measures nor changes")
     capabilities: Capabilities | None
-    added_options: dict[str, str] = Field(description="what the agent added to the host's options at open")
+    added_options: dict[str, str] = Field(description="options that the agent added to the program's own at open")
     sample: ShownSample | None
-    around: str | None = Field(description="its disks and process now, in one sentence; figures are in the sample")
+    around: str | None = Field(description="its disks and process now, in one sentence; the figures are in the sample")
     options: OptionValues | None
     originals: OptionValues | None
     lease: Lease | None
@@ -133,14 +133,16 @@ class TargetDetailView(TargetView):
 
 
 class JournalView(BaseModel):
-    """The daemon's durable record, and how it is."""
+    """The daemon's durable record and its condition."""
 
     path: str
-    problem: str | None = Field(description="why nothing new is changed now, in one sentence; restores go on")
-    rescued: str | None = Field(
-        description="what had to be done about one that was damaged, or that somebody else was at, the last time"
+    problem: str | None = Field(
+        description="why the daemon changes nothing new now, in one sentence; restores continue"
     )
-    lost_decisions: int = Field(description="how many were dropped since the daemon began, for they could not wait")
+    rescued: str | None = Field(
+        description="what the daemon did the last time it found the journal damaged or modified by someone else"
+    )
+    lost_decisions: int = Field(description="decisions dropped since the daemon started: too many waited to be written")
 
     @classmethod
     def of(cls, book: Book) -> "JournalView":
@@ -150,11 +152,11 @@ class JournalView(BaseModel):
         )  # fmt: skip
 
 
-_WEB_PROBLEM = Field(description="why nothing is served by TCP though it is asked for, in one sentence")
+_WEB_PROBLEM = Field(description="why TCP is configured but not served, in one sentence")
 
 
 class TargetsView(BaseModel):
-    """All targets, what is wrong with sockets that are none, and how the journal is."""
+    """All targets, the problem of each socket that is not a target, and the condition of the journal."""
 
     targets: list[TargetView]
     problems: dict[str, str]
@@ -172,25 +174,25 @@ class DecisionsView(BaseModel):
     """Decisions, oldest first."""
 
     decisions: list[DecisionRecord]
-    next_before: int | None = Field(description="ask with it as `before` for those before; null: there are none")
+    next_before: int | None = Field(description="`before` of the request for older ones; null: there are none")
 
 
 class RestoredView(BaseModel):
-    """How far a restore is, by target id; `failed` says in one sentence why one could not be asked for."""
+    """The progress of each restore, by target id; `failed`: why a restore could not be requested, in one sentence."""
 
     restored: dict[str, Restore]
     unlike: dict[str, list[Unlike]] = Field(
-        description="of each restore that has ended, the options that were read and are not their originals; a target "
-        "that is missing here has not been compared: its restore goes on, or its values could not be read"
+        description="for each finished restore, the options that do not have their original values; a target that is "
+        "missing here was not compared: its restore is still running, or its values could not be read"
     )
     failed: dict[str, str]
-    warning: str | None = Field(default=None, description="why a restart of the daemon would not know of it yet")
+    warning: str | None = Field(default=None, description="why this would not survive a restart of the daemon yet")
 
     @classmethod
     def of(
         cls, restored: Mapping[str, RestoreResult], failed: Mapping[str, str], warning: str | None
     ) -> "RestoredView":
-        """Show what operators.restore has returned."""
+        """Show the result of operators.restore."""
         return cls(
             restored={target: one.restore for target, one in restored.items()},
             unlike={target: list(one.unlike) for target, one in restored.items() if one.unlike is not None},

@@ -1,4 +1,4 @@
-"""What REST tells the metrics: all targets and the daemon itself in one answer, in figures alone."""
+"""The figures behind `/metrics`: the daemon and all its targets in one answer."""
 
 import platform
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ from adocd.model.values import RATE_LIMITER
 
 @dataclass(frozen=True, slots=True)
 class HistogramView:
-    """How many values were within each bound and above the one before, and the sum; the last is for those above all."""
+    """A histogram; `counts` are per bucket, not cumulative; the last bucket is for values above all bounds."""
 
     bounds_s: tuple[float, ...]
     counts: tuple[int, ...]
@@ -46,7 +46,7 @@ class DecisionsCount:
 
 @dataclass(frozen=True, slots=True)
 class StallsCount:
-    """How often RocksDB held the writes of a column family, since the daemon follows the target."""
+    """How often RocksDB delayed or stopped a column family's writes since the daemon began to follow the target."""
 
     column_family: str
     cause: str
@@ -56,7 +56,7 @@ class StallsCount:
 
 @dataclass(frozen=True, slots=True)
 class FamilyVitals:
-    """A column family; null is what nobody reports, and a limit of 0 is off."""
+    """A column family's figures and limits; null: the agent does not report it; a limit of 0 is off."""
 
     name: str
     l0_files: int | None
@@ -74,7 +74,7 @@ class FamilyVitals:
 
 @dataclass(frozen=True, slots=True)
 class DeviceVitals:
-    """A device that the database is on."""
+    """A block device that holds files of the database."""
 
     device: str
     read_bytes_per_s: float
@@ -85,7 +85,7 @@ class DeviceVitals:
 
 @dataclass(frozen=True, slots=True)
 class SampleVitals:
-    """The last sample's figures; counters are cumulative since the open."""
+    """The figures of the last sample; counters are cumulative since the database was opened."""
 
     unix_s: float | None
     counters: Counters
@@ -99,7 +99,7 @@ class SampleVitals:
 
 @dataclass(frozen=True, slots=True)
 class TargetVitalsView:
-    """One target, and what the daemon did about it since it began."""
+    """One target, and what the daemon has done to it since the daemon started."""
 
     id: str
     path: str
@@ -108,7 +108,7 @@ class TargetVitalsView:
     dry_run: bool
     paused: bool
     fell_back: bool
-    #: Whether this daemon may change it now, or another one.
+    #: This daemon holds the lease and may change the target; or another daemon holds it.
     lease_held: bool
     lease_held_by_other: bool
     stall_condition: str | None
@@ -125,7 +125,7 @@ class TargetVitalsView:
 
 @dataclass(frozen=True, slots=True)
 class OverrideVitals:
-    """An override; null as target means all of them, null as its end that it stays until it is removed."""
+    """An override; `target` null: all targets; `expires_unix_s` null: until it is removed."""
 
     target: str | None
     path: str | None
@@ -136,7 +136,7 @@ class OverrideVitals:
 
 @dataclass(frozen=True, slots=True)
 class VitalsView:
-    """All that `/metrics` shows, in one answer."""
+    """Everything that `/metrics` shows, in one answer."""
 
     version: str
     python_version: str
@@ -165,14 +165,14 @@ def install(app: FastAPI, fleet: Fleet, book: Book) -> None:
 
     @app.get(
         "/v1/vitals",
-        summary="The daemon's and all targets' figures at once, as /metrics shows them",
+        summary="All figures of the daemon and its targets, as /metrics shows them",
         response_model=VitalsView,
         responses=errors(),
     )
     async def vitals() -> Response:
-        """Read them all in one request: a scrape of many targets must cost control next to nothing."""
+        """Read everything in one request, so that a scrape of many targets costs the control loop next to nothing."""
         view = of(fleet, book)
-        # Made here, for the framework would go over it twice, in the process that controls.
+        # Serialized here: the framework would walk it twice, in the process that runs the control loop.
         return Response(_VIEW.dump_json(view), media_type="application/json")
 
 

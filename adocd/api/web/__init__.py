@@ -1,1 +1,1 @@
-"""The second process that `adocd serve` supervises: all that TCP clients see, as a client of the daemon's REST."""
+"""The second process of `adocd serve`: everything that TCP clients see, as a client of the daemon's REST API."""

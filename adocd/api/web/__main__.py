@@ -1,4 +1,4 @@
-"""Starts the web process on a socket it inherits, so that restarting it never loses the port."""
+"""Starts the web process on an inherited socket, so that a restart of it never loses the port."""
 
 import argparse
 import asyncio
@@ -20,14 +20,14 @@ from adocd.api.web.page.session import Sessions
 from adocd.api.web.upstream import Upstream
 from adocd.daemon.fleet import logs
 
-#: Control comes first where both want the same CPU.
+#: The control loop comes first when both want the same CPU.
 _NICE = 5
-#: How often the daemon, which supervises us, is told that our event loop goes on.
+#: How often to tell the daemon, which supervises us, that our event loop is alive.
 _BEAT_S = 2.0
 
 
 async def _main(arguments: argparse.Namespace, web_secret: str) -> None:
-    with contextlib.suppress(OSError):  # a service's filter of system calls may have no place for it
+    with contextlib.suppress(OSError):  # a service's system call filter may forbid it
         os.nice(_NICE)
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -45,7 +45,7 @@ async def _main(arguments: argparse.Namespace, web_secret: str) -> None:
 
 
 def _app(arguments: argparse.Namespace, upstream: Upstream, access: Access) -> FastAPI:
-    """Build the application, with the page where that is installed."""
+    """Build the application, with the page if its packages are installed."""
     open_to_all = {**Rules().open_to_all, **(page.OPEN if page.is_installed() else page.OPEN_WITHOUT)}
     rules = Rules(frozenset(arguments.host), arguments.anonymous_read, open_to_all)
     if not page.is_installed():
@@ -59,10 +59,10 @@ def _app(arguments: argparse.Namespace, upstream: Upstream, access: Access) -> F
 
 
 async def _beat() -> None:
-    """Write a byte to standard output, which the daemon reads, again and again."""
+    """Regularly write a byte to standard output, which the daemon reads."""
     os.set_blocking(sys.stdout.fileno(), False)
     while True:
-        with contextlib.suppress(OSError):  # full: the daemon hangs, and has other troubles
+        with contextlib.suppress(OSError):  # the pipe is full: the daemon hangs, which is not ours to handle
             os.write(sys.stdout.fileno(), b".")
         await asyncio.sleep(_BEAT_S)
 
@@ -77,7 +77,7 @@ if __name__ == "__main__":
     parser.add_argument("--log-format", choices=("text", "json"), default="text")
     arguments = parser.parse_args()
     logs.to_stderr(arguments.log_format)
-    # Its first line, by which the daemon knows us: an argument or a variable could be read by others of its user.
+    # The secret is the first line of stdin: other processes of this user could read an argument or a variable.
     secret = sys.stdin.readline().strip()
     with contextlib.suppress(KeyboardInterrupt):
         if secret:  # else the daemon is gone

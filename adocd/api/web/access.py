@@ -1,8 +1,8 @@
-"""Whose a secret is: the web process reads the file that the daemon keeps the tokens' hashes in.
+"""Finds the holder of a secret: the web process reads the file in which the daemon keeps the tokens' hashes.
 
-It needs no word of the daemon's for it, and a revoked token is good for nothing from the next request on.
-Wrong secrets are not counted or slowed: a secret has 256 bits, so nobody finds one by trying, and a limit would only
-let strangers lock operators out.
+So it does not have to ask the daemon, and a revoked token is refused from the next request on. Wrong secrets are not
+counted or slowed down: a secret has 256 bits, so nobody can guess one, and a limit would only let strangers lock
+operators out.
 """
 
 import logging
@@ -21,19 +21,19 @@ _UNCHECKED = "no token can be checked now; the log of adocd serve says why"
 
 @dataclass(frozen=True, slots=True)
 class TokenHolder:
-    """Who has shown a good token: its name, and whether it may only read."""
+    """The holder of a valid token: its name and its scope."""
 
     name: str
     scope: Scope
 
     @property
     def may_operate(self) -> bool:
-        """Whether its token is for changing things, too."""
+        """Whether the token may change things."""
         return self.scope == "operate"
 
 
 class Access:
-    """The tokens of a file, which is read again whenever it has been replaced. `wall_clock` is as `time.time`."""
+    """The tokens in a file, which is read again whenever it was replaced; `wall_clock` returns unix seconds."""
 
     def __init__(self, path: Path, wall_clock: Callable[[], float] = time.time) -> None:
         self._path = path
@@ -43,14 +43,17 @@ class Access:
         self._problem: str | None = None
 
     async def holder(self, secret: str) -> TokenHolder | None:
-        """Tell whose secret this is; None for one that is unknown, revoked or expired."""
+        """Return the holder of this secret; None if it is unknown, revoked or expired."""
         token = self._token(secret)
         if token is None or token.is_expired(self._wall_clock()):
             return None
         return TokenHolder(token.name, token.scope)
 
     async def why_not(self, secret: str) -> str:
-        """Say in one sentence why a secret has no holder; an expired one's is told so, for nobody else can ask."""
+        """Say in one sentence why a secret has no holder.
+
+        It may say that a token has expired, because only its holder knows the secret.
+        """
         token = self._token(secret)
         if self._problem is not None:
             return _UNCHECKED
@@ -63,7 +66,7 @@ class Access:
         return tokens.matching(self._tokens, secret)
 
     def _look(self) -> None:
-        """Read the file again if it is another one: it is only ever replaced as a whole."""
+        """Read the file again if it is another one: the daemon replaces it only as a whole."""
         try:
             status = os.stat(self._path, follow_symlinks=False)
             seen = (status.st_ino, status.st_mtime_ns, status.st_ctime_ns)
@@ -75,7 +78,7 @@ class Access:
         try:
             self._tokens, self._seen = tokens.read(self._path), seen
         except TokenError as error:
-            # Read it again next time, whatever it looks like: the trouble may be ours, such as too many open files.
+            # Read it again next time even if it is the same file: the cause may be ours, such as too many open files.
             self._tokens, self._seen, self._problem = (), None, str(error)
             if self._problem != before:
-                _log.warning("nobody's token is good now: %s", error)
+                _log.warning("all tokens are refused now: %s", error)

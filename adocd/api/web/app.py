@@ -1,7 +1,7 @@
-"""All that TCP clients see: the daemon's REST behind the gate, its metrics.
+"""Everything that TCP clients see: the daemon's REST API behind the gate, and its metrics.
 
-It is a process of its own because one Python process has one interpreter lock: serving many clients must not delay
-control.
+It is a process of its own because a Python process has one interpreter lock: serving many clients must not delay the
+control loop.
 """
 
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ from adocd.api.web.relay import Relay
 from adocd.api.web.upstream import Upstream
 from adocd.targets.errors import TargetError
 
-#: Headers that are handed on; the rest is between the two ends of each connection.
+#: Headers that are passed on; the others concern only one connection.
 _ASKED = ("accept", "content-type", "if-match", "if-none-match", "last-event-id")
 _ANSWERED = ("allow", "cache-control", "content-type", "etag", "location", "retry-after")
 _METHODS = ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"]
@@ -31,7 +31,7 @@ def make_app(upstream: Upstream, access: Access, rules: Rules | None = None, by_
     app = FastAPI(title="adocd on TCP", version=__version__, openapi_url=None)
     problems.install(app)
     app.add_middleware(limits.WholeBody)
-    # Added last, it comes first: nobody's body is read whom it refuses.
+    # Added last, so it runs first, and reads no body of a request that it refuses.
     app.add_middleware(Gate, access=access, rules=rules or Rules(), by_cookie=by_cookie)
 
     @problems.answers(app, TargetError)
@@ -44,7 +44,7 @@ def make_app(upstream: Upstream, access: Access, rules: Rules | None = None, by_
 
     @app.api_route("/healthz", methods=["GET", "HEAD"])
     async def healthz(request: Request) -> Response:
-        """Tell who may not read only whether the daemon lives."""
+        """Return all of /healthz to clients that may read; others learn only whether the daemon is alive."""
         if _grant(request).may_read:
             return await _ask(upstream, request)
         try:
@@ -58,7 +58,7 @@ def make_app(upstream: Upstream, access: Access, rules: Rules | None = None, by_
         grant = _grant(request)
         most = limits.MAX_STREAMS - limits.SPARE_STREAMS
         if request.method == "GET" and not limits.begin_stream(request.scope, most):
-            return problems.problem(503, f"{most} streams are open already; close one, and try again")
+            return problems.problem(503, f"{most} streams are open already; close one and try again")
         open_stream = upstream.stream(_target(request), grant.holder, _of(request.headers, _ASKED))
         return Relay(open_stream, grant.holds, lambda headers: _of(headers, _ANSWERED))
 
@@ -70,7 +70,7 @@ def make_app(upstream: Upstream, access: Access, rules: Rules | None = None, by_
 
 
 async def _ask(upstream: Upstream, request: Request) -> Response:
-    """Hand a request on as it came, and the answer back."""
+    """Pass a request on unchanged, and return the answer."""
     method = "GET" if request.method == "HEAD" else request.method
     status, headers, content = await upstream.request(
         method, _target(request), await request.body(), _grant(request).holder, _of(request.headers, _ASKED)
@@ -84,7 +84,7 @@ def _grant(request: Request) -> Grant:
 
 
 def _target(request: Request) -> str:
-    """Return path and query as the client has written them."""
+    """Return path and query exactly as the client has sent them."""
     raw: bytes = request.scope["raw_path"]
     query: bytes = request.scope["query_string"]
     return (raw + b"?" + query if query else raw).decode("latin-1")

@@ -1,13 +1,13 @@
-"""The gate of the TCP side: who may reach what; nothing behind it asks again.
+"""The gate of the TCP side decides who may do what; nothing behind it checks again.
 
-Every request, and every WebSocket's beginning, is checked in this order:
+It checks every request and every WebSocket handshake in this order:
 
-1. Host: a name for this machine that the operator has said, or loopback's. Any other is DNS rebinding, by which a
-   foreign page reads us through its visitor's browser, or a mistake.
-2. Origin, where a browser sends one: ours. Another is a foreign page that writes.
-3. The tokens' own routes: never here. Who has stolen a token cannot make another one of it.
-4. Whose request it is: a token by `Authorization: Bearer`, else the page's cookie, else nobody's.
-5. What it may do: reading needs any token, or none where the rules say so; everything else one to operate.
+1. Host must be a name of this machine that the operator has configured, or a name of loopback. Any other is a mistake
+   or DNS rebinding, by which a foreign page reads from us through its visitor's browser.
+2. Origin, if a browser sends one, must be ours. Any other is a foreign page that tries to write.
+3. The routes of tokens are never allowed here, so a stolen token cannot be used to make another one.
+4. The holder is that of the token in `Authorization: Bearer`, else that of the page's cookie, else nobody.
+5. Reading needs any token, or none if the rules allow that; everything else needs a token to operate.
 """
 
 import ipaddress
@@ -26,14 +26,14 @@ from adocd.api import problems
 from adocd.api.operations import is_reading
 from adocd.api.web.access import Access, TokenHolder
 
-#: What a proxy adds. Who comes through one is not on this machine, whatever the address of its last step.
+#: Headers that a proxy adds. A client behind a proxy is not on this machine, whatever the proxy's own address is.
 _FORWARDED = ("forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip")
 _LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})
 _AUTHORITY = re.compile(r"(\[[0-9A-Fa-f:.]{2,45}\]|[0-9A-Za-z._-]{1,253})(?::([0-9]{1,5}))?")
 _TOKENS = "/v1/tokens"
 _HOW = "adocctl token create NAME --scope {}"
 _CHALLENGE = 'Bearer realm="adocd"'
-#: No other page may frame ours, whose buttons change databases, take its content for a script, or learn its address.
+#: No other page may frame ours (its buttons change databases), load our content as a script, or learn our address.
 _PROTECTION = {
     "Content-Security-Policy": "frame-ancestors 'none'",
     "Cross-Origin-Resource-Policy": "same-origin",
@@ -42,12 +42,12 @@ _PROTECTION = {
     "X-Frame-Options": "DENY",
 }
 
-#: Tells whose the page's cookies are.
+#: Finds the holder that the page's cookies belong to.
 ByCookie = Callable[[Mapping[str, str]], Awaitable[TokenHolder | None]]
 
 
 async def nobodys(cookies: Mapping[str, str]) -> TokenHolder | None:
-    """Know no cookie."""
+    """Return None: without the page, there are no cookies."""
     del cookies
     return None
 
@@ -56,9 +56,8 @@ async def nobodys(cookies: Mapping[str, str]) -> TokenHolder | None:
 class Rules:
     """What the operator has configured.
 
-    `hosts` are more names, with small letters, under which clients reach us. `anonymous_read`: who comes over loopback
-    may read without a token. `open_to_all` has paths, a prefix where one ends in a slash, that need no token for these
-    methods; "WEBSOCKET" is one.
+    `hosts`: more names of this machine, in lower case. `anonymous_read`: clients on loopback may read without a token.
+    `open_to_all`: paths (a prefix if it ends in a slash) and the methods that need no token there; "WEBSOCKET" is one.
     """
 
     hosts: frozenset[str] = frozenset()
@@ -68,26 +67,26 @@ class Rules:
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """What the gate has found out, for the routes behind it: `request.state.grant`."""
+    """The result of the gate's checks, for the routes behind it: `request.state.grant`."""
 
     holder: TokenHolder | None
-    #: Whether it may read more than what is open to all.
+    #: Whether the client may read more than what is open to all.
     may_read: bool
-    #: Tells whether all this still holds, for what goes on for long: a token may be revoked meanwhile.
+    #: Checks the holder again, for streams and WebSockets: a token may be revoked meanwhile.
     holds: Callable[[], Awaitable[bool]]
 
 
 class GateRefusal(Exception):
-    """A request that may not pass: one sentence."""
+    """The gate refuses a request; its text is one sentence."""
 
     def __init__(self, status: int, detail: str, error: str | None = None) -> None:
         super().__init__(detail)
         self.status = status
-        #: RFC 6750, 3.1
+        #: The error code of RFC 6750, 3.1.
         self.error = error
 
     def answer(self) -> Response:
-        """Say it as a problem, and where a token is wanted, that (RFC 6750, 3)."""
+        """Return the problem, with a WWW-Authenticate header if a token is needed (RFC 6750, 3)."""
         headers = {}
         if self.status == 401 or self.error is not None:
             headers["WWW-Authenticate"] = _CHALLENGE + ("" if self.error is None else f', error="{self.error}"')
@@ -95,7 +94,7 @@ class GateRefusal(Exception):
 
 
 class Gate:
-    """Lets pass what is allowed, with a Grant in its state."""
+    """ASGI middleware that passes allowed requests on, with a Grant in their state, and refuses all others."""
 
     def __init__(self, app: ASGIApp, access: Access, rules: Rules, by_cookie: ByCookie = nobodys) -> None:
         self._app = app
@@ -104,7 +103,7 @@ class Gate:
         self._by_cookie = by_cookie
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass it on, or refuse it."""
+        """Pass the request on, or refuse it."""
         if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
             return
@@ -120,7 +119,7 @@ class Gate:
         name, port = self._check_host(request)
         origins = request.headers.getlist("origin")
         if any(not _is_same(origin, name, port) for origin in origins):
-            raise GateRefusal(403, f"Origin must be the one that is asked, {name}, not {origins[0]!r}")
+            raise GateRefusal(403, f"Origin must be this server's, {name}, not {origins[0]!r}")
         path = request.scope["path"]
         if path == _TOKENS or path.startswith(f"{_TOKENS}/"):
             raise GateRefusal(403, "tokens are made and revoked on the daemon's own machine: adocctl token --help")
@@ -131,7 +130,9 @@ class Gate:
         if not self._is_open(path, method):
             _check(holder, reads, anonymous)
         if holder is not None and not reads and "authorization" not in request.headers and not origins:
-            raise GateRefusal(403, "what a browser's session changes has to come with its Origin")
+            raise GateRefusal(
+                403, "a change with the page's cookie needs an Origin header; a script shows a token instead"
+            )
 
         async def holds() -> bool:
             return holder is None or await _same(whose, holder)
@@ -139,7 +140,7 @@ class Gate:
         return Grant(holder, holder is not None or anonymous, holds)
 
     def _check_host(self, request: HTTPConnection) -> tuple[str, int | None]:
-        """Return the name and port by which we are asked."""
+        """Return name and port of the Host header; raises GateRefusal if it is not a name of ours."""
         hosts = request.headers.getlist("host")
         given = hosts[0] if len(hosts) == 1 else ""
         name, port = _authority(given)
@@ -149,7 +150,7 @@ class Gate:
         raise GateRefusal(400, f"Host must be one of {known}, or another name that [web] hosts has, not {given!r}")
 
     def _whose(self, request: HTTPConnection) -> Callable[[], Awaitable[TokenHolder | None]]:
-        """Return what finds the holder, now or later."""
+        """Return a function that finds the holder now or, to check again, later."""
         shown = request.headers.getlist("authorization")
         if not shown:
             cookies = dict(request.cookies)
@@ -159,9 +160,7 @@ class Gate:
 
         async def found() -> TokenHolder | None:
             if len(shown) > 1 or scheme.lower() != "bearer" or not secret:
-                raise GateRefusal(
-                    401, "a token is shown by one header, Authorization: Bearer SECRET", "invalid_request"
-                )
+                raise GateRefusal(401, "send the token in one header, Authorization: Bearer SECRET", "invalid_request")
             if (holder := await self._access.holder(secret)) is None:
                 raise GateRefusal(401, await self._access.why_not(secret), "invalid_token")
             return holder
@@ -169,7 +168,7 @@ class Gate:
         return found
 
     def _is_anonymous_welcome(self, request: HTTPConnection, name: str) -> bool:
-        """Tell whether this comes from our own machine, where whoever is on it may read."""
+        """Whether the client is on this machine and the rules let it read without a token."""
         is_local = name in _LOOPBACK_NAMES or (name == _reached_at(request) and name not in self._rules.hosts)
         return self._rules.anonymous_read and is_local and not any(key in request.headers for key in _FORWARDED)
 
@@ -181,7 +180,7 @@ class Gate:
 
 
 def _check(holder: TokenHolder | None, reads: bool, anonymous: bool) -> None:
-    """Hold what is wanted against what a token is for."""
+    """Raise GateRefusal if the holder's scope does not allow the request."""
     needed = "read" if reads else "operate"
     if holder is None and not (anonymous and needed == "read"):
         what = "reading from here" if needed == "read" else "changing anything"
@@ -189,7 +188,7 @@ def _check(holder: TokenHolder | None, reads: bool, anonymous: bool) -> None:
     if holder is not None and needed == "operate" and not holder.may_operate:
         raise GateRefusal(
             403,
-            f"the token {holder.name} is for reading only; one for changes is made by: {_HOW.format(needed)}",
+            f"the token {holder.name} is for reading only; make one for changes by: {_HOW.format(needed)}",
             "insufficient_scope",
         )
 
@@ -202,7 +201,7 @@ async def _same(whose: Callable[[], Awaitable[TokenHolder | None]], holder: Toke
 
 
 def _authority(given: str) -> tuple[str, int | None]:
-    """Split a Host's name, with small letters, and port; ("", None) for what is none."""
+    """Split a Host into its name, in lower case, and its port; ("", None) if it is not valid."""
     found = _AUTHORITY.fullmatch(given)
     if found is None:
         return "", None
@@ -210,7 +209,7 @@ def _authority(given: str) -> tuple[str, int | None]:
 
 
 def _is_same(origin: str, name: str, port: int | None) -> bool:
-    """Tell whether an Origin is what a page of ours has: by TLS too, which a proxy takes off before us."""
+    """Whether an Origin is that of our page; https counts too, because a proxy may terminate TLS for us."""
     try:
         parts = urlsplit(origin)
     except ValueError:
@@ -223,7 +222,7 @@ def _is_same(origin: str, name: str, port: int | None) -> bool:
 
 
 def _reached_at(request: HTTPConnection) -> str:
-    """Name the address that the client has connected to, which no foreign page's name can stand for."""
+    """Return our IP address that the client connected to; a foreign page's Host is a name, never this address."""
     server: tuple[str, int | None] = request.scope.get("server") or ("", None)
     try:
         address = ipaddress.ip_address(server[0])
@@ -253,7 +252,7 @@ async def _refuse(refusal: GateRefusal, scope: Scope, receive: Receive, send: Se
     if scope["type"] == "http":
         await refusal.answer()(scope, receive, send)
         return
-    await receive()  # the beginning, which the server has to be through with
+    await receive()  # the handshake message, which the server must have delivered first
     extensions: dict[str, Any] = scope.get("extensions") or {}
     if "websocket.http.response" in extensions:
         answer = refusal.answer()

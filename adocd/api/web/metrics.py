@@ -1,7 +1,7 @@
-"""Prometheus metrics from the daemon's REST: cumulative counters stay counters, rates are Prometheus's job.
+"""Prometheus metrics from the daemon's REST API. Cumulative counters stay counters: rates are Prometheus's job.
 
 Names follow Prometheus's conventions: base units in the name, `_total` for counters, `_ratio` for shares of 1.
-docs/metrics.md lists them all, which a test holds.
+docs/metrics.md lists them all; a test checks that.
 """
 
 import asyncio
@@ -22,16 +22,16 @@ Get = Callable[[str], Awaitable[tuple[int, bytes]]]
 
 
 async def render(get: Get) -> bytes:
-    """Read all in one request and write the exposition format; raises TargetError when the daemon does not answer."""
+    """Return all metrics as text, from one request; raises TargetError if the daemon does not answer."""
     status, body = await get("/v1/vitals")
     if status != 200:
-        raise Unreachable(f"the daemon answered {status} for its figures")
-    # A tenth of a second for a hundred targets, in which other clients of this process want to be served, too.
+        raise Unreachable(f"the daemon answered {status} to GET /v1/vitals")
+    # In a thread: a hundred targets take 0.1 s, and this process has other clients to serve.
     return await asyncio.to_thread(written, json.loads(body))
 
 
 def written(vitals: dict[str, Any]) -> bytes:
-    """Write the daemon's figures, and this process's, in the exposition format."""
+    """Format the daemon's and this process's figures in the exposition format."""
     registry = CollectorRegistry()
     registry.register(_Vitals(vitals))
     return generate_latest(registry)
@@ -42,12 +42,12 @@ class _Vitals(Collector):
         self._vitals = vitals
 
     def collect(self) -> Iterable[Metric]:
-        """Make the metrics."""
+        """Yield all metrics."""
         return families(self._vitals)
 
 
 def families(vitals: dict[str, Any]) -> Iterator[Metric]:
-    """Make all metrics of the daemon's figures; those without a value are there, too."""
+    """Yield all metrics, also those without a value."""
     yield from _daemon(vitals)
     yield from _processes(vitals["process"])
     yield from _overrides(vitals["overrides"])
@@ -55,7 +55,9 @@ def families(vitals: dict[str, Any]) -> Iterator[Metric]:
 
 
 def _daemon(vitals: dict[str, Any]) -> Iterator[Metric]:
-    build = GaugeMetricFamily("adocd_build_info", "What runs, always 1", labels=("version", "python_version"))
+    build = GaugeMetricFamily(
+        "adocd_build_info", "The running versions, always 1", labels=("version", "python_version")
+    )
     build.add_metric([vitals["version"], vitals["python_version"]], 1)
     yield build
     for name, text, value in (
@@ -68,14 +70,14 @@ def _daemon(vitals: dict[str, Any]) -> Iterator[Metric]:
         ),
         (
             "journal_unsaved_writes",
-            "What operators said that a restart would not know of yet",
+            "Operators' requests that would not survive a restart yet",
             vitals["journal_unsaved"],
         ),
         ("tick_interval_seconds", "Nominal time between two samples of a target", vitals["tick_s"]),
         ("config_last_reload_successful", "0 while the last reload of the configuration failed", vitals["configured"]),
         (
             "config_last_reload_success_timestamp_seconds",
-            "When the configuration was last taken",
+            "When the configuration was last loaded",
             vitals["configured_unix_s"],
         ),
         ("event_clients", "Clients that read the daemon's events", vitals["event_clients"]),
@@ -83,11 +85,11 @@ def _daemon(vitals: dict[str, Any]) -> Iterator[Metric]:
         if value is not None:
             yield GaugeMetricFamily(f"adocd_{name}", text, float(value))
     yield CounterMetricFamily(
-        "adocd_journal_lost_decisions", "Decisions that the journal never got", vitals["journal_lost_decisions"]
+        "adocd_journal_lost_decisions", "Decisions that will never be in the journal", vitals["journal_lost_decisions"]
     )
     for name, text, key in (
         ("tick_duration", "Time that a cycle of a target took", "tick_duration"),
-        ("tick_lateness", "How much later than due a cycle of a target began", "tick_lateness"),
+        ("tick_lateness", "How late a cycle of a target began", "tick_lateness"),
         ("garbage_collection", "Time that a collection of cyclic garbage stopped the daemon", "garbage_collection"),
     ):
         family = HistogramMetricFamily(f"adocd_{name}_seconds", text)
@@ -98,10 +100,10 @@ def _daemon(vitals: dict[str, Any]) -> Iterator[Metric]:
 def _processes(daemon: dict[str, Any]) -> Iterator[Metric]:
     label = ("process",)
     used = {"daemon": daemon, "web": asdict(measured())}
-    cpu = CounterMetricFamily("adocd_process_cpu_seconds", "CPU time that a process of adocd's used", labels=label)
-    memory = GaugeMetricFamily("adocd_process_resident_memory_bytes", "Its memory in RAM", labels=label)
+    cpu = CounterMetricFamily("adocd_process_cpu_seconds", "CPU time that a process of adocd used", labels=label)
+    memory = GaugeMetricFamily("adocd_process_resident_memory_bytes", "Its resident memory", labels=label)
     files = GaugeMetricFamily("adocd_process_open_fds", "Its open files and sockets", labels=label)
-    start = GaugeMetricFamily("adocd_process_start_time_seconds", "When it began, since the epoch", labels=label)
+    start = GaugeMetricFamily("adocd_process_start_time_seconds", "When it started, since the epoch", labels=label)
     for name, vitals in used.items():
         cpu.add_metric([name], vitals["cpu_s"])
         memory.add_metric([name], vitals["resident_bytes"])
@@ -111,11 +113,11 @@ def _processes(daemon: dict[str, Any]) -> Iterator[Metric]:
 
 
 def _overrides(overrides: list[dict[str, Any]]) -> Iterator[Metric]:
-    """Tell each override; one for all targets has empty labels."""
+    """Yield the overrides; one for all targets has empty `target` and `path`."""
     labels = ("target", "path", "option", "column_family")
     set_ = GaugeMetricFamily("adocd_override_info", "An option that an operator has pinned, always 1", labels=labels)
     ends = GaugeMetricFamily(
-        "adocd_override_expiry_timestamp_seconds", "When an override ends, of those that do", labels=labels
+        "adocd_override_expiry_timestamp_seconds", "When an override expires, if it does", labels=labels
     )
     for override in overrides:
         named = [override[label] or "" for label in labels]

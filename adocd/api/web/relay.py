@@ -1,4 +1,4 @@
-"""Hands a stream of the daemon's on to a client for as long as both want it, and the client may have it."""
+"""Relays a stream of the daemon to a client until either side ends it or the client loses its permission."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
@@ -11,14 +11,14 @@ from adocd.api import problems
 from adocd.api.web.upstream import StreamedAnswer
 from adocd.targets.errors import TargetError
 
-#: How often it is looked whether a token still holds.
+#: How often to check that the client's token is still valid.
 _LOOK_S = 1.0
 
 
 class Relay(Response):
-    """An answer that opens the stream when it begins, and closes it however it ends.
+    """An answer that opens the daemon's stream when it begins, and closes it in any case when it ends.
 
-    A client that reads slowly slows the reading of the daemon down, so nothing piles up here.
+    It reads from the daemon only as fast as the client reads, so nothing piles up here.
     """
 
     def __init__(
@@ -33,7 +33,7 @@ class Relay(Response):
         self._handed_on = handed_on
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer."""
+        """Relay the stream; 503 if the daemon does not answer."""
         began = False
 
         async def relay() -> None:
@@ -53,26 +53,26 @@ class Relay(Response):
             if not began:
                 await problems.problem(503, str(error))(scope, receive, send)
                 return
-            is_wanted = True  # the daemon has ended: so does this answer, and its client comes again
+            is_wanted = True  # the daemon ended the stream: end this answer properly, and the client reconnects
         if is_wanted and began:
             await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _no_more(self) -> bool:
-        """Wait until the client may not have it any more."""
-        while await self._holds():  # noqa: ASYNC110 - it is a file that changes
+        """Wait until the client may no longer read the stream."""
+        while await self._holds():  # noqa: ASYNC110 - there is no event to wait for: a file changes
             await asyncio.sleep(_LOOK_S)
         return True
 
 
 async def _gone(receive: Receive) -> bool:
-    """Wait until the client has gone."""
+    """Wait until the client disconnects."""
     while (await receive())["type"] != "http.disconnect":
         pass
     return False
 
 
 async def _first(relay: Awaitable[None], gone: Awaitable[bool], no_more: Awaitable[bool]) -> bool:
-    """Wait for the first of them, end the others, and tell whether the client is still there."""
+    """Wait for the first of the three, cancel the others; return whether the client is still there."""
     relaying = asyncio.ensure_future(relay)
     others = (asyncio.ensure_future(gone), asyncio.ensure_future(no_more))
     tasks = (relaying, *others)

@@ -1,4 +1,4 @@
-"""The metrics of targets, from the daemon's figures."""
+"""The metrics of targets, from the daemon's GET /v1/vitals."""
 
 import itertools
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ _Target = dict[str, Any]
 _TARGET = ("target", "path")
 _FAMILY = (*_TARGET, "column_family")
 
-#: Name without its suffix, help, and the counter it shows.
+#: Name without its suffix, help, and name in the sample's counters.
 _COUNTERS = (
     ("writes", "Keys written since the database was opened", "writes"),
     ("written_bytes", "User bytes written since the database was opened", "written_bytes"),
@@ -21,7 +21,7 @@ _COUNTERS = (
     ("compaction_read_bytes", "Bytes read by compactions", "compaction_read_bytes"),
     ("compaction_written_bytes", "Bytes written by compactions", "compaction_written_bytes"),
 )
-#: Name, help and member of each column family; None is left out.
+#: Name, help and member of a column family; a member that is None has no metric.
 _FAMILY_GAUGES = (
     ("l0_files", "Files in level 0", "l0_files"),
     ("immutable_memtables", "Immutable memtables not yet flushed", "immutable_memtables"),
@@ -48,12 +48,12 @@ _FAMILY_GAUGES = (
     ("auto_compactions_disabled", "1 while automatic compaction is off", "auto_compactions_disabled"),
 )
 _DEVICE_GAUGES = (
-    ("device_at_limit", "1 while a device gives no more", "at_limit"),
-    ("device_busy_ratio", "Share of the time in which a device had a request, 0 to 1", "busy_fraction"),
-    ("device_read_bytes_per_second", "What a device read, from whomever", "read_bytes_per_s"),
-    ("device_written_bytes_per_second", "What a device wrote, from whomever", "written_bytes_per_s"),
+    ("device_at_limit", "1 while a device is at its limit", "at_limit"),
+    ("device_busy_ratio", "Share of time in which a device had requests, 0 to 1", "busy_fraction"),
+    ("device_read_bytes_per_second", "What a device read, for all processes", "read_bytes_per_s"),
+    ("device_written_bytes_per_second", "What a device wrote, for all processes", "written_bytes_per_s"),
 )
-#: Name, help and member of a target, which is a truth.
+#: Name, help and boolean member of a target.
 _STATES = (
     ("target_paused", "1 while its law decides nothing", "paused"),
     ("target_fallen_back", "1 while its law has failed and nothing decides until a policy is set", "fell_back"),
@@ -63,7 +63,7 @@ _STATES = (
 
 
 def targets(found: list[_Target]) -> Iterator[Metric]:
-    """Make the metrics of all targets."""
+    """Yield the metrics of all targets."""
     yield from _states(found)
     yield from _work(found)
     yield from _stalls(found)
@@ -73,7 +73,7 @@ def targets(found: list[_Target]) -> Iterator[Metric]:
 
 
 def buckets(histogram: dict[str, Any]) -> tuple[list[tuple[str, float]], float]:
-    """Turn counts by bound into Prometheus's cumulative buckets, and the sum."""
+    """Return Prometheus's cumulative buckets and the sum of a histogram with counts per bucket."""
     bounds = [*map(str, histogram["bounds_s"]), "+Inf"]
     return list(zip(bounds, itertools.accumulate(histogram["counts"]), strict=True)), histogram["sum_s"]
 
@@ -98,21 +98,25 @@ def _states(found: list[_Target]) -> Iterator[Metric]:
 
 
 def _work(found: list[_Target]) -> Iterator[Metric]:
-    """Tell what the daemon did about each target since it began."""
+    """Yield what the daemon has done to each target since the daemon started."""
     decisions = CounterMetricFamily(
         "adocd_decisions", "Decisions whose outcome is known", labels=(*_TARGET, "rule", "outcome")
     )
     refusals = CounterMetricFamily(
-        "adocd_guard_refusals", "How often a guard held something back, each time counted", labels=(*_TARGET, "guard")
+        "adocd_guard_refusals",
+        "How often a guard refused a change, repeated refusals included",
+        labels=(*_TARGET, "guard"),
     )
     deviations = CounterMetricFamily(
-        "adocd_deviations", "Options of ours found otherwise than they were left", labels=(*_TARGET, "outcome")
+        "adocd_deviations",
+        "How often an option did not have the value that adocd had set",
+        labels=(*_TARGET, "outcome"),
     )
     reversals = CounterMetricFamily(
-        "adocd_knob_reversals", "How often the law turned an option round", labels=(*_TARGET, "option")
+        "adocd_knob_reversals", "How often the law reversed an option's direction", labels=(*_TARGET, "option")
     )
     actuation = HistogramMetricFamily(
-        "adocd_actuation_seconds", "From the word to change options to reading them back", labels=_TARGET
+        "adocd_actuation_seconds", "From the request to change options until they are read back", labels=_TARGET
     )
     answer = HistogramMetricFamily(
         "adocd_agent_answer_seconds", "How long an agent took to answer for a snapshot", labels=_TARGET
@@ -133,7 +137,7 @@ def _work(found: list[_Target]) -> Iterator[Metric]:
 
 
 def _stalls(found: list[_Target]) -> Iterator[Metric]:
-    """Tell what is held now and what holds it, and how often it was."""
+    """Yield the stalls in progress with their causes, and the number of stalls."""
     now = GaugeMetricFamily(
         "adocd_stall_in_progress",
         "1 for each cause of a stall in progress; condition possibly: the agent is silent",
@@ -141,7 +145,7 @@ def _stalls(found: list[_Target]) -> Iterator[Metric]:
     )
     stalls = CounterMetricFamily(
         "adocd_write_stalls",
-        "How often RocksDB began to hold a column family's writes, by its own count",
+        "How often RocksDB began to delay or stop a column family's writes, by its own count",
         labels=(*_FAMILY, "condition", "cause"),
     )
     for target in found:

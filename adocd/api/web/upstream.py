@@ -1,4 +1,4 @@
-"""How the web process asks the daemon, in whose name, and how it hands on what never ends."""
+"""The web process's client of the daemon: requests in a token holder's name, and endless streams."""
 
 import contextlib
 from collections.abc import AsyncIterator, Iterator, Mapping
@@ -11,15 +11,15 @@ from adocd.api.caller import HOLDER_HEADER, WEB_HEADER
 from adocd.api.web.access import TokenHolder
 from adocd.targets.errors import NotAnAgent, Silent, TargetError, Unreachable
 
-#: How long reading may take.
+#: Limits how long a read may take.
 _READ_S = 5.0
-#: How long changing may: a restore waits for a stall to end.
+#: Limits how long a change may take: a restore waits for a stall to end.
 _CHANGE_S = 120.0
-#: How long a stream may say nothing: three times the daemon's keep-alive comments.
+#: Longest silence of a stream: three times the period of the daemon's keep-alive comments.
 _STREAM_S = 45.0
-#: Less than the daemon waits for a request on a connection that it keeps (limits.TRANSFER_S).
+#: How long an idle connection is kept: less than the daemon keeps it (limits.TRANSFER_S).
 _KEPT_S = 5.0
-#: For reading; and as many for changes, so that restores which wait for their stalls hold up no reading.
+#: Connections for reads, and as many for changes, so that restores that wait for a stall do not block reads.
 _CONNECTIONS = 16
 _ANSWER_BYTES = 64 << 20
 _READING = ("GET", "HEAD")
@@ -27,7 +27,7 @@ _READING = ("GET", "HEAD")
 
 @dataclass(frozen=True, slots=True)
 class StreamedAnswer:
-    """An answer whose body comes in pieces, as long as the daemon has some."""
+    """An answer whose body arrives in pieces until the daemon ends it."""
 
     status: int
     headers: Mapping[str, str]
@@ -37,8 +37,8 @@ class StreamedAnswer:
 class Upstream:
     """The daemon's REST on its Unix socket.
 
-    `web_secret` is what the daemon has given to its web process, and to nobody else: with it, the daemon believes what
-    is said here about who asks (see caller). Without it every request is this user's own.
+    The daemon gives `web_secret` only to its web process: with it, the daemon trusts the holder named here (see
+    adocd.api.caller). Without it, every request counts as this process's user's own.
     """
 
     def __init__(self, daemon_socket: Path, web_secret: str | None = None) -> None:
@@ -48,13 +48,13 @@ class Upstream:
             httpcore.AsyncConnectionPool(max_connections=_CONNECTIONS, keepalive_expiry=_KEPT_S, uds=str(daemon_socket))
             for _ in range(2)
         )
-        # Each has a connection for itself; how many there may be is the daemon's to say.
+        # Each stream has its own connection; the daemon limits their number.
         self._streams = httpcore.AsyncConnectionPool(
             max_connections=None, max_keepalive_connections=0, uds=str(daemon_socket)
         )
 
     async def get(self, path: str) -> tuple[int, bytes]:
-        """Read a path in nobody's name; raises TargetError when the daemon does not answer."""
+        """Read a path without a holder; raises TargetError when the daemon does not answer."""
         status, _, content = await self.request("GET", path)
         return status, content
 
@@ -66,10 +66,10 @@ class Upstream:
         holder: TokenHolder | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> tuple[int, dict[str, str], bytes]:
-        """Ask in the name of a token's holder; status, headers (with small letters) and body of the answer.
+        """Send a request in a token holder's name; return the answer's status, headers (in lower case) and body.
 
-        `path` is as in a request line: quoted, with its query. Nothing is normalized in it, so that what the daemon
-        reads is what has been checked here. Raises TargetError when the daemon does not answer.
+        `path` is as in a request line: quoted, with its query. It is not normalized, so that the daemon reads exactly
+        what the gate has checked. Raises TargetError when the daemon does not answer.
         """
         limit_s, pool = (_READ_S, self._reading) if method in _READING else (_CHANGE_S, self._changing)
         request = self._request(method, path, body, holder, headers, limit_s)
@@ -79,7 +79,7 @@ class Upstream:
             except (httpcore.RemoteProtocolError, httpcore.ReadError, httpcore.WriteError):
                 if method not in _READING:
                     raise
-            # The daemon has closed a connection that was kept: it, or it alone, has been started anew.
+            # The daemon closed an idle connection, for example because it was restarted: try once more.
             request = self._request(method, path, body, holder, headers, limit_s)
             return await _whole(await pool.handle_async_request(request))
 
@@ -87,10 +87,10 @@ class Upstream:
     async def stream(
         self, path: str, holder: TokenHolder | None = None, headers: Mapping[str, str] | None = None
     ) -> AsyncIterator[StreamedAnswer]:
-        """Read a path whose answer goes on; leaving the block ends it at the daemon, too.
+        """Open a stream of the daemon; leaving the block ends it at the daemon too.
 
-        The daemon is read no faster than the pieces are taken, so who is slow is the daemon's to judge, as if there
-        were no proxy. Raises TargetError when the daemon does not answer, and when it ends in the middle.
+        It reads no faster than the caller takes the pieces, so the daemon notices a slow client as if there were no
+        proxy. Raises TargetError when the daemon does not answer or breaks off the stream.
         """
         request = self._request("GET", path, None, holder, headers, _STREAM_S)
         with self._in_words("GET", path, _STREAM_S):
@@ -122,7 +122,7 @@ class Upstream:
         return httpcore.Request(
             method,
             httpcore.URL(scheme=b"http", host=b"adocd", target=path.encode("ascii", "replace")),
-            # As they came: HTTP's headers are bytes, which servers read as latin-1 (RFC 9110, 5.5).
+            # Passed on unchanged: HTTP headers are bytes, which servers decode as latin-1 (RFC 9110, 5.5).
             headers=[(name.encode("ascii"), value.encode("latin-1")) for name, value in sent.items()],
             content=body or b"",
             extensions={"timeout": {"connect": _READ_S, "write": _READ_S, "pool": _READ_S, "read": limit_s}},
@@ -163,7 +163,7 @@ def _read_headers(answer: httpcore.Response) -> dict[str, str]:
 
 
 def _reason(error: BaseException) -> str:
-    """Find the operating system's word on it below the library's."""
+    """Find the operating system's error text among the causes of the library's error."""
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, OSError) and cause.strerror:

@@ -1,4 +1,4 @@
-"""What all open pages show: read once, however many they are, and not at all while none is open."""
+"""The daemon's state for all open pages: read once for all of them, and not at all while none is open."""
 
 import asyncio
 import json
@@ -18,13 +18,13 @@ from adocd.targets.errors import TargetError, Unreachable
 _log = logging.getLogger(__name__)
 
 TICK_S = 1.0
-#: How often the daemon is asked whether it is there, which takes a millisecond, and how long that may take.
+#: How often to check that the daemon is alive, which takes a millisecond, and how long its answer may take.
 BEAT_S, PATIENCE_S = 0.5, 1.0
-#: It counts as lost when it has not answered for so long: a browser knows within 2 s.
+#: The daemon counts as lost after this silence, so that a browser shows it within 2 s.
 LOST_S = 1.4
-#: The small chart of each target in the list, and what it is made of.
+#: The small chart of each target in the list: its range in seconds, and its number of bars.
 GLANCE_S, GLANCE_SLOTS = 900, 60
-#: So many of them are read in a tick at most, each anew after so long: a thousand targets are no flood.
+#: Most small charts to read in a tick, and the age at which to read one again: a thousand targets are no flood.
 _GLANCES_A_TICK, _GLANCE_AGE_S = 8, 15.0
 _LIST_AGE_S = 10.0
 _KINDS = ("sample", "decision", "stall", "target", "operation", "daemon")
@@ -32,14 +32,14 @@ _KINDS = ("sample", "decision", "stall", "target", "operation", "daemon")
 
 @dataclass(frozen=True)
 class Listener:
-    """An open page: `news` is awaited after every tick, `beat` is called twice a second, come what may."""
+    """An open page: `news` is awaited after every tick, `beat` is called twice a second whatever happens."""
 
     news: Callable[[], Awaitable[None]]
     beat: Callable[[], None]
 
 
 class PageFeed:
-    """The daemon's state as of the last tick, and who wants to hear of the next one."""
+    """The daemon's state as of the last tick, and the pages to update after the next one."""
 
     def __init__(self, upstream: Upstream) -> None:
         self._upstream = upstream
@@ -54,44 +54,44 @@ class PageFeed:
         self.journal: dict[str, Any] | None = None
         self.controllers: list[dict[str, Any]] = []
         self.trouble: str | None = None
-        #: By target: when it was read, and the parts of the last quarter of an hour.
+        #: By target: when its small chart was read, and its bars.
         self.glances: dict[str, tuple[float, list[HeldWriters]]] = {}
 
-    # -- what the views ask
+    # -- for the views
 
     @property
     def silence_s(self) -> float:
-        """How long ago the daemon last answered."""
+        """Seconds since the daemon last answered."""
         return time.monotonic() - self._heard_s
 
     @property
     def lost(self) -> bool:
-        """Whether the daemon has not answered for too long."""
+        """Whether the daemon has not answered for more than LOST_S."""
         return self.silence_s > LOST_S
 
     def find(self, target: str) -> dict[str, Any] | None:
-        """Give a target of the list by its id."""
+        """Return a target of the list by its id; None if there is none."""
         return self.targets.get(target)
 
     def listen(self, key: object, listener: Listener) -> None:
-        """Tell the listener of every tick and beat until `forget`."""
+        """Call the listener at every tick and beat until `forget`."""
         self._listeners[key] = listener
         self._wanted.set()
 
     def forget(self, key: object) -> None:
-        """Call that listener no more."""
+        """Stop calling this listener."""
         self._listeners.pop(key, None)
         if not self._listeners:
             self._wanted.clear()
 
     def enter(self, target: str) -> Room:
-        """Begin to look at one target, at the same figures as everybody else who does."""
+        """Begin to look at a target; all its visitors share one Room."""
         room = self._rooms.setdefault(target, Room(target, self._get))
         room.visitors += 1
         return room
 
     def leave(self, room: Room) -> None:
-        """Look no more; the last one to leave lets its figures go."""
+        """Stop looking at a target; the last visitor to leave discards its Room."""
         room.visitors -= 1
         if room.visitors <= 0:
             self._rooms.pop(room.target, None)
@@ -99,13 +99,13 @@ class PageFeed:
     # -- the daemon's side
 
     async def run(self) -> None:
-        """Follow the daemon for ever."""
+        """Follow the daemon until cancelled."""
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._beat(), name="beat")
             tasks.create_task(self._run_ticks(), name="ticks")
 
     async def _beat(self) -> None:
-        """Know at once when the daemon is lost, also while a tick waits for it."""
+        """Check that the daemon is alive, independently of ticks, which may be waiting for it."""
         while True:
             await self._wanted.wait()
             try:
@@ -117,7 +117,7 @@ class PageFeed:
                 self.trouble = f"no answer within {PATIENCE_S:.0f} s"
             except TargetError as error:
                 self.trouble = str(error)
-            except Exception as error:  # an answer that is not understood: the next one may be
+            except Exception as error:  # the answer has another form than expected; the next one may not
                 self.trouble = f"its answer is not understood ({type(error).__name__}: {error})"
             for listener in list(self._listeners.values()):
                 listener.beat()
@@ -150,11 +150,11 @@ class PageFeed:
             await self._refresh_glances()
         except TargetError as error:
             _log.debug("nothing new: %s", error)
-        except Exception:  # an answer that is not understood: the next one may be
+        except Exception:  # the answer has another form than expected; the next one may not
             _log.debug("an answer of the daemon's", exc_info=True)
 
     async def _read_list(self) -> None:
-        """Read the whole list now and then only, for events tell what is new."""
+        """Read the whole list, but only now and then: events bring the changes."""
         now_s = time.monotonic()
         if now_s - self._list_at_s < _LIST_AGE_S:
             return
@@ -172,7 +172,7 @@ class PageFeed:
             await room.refresh(time.monotonic())
 
     async def _refresh_glances(self) -> None:
-        """Read some of the small charts anew, the oldest first."""
+        """Read some of the small charts again, the oldest first."""
         now_s = time.monotonic()
         due = [target for target in self.targets if now_s - self.glances.get(target, (-1e9, []))[0] >= _GLANCE_AGE_S]
         due.sort(key=lambda target: self.glances.get(target, (-1e9, []))[0])
@@ -186,16 +186,16 @@ class PageFeed:
             del self.glances[gone]
 
     async def _tell(self) -> None:
-        """Call every listener; one that fails hurts no other, and others have a turn between."""
+        """Call every listener; one that fails does not stop the others, and other tasks run in between."""
         for listener in list(self._listeners.values()):
             try:
                 await listener.news()
-            except Exception:  # a page of one browser, whatever it is
-                _log.exception("a page could not be brought up to date")
+            except Exception:  # it concerns the page of only one browser
+                _log.exception("a page could not be updated")
             await asyncio.sleep(0)
 
     async def _follow(self) -> None:
-        """Take events in as they come; begin anew where they break off."""
+        """Take events in as they arrive; open the stream again when it breaks off."""
         while True:
             try:
                 async with self._upstream.stream(f"{PATH}?kinds={','.join(_KINDS)}") as stream:
@@ -205,8 +205,8 @@ class PageFeed:
                         self._take(event.kind, event.data)
             except TargetError as error:
                 _log.debug("events: %s", error)
-            except Exception:  # nobody would follow any more
-                _log.exception("an event of the daemon's is not understood; following anew")
+            except Exception:  # else nobody would follow the events any more
+                _log.exception("cannot read an event of the daemon; opening the stream again")
             self._list_at_s = float("-inf")
             await asyncio.sleep(TICK_S)
 

@@ -1,9 +1,8 @@
-"""What a browser may say on the page's WebSocket; who says anything else is cut off, before NiceGUI hears of it.
+"""Checks the messages on the page's WebSocket; an unknown one closes it before NiceGUI sees the message.
 
-NiceGUI, and Socket.IO and Engine.IO below it, take every message for one of their own scripts': any other left a
-traceback of theirs in the log, as often as somebody sent it. What their scripts send is little: text that is a pong, or
-the beginning or end of a Socket.IO connection, or one of five events with one object (socketio/packet.py,
-nicegui/static/nicegui.js).
+NiceGUI, and Socket.IO and Engine.IO below it, expect only messages of their own scripts: every other message left a
+traceback in the log. Their scripts send only a few kinds: a pong, the connect or disconnect of Socket.IO, or one of
+five events with one object (socketio/packet.py, nicegui/static/nicegui.js).
 """
 
 import functools
@@ -19,11 +18,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 _log = logging.getLogger(__name__)
 #: Engine.IO's close and pong; then Socket.IO's disconnect.
 _BARE = frozenset({"1", "3", "41"})
-#: Socket.IO's connect, with what it may say of itself, and event, with the number by which it is to be answered.
+#: Socket.IO's connect, with its payload, and event, with the number that its answer must have.
 _WITH_CONTENT = re.compile(r"4(?:0|2[0-9]{0,9})(?=[\[{])")
 #: RFC 6455, 7.4.1: a message that violates the server's policy.
 _POLICY_VIOLATED = 1008
-#: By these words NiceGUI's script knows that it has to load the page anew.
+#: NiceGUI's script reloads the page when a connect is refused with these words.
 _LOAD_ANEW = "Implicit handshake failed"
 
 _Check = Callable[[Any], bool]
@@ -38,11 +37,11 @@ def _is_number(value: Any) -> bool:
 
 
 def _are_documents(value: Any) -> bool:
-    """Tell whether they are what an event has to say: each null or JSON once more."""
+    """Whether these are arguments of an event: each is null or text that is JSON."""
     return isinstance(value, list) and all(each is None or _parsed(each) is not _NOTHING for each in value)
 
 
-#: What each event has to have; there may be more.
+#: The required members of each event; there may be more.
 _EVENTS: Mapping[str, Mapping[str, _Check]] = {
     "handshake": {"client_id": _is_text, "tab_id": _is_text, "document_id": _is_text},
     "event": {"client_id": _is_text, "id": _is_number, "listener_id": _is_text, "args": _are_documents},
@@ -54,7 +53,7 @@ _NOTHING = object()
 
 
 def is_understood(text: str) -> bool:
-    """Tell whether a message is one that the page's scripts send."""
+    """Whether the page's scripts send messages like this one."""
     if text in _BARE or text == "40":
         return True
     begin = _WITH_CONTENT.match(text)
@@ -77,13 +76,13 @@ def _parsed(text: Any) -> Any:
 
 
 class OnlyUnderstood:
-    """Ends a WebSocket at the first message that is none of the page's."""
+    """ASGI middleware that closes a WebSocket at the first message that the page's scripts do not send."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Hand it on."""
+        """Pass on everything else."""
         if scope["type"] != "websocket":
             await self._app(scope, receive, send)
             return
@@ -106,9 +105,9 @@ class OnlyUnderstood:
 
 
 def leave_no_traces() -> None:
-    """Let what NiceGUI cannot do with a message of the right form, of an element that is gone say, be nobody's trouble.
+    """Log NiceGUI's errors about well-formed messages, for example for an element that is gone, only at level debug.
 
-    What goes wrong in the page's own functions is logged as before: NiceGUI catches that further inside.
+    Errors in the page's own functions are logged as before, because NiceGUI catches them further inside.
     """
     handlers: dict[str, Callable[..., Any]] = core.sio.handlers["/"]
     for name in (*_EVENTS, "connect"):
@@ -124,7 +123,7 @@ def _quiet(name: str, handler: Callable[..., Any]) -> Callable[..., Awaitable[An
         except Unwelcome:
             raise
         except Exception as error:
-            _log.debug("a browser's %s is of no use: %r", name, error)
+            _log.debug("a browser's %s was ignored: %r", name, error)
             if name == "connect":
                 raise Unwelcome(_LOAD_ANEW) from None
             return None

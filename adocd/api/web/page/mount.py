@@ -1,4 +1,4 @@
-"""Puts the page into the web process's application."""
+"""Mounts the page in the web process's application."""
 
 import asyncio
 import contextlib
@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
-# Before NiceGUI is imported, which settles it there: nothing of it is ever stored, and the daemon's directory may be
-# read-only. No file of this name can be made.
+# Set before the import of NiceGUI, which reads it there. We store nothing, and the daemon's directory may be read-only;
+# no file can be created at this path.
 os.environ["NICEGUI_STORAGE_PATH"] = "/dev/null/adocd"
 
 from fastapi import FastAPI, Request, Response
@@ -29,11 +29,11 @@ from adocd.api.web.page.views.target import TargetPage
 from adocd.api.web.upstream import Upstream
 
 _STATIC = Path(__file__).parent / "static"
-#: A browser that has lost us finds the same page again for so long; after that it loads the page anew by itself.
+#: How long a browser can return to the same page after a lost connection; later it reloads the page by itself.
 _RECONNECT_S = 10.0
-#: Pages that are being loaded, or whose browser may come back, beside those that are open.
+#: Most pages: the open ones, those still loading, and those whose browser may come back.
 _MOST_CLIENTS = 2 * MAX_WEBSOCKETS
-#: NiceGUI's scripts are within the page, and Vue compiles templates; but nothing comes from or goes to elsewhere.
+#: NiceGUI has inline scripts, and Vue compiles templates; but nothing is loaded from or sent to other hosts.
 _POLICY = (
     "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; "
     "img-src 'self' data:; font-src 'self' data:; connect-src 'self'; object-src 'none'; base-uri 'none'; "
@@ -42,13 +42,15 @@ _POLICY = (
 
 
 def mount(app: FastAPI, upstream: Upstream, sessions: Sessions) -> None:
-    """Mount it; its work begins and ends with the application's."""
+    """Mount the page; its feed runs as long as the application serves."""
     feed = PageFeed(upstream)
     _pages(feed, upstream, sessions)
-    # No polling: a WebSocket's beginning is checked by the gate, and a POST would need a token to operate.
+    # No polling: the gate checks a WebSocket only at its handshake, but a POST would need a token to operate.
     nicegui_app.config.socket_io_js_transports = ["websocket"]
     core.sio.eio.transports = ["websocket"]
-    nicegui_app.config.quasar_config["loadingBar"]["skipHijack"] = True  # nothing to wait for: news come every second
+    nicegui_app.config.quasar_config["loadingBar"]["skipHijack"] = (
+        True  # there is nothing to wait for: news arrives every second
+    )
     before = len(app.router.routes)
     ui.run_with(
         app, title="adocd", dark=None, mount_path=page.PATH, reconnect_timeout=_RECONNECT_S,
@@ -62,7 +64,7 @@ def mount(app: FastAPI, upstream: Upstream, sessions: Sessions) -> None:
     async def to_the_page() -> Response:
         return RedirectResponse(f"{page.PATH}/")
 
-    # Ours come before the route that hands everything on to the daemon, the mounted page behind the log-in within it.
+    # Our routes must precede the one that passes everything on to the daemon; the mounted page follows the log-in.
     mounted, *ours = app.router.routes[before:]
     app.router.routes[before:] = []
     app.router.routes[:0] = [*ours, mounted]
@@ -98,7 +100,7 @@ def _log_in_and_out(app: FastAPI, sessions: Sessions) -> None:
             return problems.problem(422, 'the body must be {"token": "SECRET"}')
         begun = await sessions.begin(secret.strip())
         if begun is None:
-            return problems.problem(401, "this is no token, or it has expired; adocctl token create NAME makes one")
+            return problems.problem(401, "this is no token, or it has expired; make one by: adocctl token create NAME")
         cookie, holder = begun
         answer = JSONResponse({"name": holder.name, "scope": holder.scope})
         answer.set_cookie(
@@ -132,18 +134,18 @@ def _while_serving(app: FastAPI, feed: PageFeed) -> None:
 
 
 def _bound_strangers(mounted: Any) -> None:
-    """Keep visitors from filling the memory and the log, which NiceGUI by itself lets them do."""
+    """Keep visitors from filling the memory and the log, which NiceGUI would let them do."""
 
-    # NiceGUI's own builds a page for each path that there is not, and writes the path to the log.
+    # NiceGUI's own handler builds a page for every unknown path, and logs the path.
     async def no_such_page(request: Request, _: Exception) -> Response:
         return problems.problem(404, f"there is no {request.url.path}; the page is {page.PATH}/")
 
     mounted.add_exception_handler(404, no_such_page)
 
-    # A browser could fill our log by it.
+    # With this event, a browser could fill our log.
     core.sio.on("log", handler=_unheard)
 
-    # NiceGUI keeps something for every tab for ever, by a name that the browser chooses.
+    # NiceGUI keeps storage for every tab for ever, under a name that the browser chooses.
     def forget_tab(client: Client) -> None:
         tab = client._pinned_tab_id
         if all(other._pinned_tab_id != tab for other in Client.instances.values() if other is not client):
@@ -156,14 +158,14 @@ def _bound_strangers(mounted: Any) -> None:
 
 
 def _unheard(sid: str, message: Any) -> None:
-    """Take what a browser would write to our log."""
+    """Ignore what a browser wants to write to our log."""
     del sid, message
 
 
 def _guard(mounted: FastAPI) -> None:
-    """Bound how many pages are built, and tell the browser to talk to nobody else.
+    """Limit the number of pages, and forbid the browser to talk to other hosts.
 
-    Who may not read gets a page that costs nothing: no client of NiceGUI's, and so no place of an operator's.
+    A visitor who may not read gets a static log-in page, which uses no client of NiceGUI's and so no operator's place.
     """
     style = (_STATIC / "page.css").read_text(encoding="utf-8")
     door = (_STATIC / "door.html").read_text(encoding="utf-8").replace("/* page.css stands here */", style)

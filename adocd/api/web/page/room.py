@@ -1,4 +1,4 @@
-"""What the page knows of one target while somebody looks at it: read once for all who do."""
+"""One target's state while somebody looks at it, read once for all visitors."""
 
 import json
 import time
@@ -13,16 +13,16 @@ from adocd.targets.errors import TargetError
 
 Get = Callable[[str], Awaitable[tuple[int, bytes]]]
 
-#: The seconds that are always there, for the words beside the charts.
+#: Range in seconds that is always kept, for the text beside the charts.
 SHORT_S = 900
-#: How often what changes slowly is asked for again.
+#: How often to read what changes slowly.
 _SLOWLY_S = 10.0
 _MINUTE_S = 60.0
 _DECISIONS = 500
 
 
 class Room:
-    """One target's figures, decisions and settings as of the last tick; `version` grows with each of them."""
+    """One target's figures, decisions and settings as of the last tick; `version` grows with every refresh."""
 
     def __init__(self, target: str, get: Get) -> None:
         self.target = target
@@ -38,7 +38,7 @@ class Room:
         #: The audit trail, newest first.
         self.operations: list[dict[str, Any]] = []
         self.findings: list[dict[str, Any]] = []
-        #: Whether the tuner helps or hurts; None before the first figures are there.
+        #: Whether the tuner helps or hurts; None before the first figures.
         self.verdict: dict[str, Any] | None = None
         self._get = get
         self._long: dict[int, tuple[float, list[Point]]] = {}
@@ -47,11 +47,11 @@ class Room:
 
     @property
     def path(self) -> str:
-        """Its place in REST."""
+        """The target's path in REST."""
         return f"/v1/targets/{quote(self.target, safe='')}"
 
     async def refresh(self, now_s: float) -> None:
-        """Read what is new; `now_s` is the web process's monotonic clock. Raises TargetError."""
+        """Read what is new at `now_s` of the monotonic clock; raises TargetError when the daemon does not answer."""
         detail = await self._read(self.path)
         if detail is None:
             gone = "" if self.detail is None else " any more"
@@ -71,18 +71,18 @@ class Room:
         self.version += 1
 
     def decided(self, records: list[dict[str, Any]]) -> None:
-        """Take decisions in, new ones and new versions of old ones."""
+        """Add decisions: new ones, and new versions of known ones."""
         if records:
             self.decisions = decisions.merged(self.decisions, records, _DECISIONS)
             self.decisions_version += 1
 
     def ask_again(self) -> None:
-        """Read at the next tick what otherwise changes slowly: somebody has just changed it."""
+        """Read at the next tick what usually changes slowly, because somebody has just changed something."""
         self._slow_at_s = float("-inf")
         self._loaded = False
 
     async def charted(self, span_s: int, now_s: float) -> list[Point]:
-        """Give the points of a range; those of the long ones are a minute old at most."""
+        """Return the points of a range; those of a range over SHORT_S may be a minute old."""
         if span_s <= SHORT_S:
             return self.points
         read_at, points = self._long.get(span_s, (float("-inf"), []))
@@ -95,7 +95,7 @@ class Room:
 
     @property
     def now_unix_s(self) -> float:
-        """The daemon's time, as far as the last point tells it."""
+        """The daemon's time as of the last point, in unix seconds; 0 without points."""
         return float(self.points[-1]["unix_s"]) if self.points else 0.0
 
     async def _read_points(self) -> None:
@@ -128,7 +128,7 @@ class Room:
         return [] if answer is None else answer["points"]
 
     async def _read(self, path: str) -> Any:
-        """Read a path of the daemon's; None where it refuses. Raises TargetError where it does not answer."""
+        """Read a path of the daemon; None if it refuses (4xx). Raises TargetError for 5xx and without an answer."""
         status, body = await self._get(path)
         if status >= 500:
             raise TargetError(f"{path} answered {status}")

@@ -1,8 +1,8 @@
-"""Who has logged in: a cookie that stands for a token, so that the token itself is never kept by the browser.
+"""Log-ins: a cookie stands for a token, so that the browser never stores the token itself.
 
-Cookies know no port, so whatever else is served under this host's name gets ours as well; it is a random number that
-means nothing elsewhere, ends by itself, and is forgotten when the web process ends. A token that is revoked meanwhile
-is worth nothing from then on, because it is looked up anew for every action.
+Cookies are not bound to a port, so every other server under this host's name gets ours too. Therefore it is a random
+number that means nothing elsewhere, expires, and is forgotten when the web process ends. The token is looked up again
+for every action, so revoking it takes effect at once.
 """
 
 import secrets
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from adocd.api.web.access import TokenHolder
 
 COOKIE = "adocd_session"
-#: A shift, and a little more.
+#: Lifetime of a log-in in seconds: a shift, and a little more.
 AGE_S = 12 * 3600
-#: One more takes the place of the oldest.
+#: Most log-ins; one more replaces the oldest.
 MOST = 256
 
 Look = Callable[[str], Awaitable["TokenHolder | None"]]
 
 
 class Sessions:
-    """The log-ins of this process; `holder` looks a token's secret up."""
+    """The log-ins of this process; `look` finds the holder of a token's secret."""
 
     def __init__(self, look: Look, clock: Callable[[], float] = time.monotonic) -> None:
         self._look = look
@@ -32,7 +32,7 @@ class Sessions:
         self._secrets: OrderedDict[str, tuple[float, str]] = OrderedDict()
 
     async def begin(self, secret: str) -> tuple[str, "TokenHolder"] | None:
-        """Log in by a token's secret; the cookie's value and the token's holder, or None where it is no token."""
+        """Log in with a token's secret; return the cookie's value and the holder, or None if the token is not valid."""
         holder = await self._look(secret)
         if holder is None:
             return None
@@ -43,7 +43,7 @@ class Sessions:
         return session, holder
 
     async def holder(self, session: str | None) -> "TokenHolder | None":
-        """Say whose log-in a cookie's value is; None where it has ended, or its token has."""
+        """Return the holder that a cookie's value belongs to; None if the log-in or its token has ended."""
         ends_s, secret = self._secrets.get(session or "", (0.0, ""))
         if not secret or self._clock() >= ends_s:
             self._secrets.pop(session or "", None)
@@ -51,9 +51,9 @@ class Sessions:
         return await self._look(secret)
 
     async def by_cookie(self, cookies: Mapping[str, str]) -> "TokenHolder | None":
-        """Say whose a request is by its cookies, for the gate."""
+        """Return the holder that a request's cookies belong to, for the gate."""
         return await self.holder(cookies.get(COOKIE))
 
     def end(self, session: str | None) -> None:
-        """Log out."""
+        """End a log-in, if there is one."""
         self._secrets.pop(session or "", None)

@@ -1,4 +1,4 @@
-"""Asking the daemon to do something, in the name of who has logged in."""
+"""Asks the daemon to do something in the name of the logged-in token holder."""
 
 import json
 from collections.abc import Awaitable, Callable
@@ -14,18 +14,18 @@ _JSON = {"content-type": "application/json"}
 
 
 class NotDone(Exception):
-    """What was asked for was not done; one sentence with the reason."""
+    """An action was not done; its text is one sentence with the reason."""
 
 
 class Actions:
-    """REST as one visitor may use it; the token is looked up anew each time, for it may have been revoked."""
+    """REST for one visitor; looks the token up again each time, because it may have been revoked."""
 
     def __init__(self, upstream: Upstream, holder: "Callable[[], Awaitable[TokenHolder | None]]") -> None:
         self._upstream = upstream
         self._holder = holder
 
     async def do(self, method: str, path: str, body: object = None, etag: str | None = None) -> Any:
-        """Change something. Raises NotDone with the daemon's sentence, or with ours where nobody has logged in."""
+        """Change something. Raises NotDone with the daemon's sentence, or ours if the visitor may not operate."""
         holder = await self._holder()
         if holder is None:
             raise NotDone("your log-in has ended; log in again with a token")
@@ -35,7 +35,7 @@ class Actions:
         return (await self._ask(method, path, body, holder, headers))[1]
 
     async def read(self, path: str) -> tuple[dict[str, str], Any]:
-        """Read something that is not in the feed: headers and content. Raises NotDone."""
+        """Read something that is not in the feed; return headers and content. Raises NotDone."""
         return await self._ask("GET", path, None, await self._holder(), {})
 
     async def _ask(
@@ -49,7 +49,7 @@ class Actions:
         try:
             said = json.loads(answer) if answer else None
         except ValueError:
-            raise NotDone(f"{method} {path} answered no JSON") from None
+            raise NotDone(f"the answer to {method} {path} is not JSON") from None
         if status >= 400:
             detail = said.get("detail") if isinstance(said, dict) else None
             raise NotDone(str(detail or f"{method} {path} was refused with status {status}"))

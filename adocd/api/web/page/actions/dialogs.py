@@ -1,4 +1,4 @@
-"""Dialogs that ask before anything is done, and say what came of it."""
+"""Dialogs that ask for confirmation, act, and show the result."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -8,12 +8,12 @@ from nicegui import ui
 from adocd.api.web.page.actions.ask import NotDone
 from adocd.api.web.page.model.settings import InputNotUnderstood
 
-#: Does what was confirmed, with the reason that was typed; returns what to say.
+#: Does the confirmed action, given the typed reason; returns the message to show.
 Do = Callable[[str], Awaitable[str]]
 
 
 class Dialog:
-    """One dialog: a title, a body, and two buttons, of which one does it."""
+    """A dialog with a title, a body, a button that acts and one that cancels."""
 
     def __init__(self, key: str, title: str) -> None:
         self.root = ui.dialog().props(f'aria-labelledby="{key}-title"')
@@ -23,7 +23,7 @@ class Dialog:
         self._problem: ui.label | None = None
 
     def buttons(self, confirm: str, do: Callable[[], Awaitable[str]], *, danger: bool = False) -> None:
-        """Put the buttons at its end; `do` returns what to say, and raises NotDone or InputNotUnderstood."""
+        """Add the buttons; `do` returns the message to show, or raises NotDone or InputNotUnderstood."""
         with self.body:
             self._problem = ui.label("").classes("problem").props("role=alert")
             with ui.element("div").classes("actions"):
@@ -46,12 +46,12 @@ class Dialog:
         button.on_click(clicked)
 
     def fails(self, words: str) -> None:
-        """Say in the dialog why it was not done."""
+        """Show in the dialog why the action was not done."""
         if self._problem is not None:
             self._problem.set_text(words[:1].upper() + words[1:])
 
     def open(self) -> None:
-        """Show it, without what an earlier attempt has said."""
+        """Show the dialog, without the message of an earlier attempt."""
         self.fails("")
         self.root.open()
 
@@ -59,14 +59,14 @@ class Dialog:
 def confirmed(
     key: str, title: str, words: str, confirm: str, do: Do, *, danger: bool = False, reason: bool = False
 ) -> Callable[[], None]:
-    """Make a dialog that asks for a confirmation, and for a reason where REST keeps one; what opens it.
+    """Return a function that opens a confirmation dialog; `reason`: also ask for a reason, which REST keeps.
 
     `words` is HTML.
     """
     dialog = Dialog(key, title)
     with dialog.body:
         ui.html(f"<p>{words}</p>", sanitize=False)
-        why = ui.input("Reason, for who looks next").props("outlined dense maxlength=500") if reason else None
+        why = ui.input("Reason, for your colleagues").props("outlined dense maxlength=500") if reason else None
     dialog.buttons(confirm, lambda: do("" if why is None else why.value or ""), danger=danger)
 
     def opened() -> None:
@@ -78,7 +78,7 @@ def confirmed(
 
 
 def act(words: str, look: str, on_click: Callable[[], Any], *, enabled: bool) -> ui.button:
-    """Make one of the page's buttons; one that cannot be used says why when it is asked."""
+    """Make one of the page's buttons; the tooltip of a disabled one says why."""
     button = ui.button(words, color=None, on_click=on_click).props("unelevated no-caps").classes(f"act {look}")
     if not enabled:
         button.disable()
@@ -87,5 +87,5 @@ def act(words: str, look: str, on_click: Callable[[], Any], *, enabled: bool) ->
 
 
 def say(words: str) -> None:
-    """Say what was done."""
+    """Show a notification about what was done."""
     ui.notify(words, type="info", position="bottom", timeout=6000, close_button="Close", multi_line=True)

@@ -1,4 +1,4 @@
-"""Pinning an option with an expiry: an override, which beats the law until it ends."""
+"""Pins an option with an expiry: an override, which beats the law until it ends."""
 
 from urllib.parse import quote
 
@@ -16,7 +16,7 @@ _ALL = "all column families"
 
 
 class PinDialog:
-    """The dialog for one target."""
+    """The dialog that pins an option of one target."""
 
     def __init__(self, room: Room, actions: Actions) -> None:
         self._room = room
@@ -33,11 +33,11 @@ class PinDialog:
             self._family = ui.select([_ALL], value=_ALL, label="Column family").props("outlined dense")
             self._value = ui.input("Value: a number, or a size such as 96 MiB").props("outlined dense")
             self._expiry = ui.select(list(settings.EXPIRIES), value="1 hour", label="For").props("outlined dense")
-            self._reason = ui.input("Reason, for who looks next").props("outlined dense maxlength=500")
+            self._reason = ui.input("Reason, for your colleagues").props("outlined dense maxlength=500")
         self._dialog.buttons("Pin it", self._pin)
 
     def open(self) -> None:
-        """Fill it with what can be pinned now, and show it."""
+        """List the options that can be pinned now, and show the dialog."""
         detail = self._room.detail
         self._values = {} if detail is None else settings.pinnable(detail)
         self._option.set_options(list(self._values))
@@ -48,7 +48,7 @@ class PinDialog:
         self._tell_about()
         self._dialog.open()
         if not self._values:
-            self._dialog.fails("nothing can be pinned now: the database is closed, or only observed")
+            self._dialog.fails("nothing can be pinned now: the database is closed or only observed")
 
     def _tell_about(self) -> None:
         option = self._option.value
@@ -62,7 +62,7 @@ class PinDialog:
     async def _pin(self) -> str:
         option, value = self._option.value, (self._value.value or "").strip()
         if option is None or not value:
-            raise InputNotUnderstood("choose an option and say its value")
+            raise InputNotUnderstood("choose an option and enter its value")
         of_family = settings.of_a_column_family(option) and self._family.value != _ALL
         body = {
             "value": units.as_rocksdb_writes(value),

@@ -1,4 +1,4 @@
-"""Setting a target's policy: law, parameters, dry run and shaping; first what it would change, then doing it."""
+"""Sets a target's policy: law, parameters, dry run and shaping; shows first what it would change."""
 
 from typing import Any
 
@@ -12,14 +12,14 @@ from adocd.api.web.page.model.units import text
 from adocd.api.web.page.room import Room
 
 _SHAPING = {
-    "step_factor": "Largest step: a knob times at most so much (0: any)",
-    "pacing_s": "Seconds between two decisions, at least (0: any)",
-    "refractory_s": "Seconds before a knob turns round, at least (0: any)",
+    "step_factor": "Largest factor by which a step changes a knob (0: any)",
+    "pacing_s": "Least time between two decisions, in seconds (0: any)",
+    "refractory_s": "Least time before a knob reverses its direction, in seconds (0: any)",
 }
 
 
 class PolicyDialog:
-    """The dialog for one target; it opens with the policy in force, and refuses when that has changed since."""
+    """The dialog for one target: it opens with the policy in force, and refuses if that has changed since."""
 
     def __init__(self, room: Room, actions: Actions, controllers: list[dict[str, Any]]) -> None:
         self._room = room
@@ -34,7 +34,7 @@ class PolicyDialog:
             self._parameters = ui.textarea("Parameters that differ from their defaults: name=value").props(
                 "outlined dense autogrow"
             )
-            self._dry_run = ui.checkbox("Dry run: decide, and change nothing")
+            self._dry_run = ui.checkbox("Dry run: decide, but change nothing")
             self._shaping = {name: ui.number(label, min=0).props("outlined dense") for name, label in _SHAPING.items()}
             ui.button("Show what would change", color=None, on_click=self._preview).props("unelevated no-caps").classes(
                 "act"
@@ -44,7 +44,7 @@ class PolicyDialog:
         self._dialog.buttons("Set it", self._set)
 
     async def open(self) -> None:
-        """Fill it with the policy in force, and show it."""
+        """Fill in the policy in force, and show the dialog."""
         try:
             headers, policy = await self._actions.read(f"{self._room.path}/policy")
         except NotDone as error:
@@ -52,7 +52,7 @@ class PolicyDialog:
             self._dialog.fails(str(error))
             return
         self._etag = headers.get("etag")
-        # Several laws at once are one policy; what is in force can always be chosen again.
+        # A policy may combine several laws; the one in force can always be chosen again.
         names = sorted({*self._laws, policy["controller"]})
         self._law.set_options(names, value=policy["controller"])
         self._parameters.set_value(settings.parameters_in_words(policy["parameters"]))

@@ -1,1 +1,1 @@
-"""The charts of one target: what each shows (`spec`), and the elements that show it (`panel`)."""
+"""The charts of one target: their definitions (`spec`) and their elements (`panel`)."""

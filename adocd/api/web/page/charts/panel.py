@@ -1,4 +1,4 @@
-"""The elements that a target's charts are drawn in, and what their browser is sent."""
+"""The elements of a target's charts, and the data that their browser gets."""
 
 import json
 from typing import Any
@@ -12,7 +12,7 @@ from adocd.api.web.page.room import SHORT_S, Room
 
 
 class Panel:
-    """The charts of one browser: all rows of a range once, and then each tick what is new."""
+    """The charts of one browser: it gets all rows of a range once, and then the new ones at each tick."""
 
     def __init__(self, room: Room, client: Client) -> None:
         self._room = room
@@ -25,7 +25,7 @@ class Panel:
         self._buttons: dict[int, ui.button] = {}
 
     def lay_out(self) -> None:
-        """Make the elements."""
+        """Create the elements."""
         with ui.element("div").classes("ranges").props('role=group aria-label="Range of the charts"'):
             for span_s, name in spec.RANGES.items():
                 button = ui.button(name, color=None, on_click=lambda _, span=span_s: self._choose(span))
@@ -53,7 +53,7 @@ class Panel:
             button.classes(add="on" if span_s == self._span_s else "", remove="" if span_s == self._span_s else "on")
 
     async def refresh(self, now_s: float) -> None:
-        """Send what is new since the last time, or everything after the range or the knobs have changed."""
+        """Send what is new, or everything after a change of the range or the knobs; `now_s` is monotonic."""
         points = await self._room.charted(self._span_s, now_s)
         if not points:
             return
@@ -74,7 +74,7 @@ class Panel:
         self._sent_decisions = self._room.decisions_version
 
     def reset(self) -> None:
-        """Send everything at the next tick: the browser has begun anew."""
+        """Send everything at the next tick, because the browser has reconnected."""
         self._sent_unix_s = None
 
     def _run(self, function: str, *arguments: Any) -> None:

@@ -1,4 +1,4 @@
-"""What each chart of a target shows, as data, which static/charts.js draws. Pure."""
+"""Defines each chart of a target as data, which static/charts.js draws. Pure functions."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
@@ -8,23 +8,23 @@ from adocd.api.web.page.model import decisions, history
 from adocd.api.web.page.model.decisions import ToldDecision
 from adocd.api.web.page.model.history import Point
 
-#: How a value is written beside an axis and in a tooltip; charts.js has a function for each.
+#: How axes and tooltips format a value; charts.js has a function for each.
 Unit = Literal["count", "per_s", "bytes", "bytes_per_s", "share", "switch"]
 #: A colour's name; page.css has its values for dark and light.
 Colour = Literal["blue", "teal", "amber", "red", "violet", "grey"]
 
-#: The ranges that can be looked at, in seconds, with their names.
+#: The ranges that a visitor can choose, in seconds, with their names.
 RANGES = {900: "15 min", 3600: "1 h", 21600: "6 h", 86400: "24 h"}
-#: A point of the browser's copy is so many seconds of a range; the server thins, the browser draws.
+#: Most points of a range that a browser gets; the server thins them.
 MOST_POINTS = 600
 MOST_KNOBS = 6
 
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """One line of a chart: `column` says where its values stand in a row; a limit is drawn dashed, in its own scale.
+    """One line of a chart. `column`: where its values are in a row. `limit`: drawn dashed, in its own scale.
 
-    `stack`: lines of the same stack are filled and put on one another.
+    `stack`: lines of the same stack are filled and stacked.
     """
 
     name: str
@@ -36,7 +36,7 @@ class Curve:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """One chart: a title that is also its label for who cannot see it, the unit of its scale, and its lines."""
+    """One chart: its title, which is also its label for screen readers, the unit of its scale, and its lines."""
 
     key: str
     title: str
@@ -85,14 +85,14 @@ CHARTS: tuple[Chart, ...] = (
     Chart("busy", "Device busy", "share", (Curve("busy", "device_busy_fraction", "amber"),)),
 )  # fmt: skip
 
-#: The columns of a row as the browser gets it, behind the time; knobs follow them.
+#: The columns of a row in the browser: they follow the time, and the knobs follow them.
 COLUMNS: tuple[str, ...] = tuple(dict.fromkeys(line.column for chart in CHARTS for line in chart.lines))
 
 _SWITCHES = ("disable_auto_compactions",)
 
 
 def rows(points: Iterable[Point], knobs: Sequence[str]) -> list[list[float | None]]:
-    """Lay points out as rows: the time in milliseconds, the columns, the knobs. Four digits are enough to draw."""
+    """Convert points to rows: time in milliseconds, columns, knobs. Rounds to four digits, enough to draw."""
     return [
         [round(point["unix_s"] * 1000), *(_column(point, name) for name in COLUMNS)]
         + [_number(history.knobs(point).get(name)) for name in knobs]
@@ -101,7 +101,7 @@ def rows(points: Iterable[Point], knobs: Sequence[str]) -> list[list[float | Non
 
 
 def as_data(knobs: Sequence[str]) -> dict[str, Any]:
-    """Give the browser what it has to draw, knobs among it."""
+    """Return the definition of the charts for the browser, including these knobs."""
     return {
         "columns": [*COLUMNS, *knobs],
         "charts": [asdict(chart) for chart in CHARTS],
@@ -110,7 +110,7 @@ def as_data(knobs: Sequence[str]) -> dict[str, Any]:
 
 
 def marks(records: Sequence[dict[str, Any]], points: Sequence[Point], now_unix_s: float) -> list[dict[str, Any]]:
-    """Make the marks of decisions that lie within the points: the last ones, each with its words."""
+    """Return the marks of the newest decisions within the points' range, each with its text."""
     if not points:
         return []
     begin = points[0]["unix_s"]
@@ -119,7 +119,7 @@ def marks(records: Sequence[dict[str, Any]], points: Sequence[Point], now_unix_s
 
 
 def knob_unit(name: str) -> Unit:
-    """Say how a knob's value is written."""
+    """Return the unit of a knob."""
     if name in _SWITCHES:
         return "switch"
     if name.endswith("_rate") or name.endswith("per_s"):
@@ -148,7 +148,7 @@ def _column(point: Point, name: str) -> float | None:
         causes = point["stalled_by_cause"]
         return None if causes is None else _number(causes.get(name.removeprefix("cause_"), 0))
     value = point[name]
-    # RocksDB's 0 is a limit that is off, and a line at nothing would say that everything is beyond it.
+    # In RocksDB a limit of 0 is off; a line at 0 would look as if everything exceeded it.
     return None if value == 0 and name.endswith("_limit") else _number(value)
 
 
@@ -159,7 +159,7 @@ def _number(value: float | None) -> float | None:
 
 
 def ranges(span_s: int) -> tuple[str, int]:
-    """Say at which resolution the daemon is asked for a range, and for how many points."""
+    """Return the resolution and the number of points to request for a range."""
     return ("1s" if span_s <= min(RANGES) else "1m"), min(
         MOST_POINTS, span_s if span_s <= min(RANGES) else span_s // 60
     )

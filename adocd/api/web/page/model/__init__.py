@@ -1,1 +1,1 @@
-"""From what REST says to what the page shows: pure functions, without a clock, a browser or a library of either."""
+"""Turns REST's answers into what the page shows: pure functions without a clock, a browser or a UI library."""

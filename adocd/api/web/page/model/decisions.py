@@ -1,4 +1,4 @@
-"""Decisions as an operator reads them: what was set, the signal, the rule, what the guards said, the effect."""
+"""Decisions in words for operators: what was set, the signal, the rule, the guards' reasons, the effect."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,12 +8,12 @@ from adocd.api.web.page.model.history import Point, measured
 from adocd.diagnosis.held import held
 from adocd.model import in_words
 
-#: What is compared for a decision's effect, before it and after it.
+#: Time before and after a decision that is compared for its effect.
 EFFECT_S = 60.0
 _LEAST_S = 5.0
-#: Outcomes by how they look: done, not done on purpose, gone wrong.
+#: Outcomes that are as intended.
 GOOD = ("applied", "unchanged", "dry-run", "in-flight")
-#: Of decisions that say the same over and over, a chart shows so many at most: the last ones.
+#: Most decisions that a chart marks, the newest ones: a law may repeat the same decision over and over.
 MOST_MARKS = 200
 
 
@@ -22,16 +22,16 @@ class ToldDecision:
     """One decision in words.
 
     Attributes:
-        sequence: its number, which stays.
+        sequence: its number, which never changes.
         unix_s: when it was taken.
         what: what was set: `background jobs 2 → 4`.
         signal: what was seen.
         rule: what decided.
         reason: why the rule says so.
-        guards: what guards said; empty where they had nothing to say.
-        outcome: what became of it, with the time it took or the reason.
+        guards: the guards' reasons; empty if none intervened.
+        outcome: its outcome, with the time it took or the reason.
         good: whether the outcome is as intended.
-        effect: how writers fared in the minute before and the minute after; empty where that cannot be told.
+        effect: how long writers were held in the minute before and the minute after; empty if not known.
 
     """
 
@@ -48,7 +48,7 @@ class ToldDecision:
 
 
 def told(record: dict[str, Any], points: Sequence[Point], now_unix_s: float) -> ToldDecision:
-    """Put a decision of REST's into words."""
+    """Put a decision from REST into words."""
     return ToldDecision(
         sequence=record["sequence"],
         unix_s=record["unix_s"],
@@ -64,7 +64,7 @@ def told(record: dict[str, Any], points: Sequence[Point], now_unix_s: float) -> 
 
 
 def effect(at_unix_s: float, points: Sequence[Point], now_unix_s: float) -> str:
-    """Compare how long writers were held before and after a moment; empty where too little is measured."""
+    """Compare how long writers were held before and after a moment; empty if too little was measured."""
     known = measured(points)
     before = held(known, at_unix_s - EFFECT_S, at_unix_s)
     after = held(known, at_unix_s, min(now_unix_s, at_unix_s + EFFECT_S))
@@ -77,7 +77,7 @@ def effect(at_unix_s: float, points: Sequence[Point], now_unix_s: float) -> str:
 
 
 def merged(known: Sequence[dict[str, Any]], news: Sequence[dict[str, Any]], most: int) -> list[dict[str, Any]]:
-    """Add decisions by their sequence; a newer version of one replaces it. Oldest first, the last `most`."""
+    """Merge decisions by sequence; a newer version replaces an older one. Returns the last `most`, oldest first."""
     by_sequence = {record["sequence"]: record for record in (*known, *news)}
     return [by_sequence[sequence] for sequence in sorted(by_sequence)][-most:]
 

@@ -1,4 +1,4 @@
-"""What an operator can set: policies, pins, and how what is set now differs from the originals."""
+"""What an operator can set: policies and pins; and the options that differ from their originals."""
 
 import json
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from adocd.model.in_words import count, option_value
 from adocd.model.options import OPTIONS
 from adocd.model.values import RATE_LIMITER_WORD
 
-#: How long a pin can be asked to last, in the order of the list; None is until it is removed.
+#: The durations of a pin that the page offers, in its order; None: until it is removed.
 EXPIRIES: dict[str, float | None] = {
     "10 minutes": 600.0,
     "1 hour": 3600.0,
@@ -20,12 +20,12 @@ EXPIRIES: dict[str, float | None] = {
 
 
 class InputNotUnderstood(ValueError):
-    """What was typed makes no sense; one sentence with the way out."""
+    """The input is not valid; its text is one sentence that says what to type."""
 
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """An option that is not as its owner set it."""
+    """An option whose value differs from what its owner set."""
 
     scope: str
     option: str
@@ -53,7 +53,7 @@ def changed(detail: dict[str, Any]) -> list[Changed]:
 
 
 def pinnable(detail: dict[str, Any]) -> dict[str, str]:
-    """List the options that can be pinned on a target, with their value now; of column families the first one's."""
+    """List a target's pinnable options with their values now; that of a column family option is the first family's."""
     capabilities, options = detail["capabilities"], detail["options"]
     if capabilities is None or options is None:
         return {}
@@ -72,13 +72,13 @@ def pinnable(detail: dict[str, Any]) -> dict[str, str]:
 
 
 def of_a_column_family(option: str) -> bool:
-    """Tell whether each column family has a value of its own."""
+    """Whether each column family has its own value of this option."""
     facts = OPTIONS.get(option)
     return facts is not None and facts.scope == "column_family"
 
 
 def bounds_in_words(option: str) -> str:
-    """Say what may be set, where adocd knows it."""
+    """Describe the values that an option may have; "" if adocd does not know them."""
     facts = OPTIONS.get(option)
     if facts is None or facts.kind != "int":
         return "true or false" if facts is not None and facts.kind == "bool" else ""
@@ -88,7 +88,7 @@ def bounds_in_words(option: str) -> str:
 
 
 def parameter(words: str) -> bool | int | float | str:
-    """Read a law's parameter as `adocctl` does: a JSON number or boolean is one, anything else is text."""
+    """Parse a law's parameter as `adocctl` does: a JSON number or boolean, else text."""
     words = units.as_rocksdb_writes(words)
     try:
         value = json.loads(words)
@@ -98,7 +98,7 @@ def parameter(words: str) -> bool | int | float | str:
 
 
 def parameters(words: str) -> dict[str, bool | int | float | str]:
-    """Read `key=value` pairs, one a line or with spaces between. Raises InputNotUnderstood."""
+    """Parse `key=value` pairs, separated by spaces or newlines. Raises InputNotUnderstood."""
     read = {}
     for pair in words.split():
         key, equals, value = pair.partition("=")
@@ -109,16 +109,16 @@ def parameters(words: str) -> dict[str, bool | int | float | str]:
 
 
 def parameters_in_words(given: dict[str, Any]) -> str:
-    """Write parameters as they are typed."""
+    """Format parameters as one types them: `key=value`, one per line."""
     return "\n".join(
         f"{name}={json.dumps(value) if isinstance(value, bool) else value}" for name, value in given.items()
     )
 
 
 def difference_in_words(difference: dict[str, Any]) -> list[str]:
-    """Say what setting a policy would change, a line each."""
+    """Describe the changes that a policy would make, one line each."""
     lines = [f"{each['field']}: {_shown(each['now'])} → {_shown(each['wanted'])}" for each in difference["changes"]]
-    return lines or ["It is the policy in force: nothing would change."]
+    return lines or ["This policy is already in force: nothing would change."]
 
 
 def _shown(value: object) -> str:

@@ -1,4 +1,4 @@
-"""The state of a target in one word, one line and one colour."""
+"""The state of a target as one word, one sentence and one colour."""
 
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -14,13 +14,13 @@ _SIGNS: dict[Level, str] = {"ok": "✓", "delayed": "▲", "stopped": "■", "si
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """How a target is.
+    """The state of a target.
 
     Attributes:
-        level: the colour; `sign` says the same to who cannot see it.
+        level: chooses the colour; `sign` says the same without colour.
         word: one or two words.
-        sentence: what is held, by what and why.
-        since_unix_s: when a stall began; None where there is none.
+        sentence: whether writes are held, by what and why.
+        since_unix_s: when the stall began; None if there is none.
 
     """
 
@@ -31,17 +31,17 @@ class State:
 
     @property
     def sign(self) -> str:
-        """A character that tells the levels apart without colour."""
+        """A character that distinguishes the levels without colour."""
         return _SIGNS[self.level]
 
 
 def state_of(target: dict[str, Any]) -> State:
-    """Say how a target of REST's list is."""
+    """Return the state of a target from REST's list."""
     if target["state"] == "closed":
         return State("closed", "closed", "The database is closed.")
     stall = target["stall"]
     if target["state"] != "attached":
-        why = f" It was held when it fell silent: {stall['why']}." if stall else ""
+        why = f" Writes were held when it fell silent: {stall['why']}." if stall else ""
         return State("silent", "silent", f"Its agent does not answer: {target['sentence']}.{why}")
     if stall is None:
         return State("ok", "flowing", "Writes flow.")
@@ -52,7 +52,7 @@ def state_of(target: dict[str, Any]) -> State:
 
 
 def causes_in_words(stall: dict[str, Any]) -> str:
-    """Name what a stall is for: `memtables`, `level-0 files and pending compaction`."""
+    """Name the causes of a stall: `memtables`, `level-0 files and pending compaction`."""
     causes = dict.fromkeys(CAUSES.get(each["cause"], each["cause"]) for each in stall["causes"])
     return " and ".join(causes) or "cause unknown"
 
@@ -63,7 +63,7 @@ def worst_first(targets: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def summary(targets: list[dict[str, Any]]) -> str:
-    """Sum the list up in one sentence."""
+    """Summarize the list in one sentence."""
     if not targets:
         return "No database with an agent is open."
     levels = [state_of(target).level for target in targets]
@@ -74,7 +74,7 @@ def summary(targets: list[dict[str, Any]]) -> str:
 
 
 def policy_in_words(target: dict[str, Any]) -> str:
-    """Name the policy with its parameters: `adoc threads_max=8 (dry run)`."""
+    """Return the policy with its parameters: `adoc threads_max=8 (dry run)`."""
     policy = target["policy"]
     words = [policy["controller"], *(f"{name}={value}" for name, value in policy["parameters"].items())]
     words += [f"{name}={value:g}" for name, value in policy["shaping"].items() if value]

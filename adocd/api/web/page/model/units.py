@@ -1,4 +1,4 @@
-"""What a browser is sent and what is typed there; figures in words are `adocd.model.in_words`."""
+"""Escapes text for a browser, and parses sizes typed there; `adocd.model.in_words` formats figures."""
 
 import math
 import re
@@ -9,7 +9,7 @@ _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?) *([KMGT]iB)")
 
 
 def as_rocksdb_writes(words: str) -> str:
-    """Turn `96 MiB` into `100663296`; anything else stays as it is, for the daemon to judge."""
+    """Turn `96 MiB` into `100663296`; return anything else unchanged for the daemon to check."""
     if (found := _SIZE.fullmatch(words.strip())) is None:
         return words.strip()
     number, unit = found.groups()
@@ -17,5 +17,5 @@ def as_rocksdb_writes(words: str) -> str:
 
 
 def text(words: object) -> str:
-    """Write what others named so that no browser takes it for markup."""
+    """Escape text for HTML: names from elsewhere must not become markup."""
     return escape(str(words))

@@ -30,7 +30,7 @@
     const at = column(name);
     return state.rows.map((row) => [row[0], row[at]]);
   };
-  // Shares by the second are a fence of bars: the mean of a hundred-and-fiftieth of the range tells how much it was.
+  // Shares per second would look like a picket fence: draw their mean over 1/150 of the range, which is readable.
   const averages = (name) => {
     const at = column(name);
     const width = state.spanMs / 150;
@@ -93,7 +93,7 @@
     const row = state.rows[state.rows.length - 1];
     return row ? row[column(name)] : null;
   };
-  // Shares end at a round one; bytes have steps that are powers of two.
+  // The scale of shares ends at a round value; that of bytes has steps that are powers of two.
   const scale = (unit, highest) => {
     if (unit === "share") {
       const most = [0.1, 0.5, 1].find((each) => highest <= each) ?? 1;
@@ -104,7 +104,7 @@
     return { interval: step, max: (v) => Math.ceil(v.max / step) * step };
   };
 
-  // A knob's scale has its least and its highest value, as they are.
+  // A knob's scale is labelled with its exact lowest and highest value.
   const between = (name) => {
     const known = state.rows.map((row) => row[column(name)]).filter((v) => v !== null && v !== undefined);
     const least = Math.min(...known);
@@ -138,7 +138,7 @@
     const drawn = stacked ? one.lines.map((line) => averages(line.column)) : at.map((c) => state.rows.map((r) => [0, r[c]]));
     const heights = drawn[0].map((_, i) => drawn.map((each) => each[i]?.[1] ?? 0));
     const highest = heights.reduce((most, h) => Math.max(most, stacked ? h.reduce((a, b) => a + b, 0) : Math.max(...h)), 0);
-    // A limit that is far away would press everything else to the ground; the legend says where it is.
+    // A distant limit would flatten everything else; the legend shows its value.
     const far = (line) => line.limit && (last(line.column) ?? 0) > 4 * highest;
     const nameOf = (line) => (line.limit ? `${line.name} ${say(one.unit, last(line.column))}` : line.name);
     target.setOption(
@@ -244,7 +244,7 @@
   const draw = () => {
     if (!state.spec || document.hidden) return;
     if (state.spec.charts.some((one) => !chart(one.key)) || !chart("knobs")) {
-      setTimeout(draw, 50); // the elements come up one after the other
+      setTimeout(draw, 50); // the elements appear one after the other
       return;
     }
     state.spec.charts.forEach(drawOne);
@@ -253,7 +253,7 @@
       chart("knobs").on("click", (p) => p.seriesType === "scatter" && adocd.showDecision(p.name));
     }
     state.drawn = true;
-    if (document.body) document.body.dataset.charts = String(state.rows.length); // for who waits for them
+    if (document.body) document.body.dataset.charts = String(state.rows.length); // for tests that wait for the charts
   };
 
   adocd.showDecision = (number) => {

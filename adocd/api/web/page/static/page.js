@@ -1,12 +1,12 @@
-// What the browser does by itself: times, and saying at once that there is no news.
+// What the browser does by itself: show times, and say at once when there is no news.
 (() => {
   "use strict";
   const adocd = (window.adocd = window.adocd || {});
   const QUIET_MS = 2000; // the server has news every second
   const FIRST_MS = 5000; // loading takes longer
   let heardMs = Date.now();
-  let lost = null; // what the server says about the daemon; null: it is there
-  let skewMs = 0; // the daemon's clock against ours, for ages
+  let lost = null; // why the daemon does not answer, from the server; null: it answers
+  let skewMs = 0; // the server's clock minus ours, for ages
   let reached = false;
 
   const clock = (unix) => {
@@ -61,7 +61,7 @@
     if (gone) knock();
     let words = null;
     if (gone || quietMs > (reached ? QUIET_MS : FIRST_MS)) {
-      words = `Connection to adocd's page lost. What you see is ${age(quietMs / 1000)} old. It comes back by itself.`;
+      words = `Connection to adocd's page lost. What you see is ${age(quietMs / 1000)} old. It reconnects by itself.`;
     } else if (lost !== null) {
       words = `The daemon does not answer: ${lost}. What you see is ${age((Date.now() - lostSinceMs) / 1000)} old.`;
     }
@@ -74,7 +74,7 @@
     }
   };
   let lostSinceMs = 0;
-  // Who may not read any more gets no connection again: the page has to say so, and not that it comes back.
+  // A visitor who may no longer read gets no new connection: reload, so that the page does not promise to reconnect.
   let knockedMs = 0;
   const knock = async () => {
     if (Date.now() - knockedMs < 5000) return;
@@ -82,7 +82,7 @@
     try {
       if ((await fetch("/v1/controllers", { method: "HEAD" })).status === 401) location.reload();
     } catch {
-      // nobody is there: the banner says it
+      // no answer: the banner says so
     }
   };
   adocd.tick = (trouble, silentS, unix) => {
@@ -100,7 +100,7 @@
     try {
       localStorage.setItem("adocd-theme", choice);
     } catch {
-      // a browser that keeps nothing follows the system again next time
+      // without local storage, the browser follows the system again next time
     }
     window.Quasar?.Dark.set(dark);
     document.documentElement.dataset.theme = dark ? "dark" : "light";
@@ -131,7 +131,7 @@
     try {
       return (await answer.json()).detail;
     } catch {
-      return `it answered ${answer.status}`;
+      return `the server answered ${answer.status}`;
     }
   };
   adocd.logOut = async () => {

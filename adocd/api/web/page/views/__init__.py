@@ -1,1 +1,1 @@
-"""How the page looks: `words` and `parts` make HTML from values, the others lay NiceGUI's elements out around it."""
+"""The page's layout: `parts` makes HTML from values, the other modules arrange NiceGUI's elements around it."""

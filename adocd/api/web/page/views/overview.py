@@ -1,4 +1,4 @@
-"""The first page: all targets at a glance, the worst first, and what concerns all of them."""
+"""The first page: all targets at a glance, the worst first, and the actions for all of them."""
 
 from nicegui import ui
 
@@ -9,7 +9,7 @@ from adocd.api.web.page.model.units import text
 from adocd.api.web.page.views import parts
 from adocd.api.web.page.views.shell import Text, Visit, frame
 
-#: More are found by the terminal, or by their address: a page of thousands is of no use at night.
+#: Most targets in the list: a page of thousands does not help at night. adocctl shows the others.
 _MOST_ROWS = 200
 
 
@@ -20,7 +20,7 @@ class Overview:
         self._visit = visit
 
     async def show(self) -> None:
-        """Lay it out, and keep it up to date."""
+        """Lay the page out, and keep it up to date."""
         visit = self._visit
         with frame(visit, ""):
             with ui.element("div").classes("actions"):
@@ -36,17 +36,17 @@ class Overview:
         can = self._visit.may_operate
         pause = confirmed(
             "pause-all", "Pause all tuners?",
-            "No law decides anything, on what is open and on what opens later. What is set stays set.",
+            "The laws of all databases stop deciding, also of those that open later. Changed options stay as they are.",
             "Pause all", self._pause, reason=True,
         )  # fmt: skip
         resume = confirmed(
-            "resume-all", "Let all tuners go on?", "It also ends the pause that a restore has begun.",
+            "resume-all", "Resume all tuners?", "This also ends the pause that a restore began.",
             "Resume all", self._resume,
         )  # fmt: skip
         restore = confirmed(
             "restore-all", "Restore the originals of all databases?",
-            "Every option goes back to what its owner set, and nothing new is changed until you resume. "
-            "In a stall it waits for the stall to end.",
+            "Every option goes back to what its owner set, and adocd changes nothing new until you resume. "
+            "During a stall, the restore waits for the stall to end.",
             "Restore all", self._restore, danger=True,
         )  # fmt: skip
         act("Pause all", "strong pause", pause, enabled=can)
@@ -55,19 +55,19 @@ class Overview:
 
     async def _pause(self, reason: str) -> str:
         answer = await self._visit.actions.do("POST", "/v1/pause", {"reason": reason})
-        return f"All are paused. {answer['warning'] or ''}"
+        return f"All tuners are paused. {answer['warning'] or ''}"
 
     async def _resume(self, reason: str) -> str:
         del reason
         answer = await self._visit.actions.do("POST", "/v1/resume")
-        return f"All go on. {answer['warning'] or ''}"
+        return f"All tuners are resumed. {answer['warning'] or ''}"
 
     async def _restore(self, reason: str) -> str:
         del reason
         answer = await self._visit.actions.do("POST", "/v1/restore")
         failed = [f"{target}: {why}" for target, why in answer["failed"].items()]
         if left := not_back(answer):
-            failed.append(f"Not all are back: {left}")
+            failed.append(f"Some options are not restored: {left}")
         return f"The originals of {len(answer['restored'])} databases are being restored. {' '.join(failed)}"
 
     async def _refresh(self) -> None:
@@ -78,7 +78,7 @@ class Overview:
             for target in targets[:_MOST_ROWS]
         )
         more = len(targets) - _MOST_ROWS
-        rest = f'<p class="muted">and {more} more, which are better than these.</p>' if more > 0 else ""
+        rest = f'<p class="muted">and {more} more in a better state.</p>' if more > 0 else ""
         empty = (
             '<div class="card"><h2>No database is open</h2><p>Start a program under the agent: '
             "<code>adocd exec -- PROGRAM</code></p></div>"

@@ -1,7 +1,7 @@
-"""The parts of the page that are only read, as HTML. Pure; every word that comes from elsewhere is escaped.
+"""The read-only parts of the page as HTML. Pure functions; all text from elsewhere is escaped.
 
-They are strings, made once for all browsers, and a browser gets one only when it has changed. Times are elements of our
-own (`local-time`, `time-ago` in static/page.js), so that each browser shows its own time zone and ages need no server.
+The parts are strings, and a browser gets one only when it has changed. Times are custom elements (`local-time` and
+`time-ago` in static/page.js), so that each browser shows its own time zone, and ages need no server to count on.
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,7 +15,7 @@ from adocd.diagnosis.held import HeldWriters
 from adocd.model import in_words
 
 _SIGNS = {"helps": "✓", "hurts": "✕", "same": "=", "unknown": "?", "idle": "·"}
-#: Shares of the time that an operator should look at, and at once.
+#: Shares of time from which an operator should look, and look at once.
 _MUCH_HELD, _MOST_HELD = 0.02, 0.2
 _CAUSE_COLOURS = {"memtable": "violet", "l0": "amber", "pending_bytes": "red", "other": "grey"}
 
@@ -34,7 +34,7 @@ def state_card(target: dict[str, Any]) -> str:
     """Show whether writers are held, and by what."""
     now = state.state_of(target)
     title = {"ok": "Writes flow", "delayed": "Writes are delayed", "stopped": "Writes are STOPPED"}.get(
-        now.level, {"closed": "The database is closed"}.get(now.level, "It is not seen")
+        now.level, {"closed": "The database is closed"}.get(now.level, "The state is unknown")
     )
     since = (
         f' <span class="muted">since {at(now.since_unix_s)}, {ago(now.since_unix_s)}</span>' if now.since_unix_s else ""
@@ -50,7 +50,7 @@ def state_card(target: dict[str, Any]) -> str:
 
 
 def verdict_card(verdict: dict[str, Any] | None) -> str:
-    """Show whether the tuner helps or hurts, with the two shares as bars."""
+    """Show whether the tuner helps or hurts, with the shares before and since as bars."""
     if verdict is None:
         return '<div class="card"><h2>Does the tuner help?</h2><p class="muted">Nothing is measured yet.</p></div>'
     before, since = verdict["before"], verdict["since"]
@@ -80,12 +80,12 @@ def _bar(name: str, held: dict[str, Any]) -> str:
 
 
 def last_card(detail: dict[str, Any], last: ToldDecision | None) -> str:
-    """Show the policy in force, and what it did last and why."""
+    """Show the policy in force, its last decision, and why."""
     policy = text(state.policy_in_words(detail))
     paused = f'<p class="tag warn">{text(detail["paused"])}</p>' if detail["paused"] else ""
     head = f'<h2>Policy <span class="strong">{policy}</span></h2>{paused}'
     if last is None:
-        return f'<div class="card">{head}<p class="muted">It has decided nothing yet.</p></div>'
+        return f'<div class="card">{head}<p class="muted">It has made no decision yet.</p></div>'
     outcome = f'<span class="tag {"good" if last.good else "bad"}">{text(last.outcome)}</span>'
     guards = f'<p class="muted">{text("; ".join(last.guards))}</p>' if last.guards else ""
     effect = f'<p class="muted">Effect: {text(last.effect)}</p>' if last.effect else ""
@@ -97,11 +97,11 @@ def last_card(detail: dict[str, Any], last: ToldDecision | None) -> str:
 
 
 def decision_list(tolds: Sequence[ToldDecision], more: int) -> str:
-    """Show decisions, newest first; each opens to all that is known of it."""
+    """Show decisions, newest first; each one expands to all its details."""
     if not tolds:
-        return '<p class="muted">No decision was taken yet.</p>'
+        return '<p class="muted">There are no decisions yet.</p>'
     rows = "".join(_decision(each) for each in tolds)
-    rest = f'<p class="muted">and {more} older ones: adocctl decisions has them.</p>' if more else ""
+    rest = f'<p class="muted">and {more} older ones: see adocctl decisions.</p>' if more else ""
     return f'<div class="decisions">{rows}</div>{rest}'
 
 
@@ -122,7 +122,7 @@ def _decision(told: ToldDecision) -> str:
 
 
 def changed_table(changed: Sequence[settings.Changed]) -> str:
-    """Show the options that are not as their owner set them."""
+    """Show the options whose values differ from what their owner set."""
     if not changed:
         return '<p class="muted">All options are as their owner set them.</p>'
     rows = (
@@ -156,13 +156,13 @@ def audit(operations: Sequence[dict[str, Any]]) -> str:
 
 
 def _done(operation: dict[str, Any]) -> str:
-    """Say what was done, without who did, which stands beside it."""
+    """Say what was done, without the name, which has its own column."""
     words = text(operation["sentence"].removeprefix(f"{operation['who']} "))
     return words + ("" if operation["target"] else ' <span class="muted">(all databases)</span>')
 
 
 def facts(detail: dict[str, Any]) -> str:
-    """Say where the database lives, and how it is reached."""
+    """Show the database's path, its process, the agent and the lease."""
     process = detail["process"]
     words = [text(detail["path"])]
     if process is not None:
@@ -178,7 +178,7 @@ def facts(detail: dict[str, Any]) -> str:
 
 
 def restore_note(detail: dict[str, Any]) -> str:
-    """Say how far a restore is, where one is under way."""
+    """Show the progress of a restore; "" if none is running."""
     restore = detail["restore"]
     if restore is None or restore["state"] not in ("running", "waiting"):
         return ""
@@ -187,7 +187,7 @@ def restore_note(detail: dict[str, Any]) -> str:
 
 
 def glance_row(target: dict[str, Any], parts: Sequence[HeldWriters], last: str) -> str:
-    """Show one target of the list: its state, what it does, and its last quarter of an hour."""
+    """Show one target of the list: its state, its rate, its policy and its last 15 minutes."""
     now = state.state_of(target)
     process = target["process"]
     program = "" if process is None else text(f"{process['program']} on {process['host']}")
@@ -206,7 +206,7 @@ def glance_row(target: dict[str, Any], parts: Sequence[HeldWriters], last: str) 
 
 
 def sparkline(parts: Sequence[HeldWriters]) -> str:
-    """Draw the share of time in which writes were held: a bar for each part, by its worst cause."""
+    """Draw the share of time in which writes were held: a bar per part, coloured by its worst cause."""
     bars = []
     for index, part in enumerate(parts):
         if part.measured_s <= 0:
@@ -222,15 +222,15 @@ def sparkline(parts: Sequence[HeldWriters]) -> str:
 
 
 def problems(found: dict[str, str], journal: dict[str, Any] | None) -> str:
-    """Show what else is wrong: sockets that are none, a journal that cannot be written."""
+    """Show other problems: sockets without an agent, a journal that cannot be written."""
     words = [words if words.startswith(place) else f"{place}: {words}" for place, words in found.items()]
     if journal is not None and journal["problem"]:
-        words.insert(0, f"Nothing new is changed, and restores go on: {journal['problem']}")
+        words.insert(0, f"adocd changes nothing new, but restores continue: {journal['problem']}")
     return "".join(f'<p class="note">{text(each)}</p>' for each in words)
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Make a table of cells that are HTML already."""
+    """Make a table; the cells are HTML."""
     head = "".join(f'<th scope="col">{name or "<span class=sr>more</span>"}</th>' for name in columns)
     body = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows)
     return f'<div class="scroll" tabindex="0"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
@@ -239,13 +239,13 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 def last_of(
     detail: dict[str, Any], points: Sequence[Any], records: Sequence[dict[str, Any]], now: float
 ) -> ToldDecision | None:
-    """Give a target's last decision in words; one that only sends the same values again is none to look at."""
+    """Return a target's last decision in words, preferably one that is not just a repetition of the same values."""
     record = next((record for record in reversed(records) if record["settings"]), detail["last_decision"])
     return None if record is None else decisions.told(record, points, now)
 
 
 def _sign(sign: str) -> str:
-    """Show a sign to who sees; the words beside it say the same."""
+    """Show a sign, hidden from screen readers: the words beside it say the same."""
     return f'<span class="sign" aria-hidden="true">{sign}</span>'
 
 
@@ -254,14 +254,14 @@ def _cause(target: dict[str, Any]) -> str:
 
 
 def _held_lately(parts: Sequence[HeldWriters]) -> str:
-    """Say the share of the last quarter of an hour, the louder the larger it is."""
+    """Show the share of the last 15 minutes, more prominently the larger it is."""
     fraction = _mean(parts) or 0.0
     look = "most" if fraction >= _MOST_HELD else "much" if fraction >= _MUCH_HELD else ""
     return f'<small class="{look}">{_held_of(parts)}</small>'
 
 
 def _held_of(parts: Sequence[HeldWriters]) -> str:
-    """Say the share, and of how long: a daemon that has just begun knows of seconds, not of the quarter of an hour."""
+    """Show the share and the time measured, which is short just after the daemon started."""
     measured_s = sum(part.measured_s for part in parts)
     return (
         f"held {in_words.share(_mean(parts))} of {in_words.duration(measured_s)}" if measured_s else "nothing measured"

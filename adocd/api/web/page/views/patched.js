@@ -1,5 +1,5 @@
-// HTML that is brought up to date in place: focus, selection, what is opened and where one has scrolled to stay.
-const KEEP = new Set(["open"]); // what a person has opened, not the server
+// HTML that is updated in place, so that focus, selection, opened details and scroll positions stay.
+const KEEP = new Set(["open"]); // set by the visitor, not by the server
 
 function patchAttributes(live, next) {
   for (const { name } of [...live.attributes]) {
@@ -34,7 +34,7 @@ function patchChildren(live, next) {
 
 function patch(live, next) {
   patchAttributes(live, next);
-  if (!live.nodeName.includes("-")) patchChildren(live, next); // our own elements fill themselves
+  if (!live.nodeName.includes("-")) patchChildren(live, next); // custom elements render themselves
 }
 
 export default {

@@ -1,4 +1,4 @@
-"""The pins of a target, each with what has become of it and a button that removes it."""
+"""The pins of a target, each with its effect and a button that removes it."""
 
 import functools
 from typing import Any
@@ -15,7 +15,7 @@ from adocd.model.in_words import option_value
 
 
 class Pins:
-    """The list; it is laid out anew only when a pin has come, gone or changed its effect."""
+    """The list of pins; it is rebuilt only when a pin is added or removed or its effect changes."""
 
     def __init__(self, room: Room, visit: Visit) -> None:
         self._room = room
@@ -29,7 +29,7 @@ class Pins:
         self._dialog.buttons("Remove it", self._remove)
 
     def refresh(self) -> None:
-        """Show what is pinned."""
+        """Show the current pins."""
         keys = [tuple(pin[name] for name in ("target", "option", "column_family", "value", "ineffective"))
                 for pin in self._room.overrides]  # fmt: skip
         if keys == self._shown:
@@ -67,7 +67,7 @@ class Pins:
 
     def _ask(self, pin: dict[str, Any]) -> None:
         self._chosen = pin
-        self._words.set_text(f"{_name(pin)} = {pin['value']}: the law has it again, or its original comes back.")
+        self._words.set_text(f"{_name(pin)} = {pin['value']}: the law takes it over again, or its original returns.")
         self._dialog.open()
 
     async def _remove(self) -> str:

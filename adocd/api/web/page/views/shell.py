@@ -1,4 +1,4 @@
-"""What every page has: the top bar, who has logged in, and how it stays up to date."""
+"""What all pages share: the top bar, the log-in, and the updates."""
 
 import asyncio
 import json
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from adocd.api.web.access import TokenHolder
 
 Refresh = Callable[[], Awaitable[None]]
-#: How long a browser has to load the page anew when its log-in has ended.
+#: How long a browser has to reload the page when its log-in has ended.
 _MOMENT_S = 2.0
 _THEMES = {"system": "System", "light": "Light", "dark": "Dark"}
 
 
 @dataclass
 class Visit:
-    """One open page: who looks, and what it is brought up to date from."""
+    """One open page: its visitor, and the feed that updates it."""
 
     feed: PageFeed
     actions: Actions
@@ -42,7 +42,7 @@ class Visit:
 
     @classmethod
     async def of(cls, request: Request, feed: PageFeed, upstream: Upstream, sessions: Sessions) -> "Visit":
-        """Begin a visit by the request that asks for the page."""
+        """Begin a visit with the request for the page."""
         cookie = request.cookies.get(session.COOKIE)
         grant: Grant = request.state.grant
         actions = Actions(upstream, lambda: sessions.holder(cookie))
@@ -54,13 +54,13 @@ class Visit:
         return self.holder is not None and self.holder.may_operate
 
     def name(self, title: str) -> None:
-        """Name the browser's tab, so that one in the background tells how things are."""
+        """Set the title of the browser's tab, so that a tab in the background shows the state too."""
         if title != self.title:
             self.title = title
             self.client.run_javascript(f"document.title = {json.dumps(title)}")
 
     def keep_fresh(self, refresh: Refresh) -> None:
-        """Call `refresh` after every tick for as long as the browser is there."""
+        """Call `refresh` after every tick while the browser is connected."""
 
         async def news() -> None:
             if not self.client.has_socket_connection:
@@ -76,12 +76,12 @@ class Visit:
         self.client.on_delete(lambda: self.feed.forget(self.client.id))
 
     def _end(self) -> None:
-        """Take the page away: the token has been revoked, or has expired. Its browser has a moment to ask anew."""
+        """End the page, because its token was revoked or has expired; its browser has 2 s to reload it."""
         self.client.run_javascript("location.reload()")
 
         def cut() -> None:
             if self.client.has_socket_connection and not self.client.is_deleted:
-                self.client.delete()  # what is behind its buttons is for nobody any more, whatever the browser does
+                self.client.delete()  # its buttons must not work any more, whatever the browser does
 
         self.feed.forget(self.client.id)
         asyncio.get_running_loop().call_later(_MOMENT_S, cut)
@@ -95,7 +95,7 @@ class Visit:
 
 
 class Text(ui.element, component="patched.js"):
-    """Read-only HTML, sent when it has changed and not otherwise, and brought up to date in place (patched.js)."""
+    """Read-only HTML, sent only when it has changed, and updated in place (patched.js)."""
 
     def __init__(self, classes: str = "", props: str = "") -> None:
         super().__init__()
@@ -103,14 +103,14 @@ class Text(ui.element, component="patched.js"):
         self.classes(f"live {classes}").props(props)
 
     def show(self, html: str) -> None:
-        """Show this HTML; its words must have been escaped."""
+        """Show this HTML; the caller must have escaped its text."""
         if self._props["content"] != html:
             self._props["content"] = html
             self.update()
 
 
 def frame(visit: Visit, crumb: str) -> Any:
-    """Lay out the top bar, and return the element that the page's content belongs in. `crumb` is HTML."""
+    """Lay out the top bar, and return the element for the page's content. `crumb` is HTML."""
     ui.html('<a class="skip" href="#main">Skip to the content</a>', sanitize=False)
     with ui.element("nav").classes("top").props('aria-label="adocd"'):
         ui.html(f'<a class="brand" href="{_root()}">adocd</a>', sanitize=False)
@@ -131,7 +131,7 @@ def frame(visit: Visit, crumb: str) -> Any:
 
 def _who(visit: Visit) -> None:
     if visit.holder is not None:
-        can = "may operate" if visit.holder.may_operate else "reads only"
+        can = "may operate" if visit.holder.may_operate else "read-only"
         ui.label(f"{visit.holder.name} ({can})").classes("who")
         ui.button("Log out", color=None, on_click=lambda: ui.run_javascript("adocd.logOut()")).props(
             "unelevated no-caps"
@@ -140,7 +140,7 @@ def _who(visit: Visit) -> None:
     with ui.dialog().props("aria-labelledby=log-in-title") as dialog, ui.element("div").classes("dialog"):
         ui.html('<h2 id="log-in-title">Log in with a token</h2>', sanitize=False)
         ui.html(
-            '<p class="muted">A token comes from the machine that the daemon runs on: '
+            '<p class="muted">Make a token on the machine where the daemon runs: '
             "<code>adocctl token create NAME --scope operate</code></p>", sanitize=False,
         )  # fmt: skip
         form = ui.element("form")
@@ -154,7 +154,7 @@ def _who(visit: Visit) -> None:
         async def log_in() -> None:
             words = await ui.run_javascript(f"return await adocd.logIn({json.dumps(secret.value)})", timeout=10)
             problem.set_text(words or "")
-            if words:  # the button has taken the focus, and the wrong one would stand before the next that is typed
+            if words:  # the button took the focus; clear the field, or the next secret would follow the wrong one
                 secret.set_value("")
                 secret.run_method("focus")
 
@@ -169,10 +169,12 @@ def _who(visit: Visit) -> None:
 
 def _hint(visit: Visit) -> None:
     what = (
-        "This token is for reading" if visit.holder is not None else "You can read everything here, and change nothing"
+        "This token is for reading only"
+        if visit.holder is not None
+        else "You can read everything here, and change nothing"
     )
     ui.html(
-        f"<div class=\"hint\">{what}. To act, log in with a token, made on the daemon's machine by "
+        f"<div class=\"hint\">{what}. To change anything, log in with a token, made on the daemon's machine by "
         "<code>adocctl token create NAME --scope operate</code></div>", sanitize=False,
     )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""One target: is it stalled, does the tuner help, what did it do and why; its charts, and what can be set."""
+"""The page of one target: its state, the verdict, decisions and reasons, charts, and settings."""
 
 import time
 
@@ -28,7 +28,7 @@ class TargetPage:
         self._told_version = (-1, -1)
 
     async def show(self) -> None:
-        """Lay it out, and keep it up to date."""
+        """Lay the page out, and keep it up to date."""
         visit = self._visit
         room = self._room = visit.feed.enter(self._target)
         visit.client.on_delete(lambda: visit.feed.leave(room))
@@ -66,20 +66,20 @@ class TargetPage:
     def _buttons(self) -> None:
         visit, can = self._visit, self._visit.may_operate
         pause = confirmed(
-            "pause", "Pause the tuner here?", "Its law decides nothing. What is set stays set, and pins still act.",
+            "pause", "Pause the tuner here?", "Its law stops deciding. Changed options stay, and pins still act.",
             "Pause", self._do_pause, reason=True,
         )  # fmt: skip
-        resume = confirmed("resume", "Let the tuner go on?", "Its law decides again.", "Resume", self._do_resume)
+        resume = confirmed("resume", "Resume the tuner?", "Its law decides again.", "Resume", self._do_resume)
         restore = confirmed(
             "restore", "Restore the originals?",
-            "Every option of this database goes back to what its owner set, and nothing new is changed until you "
-            "resume. In a stall it waits for the stall to end.",
+            "Every option of this database goes back to what its owner set, and adocd changes nothing new until "
+            "you resume. During a stall, the restore waits for the stall to end.",
             "Restore originals", self._do_restore, danger=True,
         )  # fmt: skip
         reset = confirmed(
-            "reset", "Take the policy back?",
-            "What the configuration or <code>adocd serve</code> says counts again for this database.",
-            "Take it back", self._do_reset,
+            "reset", "Reset the policy?",
+            "The policy of the configuration or of <code>adocd serve</code> applies to this database again.",
+            "Reset it", self._do_reset,
         )  # fmt: skip
         policy = PolicyDialog(self._room, visit.actions, visit.feed.controllers)
         self._pin = PinDialog(self._room, visit.actions)
@@ -100,7 +100,7 @@ class TargetPage:
         del reason
         answer = await self._visit.actions.do("POST", f"{self._room.path}/resume")
         self._room.ask_again()
-        return f"It goes on. {answer['warning'] or ''}"
+        return f"Resumed. {answer['warning'] or ''}"
 
     async def _do_restore(self, reason: str) -> str:
         del reason
@@ -109,7 +109,7 @@ class TargetPage:
         if failed := "; ".join(answer["failed"].values()):
             return f"It could not be restored: {failed}"
         if left := not_back(answer):
-            return f"It is paused, but not all originals are back: {left}"
+            return f"It is paused, but some options are not restored: {left}"
         return "The originals are being restored; it is paused."
 
     async def _do_reset(self, reason: str) -> str:
@@ -122,14 +122,14 @@ class TargetPage:
         room, feed = self._room, self._visit.feed
         if room.missing is not None:
             self._head.show(f'<p class="note">{text(room.missing)} <a href="/page/">All databases</a></p>')
-            if room.detail is None:  # one that was there keeps its last figures: it may only be opening again
+            if room.detail is None:  # a known target keeps its last figures: it may just be opening again
                 self._visit.name("No such target - adocd")
                 self._body.set_visibility(False)
             return
         if room.detail is None:
             self._head.show(f"<h1>{text(self._target)}</h1>")
             return
-        if not self._body.visible:  # it has come since; charts that were laid out unseen have no size
+        if not self._body.visible:  # the target has appeared; charts that were laid out hidden have no size
             self._visit.client.run_javascript("location.reload()")
             return
         detail = room.detail | (feed.find(self._target) or {})
@@ -152,7 +152,7 @@ class TargetPage:
         await self._panel.refresh(time.monotonic())
 
     def _show_decisions(self, now_unix_s: float) -> None:
-        """Show them anew when one has come, and twice a minute for what their effect has become."""
+        """Update the list at a new decision, and twice a minute for the effects."""
         version = (self._room.decisions_version, int(now_unix_s // 30))
         if version == self._told_version:
             return
