@@ -21,7 +21,7 @@ def explain(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Say what stalled, for how long, when, why, and what would likely help.
+    """Show what stalled, when, for how long, why, and what would likely help.
 
     Of a LOG file or a directory it needs no daemon and no agent. Of a target it shows what the daemon has seen since it
     found it: device and CPU at the time of a stall, too. Changes nothing.

@@ -1,4 +1,4 @@
-"""`export`: what adocd has turned, as options that the program can be opened with for good."""
+"""`export`: the options that adocd changed, for the program to open its database with permanently."""
 
 from typing import Annotated
 
@@ -26,10 +26,9 @@ def export(
     ] = "options",
     as_json: Json = False,
 ) -> None:
-    """Print the options that differ from the originals now, to open the database with for good.
+    """Print the options that adocd changed, for the program to open the database with permanently.
 
-    What is a measure of the moment, such as compaction that is switched off, is left out, and that is said on stderr.
-    Changes nothing.
+    Leaves out temporary measures, such as disabled automatic compaction, and lists them on stderr. Changes nothing.
     """
     if format_ not in FORMATS:
         fail(f"--format is one of {', '.join(FORMATS)}, not {format_!r}", Exit.USAGE)

@@ -34,7 +34,7 @@ def set_(
     for_: Annotated[
         str, typer.Option("--for", metavar="TIME", help="How long: 90s, 10m, 2h, 1d, or `ever`: until it is removed.")
     ] = "1h",
-    reason: Annotated[str, typer.Option("--reason", help="Why, for who looks next.")] = "",
+    reason: Annotated[str, typer.Option("--reason", help="Why; shown to other operators.")] = "",
     as_json: Json = False,
 ) -> None:
     """Pin an option: adocctl override set write_buffer_size=128MiB --for 2h."""

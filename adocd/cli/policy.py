@@ -12,7 +12,7 @@ from adocd.cli.exits import EPILOG, Exit, fail
 from adocd.cli.parameters import parse_parameters
 from adocd.cli.target import Json, TargetName, daemon, target_id
 
-app = typer.Typer(help="See a target's policy, and what another one would change in it.", no_args_is_help=True)
+app = typer.Typer(help="Show a target's policy, and what another one would change.", no_args_is_help=True)
 
 Controller = Annotated[
     str,

@@ -20,7 +20,9 @@ from adocd.daemon.book.state_dir import journal_path
 from adocd.daemon.book.tokens import BadName, NameTaken, Token, TokenError, TokenStore, tokens_path
 from adocd.targets import run_dir
 
-app = typer.Typer(help="Tokens: who may read and operate by TCP, in a script or in the page.", no_args_is_help=True)
+app = typer.Typer(
+    help="Manage tokens: who may read and operate over TCP, from a script or the web page.", no_args_is_help=True
+)
 
 T = TypeVar("T")
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Whose it is; it stands in the audit trail.")]

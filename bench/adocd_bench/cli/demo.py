@@ -25,7 +25,7 @@ def demo_command(
     picture: Annotated[Path | None, typer.Option(help="Also save the picture and the report as SVG here.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Show what it is about: real write pressure on a real RocksDB, first left alone, then controlled.
+    """Show what adocd does: real write pressure on a real RocksDB, first left alone, then controlled.
 
     Both halves are measured, and differ in the policy alone: `fixed`, then `adoc`.
     """
