@@ -30,7 +30,7 @@ ENTRIES = {
     ),
     "check-config": Entry(
         "adocd.cli.check_config:check_config",
-        "Check a configuration file and show what is in force, defaults included.",
+        "Check a configuration file and show the resulting settings, defaults included.",
     ),
     "agent": Entry("adocd.cli.agent:app", "The native agent for this machine's librocksdb."),
     "bench": further.OfTheBench(further.GROUP, "The evaluation: schemes, device profiles, workloads, and a report."),

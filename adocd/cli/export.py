@@ -31,7 +31,7 @@ def export(
     Leaves out temporary measures, such as disabled automatic compaction, and lists them on stderr. Changes nothing.
     """
     if format_ not in FORMATS:
-        fail(f"--format is one of {', '.join(FORMATS)}, not {format_!r}", Exit.USAGE)
+        fail(f"--format must be one of {', '.join(FORMATS)}, not {format_!r}", Exit.USAGE)
     client = daemon()
     id_ = target_id(client, target)
     detail = client.get(f"/v1/targets/{id_}")
@@ -44,8 +44,8 @@ def export(
         say(f"adocctl: left out: {left}", err=True)
     if found.held:
         say(
-            f"adocctl: warning: writes are {found.held} now, so these values may be on their way; "
-            "better export while it runs well",
+            f"adocctl: warning: writes are {found.held} now, so these values may be temporary; "
+            "export when no write stall is in progress",
             err=True,
         )
     try:
@@ -69,4 +69,4 @@ def _refuse(found: Exported) -> None:
         fail(found.unseen, Exit.FAILED)
     if not found.database and not found.column_families:
         left = "".join(f"; left out: {each}" for each in found.left_out)
-        fail(f"nothing to export: {found.path} has the options now that it was opened with{left}", Exit.FAILED)
+        fail(f"nothing to export: {found.path} has the same options as when it was opened{left}", Exit.FAILED)
