@@ -60,7 +60,7 @@ class WebSide:
     async def serving(self, fleet: Fleet, web_secret: str) -> AsyncIterator[None]:
         """Keep the web process running while the body runs; it authenticates to the daemon with `web_secret`."""
         if self._listener is not None:
-            self._announce(self._listener)  # before "serving" is logged: whoever waits for that connects
+            self._announce(self._listener)  # before "serving" is logged: whoever waits for it connects at once
         keeper = asyncio.create_task(self._keep(fleet, web_secret), name="web")
         try:
             yield
