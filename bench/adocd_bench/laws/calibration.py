@@ -1,4 +1,4 @@
-"""What this machine can do, measured apart from the runs that are compared: what the simulator is to be told of it.
+"""Measures this machine for the simulator, separately from the runs that are compared.
 
 Three figures stand for the processor in the simulator (docs/simulator.md), one for what escapes a cap, and two for what
 is read. The first four are read off runs in which no law acts and nothing is ever delayed or stopped, the others are
