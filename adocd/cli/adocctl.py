@@ -9,25 +9,25 @@ from adocd.cli.exits import EPILOG
 from adocd.cli.lazy import Entry, LazyGroup
 from adocd.cli.terminal import say
 
-#: How `--help` groups the commands.
-LOOK, STEER, APART = "See what happens", "Steer", "Beside the daemon's work"
+#: The panels of `--help`.
+LOOK, STEER, APART = "See what happens", "Steer", "Offline tools"
 
 
 #: In the order of `--help`.
 ENTRIES = {
     "top": Entry(
         "adocd.cli.top.command:top",
-        "Watch all databases, or one, live: stalls, writes, what adocd turned and decided last. q or Ctrl-C ends it.",
+        "Watch all databases, or one, live: stalls, writes, adocd's changes and last decision. q or Ctrl-C quits.",
         LOOK,
     ),
     "explain": Entry(
         "adocd.cli.explain:explain",
-        "Say what stalled, for how long, when, why, and what would likely help.",
+        "Show what stalled, when, for how long, why, and what would likely help.",
         LOOK,
     ),
     "events": Entry(
         "adocd.cli.events:events",
-        "Follow what happens, a line for each event: stalls, decisions and what became of them, what operators did.",
+        "Follow events live, one line each: stalls, decisions and their outcomes, operators' actions.",
         LOOK,
     ),
     "audit": Entry(
@@ -37,12 +37,12 @@ ENTRIES = {
     ),
     "doctor": Entry(
         "adocd.cli.doctor.command:doctor",
-        "Look for what is wrong with this installation, and say the way out. Changes nothing.",
+        "Find what is wrong with this installation and how to fix it. Changes nothing.",
         LOOK,
     ),
     "export": Entry(
         "adocd.cli.export:export",
-        "Print the options that differ from the originals now, to open the database with for good.",
+        "Print the options that adocd changed, for the program to open the database with permanently.",
         APART,
     ),
     "record": Entry(
@@ -52,59 +52,59 @@ ENTRIES = {
     ),
     "replay": Entry(
         "adocd.cli.replay:replay",
-        "Show what a law would have decided on what was recorded; it cannot show what would have happened.",
+        "Show what a law would have decided on a recording; it cannot show how the database would have responded.",
         APART,
     ),
     "simulate": Entry(
         "adocd.cli.simulate:simulate",
-        "Run a policy on a simulated RocksDB 7.8, and draw what came of it.",
+        "Run a policy on a simulated RocksDB 7.8 and chart the result.",
         APART,
     ),
     "targets": Entry("adocd.cli.targets:targets", "List all targets.", LOOK),
     "status": Entry(
         "adocd.cli.look:status",
-        "Show one target: what it suffers from, whether the tuner helps, what its options are, what was done and why.",
+        "Show one target: its stalls, whether tuning helps, its options, and what adocd did and why.",
         LOOK,
     ),
     "lint": Entry(
         "adocd.cli.look:lint",
-        "Say what in a target's configuration makes tuning it dangerous or useless, and what to do about it.",
+        "List settings of a target that make tuning it dangerous or useless, and how to fix them.",
         LOOK,
     ),
     "controllers": Entry(
         "adocd.cli.look:controllers",
-        "List the control laws that a policy can name: the daemon's, or this installation's where none answers.",
+        "List the control laws that a policy can name: the daemon's, or this installation's if no daemon answers.",
         LOOK,
     ),
     "set-policy": Entry(
         "adocd.cli.steer:set_policy",
-        "Set a target's control law for good: adocctl set-policy adoc --set threads_max=8.",
+        "Set a target's control law until it is reset: adocctl set-policy adoc --set threads_max=8.",
         STEER,
     ),
     "reset-policy": Entry(
         "adocd.cli.steer:reset_policy",
-        "Leave a target's control law to `adocd serve` and its configuration again.",
+        "Return a target to the control law that `adocd serve` or its configuration chooses.",
         STEER,
     ),
     "pause": Entry(
         "adocd.cli.steer:pause",
-        "Let a law decide nothing until `resume`: what is set stays, and so do overrides.",
+        "Stop a law from deciding until `resume`: values it has set stay, and so do overrides.",
         STEER,
     ),
-    "resume": Entry("adocd.cli.steer:resume", "Let a law go on after `pause` or `restore`.", STEER),
+    "resume": Entry("adocd.cli.steer:resume", "Let a law decide again after `pause` or `restore`.", STEER),
     "decisions": Entry(
         "adocd.cli.look:decisions",
-        "Show a target's last decisions: what was seen, which rule fired, what was set and what became of it.",
+        "Show a target's last decisions: the signal, the rule that fired, what was set, and the outcome.",
         LOOK,
     ),
     "restore": Entry(
         "adocd.cli.steer:restore",
-        "Restore the original options now, and leave them alone until `resume`, or until a policy is set.",
+        "Restore the original options now and change nothing until `resume` or `set-policy`.",
         STEER,
     ),
     "policy": Entry(
         "adocd.cli.policy:app",
-        "See a target's policy, and what another one would change in it.",
+        "Show a target's policy, and what another one would change.",
         STEER,
     ),
     "override": Entry(
@@ -114,7 +114,7 @@ ENTRIES = {
     ),
     "token": Entry(
         "adocd.cli.token:app",
-        "Tokens: who may read and operate by TCP, in a script or in the page.",
+        "Manage tokens: who may read and operate over TCP, from a script or the web page.",
         STEER,
     ),
 }
@@ -142,7 +142,7 @@ def main() -> NoReturn:
 
 def _version(wanted: bool) -> None:
     if wanted:
-        # Only here: to look into the installed packages would be a part of the time that every command takes to start.
+        # Imported here: reading the installed packages' metadata would slow the start of every command.
         from adocd import __version__  # noqa: PLC0415
 
         say(f"adocctl {__version__}")

@@ -1,4 +1,4 @@
-"""The command `adocd`: the daemon, and everything beside an operator's work."""
+"""The command `adocd`: the daemon, and everything that is not an operator's daily work."""
 
 from typing import Annotated, NoReturn
 
@@ -13,11 +13,11 @@ from adocd.cli.terminal import say
 ENTRIES = {
     "simulate": Entry(
         "adocd.cli.simulate:simulate",
-        "Run a policy on a simulated RocksDB 7.8, and draw what came of it.",
+        "Run a policy on a simulated RocksDB 7.8 and chart the result.",
     ),
     "demo": further.OfTheBench(
         further.GROUP,
-        "Show what it is about: real write pressure on a real RocksDB, first left alone, then controlled.",
+        "Show what adocd does: real write pressure on a real RocksDB, first left alone, then controlled.",
     ),
     "serve": Entry(
         "adocd.cli.serve:serve",
@@ -30,7 +30,7 @@ ENTRIES = {
     ),
     "check-config": Entry(
         "adocd.cli.check_config:check_config",
-        "Check a configuration file and show what is in force, defaults included.",
+        "Check a configuration file and show the resulting settings, defaults included.",
     ),
     "agent": Entry("adocd.cli.agent:app", "The native agent for this machine's librocksdb."),
     "bench": further.OfTheBench(further.GROUP, "The evaluation: schemes, device profiles, workloads, and a report."),
@@ -60,7 +60,7 @@ def main() -> NoReturn:
 
 def _version(wanted: bool) -> None:
     if wanted:
-        # Only here: to look into the installed packages would be a part of the time that every command takes to start.
+        # Imported here: reading the installed packages' metadata would slow the start of every command.
         from adocd import __version__  # noqa: PLC0415
 
         say(f"adocd {__version__}")

@@ -20,7 +20,8 @@ def build(
     output: Annotated[Path | None, typer.Option(help="Write the library to this file instead.")] = None,
     rocksdb: Annotated[Path | None, typer.Option(help="For this librocksdb.so; default: the linker's.")] = None,
     work: Annotated[
-        Path | None, typer.Option(help="Compile here and keep it, so that the next time is quick; default: nowhere.")
+        Path | None,
+        typer.Option(help="Build directory to keep, so that the next build is quick; default: a temporary one."),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -38,7 +39,7 @@ def path(
     rocksdb: Annotated[Path | None, typer.Option(help="For this librocksdb.so; default: the linker's.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Say where the agent for this machine's librocksdb is."""
+    """Print the path of the agent for this machine's librocksdb."""
     try:
         library = compiled.rocksdb(rocksdb)
         found = native.find(library)

@@ -1,4 +1,4 @@
-"""The native agent where a command needs it: compiled at first need, so that it takes no second command."""
+"""Compile the native agent the first time a command needs it, so that users need no second command."""
 
 from adocd.cli.terminal import say
 from adocd.process import compiled, native
@@ -6,7 +6,7 @@ from adocd.process.compiled import NativeError
 
 
 def find_or_build_agent() -> None:
-    """Compile the agent where it is missing. Raises NativeError."""
+    """Compile the agent if it is missing. Raises NativeError."""
     library = compiled.rocksdb()
     try:
         native.find(library)

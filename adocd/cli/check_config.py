@@ -17,7 +17,7 @@ from adocd.process.serve import SYSTEM_CONFIG
 def check_config(
     file: Annotated[Path, typer.Argument(help="A configuration file.")] = SYSTEM_CONFIG, as_json: Json = False
 ) -> None:
-    """Check a configuration file and show what is in force, defaults included."""
+    """Check a configuration file and show the resulting settings, defaults included."""
     settings = load(file)
     if as_json:
         typer.echo(json.dumps(settings.model_dump(mode="json")))
@@ -27,7 +27,7 @@ def check_config(
 
 
 def load(file: Path | None) -> Config:
-    """Read a configuration file; without one everything has its default."""
+    """Read a configuration file; None gives the defaults. Fails with one sentence if the file is bad."""
     if file is None:
         return Config()
     try:

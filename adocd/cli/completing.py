@@ -1,6 +1,6 @@
-"""What a shell completes where a command takes a target, a law, an option or a parameter.
+"""Shell completion of targets, laws, options and parameters.
 
-Whoever presses Tab gets nothing rather than an error or a wait: no daemon is no reason to complain.
+Tab offers nothing, rather than failing or blocking, when no daemon answers.
 """
 
 import os
@@ -11,14 +11,14 @@ from adocd.api.client import NoDaemon, RestClient, RestError
 from adocd.model.printable import printable
 from adocd.targets import run_dir
 
-#: Nobody waits longer for a shell's Tab.
+#: Nobody waits longer than this for Tab.
 _PATIENCE_S = 1.0
-#: A word to complete, and what it is.
+#: Pairs of a completion and its description.
 Words = list[tuple[str, str]]
 
 
 def targets(incomplete: str) -> Words:
-    """Complete ids and paths of the daemon's targets, and the last part of a path where it is one's alone."""
+    """Complete ids and paths of the daemon's targets, and the last part of a path if it is unique."""
     listed = _get("/v1/targets", {"targets": []})["targets"]
     ends = [_end(t["path"]) for t in listed]
     words = [(t["path"], t["state"]) for t in listed]
@@ -29,15 +29,15 @@ def targets(incomplete: str) -> Words:
 
 
 def laws(incomplete: str) -> Words:
-    """Complete a control law; behind a plus sign the next of several."""
+    """Complete a control law, or after a plus sign the next one of a combination such as `adoc+mimd`."""
     before, plus, _ = incomplete.rpartition("+")
     return _those(incomplete, ((f"{before}{plus}{law['name']}", law["summary"]) for law in _laws()))
 
 
 def parameters(incomplete: str) -> Words:
-    """Complete KEY= of the law that the line names.
+    """Complete KEY= for the parameters of the law on the command line.
 
-    An option without its value is none to the parser yet, which then has read nothing: so the line itself is looked at.
+    Reads the raw command line: while an option still lacks its value, the parser has parsed nothing.
     """
     line = os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS") or ""
     known = {law["name"]: law["parameters"] for law in _laws()}
@@ -55,19 +55,19 @@ def parameters(incomplete: str) -> Words:
 
 def shaping(incomplete: str) -> Words:
     """Complete KEY= of the shaping guards."""
-    words = {"step_factor=": "most that a value grows at once", "pacing_s=": "between two changes"}
+    words = {"step_factor=": "largest growth of a value in one step", "pacing_s=": "minimum time between two changes"}
     return _those(incomplete, [*words.items(), ("refractory_s=", "rest after a reversal")])
 
 
 def pins(incomplete: str) -> Words:
-    """Complete OPTION= of what can be pinned."""
+    """Complete OPTION= for the options that can be pinned."""
     from adocd.model.options import OPTIONS  # noqa: PLC0415
 
     return _those(incomplete, ((f"{name}=", facts.unit) for name, facts in OPTIONS.items() if facts.live))
 
 
 def pinned(incomplete: str) -> Words:
-    """Complete the options that are pinned, on whatever target."""
+    """Complete the options that are pinned on any target."""
     found = _get("/v1/overrides", {"overrides": []})["overrides"]
     for target in _get("/v1/targets", {"targets": []})["targets"]:
         found = found + _get(f"/v1/targets/{target['id']}/overrides", {"overrides": []})["overrides"]
@@ -104,6 +104,6 @@ def _end(path: str) -> str:
 
 
 def _those(incomplete: str, words: Iterable[tuple[str, str]]) -> Words:
-    """Offer those that begin so; one that is not printable is none to type, and would steer the terminal."""
+    """Offer the words with this prefix, without unprintable ones: nobody can type those, and escapes would act."""
     meant = [(word, what) for word, what in words if word.startswith(incomplete) and word.isprintable()]
     return [(word, printable(what.splitlines()[0]) if what else "") for word, what in meant]

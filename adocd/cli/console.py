@@ -1,4 +1,4 @@
-"""Tables and styled text on the terminal: nothing that others have named steers it, or looks like a line of ours."""
+"""Tables and styled text on the terminal: foreign names cannot send escape sequences or imitate our lines."""
 
 import os
 import sys
@@ -10,19 +10,19 @@ from rich.segment import Segment
 
 from adocd.model.printable import printable_lines
 
-#: What reads us in a pipe gets a line for each row, as long as it is.
+#: Width in a pipe: wide enough that each row stays one line, for programs that read it.
 PIPE_COLUMNS = 10_000
 
 
 def columns() -> int | None:
-    """Say how wide tables may be: as wide as the terminal, or $COLUMNS, where there is one of these."""
+    """Return the width for tables: the terminal's or $COLUMNS, else the width of a pipe."""
     return None if sys.stdout.isatty() or "COLUMNS" in os.environ else PIPE_COLUMNS
 
 
 class Terminal(Console):
-    """A console whose text is text: a path with brackets is no markup, and one with an escape sequence none either.
+    """A console that prints text literally: brackets in a path are not markup, and escape sequences have no effect.
 
-    Ends of lines are the layout's here, so those in others' words have to be taken out before: by `show.json_or`.
+    The layout itself needs line ends, so `show.json_or` removes those in foreign text first.
     """
 
     def __init__(self, **more: Any) -> None:

@@ -1,4 +1,4 @@
-"""`events` and `audit`: what happens now, and who did what."""
+"""`events` follows what happens now; `audit` shows who did what."""
 
 import contextlib
 import json
@@ -30,14 +30,14 @@ def events(
     ] = None,
     after: Annotated[
         int | None,
-        typer.Option("--after", min=0, metavar="ID", help="Begin after this event; 0: with all that is remembered."),
+        typer.Option("--after", min=0, metavar="ID", help="Start after this event; 0: from the oldest one kept."),
     ] = None,
-    limit: Annotated[int | None, typer.Option("--limit", "-n", min=1, help="End after so many.")] = None,
+    limit: Annotated[int | None, typer.Option("--limit", "-n", min=1, help="Stop after this many events.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Follow what happens, a line for each event: stalls, decisions and what became of them, what operators did.
+    """Follow events live, one line each: stalls, decisions and their outcomes, operators' actions.
 
-    It goes on until Ctrl-C, also over a restart of the daemon, of which it tells on stderr.
+    Runs until Ctrl-C and survives a restart of the daemon, which it reports on stderr.
     """
     if unknown := [each for each in kind or () if each not in KINDS]:
         fail(f"there is no kind of event {unknown[0]!r}; there are {', '.join(KINDS)}", Exit.USAGE)
@@ -51,7 +51,7 @@ def events(
 
 
 def _follow(query: dict[str, str], after: int | None, limit: int | None, *, as_json: bool) -> None:
-    # Only here: it would be a part of the time that every other command takes to start.
+    # Imported here: it would slow the start of every other command.
     from adocd.api.event_stream import follow  # noqa: PLC0415
 
     client, left, asked = daemon(), limit, after
@@ -60,7 +60,7 @@ def _follow(query: dict[str, str], after: int | None, limit: int | None, *, as_j
         try:
             for event in follow(run_dir.daemon_socket(run_dir.run_dir()), query, after):
                 after = after if event.id is None else event.id
-                if asked == 0 and event.kind == "lost":  # who asks for all that is remembered, knows
+                if asked == 0 and event.kind == "lost":  # expected: --after 0 asked for whatever is still kept
                     asked = None
                     continue
                 _print(event.kind, event.data, as_json=as_json)
@@ -69,7 +69,7 @@ def _follow(query: dict[str, str], after: int | None, limit: int | None, *, as_j
         except NoDaemon as error:
             say(f"adocctl: {error}; asking again every second", err=True)
         now = _answers_again(client)
-        if after is None and now != pid:  # nothing came yet to go on from: all of this daemon's is new
+        if after is None and now != pid:  # no event seen yet to continue from: all events of the new daemon are new
             after = 0
         pid = now
         say("adocctl: the daemon answers again", err=True)
@@ -91,7 +91,7 @@ def _print(kind: str, data: dict[str, Any], *, as_json: bool) -> None:
 
 def audit(
     target: OpenTargetName = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="The last so many.")] = 20,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="How many of the latest to show.")] = 20,
     before: Annotated[
         int | None, typer.Option("--before", min=1, metavar="ID", help="Only those before this one.")
     ] = None,

@@ -12,7 +12,7 @@ from adocd.process.compiled import NativeError
 def exec_(
     command: Annotated[list[str], typer.Argument(metavar="PROGRAM [ARGUMENT]...", help="What to start.")],
     statistics: Annotated[
-        str | None, typer.Option(help="Statistics that the agent adds at open: none, tickers or all.")
+        str | None, typer.Option(help="Statistics that the agent enables at open: none, tickers or all.")
     ] = None,
     rate_limiter: Annotated[
         int | None,
@@ -21,8 +21,8 @@ def exec_(
 ) -> None:
     """Start a program with the native agent preloaded: adocd exec -- db_bench --benchmarks=fillrandom.
 
-    The program's exit status is passed on. If it succeeds without ever having opened a database through
-    librocksdb, that is said and the exit code is 7.
+    The exit status is the program's. If the program succeeds without having opened a database through librocksdb,
+    a message says so and the exit code is 7.
     """
     if statistics not in (None, "none", "tickers", "all"):
         fail(f"--statistics is none, tickers or all, not {statistics!r}", Exit.USAGE)

@@ -1,4 +1,4 @@
-"""Exit codes of adocd and adocctl, and how a failure leaves: one sentence on stderr."""
+"""Exit codes of adocd and adocctl; a failure ends with one sentence on stderr."""
 
 import gc
 from enum import IntEnum
@@ -45,7 +45,7 @@ def fail(sentence: str, code: Exit) -> NoReturn:
 
 
 def run(app: typer.Typer, name: str) -> NoReturn:
-    """Run a command; whatever it fails with leaves as one sentence under the command's name."""
+    """Run a command; every failure becomes one sentence on stderr, prefixed with the command's name."""
     try:
         _run(app, name)
     except Failure as error:
@@ -64,5 +64,5 @@ def _run(app: typer.Typer, name: str) -> None:
     try:
         app(prog_name=name)
     finally:
-        # Else the interpreter looks for garbage in all that was imported before it ends: a tenth of a command's time.
+        # Without this, the interpreter's last garbage collection scans all imports: a tenth of a command's time.
         gc.freeze()

@@ -1,4 +1,4 @@
-"""`adocctl explain`: a diagnosis from a LOG alone, without daemon or agent, or of a target from all the daemon saw."""
+"""`adocctl explain`: a diagnosis from a LOG alone, or of a target from everything the daemon saw."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,15 +16,15 @@ def explain(
         str | None,
         typer.Argument(
             metavar="[TARGET | LOG_FILE]",
-            help="A RocksDB LOG, or a database's directory: its LOG and rotated ones. Else a target, as for status.",
+            help="A RocksDB LOG, a database directory (its LOG and rotated ones), or a target as for status.",
         ),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Say what stalled, for how long, when, why, and what would likely help.
+    """Show what stalled, when, for how long, why, and what would likely help.
 
-    Of a LOG file or a directory it needs no daemon and no agent. Of a target it shows what the daemon has seen since it
-    found it: device and CPU at the time of a stall, too. Changes nothing.
+    A LOG file or directory needs no daemon and no agent. For a target it shows what the daemon has seen since it found
+    the target, including device and CPU load during stalls. Changes nothing.
     """
     missing = None if what is None else no_file(what)
     found = diagnosis(Path(what)) if what is not None and missing is None else _of_target(what, missing or "")
@@ -32,7 +32,7 @@ def explain(
 
 
 def no_file(name: str) -> str | None:
-    """Say why there is nothing to read under this name; None where there is."""
+    """Return why nothing can be read under this name; None if something can."""
     try:
         return None if name and Path(name).exists() else f"there is no file {name!r}"
     except (OSError, ValueError) as error:
@@ -54,8 +54,8 @@ def _of_target(name: str | None, missing: str) -> dict[str, Any]:
 
 
 def diagnosis(path: Path) -> dict[str, Any]:
-    """Read a LOG, or a directory's; fails with one sentence where there is none."""
-    # Only here: the LOG's parser would be a part of the time that every other command takes to start.
+    """Read a LOG, or a directory's; fails with one sentence if there is none."""
+    # Imported here: the LOG parser would slow the start of every other command.
     from adocd.diagnosis import Diagnosis  # noqa: PLC0415
     from adocd.probes.log import LogParser, read_log  # noqa: PLC0415
 
@@ -80,7 +80,7 @@ def _log(path: Path) -> Path:
             log = path / "LOG"
             if not log.exists():
                 fail(
-                    f"{path} is not a database's directory: there is no LOG in it; name the LOG itself where the "
+                    f"{path} is not a database's directory: there is no LOG in it; name the LOG itself if the "
                     "database has another db_log_dir",
                     Exit.NO_TARGET,
                 )

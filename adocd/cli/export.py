@@ -1,4 +1,4 @@
-"""`export`: what adocd has turned, as options that the program can be opened with for good."""
+"""`export`: the options that adocd changed, for the program to open its database with permanently."""
 
 from typing import Annotated
 
@@ -26,13 +26,12 @@ def export(
     ] = "options",
     as_json: Json = False,
 ) -> None:
-    """Print the options that differ from the originals now, to open the database with for good.
+    """Print the options that adocd changed, for the program to open the database with permanently.
 
-    What is a measure of the moment, such as compaction that is switched off, is left out, and that is said on stderr.
-    Changes nothing.
+    Leaves out temporary measures, such as disabled automatic compaction, and lists them on stderr. Changes nothing.
     """
     if format_ not in FORMATS:
-        fail(f"--format is one of {', '.join(FORMATS)}, not {format_!r}", Exit.USAGE)
+        fail(f"--format must be one of {', '.join(FORMATS)}, not {format_!r}", Exit.USAGE)
     client = daemon()
     id_ = target_id(client, target)
     detail = client.get(f"/v1/targets/{id_}")
@@ -45,8 +44,8 @@ def export(
         say(f"adocctl: left out: {left}", err=True)
     if found.held:
         say(
-            f"adocctl: warning: writes are {found.held} now, so these values may be on their way; "
-            "better export while it runs well",
+            f"adocctl: warning: writes are {found.held} now, so these values may be temporary; "
+            "export when no write stall is in progress",
             err=True,
         )
     try:
@@ -70,4 +69,4 @@ def _refuse(found: Exported) -> None:
         fail(found.unseen, Exit.FAILED)
     if not found.database and not found.column_families:
         left = "".join(f"; left out: {each}" for each in found.left_out)
-        fail(f"nothing to export: {found.path} has the options now that it was opened with{left}", Exit.FAILED)
+        fail(f"nothing to export: {found.path} has the same options as when it was opened{left}", Exit.FAILED)

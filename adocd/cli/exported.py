@@ -1,4 +1,4 @@
-"""Which of a target's changed options are worth keeping for good, and why others are not."""
+"""Which of a target's changed options are worth keeping permanently, and why the others are not."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from adocd.model.options import OPTIONS, OUT_OF_THE_WAY
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A value to keep, what it was at the open, and who has pinned it, where somebody has."""
+    """A value to keep, its original at open, and who pinned it (None if nobody did)."""
 
     value: str
     original: str
@@ -19,10 +19,10 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """What is exported of the database at `path`.
+    """What to export for the database at `path`.
 
-    `left_out` has a sentence for each value that is not. `unseen` says why nothing is known; `held` how writes are
-    held now, where they are.
+    `left_out` has one sentence for each value that is not exported. `unseen` says why no options are known. `held` says
+    how a current write stall holds writes, if there is one.
     """
 
     path: str
@@ -37,7 +37,7 @@ class Exported:
 
 
 def exported(detail: dict[str, Any], overrides: list[dict[str, Any]]) -> Exported:
-    """Sort what differs from the originals into what to keep and what not."""
+    """Split the options that differ from the originals into those to keep and those to leave out."""
     process = detail["process"]
     database: dict[str, Kept] = {}
     families: dict[str, dict[str, Kept]] = {}
@@ -69,43 +69,43 @@ def exported(detail: dict[str, Any], overrides: list[dict[str, Any]]) -> Exporte
 
 def _unseen(detail: dict[str, Any]) -> str | None:
     if detail["state"] == "closed":
-        return f"{detail['path']} is closed, and its options are not seen: export while it is open"
+        return f"{detail['path']} is closed, so its options cannot be read: export while it is open"
     if detail["options"] is None or detail["originals"] is None:
-        return f"{detail['path']} has not told its options yet: try again in two seconds"
+        return f"{detail['path']} has not reported its options yet: try again in two seconds"
     if (restore := detail["restore"]) and restore["state"] in ("running", "waiting"):
         left = f"{restore['steps_left']} steps are left"
-        return f"{detail['path']} is being restored, {left}: there is no law's value to keep"
+        return f"{detail['path']} is being restored, {left}: no law's values are in force"
     return None
 
 
 def _momentary(name: str, now: str) -> str | None:
-    """Say why a value is a measure of the moment, and none to open a database with; None where it is one."""
+    """Return why a value is temporary and no database should be opened with it; None if it is worth keeping."""
     if name == "disable_auto_compactions" and now == "true":
-        return "compaction is off for a peak, and would be off for good"
+        return "a law disabled compaction only for a load peak; exported, it would stay off"
     if name == "delayed_write_rate":
-        return "it follows the load from moment to moment"
+        return "the law changes it with the load all the time"
     facts = OPTIONS.get(name)
     if facts is not None and not facts.live:
-        return "no law turns it: the program has opened the database with another value"
+        return "no law changes it: the program opened the database with another value"
     if name.startswith("level0_") and now.isdecimal() and int(now) >= OUT_OF_THE_WAY:
-        return "the trigger is out of the way only while adocd keeps watch over level 0"
+        return "the trigger may be this high only while adocd watches level 0"
     if name.endswith("_pending_compaction_bytes_limit") and now == "0":
-        return "the limit is off only while adocd keeps watch over what waits for compaction"
+        return "the limit may be off only while adocd watches the pending compaction bytes"
     return None
 
 
 def _no_options(detail: dict[str, Any]) -> list[str]:
-    """Say what was turned that no OPTIONS file has: it belongs to objects that the program makes."""
+    """List changes that no OPTIONS file can hold, since they belong to objects that the program creates."""
     now, then = detail["options"], detail["originals"]
     if now is None or then is None:
         return []
     found = []
     rate, was = now["rate_limiter_bytes_per_s"], then["rate_limiter_bytes_per_s"]
     if rate != was:
-        found.append(f"the rate limiter's {rate} bytes/s (originally {was}): it is no option; the program makes it")
+        found.append(f"the rate limiter's {rate} bytes/s (originally {was}): not an option; the program creates it")
     pools = {name: size for name, size in now["thread_pools"].items() if then["thread_pools"].get(name, size) != size}
     found += [
-        f"the thread pool {name} of {size}: it is no option, and follows max_background_jobs at an open"
+        f"the thread pool {name} of {size}: not an option; at open it follows max_background_jobs"
         for name, size in pools.items()
     ]
     return found

@@ -1,4 +1,4 @@
-"""Commands of `adocd` that come with another distribution: those of adocd-bench."""
+"""Commands of `adocd` that another distribution provides: adocd-bench."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,18 +7,18 @@ from typing import Any
 from adocd.cli.exits import Exit, fail
 from adocd.cli.lazy import Entry, command
 
-#: What a distribution registers its commands under.
+#: The entry point group in which a distribution registers its commands.
 GROUP = "adocd.commands"
 _ANY = {"allow_extra_args": True, "ignore_unknown_options": True}
 
 
 @dataclass(frozen=True, slots=True)
 class OfTheBench(Entry):
-    """A command of adocd-bench, `where` is its entry point's group; says how to get it where it is not installed."""
+    """A command of adocd-bench. `where` is its entry point group. Without adocd-bench it says how to install it."""
 
     def load(self, name: str) -> Any:
         """Find it by its entry point."""
-        # Only here: it would be a tenth of the time that `adocd --help` takes.
+        # Imported here: it would take a tenth of the time of `adocd --help`.
         from importlib.metadata import entry_points  # noqa: PLC0415
 
         for point in entry_points(group=self.where, name=name):

@@ -1,6 +1,6 @@
-"""Commands whose modules are imported when they run, or when their own help is asked for.
+"""Commands whose modules are imported only when they run or show their own help.
 
-A list of commands is drawn from `Entry.summary` alone, so `--help` and completion import none of them.
+Command lists come from `Entry.summary` alone, so `--help` and completion import no command.
 """
 
 import copy
@@ -19,18 +19,18 @@ from typer.main import get_group
 
 from adocd.cli.exits import EPILOG
 
-#: What typer.rich_utils imports to draw Markdown and tracebacks, which adocd's help has none of.
+#: Modules that typer.rich_utils imports for Markdown and tracebacks, which adocd's help does not use.
 _NOT_DRAWN = ("rich.markdown", "rich.traceback")
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A command in a list of commands.
+    """One entry of a command list.
 
     Attributes:
         where: the function, or the Typer application of a group, as `module:name`.
-        summary: the first paragraph of its help, which a test compares with the command's own.
-        panel: the part of the list that it stands in.
+        summary: the first paragraph of its help; a test compares it with the command's own docstring.
+        panel: the heading of the list under which it appears.
         settings: Click's context settings.
 
     """
@@ -41,7 +41,7 @@ class Entry:
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     def load(self, name: str) -> Any:
-        """Import the command and make it what Typer runs."""
+        """Import the command and return it as a Click command."""
         module, _, attribute = self.where.partition(":")
         return command(name, getattr(importlib.import_module(module), attribute), self.settings)
 
@@ -57,7 +57,7 @@ def command(name: str, loaded: Any, settings: Mapping[str, Any]) -> Any:
 
 
 class QuickCommand(TyperCommand):
-    """A command that starts quickly where it is given nothing but flags."""
+    """A command that starts quickly if it is given only flags."""
 
     def get_params(self, ctx: Any) -> list[Any]:
         """List its parameters."""
@@ -70,7 +70,7 @@ class QuickCommand(TyperCommand):
 
 
 class _Commands(UserDict[str, Any]):
-    """Commands by name, each of them loaded when it is looked at."""
+    """Commands by name, each loaded on access."""
 
     def __getitem__(self, name: str) -> Any:
         found = self.data[name]
@@ -103,12 +103,12 @@ class LazyGroup(TyperGroup):
         TyperGroup.format_help(self._listed(), ctx, formatter)
 
     def shell_complete(self, ctx: Any, incomplete: str) -> Any:
-        """Complete as Typer does, which asks the context for the group."""
+        """Complete as Typer does; Typer takes the group from the context."""
         ctx.command = self._listed()
         return TyperGroup.shell_complete(ctx.command, ctx, incomplete)
 
     def _listed(self) -> TyperGroup:
-        """Make a copy of this group whose commands have a name and a summary only."""
+        """Make a copy of this group whose commands have only a name and a summary."""
         listed = copy.copy(self)
         listed.commands = {
             name: TyperCommand(name, help=entry.summary, rich_help_panel=entry.panel)
@@ -118,7 +118,7 @@ class LazyGroup(TyperGroup):
 
 
 def _without_pydantic(parameters: list[Any]) -> list[Any]:
-    """Take flags as they are: Typer validates every value by pydantic, which takes longer to import than Typer."""
+    """Take flags unvalidated: Typer validates values with pydantic, which takes longer to import than Typer itself."""
     for each in parameters:
         if isinstance(each, TyperOption) and each.is_flag and each.type_descriptor.annotation is bool:
             descriptor = each.type_descriptor
@@ -127,7 +127,7 @@ def _without_pydantic(parameters: list[Any]) -> list[Any]:
 
 
 def _import_rich_utils() -> None:
-    """Import what Typer draws help by, without Markdown and tracebacks: they take half of the time of `--help`."""
+    """Import Typer's help renderer without Markdown and tracebacks, which take half of the time of `--help`."""
     if "typer.rich_utils" in sys.modules:
         return
     missing = [name for name in _NOT_DRAWN if name not in sys.modules]
@@ -135,12 +135,12 @@ def _import_rich_utils() -> None:
     try:
         importlib.import_module("typer.rich_utils")
     finally:
-        for name in missing:  # whoever else wants them gets the real ones
+        for name in missing:  # so that later imports get the real modules
             del sys.modules[name]
 
 
 class _Nothing(ModuleType):
-    """Stands for a module while what it has is imported and not used."""
+    """Stands in for a module whose names are imported but never used."""
 
     def __getattr__(self, name: str) -> type:
         if name.startswith("__"):

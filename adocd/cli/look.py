@@ -1,4 +1,4 @@
-"""`status`, `lint`, `controllers` and `decisions`: what the daemon knows of a target, and of its control laws."""
+"""`status`, `lint`, `controllers` and `decisions`: what the daemon knows about a target and its control laws."""
 
 from typing import Annotated, Any
 
@@ -12,7 +12,7 @@ from adocd.cli.terminal import say
 
 
 def status(target: TargetName = None, as_json: Json = False) -> None:
-    """Show one target: what it suffers from, whether the tuner helps, what its options are, what was done and why."""
+    """Show one target: its stalls, whether tuning helps, its options, and what adocd did and why."""
     client = daemon()
     where = f"/v1/targets/{target_id(client, target)}"
     detail = client.get(where) | client.get(f"{where}/overrides")
@@ -21,7 +21,7 @@ def status(target: TargetName = None, as_json: Json = False) -> None:
 
 
 def _verdict(client: RestClient, where: str) -> Any:
-    """Ask whether the tuner helps; None where nothing was measured yet, and of a daemon that does not judge."""
+    """Ask whether tuning helps; None before the first measurement, and from a daemon too old to judge it."""
     try:
         return client.get(f"{where}/verdict")["verdict"]
     except RestError:
@@ -29,7 +29,7 @@ def _verdict(client: RestClient, where: str) -> Any:
 
 
 def lint(target: TargetName = None, as_json: Json = False) -> None:
-    """Say what in a target's configuration makes tuning it dangerous or useless, and what to do about it."""
+    """List settings of a target that make tuning it dangerous or useless, and how to fix them."""
     client = daemon()
     answer = client.get(f"/v1/targets/{target_id(client, target)}/lint")
     show.json_or(as_json, answer, show_lint.findings)
@@ -38,11 +38,11 @@ def lint(target: TargetName = None, as_json: Json = False) -> None:
 
 
 def controllers(as_json: Json = False) -> None:
-    """List the control laws that a policy can name: the daemon's, or this installation's where none answers."""
+    """List the control laws that a policy can name: the daemon's, or this installation's if no daemon answers."""
     try:
         answer = daemon().get("/v1/controllers")
     except NoDaemon:
-        # Only here: it would be a part of the time that every other command takes to start.
+        # Imported here: it would slow the start of every other command.
         from adocd.api.rest import controllers as installed  # noqa: PLC0415
 
         answer = installed.listed().model_dump(mode="json")
@@ -53,13 +53,13 @@ def controllers(as_json: Json = False) -> None:
 
 def decisions(
     target: TargetName = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="The last so many.")] = 20,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="How many of the latest to show.")] = 20,
     before: Annotated[
         int | None, typer.Option("--before", min=1, metavar="NUMBER", help="Only those before this one.")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Show a target's last decisions: what was seen, which rule fired, what was set and what became of it."""
+    """Show a target's last decisions: the signal, the rule that fired, what was set, and the outcome."""
     client = daemon()
     page: dict[str, str | int] = {"limit": limit} if before is None else {"limit": limit, "before": before}
     answer = client.get(f"/v1/targets/{target_id(client, target)}/decisions", **page)

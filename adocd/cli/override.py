@@ -24,7 +24,7 @@ def set_(
         str,
         typer.Argument(
             metavar="OPTION=VALUE",
-            help="A RocksDB option; sizes may have KiB, MiB or GiB.",
+            help="A RocksDB option; sizes may use KiB, MiB or GiB.",
             autocompletion=completing.pins,
         ),
     ],
@@ -34,7 +34,7 @@ def set_(
     for_: Annotated[
         str, typer.Option("--for", metavar="TIME", help="How long: 90s, 10m, 2h, 1d, or `ever`: until it is removed.")
     ] = "1h",
-    reason: Annotated[str, typer.Option("--reason", help="Why, for who looks next.")] = "",
+    reason: Annotated[str, typer.Option("--reason", help="Why; shown to other operators.")] = "",
     as_json: Json = False,
 ) -> None:
     """Pin an option: adocctl override set write_buffer_size=128MiB --for 2h."""
@@ -47,7 +47,7 @@ def set_(
 
 @app.command(name="list", epilog=EPILOG)
 def list_(target: TargetName = None, everything: All = False, as_json: Json = False) -> None:
-    """List the pins that concern a target, and whether they have effect."""
+    """List the pins that apply to a target, and whether each has an effect."""
     client = daemon()
     answer = client.get(f"{place(client, target, everything)}/overrides")
     show.json_or(as_json, answer["overrides"], show_overrides.listed)
@@ -61,7 +61,7 @@ def remove(
     column_family: Family = None,
     as_json: Json = False,
 ) -> None:
-    """Remove a pin: the law has the option again, or its original value comes back."""
+    """Remove a pin: the law controls the option again, or its original value returns."""
     client = daemon()
     query = {} if column_family is None else {"column_family": column_family}
     answer = client.delete(f"{place(client, target, everything)}/overrides/{option}", **query)
@@ -72,9 +72,9 @@ def remove(
 
 @app.command(epilog=EPILOG)
 def clear(target: TargetName = None, everything: All = False, as_json: Json = False) -> None:
-    """Remove all pins of one target; with --all those that are for all targets, and of each one.
+    """Remove all pins of one target; with --all, the pins for all targets and those of each target.
 
-    Pins for all targets stay where one target is meant. Nothing pinned is no error.
+    Clearing one target keeps the pins that are for all targets. It is no error if nothing is pinned.
     """
     client = daemon()
     removed: list[dict[str, Any]] = []
@@ -93,7 +93,7 @@ def clear(target: TargetName = None, everything: All = False, as_json: Json = Fa
 
 
 def _clear(client: RestClient, where: str, of_target: str | None) -> list[dict[str, Any]]:
-    """Remove the pins that are for this target itself; one that expired meanwhile is as good as removed."""
+    """Remove the pins of this target itself; a pin that expires meanwhile counts as removed."""
     pins = [pin for pin in client.get(f"{where}/overrides")["overrides"] if pin["target"] == of_target]
     for pin in pins:
         family = pin["column_family"]

@@ -7,7 +7,7 @@ from adocd.model.policy import ParameterValue
 
 
 def parse_parameters(given: list[str], option: str = "--set") -> dict[str, ParameterValue]:
-    """Parse `key=value` pairs; a value that is a JSON number or boolean is one, anything else is text."""
+    """Parse `key=value` pairs; JSON numbers and booleans keep their type, any other value is text."""
     parsed: dict[str, ParameterValue] = {}
     for pair in given:
         key, equals, text = pair.partition("=")
@@ -40,7 +40,7 @@ def parse_duration_s(given: str) -> float | None:
 
 
 _EXAMPLES = {"--set": "threads_max=8", "--shape": "pacing_s=5"}
-#: More than any size has in bytes; Python refuses to read thousands of them.
+#: More digits than any size in bytes has; Python refuses to parse numbers of thousands of digits.
 _DIGITS = 20
 _UNITS = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 _TIMES_S = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}

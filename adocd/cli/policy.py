@@ -1,4 +1,4 @@
-"""`adocctl policy`: the policy in force, and how another one would differ from it."""
+"""`adocctl policy`: the current policy, and how another one would differ from it."""
 
 import re
 from pathlib import Path
@@ -12,7 +12,7 @@ from adocd.cli.exits import EPILOG, Exit, fail
 from adocd.cli.parameters import parse_parameters
 from adocd.cli.target import Json, TargetName, daemon, target_id
 
-app = typer.Typer(help="See a target's policy, and what another one would change in it.", no_args_is_help=True)
+app = typer.Typer(help="Show a target's policy, and what another one would change.", no_args_is_help=True)
 
 Controller = Annotated[
     str,
@@ -43,7 +43,7 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Decide and log, but cha
 
 
 def wanted(controller: str, parameter: list[str] | None, shape: list[str] | None, *, dry_run: bool) -> dict[str, Any]:
-    """Put a policy together as REST takes it."""
+    """Build a policy's JSON for REST."""
     return {
         "controller": controller,
         "parameters": parse_parameters(parameter or []),
@@ -55,10 +55,10 @@ def wanted(controller: str, parameter: list[str] | None, shape: list[str] | None
 def put(
     client: RestClient, id_: str, body: dict[str, Any], if_match: str | None
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Set a policy in place of the one that was seen, and no other; the answer, and what it has changed.
+    """Replace exactly the policy that was seen; return the answer and what changed.
 
-    `if_match` is the ETag of what the operator has seen; None takes what is there now, so that what is said to be
-    replaced is what was. Raises RestError where somebody has set another one since.
+    `if_match` is the ETag of the policy that the operator saw; None uses the current one, so that the reported old
+    policy is the one replaced. Raises RestError if somebody has set another policy since.
     """
     path = f"/v1/targets/{id_}/policy"
     compared = client.post(f"{path}/difference", body)
@@ -67,7 +67,7 @@ def put(
 
 
 def _quoted(given: str) -> str:
-    """Make an entity tag (RFC 9110, 8.8.3) of what was given, with its quotes or without."""
+    """Make an entity tag (RFC 9110, 8.8.3) from a value with or without quotes."""
     bare = given.strip().strip('"')
     if re.fullmatch(r"[!#-~]+", bare) is None:
         fail(f"--if-match is the ETag that `adocctl policy diff` shows, not {given!r}", Exit.USAGE)
@@ -76,7 +76,7 @@ def _quoted(given: str) -> str:
 
 @app.command(name="show", epilog=EPILOG)
 def show_(target: TargetName = None, as_json: Json = False) -> None:
-    """Show the policy in force, with every parameter that the law has and what it is set to."""
+    """Show the current policy with every parameter of its law and that parameter's value."""
     client = daemon()
     policy = client.get(f"/v1/targets/{target_id(client, target)}/policy")
     show.json_or(
@@ -98,19 +98,21 @@ def diff(
     dry_run: DryRun = False,
     file: Annotated[
         Path | None,
-        typer.Option("--file", "-f", metavar="FILE", help="A configuration: the policy that it has for this target."),
+        typer.Option(
+            "--file", "-f", metavar="FILE", help="Compare with the policy that this configuration has for the target."
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Say what another policy would change, and change nothing: adocctl policy diff adoc --set threads_max=8.
+    """Show what another policy would change: adocctl policy diff adoc --set threads_max=8. Changes nothing.
 
-    With --file, all positional arguments are a target: adocctl policy diff --file adocd.toml mydb. Exit code 5 where
-    the daemon would refuse that policy.
+    With --file, the positional argument is the target: adocctl policy diff --file adocd.toml mydb. Exit code 5 if the
+    daemon would refuse that policy.
     """
     client = daemon()
     if file is not None:
         if target is not None or parameter or shape or dry_run:
-            fail("--file says the whole policy: leave out the law, --set, --shape and --dry-run", Exit.USAGE)
+            fail("--file gives the whole policy: leave out the law, --set, --shape and --dry-run", Exit.USAGE)
         id_ = target_id(client, controller)
         body = _of_file(file, str(client.get(f"/v1/targets/{id_}")["path"]))
     else:
@@ -125,8 +127,8 @@ def diff(
 
 
 def _of_file(file: Path, path: str) -> dict[str, Any]:
-    """Read the policy that a configuration file has for the database at `path`."""
-    # Only here: it would be a part of the time that every other command takes to start.
+    """Read a configuration file's policy for the database at `path`."""
+    # Imported here: it would slow the start of every other command.
     from dataclasses import asdict  # noqa: PLC0415
 
     from adocd.daemon.fleet.config import ConfigError, load  # noqa: PLC0415

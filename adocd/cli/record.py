@@ -1,4 +1,4 @@
-"""`record`: a live target's snapshots into a file, for `replay`."""
+"""`record`: write a live target's snapshots into a file, for `replay`."""
 
 import json
 import signal
@@ -21,20 +21,18 @@ if TYPE_CHECKING:
     from adocd.recording.format import Seen
     from adocd.recording.writer import Recorder
 
-#: Polls a tick: the daemon's ticks and ours drift, and each of its looks should be seen.
+#: Polls per daemon tick: the two clocks drift, and every sample of the daemon should be recorded.
 _POLLS_A_TICK = 2.5
 
 
 def record(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A new file; packed where it ends in .gz.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A new file; compressed if its name ends in .gz.")],
     target: TargetName = None,
-    seconds: Annotated[
-        float | None, typer.Option(min=0.1, help="How long; until Ctrl-C where this is not said.")
-    ] = None,
+    seconds: Annotated[float | None, typer.Option(min=0.1, help="How long, in seconds; default: until Ctrl-C.")] = None,
     as_json: Json = False,
 ) -> None:
     """Record a target's snapshots, options and decisions, for `adocctl replay` to run any law on."""
-    # Only here: they would be a part of the time that every other command takes to start.
+    # Imported here: they would slow the start of every other command.
     from adocd import __version__  # noqa: PLC0415
     from adocd.recording.format import NotReplayable, RecordingHeader  # noqa: PLC0415
     from adocd.recording.lines import LineFile  # noqa: PLC0415
@@ -68,7 +66,7 @@ def record(
 def _follow(
     client: RestClient, id_: str, recorder: "Recorder", stopped: threading.Event, seconds: float | None
 ) -> tuple[str, Exit | None]:
-    """Poll until the end; why that came, and the exit code where it is no good one."""
+    """Poll until the recording ends; return why it ended, and the exit code if that is a failure."""
     ends_s = None if seconds is None else time.monotonic() + seconds
     while True:
         began_s = time.monotonic()
@@ -101,7 +99,7 @@ def _seen(client: RestClient, id_: str, after: int) -> "Seen":
 
 @contextmanager
 def _stopped_by_signals() -> Iterator[threading.Event]:
-    """Let Ctrl-C and SIGTERM end it between two lines; a second Ctrl-C ends it anywhere."""
+    """Let Ctrl-C and SIGTERM end the recording after a whole line; a second Ctrl-C ends it at once."""
     stopped = threading.Event()
 
     def stop(number: int, frame: FrameType | None) -> None:  # noqa: ARG001

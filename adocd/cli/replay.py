@@ -25,12 +25,12 @@ def replay(
     shape: Shape = None,
     as_json: Json = False,
 ) -> None:
-    """Show what a law would have decided on what was recorded; it cannot show what would have happened.
+    """Show what a law would have decided on a recording; it cannot show how the database would have responded.
 
-    A law that must be told what the device can write is told the profile's cap where the recording is of a simulation;
-    of a live database nobody else knows it: `--set` it.
+    Some laws need the device's write bandwidth. For a recording of a simulation it is the profile's cap; for one of a
+    live database, give it with `--set`.
     """
-    # Only here: they would be a part of the time that every other command takes to start.
+    # Imported here: they would slow the start of every other command.
     import asyncio  # noqa: PLC0415
 
     from adocd.cli import show_replay  # noqa: PLC0415
@@ -44,7 +44,7 @@ def replay(
 
     if not file.exists():
         fail(f"there is no file {file}", Exit.USAGE)
-    logging.getLogger("adocd.daemon").setLevel(logging.CRITICAL)  # what a law raised is in the sentence below
+    logging.getLogger("adocd.daemon").setLevel(logging.CRITICAL)  # the sentence below says what a law raised
     try:
         chosen = Policy(policy, parse_parameters(parameter or []), shaping=_shaping(shape or []))
         untold = registry.device_rates(chosen)

@@ -39,18 +39,18 @@ def serve(
         list[str] | None,
         typer.Option(
             metavar="PATH",
-            help="Observe the database in this directory, by its LOG, where it has no agent; repeatable.",
+            help="Observe the database in this directory through its LOG, if it has no agent; repeatable.",
         ),
     ] = None,
     log_format: Annotated[
-        str | None, typer.Option("--log-format", help="How a line of the log looks: text or json; default: text.")
+        str | None, typer.Option("--log-format", help="Format of log lines: text or json; default: text.")
     ] = None,
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log what every cycle sees.")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log what every control cycle sees.")] = False,
 ) -> None:
     """Attach to every database whose agent is in the run directory, and apply the policy.
 
-    Without --policy and configuration the policy is `fixed`: it watches and changes nothing. On SIGINT or SIGTERM
-    every option that was changed is restored. On SIGHUP the configuration is read again.
+    Without --policy and without a configuration, the policy is `fixed`: it watches and changes nothing. SIGINT or
+    SIGTERM restores every changed option and ends the daemon. SIGHUP reloads the configuration.
     """
     file = config or SYSTEM_CONFIG
     had_config = config is not None or os.path.exists(file)  # never raises
@@ -80,7 +80,7 @@ def serve(
 
 
 def _chosen_policy(name: str | None, parameters: list[str]) -> Policy | None:
-    """Read the policy off the command line; None where it leaves the choice to the configuration."""
+    """Read the policy from the command line; None if it leaves the choice to the configuration."""
     if name is None:
         if parameters:
             fail("--set needs --policy: it is a parameter of that law", Exit.USAGE)
@@ -94,7 +94,7 @@ def _chosen_policy(name: str | None, parameters: list[str]) -> Policy | None:
 
 
 def _address(listen: str | None, port: int | None) -> Address | None:
-    """Read where to serve TCP off the command line; None where it leaves that to the configuration."""
+    """Read the TCP address from the command line; None if it leaves that to the configuration."""
     if listen is None:
         return None if port is None else Address("127.0.0.1", port)
     if port is not None:
@@ -106,7 +106,7 @@ def _address(listen: str | None, port: int | None) -> Address | None:
 
 
 def _log_format(wanted: str | None, settings: Config) -> logs.Format:
-    """Choose how the log looks: the command line beats the configuration."""
+    """Choose the log format: the command line overrides the configuration."""
     formats: dict[str | None, logs.Format] = {"text": "text", "json": "json", None: settings.daemon.log_format}
     if wanted not in formats:
         fail(f"--log-format is text or json, not {wanted!r}", Exit.USAGE)

@@ -1,4 +1,4 @@
-"""How adocctl shows things to a person."""
+"""Human-readable output of adocctl."""
 
 import json
 from collections.abc import Callable
@@ -16,7 +16,7 @@ console = Terminal(width=columns())
 
 
 def json_or(as_json: bool, content: Any, for_a_person: Callable[[Any], None]) -> None:
-    """Print the content as one line of JSON, or as a person wants it, who gets no other's words as they are."""
+    """Print the content as one line of JSON, or for a person with foreign text made printable."""
     if as_json:
         typer.echo(json.dumps(content))
     else:
@@ -24,7 +24,7 @@ def json_or(as_json: bool, content: Any, for_a_person: Callable[[Any], None]) ->
 
 
 def targets(listed: dict[str, Any]) -> None:
-    """Show the list of targets and the sockets that are none."""
+    """Show the list of targets, and the sockets that cannot become targets."""
     if listed["targets"]:
         _rows(listed["targets"])
     else:
@@ -40,7 +40,7 @@ def targets(listed: dict[str, Any]) -> None:
 
 
 def _rows(listed: list[dict[str, Any]]) -> None:
-    """Show a row for each, or, where they are too long for the terminal, lines."""
+    """Show one row per target, or several lines per target if rows are too wide for the terminal."""
     columns = ("path", "program", "state", "policy", "writes/s", "writes are", "decisions")
     rows = table("target", *columns)
     cells = [(t["id"], t["path"], *_cells(t)) for t in listed]
@@ -110,7 +110,7 @@ def status(t: dict[str, Any]) -> None:
 
 
 def waits(t: dict[str, Any]) -> str:
-    """Say whether writes flow, and what they are held for."""
+    """Say whether writes are stalled, and because of what."""
     stall = t["stall"]
     if stall is None:
         return t["condition"] or "-"
@@ -125,7 +125,7 @@ def _stall(stall: dict[str, Any]) -> str:
 
 def _waited(sample: dict[str, Any], *, is_directory: bool) -> str:
     fraction = sample["stalled_fraction"]
-    # Several writers wait at once, and RocksDB counts a wait when it is over.
+    # Several writers can wait at once, and RocksDB counts a wait only when it is over.
     many = fraction is not None and fraction > 1
     waited = f"writers waited, added up, {fraction:.1f} times" if many else f"writers waited {percent(fraction)} of"
     if not is_directory:
@@ -163,7 +163,7 @@ def program_in_words(process: dict[str, Any]) -> str:
 
 
 def jobs_in_words(sample: dict[str, Any]) -> str:
-    """Say how many background jobs there are, by what, and the most there can be."""
+    """Say how many background jobs are set, by which option or thread pool, and the maximum."""
     if sample["background_jobs"] is None:
         return "cannot be turned here"
     most = sample["background_jobs_max"]
@@ -190,7 +190,7 @@ def decisions(records: list[dict[str, Any]]) -> None:
 
 
 def controllers(laws: list[dict[str, Any]]) -> None:
-    """Show the control laws and their parameters; one that must be given has no value."""
+    """Show the control laws and their parameters; a required parameter has no value."""
     for law in laws:
         console.print(f"{law['name']} (default)" if law["default"] else law["name"], style="bold")
         facts = _facts()
@@ -215,13 +215,13 @@ def paused(answer: dict[str, Any]) -> None:
 
 
 def resumed(answer: dict[str, Any]) -> None:
-    """Show that a law goes on."""
+    """Show that a law was resumed."""
     say("resumed" if answer["was_paused"] else "it was not paused")
     warning(answer)
 
 
 def left_alone(*, remembered: bool, everything: bool) -> None:
-    """Say what holds after a restore, and what ends it."""
+    """Say what keeps the databases unchanged after a restore, and what ends that."""
     if not remembered:
         console.print("No daemon remembers it: one that runs or starts later applies its policies.")
     elif everything:
@@ -231,13 +231,13 @@ def left_alone(*, remembered: bool, everything: bool) -> None:
 
 
 def warning(answer: dict[str, Any]) -> None:
-    """Say on stderr what else there is to know."""
+    """Print the answer's warning, if any, on stderr."""
     if answer.get("warning"):
         say(f"warning: {answer['warning']}", err=True)
 
 
 def is_not_back(answer: dict[str, Any]) -> bool:
-    """Whether a restore has failed, or nobody could see that it has left nothing which adocd has set."""
+    """Whether a restore failed, left a value that adocd may have set, or could not be verified."""
     compared = answer.get("unlike", {})
     failed = any(restore["errors"] for restore in answer["restored"].values())
     unseen = any(r["state"] in ("none", "done") and t not in compared for t, r in answer["restored"].items())
@@ -265,12 +265,12 @@ def _how_far(restore: dict[str, Any], unlike: list[dict[str, Any]] | None) -> st
 
 
 def restored(answer: dict[str, Any]) -> None:
-    """Show how far restores are."""
+    """Show the progress of restores."""
     warning(answer)
     for target, restore in answer["restored"].items():
         waiting = f", waiting for {restore['waiting_for']}" if restore["waiting_for"] else ""
         errors = "".join(f"; FAILED: {error}" for error in restore["errors"])
-        unlike = answer.get("unlike", {}).get(target)  # a daemon from before an upgrade does not compare
+        unlike = answer.get("unlike", {}).get(target)  # an older daemon does not compare
         console.print(f"{target}: {_how_far(restore, unlike)}{waiting}{errors}")
         for option in unlike or ():
             console.print(
@@ -302,7 +302,7 @@ def changed(t: dict[str, Any]) -> list[tuple[str, str, str, str]]:
 
 
 def policy_in_words(t: dict[str, Any]) -> str:
-    """Say which law a target is under, with its parameters."""
+    """Name a target's law with its parameters."""
     chosen = t["policy"]
     words = [chosen["controller"], *(f"{name}={value}" for name, value in chosen["parameters"].items())]
     if chosen["dry_run"]:
@@ -313,12 +313,10 @@ def policy_in_words(t: dict[str, Any]) -> str:
 
 
 def _change(change: dict[str, Any]) -> str:
-    # Only here: it would be a tenth of the time that every other command takes to start.
-
     name = change["option"]["name"]
     family = f" ({name})" if name else ""
     option, before, after = change["option"]["option"], change["before"], change["value"]
-    if before == after:  # RocksDB takes it for good only when it is set once more
+    if before == after:  # RocksDB keeps it only after it is set a second time
         return f"{option}{family} {option_value(option, after)} once more"
     return f"{option}{family} {option_value(option, before)} -> {option_value(option, after)}"
 
@@ -329,17 +327,17 @@ def _setting(setting: dict[str, Any]) -> str:
 
 
 def rate(value: float | None) -> str:
-    """Show writes a second."""
+    """Show writes per second."""
     return "-" if value is None else f"{value:,.0f}"
 
 
 def known(value: int | None) -> str:
-    """Show a figure of a column family, which is null where nobody reports it."""
+    """Show a figure of a column family; None means that nobody reports it."""
     return UNKNOWN if value is None else str(value)
 
 
 def percent(value: float | None) -> str:
-    """Show a share; RocksDB adds up all writers that wait, so that it can be more than the whole."""
+    """Show a share. It can exceed 100 %, since RocksDB adds up the waits of all writers."""
     return "-" if value is None else f"{value:.0%}"
 
 

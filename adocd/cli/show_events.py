@@ -1,4 +1,4 @@
-"""How `events` and `audit` show what happens, and who did what."""
+"""Human-readable output of `events` and `audit`."""
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
@@ -13,7 +13,7 @@ from adocd.model.printable import printable
 
 
 def line(kind: str, event: dict[str, Any]) -> str:
-    """Say an event in one line: when, what kind, which database, and what."""
+    """Format an event as one line: time, kind, database, and what happened."""
     at = clock(event["unix_s"]) if "unix_s" in event else "        "
     said = _KINDS.get(kind, _other)(event)
     path = f"{event['path']}: " if event.get("path") else ""
@@ -67,7 +67,7 @@ def _why(stall: Mapping[str, Any]) -> str:
 
 def _causes(stall: Mapping[str, Any]) -> str:
     causes = [each["cause"] for each in stall.get("causes", ())] or ([stall["cause"]] if stall.get("cause") else [])
-    return ", ".join(dict.fromkeys(causes)) or "a cause that nothing tells"
+    return ", ".join(dict.fromkeys(causes)) or "an unknown cause"
 
 
 def _target(event: dict[str, Any]) -> str:

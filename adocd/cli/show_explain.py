@@ -1,4 +1,4 @@
-"""How `adocctl explain` shows a diagnosis: what stalled, how long, when, why, and what to do."""
+"""How `adocctl explain` prints a diagnosis: what stalled, how long, when, why, and what to do."""
 
 import sys
 import textwrap
@@ -15,12 +15,12 @@ from adocd.model.in_words import size, span
 
 _KINDS = {"stopped": "stopped", "delayed": "slowed"}
 _BAR = 20
-#: What the other columns of the table of causes take.
+#: Width of the other columns of the table of causes.
 _BESIDE_BAR = 58
 
 
 def diagnosis(d: dict[str, Any], console: Console | None = None) -> None:
-    """Show all of it."""
+    """Print a diagnosis; `d` is REST's JSON of it."""
     console = console or Terminal(width=columns())
     if d["begin"] is None:
         _print(console, "", f"{d['path']}: nothing has been seen of it yet; try again in two seconds")
@@ -45,7 +45,7 @@ def diagnosis(d: dict[str, Any], console: Console | None = None) -> None:
 
 
 def _now(d: dict[str, Any], console: Console) -> None:
-    """Show what a daemon adds: what is now."""
+    """Print what only a daemon knows: the current condition."""
     if now := d.get("now"):
         _print(
             console, "", f"Now: {now['condition']} since {clock(now['since_unix_s'])}: {now['why']}.", style="bold red"
@@ -83,7 +83,7 @@ def _causes(d: dict[str, Any], console: Console) -> None:
 
 
 def _around(around: dict[str, Any]) -> str:
-    """Say in a line what disks and process did at the time of a stall."""
+    """Say in one line what disks and process did during a stall."""
     parts = []
     if around["write_bytes_per_s"] is not None:
         disks = f"disks wrote {size(around['write_bytes_per_s'])}/s and read {size(around['read_bytes_per_s'])}/s"
@@ -157,7 +157,7 @@ def _advice(d: dict[str, Any], console: Console) -> None:
 
 
 def _print(console: Console, indent: str, line: str, style: str = "") -> None:
-    # A line each for what reads us; a person's terminal gets a hanging indent.
+    # One line each for programs that read the output; a person's terminal gets a hanging indent.
     width = console.width if console.is_terminal else sys.maxsize
     wrapped = textwrap.fill(line, width, initial_indent=indent, subsequent_indent=indent + "  ", break_on_hyphens=False)
     console.print(Text(wrapped, style=style))

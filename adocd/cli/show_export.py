@@ -1,4 +1,4 @@
-"""How `export` writes: a fragment of a RocksDB OPTIONS file, flags of db_bench, JSON."""
+"""Output formats of `export`: a fragment of a RocksDB OPTIONS file, db_bench flags, JSON."""
 
 import json
 import re
@@ -10,25 +10,25 @@ from datetime import UTC, datetime
 from adocd.cli.exported import Exported, Kept
 from adocd.model.printable import printable
 
-#: What db_bench (tools/db_bench_tool.cc) calls otherwise than RocksDB does.
+#: Options for which db_bench (tools/db_bench_tool.cc) uses another name than RocksDB.
 _FLAGS = {"max_subcompactions": "subcompactions"}
-#: What an option and its value consist of; no `#`, which begins a comment.
+#: Characters of an option and its value; not `#`, which begins a comment.
 _PLAIN = re.compile(r"[A-Za-z0-9_.:;,{}%/=+-]*")
 _HEAD = """\
 # Options of {path} as they were at {when} under the policy {controller};
-# behind each is the value that the database was opened with. Merge them into the OPTIONS file that
-# the program loads, or set them in the program: alone, they leave all others at RocksDB's defaults.
+# the comment after each is the value that the database was opened with. Merge them into the OPTIONS file
+# that the program loads, or set them in the program: alone, they leave all others at RocksDB's defaults.
 """
 
 
 class NotWritable(Exception):
-    """A name or a value that is not what RocksDB would write: one sentence."""
+    """A name or a value that RocksDB would not write; the message is one sentence."""
 
 
 def as_options(found: Exported) -> str:
-    """Write a fragment that RocksDB's own parser takes (options/options_parser.cc): it wants [Version] first.
+    """Write a fragment for RocksDB's own parser (options/options_parser.cc), which requires [Version] first.
 
-    It takes comments only at a line's end. Every file must have [DBOptions] and the column family default.
+    The parser allows comments only at a line's end. Every file must have [DBOptions] and the column family default.
     Raises NotWritable.
     """
     lines = [_HEAD.format(path=printable(found.path), controller=printable(found.controller), when=_now())]
@@ -43,12 +43,12 @@ def as_options(found: Exported) -> str:
     families = {"default": found.column_families.get("default", {})} | dict(found.column_families)
     for name, kept in families.items():
         lines += [f'[CFOptions "{_escaped(name)}"]', *_members(kept), ""]
-    # RocksDB 7.8 passes over a last line that does not end.
+    # RocksDB 7.8 ignores a last line without a newline.
     return "\n".join(lines).rstrip() + "\n"
 
 
 def as_flags(found: Exported) -> str:
-    """Write db_bench's flags on one line, as a shell reads them. Raises NotWritable."""
+    """Write db_bench's flags on one line, quoted for a shell. Raises NotWritable."""
     every = {**found.database, **found.column_families.get("default", {})}
     return " ".join(
         shlex.quote(f"--{_FLAGS.get(name, name)}={_plain(kept.value)}") for name, kept in every.items() if _plain(name)
@@ -56,7 +56,7 @@ def as_flags(found: Exported) -> str:
 
 
 def as_json(found: Exported) -> str:
-    """Write all of it."""
+    """Write all options and what is left out, as one JSON object."""
     return json.dumps(asdict(found))
 
 
@@ -73,17 +73,17 @@ def _now() -> str:
 
 
 def _plain(word: str) -> str:
-    """See that an option's name or value, which an agent has told, ends where it seems to."""
+    """Refuse an option name or value from an agent that could end a line or begin a comment."""
     if _PLAIN.fullmatch(word) is None:
-        raise NotWritable(f"{word!r} is no option, and no value, that RocksDB has written: use --format json")
+        raise NotWritable(f"{word!r} is not an option or value that RocksDB would write: use --format json")
     return word
 
 
 def _escaped(name: str) -> str:
-    """Escape what RocksDB does (options/options_helper.cc, EscapeOptionString), which is not enough for a terminal."""
+    """Escape as RocksDB does (options/options_helper.cc, EscapeOptionString), which is not safe for a terminal."""
     escaped = "".join(_ESCAPES.get(each, each) for each in name)
     if not escaped.isprintable():
-        raise NotWritable(f"the column family {name!r} cannot be named in a file of lines: use --format json")
+        raise NotWritable(f"the column family {name!r} has a name that a file of lines cannot hold: use --format json")
     return escaped
 
 

@@ -1,4 +1,4 @@
-"""How `adocctl lint` shows what it found."""
+"""Human-readable output of `adocctl lint`."""
 
 import sys
 import textwrap
@@ -10,14 +10,14 @@ from rich.text import Text
 from adocd.cli.console import Terminal
 
 _COLOURS = {"danger": "bold red", "useless": "yellow", "note": "cyan"}
-#: So many column families are named; the others are counted.
+#: Most column families named; the others are only counted.
 _NAMED = 3
 
 
 def findings(answer: dict[str, Any], console: Console | None = None) -> None:
-    """Show all findings, dangers first, and how many there are of each kind."""
+    """Print all findings, dangers first, and the number of each severity."""
     console = console or Terminal()
-    # A line each for what reads us; a person's terminal gets a hanging indent.
+    # One line each for programs that read the output; a person's terminal gets a hanging indent.
     width = console.width if console.is_terminal else sys.maxsize
     found = answer["findings"]
     console.print(Text(f"{answer['path']}: {_counts(found)}"))
@@ -34,7 +34,7 @@ def findings(answer: dict[str, Any], console: Console | None = None) -> None:
 
 
 def has_danger(answer: dict[str, Any]) -> bool:
-    """Whether anything found is a danger."""
+    """Whether any finding is a danger."""
     return any(finding["severity"] == "danger" for finding in answer["findings"])
 
 

@@ -1,4 +1,4 @@
-"""How `adocctl explain` draws what happened over time, in as many columns as the terminal has."""
+"""How `adocctl explain` charts stalls over time, as wide as the terminal."""
 
 from collections.abc import Callable
 from math import ceil
@@ -12,13 +12,13 @@ from adocd.model.in_words import size, span
 
 NAMES = {"memtable": "memtables", "l0": "level-0 files", "pending_bytes": "pending compaction", "other": "other"}
 COLOURS = {"memtable": "magenta", "l0": "yellow", "pending_bytes": "cyan", "other": "white"}
-#: By RocksDB's own count; where only dumps of statistics have it, spread evenly over the time between two.
+#: By RocksDB's own count; if only statistics dumps have it, spread evenly over the time between two dumps.
 _WAITED = "writers waited"
 _DISKS, _CPUS = "disks", "CPUs"
 _LABEL = max(map(len, (_WAITED, *NAMES.values())))
 _EIGHTHS = "▁▂▃▄▅▆▇█"
 _NOT_MEASURED = "?"
-#: What stands around a chart: its label and frame, and behind it the most of the disks.
+#: Width around a chart: its label and frame, and the disks' maximum after it.
 _BESIDE = _LABEL + len(" ||") + len("  most: 1000 MiB/s")
 _COLUMNS_LEAST = 10
 
@@ -26,7 +26,7 @@ _Column = list[dict[str, Any]]
 
 
 def over_time(d: dict[str, Any], console: Console) -> None:
-    """Draw each cause, how long writers waited, and what disks and process did, in the same columns."""
+    """Chart each cause, how long writers waited, and what disks and process did, on one time axis."""
     buckets = d["over_time"]
     if not buckets:
         return
@@ -37,7 +37,7 @@ def over_time(d: dict[str, Any], console: Console) -> None:
         d["stall_s_by_rocksdb"] and any(bucket["by_rocksdb"] is None for bucket in buckets)
     )
     unmeasured = f"; {_NOT_MEASURED} was not measured" if partly else ""
-    console.print(Text(f"Over time: a column is {span(lasted[0])}, a full one is stalled throughout{unmeasured}."))
+    console.print(Text(f"Over time: a column is {span(lasted[0])}, a full one was stalled throughout{unmeasured}."))
     shown = {cause: (NAMES[cause], COLOURS[cause]) for cause, stall_s in d["stall_s"].items() if stall_s > 0}
     if d["stall_s_by_rocksdb"]:
         shown["by_rocksdb"] = _WAITED, ""
@@ -50,7 +50,7 @@ def over_time(d: dict[str, Any], console: Console) -> None:
 
 
 def _columns(buckets: list[dict[str, Any]], most: int) -> list[_Column]:
-    """Put neighbours together, as many in each column, so that there are no more columns than fit."""
+    """Merge neighbours, equally many per column, so that all columns fit the terminal."""
     together = ceil(len(buckets) / max(_COLUMNS_LEAST, most))
     return [buckets[at : at + together] for at in range(0, len(buckets), together)]
 
@@ -70,14 +70,14 @@ def _around(columns: list[_Column], console: Console) -> None:
 
 
 def _share(column: _Column, member: str) -> float | None:
-    """Give how much of the time for which it is known; None where it is not known for any."""
+    """Return the share of the measured time; None if nothing was measured."""
     known = [bucket for bucket in column if bucket[member] is not None]
     known_s = sum(bucket["end"] - bucket["begin"] for bucket in known)
     return sum(bucket[member] for bucket in known) / known_s if known_s > 0 else None
 
 
 def _mean(column: _Column, figure: Callable[[dict[str, Any]], float | None]) -> float | None:
-    """Give the mean over what was measured of it; None where nothing was."""
+    """Return the mean over the measured parts; None if nothing was measured."""
     measured = [(bucket["end"] - bucket["begin"], bucket["around"]) for bucket in column if bucket["around"]]
     known = [(weight_s, value) for weight_s, around in measured if (value := figure(around)) is not None]
     weights_s = sum(weight_s for weight_s, _ in known)

@@ -1,4 +1,4 @@
-"""How adocctl shows overrides to a person."""
+"""Human-readable output of `adocctl override`."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from adocd.model.in_words import option_value, span
 
 
 def pinned(override: dict[str, Any]) -> None:
-    """Show a pin that was set."""
+    """Show a pin that was set, and whether it has an effect."""
     console.print(f"{_name(override)} is pinned to {_value(override)} {_time(override['remaining_s'])}")
     if override["ineffective"]:
         console.print(f"It is not in force: {override['ineffective']}")
@@ -33,7 +33,7 @@ def listed(overrides: list[dict[str, Any]]) -> None:
 
 
 def cleared(answer: dict[str, Any]) -> None:
-    """Show which pins were removed, and which stay for they are for all targets."""
+    """Show which pins were removed, and which stay because they are for all targets."""
     for override in answer["removed"]:
         console.print(f"{_name(override)} is not pinned any more (it was {_value(override)})")
     if not answer["removed"]:

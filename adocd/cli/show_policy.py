@@ -1,4 +1,4 @@
-"""How `policy show` and `policy diff` look to a person."""
+"""Human-readable output of `policy show` and `policy diff`."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from adocd.cli.show import console, table
 
 
 def in_force(policy: dict[str, Any], laws: list[dict[str, Any]]) -> None:
-    """Show a policy with all parameters of its laws, and where a value is the law's own default."""
+    """Show a policy with all parameters of its laws, and mark the values that are the law's defaults."""
     dry = ", a dry run: it decides and changes nothing" if policy["dry_run"] else ""
     console.print(f"{policy['controller']}{dry}")
     chosen = policy["controller"].split("+")
@@ -26,13 +26,13 @@ def in_force(policy: dict[str, Any], laws: list[dict[str, Any]]) -> None:
 
 
 def replaced(changes: list[dict[str, Any]]) -> None:
-    """Show what a policy that was set has changed."""
+    """Show what a new policy changed."""
     for change in changes:
         console.print(f"  {change['field']}: {_value(change['wanted'])}, was {_value(change['now'])}")
 
 
 def difference(answer: dict[str, Any]) -> None:
-    """Show what would change, and by which ETag it can be set in place of nothing else."""
+    """Show what would change, and the ETag that lets the new policy replace only the one shown."""
     if not answer["changes"]:
         console.print("Nothing would change." if not answer["refused"] else "It cannot be set.")
         return
@@ -41,7 +41,7 @@ def difference(answer: dict[str, Any]) -> None:
         rows.add_row(change["field"], _value(change["now"]), _value(change["wanted"]))
     console.print(rows)
     if not answer["refused"] and "etag" in answer:  # an older daemon tells none
-        console.print(f"To set it in place of this policy and no other: --if-match {answer['etag'].strip(chr(34))}")
+        console.print(f"To set it only if this policy is still in force: --if-match {answer['etag'].strip(chr(34))}")
 
 
 def _value(value: Any) -> str:

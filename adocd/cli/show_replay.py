@@ -1,4 +1,4 @@
-"""How `replay` shows what a law would have decided."""
+"""Human-readable output of `replay`."""
 
 from datetime import datetime
 from typing import Any
@@ -11,12 +11,12 @@ from adocd.cli.show import table
 from adocd.daemon.watch.decision_log import settings_in_words
 from adocd.model.decision import Setting
 
-#: So many decisions are shown; --json has all.
+#: Most decisions shown; --json has all.
 _SHOWN = 200
 
 
 def replay(r: dict[str, Any], console: Console | None = None) -> None:
-    """Show all of it."""
+    """Print a replay's result."""
     console = console or Terminal()
     words = ", ".join(f"{name}={value}" for name, value in r["parameters"].items())
     policy = f"{r['policy']} ({words})" if words else r["policy"]
@@ -62,7 +62,7 @@ def _decisions(console: Console, r: dict[str, Any]) -> None:
 
 
 def _when(unix_s: float) -> str:
-    if unix_s == 0:  # a simulation's beginning
+    if unix_s == 0:  # the start of a simulation
         return "simulated"
     return f"recorded from {datetime.fromtimestamp(unix_s).astimezone():%Y-%m-%d %H:%M:%S}"
 
@@ -78,15 +78,14 @@ def _counts(r: dict[str, Any]) -> list[str]:
         found.append(f"{hidden} later decisions are not shown; --json has {len(r['decisions'])}.")
     if r["same_again"]:
         found.append(
-            f"{r['same_again']} times it decided again what it had decided, "
-            "for nothing that it decides changes what it sees."
+            f"{r['same_again']} times it repeated a decision, because its decisions do not change the recording."
         )
     if r["unchanged"]:
-        found.append(f"{r['unchanged']} times it decided what was there.")
+        found.append(f"{r['unchanged']} times it decided the values already set.")
     if r["gaps"]:
-        found.append(f"The recording has {r['gaps']} gaps, in which {r['missed']} looks of the daemon's are missing.")
+        found.append(f"The recording has {r['gaps']} gaps, in which {r['missed']} of the daemon's samples are missing.")
     if r["damaged_lines"]:
         found.append(f"{r['damaged_lines']} lines of the recording are damaged, and were left out.")
     if r["torn"]:
-        found.append("The recording's end is torn off: it is replayed as far as it goes.")
+        found.append("The recording is truncated: it is replayed as far as it goes.")
     return found

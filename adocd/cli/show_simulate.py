@@ -1,4 +1,4 @@
-"""How `simulate` shows a run: a line a signal over time, then the figures."""
+"""Human-readable output of `simulate`: one line per signal over time, then the figures."""
 
 from collections.abc import Callable
 from typing import Any
@@ -15,7 +15,7 @@ _CAUSES = {"memtable": "memtables", "l0": "level-0 files", "pending_bytes": "pen
 
 
 def simulation(s: dict[str, Any], parts: list[dict[str, Any]], console: Console | None = None) -> None:
-    """Show all of it: the figures, and how each part of its time went."""
+    """Print a run's figures, and its signals over time from `parts`."""
     console = console or Terminal()
     words = ", ".join(f"{name}={value}" for name, value in s["parameters"].items())
     policy = f"{s['policy']} ({words})" if words else s["policy"]
@@ -23,7 +23,7 @@ def simulation(s: dict[str, Any], parts: list[dict[str, Any]], console: Console 
         Text(f"{policy} on {s['profile']}, {s['workload']}, {span(s['simulated_s'])} simulated", style="bold")
     )
     if (limiter := s["rate_limiter_bytes_per_s"]) is not None:
-        console.print(Text(f"with a rate limiter that begins at {limiter / 1e6:,.0f} MB/s"))
+        console.print(Text(f"with a rate limiter that starts at {limiter / 1e6:,.0f} MB/s"))
     console.print()
     if parts:
         _draw(console, parts)

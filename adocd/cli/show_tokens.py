@@ -1,4 +1,4 @@
-"""How adocctl shows tokens to a person."""
+"""Human-readable output of `adocctl token`."""
 
 from datetime import datetime
 from typing import Any
@@ -8,7 +8,7 @@ from adocd.cli.terminal import say
 
 
 def created(token: dict[str, Any]) -> None:
-    """Show a new token: its secret alone on stdout, so that it can go into a file or a variable."""
+    """Show a new token: stdout gets only the secret, so that a script can store it in a file or a variable."""
     may = "read and operate" if token["scope"] == "operate" else "read"
     say(token["secret"])
     say(
@@ -33,7 +33,7 @@ def listed(tokens: list[dict[str, Any]]) -> None:
 
 def revoked(answer: dict[str, Any]) -> None:
     """Show that a token is gone."""
-    console.print(f"{answer['revoked']} is good for nothing any more.")
+    console.print(f"{answer['revoked']} is revoked.")
 
 
 def _until(token: dict[str, Any]) -> str:

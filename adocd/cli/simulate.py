@@ -26,52 +26,56 @@ def simulate(
     seconds: Annotated[float, typer.Option(help="How long, in simulated seconds.")] = 3600.0,
     tick: Annotated[float, typer.Option(help="Simulated seconds between two samples.")] = 1.0,
     rate: Annotated[
-        float | None, typer.Option(help="The workload's mean in MB/s; of the closed loop what clients manage at most.")
+        float | None, typer.Option(help="The workload's mean in MB/s; for closed-loop, the clients' maximum.")
     ] = None,
     option: Annotated[
         list[str] | None,
         typer.Option(
             "--option",
             metavar="OPTION=VALUE",
-            help="What the database is opened with; repeatable. bytes_per_sync changes nothing here: I/O is direct.",
+            help="An option to open the database with; repeatable. bytes_per_sync has no effect: I/O is direct.",
         ),
     ] = None,
     rate_limiter: Annotated[
         int | None, typer.Option("--rate-limiter", metavar="BYTES_PER_S", help="Open it with a rate limiter.")
     ] = None,
-    flush_rate: Annotated[float | None, typer.Option(help="What one flush writes, in MB/s; 200.")] = None,
-    compaction_rate: Annotated[float | None, typer.Option(help="What one compaction takes in, in MB/s; 140.")] = None,
-    read_rate: Annotated[float | None, typer.Option(help="What the device reads, in MB/s; the profile's.")] = None,
+    flush_rate: Annotated[float | None, typer.Option(help="Write rate of one flush in MB/s; default 200.")] = None,
+    compaction_rate: Annotated[
+        float | None, typer.Option(help="Input rate of one compaction in MB/s; default 140.")
+    ] = None,
+    read_rate: Annotated[
+        float | None, typer.Option(help="Device read bandwidth in MB/s; default: the profile's.")
+    ] = None,
     mixed_rate: Annotated[
         float | None,
         typer.Option(
-            help="What it reads and writes together, in MB/s; the profile's. `inf` where each has a cap of its own."
+            help="Device bandwidth for reads plus writes in MB/s; default: the profile's. `inf`: each has its own cap."
         ),
     ] = None,
     reads_cached: Annotated[
-        float, typer.Option(metavar="SHARE", help="The share of what compactions read in the page cache, 0 to 1.")
+        float, typer.Option(metavar="SHARE", help="Share of compaction reads served by the page cache, 0 to 1.")
     ] = 0.0,
     cores: Annotated[
-        float | None, typer.Option(help="Processors, which threads share; else nobody waits for one.")
+        float | None, typer.Option(help="CPU cores that threads share; default: no thread waits for a CPU.")
     ] = None,
     wal_outside: Annotated[
         float, typer.Option(metavar="SHARE", help="The share of the WAL's bytes outside the profile's cap, 0 to 1.")
     ] = 0.0,
     record: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Record it into a new file, for `adocctl replay`.")
+        Path | None, typer.Option(metavar="FILE", help="Record the run into a new file, for `adocctl replay`.")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Run a policy on a simulated RocksDB 7.8, and draw what came of it.
+    """Run a policy on a simulated RocksDB 7.8 and chart the result.
 
-    A law that must be told what the device can write is told the profile's cap, and one that turns a rate limiter finds
-    one of that rate, unless you say otherwise.
+    Unless you say otherwise, a law that needs the device's write bandwidth gets the profile's cap, and a law that turns
+    a rate limiter finds one with that rate.
 
-    It is there to see how a law behaves, not to predict a machine: seeks, reads of clients and the cost of large
-    memtables are left out, and processors without --cores (docs/simulator.md). It stands for RocksDB 7.8, not for later
-    ones such as rocksdict's 9.8. The same arguments always give the same result.
+    It shows how a law behaves and does not predict a machine: it leaves out seeks, clients' reads, the cost of large
+    memtables and, without --cores, CPU limits (docs/simulator.md). It models RocksDB 7.8, not later versions such as
+    rocksdict's 9.8. The same arguments always give the same result.
     """
-    # Only here: it would be a part of the time that every other command takes to start.
+    # Imported here: it would slow the start of every other command.
     from adocd.controllers import registry  # noqa: PLC0415
     from adocd.model.policy import Policy  # noqa: PLC0415
     from adocd.recording.format import NotReplayable  # noqa: PLC0415
@@ -96,7 +100,7 @@ def simulate(
         cores=cores,
         wal_outside_share=wal_outside,
     )
-    # What the daemon would log is in the decisions; of a run of hours it would be a flood.
+    # The decisions hold what the daemon would log; over hours of simulated time the log would be a flood.
     logging.getLogger("adocd.daemon").setLevel(logging.CRITICAL)
     try:
         asked, chosen = suited(asked, Policy(policy, parse_parameters(parameter or [])))

@@ -1,4 +1,4 @@
-"""`set-policy`, `reset-policy`, `pause`, `resume` and `restore`: what an operator decides for a target, or for all."""
+"""`set-policy`, `reset-policy`, `pause`, `resume` and `restore`: an operator's commands for one target or for all."""
 
 from typing import Annotated, Any
 
@@ -19,13 +19,15 @@ def set_policy(
     dry_run: policy.DryRun = False,
     if_match: Annotated[
         str | None,
-        typer.Option("--if-match", metavar="ETAG", help="Only while the policy is still what `policy diff` compared."),
+        typer.Option(
+            "--if-match", metavar="ETAG", help="Refuse unless the policy is still the one that `policy diff` showed."
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Set a target's control law for good: adocctl set-policy adoc --set threads_max=8.
+    """Set a target's control law until it is reset: adocctl set-policy adoc --set threads_max=8.
 
-    Says what it replaced. With --if-match it is refused, exit code 5, where somebody has set another policy since.
+    Shows what it replaced. With --if-match, fails with exit code 5 if somebody has set another policy since.
     """
     client = daemon()
     body = policy.wanted(controller, parameter, shape, dry_run=dry_run)
@@ -36,7 +38,7 @@ def set_policy(
 
 
 def reset_policy(target: TargetName = None, as_json: Json = False) -> None:
-    """Leave a target's control law to `adocd serve` and its configuration again."""
+    """Return a target to the control law that `adocd serve` or its configuration chooses."""
     client = daemon()
     answer = client.delete(f"/v1/targets/{target_id(client, target)}/policy")
     show.json_or(as_json, answer, show.policy)
@@ -45,17 +47,17 @@ def reset_policy(target: TargetName = None, as_json: Json = False) -> None:
 def pause(
     target: TargetName = None,
     everything: All = False,
-    reason: Annotated[str, typer.Option("--reason", help="Why, for who looks next.")] = "",
+    reason: Annotated[str, typer.Option("--reason", help="Why; shown to other operators.")] = "",
     as_json: Json = False,
 ) -> None:
-    """Let a law decide nothing until `resume`: what is set stays, and so do overrides."""
+    """Stop a law from deciding until `resume`: values it has set stay, and so do overrides."""
     client = daemon()
     answer = client.post(f"{place(client, target, everything)}/pause", {"reason": reason})
     show.json_or(as_json, answer, show.paused)
 
 
 def resume(target: TargetName = None, everything: All = False, as_json: Json = False) -> None:
-    """Let a law go on after `pause` or `restore`."""
+    """Let a law decide again after `pause` or `restore`."""
     client = daemon()
     answer = client.post(f"{place(client, target, everything)}/resume")
     show.json_or(as_json, answer, show.resumed)
@@ -73,9 +75,9 @@ def restore(
     everything: Annotated[bool, typer.Option("--all", help="All targets.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Restore the original options now, and leave them alone until `resume`, or until a policy is set.
+    """Restore the original options now and change nothing until `resume` or `set-policy`.
 
-    Works without a daemon too: then the agents are told directly.
+    Works without a daemon too: it then tells the agents directly.
     """
     if everything == (target is not None):
         fail("say which target to restore, or --all", Exit.USAGE)
@@ -99,7 +101,7 @@ def restore(
 
 
 def _restore_directly(target: str | None) -> dict[str, Any]:
-    # Only here: it brings the protocol's types along, which double the time that every other command takes to start.
+    # Imported here: it loads the protocol's types, which would double the start time of every other command.
     import asyncio  # noqa: PLC0415
     from dataclasses import asdict  # noqa: PLC0415
 

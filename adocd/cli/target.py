@@ -1,4 +1,4 @@
-"""What all of adocctl's commands share: the daemon, and which target is meant."""
+"""What all of adocctl's commands share: reaching the daemon, and finding the target that is meant."""
 
 from typing import Annotated, Any
 
@@ -29,23 +29,23 @@ All = Annotated[bool, typer.Option("--all", help="All targets, and those that op
 
 
 def daemon() -> RestClient:
-    """Reach the daemon of this run directory."""
+    """Return a client of the daemon in this run directory."""
     return RestClient(run_dir.daemon_socket(run_dir.run_dir()))
 
 
 def place(client: RestClient, name: str | None, everything: bool) -> str:
-    """Name what is meant in a path of REST: `/v1/targets/ID`, or `/v1` for all."""
+    """Return the REST path of what is meant: `/v1/targets/ID`, or `/v1` for all targets."""
     if everything and name is not None:
         fail("say which target is meant, or --all, not both", Exit.USAGE)
     return "/v1" if everything else f"/v1/targets/{target_id(client, name)}"
 
 
 def target_id(client: RestClient, name: str | None) -> str:
-    """Find the target that is meant, or say which there are."""
+    """Return the id of the target that is meant, or fail with a list of those that exist."""
     known = client.get("/v1/targets")["targets"]
     found = known if name is None else named(name, known, lambda t: (t["id"], t["path"]))
-    # A database that was destroyed and created anew is another target under the same path: the open one is meant, or
-    # the one that was found last.
+    # A database that was destroyed and recreated is a new target with the same path: prefer the open one, else the one
+    # found last.
     found = [t for t in found if t["state"] != "closed"] or list({t["path"]: t for t in found}.values())
     if len(found) == 1:
         return str(found[0]["id"])

@@ -1,4 +1,4 @@
-"""Writing a line to the terminal, and times as all commands show them."""
+"""Write lines to the terminal, and format times the same way in all commands."""
 
 from datetime import datetime
 
@@ -8,12 +8,12 @@ from adocd.model.printable import printable
 
 
 def say(sentence: str, *, err: bool = False) -> None:
-    """Write a line."""
+    """Write a line, with unprintable characters escaped."""
     typer.echo(printable(sentence), err=err)
 
 
 def clock(time_s: float, *, date: bool = False) -> str:
-    """Show a time of this machine's zone, as all commands do; as a number where it is none that a calendar has."""
+    """Format a unix time in this machine's zone; times that no calendar has stay a number."""
     try:
         return f"{datetime.fromtimestamp(time_s).astimezone():{'%Y-%m-%d %H:%M:%S' if date else '%H:%M:%S'}}"
     except (ValueError, OverflowError, OSError):
@@ -21,7 +21,7 @@ def clock(time_s: float, *, date: bool = False) -> str:
 
 
 def zone(time_s: float) -> str:
-    """Name the zone of these times; empty where there is none."""
+    """Name the time zone that `clock` uses at this time; empty if it has no name."""
     try:
         return datetime.fromtimestamp(time_s).astimezone().tzname() or ""
     except (ValueError, OverflowError, OSError):

@@ -1,4 +1,4 @@
-"""`adocctl token`: who may come by TCP. Works without a daemon too: then on the file that it will read."""
+"""`adocctl token`: who may connect over TCP. Without a daemon it edits the token file that a daemon will read."""
 
 import os
 import pwd
@@ -20,14 +20,16 @@ from adocd.daemon.book.state_dir import journal_path
 from adocd.daemon.book.tokens import BadName, NameTaken, Token, TokenError, TokenStore, tokens_path
 from adocd.targets import run_dir
 
-app = typer.Typer(help="Tokens: who may read and operate by TCP, in a script or in the page.", no_args_is_help=True)
+app = typer.Typer(
+    help="Manage tokens: who may read and operate over TCP, from a script or the web page.", no_args_is_help=True
+)
 
 T = TypeVar("T")
-Name = Annotated[str, typer.Argument(metavar="NAME", help="Whose it is; it stands in the audit trail.")]
+Name = Annotated[str, typer.Argument(metavar="NAME", help="Who will use it; the audit trail shows this name.")]
 
 
 class ScopeName(StrEnum):
-    """What a token is for."""
+    """What a token allows."""
 
     READ = "read"
     OPERATE = "operate"
@@ -37,14 +39,14 @@ class ScopeName(StrEnum):
 def create(
     name: Name,
     scope: Annotated[
-        ScopeName, typer.Option("--scope", help="read: look at everything; operate: change things, too.")
+        ScopeName, typer.Option("--scope", help="read: see everything; operate: also change things.")
     ] = ScopeName.READ,
     for_: Annotated[
         str, typer.Option("--for", metavar="TIME", help="How long: 90s, 10m, 2h, 30d, or `ever`: until it is revoked.")
     ] = "ever",
     as_json: Json = False,
 ) -> None:
-    """Make a token and show its secret, this once: adocctl token create grafana --scope read --for 30d."""
+    """Make a token and show its secret once: adocctl token create grafana --scope read --for 30d."""
     expires_in_s = parse_duration_s(for_)
     body = {"name": name, "scope": scope.value, "expires_in_s": expires_in_s}
 
@@ -69,7 +71,7 @@ def list_(as_json: Json = False) -> None:
 
 @app.command(epilog=EPILOG)
 def revoke(name: Name, as_json: Json = False) -> None:
-    """Revoke a token: it is good for nothing from now on, and what it holds open ends."""
+    """Revoke a token: it stops working at once, and its open connections are closed."""
 
     def directly(store: TokenStore) -> dict[str, Any]:
         if not store.revoke(name):
@@ -81,7 +83,7 @@ def revoke(name: Name, as_json: Json = False) -> None:
 
 
 def _done(by_daemon: Callable[[], T], directly: Callable[[TokenStore], T]) -> T:
-    """Ask the daemon; where none answers, do it on the file, and say on which."""
+    """Ask the daemon; if none answers, work on the token file and say which one."""
     try:
         return by_daemon()
     except NoDaemon:
@@ -94,7 +96,7 @@ def _done(by_daemon: Callable[[], T], directly: Callable[[TokenStore], T]) -> T:
         fail(str(error), Exit.REFUSED)
     except TokenError as error:
         fail(f"no daemon answers that this user may ask, and {error}", Exit.NO_DAEMON)
-    say(f"no daemon answers; one that keeps its tokens in {store.path} will know of it", err=True)
+    say(f"no daemon answers; a daemon that keeps its tokens in {store.path} will use this change", err=True)
     return answer
 
 

@@ -1,1 +1,1 @@
-"""What starts and supervises processes: serve, exec, the web process, the build of native parts."""
+"""Starts and supervises processes: serve, exec, the web process, and the build of native parts."""

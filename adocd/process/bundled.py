@@ -1,4 +1,4 @@
-"""What travels with adocd beside its own code: the agents, in the checkout or in the wheel."""
+"""Finds the agents that adocd ships with, in the checkout or in the wheel."""
 
 from pathlib import Path
 

@@ -1,7 +1,7 @@
-"""C++ of adocd's that is compiled on the user's machine, for its librocksdb: the native agent, the load generator.
+"""Compiles adocd's C++ on the user's machine for its librocksdb: the native agent and the load generator.
 
-Each is kept in the user's cache by the build id of the librocksdb it is for, with a note of the sources it was made
-from, so that it is compiled anew where either is another.
+Each product is cached under the build id of its librocksdb, with a note of the sources it was built from, so that it is
+rebuilt when either changes.
 """
 
 import hashlib
@@ -21,12 +21,12 @@ from elftools.elf.sections import NoteSection
 from adocd import __version__
 
 _PACKAGES = "g++ cmake make binutils librocksdb-dev nlohmann-json3-dev libboost1.81-dev"
-#: What a product is made of, below its sources.
+#: The files below a product's sources that it is built from.
 _COMPILED = ("CMakeLists.txt", "exports.map", "cmake/*", "include/**/*", "src/*")
 
 
 class NativeError(Exception):
-    """What is compiled on this machine cannot be built or found; one sentence."""
+    """A product cannot be built or found; the message is one sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,14 +39,14 @@ class RocksDb:
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """Something to be compiled.
+    """A library or program to compile.
 
     Attributes:
-        name: of its directory in the cache, and of the note in it.
-        file: what comes out.
-        target: how its CMakeLists.txt names it.
-        sources: the directory of that.
-        variables: of cmake, beside those that all have.
+        name: the name of its directory in the cache, and of the note in it.
+        file: the name of the built file.
+        target: the target's name in its CMakeLists.txt.
+        sources: the directory of that CMakeLists.txt.
+        variables: cmake variables beyond those that all products have.
 
     """
 
@@ -57,23 +57,23 @@ class Product:
     variables: Mapping[str, str] = field(default_factory=dict)
 
     def directory(self, library: RocksDb) -> Path:
-        """Where the one for this librocksdb is kept."""
+        """Return the cache directory of the build for this librocksdb."""
         cache = os.environ.get("XDG_CACHE_HOME")
         base = Path(cache) if cache else Path.home() / ".cache"
         return base / "adocd" / self.name / library.build_id
 
     def kept(self, library: RocksDb) -> Path:
-        """Where the one for this librocksdb is, or would be."""
+        """Return the path of the build for this librocksdb; it may not exist yet."""
         return self.directory(library) / self.file
 
     def is_current(self, library: RocksDb) -> bool:
-        """Whether it is there, made from these very sources."""
+        """Whether the build exists and was made from exactly these sources."""
         return self.kept(library).is_file() and read_note(self._note(library)).get("sources") == digest(self.sources)
 
     def build(self, library: RocksDb, output: Path | None = None, work: Path | None = None) -> Path:
-        """Compile it for this librocksdb; to where it is kept, or to the file `output`. Raises NativeError.
+        """Compile it for this librocksdb into the cache, or to the file `output`. Raises NativeError.
 
-        It is compiled in the directory `work`, so that a second time is quick, else in a temporary one.
+        Builds in the directory `work`, so that a second build is quick; without it in a temporary directory.
         """
         missing = [tool for tool in ("cmake", "g++", "make", "readelf") if shutil.which(tool) is None]
         if missing:
@@ -84,7 +84,7 @@ class Product:
             self.directory(library).mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryDirectory(prefix="adocd-build-") as temporary:
                 compiled = self._compile(library, work or Path(temporary))
-                # A running program may have the old file mapped: put the new one in its place whole.
+                # A running program may have the old file mapped: replace it with a rename, never write into it.
                 staged = destination.with_name(f".{destination.name}.{os.getpid()}")
                 shutil.copy2(compiled, staged)
             staged.replace(destination)
@@ -131,7 +131,7 @@ def elf_build_id(path: Path) -> str | None:
 
 
 def digest(tree: Path) -> str:
-    """Sum up the sources that a product is made of."""
+    """Hash the sources that a product is built from."""
     total = hashlib.sha256()
     for path in sorted(path for pattern in _COMPILED for path in tree.glob(pattern) if path.is_file()):
         total.update(f"{path.relative_to(tree)}\0".encode() + path.read_bytes())
@@ -139,7 +139,7 @@ def digest(tree: Path) -> str:
 
 
 def read_note(path: Path) -> dict[str, str]:
-    """Read the note that lies beside a product; empty where there is none."""
+    """Read the note beside a product; empty if there is none."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""`adocd exec`: start a program under the native agent, and be as good as invisible between it and its caller."""
+"""`adocd exec`: start a program under the native agent, as transparently as possible for its caller."""
 
 import mmap
 import os
@@ -14,21 +14,21 @@ from adocd.process import compiled, native
 from adocd.targets import run_dir
 
 _FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
-#: Of a property name that every RocksDB contains, whatever it is linked into.
+#: Part of a property name that every build of RocksDB contains, so it shows a statically linked RocksDB.
 _ROCKSDB_MARK = b"num-immutable-mem-table"
 
 
 class CannotAttach(Exception):
-    """The program cannot be started under the agent; one sentence."""
+    """The program cannot be started under the agent; the message is one sentence."""
 
 
 class NotFound(CannotAttach):
-    """There is no such program; a shell gives 127 for it."""
+    """There is no such program; a shell exits with 127 for this."""
 
 
 @dataclass(frozen=True, slots=True)
 class AgentSettings:
-    """What the agent may add to the host's options at open; None leaves the agent's own default."""
+    """What the agent may add to the host's options at open; None keeps the agent's default."""
 
     statistics: str | None = None
     rate_limiter_bytes_per_s: int | None = None
@@ -45,8 +45,8 @@ def resolve(name: str) -> Path:
 def librocksdb_of(program: Path) -> Path | None:
     """Find the librocksdb that the program loads; None for a script or a launcher, which may start one that does.
 
-    Raises CannotAttach for a program that a preloaded library cannot reach: statically linked to RocksDB or
-    altogether, or one that gains privileges when it starts (ld.so(8), secure-execution mode).
+    Raises CannotAttach for a program that a preloaded library cannot reach: linked statically, to RocksDB or
+    entirely, or gaining privileges when it starts (ld.so(8), secure-execution mode).
     """
     try:
         return _librocksdb_of(program)
@@ -59,7 +59,7 @@ def _librocksdb_of(program: Path) -> Path | None:
         if file.read(4) != b"\x7fELF":
             return None
         if program.stat().st_mode & 0o6000:
-            raise CannotAttach(f"{program} is set-user-ID or set-group-ID, and the loader preloads nothing into such")
+            raise CannotAttach(f"{program} is set-user-ID or set-group-ID, and the loader preloads nothing into it")
         loaded = subprocess.run(["ldd", str(program)], capture_output=True, text=True, check=False)
         for line in loaded.stdout.splitlines():
             name, _, rest = line.strip().partition(" => ")
@@ -81,7 +81,7 @@ def _librocksdb_of(program: Path) -> Path | None:
 
 
 def environment(agent: Path, settings: AgentSettings, marker: Path, directory: Path) -> dict[str, str]:
-    """Make the program's environment: the caller's, and the agent."""
+    """Return the program's environment: the caller's plus the agent."""
     added = {"ADOCD_RUN_DIR": str(directory), "ADOCD_AGENT_MARKER": str(marker)}
     preload = os.environ.get("LD_PRELOAD")
     added["LD_PRELOAD"] = f"{agent}:{preload}" if preload else str(agent)
@@ -94,17 +94,17 @@ def environment(agent: Path, settings: AgentSettings, marker: Path, directory: P
 
 @dataclass(frozen=True, slots=True)
 class ProgramEnd:
-    """How the program ended: its exit status as a shell gives it, and whether it opened a database."""
+    """How the program ended: its exit status as a shell reports it, and whether it opened a database."""
 
     status: int
     opened: bool
 
 
 def run(command: list[str], settings: AgentSettings) -> ProgramEnd:
-    """Run the program to its end, passing signals on. Raises CannotAttach or compiled.NativeError."""
+    """Run the program to its end and forward signals to it. Raises CannotAttach or compiled.NativeError."""
     program = resolve(command[0])
     agent = native.find(compiled.rocksdb(librocksdb_of(program)))
-    if set(str(agent)) & set(" :"):  # what ld.so takes for the end of a name in LD_PRELOAD
+    if set(str(agent)) & set(" :"):  # ld.so separates names in LD_PRELOAD by these
         raise CannotAttach(f"the agent's path {agent} has a space or a colon; set XDG_CACHE_HOME and build anew")
     directory = run_dir.run_dir()
     try:
@@ -130,7 +130,7 @@ def run(command: list[str], settings: AgentSettings) -> ProgramEnd:
 
 def _wait(child: subprocess.Popen[bytes]) -> int:
     def forward(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
-        # From a terminal, Ctrl-C and Ctrl-\ reach the whole process group; the child has them already.
+        # The terminal sends Ctrl-C and Ctrl-\ to the whole process group, so the child has them already.
         if number in (signal.SIGINT, signal.SIGQUIT) and _in_foreground():
             return
         child.send_signal(number)
@@ -144,7 +144,7 @@ def _wait(child: subprocess.Popen[bytes]) -> int:
 
 
 def _in_foreground() -> bool:
-    """Whether a terminal's keys reach our process group."""
+    """Whether the terminal sends key signals to our process group."""
     try:
         terminal = os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY)
     except OSError:

@@ -1,4 +1,4 @@
-"""The native agent on this machine: compiled here and kept by the build id of its librocksdb, or from a package."""
+"""Finds the native agent: compiled here and cached by its librocksdb's build id, or installed from a package."""
 
 from pathlib import Path
 
@@ -8,12 +8,12 @@ from adocd.process.compiled import NativeError, Product, RocksDb, read_note
 from adocd.targets.agent import MAJOR_VERSIONS
 
 LIBRARY = "libadocd_agent.so"
-#: Where an agent that was not compiled by this user may be, beside the directory of the librocksdb it is for.
+#: Directories of an agent that this user did not compile, besides the directory of its librocksdb.
 _SYSTEM_LIBRARIES = (Path("/usr/local/lib"), Path("/usr/lib"))
 
 
 def product() -> Product:
-    """Say how the agent is compiled. Raises NativeError where its sources are not in this installation."""
+    """Return how to compile the agent. Raises NativeError if this installation lacks its sources."""
     try:
         sources = agent_directory("native")
     except FileNotFoundError as error:
@@ -24,8 +24,8 @@ def product() -> Product:
 def find(library: RocksDb) -> Path:
     """Find the agent for this librocksdb: the user's own, else the system's. Raises NativeError with the remedy.
 
-    The user's own build must be of this adocd's sources: it is compiled anew in a minute. A package is updated apart
-    from adocd, so there, as with an agent that already runs, the protocol's major version decides.
+    The user's own build must come from this adocd's sources, since rebuilding takes only a minute. A package is updated
+    independently of adocd, so for it, as for a running agent, only the protocol's major version must match.
     """
     own = product()
     if own.is_current(library):
@@ -38,7 +38,7 @@ def find(library: RocksDb) -> Path:
 
 
 def _system_agents(library: RocksDb) -> list[tuple[Path, dict[str, str]]]:
-    """List what the Debian package or `cmake --install` has put down, with its note."""
+    """List the agents that the Debian package or `cmake --install` installed, with their notes."""
     places = dict.fromkeys((library.path.parent, *_SYSTEM_LIBRARIES))
     notes = [(place / LIBRARY, read_note(place / "adocd" / "agent.json")) for place in places]
     return [(path, note) for path, note in notes if note and path.is_file()]

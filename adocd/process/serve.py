@@ -1,4 +1,4 @@
-"""`adocd serve`: the daemon's process; for the web process beside it see web_side."""
+"""`adocd serve`: the daemon's process; web_side has the web process beside it."""
 
 import asyncio
 import contextlib
@@ -34,29 +34,29 @@ SYSTEM_CONFIG = Path("/etc/adocd/adocd.toml")
 
 
 class CannotServe(Exception):
-    """The daemon cannot start; one sentence."""
+    """The daemon cannot start; the message is one sentence."""
 
 
 @dataclass(frozen=True, slots=True)
 class Serve:
-    """What `adocd serve` was asked for."""
+    """The options given to `adocd serve`."""
 
     config: Config
     directory: Path
     policy: Policy | None
     dry_run: bool
     sockets: tuple[Path, ...]
-    #: Where to serve TCP; None: where the configuration says, or nowhere.
+    #: Where to serve TCP; None: as configured, or nowhere.
     listen: Address | None
     directories: tuple[Path, ...] = ()
-    #: What SIGHUP reads again, and whether it was there at the start.
+    #: The file that SIGHUP reloads, and whether it existed at the start.
     config_file: Path = SYSTEM_CONFIG
     had_config: bool = False
     log_format: Format = "text"
 
 
 def run(asked: Serve) -> None:
-    """Serve until SIGINT or SIGTERM, then restore what was changed. Raises CannotServe."""
+    """Serve until SIGINT or SIGTERM, then restore all changed options. Raises CannotServe."""
     try:
         run_dir.ensure(asked.directory)
         run_dir.check(asked.directory)
@@ -75,7 +75,7 @@ def run(asked: Serve) -> None:
 
 
 def _web_side(asked: Serve) -> WebSide | None:
-    """Make the TCP side that was asked for, by the command line or else by the configuration."""
+    """Make the TCP side for the command line's address, else the configuration's."""
     web = asked.config.web
     listen = asked.listen or (address.parse(web.listen) if web.listen else None)
     if listen is None:
@@ -133,7 +133,7 @@ async def _open_book(path: Path, holder: str) -> Book:
 
 
 async def _check(path: Path) -> None:
-    """Make sure that an agent named on the command line is one."""
+    """Fail if a socket named on the command line is not an agent's."""
     agent = Agent(path)
     try:
         await agent.info()

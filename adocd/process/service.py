@@ -1,4 +1,4 @@
-"""The daemon as a service: what systemd is told of it, and SIGHUP, which reads the configuration again."""
+"""The daemon as a service: notifications to systemd, and SIGHUP, which reloads the configuration."""
 
 import asyncio
 import contextlib
@@ -15,9 +15,9 @@ _log = logging.getLogger(__name__)
 
 
 class ServiceProcess:
-    """One process as its service manager and SIGHUP see it. Made before anything is served, so that no signal ends it.
+    """Talks to the service manager and handles SIGHUP. Create it before serving, so that SIGHUP cannot end the process.
 
-    `stop` is called where SIGHUP means that the terminal has gone which the daemon was started in.
+    Calls `stop` when SIGHUP means that the daemon's terminal was closed.
     """
 
     def __init__(self, stop: Callable[[], None]) -> None:
@@ -29,7 +29,7 @@ class ServiceProcess:
 
     @contextlib.asynccontextmanager
     async def running(self, fleet: Fleet, reload: Reload) -> AsyncIterator[None]:
-        """Be ready, and alive while the body runs."""
+        """Report ready, and keep the watchdog fed while the body runs."""
         attendance = Attendance(self._manager, fleet)
         tasks = [
             asyncio.create_task(attendance.run(), name="service manager"),
@@ -44,7 +44,7 @@ class ServiceProcess:
             await asyncio.gather(*tasks, return_exceptions=True)
 
     def stopping(self) -> None:
-        """Say that the end has begun."""
+        """Tell the service manager that the daemon is stopping."""
         self._manager.stopping()
 
     async def _reload(self, attendance: Attendance, reload: Reload) -> None:

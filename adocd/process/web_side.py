@@ -1,8 +1,8 @@
-"""The daemon's TCP side: the web process, which the daemon supervises, and the address that it is served on.
+"""The daemon's TCP side: the supervised web process and the address that it serves.
 
-Whatever is wrong with an address that others can reach, the daemon starts and controls its databases: a machine comes
-back from a reboot months after somebody's token has expired, or before its network is up. On loopback, where whoever
-starts the daemon looks on, a port that cannot be had is a refusal.
+A problem with an address that others can reach never stops the daemon from starting and controlling its databases: a
+machine may reboot months after a token has expired, or before its network is up. On loopback an occupied port is an
+error, since whoever starts the daemon sees it.
 """
 
 import asyncio
@@ -22,18 +22,18 @@ from adocd.daemon.fleet.fleet import Fleet
 from adocd.daemon.fleet.logs import Format
 
 _log = logging.getLogger(__name__)
-#: How often an address that cannot be served yet is tried again.
+#: How often to retry an address that cannot be served yet.
 _AGAIN_S = 2.0
-#: Between two starts of a web process that keeps dying.
+#: Pause between two starts of a web process that keeps dying.
 _RESTART_DELAY_S = 1.0
 #: How long the web process may take to end.
 _WEB_PATIENCE_S = 5.0
-#: How long it may say nothing before it counts as hung: it has a word every 2 s, and a slow start first.
+#: Silence after which it counts as hung: it reports every 2 s, and may first take long to start.
 _WEB_SILENT_S = 60.0
 
 
 class WebSide:
-    """What is served by TCP, and where. `daemon_socket` and `tokens` are the paths that the web process works with."""
+    """What to serve over TCP, and where. `daemon_socket` and `tokens` are paths that the web process uses."""
 
     def __init__(
         self, address: Address, config: WebConfig, daemon_socket: Path, tokens: Path, log_format: Format
@@ -47,7 +47,7 @@ class WebSide:
 
     @contextlib.contextmanager
     def bound(self) -> Iterator[None]:
-        """Hold loopback's port while the body runs, before anything else is begun; raises server.AddressInUse."""
+        """Hold the loopback port while the body runs; call it before anything else. Raises server.AddressInUse."""
         try:
             if self._address.is_loopback:
                 self._listener = server.listen(self._address)
@@ -58,9 +58,9 @@ class WebSide:
 
     @contextlib.asynccontextmanager
     async def serving(self, fleet: Fleet, web_secret: str) -> AsyncIterator[None]:
-        """Keep the web process alive while the body runs; `web_secret` is what the daemon knows it by."""
+        """Keep the web process running while the body runs; it authenticates to the daemon with `web_secret`."""
         if self._listener is not None:
-            self._announce(self._listener)  # before it is said that the daemon serves: whoever waits for that may call
+            self._announce(self._listener)  # before "serving" is logged: whoever waits for it connects at once
         keeper = asyncio.create_task(self._keep(fleet, web_secret), name="web")
         try:
             yield
@@ -93,7 +93,7 @@ class WebSide:
         return self._config.anonymous_read and self._address.is_loopback
 
     async def _once_possible(self, fleet: Fleet) -> socket.socket:
-        """Wait until there is a token and the address can be had, and tell what it waits for."""
+        """Wait until a valid token exists and the address is free; report what is missing."""
         vitals, listener = fleet.settings.vitals, None
         while listener is None:
             try:
@@ -112,21 +112,21 @@ class WebSide:
         return listener
 
     def _check_tokens(self) -> None:
-        """Raise TokenError where nobody could be let in."""
+        """Raise TokenError if the address needs a token and no valid one exists."""
         store = TokenStore(self._tokens)
         if store.usable():
             return
         what = "every one has expired" if store.tokens() else "there is none"
         raise TokenError(
-            f"it is no loopback address, so who comes needs a token, and {what}; make one by `adocctl token create "
+            f"it is not a loopback address, so clients need a token, and {what}; make one by `adocctl token create "
             f"NAME`, and it is served within {_AGAIN_S:g} s"
         )
 
     async def _web_process(self, listener: socket.socket, web_secret: str) -> int:
-        """Run the web process to its end; it ends by itself when our end of its standard input closes, however we die.
+        """Run the web process to its end; it exits when our end of its standard input closes, however we die.
 
-        Its secret goes there too: a command line is everybody's to read, and an environment every program's of this
-        user.
+        The secret goes over standard input too, since everybody can read a command line, and every program of this user
+        an environment.
         """
         options = [word for host in self._config.hosts for word in ("--host", host)]
         if self._anonymous_read:
@@ -153,7 +153,7 @@ class WebSide:
 
 
 async def _attend(process: asyncio.subprocess.Process) -> int:
-    """Wait for the web process to end, and end it when its event loop no longer says that it goes on; its status."""
+    """Wait for the web process to end, or kill it when its event loop stops reporting; return its exit status."""
     assert process.stdout is not None  # noqa: S101 - as asked for
     beat = b"."
     while beat:

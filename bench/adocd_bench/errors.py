@@ -1,4 +1,4 @@
-"""Everything bench refuses or gives up on: one sentence each, with the way out in it."""
+"""The errors of bench; each message is one sentence that says what to do."""
 
 
 class BenchError(Exception):
@@ -22,4 +22,4 @@ class ProgramMissing(BenchError):
 
 
 class RunFailed(BenchError):
-    """A program that was started ended badly, or never did what it was started for."""
+    """A started program failed, or never did what it was started for."""

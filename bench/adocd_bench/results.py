@@ -1,7 +1,7 @@
-"""Files of results: how one is written, whole or not at all, found, and read again.
+"""Result files: written atomically, found, and read back.
 
-What is measured is kept as plain JSON. Kept for good it may be compressed by `xz FILE.json`: every reader takes
-FILE.json.xz for FILE.json, and nothing but this module knows of it.
+Results are plain JSON. For archiving, compress them with `xz FILE.json`: every reader accepts FILE.json.xz in place of
+FILE.json, and only this module knows about that.
 """
 
 import lzma
@@ -20,7 +20,7 @@ _COMPRESSED = ".xz"
 
 @dataclass(frozen=True)
 class ResultFile(Generic[_Content]):
-    """A kind of file: the type of its content, and the sentences for one that is not as it should be.
+    """A kind of file: the type of its content, and the error sentences for a bad file.
 
     `{file}` and `{why}` are filled in; `option` is the one by which the user chose the place.
     """
@@ -79,7 +79,7 @@ def _compressed(file: Path) -> Path:
 
 
 def _first(error: ValidationError) -> str:
-    """Say what is wrong first, and where in the file that is."""
+    """Describe the first error and its place in the file."""
     problem = error.errors()[0]
     where = ".".join(str(part) for part in problem["loc"])
     return f"{where}: {problem['msg']}" if where else problem["msg"]

@@ -249,7 +249,7 @@ def test_where_the_configuration_wants_to_listen(run_dir: Path, monkeypatch: pyt
             assert (level, f"({os.getpid()}) listens there" in what) == ("problem", True)
         assert looked(f"127.0.0.1:{port}", answers=True) == [], "what it has is looked at, not what it would have"
     ((level, what),) = looked(f"0.0.0.0:{port}")
-    assert (level, "there is none that is good" in what) == ("warning", True)
+    assert (level, "there is no valid one" in what) == ("warning", True)
     TokenStore(run_dir / "tokens.json").make("a", "read", None, "root")
     assert [level for level, _ in looked(f"0.0.0.0:{port}")] == ["ok"]
     assert [level for level, _ in looked(f"127.0.0.1:{port}")] == ["ok"]

@@ -58,9 +58,9 @@ def test_what_is_worth_keeping() -> None:
 @pytest.mark.parametrize(
     ("option", "value", "why"),
     [
-        ("disable_auto_compactions", "true", "would be off for good"),
-        ("level0_stop_writes_trigger", str(OUT_OF_THE_WAY), "out of the way only while adocd keeps watch"),
-        ("soft_pending_compaction_bytes_limit", "0", "off only while adocd keeps watch"),
+        ("disable_auto_compactions", "true", "exported, it would stay off"),
+        ("level0_stop_writes_trigger", str(OUT_OF_THE_WAY), "may be this high only while adocd watches level 0"),
+        ("soft_pending_compaction_bytes_limit", "0", "off only while adocd watches"),
     ],
 )
 def test_measures_of_the_moment_are_left_out_and_told(option: str, value: str, why: str) -> None:
@@ -83,7 +83,7 @@ def test_what_no_options_file_has_is_told() -> None:
     ("members", "why"),
     [
         ({"state": "closed"}, "is closed"),
-        ({"options": None}, "has not told its options yet"),
+        ({"options": None}, "has not reported its options yet"),
         ({"restore": {"state": "waiting", "steps_left": 3, "waiting_for": "L0 files"}}, "is being restored"),
     ],
 )
@@ -148,7 +148,7 @@ def test_export_from_the_terminal(run_dir: Path) -> None:
     with FakeAgent(run_dir, [database]), serving(run_dir):
         wait_for_target(run_dir)
         command("adocctl", "export", run_dir=run_dir).failed(
-            1, "nothing to export", "has the options now that it was opened"
+            1, "nothing to export", "has the same options as when it was opened"
         )
         command("adocctl", "export", "--format", "xml", run_dir=run_dir).failed(2, "options, sh, json, not 'xml'")
         command("adocctl", "set-policy", "adoc", "--set", "batch_max_bytes=134217728", run_dir=run_dir).ok()

@@ -107,7 +107,7 @@ def test_how_another_policy_would_differ(run_dir: Path) -> None:
         rows = [line.split() for line in command("adocctl", *arguments, run_dir=run_dir).ok().splitlines()]
         assert rows == [
             ["what", "now", "would", "be"], ["parameters.threads_max", "20", "8"], ["dry_run", "true", "false"],
-            ["To", "set", "it", "in", "place", "of", "this", "policy", "and", "no", "other:", "--if-match", "4c91"],
+            ["To", "set", "it", "only", "if", "this", "policy", "is", "still", "in", "force:", "--if-match", "4c91"],
         ]  # fmt: skip
         assert daemon.asked[-1][0] == "POST"
         assert daemon.asked[-1][3] == {
@@ -133,7 +133,7 @@ def test_how_the_policy_of_a_file_would_differ(run_dir: Path) -> None:
         file.write_text("[policy]\ncontroler = 1\n")
         diff = ("policy", "diff", "--file", str(file))
         command("adocctl", *diff, run_dir=run_dir).failed(2, "policy.controler: there is no such key")
-        command("adocctl", *diff, "--dry-run", run_dir=run_dir).failed(2, "--file says the whole policy")
+        command("adocctl", *diff, "--dry-run", run_dir=run_dir).failed(2, "--file gives the whole policy")
         command("adocctl", "policy", "diff", run_dir=run_dir).failed(2, "say which policy to compare with")
 
 

@@ -129,7 +129,7 @@ def test_a_person_is_told_what_it_is_not(tmp_path: Path) -> None:
     assert "not what would have happened" in shown
     assert "batch_size 128 MiB (default)" in shown
     assert "write_buffer_size (default) 67108864" in shown
-    assert "19 times it decided again what it had decided" in shown
+    assert "19 times it repeated a decision" in shown
 
 
 def test_the_figures_of_a_damaged_recording(tmp_path: Path) -> None:
@@ -142,7 +142,7 @@ def test_the_figures_of_a_damaged_recording(tmp_path: Path) -> None:
     assert found["recorded"]["ended"] is None
     shown = command("adocctl", "replay", str(file), "--policy", "adoc", run_dir=tmp_path).ok()
     assert "1 lines of the recording are damaged" in shown
-    assert "end is torn off" in shown
+    assert "is truncated: it is replayed" in shown
 
 
 @pytest.mark.parametrize(

@@ -62,7 +62,7 @@ def drawn(of: Buckets, width: int) -> list[str]:
 def test_a_column_for_each_bucket_where_there_is_room() -> None:
     assert drawn(buckets(4, 2), 100) == [
         "",
-        "Over time: a column is 1 s, a full one is stalled throughout; ? was not measured.",
+        "Over time: a column is 1 s, a full one was stalled throughout; ? was not measured.",
         "level-0 files      | █ █|",
         "writers waited     |▅▅▅▅|",
         "disks              |??██|  most: 10 bytes/s",

@@ -88,7 +88,7 @@ def test_it_says_which_rocksdb_it_stands_for(tmp_path: Path) -> None:
     told = " ".join(command("adocctl", "simulate", "--help", run_dir=tmp_path).ok().split())
     assert "RocksDB 7.8" in told
     assert "9.8" in told
-    assert "bytes_per_sync changes" in told
+    assert "bytes_per_sync has" in told
     assert "RocksDB 7.8" in command("adocctl", "simulate", "--seconds", "10", run_dir=tmp_path).ok()
 
 

@@ -64,7 +64,7 @@ def test_a_token_from_its_making_to_its_end(run_dir: Path) -> None:
         for secret in (read, operate):
             assert secret not in shown + log_of(run_dir) + (run_dir / "tokens.json").read_text()
 
-        assert "deploy is good for nothing" in command("adocctl", "token", "revoke", "deploy", run_dir=run_dir).ok()
+        assert "deploy is revoked" in command("adocctl", "token", "revoke", "deploy", run_dir=run_dir).ok()
         assert call(number, "POST", "/v1/resume", operate)[0] == 401
         command("adocctl", "token", "revoke", "deploy", run_dir=run_dir).failed(4, "there is no token 'deploy'")
         command("adocctl", "token", "create", "grafana", run_dir=run_dir).failed(5, "revoke that one first")

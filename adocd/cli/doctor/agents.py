@@ -1,4 +1,4 @@
-"""Agents: those whose sockets are in the run directory, and the native one on the disk."""
+"""Checks of agents: those with sockets in the run directory, and the native agent on disk."""
 
 import asyncio
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from adocd.targets.run_dir import agent_sockets
 
 
 def native_agent() -> Iterator[DoctorFinding]:
-    """Say whether there is a native agent for the librocksdb that this machine's linker finds."""
+    """Check whether a native agent exists for the librocksdb that this machine's linker finds."""
     check = "native agent"
     try:
         library = compiled.rocksdb()
@@ -31,7 +31,7 @@ def native_agent() -> Iterator[DoctorFinding]:
 
 
 def running(directory: Path) -> list[DoctorFinding]:
-    """Ask every agent in the run directory who it is."""
+    """Ask every agent in the run directory to identify itself."""
     sockets = agent_sockets(directory)
     if not sockets:
         return [ok("agents", f"none is in {directory}: no program runs under an agent there")]
@@ -60,7 +60,9 @@ async def _one(socket: Path) -> DoctorFinding:
     except Silent as error:
         return warning(check, f"{socket}: {error}", "its database may be in a stall: adocctl explain says so")
     except TargetError as error:
-        return problem(check, f"{socket}: {error}", "remove what is no agent's; agents make their sockets themselves")
+        return problem(
+            check, f"{socket}: {error}", "remove it if it does not belong to an agent; agents make their own sockets"
+        )
     finally:
         await agent.close()
     return _known(info, len(databases))
@@ -72,6 +74,6 @@ def _known(info: Info, databases: int) -> DoctorFinding:
     if info.agent.version != __version__:
         return warning(
             "agents", f"{what}; this adocd is {__version__}",
-            "it works, for they speak the same protocol; restart the program to have the newer agent",
+            "this works, since both speak the same protocol; restart the program to load the newer agent",
         )  # fmt: skip
     return ok("agents", what)

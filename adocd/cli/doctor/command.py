@@ -20,9 +20,9 @@ _STYLES = {"ok": "green", "warning": "yellow", "problem": "bold red"}
 
 
 def doctor(as_json: Json = False) -> None:
-    """Look for what is wrong with this installation, and say the way out. Changes nothing.
+    """Find what is wrong with this installation and how to fix it. Changes nothing.
 
-    Exit code 1 where there is a problem; warnings alone are 0.
+    Exits with 1 if there is a problem, with 0 if there are only warnings.
     """
     findings = [asdict(finding) for finding in _all(run_dir.run_dir())]
     show.json_or(as_json, {"findings": findings}, _print)
@@ -31,7 +31,7 @@ def doctor(as_json: Json = False) -> None:
 
 
 def _all(directory: Path) -> Iterator[Any]:
-    # Only here: what they need would be a part of the time that every other command takes to start.
+    # Imported here: what these modules load would slow the start of every other command.
     from adocd.cli.doctor import agents, daemon, places, processes, web  # noqa: PLC0415
 
     yield from places.run_directory(directory)
@@ -51,7 +51,7 @@ def _all(directory: Path) -> Iterator[Any]:
 
 
 def _print(content: dict[str, Any]) -> None:
-    """Show all; a line each in a pipe, with a hanging indent on a terminal."""
+    """Show all findings: one line each in a pipe, with a hanging indent on a terminal."""
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else sys.maxsize
     counts = dict.fromkeys(_STYLES, 0)
     for finding in content["findings"]:

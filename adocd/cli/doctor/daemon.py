@@ -1,4 +1,4 @@
-"""The daemon itself: does it answer, which version is it, and what says systemd."""
+"""Checks of the daemon itself: whether it answers, its version, and its systemd unit."""
 
 import subprocess
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ _PATIENCE_S = 3.0
 
 
 def health(directory: Path) -> tuple[dict[str, Any] | None, list[DoctorFinding]]:
-    """Ask whether it lives; its answer, and what there is to say of it."""
+    """Ask the daemon for its health; return its answer and the findings."""
     check, client = "daemon", RestClient(run_dir.daemon_socket(directory), timeout_s=_PATIENCE_S)
     try:
         answer: dict[str, Any] = client.get("/healthz")
@@ -46,7 +46,7 @@ def _version(answer: dict[str, Any]) -> DoctorFinding:
 
 
 def systemd(*, answers: bool) -> Iterator[DoctorFinding]:
-    """Ask systemd about the unit, where there is systemd."""
+    """Ask systemd about the unit, if this machine runs systemd."""
     check = "systemd"
     if not _SYSTEMD.is_dir():
         yield ok(check, "this machine does not run systemd")
@@ -76,7 +76,7 @@ def _unit(check: str, shown: dict[str, str], *, answers: bool) -> DoctorFinding:
     if int(shown.get("NRestarts") or 0):
         return warning(check, f"{state}, restarted {shown['NRestarts']} times", f"journalctl --unit {_UNIT} says why")
     if shown.get("UnitFileState") == "disabled":
-        return warning(check, f"{state}: it does not come back with the machine", f"systemctl enable {_UNIT}")
+        return warning(check, f"{state}: it does not start at boot", f"systemctl enable {_UNIT}")
     return ok(check, state)
 
 

@@ -1,4 +1,4 @@
-"""What `doctor` finds."""
+"""The findings of `doctor`."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -8,7 +8,7 @@ Level = Literal["ok", "warning", "problem"]
 
 @dataclass(frozen=True, slots=True)
 class DoctorFinding:
-    """One thing that was looked at: how it is, in a sentence, and where it is not well the way out."""
+    """The result of one check: a sentence, and how to fix it if it is not well."""
 
     check: str
     level: Level
@@ -17,15 +17,15 @@ class DoctorFinding:
 
 
 def ok(check: str, what: str) -> DoctorFinding:
-    """Say that it is as it should be, or does not concern this machine."""
+    """Make a finding that all is well, or that the check does not apply to this machine."""
     return DoctorFinding(check, "ok", what)
 
 
 def warning(check: str, what: str, way_out: str) -> DoctorFinding:
-    """Say that it works, and that something is missing or will go wrong."""
+    """Make a finding that it works, but something is missing or will fail."""
     return DoctorFinding(check, "warning", what, way_out)
 
 
 def problem(check: str, what: str, way_out: str) -> DoctorFinding:
-    """Say that something does not work."""
+    """Make a finding that something does not work."""
     return DoctorFinding(check, "problem", what, way_out)

@@ -1,4 +1,4 @@
-"""Directories and files: the run directory with its group, the journal with its disk, the configuration."""
+"""Checks of files: the run directory and its group, the journal and its disk, the configuration."""
 
 import grp
 import os
@@ -16,14 +16,14 @@ from adocd.targets import run_dir
 
 _GROUP = "adocd"
 _MIB = 1 << 20
-#: Below these the journal's disk is too full: new decisions need room, and every change is written down before.
+#: Below these the journal's disk is too full: adocd journals every change before it makes it.
 _DISK_PROBLEM_BYTES, _DISK_WARNING_BYTES = 16 * _MIB, 256 * _MIB
-#: A file that is so much newer than now was written under another time.
+#: A file newer than now by this much was written before the clock was set back.
 _FUTURE_S = 60.0
 
 
 def run_directory(directory: Path) -> Iterator[DoctorFinding]:
-    """Look at the run directory: is it there, who may enter, and may we."""
+    """Check the run directory: whether it exists, who may enter it, and whether this user may."""
     check = "run directory"
     chosen = "ADOCD_RUN_DIR" if os.environ.get("ADOCD_RUN_DIR") else "the default"
     try:
@@ -31,7 +31,7 @@ def run_directory(directory: Path) -> Iterator[DoctorFinding]:
     except FileNotFoundError:
         yield problem(
             check, f"{directory} does not exist ({chosen})",
-            "start `adocd serve`, which makes it, or say by ADOCD_RUN_DIR where the daemon has it",
+            "start `adocd serve`, which makes it, or set ADOCD_RUN_DIR to the daemon's",
         )  # fmt: skip
         return
     except OSError as error:
@@ -45,7 +45,7 @@ def run_directory(directory: Path) -> Iterator[DoctorFinding]:
     try:
         run_dir.check(directory)
     except (OSError, ValueError) as error:
-        yield problem(check, str(error), "databases cannot trust what is in it until then")
+        yield problem(check, str(error), "until that is fixed, agents cannot trust what is in it")
         return
     group = _group_name(status.st_gid)
     if not os.access(directory, os.W_OK | os.X_OK):
@@ -59,11 +59,11 @@ def run_directory(directory: Path) -> Iterator[DoctorFinding]:
 
 
 def _shared(directory: Path, status: os.stat_result, group: str) -> Iterator[DoctorFinding]:
-    """Say whether databases of other users can put their sockets there."""
+    """Check whether databases of other users can put their sockets there."""
     if os.environ.get("ADOCD_RUN_DIR") or directory != Path("/run/adocd"):
         return
     if not _exists(_GROUP):
-        yield ok("group", f"there is no group {_GROUP}: databases of root's alone can attach")
+        yield ok("group", f"there is no group {_GROUP}: only root's databases can attach")
     elif group != _GROUP:
         yield warning(
             "group", f"{directory} belongs to the group {group}, so databases of other users cannot attach",
@@ -77,7 +77,7 @@ def _shared(directory: Path, status: os.stat_result, group: str) -> Iterator[Doc
 
 
 def journal(directory: Path, health: dict[str, Any] | None) -> Iterator[DoctorFinding]:
-    """Look at the journal, by the daemon's own word where it answers, and at the disk below it."""
+    """Check the journal, through the daemon if it answers, and the disk that holds it."""
     check = "journal"
     path = journal_path(directory) if health is None else Path(health["journal"]["path"])
     if health is not None and (trouble := health["journal"]["problem"]):
@@ -89,14 +89,14 @@ def journal(directory: Path, health: dict[str, Any] | None) -> Iterator[DoctorFi
     elif not path.exists():
         yield ok(check, f"{path} will be made by the first `adocd serve`")
     elif not os.access(path, os.R_OK | os.W_OK) or not os.access(path.parent, os.W_OK | os.X_OK):
-        yield warning(check, f"{path} cannot be written by this user", "serve as the user that it belongs to")
+        yield warning(check, f"{path} cannot be written by this user", "run `adocd serve` as the user that owns it")
     else:
         yield ok(check, f"{path} can be written")
     if health is not None and (rescued := health["journal"]["rescued"]):
         yield warning(
             check,
             f"the daemon had to mend it: {rescued}",
-            "find out who was at it, or look into the disk it is on; nothing else is to be done",
+            "find out what damaged it: a program or the disk; nothing else needs doing",
         )
     yield from _disk(path)
 
@@ -118,25 +118,25 @@ def _disk(path: Path) -> Iterator[DoctorFinding]:
 
 
 def clock(directory: Path, now_s: float | None = None) -> Iterator[DoctorFinding]:
-    """Say whether the clock went back: expiries and the times of decisions are by it."""
+    """Check whether the clock went back: expiries and the times of decisions depend on it."""
     now_s = time.time() if now_s is None else now_s
     path = journal_path(directory)
     newest_s = max((_written_s(each) for each in (path, path.with_name(path.name + "-wal"))), default=0.0)
     if newest_s > now_s + _FUTURE_S:
         yield warning(
             "clock", f"{path} was written {newest_s - now_s:.0f} s in the future: the clock went back",
-            "let the clock be kept by NTP (timedatectl set-ntp true); pins last longer by that time",
+            "synchronize the clock by NTP (timedatectl set-ntp true); pins last longer by that time",
         )  # fmt: skip
     else:
         yield ok("clock", f"it is {time.strftime('%Y-%m-%d %H:%M:%S %Z', time.localtime(now_s))}")
 
 
 def configuration(path: Path) -> Iterator[DoctorFinding]:
-    """Check the system's configuration file, where there is one."""
+    """Check the system's configuration file, if there is one."""
     from adocd.daemon.fleet.config import ConfigError, load  # noqa: PLC0415
 
     if not path.exists():
-        yield ok("configuration", f"there is no {path}: defaults are in force, unless `serve --config` says otherwise")
+        yield ok("configuration", f"there is no {path}: defaults apply, unless `serve --config` names another file")
         return
     try:
         load(path)

@@ -1,4 +1,4 @@
-"""Programs that have RocksDB loaded, and whether an agent is in them."""
+"""Checks of programs that have RocksDB loaded: whether they run an agent."""
 
 import os
 import re
@@ -14,13 +14,13 @@ _CHECK = "programs"
 _ROCKSDB = re.compile(r"/librocksdb\.so[^/]*$")
 _BUNDLED = re.compile(r"/rocksdict[^/]*\.so$")
 _REPLACED = " (deleted)"
-#: So many of its databases are named.
+#: Most databases named per program.
 _NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
 class RocksDBProcess:
-    """A process that has RocksDB loaded; `directories` are of the databases it has open, as far as can be seen."""
+    """A process that has RocksDB loaded; `directories` are those of its open databases that this user can see."""
 
     pid: int
     name: str
@@ -30,24 +30,24 @@ class RocksDBProcess:
 
     @property
     def is_replaced(self) -> bool:
-        """Whether the library's file is another one by now."""
+        """Whether the library's file on disk was replaced since it was loaded."""
         return self.library.endswith(_REPLACED)
 
 
 def without_agent(run_directory: Path, proc: Path = Path("/proc")) -> Iterator[DoctorFinding]:
-    """Find programs that load librocksdb, and that nobody observes."""
+    """Find programs that have librocksdb loaded but no agent."""
     found, hidden = programs(proc)
     attached = {_pid_of(socket) for socket in agent_sockets(run_directory)}
     for program in found:
         yield _said(program, run_directory, is_here=program.pid in attached)
     if hidden:
-        yield ok(_CHECK, f"{hidden} processes of other users could not be looked into; root can")
+        yield ok(_CHECK, f"{hidden} processes of other users could not be inspected; run as root to include them")
     if not found:
-        yield ok(_CHECK, "none that can be seen has a librocksdb loaded")
+        yield ok(_CHECK, "no visible process has a librocksdb loaded")
 
 
 def programs(proc: Path) -> tuple[list[RocksDBProcess], int]:
-    """List processes that have RocksDB loaded, and count those that this user may not look into."""
+    """List processes that have RocksDB loaded, and count those that this user may not inspect."""
     found, hidden = [], 0
     for directory in sorted(proc.glob("[0-9]*"), key=lambda each: int(each.name)):
         try:
@@ -84,7 +84,7 @@ def _said(program: RocksDBProcess, run_directory: Path, *, is_here: bool) -> Doc
     if not program.directories and not _may_read(program.pid):
         databases = ""
     elif not program.directories:
-        return ok(_CHECK, f"{who} has RocksDB loaded and no database open that can be seen")
+        return ok(_CHECK, f"{who} has RocksDB loaded and no visible open database")
     else:
         more = len(program.directories) - _NAMED
         named = ", ".join(program.directories[:_NAMED]) + (f" and {more} more" if more > 0 else "")
@@ -120,7 +120,7 @@ def _name(directory: Path) -> str:
 
 
 def _open_databases(directory: Path) -> list[str]:
-    """List directories whose LOCK it has open; RocksDB holds it as long as the database is open."""
+    """List directories whose LOCK file the process has open; RocksDB holds it while the database is open."""
     found = set()
     try:
         for descriptor in (directory / "fd").iterdir():
@@ -136,6 +136,6 @@ def _open_databases(directory: Path) -> list[str]:
 
 
 def _pid_of(socket: Path) -> int | None:
-    """Tell whose socket it is: agent-PID.sock, or agent-PID-N.sock."""
+    """Return the pid in a socket's name: agent-PID.sock, or agent-PID-N.sock."""
     match = re.match(r"agent-(\d+)(?:-\d+)?\.sock$", socket.name)
     return int(match.group(1)) if match else None

@@ -1,4 +1,4 @@
-"""TCP: is it served, can it be where the configuration says, and who has a token for it."""
+"""Checks of TCP: whether it is served, whether the configured address is usable, and who has a token."""
 
 import http.client
 import time
@@ -21,7 +21,7 @@ _MAKE = "adocctl token create NAME"
 
 
 def served(answer: dict[str, Any]) -> Iterator[DoctorFinding]:
-    """Ask the TCP side, where the daemon has one."""
+    """Ask the TCP side, if the daemon has one."""
     import psutil  # noqa: PLC0415
 
     check = "web"
@@ -38,7 +38,7 @@ def served(answer: dict[str, Any]) -> Iterator[DoctorFinding]:
             if c.status == psutil.CONN_LISTEN
         }
     except psutil.Error as error:
-        yield ok(check, f"whether it serves TCP cannot be seen by this user ({error}); ask as root")
+        yield ok(check, f"this user cannot see whether it serves TCP ({error}); ask as root")
         return
     if not listening:
         yield ok(check, "it serves no TCP: `adocd serve --port N` would, for metrics and the page")
@@ -62,7 +62,7 @@ def _answers(check: str, address: str, port: int) -> DoctorFinding:
 
 
 def tokens(directory: Path, now_s: float | None = None) -> Iterator[DoctorFinding]:
-    """Look at the tokens, by the daemon's own word where it answers: are there any that are good, and for how long."""
+    """Check the tokens, through the daemon if it answers: whether any is valid, and for how long."""
     now_s, check = time.time() if now_s is None else now_s, "tokens"
     try:
         kept = _ends(directory)
@@ -72,22 +72,20 @@ def tokens(directory: Path, now_s: float | None = None) -> Iterator[DoctorFindin
     good = {name: end_s for name, end_s in kept.items() if end_s is None or end_s > now_s}
     soon = {name: end_s for name, end_s in good.items() if end_s is not None and end_s <= now_s + _WEEK_S}
     if not kept:
-        yield ok(check, f"there is none: by TCP nobody changes anything, and loopback alone reads; {_MAKE} makes one")
+        yield ok(check, f"there is none: over TCP nobody changes anything and only loopback reads; {_MAKE} makes one")
     elif not good:
         yield warning(check, f"every one has expired: {', '.join(kept)}", f"make another: {_MAKE}")
     elif soon:
         ends = ", ".join(
             f"{name} at {time.strftime('%Y-%m-%d %H:%M', time.localtime(end))}" for name, end in soon.items()
         )
-        yield warning(
-            check, f"expires within a week: {ends}", f"make another, and give it to who has that one: {_MAKE}"
-        )
+        yield warning(check, f"expires within a week: {ends}", f"make another and replace it where it is used: {_MAKE}")
     else:
         yield ok(check, f"{len(good)} of {len(kept)} are good")
 
 
 def _ends(directory: Path) -> dict[str, float | None]:
-    """List the tokens' names, and when each ends in seconds since the epoch; None: never."""
+    """Return the tokens' names and their expiry in unix seconds; None: never."""
     try:
         listed = RestClient(run_dir.daemon_socket(directory), timeout_s=_PATIENCE_S).get("/v1/tokens")["tokens"]
     except NoDaemon:
@@ -97,11 +95,11 @@ def _ends(directory: Path) -> dict[str, float | None]:
 
 
 def configured(file: Path, directory: Path, *, answers: bool) -> Iterator[DoctorFinding]:
-    """See whether a daemon that starts now could serve what the configuration says; one that runs says so itself."""
+    """Check whether a daemon that starts now could serve the configured address; a running one reports it itself."""
     try:
         listen = load(file).web.listen
     except ConfigError:
-        return  # said of the configuration already, or there is none
+        return  # the configuration's own check reports that, or there is none
     if not listen or answers:
         return
     check, where = "web", address.parse(listen)
@@ -110,12 +108,12 @@ def configured(file: Path, directory: Path, *, answers: bool) -> Iterator[Doctor
         yield problem(
             check,
             f"[web] listen of {file} is {where}, and {holder} listens there",
-            "end that one, or choose another port",
+            "stop that process, or choose another port",
         )
     elif not where.is_loopback and not _has_good_token(directory):
         yield warning(
-            check, f"[web] listen of {file} is {where}, where who comes needs a token, and there is none that is good",
-            f"until there is one it is not served: {_MAKE}",
+            check, f"[web] listen of {file} is {where}, where clients need a token, and there is no valid one",
+            f"it is not served until there is one: {_MAKE}",
         )  # fmt: skip
     else:
         yield ok(check, f"{where} of {file} is free")
@@ -129,7 +127,7 @@ def _has_good_token(directory: Path) -> bool:
 
 
 def _holder(where: Address) -> str | None:
-    """Name who listens at an address, so that nobody else can; None where nobody does."""
+    """Name the process that occupies an address; None if the address is free."""
     import psutil  # noqa: PLC0415
 
     everywhere = {"0.0.0.0", "::"}  # noqa: S104

@@ -21,14 +21,18 @@ _QUIT = ("q", "Q", "\x04")
 
 def top(
     target: OpenTargetName = None,
-    interval: Annotated[float, typer.Option(min=0.2, max=3600.0, metavar="SECONDS", help="Between two looks.")] = 1.0,
-    once: Annotated[bool, typer.Option("--once", help="Look once, and end; so it is where no terminal is.")] = False,
+    interval: Annotated[
+        float, typer.Option(min=0.2, max=3600.0, metavar="SECONDS", help="Seconds between two refreshes.")
+    ] = 1.0,
+    once: Annotated[
+        bool, typer.Option("--once", help="Print one frame and exit; the default without a terminal.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
-    """Watch all databases, or one, live: stalls, writes, what adocd turned and decided last. q or Ctrl-C ends it.
+    """Watch all databases, or one, live: stalls, writes, adocd's changes and last decision. q or Ctrl-C quits.
 
-    The worst come first. If the daemon goes away it says so, and goes on when it is back. With --json it prints a line
-    for each look, until Ctrl-C or with --once one.
+    The worst come first. If the daemon goes away, top says so and continues when it is back. With --json it prints one
+    line per refresh until Ctrl-C, or a single line with --once.
     """
     client = daemon()
     if target is not None or once:
@@ -47,7 +51,7 @@ def top(
 
 
 def _check(target: str | None) -> None:
-    """Fail for a name that means nothing, or more than one, before the screen is taken."""
+    """Fail for a name that matches no target, or more than one, before taking over the screen."""
     client = daemon()
     if target is None:
         client.get("/v1/targets")
@@ -90,7 +94,7 @@ def _live(feed: TopFeed, interval_s: float) -> None:
 
 
 def content(frame: Frame) -> dict[str, Any]:
-    """Give a frame as JSON has it: the list's targets, each with what `top` adds of it."""
+    """Return a frame as JSON: the targets of the daemon's list, each with the details that `top` adds."""
     return {
         "unix_s": frame.unix_s,
         "problem": frame.problem,

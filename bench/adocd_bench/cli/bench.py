@@ -34,15 +34,15 @@ def _joined(numbers: tuple[int, ...]) -> str:
 
 Json = Annotated[bool, typer.Option("--json", help="Machine-readable output.")]
 _LIST = "comma-separated"
-Out = Annotated[Path, typer.Option(help="Directory for the raw results; the same one again resumes them.")]
+Out = Annotated[Path, typer.Option(help="Directory for the raw results; using the same one again resumes.")]
 Profile = Annotated[
     str, typer.Option(help=f"Device profiles, {_LIST}: cap-N (N in MB/s, such as cap-210) or uncapped.")
 ]
 Workload = Annotated[str, typer.Option(help=f"Workloads, {_LIST}; `adocd bench workloads` lists them.")]
-Seconds = Annotated[int, typer.Option(help="How long the measured phase of each run is.")]
-Scale = Annotated[int, typer.Option(help="Divide all sizes of the database, bounds of laws and offered rates by this.")]
-Seed = Annotated[int, typer.Option(help="Of the keys in the first repetition; each next one has the next.")]
-Directory = Annotated[Path | None, typer.Option(help="Where the databases go; default: a place on a disk.")]
+Seconds = Annotated[int, typer.Option(help="Length of each run's measured phase, in seconds.")]
+Scale = Annotated[int, typer.Option(help="Divide all database sizes, bounds of laws and offered rates by this.")]
+Seed = Annotated[int, typer.Option(help="Seed of the keys in the first repetition; later ones count up from it.")]
+Directory = Annotated[Path | None, typer.Option(help="Directory for the databases; default: one on a disk.")]
 
 
 @bench_app.command(name="run", epilog=EPILOG)
@@ -54,26 +54,26 @@ def run_command(
     profile: Profile = DEFAULT_PROFILE,
     workload: Workload = "fillrandom",
     seconds: Seconds = 60,
-    repeat: Annotated[int, typer.Option(help="How often each is run.")] = 2,
+    repeat: Annotated[int, typer.Option(help="Repetitions of each run.")] = 2,
     scale: Scale = 1,
     seed: Seed = 1,
     rate: Annotated[
-        float | None, typer.Option(help="Operations offered a second, where the workload takes that.")
+        float | None, typer.Option(help="Offered operations per second, for workloads that take a rate.")
     ] = None,
     directory: Directory = None,
     as_json: Json = False,
 ) -> None:
     """Run schemes x profiles x workloads on real databases, and keep every raw result in a directory.
 
-    Schemes are interleaved, and each block of a workload on a profile has its own baseline. What was made before in
-    that directory is not made again. A run that fails is told, and tried again when the command is given again.
+    Schemes are interleaved, and each block (a workload on a profile) has its own baseline. Existing runs in the
+    directory are not repeated. A failed run is reported, and the same command tries it again.
     """
     asked = RunsAsked(_names(scheme), _names(profile), _names(workload), seconds, repeat, scale, seed, rate)
     done = _carried_out(lambda: runs.carry_out(asked, out, directory, Console(stderr=as_json)))
     if as_json:
         typer.echo(json.dumps(asdict(done)))
     else:
-        made = f"{done.made} runs made, {done.kept} were there before, {len(done.failed)} failed"
+        made = f"{done.made} runs made, {done.kept} already there, {len(done.failed)} failed"
         typer.echo(f"{made}; the raw results are in {done.out}")
     if done.failed:
         name, sentence = next(iter(done.failed.items()))
@@ -99,7 +99,7 @@ def grid_command(
 ) -> None:
     """Find the best static threads and batch for a workload on a profile, by successive halving.
 
-    `adocd bench run` with grid-best and the same --out, --seconds, --scale and --seed takes what was found here.
+    `adocd bench run` with grid-best and the same --out, --seconds, --scale and --seed uses the result found here.
     """
     wanted = halving.Grid(profile, workload, _numbers("--threads", threads), _numbers("--batch", batch))
     asked = RunsAsked((BASELINE,), (profile,), (workload,), seconds, 1, scale, seed)
@@ -119,7 +119,7 @@ def sustainable_command(
     directory: Directory = None,
     as_json: Json = False,
 ) -> None:
-    """Find the highest rate of updates that lasts, by bisection below the baseline's maximum in a closed loop."""
+    """Find the highest sustainable update rate, by bisection below the baseline's closed-loop maximum."""
     asked = RunsAsked(_names(scheme), _names(profile), (TWO_PHASE,), seconds, 1, scale, seed)
     found = _carried_out(lambda: runs.search_sustainable(asked, out, directory, Console(stderr=True)))
     if as_json:
@@ -152,7 +152,7 @@ def _list(titles: dict[str, str], as_json: bool) -> None:
 
 
 def _carried_out(work: Callable[[], _Result]) -> _Result:
-    """Do it with the agent compiled, and end the command in one sentence where it fails."""
+    """Compile the agent and run the work; end the command with one sentence if it fails."""
     try:
         find_or_build_agent()
         return work()

@@ -21,13 +21,13 @@ def demo_command(
     profile: Annotated[
         str | None, typer.Option(help="cap-N (N in MB/s, such as cap-210) or uncapped; default cap-210 if possible.")
     ] = None,
-    directory: Annotated[Path | None, typer.Option(help="Where the databases go; default: a place on a disk.")] = None,
+    directory: Annotated[Path | None, typer.Option(help="Directory for the databases; default: one on a disk.")] = None,
     picture: Annotated[Path | None, typer.Option(help="Also save the picture and the report as SVG here.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Show what it is about: real write pressure on a real RocksDB, first left alone, then controlled.
+    """Show what adocd does: real write pressure on a real RocksDB, first left alone, then controlled.
 
-    Both halves are measured, and differ in the policy alone: `fixed`, then `adoc`.
+    Measures two halves that differ only in the policy: `fixed`, then `adoc`.
     """
     try:
         if on == DbBench.name:

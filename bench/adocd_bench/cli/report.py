@@ -12,7 +12,8 @@ from adocd_bench.errors import BadArgument, BenchError
 
 def report(
     directory: Annotated[
-        list[Path], typer.Argument(metavar="DIR...", help="The --out of adocd bench run; several make one report.")
+        list[Path],
+        typer.Argument(metavar="DIR...", help="The --out directory of `adocd bench run`; several make one report."),
     ],
     format_: Annotated[str, typer.Option("--format", help="What to write: md, html or both.")] = "both",
     out: Annotated[
@@ -20,10 +21,10 @@ def report(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print all figures, and write no file.")] = False,
 ) -> None:
-    """Work out the report anew from the raw results alone.
+    """Rebuild the report from the raw results alone.
 
-    Medians and spreads over repetitions, each scheme against its block's own baseline, disturbed runs marked, and the
-    published claims point by point (docs/evaluation.md). The same raw results always give the same bytes.
+    It has medians and spreads over repetitions, compares each scheme with its block's baseline, marks disturbed runs
+    and checks the published claims one by one (docs/evaluation.md). The same raw results always give the same bytes.
     """
     from adocd_bench.evaluation.report.write import Format, report_of  # noqa: PLC0415
 

@@ -50,10 +50,10 @@ _WITHIN_S = 60.0
 
 
 def attach(pairs: int, writes: int, on: str) -> dict[str, object]:
-    """Measure the cost of being attached to the program `on`; microseconds of CPU a write, and shares."""
+    """Measure the cost of being attached to the program `on`: CPU microseconds per write, and shares."""
     without, attached, threads = [], [], []
     for number in range(2 * pairs):
-        # A B B A: a drift of the machine's speed falls on both alike.
+        # A B B A: a drift of the machine's speed affects both equally.
         if (number + number // 2) % 2 == 0:
             without.append(_cpu_us_per_write(writes, on, attached=False)[0])
         else:
@@ -94,7 +94,7 @@ def daemon(seconds: float) -> dict[str, object]:
 
 
 def _cpu_us_per_write(writes: int, on: str, *, attached: bool) -> tuple[float, float]:
-    """Run the in-memory load once; CPU microseconds a write, and CPU seconds a second of the agent's threads."""
+    """Run the in-memory load once; return CPU microseconds per write, and the agent threads' CPU seconds per second."""
     with (
         tempfile.TemporaryDirectory(dir=_MEMORY_ROOT) as directory,
         run_directory() as room,
@@ -239,17 +239,19 @@ def main() -> None:
     """Measure what the command line names."""
     parser = argparse.ArgumentParser(description="What control costs.")
     parser.add_argument("what", choices=["attach", "snapshot", "daemon", "fleet", "reaction", "tools"])
-    parser.add_argument("--on", choices=list(IN_MEMORY), default="db_bench", help="attach, snapshot: of what")
+    parser.add_argument(
+        "--on", choices=list(IN_MEMORY), default="db_bench", help="attach, snapshot: the program to measure"
+    )
     parser.add_argument("--pairs", type=int, default=10)
     parser.add_argument("--writes", type=int, default=3_000_000)
     parser.add_argument("--snapshots", type=int, default=2000)
-    parser.add_argument("--seconds", type=float, default=60, help="daemon, fleet, reaction: of each run")
+    parser.add_argument("--seconds", type=float, default=60, help="daemon, fleet, reaction: length of each run")
     parser.add_argument("--targets", type=_numbers, default=(1, 10, 100, 1000), help="fleet: how many, such as 1,100")
-    parser.add_argument("--policies", type=_words, default=("fixed", "adoc"), help="fleet: under which laws")
+    parser.add_argument("--policies", type=_words, default=("fixed", "adoc"), help="fleet: laws to run under")
     parser.add_argument("--per-process", type=int, default=10, help="fleet: databases of one process")
     parser.add_argument("--runs", type=int, default=5, help="reaction, tools: how many")
-    parser.add_argument("--profile", default="cap-50", help="reaction: of the device")
-    parser.add_argument("--directory", type=Path, help="reaction: where its database is to be")
+    parser.add_argument("--profile", default="cap-50", help="reaction: the device profile")
+    parser.add_argument("--directory", type=Path, help="reaction: directory for its database")
     asked = parser.parse_args()
     try:
         if asked.what == "attach":

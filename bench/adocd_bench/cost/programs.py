@@ -8,7 +8,7 @@ from adocd_bench.programs.db_bench import agent_library, find_db_bench
 from adocd_bench.programs.embedded import find_embedded
 from adocd_bench.programs.fill import Fill
 
-#: Takes the directory for a database; names a command line, and what its environment needs beside what there is.
+#: Takes the directory for a database; returns a command line and the environment variables to add.
 Start = Callable[[str], tuple[list[str], dict[str, str]]]
 
 #: An in-memory load: no write-ahead log, memtables that hold all of it, on a file system in memory.
@@ -27,13 +27,13 @@ _ENOUGH = ("--num=1000000000", f"--duration={_LONG_S}")
 
 
 def _db_bench_in_memory(directory: str, writes: int, *, attached: bool) -> tuple[list[str], dict[str, str]]:
-    """Name db_bench's command line, and what its environment needs."""
+    """Return db_bench's command line and the environment variables to add."""
     command = [find_db_bench().path, *_IN_MEMORY, f"--num={writes}", f"--db={directory}/db", "--seed=1"]
     return command, {"LD_PRELOAD": agent_library()} if attached else {}
 
 
 def _embedded_in_memory(directory: str, writes: int, *, attached: bool) -> tuple[list[str], dict[str, str]]:
-    """Name the command line of the program with rocksdict, and what its environment needs."""
+    """Return the command line of the rocksdict program and the environment variables to add."""
     command = [sys.executable, "-m", _IN_MEMORY_PROGRAM, f"{directory}/db", str(writes)]
     return command + ["attach"] * attached, dict(find_embedded().environment())
 
@@ -70,7 +70,7 @@ def _embedded_writing(directory: str) -> tuple[list[str], dict[str, str]]:
 
 IN_MEMORY = {"db_bench": _db_bench_in_memory, "embedded": _embedded_in_memory}
 IDLE = _db_bench(*_IDLE)
-#: What a snapshot is timed of, by program and case.
+#: The programs whose snapshots are timed, by program and case.
 SNAPSHOT_CASES: Mapping[str, Mapping[str, Start]] = {
     "db_bench": {
         "idle": IDLE,

@@ -1,4 +1,4 @@
-"""How soon a stall is answered: from its beginning, by RocksDB's own LOG, to a change being sent and being applied."""
+"""Measures reaction time: from a stall's start in RocksDB's LOG until a change is sent and applied."""
 
 import statistics
 from collections import Counter
@@ -27,16 +27,16 @@ _SMALL = {
     "level0_slowdown_writes_trigger": 8,
     "level0_stop_writes_trigger": 12,
 }
-#: The law with steps to match: with its own of 64 MiB the first of them would end the stalls that are to be timed.
+#: The law with small steps: its default step of 64 MiB would end at once the stalls that are to be timed.
 _PARAMETERS = {"batch_min_bytes": 2 * _MIB, "batch_step_bytes": _MIB, "batch_max_bytes": 64 * _MIB}
 _ROOM_BYTES_PER_S = 60_000_000
 _ROOM_BYTES = 1_000_000_000
 _OVERRUN_S = 120.0
-#: The daemon is asked as seldom as it samples: looking costs the processors that it answers with.
+#: Ask the daemon only as often as it samples: each request takes CPU time that it reacts with.
 _LOOK_S = 1.0
 #: The law's window, and how often the daemon looks.
 _WINDOW_S = 1.0
-#: Clocks of LOG and samples are apart by less.
+#: The clocks of LOG and samples differ by less than this.
 _APART_S = 0.05
 _SENT = ("in-flight", "applied", "applied-unpersisted", "rejected", "reverted-by-engine", "changed-by-someone-else")
 
@@ -53,7 +53,7 @@ class LawDecision:
 
     @property
     def is_sent(self) -> bool:
-        """Whether something of it went to the database."""
+        """Whether any of its changes was sent to the database."""
         return self.outcome in _SENT
 
 
@@ -67,7 +67,7 @@ class Reaction:
 
 
 def reactions(stalls: Sequence[StallFound], decided: Sequence[LawDecision], watched_from_s: float) -> list[Reaction]:
-    """Find the first decision on each stall: one made of a window in which the stall held writes."""
+    """Find the first decision on each stall, made on a window during which the stall held writes."""
     return [_reaction(stall, decided, watched_from_s) for stall in stalls]
 
 
@@ -93,7 +93,7 @@ def _until_s(decision: LawDecision) -> float:
 
 
 def reaction(seconds: float, runs: int, profile: str, directory: Path | None) -> dict[str, Any]:
-    """Run stock db_bench under a cap and the law adoc so many times, each with a fresh database."""
+    """Run stock db_bench under a cap and the law adoc the given number of times, each on a fresh database."""
     before = cpu_times()
     done = [_run(round(seconds), number + 1, profile, directory) for number in range(runs)]
     stalled = [stall for run in done for stall in run.stalls]

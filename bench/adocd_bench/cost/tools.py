@@ -10,12 +10,12 @@ from pathlib import Path
 from adocd_bench.errors import RunFailed
 from adocd_bench.host.noise import cpu_times, others_share
 
-#: `targets` shows a table, where a database is there to be shown.
+#: `targets` draws a table only if there is a database to show.
 COMMANDS = ("adocctl --help", "adocctl targets", "adocctl --version", "adocd --help")
 
 
 def tools(room: Path, runs: int) -> dict[str, object]:
-    """Measure each command `runs` times, in turn, so that a drift of the machine's speed falls on all alike."""
+    """Measure each command `runs` times, in turn, so that a drift of the machine's speed affects all equally."""
     environment = dict(os.environ) | {"ADOCD_RUN_DIR": str(room), "COLUMNS": "120"}
     measured: dict[str, list[float]] = {command: [] for command in COMMANDS}
     before = cpu_times()

@@ -121,7 +121,7 @@ def _save_picture(path: Path, picture: LiveView, result: DemoResult) -> None:
     console = Console(record=True, width=_PICTURE_COLUMNS, file=io.StringIO(), force_terminal=True)
     console.print(picture)
     print_report(console, result)
-    # Rich names a font on somebody else's host; a reader's own must do.
+    # Rich's SVG loads a font from another host; use the reader's own fonts instead.
     drawn = re.sub(r',?\s*url\("https?://[^"]*"\) format\("[^"]*"\)', "", console.export_svg(title="adocd demo"))
     try:
         path.write_text(drawn, encoding="utf-8")
@@ -130,7 +130,7 @@ def _save_picture(path: Path, picture: LiveView, result: DemoResult) -> None:
 
 
 def _run(plan: HalfPlan, shown: DemoView) -> HalfOutcome:
-    """Run one half on a fresh database and a quiet disk: what came before must not burden it."""
+    """Run one half on a fresh database, after earlier writes have reached the disk, so that they do not slow it."""
     os.sync()
     plan.database.mkdir()
     try:
@@ -144,7 +144,7 @@ def _run(plan: HalfPlan, shown: DemoView) -> HalfOutcome:
 def _enter_cap(
     stack: ExitStack, wanted: DeviceProfile, parent: Path, roots: Roots, *, explicit: bool
 ) -> tuple[Cap, str | None]:
-    """Cap the device; when the user did not insist and it cannot be had, go on without, and say so."""
+    """Cap the device; if that is impossible and the user asked for no profile, continue uncapped and say so."""
     try:
         return stack.enter_context(capped(wanted, parent, roots)), None
     except CapUnavailable as error:

@@ -1,4 +1,4 @@
-"""What a run comes to: pure functions from what was measured to the figures that are shown."""
+"""Pure functions that compute the demo's figures from what was measured."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ class HalfFigures:
     """One half's result.
 
     Attributes:
-        policy: the only thing in which the halves differ.
+        policy: the only difference between the halves.
         seconds: how long the program wrote, by its own account.
         writes: how many writes it made.
         writes_per_s: the mean, by its own account.
@@ -139,7 +139,7 @@ def half_figures(
         raise RunFailed(f"the daemon took {len(samples)} samples of the program with {policy}: too few to measure")
     if not writes_by_second:
         raise RunFailed(f"the program reported no single second of its run with {policy}")
-    # Samples of the database's close, after the last write, would dilute the shares.
+    # Samples taken after the last write, while the database closes, would dilute the shares.
     first = samples[0]
     last = [sample for sample in samples if sample.monotonic_s <= first.monotonic_s + report.seconds][-1]
     elapsed_s = last.monotonic_s - first.monotonic_s
@@ -176,8 +176,8 @@ def decision_note(decision: DecisionRecord, start_s: float) -> DecisionNote:
 def disagreement(report: FillReport, writes_by_second: Sequence[int], samples: Sequence[Sample]) -> str | None:
     """Compare the program's count of writes with RocksDB's ticker; a warning when they differ by more than 2 %.
 
-    The last sample may be older than the last write by up to an interval; what can have been written in it at
-    the best second's rate is not held against either.
+    The last sample may precede the last write by up to one interval; the comparison allows for what can be written
+    in that interval at the best second's rate.
     """
     ticked = samples[-1].counters.writes
     if ticked is None:
@@ -195,7 +195,7 @@ def disagreement(report: FillReport, writes_by_second: Sequence[int], samples: S
 
 
 def disturbance(others_cpu_fraction: float) -> str | None:
-    """Make a warning when other programs took so much of the machine that the figures say little."""
+    """Return a warning if other programs used so much CPU that the figures mean little."""
     if others_cpu_fraction <= _MAX_OTHERS_CPU:
         return None
     return f"other programs took {others_cpu_fraction:.0%} of this machine's processors meanwhile, so measure again"

@@ -14,7 +14,7 @@ from adocd_bench.programs.fill import Fill, FillProgram, operations_by_second
 from adocd_bench.run.observe import AgentProgram, Watched, observe
 from adocd_bench.run.workspace import run_directory
 
-#: Four times as often as the daemon samples, so that none of its samples is missed.
+#: Polls four times per daemon sample, so that none is missed.
 _LOOK_S = 0.25
 _OVERRUN_S = 120.0
 
@@ -49,7 +49,7 @@ class HalfProgress:
 
 @dataclass(frozen=True)
 class HalfOutcome:
-    """A half's figures, and what made them doubtful if anything did."""
+    """A half's figures, and warnings that make them doubtful."""
 
     figures: HalfFigures
     warnings: tuple[str, ...]

@@ -9,7 +9,7 @@ from adocd_bench.demo.figures import DemoResult, HalfFigures
 from adocd_bench.demo.words import as_intended, change_text, settings_text
 
 _LISTED = 24
-# The change of a share that was next to nothing says nothing.
+# The relative change of a share near 0 means nothing.
 _NEGLIGIBLE_SHARE = 0.005
 
 

@@ -73,7 +73,7 @@ def _legend() -> Text:
 
 
 def half_panel(half: HalfProgress, figures: HalfFigures | None, width: int, top_writes_per_s: float) -> Panel:
-    """Draw one half, with its figures when it is over."""
+    """Draw one half, with its figures once it has ended."""
     chart_width = max(width - _AXIS_WIDTH - _FRAME_WIDTH, 10)
     chart = Table.grid(padding=(0, 1))
     chart.add_column(justify="right", width=_AXIS_WIDTH, style="dim")
@@ -95,7 +95,7 @@ def half_panel(half: HalfProgress, figures: HalfFigures | None, width: int, top_
 
 
 def _now(half: HalfProgress) -> Text:
-    """Say the latest sample: what writers get, what is turned, and how full the database is."""
+    """Describe the latest sample: write rate, the knobs' values, and how full the database is."""
     if not half.samples:
         return Text("starting ...", style="dim")
     sample = half.samples[-1]

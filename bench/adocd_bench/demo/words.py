@@ -1,4 +1,4 @@
-"""Quantities as a reader wants them."""
+"""Formats quantities for a reader."""
 
 from typing import Any
 
@@ -27,5 +27,5 @@ def settings_text(note: DecisionNote) -> str:
 
 
 def as_intended(note: DecisionNote) -> bool:
-    """Say whether the decision's outcome needs no mention: applied, or not known to be anything else."""
+    """Whether a decision's outcome needs no mention: applied, or unknown."""
     return note.outcome in (None, "applied", "in-flight")

@@ -1,1 +1,1 @@
-"""What of RocksDB's stalls is seen, and how soon, with figures."""
+"""Measures how many of RocksDB's write stalls adocd detects, and how soon."""

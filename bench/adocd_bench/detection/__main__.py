@@ -1,10 +1,9 @@
-"""What of RocksDB's stalls is seen, and how soon: `python -m adocd_bench.detection [--seconds N] [--json FILE]`.
+"""Detection of stalls, how many and how soon: `python -m adocd_bench.detection [--seconds N] [--json FILE]`.
 
-Each of RocksDB's causes of stalls is made to occur (adocd_bench.detection.settings): with stock db_bench under the
-native agent, and with rocksdict under the Python agent. While it runs, what a daemon would be told is written down,
-once a second and ten times a second (adocd_bench.detection.record); afterwards that is told to the watch
-(adocd.diagnosis.stalls) with the eyes of four detectors, and held against RocksDB's own words in the whole LOG
-(adocd_bench.detection.score).
+Provokes each of RocksDB's stall causes (adocd_bench.detection.settings): with stock db_bench under the native agent,
+and with rocksdict under the Python agent. During a run it records what a daemon would receive, at 1 Hz and at 10 Hz
+(adocd_bench.detection.record). Afterwards it replays the record to the watch (adocd.diagnosis.stalls) for each of four
+detectors and compares the result with the stalls in RocksDB's own LOG (adocd_bench.detection.score).
 """
 
 import argparse
@@ -21,7 +20,7 @@ from adocd_bench.errors import BenchError
 def main() -> None:
     """Measure, and print the tables."""
     parser = argparse.ArgumentParser(description="What of RocksDB's stalls is seen, and how soon.")
-    parser.add_argument("--seconds", type=int, default=20, help="of each of the settings")
+    parser.add_argument("--seconds", type=int, default=20, help="length of each setting's run")
     parser.add_argument("--json", type=Path, help="write every figure to this file")
     asked = parser.parse_args()
     try:

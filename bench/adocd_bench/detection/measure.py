@@ -1,4 +1,4 @@
-"""Make RocksDB's stalls occur, write down what a daemon would be told of them, and hold that against the truth."""
+"""Provokes RocksDB's stalls, records what a daemon would receive, and compares that with RocksDB's LOG."""
 
 import asyncio
 import sys
@@ -15,9 +15,9 @@ from adocd_bench.run.child import child
 from adocd_bench.run.observe import stalls_in
 from adocd_bench.run.workspace import choose_parent, run_directory, workspace
 
-#: How often a database is looked at; 1 Hz is the daemon's default.
+#: How often a database is sampled; 1 Hz is the daemon's default.
 PERIODS_S = (1.0, 0.1)
-#: An upper bound of what one setting writes.
+#: An upper bound on what one setting writes.
 _ROOM_BYTES_PER_S = 30_000_000
 _ROOM_BYTES = 500_000_000
 
@@ -33,7 +33,7 @@ class MeasuredSetting:
 
 
 def measure(setting: StallSetting, seconds: int, room: Path) -> MeasuredSetting:
-    """Run one setting, its database below `room`; raises RunFailed when its program or its agent does."""
+    """Run one setting with its database below `room`; raises RunFailed if its program or its agent fails."""
     directory = room / setting.name.replace(" ", "-").replace(",", "")
     command, added = setting.command(directory, seconds), setting.environment()
     with run_directory() as sockets, child(directory.name, command, sockets, added) as program:

@@ -1,7 +1,6 @@
-"""What a daemon would be told of a database, with the time at which it came: written down, to be told again.
+"""Records what a daemon would receive from a database, with arrival times, for replay.
 
-Every detector is shown the same run: what it does not have is left out when the record is told
-(adocd_bench.detection.score).
+Every detector gets the same run: the replay leaves out what that detector does not have (adocd_bench.detection.score).
 """
 
 import asyncio
@@ -29,7 +28,7 @@ class SnapshotTaken:
 
 @dataclass(frozen=True, slots=True)
 class AgentQuiet:
-    """The agent has not answered for so long."""
+    """The agent has not answered for this long."""
 
     at_s: float
     silent_s: float
@@ -55,7 +54,7 @@ RecordEntry = SnapshotTaken | AgentQuiet | LogRead | DatabaseEnded
 
 @dataclass(slots=True)
 class Record:
-    """One run, looked at every `period_s` seconds; times are unix seconds."""
+    """One run, sampled every `period_s` seconds; times are unix seconds."""
 
     period_s: float
     capabilities: Capabilities = field(default_factory=Capabilities)
@@ -63,11 +62,11 @@ class Record:
 
 
 async def record(room: Path, database: Path, periods_s: tuple[float, ...], ended: Callable[[], bool]) -> list[Record]:
-    """Look at a database from its open until `ended`, at each of the periods."""
+    """Sample a database at each of the periods, from its open until `ended`."""
     records = [Record(period_s) for period_s in periods_s]
     loops = [_ask(room, each, ended) for each in records] + [_follow(database, each, ended) for each in records]
     await asyncio.gather(*loops)
-    await asyncio.sleep(0)  # connections that were closed are gone by the loop's next turn
+    await asyncio.sleep(0)  # closed connections are gone by the loop's next turn
     for each in records:
         each.entries.append(DatabaseEnded(time.time()))
     return records
@@ -83,7 +82,7 @@ async def _follow(database: Path, into: Record, ended: Callable[[], bool]) -> No
 
 
 async def _ask(room: Path, into: Record, ended: Callable[[], bool]) -> None:
-    """Ask as the daemon's loop does: one snapshot a period, and no other while one is not answered."""
+    """Ask as the daemon's loop does: one snapshot per period, and no second request while one is unanswered."""
     target: AgentTarget | None = None
     cursor, answered_s, session = 0, time.monotonic(), ""
     while not ended():

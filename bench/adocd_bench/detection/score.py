@@ -1,4 +1,4 @@
-"""A recorded run told to the watch with one detector's eyes, and held against RocksDB's own LOG."""
+"""Replays a recorded run to the watch as one detector sees it, and compares the result with RocksDB's own LOG."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -13,21 +13,21 @@ from adocd_bench.detection.record import AgentQuiet, DatabaseEnded, LogRead, Rec
 
 Detector = Literal["agent", "samples", "LOG", "agent and LOG"]
 DETECTORS: tuple[Detector, ...] = ("agent", "samples", "LOG", "agent and LOG")
-#: The clocks of LOG and samples, and a callback's way, are apart by less.
+#: Bounds the offset between the clocks of LOG and samples plus the delay of a callback.
 _APART_S = 0.05
 _UNDISTURBED = Stall("normal", 0.0, 0.0, 0.0)
 
 
-#: A kind of stall, and how its length compares with the time between two samples.
+#: A kind of stall, and whether it is shorter or longer than the time between two samples.
 Class = tuple[Kind, Literal["longer", "shorter"]]
 
 
 @dataclass(slots=True)
 class Tally:
-    """How a detector did on the true stalls of one class: how many it saw at all, and how many with their cause.
+    """A detector's score on the true stalls of one class: how many it saw, and how many with the right cause.
 
-    `late_s` is from each stall's beginning until it was shown; `off_s` of each stall told, how much later than the
-    truth it was said to begin.
+    `late_s`: seconds from each stall's start until it was shown. `off_s`: for each reported stall, how many seconds
+    after the true start its reported start is.
     """
 
     true: int = 0
@@ -39,7 +39,7 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class DetectorOutcome:
-    """One detector on one run; `told` stalls in all, of which `false` were none of their kind."""
+    """One detector's score on one run; it reported `told` stalls, of which `false` match no true one of their kind."""
 
     setting: str
     detector: Detector
@@ -50,7 +50,7 @@ class DetectorOutcome:
 
 
 def told(record: Record, detector: Detector) -> list[StallSeen]:
-    """Tell the record to a watch; return every stall that it saw, with what it says of it in the end."""
+    """Replay the record to a watch; return every stall that it saw, as last reported."""
     watch, probe = StallWatch(), StatisticsProbe(record.capabilities)
     for entry in record.entries:
         _tell(watch, probe, entry, record, detector)
@@ -77,13 +77,13 @@ def _tell(watch: StallWatch, probe: StatisticsProbe, entry: RecordEntry, record:
 
 
 def _stripped(snapshot: Snapshot) -> Snapshot:
-    """Take away what an agent without stall events and counts does not have."""
+    """Remove what an agent without stall events and stall counts does not report."""
     families = {name: replace(cf, stall_counts=None) for name, cf in snapshot.column_families.items()}
     return replace(snapshot, stall=_UNDISTURBED, events=(), column_families=families)
 
 
 def observed(record: Record) -> tuple[float, float]:
-    """Say from when until when the agent could be asked, in unix seconds."""
+    """Return the interval in which the agent could answer, in unix seconds."""
     taken = [entry for entry in record.entries if isinstance(entry, SnapshotTaken)]
     session = taken[-1].snapshot.session
     of_it = [entry.at_s for entry in taken if entry.snapshot.session == session]
@@ -91,7 +91,7 @@ def observed(record: Record) -> tuple[float, float]:
 
 
 def score(setting: str, record: Record, detector: Detector, truth: Sequence[StallFound]) -> DetectorOutcome:
-    """Hold what a detector saw against the truth."""
+    """Compare what a detector saw with the true stalls."""
     begin_s, end_s = observed(record)
     true = [stall for stall in truth if begin_s <= stall.begin_s < end_s - record.period_s]
     found = [seen for seen in told(record, detector) if seen.end_unix_s > begin_s and seen.begin_unix_s < end_s]
@@ -128,21 +128,21 @@ def _overlaps(seen: StallSeen, stall: StallFound) -> bool:
 
 
 def _overlap_s(seen: StallSeen, stall: StallFound) -> float:
-    """Say for how long both lasted; below 0, how far they are apart."""
+    """Return the overlap of both in seconds; if negative, the gap between them."""
     return min(seen.end_unix_s, stall.end_s) - max(seen.begin_unix_s, stall.begin_s)
 
 
 def _is(seen: StallSeen, stall: StallFound, period_s: float) -> bool:
-    """Say whether a stall told is a true one of its kind; its times may be off by the time between two samples."""
+    """Whether a reported stall matches a true one of its kind; its times may be off by one sampling period."""
     if (seen.cause, seen.condition) != (stall.cause, stall.condition):
         return False
     return seen.begin_unix_s - period_s - _APART_S <= stall.end_s and stall.begin_s <= seen.end_unix_s + period_s
 
 
 def confirmed(record: Record, truth: Sequence[StallFound]) -> tuple[int, int]:
-    """Count the true stalls, and those whose beginning or end the agent's stall events have, too.
+    """Count the true stalls, and those whose start or end the agent's stall events confirm.
 
-    Where only the cause changes there is no event, and those of memtables tell their ends alone.
+    RocksDB sends no event when only the cause changes, and for memtable stalls only the one at the end.
     """
     begin_s, end_s = observed(record)
     taken = [entry for entry in record.entries if isinstance(entry, SnapshotTaken)]

@@ -1,6 +1,6 @@
-"""The settings in which each of RocksDB's causes of stalls occurs, behind a rate limiter for a slow device; and none.
+"""Settings that provoke each of RocksDB's stall causes, with a rate limiter in place of a slow disk; one has no stall.
 
-Two of a kind make short and long stalls: what is shorter than the time between two samples is another question.
+Most causes have two settings, with short and long stalls: a stall shorter than the sampling period is harder to see.
 """
 
 import json
@@ -18,7 +18,7 @@ _MIB = 1 << 20
 _KEYS = 1_000_000_000
 
 _Flags = Mapping[str, int]
-#: Level 0 and pending bytes hold nothing.
+#: Level 0 and pending compaction bytes never stall writes.
 _NO_L0: _Flags = {"level0_slowdown_writes_trigger": 1000, "level0_stop_writes_trigger": 1000}
 _NO_PENDING: _Flags = {"soft_pending_compaction_bytes_limit": 0, "hard_pending_compaction_bytes_limit": 0}
 _SMALL: _Flags = {
@@ -32,16 +32,16 @@ _SMALL: _Flags = {
 
 @dataclass(frozen=True, slots=True)
 class StallSetting:
-    """What writes, and how: options by RocksDB's names, those of db_bench beside them."""
+    """One workload: options by RocksDB's names, and db_bench's own flags."""
 
     name: str
     flags: _Flags
-    #: Of flushes and compactions, bytes per second.
+    #: Rate limit of flushes and compactions, bytes per second.
     rate_bytes_per_s: int
     agent: str = "native"
 
     def command(self, directory: Path, seconds: int) -> list[str]:
-        """Build the command line that writes for so long."""
+        """Build the command line that writes for this long."""
         if self.agent == "python":
             program = [sys.executable, "-m", "adocd_bench.programs.stalling_program", str(directory), str(seconds)]
             return [*program, str(self.rate_bytes_per_s), json.dumps(self._setters())]
@@ -61,11 +61,11 @@ class StallSetting:
         ]
 
     def environment(self) -> Mapping[str, str]:
-        """Name the variables that bring its agent."""
+        """Return the environment variables that load its agent."""
         return find_embedded().environment() if self.agent == "python" else {"LD_PRELOAD": agent_library()}
 
     def _setters(self) -> dict[str, object]:
-        """Name them as rocksdict does."""
+        """Return the options under rocksdict's names."""
         renamed = {
             "level0_slowdown_writes_trigger": "level_zero_slowdown_writes_trigger",
             "level0_stop_writes_trigger": "level_zero_stop_writes_trigger",
@@ -152,7 +152,7 @@ SETTINGS = (
         },
         16 * _MB,
     ),
-    # What is told here is false.
+    # Every stall reported here is false.
     StallSetting("no stalls", {"benchmark_write_rate_limit": 2 * _MB}, 100 * _MB),
     StallSetting(
         "rocksdict, memtables",

@@ -1,4 +1,4 @@
-"""The figures of detection, added up over the settings, as tables in Markdown."""
+"""Markdown tables of the detection figures, summed over the settings."""
 
 import statistics
 from collections.abc import Iterable, Sequence
@@ -9,7 +9,7 @@ _HEAD = "| cause | condition | lasting | of them |"
 
 
 def as_json(outcome: DetectorOutcome) -> dict[str, object]:
-    """Put one detector's figures on one run into what JSON has; times are seconds."""
+    """Convert one detector's figures on one run to JSON types; times are seconds."""
     return {
         "setting": outcome.setting,
         "detector": outcome.detector,
@@ -33,7 +33,7 @@ def as_json(outcome: DetectorOutcome) -> dict[str, object]:
 
 
 def tables(outcomes: Sequence[DetectorOutcome]) -> str:
-    """Make a table of each period, and one of what was told beside."""
+    """Make one table per period, and one of all reported stalls with the false ones."""
     periods = sorted({outcome.period_s for outcome in outcomes}, reverse=True)
     return "\n".join([*(_by_class(outcomes, period_s) for period_s in periods), _told(outcomes, periods)])
 

@@ -11,20 +11,20 @@ _MICROS = 1_000_000
 
 
 class Counted:
-    """Counts since `begin_s` on the host's monotonic clock. Between two samples they are taken to grow evenly."""
+    """Counts since `begin_s` on the host's monotonic clock, interpolated linearly between two samples."""
 
     def __init__(self, ticks: Sequence[Tick], begin_s: float) -> None:
         self._ticks, self._begin_s = ticks, begin_s
         self._times = [tick.sample.monotonic_s for tick in ticks]
 
     def at(self, at_s: float, name: str) -> float | None:
-        """Give a counter's increase from the beginning to `at_s` after it; None where RocksDB does not count it."""
+        """Return a counter's increase in the first `at_s` seconds; None if RocksDB does not count it."""
         now, then = self._value(self._begin_s + at_s, name), self._value(self._begin_s, name)
         return None if now is None or then is None else now - then
 
     def at_end_of(self, seconds: float, name: str) -> float | None:
         """Give what a phase of so many seconds brought, of a counter that only clients move: none does after it."""
-        # One sample later than need be: when a phase ended is known to a tenth of a second.
+        # One sample later than necessary: the end of a phase is known only to a tenth of a second.
         seen = bisect_left(self._times, self._begin_s + seconds) + 1
         reached = self._times[min(seen, len(self._times) - 1)]
         return self.at(max(seconds, reached - self._begin_s), name)
@@ -47,7 +47,7 @@ class Counted:
         )
 
     def _value(self, monotonic_s: float, name: str) -> float | None:
-        """Interpolate; before the first sample nothing is counted, as the database was opened then."""
+        """Interpolate; counts before the first sample are 0, since the database was opened then."""
         after = bisect_right(self._times, monotonic_s)
         if after == 0:
             return 0.0 if self._count(0, name) is not None else None

@@ -1,4 +1,4 @@
-"""What is measured once for a plan, and kept with its runs: the device, and what flushing alone reaches."""
+"""Measurements made once per plan and kept with its runs: the device, and the rate of flushing alone."""
 
 import statistics
 from dataclasses import dataclass, field, replace
@@ -19,7 +19,7 @@ from adocd_bench.programs.db_bench import find_db_bench
 from adocd_bench.results import ResultFile
 
 FLUSHING_SECONDS = 10
-#: With nothing compacted and no bound on level 0, clients get what flushes make room for.
+#: Without compactions and without a limit on level 0, flushes alone bound the clients' rate.
 _FLUSHES_ALONE = {
     "disable_auto_compactions": "1",
     "level0_file_num_compaction_trigger": str(OUT_OF_THE_WAY),

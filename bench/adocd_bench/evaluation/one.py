@@ -23,7 +23,7 @@ from adocd_bench.run.observe import AgentProgram, ObservedRun, Tick, Watched, ob
 from adocd_bench.run.workspace import run_directory
 
 _DISAGREE = 0.02
-#: Counts are cumulative, so none is lost between two looks; looking oftener costs the database its processors.
+#: Counts are cumulative, so none is lost between two polls; polling more often takes CPU time from the database.
 _LOOK_S = 0.5
 #: Told the newest sample of a run in progress; None before the first.
 OnLook = Callable[[Sample | None], None]
@@ -54,7 +54,7 @@ def run(
     """Run it in a new directory below `place`, which is gone afterwards. Raises BenchError."""
     database = place / "database"
     shutil.rmtree(database, ignore_errors=True)
-    os.sync()  # what came before must not burden it
+    os.sync()  # earlier writes must not slow this run
     device = _device_of(place)
     cpu_before, sectors_before = cpu_times(), _written_bytes(device)
     begun_unix_s, begun_s, group_before = time.time(), time.monotonic(), cap.written_bytes()
@@ -86,7 +86,7 @@ def run(
 
 
 class _Capping:
-    """Lets a program prepare at the device's own speed: what no figure is of need not take its time."""
+    """Lets a program prepare at the device's own speed, since preparation is not measured."""
 
     def __init__(self, cap: Cap, program: LoadProgram, job: LoadJob) -> None:
         self._cap, self._program, self._job = cap, program, job
@@ -96,7 +96,7 @@ class _Capping:
             cap.lift()
 
     def look(self) -> None:
-        """Impose the cap as soon as the program is at what is measured."""
+        """Impose the cap as soon as the measured phase begins."""
         if self._lifted and not self._program.is_preparing(self._job):
             self._cap.impose()
             self._lifted, self.imposed_monotonic_s = False, time.monotonic()
@@ -175,7 +175,7 @@ def _sampled(tick: Tick, begin_s: float) -> raw.Sampled:
 
 
 def _stalls(observed: ObservedRun, outcome: LoadOutcome) -> Iterator[raw.RawStall]:
-    """Give those that reach into the measured phase or come after it."""
+    """Return the stalls that reach into the measured phase or come after it."""
     begin_unix_s = outcome.begin_monotonic_s + observed.unix_minus_monotonic_s
     for stall in observed.stalls:
         begin_s, end_s = stall.begin_s - begin_unix_s, stall.end_s - begin_unix_s

@@ -1,4 +1,4 @@
-"""Which runs there are, in which order, and which of them are still to be made.
+"""The runs of an evaluation, their order, and which of them are still missing.
 
 Schemes are interleaved: a repetition runs each of them once before the next begins, so that what changes on the machine
 meanwhile meets all of them, and each repetition begins with another one. A block, which is a workload on a profile, has
@@ -50,7 +50,7 @@ class Planned:
 
     @property
     def block(self) -> str:
-        """Name the runs that are compared with each other."""
+        """Return the block's name: runs of one block are compared with each other."""
         return block_name(self.profile, self.workload)
 
     @property

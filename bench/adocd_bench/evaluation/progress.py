@@ -1,4 +1,4 @@
-"""How far a plan is: a live line in a terminal, plain lines elsewhere."""
+"""Progress of a plan: a live line in a terminal, plain lines elsewhere."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -22,7 +22,7 @@ def time_text(seconds: float) -> str:
 
 
 class RunsProgress:
-    """Tells of a number of runs, and how long those that are left will take by those that were made."""
+    """Reports progress, and estimates the remaining time from the runs already made."""
 
     def __init__(self, console: Console, runs: int, seconds: int, walls_s: Sequence[float] = ()) -> None:
         self._console, self._runs, self._seconds = console, runs, seconds

@@ -1,4 +1,4 @@
-"""A plan carried out: every run that has no result yet, one after the other, each kept as soon as it is there."""
+"""Carries out a plan: makes every run without a result, one after the other, and saves each as soon as it ends."""
 
 import contextlib
 import time
@@ -72,7 +72,7 @@ def carry_out(asked: RunsAsked, out: Path, directory: Path | None, console: Cons
     asked, out, begun_s = checked(asked), out.absolute(), time.monotonic()
     schemes = [scheme(name) for name in asked.schemes]
     for name in asked.workloads:
-        program(asked, name)  # what is missing is said before anything is made
+        program(asked, name)  # report missing programs before the first run
     folder = Folder(out)
     folder.begin(asked)
     left, total = folder.left(asked), len(list(planned(asked)))
@@ -154,7 +154,7 @@ def _one(there: RunSite, asked: RunsAsked, run: Planned, found: _Searched, line:
 
 
 def _walls_s(folder: Folder, asked: RunsAsked) -> list[float]:
-    """Read how long earlier runs took; one that cannot be read says nothing here."""
+    """Read how long earlier runs took; ignores unreadable results."""
     walls = []
     for run in planned(asked):
         with contextlib.suppress(BenchError, OSError):

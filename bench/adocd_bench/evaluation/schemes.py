@@ -20,7 +20,7 @@ from adocd_bench.errors import BadArgument
 from adocd_bench.evaluation.raw import SchemeUsed
 
 GIB = 1 << 30
-#: The least that laws take for a size in bytes.
+#: The smallest size in bytes that laws accept.
 SCALE_MAX = 64
 _SIZES = {
     "write_buffer_size": 64 * MIB,

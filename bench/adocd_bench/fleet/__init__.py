@@ -1,4 +1,4 @@
-"""Simulated databases behind the admin protocol, as many as no machine holds: for what a daemon of many targets costs.
+"""Simulated databases behind the admin protocol, to measure a daemon with more targets than one machine can run.
 
-Nothing of them is RocksDB: figures grow by a simple rule, and options do what they are told at once.
+They contain no RocksDB: figures grow by a simple rule, and options take effect at once.
 """

@@ -1,9 +1,8 @@
-"""Simulated databases in processes of their own: `python -m adocd_bench.fleet DIRECTORY --targets N`.
+"""Runs simulated databases in their own processes: `python -m adocd_bench.fleet DIRECTORY --targets N`.
 
-They are SIMULATED: nothing of them is RocksDB, and no figure of theirs says anything about a database. They speak the
-admin protocol in $ADOCD_RUN_DIR, each process with a socket and threads that idle, as a program with RocksDB has them;
-so a daemon has the work with them that it would have with real ones. It says `ready` once all of them listen, and
-serves until it is told to end.
+They are SIMULATED: they contain no RocksDB, and their figures say nothing about a database. Each process serves the
+admin protocol on a socket in $ADOCD_RUN_DIR and has idle threads, as a program with RocksDB does, so a daemon has the
+same work as with real ones. Prints `ready` once all of them listen, and serves until terminated.
 """
 
 import argparse
@@ -23,16 +22,16 @@ from adocd_bench.fleet.database import FleetDatabase
 from adocd_bench.fleet.figures import FleetLoad
 from adocd_bench.fleet.server import FleetAgent, serve
 
-#: Threads of a process beside its own, as RocksDB's pools are.
+#: Idle threads per process, in place of RocksDB's thread pools.
 _POOL_THREADS = 4
-#: One database in so many stalls now and then.
+#: One in this many databases stalls now and then.
 STALLS_ONE_IN = 10
 _STALL_EVERY_S = 20.0
 _PR_SET_PDEATHSIG = 1
 
 
 def load_of(number: int) -> FleetLoad:
-    """Choose what the database with this number is to live through."""
+    """Choose the load and stalls of the database with this number."""
     stalls = number % STALLS_ONE_IN == 0
     return FleetLoad(
         write_bytes_per_s=2_000_000 + 10_000 * (number % 100),
@@ -42,7 +41,7 @@ def load_of(number: int) -> FleetLoad:
 
 
 def _be_a_process(directory: Path, numbers: range, parent: int) -> None:
-    """Serve these databases until the parent ends or ends us."""
+    """Serve these databases until the parent exits or terminates this process."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
         return

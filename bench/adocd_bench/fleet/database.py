@@ -21,7 +21,7 @@ CAPABILITIES = {
 }
 _LEVELS = 7
 _FNV = (0xCBF29CE484222325, 0x100000001B3)
-#: What RocksDB's LOG says of a flush and of a compaction, as far as adocd reads it.
+#: The parts of RocksDB's LOG lines for flushes and compactions that adocd reads.
 _LOGGED = {
     "flush_begin": '"event": "flush_started", "num_memtables": 1, "flush_reason": "Write Buffer Full"',
     "flush_end": '"event": "flush_finished", "lsm_state": [1, 0, 0, 0, 0, 0, 0], "immutable_memtables": 0',
@@ -32,7 +32,7 @@ _LOGGED = {
 
 
 class FleetDatabase:
-    """A database that is none: an empty directory with a LOG, and figures that grow by themselves."""
+    """A simulated database: an empty directory with a LOG, and figures that grow over time."""
 
     def __init__(self, directory: Path, host: str, load: FleetLoad, session: str) -> None:
         directory.mkdir(parents=True, exist_ok=True)

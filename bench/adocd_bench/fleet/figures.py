@@ -1,11 +1,11 @@
-"""What a simulated database measures: writes at a steady rate, flushes, compactions, and now and then a stall. Pure."""
+"""The figures of a simulated database: steady writes, flushes, compactions, and occasional stalls. Pure."""
 
 from collections import deque
 from dataclasses import dataclass
 
 from adocd.model.knob import MIB
 
-#: So many events are kept, as in the ring of an agent.
+#: Most events kept, as in an agent's ring.
 _EVENTS_KEPT = 256
 _COMPACTION_S = 2.0
 _VALUE_BYTES = 1000
@@ -14,7 +14,7 @@ _BELOW_BYTES = 50 * MIB
 
 @dataclass(frozen=True, slots=True)
 class FleetLoad:
-    """What is written, and how writes stall; seconds and bytes a second.
+    """Write load and stalls; seconds and bytes per second.
 
     A spell of `stall_s` comes every `stall_every_s`; 0 is never. They alternate between full memtables (writes are
     stopped) and a full level 0 (writes are delayed). `phase_s` shifts one database against another.
@@ -72,11 +72,11 @@ class FleetFigures:
 
     @property
     def immutable_memtables(self) -> int:
-        """How many wait for their flush."""
+        """Return the number of immutable memtables that wait for their flush."""
         return 2 if self.condition == "stopped" else 0
 
     def l0_files(self, slowdown_trigger: int) -> int:
-        """How many files level 0 has; while it is what delays writes, as many as the trigger says at least."""
+        """Return the number of level-0 files; at least the slowdown trigger while level 0 delays writes."""
         return max(self._l0_files, slowdown_trigger + 2) if self.condition == "delayed" else self._l0_files
 
     @property

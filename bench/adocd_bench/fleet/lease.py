@@ -1,4 +1,4 @@
-"""Lease, options and way back of one simulated database, as the admin protocol has them (agents/admin-api.yaml)."""
+"""Lease, options and restore plan of one simulated database, as in the admin protocol (agents/admin-api.yaml)."""
 
 import re
 from collections.abc import Callable
@@ -16,7 +16,7 @@ _KINDS = ((re.compile(r"-?[0-9]{1,19}"), "a whole number"), (re.compile("true|fa
 
 
 class FleetControl:
-    """Who may change one database, what its options are, and what leads back. `tell` is told what happens."""
+    """Lease holder, options and restore plan of one database. Calls `tell` with each event."""
 
     def __init__(self, tell: Callable[[str], None]) -> None:
         self.values: dict[Key, str] = {("database", name): value for name, value in DATABASE.items()}
@@ -115,7 +115,7 @@ class FleetControl:
         return now
 
     def _restore(self) -> None:
-        """Execute the way back, whose conditions all hold."""
+        """Execute the restore plan, assuming that all its conditions hold."""
         while (step := self._machine.due(lambda _column_family, _name: None)) is not None:
             self._execute(self._checked(step.change), repeat=False)
             self._machine.done(step, "", None)

@@ -1,4 +1,4 @@
-"""What a daemon of many simulated targets costs, and whether its cycles are on time."""
+"""Measures the cost of a daemon with many simulated targets, and whether its cycles are on time."""
 
 import contextlib
 import statistics
@@ -20,17 +20,17 @@ from adocd_bench.run.child import Child, child, wait_until
 from adocd_bench.run.daemon import serving
 from adocd_bench.run.workspace import run_directory
 
-#: After all targets were sampled: what attaching cost is no cost of following.
+#: Wait after all targets were sampled, so that the cost of attaching is not counted.
 _SETTLE_S = 10.0
 _WITHIN_S, _POLL_S = 120.0, 0.25
-#: So many targets' samples are read for exact times; of all others the daemon's own histogram tells.
+#: Most targets whose samples are read for exact times; for all others the daemon's histogram serves.
 _READ_MOST = 100
 _SAMPLES_MOST = 1000
 
 
 @dataclass(frozen=True)
 class FleetPlan:
-    """What to run: so many simulated targets under this policy, for so long, after so much time to settle."""
+    """What to run: number of simulated targets, policy, duration, and time to settle first."""
 
     targets: int
     policy: str
@@ -46,7 +46,7 @@ _HEAD = (
 
 
 def fleets(plans: Iterable[FleetPlan], say: Callable[[str], object]) -> dict[str, Any]:
-    """Measure one fleet after the other; each is a line of a table as soon as it is known."""
+    """Measure one fleet after the other, and print each table row as soon as it is known."""
     measured = []
     say(f"The targets are SIMULATED: what is measured is the daemon.\n\n{_HEAD}")
     for plan in plans:

@@ -1,4 +1,4 @@
-"""Serves simulated databases through the admin protocol on a Unix socket, for as little CPU as Python allows."""
+"""Serves simulated databases over the admin protocol on a Unix socket, with as little CPU as Python allows."""
 
 import asyncio
 import json

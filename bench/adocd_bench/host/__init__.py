@@ -1,1 +1,1 @@
-"""The machine that is measured on: its disk and the cap on it, its processors, what processes use."""
+"""The machine under measurement: its disk and the cap on it, its processors, and processes' usage."""

@@ -1,6 +1,6 @@
-"""What a directory's device can write and read, with direct I/O as flushes and compactions do it: two jobs at once.
+"""Measures a device's read and write bandwidth with direct I/O, as flushes and compactions use it: two jobs at once.
 
-A cap above that would cap nothing, and figures under it would be the disk's own.
+A cap above this bandwidth would have no effect, and the figures would be the disk's own.
 """
 
 import mmap
@@ -17,7 +17,7 @@ from adocd_bench.host.device import MB, DeviceProfile
 _BLOCK_BYTES = 1 << 20
 _JOBS = 2
 _SECONDS = 2.0
-#: So much at most, for the disk's sake.
+#: Upper bound on what is written, to spare the disk.
 _BYTES_MOST = 2 << 30
 
 
@@ -30,7 +30,7 @@ class DeviceBandwidth:
 
 
 def measure(directory: Path, seconds: float = _SECONDS) -> DeviceBandwidth | None:
-    """Write two files for so many seconds, read them again, and remove them; None where there is no direct I/O."""
+    """Write two files for some seconds, read them back, and remove them; None if direct I/O is not supported."""
     files = [directory / f"bandwidth-{number}" for number in range(_JOBS)]
     try:
         written = _together(files, os.O_WRONLY | os.O_CREAT, os.writev, seconds)
@@ -44,7 +44,7 @@ def measure(directory: Path, seconds: float = _SECONDS) -> DeviceBandwidth | Non
 
 
 def refuse_above(profile: DeviceProfile, measured: DeviceBandwidth | None) -> None:
-    """Raise BadOption for a cap that the device does not reach."""
+    """Raise BadOption for a cap above the device's measured bandwidth."""
     if measured is None:
         return
     for way, cap, reached in (
@@ -61,7 +61,7 @@ def refuse_above(profile: DeviceProfile, measured: DeviceBandwidth | None) -> No
 def _together(
     files: list[Path], flags: int, move: Callable[[int, list[mmap.mmap]], int], seconds: float
 ) -> float | None:
-    """Move blocks in all files at once; give the bytes/s of all. Raises OSError."""
+    """Read or write blocks of all files at once; return their total bytes/s. Raises OSError."""
     moved, errors = [0] * len(files), []
     begin_s = time.monotonic()
 
@@ -83,7 +83,7 @@ def _together(
 
 
 def _move(file: Path, flags: int, move: Callable[[int, list[mmap.mmap]], int], until_s: float) -> int:
-    # Direct I/O takes memory that begins on a page, as a mapping does.
+    # Direct I/O needs page-aligned memory, as a mapping is.
     with mmap.mmap(-1, _BLOCK_BYTES) as block:
         block.write(os.urandom(_BLOCK_BYTES))
         descriptor = os.open(file, flags | os.O_DIRECT | os.O_CLOEXEC, 0o600)

@@ -141,7 +141,7 @@ def limit_lines(version: int, device: WholeDisk, profile: DeviceProfile) -> list
 
 
 def lifting_lines(version: int, device: WholeDisk, profile: DeviceProfile) -> list[tuple[str, str]]:
-    """Say the same for letting everything through that the profile caps."""
+    """Return the same writes for removing the profile's cap."""
     return _lines(version, device, dict.fromkeys(_caps(profile), "0" if version == 1 else "max"))
 
 
@@ -191,7 +191,7 @@ def capped(
 
 
 def refusal(error: OSError, path: Path) -> CapUnavailable:
-    """Turn the kernel's refusal into a sentence with the way out."""
+    """Turn the kernel's refusal into a sentence that says what to do."""
     if error.errno in (errno.EACCES, errno.EPERM):
         return CapUnavailable(f"capping the device needs root ({path}): run as root, or use --profile uncapped")
     if error.errno == errno.EROFS:
@@ -205,7 +205,7 @@ def refusal(error: OSError, path: Path) -> CapUnavailable:
 
 
 def _end(tree: CgroupTree, group: Path) -> None:
-    """End what still runs in the group, kindly first, and remove it."""
+    """Terminate, then kill, what still runs in the group, and remove the group."""
     deadline_s = time.monotonic() + _REMOVE_WITHIN_S
     for sent in (signal.SIGTERM, signal.SIGKILL):
         for pid in tree.processes(group):
@@ -217,7 +217,7 @@ def _end(tree: CgroupTree, group: Path) -> None:
     while time.monotonic() < deadline_s:
         try:
             tree.remove(group)
-        except OSError:  # the kernel lets go of a group's last process a moment after it is gone
+        except OSError:  # the kernel removes a group's last process a moment after it has exited
             time.sleep(_POLL_S)
         else:
             return

@@ -6,7 +6,7 @@ table 1) are `cap-210` (SATA HDD) and `cap-490` (SATA SSD); `uncapped` is the di
 
 Reads are capped like writes, each at the profile's figure. The table gives one sequential bandwidth for a
 device, and compaction reads everything it writes again: with writes alone capped, a merge would read at the
-speed of the machine's real disk, which is no property of the profile. A real disk shares its bandwidth between
+speed of the machine's real disk, which is not a property of the profile. A real disk shares its bandwidth between
 both directions; the kernel's throttle has no cap on the sum, so a profile is still kinder than the device it
 is named after, and it imitates bandwidth alone, not seeks or latency. The two figures are separate fields, so a
 profile with other proportions is one value away. With the demo's workload it changes little: it reads 106 MB/s
@@ -73,7 +73,7 @@ def parse_profile(name: str) -> DeviceProfile:
 
 @dataclass(frozen=True)
 class Roots:
-    """Where the kernel shows itself; tests give committed trees instead."""
+    """Roots of /proc, /sys and cgroup; tests use committed trees instead."""
 
     proc: Path = Path("/proc")
     sysfs: Path = Path("/sys")

@@ -1,4 +1,4 @@
-"""How much of the machine other programs took meanwhile: a measurement beside a compiler measures the compiler."""
+"""Measures the CPU share of other programs during a run: a measurement beside a compiler measures the compiler."""
 
 import resource
 from dataclasses import dataclass

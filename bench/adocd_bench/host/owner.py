@@ -1,4 +1,4 @@
-"""Names that tell whose they are, so that a later run can remove what a killed one left behind.
+"""Names that contain their owner process, so that a later run can remove what a killed one left behind.
 
 A token is `PID-START`: the process id and its start time in clock ticks since boot (proc(5), stat field 22),
 which together are unique until the next boot.

@@ -1,4 +1,4 @@
-"""What a process used so far, by /proc/PID (proc(5))."""
+"""Resource usage of a process so far, from /proc/PID (proc(5))."""
 
 import os
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ _USER, _SYSTEM = 11, 12
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Processor seconds, resident memory at the most, and bytes written.
+    """CPU seconds, peak resident memory, and bytes written.
 
     `written_bytes` count when a page becomes dirty, without those that were deleted before they reached the disk; 0
     where they are hidden from here.

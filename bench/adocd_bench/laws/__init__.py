@@ -1,1 +1,1 @@
-"""The proof of the laws on a real db_bench: by their rules, by the thesis's sine, and beside the simulator."""
+"""Tests the laws on a real db_bench: against their rules, with the thesis's sine, and against the simulator."""

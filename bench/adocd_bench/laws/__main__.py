@@ -26,14 +26,14 @@ def main() -> None:
     """Measure, and print the tables; status 1 where the sine does not go as the thesis has it."""
     parser = argparse.ArgumentParser(description="The proof of the laws on a real db_bench.")
     parser.add_argument("proof", choices=["attached", "sine", "simulator", "machine"])
-    parser.add_argument("--seconds", type=int, help="of each run; of the sine its period (120), else 60")
+    parser.add_argument("--seconds", type=int, help="length of each run (60); for sine, its period (120)")
     parser.add_argument("--law", action="append", choices=list(READINGS), help="only this one; may be repeated")
-    parser.add_argument("--rounds", type=int, default=3, help="how often simulator runs each")
+    parser.add_argument("--rounds", type=int, default=3, help="simulator: repetitions of each run")
     parser.add_argument("--flag", action="append", default=[], metavar="NAME=VALUE", help="simulator: db_bench's")
     parser.add_argument("--whole", action="store_true", help="simulator: db_bench's own sizes, on cap-210 and cap-100")
     parser.add_argument("--keep", type=Path, metavar="FILE", help="simulator: keep the runs here")
     parser.add_argument("--again", type=Path, metavar="FILE", help="simulator: judge these runs, and run none")
-    parser.add_argument("--unmeasured", action="store_true", help="simulator: tell it nothing of the machine")
+    parser.add_argument("--unmeasured", action="store_true", help="simulator: use no measurements of this machine")
     asked = parser.parse_args()
     try:
         if asked.proof == "attached":
@@ -75,7 +75,7 @@ def _runs(asked: argparse.Namespace) -> simulator.RealRuns:
         bandwidth={each: calibration.bandwidth(each) for each in profiles},
     )
     for seed in range(1, asked.rounds + 1):
-        # Before each round, for what else runs on the machine changes meanwhile.
+        # Measured before each round, since the machine's other load changes between rounds.
         runs = replace(runs, speeds=(*runs.speeds, calibration.speeds(flags, seed)))
         sys.stderr.write(runs.speeds[-1].words() + "\n")
         for profile in profiles:

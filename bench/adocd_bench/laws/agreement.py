@@ -1,7 +1,7 @@
-"""When the simulator agrees with reality: the rule, which was written before the runs that it judges.
+"""The rule for when the simulator agrees with reality; it was written before the runs that it judges.
 
-Two real runs of one law on this kind of machine differ by a fifth for no reason but what else ran. So reality does not
-order all that has different figures:
+Two real runs of one law on this kind of machine differ by a fifth merely because of other load. So a difference in
+figures is not always an order:
 
 - Two laws are ordered where every run of one wrote more than every run of the other; else they are a tie. The
   simulator agrees with an order if its own is the same, by however little. It agrees with a tie if its own ratio of the
@@ -26,7 +26,7 @@ THERE_SHARE, FIFTH = 0.01, 1.2
 
 @dataclass(frozen=True, slots=True)
 class LawFigures:
-    """What came of a run. Shares are of the time: that writers waited, that each cause held writes, others' processors.
+    """One run's result. Shares of time: writers waiting, writes held by each cause, and CPU used by other programs.
 
     Writes are held while they are delayed or stopped, whether or not anybody waits for it.
     """
@@ -70,7 +70,7 @@ def _pair(one: str, other: str, real: Mapping[str, Sequence[LawFigures]], model:
 
 
 def causes(law: str, runs: Sequence[LawFigures], model: LawFigures) -> Agreement:
-    """Compare for what writes were held, and for what longest."""
+    """Compare the causes that held writes, and which held them longest."""
     there = {cause for cause in CAUSES if all(run.held_share[cause] >= THERE_SHARE for run in runs)}
     gone = {cause for cause in CAUSES if all(run.held_share[cause] < THERE_SHARE for run in runs)}
     has = {cause for cause in CAUSES if model.held_share[cause] >= THERE_SHARE}

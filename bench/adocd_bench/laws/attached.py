@@ -1,4 +1,4 @@
-"""Every law attached to a real db_bench: its decisions, beside a straight reading of its rule on the same samples."""
+"""Runs each law on a real db_bench and compares its decisions with a direct reading of its rule on the same samples."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,21 +12,21 @@ from adocd_bench.laws.windows import gaps, windows
 
 #: The demo's device, where a database with RocksDB's default options stalls within seconds.
 PROFILE, _DEVICE = "cap-210", 210 * MB
-#: Small memtables let much happen in a minute: files, merges and stalls eight times as often as with 64 MiB.
+#: Small memtables make files, compactions and stalls eight times as frequent as with 64 MiB.
 _SMALL: Flags = {
     "write_buffer_size": 8 * MIB,
     "target_file_size_base": 8 * MIB,
     "max_bytes_for_level_base": 32 * MIB,
     "soft_pending_compaction_bytes_limit": 1024 * MIB,
 }
-#: The toggle bounds files, whatever their size: small ones reach that bound within one of its windows.
+#: The toggle bounds the number of files, whatever their size: small files reach it within one window.
 _ROCKSDBS_OWN: Flags = {}
 #: Laws that turn the limiter need one at the open, and tickers.
 _LIMITER: Flags = {"rate_limiter_bytes_per_sec": _DEVICE, "statistics": 1}
 _PARAMETERS: Mapping[str, Mapping[str, ParameterValue]] = {
     "manual": {"batch_size": 128 * MIB, "background_jobs": 4},
     "mimd": {"max_bytes_per_s": _DEVICE},
-    # Low enough that flushes of this machine fill half of it.
+    # Low enough that this machine's flushes use half of it.
     "toggle": {"cap_bytes_per_s": 50 * MB},
     "silk": {"bandwidth_bytes_per_s": _DEVICE},
 }
@@ -40,7 +40,7 @@ _SETTINGS_SHOWN = 3
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """One window: when it ended, what the law decided, and what the reading says."""
+    """One window: when it ended, what the law decided, and what the reading decides."""
 
     at_s: float
     decided: WantedSettings
@@ -49,7 +49,7 @@ class Compared:
 
     @property
     def agrees(self) -> bool:
-        """Whether both say the same."""
+        """Whether law and reading agree."""
         return self.decided == self.read
 
 
@@ -63,22 +63,22 @@ class Trace:
 
     @property
     def acted(self) -> int:
-        """In how many windows one of both said something."""
+        """Return the number of windows in which law or reading acted."""
         return sum(bool(each.decided or each.read) for each in self.windows)
 
     @property
     def agreed(self) -> int:
-        """In how many both said the same, nothing included."""
+        """Return the number of windows in which both agree, including those in which neither acts."""
         return sum(each.agrees for each in self.windows)
 
 
 def plan(law: str, seconds: int, profile: str = PROFILE) -> LawPlan:
-    """Say how a law is run here."""
+    """Return the setting in which a law runs here."""
     return LawPlan(law, seconds, profile, _PARAMETERS.get(law, {}), _FLAGS.get(law, _SMALL))
 
 
 def compared(measured: MeasuredLaw) -> Trace:
-    """Hold what was decided against the reading, window by window."""
+    """Compare the decisions with the reading, window by window."""
     law = measured.plan.law
     reading, knobs = READINGS[law]
     controller = registry.create(Policy(law, measured.plan.parameters))
@@ -106,7 +106,7 @@ def _settings(record: DecisionRecord | None, knobs: frozenset[str] | None) -> Wa
 
 
 def table(traces: Sequence[Trace]) -> str:
-    """Make a table of all laws, and below it where law and reading part."""
+    """Make a table of all laws, and below it the windows in which law and reading differ."""
     lines = ["| law | windows | in which either acts | law and reading agree | they part |", "|---|---|---|---|---|"]
     for trace in traces:
         parted = len(trace.windows) - trace.agreed
@@ -120,7 +120,7 @@ def table(traces: Sequence[Trace]) -> str:
 
 
 def trace(of: Trace) -> str:
-    """Write every window in which either acts, a line each."""
+    """Write one line for every window in which law or reading acts."""
     lines = [f"{of.law}: seconds, what the law decided, what the reading says, what the law saw"]
     for each in of.windows:
         if each.decided or each.read:

@@ -1,4 +1,4 @@
-"""What this machine can do, measured apart from the runs that are compared: what the simulator is to be told of it.
+"""Measures this machine for the simulator, separately from the runs that are compared.
 
 Three figures stand for the processor in the simulator (docs/simulator.md), one for what escapes a cap, and two for what
 is read. The first four are read off runs in which no law acts and nothing is ever delayed or stopped, the others are
@@ -40,7 +40,7 @@ _FLUSHES_ALONE: Flags = {"disable_auto_compactions": 1, "max_write_buffer_number
 
 @dataclass(frozen=True, slots=True)
 class Speeds:
-    """What one client writes while nothing holds it up, one flush writes and one compaction takes in, in bytes/s."""
+    """Rates in bytes/s: writes of one unstalled client, output of one flush, input of one compaction."""
 
     client_bytes_per_s: float
     flush_bytes_per_s: float
@@ -66,9 +66,9 @@ def speeds(flags: Flags, seed: int, seconds: int = SECONDS) -> Speeds:
 
 
 def speeds_of(measured: MeasuredLaw) -> Speeds:
-    """Read the speeds off a run in which writes were never held; raises RunFailed for any other.
+    """Compute the speeds from a run without write stalls; raises RunFailed for any other.
 
-    A job's speed is all bytes by all seconds of such jobs: one that takes longer counts for more.
+    A job's speed is the sum of bytes over the sum of seconds of all such jobs, so longer jobs weigh more.
     """
     if measured.stalls:
         raise RunFailed("writes were delayed or stopped while the machine was measured: it says nothing about clients")
@@ -86,7 +86,7 @@ def speeds_of(measured: MeasuredLaw) -> Speeds:
 
 @dataclass(frozen=True, slots=True)
 class ReadBandwidth:
-    """What the device reads, and what it reads and writes at once, in bytes/s, under a profile's cap."""
+    """The device's bandwidth in bytes/s under a profile's cap: reads alone, and reads with writes."""
 
     read_bytes_per_s: float
     mixed_bytes_per_s: float
@@ -111,7 +111,7 @@ def middle(several: Sequence[Speeds]) -> Speeds:
 
 
 def bandwidth(profile_name: str, seconds: int = _DEVICE_SECONDS) -> ReadBandwidth:
-    """Measure what a program under the profile's cap reads, and reads and writes at once; raises BenchError."""
+    """Measure a capped program's bandwidth for reads alone and for reads with writes; raises BenchError."""
     profile = parse_profile(profile_name)
     parent = choose_parent(None, needed_bytes(seconds, profile))
     sys.stderr.write(f"reads on {profile_name}, {2 * seconds} s\n")
@@ -125,8 +125,8 @@ def bandwidth(profile_name: str, seconds: int = _DEVICE_SECONDS) -> ReadBandwidt
 def wal_outside_share(profile_name: str, seconds: int = _WAL_SECONDS) -> float:
     """Measure which share of the WAL's bytes the profile's cap does not cover: 0 to 1; 0 without a cap.
 
-    What the capped group wrote to the device is table files, by direct I/O, and what of the WAL did not escape. Raises
-    BenchError.
+    The capped group's writes to the device are the table files, by direct I/O, and the part of the WAL under the cap.
+    Raises BenchError.
     """
     profile = parse_profile(profile_name)
     if not profile.capped:

@@ -1,4 +1,4 @@
-"""Stock db_bench under the native agent and a daemon with a law: all that the law saw, and all that it decided."""
+"""Runs stock db_bench under the native agent and a daemon with a law; records what the law saw and decided."""
 
 import math
 import os
@@ -27,7 +27,7 @@ Flags = Mapping[str, int | float | str]
 class LawPlan:
     """What to run: a law with its parameters, on a device profile, with db_bench's own flags beside the demo's.
 
-    `tail` keeps what was seen after the last write, where db_bench goes on with something else.
+    `tail` keeps the samples after the last write, if db_bench continues with something else.
     """
 
     law: str
@@ -51,7 +51,7 @@ class MeasuredLaw:
         decisions: what the daemon decided in it, oldest first.
         originals: the options before any of it.
         stalls: every stall in RocksDB's LOG.
-        others_cpu_fraction: what other programs took of the machine meanwhile.
+        others_cpu_fraction: share of the machine's CPU that other programs used meanwhile.
 
     """
 
@@ -66,7 +66,7 @@ class MeasuredLaw:
 
 
 def measure(plan: LawPlan) -> MeasuredLaw:
-    """Run it, on a fresh database and a quiet disk; raises BenchError."""
+    """Run the plan on a fresh database and an idle disk; raises BenchError."""
     profile = parse_profile(plan.profile)
     parent = choose_parent(None, needed_bytes(plan.seconds, profile))
     sys.stderr.write(f"{plan.law} on {plan.profile}, {plan.seconds} s\n")
@@ -92,5 +92,5 @@ def measure(plan: LawPlan) -> MeasuredLaw:
 
 
 def _while_writing(ticks: tuple[Tick, ...], seconds: float) -> tuple[Tick, ...]:
-    """Leave out the very last: the database may have been closed before the law was asked about it."""
+    """Drop the last sample: the database may have closed before the law was asked about it."""
     return tuple(tick for tick in ticks[:-1] if tick.sample.monotonic_s <= ticks[0].sample.monotonic_s + seconds)

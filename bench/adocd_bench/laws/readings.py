@@ -1,8 +1,8 @@
-"""Each law once more, read straight from its source: a few lines, and nothing of `adocd.controllers`.
+"""A second, short implementation of each law, straight from its source and without `adocd.controllers`.
 
-A reading takes the windows that the law saw and says, for each, what is to be set: by knob, and by column family where
-the knob is one's. It has none of what the laws add for an unsupervised life (bounds in time, dwell, hysteresis): where
-it says something else than the law, that shows.
+A reading takes the windows that the law saw and returns, for each, what to set: by knob, and by column family for
+per-family knobs. It lacks what the laws add for unsupervised operation (time bounds, dwell, hysteresis), so differences
+from the law show the effect of that.
 """
 
 import math
@@ -12,7 +12,7 @@ from adocd.model.policy import ParameterValue
 from adocd.model.sample import ColumnFamilySample, Sample
 
 MIB, MB = 1 << 20, 1_000_000
-#: What is to be set, by the knob's name and the column family.
+#: Values to set, by the knob's name and the column family.
 WantedSettings = dict[tuple[str, str | None], int]
 Given = Mapping[str, ParameterValue]
 Reading = Callable[[Sequence[Sample], Given], Iterator[WantedSettings]]
@@ -115,7 +115,7 @@ def toggle(windows: Sequence[Sample], given: Given) -> Iterator[WantedSettings]:
 
 
 def silk(windows: Sequence[Sample], given: Given) -> Iterator[WantedSettings]:
-    """Give internal work max(T - C - e, floor), where that is 10 MB/s from what is set (silk-atc19, 5.2)."""
+    """Give internal work max(T - C - e, floor) if that is 10 MB/s off the current value (silk-atc19, 5.2)."""
     device = _whole(given["bandwidth_bytes_per_s"])
     for sample in windows:
         clients = (sample.written_bytes_per_s or 0) + sum((sample.ticker_per_s(ticker) or 0) for ticker in _READ)
@@ -175,7 +175,7 @@ def spring_and_gear(windows: Sequence[Sample], _given: Given) -> Iterator[Wanted
         yield wanted
 
 
-#: The reading of each law, and the knobs that it speaks of; None for all that the law turns.
+#: The reading of each law, and the knobs that it covers; None for all knobs of the law.
 READINGS: Mapping[str, tuple[Reading, frozenset[str] | None]] = {
     "fixed": (fixed, None),
     "manual": (manual, None),

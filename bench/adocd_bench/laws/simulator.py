@@ -1,9 +1,8 @@
 """The simulator against reality: the same law, options and device, in a real db_bench and in the model.
 
-The model is told what this machine was measured at (calibration.py), apart from the runs that are compared. It leaves
-out the rest of the processor, seeks and what clients read (docs/simulator.md). What it is to get right is the order:
-which law writes more, and for what writers are held most (agreement.py); the ratios that it gets wrong are what is
-reported.
+The model gets this machine's measured figures (calibration.py), taken separately from the compared runs. It leaves out
+other CPU costs, seeks and clients' reads (docs/simulator.md). It must get the order right: which law writes more, and
+which cause holds writers longest (agreement.py). Ratios that it gets wrong are reported.
 """
 
 import math
@@ -42,7 +41,7 @@ QUARTER: Flags = {
 }
 WHOLE_PROFILES = ("cap-210", "cap-100")
 _MODELLED = {field.name for kind in (FamilyOptions, DatabaseOptions) for field in fields(kind)}
-#: How the series' columns are called.
+#: Names of the series' columns.
 COLUMNS = ("s", "writes_per_s", "l0_files", "immutable_memtables", "pending_mib", "memtable_mib", "jobs")
 _MIB = 1 << 20
 
@@ -83,7 +82,7 @@ class RealRuns:
         return found
 
     def unmeasured(self) -> "RealRuns":
-        """Give the same runs without what the machine was measured at: the model then takes its own figures."""
+        """Return the same runs without the machine's measurements, so that the model uses its own figures."""
         return replace(self, speeds=(), wal_outside_share={}, bandwidth={})
 
     @property
@@ -111,12 +110,12 @@ def write(file: Path, runs: RealRuns) -> None:
 
 
 def plan(law: str, profile: str, seconds: int, flags: Flags, seed: int) -> LawPlan:
-    """Say how the real one is run."""
+    """Return the plan of the real run."""
     return LawPlan(law, seconds, profile, flags=flags, seed=seed)
 
 
 def kept(measured: MeasuredLaw) -> RealRun:
-    """Read off a real run what the model says, too; stalls are those of RocksDB's LOG."""
+    """Compute for a real run the figures that the model gives; stalls are those in RocksDB's LOG."""
     first, last = measured.ticks[0].sample, measured.ticks[-1].sample
     seconds = last.monotonic_s - first.monotonic_s
     waited = ((last.counters.stall_micros or 0) - (first.counters.stall_micros or 0)) / 1e6 / seconds
@@ -194,7 +193,7 @@ def asked(one: RealRun, runs: RealRuns) -> SimulationRequest:
 
 
 def simulated(one: RealRun, runs: RealRuns) -> LawFigures:
-    """Simulate the same law for as long."""
+    """Simulate the same law for the same time."""
     setup = replace(opened(asked(one, runs)), distinct_keys=KEYS)
     found = run(setup, Policy(one.law), seconds=one.seconds)
     seconds = found.simulated_s

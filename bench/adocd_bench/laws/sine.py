@@ -25,7 +25,7 @@ DEFAULT_PERIOD_S = 120
 
 @dataclass(frozen=True, slots=True)
 class SineVerdict:
-    """What the toggle did; times are seconds since the first write, None where it never came to that."""
+    """What the toggle did; times are seconds since the first write, None if it never happened."""
 
     off_s: float | None
     on_s: float | None
@@ -42,7 +42,7 @@ class SineVerdict:
 
 
 def plan(law: str, period_s: int) -> LawPlan:
-    """Say how a law is run: one period, and then until nothing is left to compact."""
+    """Return the plan of a law's run: one period, and then until nothing is left to compact."""
     flags: Flags = {
         "benchmarks": "fillrandom,waitforcompaction",
         "value_size": 100_000,
@@ -62,7 +62,7 @@ def plan(law: str, period_s: int) -> LawPlan:
 
 
 def verdict(measured: MeasuredLaw) -> SineVerdict:
-    """Read off the samples what was switched when."""
+    """Find in the samples what was switched when."""
     ticks = list(_timed(measured))
     off = [at_s for at_s, sample in ticks if sample.column_families[0].options.disable_auto_compactions]
     on = [at_s for at_s, _ in ticks if off and at_s > off[-1]]

@@ -1,6 +1,6 @@
-"""What a device reads, and what it reads and writes at once: `python -m adocd_bench.laws.streams DIRECTORY SECONDS`.
+"""Measures a device's reads, alone and with writes: `python -m adocd_bench.laws.streams DIRECTORY SECONDS`.
 
-Run in the group that is capped. Requests are RocksDB's with direct I/O: one thread's, one after the other, of 1 MiB
+Runs in the capped cgroup. Requests are like RocksDB's with direct I/O: sequential, from one thread, of 1 MiB
 (options.h, writable_file_max_buffer_size; with direct I/O a compaction reads ahead at least as much). Prints JSON.
 """
 
@@ -31,7 +31,7 @@ def main() -> None:
 
 
 def _for(seconds: float, work: Callable[[Callable[[int], bool]], int]) -> float:
-    """Work for so long; returns bytes/s."""
+    """Work for this long; returns bytes/s."""
     began_s = time.monotonic()
     done = work(lambda _: time.monotonic() - began_s < seconds)
     return done / (time.monotonic() - began_s)

@@ -1,4 +1,4 @@
-"""What a law was shown: the daemon's samples, put together over the law's period."""
+"""The windows that a law saw: the daemon's samples, merged over the law's period."""
 
 import itertools
 from collections import Counter
@@ -8,7 +8,7 @@ from dataclasses import replace
 from adocd.model.sample import ColumnFamilySample, Sample
 from adocd_bench.run.observe import Tick
 
-#: A law is asked in every cycle but those that end with one of these: a change was on its way.
+#: Outcomes of cycles that do not ask the law, because a change is in flight.
 _NOT_ASKED = ("a change has been in flight", "waiting for a snapshot")
 _RATES = (
     "writes_per_s",
@@ -21,7 +21,7 @@ _RATES = (
 
 
 def gaps(ticks: Sequence[Tick]) -> int:
-    """Count the samples that were not caught: each begins where the one before it ended."""
+    """Count the missing samples: each sample should begin where the one before it ended."""
     pairs = itertools.pairwise(ticks)
     return sum(
         after.sample.monotonic_s - after.sample.interval_s > tick.sample.monotonic_s + 1e-3 for tick, after in pairs
@@ -41,7 +41,7 @@ def windows(ticks: Sequence[Tick], period_s: float) -> Iterator[Sample]:
 
 
 def joined(samples: Sequence[Sample]) -> Sample:
-    """Make one sample of several that follow each other: what is momentary is the last one's."""
+    """Merge consecutive samples into one; instantaneous values come from the last one."""
     last, total_s = samples[-1], sum(sample.interval_s for sample in samples)
     rates = {name: _mean(samples, name, total_s) for name in _RATES}
     tickers: Counter[str] = Counter()

@@ -1,4 +1,4 @@
-"""When operations arrive: steps of a constant rate, of which every shape of load is made. Pure, but for `trace`."""
+"""Arrival rates over time: every load shape consists of steps of a constant rate. Pure, except for `trace`."""
 
 import csv
 import math
@@ -12,7 +12,7 @@ _HEADER = ["seconds", "operations_per_s"]
 
 
 class ArrivalStep(NamedTuple):
-    """So many seconds at so many operations a second."""
+    """A number of seconds at a constant rate of operations per second."""
 
     seconds: float
     operations_per_s: float

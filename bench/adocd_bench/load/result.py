@@ -108,7 +108,7 @@ class PhaseResult:
 
 @dataclass(frozen=True, slots=True)
 class LoadResult:
-    """What came of a run; `process` is that of the database and its clients together."""
+    """The result of a run; `process` covers the database and its clients together."""
 
     interrupted: bool
     rocksdb_version: str
@@ -125,7 +125,7 @@ class LoadResult:
 
     @property
     def drain_s(self) -> float | None:
-        """From the measured phase's end until all was quiet; None where that was not reached or not waited for."""
+        """Seconds from the measured phase's end until the database was idle; None if not reached or not waited for."""
         measured = self.measured
         following = self.phases[self.phases.index(measured) + 1 :]
         if not following or following[0].drain is None or not following[0].drain.reached:

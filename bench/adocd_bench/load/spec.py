@@ -1,4 +1,4 @@
-"""What the load generator is told to do, as the JSON file that it reads (native/src/spec.h)."""
+"""The load generator's specification: the JSON file that it reads (native/src/spec.h)."""
 
 import json
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ OptionText = str | int | float | bool
 
 @dataclass(frozen=True, slots=True)
 class Mix:
-    """How often each kind of operation comes: weights, which need not add up to 1.
+    """Relative frequency of each kind of operation: weights, which need not add up to 1.
 
     An update writes a record that there is (or, while it is being loaded, is not yet); an insert makes a new one,
     behind all others; a scan reads up to `Work.scan_length` records from one on; a read-modify-write counts as one
@@ -30,7 +30,7 @@ class Mix:
 
 @dataclass(frozen=True, slots=True)
 class KeyChoice:
-    """Which of `records` records an operation is on.
+    """How an operation's record is chosen among `records` records.
 
     `zipfian` and `latest` are YCSB's (native/src/keys.h); latest goes on to those that were inserted since.
     `sequential` takes one after the other: with as many updates as records, it loads each once.
@@ -52,8 +52,8 @@ class ClosedArrivals:
 class OpenArrivals:
     """Operations are to start at given times, evenly spaced within a step, or as a Poisson process of its rate.
 
-    What is late when the steps are over is carried out for `overrun_at_most_s` more; what has not started then is
-    counted (`not_started`) with the time that it has waited.
+    After the last step, late operations may still start for `overrun_at_most_s`; those that have not started by then
+    are counted (`not_started`) with the time that they have waited.
     """
 
     steps: Steps

@@ -59,7 +59,7 @@ class DbBench:
         ]
 
     def environment(self) -> Mapping[str, str]:
-        """Need nothing beside what there is."""
+        """Return no variables: it needs none."""
         return {}
 
     def report(self, text: str, asked_seconds: int) -> FillReport:

@@ -39,7 +39,7 @@ class Embedded:
         ]
 
     def environment(self) -> Mapping[str, str]:
-        """Let it import the agent from where it travels with adocd, beside what this process may import."""
+        """Let it import the agent that adocd ships, in addition to everything that this process can import."""
         inherited = os.environ.get("PYTHONPATH")
         return {"PYTHONPATH": str(self.agent) if not inherited else f"{self.agent}{os.pathsep}{inherited}"}
 

@@ -1,4 +1,4 @@
-"""What writes in a run: a program under an agent, how it is started, and what it reports."""
+"""The programs that write in a run under an agent: how they are started, and what they report."""
 
 import csv
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ class Fill:
         directory: where the database is created; anything there is destroyed.
         seconds: how long it writes.
         seed: of the random keys, so that several runs write the same ones.
-        report: where it writes a line a second.
+        report: the file to which it writes one line per second.
 
     """
 
@@ -56,7 +56,7 @@ class FillProgram(Protocol):
         """Build the command line that starts it with its agent."""
 
     def environment(self) -> Mapping[str, str]:
-        """Name the variables it needs beside those there are."""
+        """Return the environment variables to add."""
 
     def report(self, text: str, asked_seconds: int) -> FillReport:
         """Read its result from its standard output; raises RunFailed when there is none."""
@@ -74,5 +74,5 @@ def operations_by_second(report: Path) -> dict[int, int]:
 
 
 def last_line(text: str) -> str:
-    """Pick the last thing that was said, for an error message."""
+    """Return the last non-empty line, for an error message."""
     return next((line.strip() for line in reversed(text.splitlines()) if line.strip()), "nothing at all")

@@ -2,7 +2,7 @@
 
     python -m adocd_bench.programs.in_memory_program DIRECTORY WRITES [attach | attach-and-stay]
 
-One memtable holds it all and there is no write-ahead log, so that nothing but the write itself costs.
+One memtable holds everything and there is no write-ahead log, so that only the write itself costs time.
 """
 
 import random

@@ -1,4 +1,4 @@
-"""The program whose stalls the Python agent is to see: it writes through rocksdict until its time is up.
+"""A program that stalls under the Python agent: it writes through rocksdict until its time is up.
 
     python -m adocd_bench.programs.stalling_program DIRECTORY SECONDS RATE_BYTES_PER_S OPTIONS
 

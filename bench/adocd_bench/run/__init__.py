@@ -1,1 +1,1 @@
-"""A program under its agent and a daemon: where it runs, how it is started, what is seen of it."""
+"""Runs a program under its agent and a daemon: workspace, start, and observation."""

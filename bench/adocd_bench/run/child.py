@@ -1,4 +1,4 @@
-"""A child process with its output in files, ended with everything it started."""
+"""A child process with its output in files; ending it also ends everything that it started."""
 
 import contextlib
 import os
@@ -47,7 +47,7 @@ class Child:
         return lines[-1] if lines else "it said nothing"
 
     def is_running(self, at_most_s: float) -> bool:
-        """Say whether it still runs. Raises RunFailed where it failed, or has been running for longer than it may."""
+        """Return whether it still runs. Raises RunFailed if it failed or exceeded its time limit."""
         status = self.process.poll()
         if status is None and time.monotonic() > self.started_s + at_most_s:
             raise RunFailed(f"{self.name} did not end within {at_most_s:.0f} s")
@@ -65,8 +65,8 @@ class Child:
 def child(name: str, command: Sequence[str], room: Path, added: Mapping[str, str] | None = None) -> Iterator[Child]:
     """Run a program, with agents' and daemon's sockets in `room`, its output too; `added` is to its environment.
 
-    It has a session of its own, so that Ctrl-C reaches us alone and we decide the order. On the way out the program and
-    what it started get SIGTERM, and SIGKILL when that does not help.
+    It has its own session, so that only we receive Ctrl-C and decide the order of shutdown. On exit, the program and
+    everything it started get SIGTERM, then SIGKILL if they keep running.
     """
     output, errors = room / f"{name}.out", room / f"{name}.err"
     with output.open("wb") as out, errors.open("wb") as err:

@@ -28,7 +28,7 @@ from adocd_bench.run.observe import ObservedRun
 
 Benchmark = Literal["fillrandom", "overwrite", "readwhilewriting"]
 ENTRY_BYTES = KEY_BYTES + VALUE_BYTES
-#: Loading and draining get so long beside the measured phase; a heavily limited one takes long to drain.
+#: Extra time for loading and draining; a heavily limited database takes long to drain.
 _BESIDE_S = 900.0
 _KINDS: Mapping[Benchmark, OperationKind] = {"fillrandom": "write", "overwrite": "write", "readwhilewriting": "read"}
 _BUCKET = re.compile(r"^[(\[]\s*(\d+),\s*(\d+)\s*\]\s+(\d+)", re.MULTILINE)
@@ -83,12 +83,12 @@ class DbBenchLoad:
         return [*self.bench.command(fill), *(f"--{name}={value}" for name, value in flags.items())]
 
     def is_preparing(self, job: LoadJob) -> bool:
-        """Never say so: db_bench does not tell when its load is over."""
+        """Return False always: db_bench does not report when its load is over."""
         del job
         return False
 
     def environment(self) -> Mapping[str, str]:
-        """Count all that is written; db_bench's own statistics would time it, too."""
+        """Add tickers only; db_bench's own statistics would also time every operation."""
         return {"ADOCD_AGENT_STATISTICS": "tickers"}
 
     def outcome(self, job: LoadJob, observed: ObservedRun) -> LoadOutcome:
@@ -142,7 +142,7 @@ def histogram_of(said: str, benchmark: str) -> LatencyHistogram | None:
     longest = _MAX.search(part)
     if longest is None:
         return None
-    # A bucket is open below and closed above, but for the first, which has 0.
+    # A bucket excludes its lower bound and includes its upper one, except the first, which includes 0.
     buckets = tuple((int(low) + (low != "0"), int(high), int(count)) for low, high, count in _BUCKET.findall(part))
     return LatencyHistogram(buckets, int(longest[1]))
 
@@ -160,7 +160,7 @@ def last_job_s(log: Sequence[LogEvent]) -> float:
 
 
 def _with_rest(rows: list[Second], every: Sequence[Operations]) -> list[Second]:
-    """Add what came after the last line: db_bench writes none for the second in which it ends."""
+    """Add the operations after the last line: db_bench writes no line for the second in which it ends."""
     done = {each.kind: each.count for each in every}
     writes = done.get("write", 0) - sum(row.writes for row in rows)
     reads = done.get("read", 0) - sum(row.reads for row in rows)

@@ -15,10 +15,10 @@ from adocd_bench.load.spec import ClosedArrivals, Drain, KeyChoice, LoadSpec, Mi
 from adocd_bench.programs.fill import KEY_BYTES
 from adocd_bench.run.observe import ObservedRun
 
-#: Loading and settling get so long beside the measured phase, and as much again its drain.
+#: Extra time for loading and settling, and the same again for the drain.
 _BESIDE_S = 900.0
 _DRAIN_S = 600.0
-#: Nothing happens for so long at the end, so that the daemon's last sample is of what the drain has left.
+#: Idle time at the end, so that the daemon's last sample shows the state after the drain.
 _WATCHED_S = 2.5
 _LOAD, _SETTLE = "load", "settle"
 _PREPARING = {_LOAD, _SETTLE}
@@ -67,19 +67,19 @@ class GeneratedLoad:
         return 2 * job.seconds + _BESIDE_S + _DRAIN_S
 
     def command(self, job: LoadJob) -> list[str]:
-        """Write its order into the room, and start it under the agent."""
+        """Write its specification into the room, and build the command line that starts it under the agent."""
         file = job.room / "load.json"
         file.write_text(self.spec(job).to_json(), encoding="utf-8")
         return [sys.executable, "-m", "adocd", "exec", "--", str(self.path), str(file)]
 
     def is_preparing(self, job: LoadJob) -> bool:
-        """Read which phase it is in: it says so on its standard output."""
+        """Read its current phase from its standard output."""
         output = job.room / f"{self.name}.out"
         said = output.read_text(encoding="utf-8") if output.exists() else ""
         return self.loaded and (not said or said.split()[-1] in _PREPARING)
 
     def environment(self) -> Mapping[str, str]:
-        """Need nothing beside what there is."""
+        """Return no variables: it needs none."""
         return {}
 
     def spec(self, job: LoadJob) -> LoadSpec:

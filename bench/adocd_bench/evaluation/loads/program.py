@@ -1,4 +1,4 @@
-"""What makes load in a run: a program, what it is to do, and what it says it did."""
+"""The interface of load programs: the job they get, and the result they report."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from adocd_bench.run.observe import ObservedRun
 
 @dataclass(frozen=True, slots=True)
 class LoadJob:
-    """One run's order.
+    """One run's job.
 
     Attributes:
         database: where the database is made; anything there is destroyed.
@@ -67,10 +67,10 @@ class LoadProgram(Protocol):
 
     @property
     def offered_per_s(self) -> float | None:
-        """Say at which mean rate operations arrive; None where the loop is closed."""
+        """Return the mean arrival rate of operations; None for a closed loop."""
 
     def at_most_s(self, job: LoadJob) -> float:
-        """Say how long it may take at most, before and after the measured phase included."""
+        """Return its time limit, including the time before and after the measured phase."""
 
     @property
     def loaded_bytes(self) -> int:
@@ -80,10 +80,10 @@ class LoadProgram(Protocol):
         """Build the command line that starts it with its agent; writes what files it needs into the job's room."""
 
     def is_preparing(self, job: LoadJob) -> bool:
-        """Say whether it is at work that no figure is of, such as loading: the device need not be capped then."""
+        """Return whether it is in unmeasured work such as loading, in which the device need not be capped."""
 
     def environment(self) -> Mapping[str, str]:
-        """Name the variables it needs beside those there are."""
+        """Return the environment variables to add."""
 
     def outcome(self, job: LoadJob, observed: ObservedRun) -> LoadOutcome:
-        """Read what it did; raises RunFailed where it does not say."""
+        """Read its result; raises RunFailed if it reported none."""

@@ -22,7 +22,7 @@ from adocd_bench.programs.db_bench import find_db_bench
 #: What is loaded before the measured phase, at scale 1: 4 GB, sixteen times level 1.
 RECORDS = 4_000_000
 ALIASES: Mapping[str, str] = {"read-while-writing": "readwhilewriting"}
-#: Clients of an open loop: in a stall all that want to write wait, and those that arrive meanwhile queue.
+#: Clients of an open loop: in a stall all writing clients wait, and arriving operations queue.
 _OPEN_CLIENTS, _YCSB_CLIENTS = 8, 4
 _UPDATES = Mix(update=1.0)
 #: The thesis's wave in its bytes, and in writes a second of its values (Warlo 2018, 3.4.2 and 4.3).
@@ -109,7 +109,7 @@ def _at_rate(name: str, title: str, needed: str, *, needs_maximum: bool = False)
 
 
 def _sine(name: str, title: str, until_s: int | None) -> BenchWorkload:
-    """Make the thesis's wave: with `until_s` its own 350 s and a quiet tail, else one period in the time asked for."""
+    """Make the thesis's wave: with `until_s` its own 350 s and a quiet tail, else one period of the asked length."""
 
     def program(asked: LoadAsked) -> LoadProgram:
         _no_rate(name, asked)
@@ -144,7 +144,7 @@ def _burst(asked: LoadAsked) -> Steps:
 
 
 def _lapsed_burst(asked: LoadAsked) -> Steps:
-    """Keep the records of each burst, and so how many memtables they fill, where there is no time for half an hour."""
+    """Shorten a run of under half an hour but keep each burst's records, and so the number of memtables they fill."""
     return arrivals.scaled(_burst(asked), max(1.0, 2 * _BURST_S / asked.seconds))
 
 
