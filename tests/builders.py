@@ -115,6 +115,8 @@ def sample(*families: ColumnFamilySample, **members: Any) -> Sample:
         writes_per_s=1000.0,
         written_bytes_per_s=1e6,
         stalled_fraction=0.0,
+        waited_fraction=0.0,
+        waited_s=0.0,
         stopped_fraction=0.0,
         delayed_fraction=0.0,
         condition="normal",

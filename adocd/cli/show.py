@@ -124,13 +124,13 @@ def _stall(stall: dict[str, Any]) -> str:
 
 
 def _waited(sample: dict[str, Any], *, is_directory: bool) -> str:
-    fraction = sample["stalled_fraction"]
+    fraction = sample["waited_fraction"]
     # Several writers can wait at once, and RocksDB counts a wait only when it is over.
     many = fraction is not None and fraction > 1
     waited = f"writers waited, added up, {fraction:.1f} times" if many else f"writers waited {percent(fraction)} of"
     if not is_directory:
         return f"{waited} the last {sample['interval_s']:.1f} s"
-    if sample["stalled_fraction"] is None:
+    if sample["waited_fraction"] is None:
         return "how long writers waited is known when RocksDB dumps its statistics"
     return f"{waited} the time between RocksDB's last two statistics dumps"
 

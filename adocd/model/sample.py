@@ -109,6 +109,9 @@ class Sample:
     writes_per_s: float | None
     written_bytes_per_s: float | None
     stalled_fraction: float | None
+    #: The same with a stop in progress counted while it lasts, and the seconds since the open (probes.writers_wait).
+    waited_fraction: float | None
+    waited_s: float | None
     stopped_fraction: float
     delayed_fraction: float
     condition: Condition

@@ -10,7 +10,6 @@ from adocd.model.overflow import PRECEDENCE
 from adocd.model.sample import ColumnFamilyOptions, ColumnFamilySample, HistogramIncrease, Sample
 from adocd.model.snapshot import (
     ColumnFamilySnapshot,
-    Condition,
     Event,
     HistogramTotals,
     OptionValues,
@@ -20,6 +19,7 @@ from adocd.model.snapshot import (
 from adocd.model.threads import ThreadsBy, jobs_allowed, threads_by, threads_now
 from adocd.probes.increase import grown, increase, rate
 from adocd.probes.job_bytes import BackgroundBytes
+from adocd.probes.writers_wait import WritersWait, condition_of
 
 #: The property from which a figure of a column family is read; without the property the figure is unknown.
 _FIGURES = {
@@ -59,6 +59,9 @@ class StatisticsProbe:
         self._before: Snapshot | None = None
         self._observed: Snapshot | None = None
         self._background = BackgroundBytes(capabilities)
+        self._writers = WritersWait()
+        #: How long writers had waited in all at the last sample's snapshot.
+        self._waited_before_s: float | None = None
         #: Events since the last sample; no more than an agent keeps.
         self._events: deque[Event] = deque(maxlen=_EVENTS_MOST)
         #: The last sample, and what it was made from.
@@ -70,6 +73,7 @@ class StatisticsProbe:
             self._observed = snapshot
             self._events.extend(snapshot.events)
             self._background.observe(snapshot)
+            self._writers.observe(snapshot)
 
     def sample(
         self, snapshot: Snapshot, originals: OptionValues | None = None, made: "Made | None" = None
@@ -83,12 +87,14 @@ class StatisticsProbe:
         before, self._before = self._before, snapshot
         if before is None or before.session != snapshot.session:
             self._events.clear()
+            self._waited_before_s = self._writers.total_s
             return None
         interval_s = snapshot.monotonic_s - before.monotonic_s
         if interval_s <= 0:  # the agent answered from its cache
             self._before = before
             return None
         background = self._background.rates(before, snapshot)
+        waited_before_s, self._waited_before_s = self._waited_before_s, self._writers.total_s
         if made is not None and made.is_of(before, snapshot):
             return replace(made.sample, events=self._told(), originals=originals)
         families = tuple(
@@ -108,9 +114,11 @@ class StatisticsProbe:
             writes_per_s=wrote.writes_per_s,
             written_bytes_per_s=wrote.written_bytes_per_s,
             stalled_fraction=wrote.stalled_fraction,
+            waited_s=self._writers.total_s,
+            waited_fraction=_grown_by(self._writers.total_s, waited_before_s, interval_s, wrote.stalled_fraction),
             stopped_fraction=_share(snapshot.stall.stopped_s - before.stall.stopped_s, interval_s),
             delayed_fraction=_share(snapshot.stall.delayed_s - before.stall.delayed_s, interval_s),
-            condition=_condition(snapshot),
+            condition=condition_of(snapshot),
             stopped_s=snapshot.stall.stopped_s,
             delayed_s=snapshot.stall.delayed_s,
             counters=now,
@@ -143,6 +151,11 @@ class StatisticsProbe:
         return events
 
 
+def _grown_by(now_s: float | None, then_s: float | None, interval_s: float, dumped: float | None) -> float | None:
+    """Return the share of the interval by which a wait grew; without an agent's counter, that of a statistics dump."""
+    return dumped if now_s is None or then_s is None else max(0.0, now_s - then_s) / interval_s
+
+
 def _writes(snapshot: Snapshot, before: Snapshot, interval_s: float) -> PeriodicDump:
     """Return the write rates over the window or, if only a statistics dump has them, over the dump's own interval.
 
@@ -162,19 +175,6 @@ def _writes(snapshot: Snapshot, before: Snapshot, interval_s: float) -> Periodic
         wal_bytes_per_s=rate(now.wal_bytes, then.wal_bytes, interval_s),
         stalled_fraction=None if stalled_micros is None else stalled_micros / 1e6 / interval_s,
     )
-
-
-def _condition(snapshot: Snapshot) -> Condition:
-    """Return the worse of stall events and properties.
-
-    RocksDB notifies listeners of a stop by full memtables only when it is over (the blocked writer itself delivers the
-    notice, db_impl_write.cc, PreprocessWrite); the property shows it at once.
-    """
-    if snapshot.stall.condition == "stopped" or snapshot.properties.get("rocksdb.is-write-stopped", 0) > 0:
-        return "stopped"
-    if snapshot.stall.condition == "delayed" or snapshot.properties.get("rocksdb.actual-delayed-write-rate", 0) > 0:
-        return "delayed"
-    return "normal"
 
 
 def _ticker_increases(now: Mapping[str, int] | None, then: Mapping[str, int] | None) -> dict[str, int] | None:

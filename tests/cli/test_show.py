@@ -86,13 +86,13 @@ def test_what_is_piped_is_not_folded(monkeypatch: pytest.MonkeyPatch, capsys: py
     ("fraction", "words"), [(1.824, "waited, added up, 1.8 times the last"), (0.5, "waited 50% of the last")]
 )
 def test_writers_that_wait_at_once(fraction: float, words: str) -> None:
-    assert words in show._waited({"stalled_fraction": fraction, "interval_s": 1.0}, is_directory=False)
+    assert words in show._waited({"waited_fraction": fraction, "interval_s": 1.0}, is_directory=False)
 
 
 def test_what_is_known_of_a_silent_database_is_called_old(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody shall take a stall that was there before for one that is there now."""
     sample: dict[str, Any] = {
-        "writes_per_s": 10.0, "written_bytes_per_s": None, "stalled_fraction": 0.5, "interval_s": 1.0,
+        "writes_per_s": 10.0, "written_bytes_per_s": None, "waited_fraction": 0.5, "interval_s": 1.0,
         "stopped_fraction": 0.0, "delayed_fraction": 1.0, "condition": "delayed", "overflow": [],
         "background_jobs": None, "column_families": [],
     }  # fmt: skip

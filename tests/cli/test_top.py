@@ -116,7 +116,7 @@ def test_in_a_pipe_it_looks_once(run_dir: Path) -> None:
         assert content["problem"] is None
         for each in content["targets"]:
             assert each["options"]["column_families"]["default"]["write_buffer_size"] == str(64 << 20)
-            assert {"stalled_fraction", "background_jobs", "last_decision"} <= each.keys()
+            assert {"waited_fraction", "background_jobs", "last_decision"} <= each.keys()
         command("adocctl", "top", "third", "--once", run_dir=run_dir).failed(4, "there is no target 'third'")
     assert "Traceback" not in log_of(run_dir)
 
@@ -234,7 +234,7 @@ def test_lines_over_time_end_now() -> None:
         },
     }  # fmt: skip
     sample = {
-        "writes_per_s": 100.0, "stopped_fraction": 0.0, "delayed_fraction": 0.0, "stalled_fraction": 0.0,
+        "writes_per_s": 100.0, "stopped_fraction": 0.0, "delayed_fraction": 0.0, "waited_fraction": 0.0,
         "column_families": [family],
     }  # fmt: skip
     one = target("/db", sample=sample, around=None)

@@ -89,6 +89,7 @@ class SampleVitals:
 
     unix_s: float | None
     counters: Counters
+    waited_s: float | None
     stopped_s: float
     delayed_s: float
     background_jobs: int | None
@@ -239,6 +240,7 @@ def _sample(sample: Sample, unix_s: float | None) -> SampleVitals:
     return SampleVitals(
         unix_s=unix_s,
         counters=sample.counters,
+        waited_s=sample.waited_s,
         stopped_s=sample.stopped_s,
         delayed_s=sample.delayed_s,
         background_jobs=sample.background_jobs,

@@ -167,7 +167,9 @@ def _samples(found: list[_Target]) -> Iterator[Metric]:
             if (value := sample["counters"][counter]) is not None:
                 family.add_metric(labels, value)
         yield family
-    waited = CounterMetricFamily("adocd_stalled_seconds", "Time writers waited in stalls", labels=_TARGET)
+    waited = CounterMetricFamily(
+        "adocd_stalled_seconds", "Time writers waited in stalls, a stop in progress included", labels=_TARGET
+    )
     condition = CounterMetricFamily(
         "adocd_condition_seconds", "Time in a write condition", labels=(*_TARGET, "condition")
     )
@@ -177,8 +179,8 @@ def _samples(found: list[_Target]) -> Iterator[Metric]:
         "adocd_last_sample_timestamp_seconds", "When the last sample was taken, since the epoch", labels=_TARGET
     )
     for labels, sample in sampled:
-        if (micros := sample["counters"]["stall_micros"]) is not None:
-            waited.add_metric(labels, micros / 1e6)
+        if (waited_s := sample["waited_s"]) is not None:
+            waited.add_metric(labels, waited_s)
         condition.add_metric([*labels, "stopped"], sample["stopped_s"])
         condition.add_metric([*labels, "delayed"], sample["delayed_s"])
         for gauge, value in (

@@ -104,7 +104,14 @@ def content(frame: Frame) -> dict[str, Any]:
 
 def _more(detail: dict[str, Any] | None) -> dict[str, Any]:
     sample = None if detail is None else detail["sample"]
-    figures = ("stalled_fraction", "stopped_fraction", "delayed_fraction", "background_jobs", "overflow")
+    figures = (
+        "waited_fraction",
+        "stalled_fraction",
+        "stopped_fraction",
+        "delayed_fraction",
+        "background_jobs",
+        "overflow",
+    )
     more: dict[str, Any] = {name: None if sample is None else sample[name] for name in figures}
     more["options"] = None if detail is None else detail["options"]
     more["originals"] = None if detail is None else detail["originals"]

@@ -116,7 +116,7 @@ def _row(t: dict[str, Any]) -> Iterable[Text]:
     sample = t["sample"] or {}
     yield Text.assemble(
         (f"{how:<26.26}", style), f"{rate(t['writes_per_s']):>12}",
-        f"{percent(sample.get('stalled_fraction')):>9}  ", (_end_of(t["path"]), "bold"),
+        f"{percent(sample.get('waited_fraction')):>9}  ", (_end_of(t["path"]), "bold"),
     )  # fmt: skip
     last = t["last_decision"]
     decided = f"; {clock(last['unix_s'])} {last['rule']}: {last['outcome']}" if last else "; nothing decided yet"
@@ -181,7 +181,7 @@ def _figures(frame: Frame, t: dict[str, Any], width: int) -> Iterable[Text]:
     worst = _worst(sample["column_families"])
     yield _line("writes/s", f"{rate(sample['writes_per_s']):<{figure}}", line(over_time.mean(slots, "writes_per_s")))
     held = f"stop {percent(sample['stopped_fraction'])}, slow {percent(sample['delayed_fraction'])}"
-    waited = f"{percent(sample['stalled_fraction'])} ({held})"
+    waited = f"{percent(sample['waited_fraction'])} ({held})"
     yield _line("waited", f"{waited:<{figure}.{figure}}", (words.sparkline(over_time.most(slots, _held), 1.0), "red"))
     marks = over_time.marks([record["unix_s"] for record in frame.decisions], frame.unix_s, columns)
     if "^" in marks:
