@@ -71,7 +71,8 @@ def diagnosis(path: Path) -> dict[str, Any]:
         fail(f"{log} is empty", Exit.FAILED)
     if not found.events:
         fail(f"{log} is not a RocksDB LOG: nothing in it reads like one", Exit.FAILED)
-    return {"path": str(log)} | found.summary(lines=parser.lines, unread=parser.unread)
+    whole = found.summary(lines=parser.lines, unread=parser.unread, stepped_back=parser.stepped_back)
+    return {"path": str(log)} | whole
 
 
 def _log(path: Path) -> Path:

@@ -35,6 +35,8 @@ def diagnosis(d: dict[str, Any], console: Console | None = None) -> None:
     if d["unread_lines"]:
         kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(d["unread_lines_by_kind"].items()))
         console.print(Text(f"{d['unread_lines']} of {d['lines']} lines could not be read ({kinds})."))
+    if d["stepped_back"]:
+        _print(console, "", _stepped_back(d["stepped_back"]))
     console.print(Text(_verdict(d), style="bold"))
     _now(d, console)
     if d["stalls"]:
@@ -52,6 +54,15 @@ def _now(d: dict[str, Any], console: Console) -> None:
         )
     if d.get("around"):
         _print(console, "", f"Around it: {d['around']}.")
+
+
+def _stepped_back(steps: list[dict[str, Any]]) -> str:
+    first, more = steps[0], len(steps) - 1
+    again = f", and {more} more {'time' if more == 1 else 'times'}" if more else ""
+    return (
+        f"Times go back at line {first['line']}, from {clock(first['from_s'], date=True)} to "
+        f"{clock(first['to_s'], date=True)}{again}: those lines are counted as if no time had passed."
+    )
 
 
 def _verdict(d: dict[str, Any]) -> str:
@@ -104,12 +115,13 @@ def _around(around: dict[str, Any]) -> str:
 def _longest(d: dict[str, Any], console: Console) -> None:
     console.print()
     console.print(Text("The longest:" if len(d["longest"]) > 1 else "The only one:"))
+    dated = clock(d["begin"], date=True)[:10] != clock(d["end"], date=True)[:10]
     for stall in d["longest"]:
         open_end = "" if stall["ended"] else ", and its end is not told"
         _print(
             console,
             "  ",
-            f"{clock(stall['begin'])}  {span(stall['stalled_s'])} {_KINDS[stall['kind']]} because of "
+            f"{clock(stall['begin'], date=dated)}  {span(stall['stalled_s'])} {_KINDS[stall['kind']]} because of "
             f"{NAMES[stall['cause']]} in {stall['column_family']}: {_said(stall)}{open_end}",
         )
         led = stall["led"]

@@ -1,7 +1,7 @@
 """The whole diagnosis: it processes a LOG's events one by one and keeps none, so its memory is bounded."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
@@ -29,7 +29,9 @@ from adocd.probes.log.events import (
     OptionsListed,
     Shutdown,
 )
-from adocd.probes.log.stalls import SET_BACK_S, StallFound, Stalls
+from adocd.probes.log.parser import SteppedBack
+from adocd.probes.log.stalls import StallFound, Stalls
+from adocd.probes.log.steady import SteadyTime
 
 CAUSES: tuple[Cause, ...] = ("memtable", "l0", "pending_bytes", "other")
 _LONGEST = 3
@@ -47,6 +49,7 @@ class Diagnosis:
         self.begin_s: float | None = None
         self.end_s: float | None = None
         self.rocksdb_version: str | None = None
+        self._steady = SteadyTime()
         self._knobs = Knobs()
         self._background = BackgroundHistory()
         self._held = Timeline()
@@ -94,18 +97,21 @@ class Diagnosis:
     def add(self, event: LogEvent) -> None:
         """Process the next event of the LOG."""
         self.events[event.kind] += 1
+        for each in self._steady.take(event):
+            self._add(each)
+
+    def _add(self, event: LogEvent) -> None:
         if self.begin_s is None:
             self.begin_s = event.time_s
             self._held.begin(event.time_s)
-        elif 0 < self.begin_s - event.time_s < SET_BACK_S:
-            self.begin_s = event.time_s
+        self.begin_s = min(self.begin_s, event.time_s)  # lines are out of order by moments
         self.learn(event)
-        # Lines are out of order by moments. A time far ahead is damaged, or the clock has been set back since.
-        if self.end_s is None or event.time_s > self.end_s or self.end_s - event.time_s > SET_BACK_S:
-            self.end_s = event.time_s
+        self.end_s = event.time_s if self.end_s is None else max(self.end_s, event.time_s)
 
     def end(self) -> None:
         """End the diagnosis: there are no more events."""
+        for event in self._steady.end():
+            self._add(event)
         self._stalls.close(self.end_s or 0.0)
 
     def so_far(self) -> None:
@@ -118,6 +124,7 @@ class Diagnosis:
         *,
         lines: int = 0,
         unread: Mapping[str, int] | None = None,
+        stepped_back: Sequence[SteppedBack] = (),
         stalls: tuple[list[StallFound], Timeline] | None = None,
         surrounded: Surrounded | None = None,
     ) -> dict[str, Any]:
@@ -145,6 +152,7 @@ class Diagnosis:
             "lines": lines,
             "unread_lines": sum(unread.values()),
             "unread_lines_by_kind": dict(unread),
+            "stepped_back": [asdict(each) for each in stepped_back],
             "events": dict(sorted(self.events.items())),
             "stall_s": {cause: round(held.total_s[cause], 6) for cause in CAUSES},
             "stalled_s": round(held.total_s[_ANY], 6),

@@ -128,3 +128,13 @@ def test_a_name_does_not_paint_the_terminal(tmp_path: Path) -> None:
     )
     shown = explain(log, run_dir=tmp_path).ok()
     assert "\x1b" not in shown
+
+
+def test_times_that_go_back_are_said(tmp_path: Path) -> None:
+    """Stray lines that are two days older, as in the LOGs of RocksDB's tools/advisor."""
+    because = "we have 4 level-0 files rate 8388608"
+    log = tmp_path / "LOG"
+    log.write_bytes(opened() + stall(10, because) + stall(-172800, because) + flushed(12) + flushed(100))
+    output = explain(log, run_dir=tmp_path).ok()
+    assert "Times go back at line 5, from 20" in output
+    assert "slowed or stopped for 2 s of 100 s, 2% of the time" in " ".join(output.split())

@@ -78,4 +78,4 @@ def diagnosed(*written: bytes) -> dict[str, Any]:
     for found in (*parser.feed(b"".join(written)), *parser.finish()):
         diagnosis.add(found)
     diagnosis.end()
-    return diagnosis.summary(lines=parser.lines, unread=parser.unread)
+    return diagnosis.summary(lines=parser.lines, unread=parser.unread, stepped_back=parser.stepped_back)

@@ -7,6 +7,8 @@ import random
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from adocd.diagnosis import Diagnosis
 from adocd.probes.log import LogParser
@@ -16,6 +18,9 @@ from .logs import BEGIN_S, compacted, diagnosed, dumped, flushed, opened, stall,
 
 L0 = "we have 4 level-0 files rate 8388608"
 STOP = "we have 2 immutable memtables (waiting for flush), max_write_buffer_number is set to 2"
+
+#: From one line of a LOG to the next (s): forwards, out of order, and by days.
+STEPS_S = (-3e5, -2e5, -7200.0, -61.0, -59.0, -0.01, 0.0, 0.01, 1.0, 59.0, 61.0, 7200.0, 2e5, 3e5)
 
 
 def spans(summary: dict[str, Any]) -> list[tuple[float, float, str, str]]:
@@ -120,6 +125,34 @@ def test_a_damaged_stamp_makes_no_stall_longer() -> None:
     found = diagnosed(opened(), stall(10, L0), flushed(4e6, family="b"), switched(12, family="b"))
     assert spans(found) == [(10, 12, "l0", "delayed")]
     assert found["end"] - found["begin"] == 12
+
+
+DAYS_S = 2 * 86400.0
+
+
+def test_a_stray_line_of_another_day_takes_no_time() -> None:
+    """As in the LOGs of RocksDB's tools/advisor: two lines of a stall that is two days older."""
+    found = diagnosed(opened(), stall(10, STOP), stall(-DAYS_S, L0), stall(-DAYS_S, L0), flushed(12), flushed(100))
+    assert spans(found) == [(10, 10, "memtable", "delayed"), (10, 12, "l0", "delayed")]
+    assert found["end"] - found["begin"] == 100
+    assert found["stepped_back"] == [{"line": 5, "from_s": BEGIN_S + 10, "to_s": BEGIN_S - DAYS_S}]
+
+
+def test_after_a_clock_is_set_back_the_durations_are_right() -> None:
+    found = diagnosed(opened(), stall(5000, L0), flushed(5001), stall(100, L0), flushed(102), flushed(110))
+    assert found["stall_s"]["l0"] == pytest.approx(3)
+    assert found["end"] - found["begin"] == pytest.approx(5011)
+
+
+@given(st.lists(st.tuples(st.sampled_from(("stall", "flush")), st.sampled_from(STEPS_S)), min_size=1, max_size=30))
+def test_no_stall_is_longer_than_the_log(lines: list[tuple[str, float]]) -> None:
+    at_s, written = 0.0, [opened()]
+    for what, step_s in lines:
+        at_s += step_s
+        written.append(stall(at_s, L0) if what == "stall" else flushed(at_s))
+    found = diagnosed(*written)
+    assert found["events"]
+    assert found["stalled_s"] <= found["end"] - found["begin"] + 1e-3
 
 
 def test_rocksdb_s_own_seconds() -> None:

@@ -195,7 +195,10 @@ class Observation:
             parser = self._follower.parser
             self._diagnosis.so_far()
             return facts | self._diagnosis.summary(
-                lines=parser.lines, unread=parser.unread, surrounded=self._surrounded
+                lines=parser.lines,
+                unread=parser.unread,
+                stepped_back=parser.stepped_back,
+                surrounded=self._surrounded,
             )
 
     @property

@@ -6,6 +6,7 @@ compiled parser reads the JSON, two expressions read the block of tickers, and e
 
 from collections import Counter
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, tzinfo
 from itertools import pairwise
 from re import Match
@@ -17,10 +18,21 @@ from adocd.probes.log.event_log import EventLog
 from adocd.probes.log.events import LogEvent
 from adocd.probes.log.lines import GLUED, HEAD, LINE_BYTES_MOST, text
 from adocd.probes.log.options import Changes, Listing
+from adocd.probes.log.steady import JUMP_S
 
 #: Most bytes read at once; more is read in pieces of this size.
 _PIECE_BYTES = 1 << 19
+_STEPS_MOST = 10
 _LISTED = frozenset({"option", "table_factory"})
+
+
+@dataclass(frozen=True, slots=True)
+class SteppedBack:
+    """A line whose time is more than a minute before that of the lines above it; unix seconds."""
+
+    line: int
+    from_s: float
+    to_s: float
 
 
 class LogParser:
@@ -53,6 +65,12 @@ class LogParser:
         self._in_factory = False
         self._head: Match[bytes] | None = None
         self._now_s = 0.0
+        #: Where times go back, at most `_STEPS_MOST`: the wall clock was set back, or stray lines got in.
+        self.stepped_back: list[SteppedBack] = []
+        #: The time of the last event or message.
+        self._told_s = 0.0
+        #: The line of this file, counted from 1, with which the block being read begins.
+        self._block_line = 1
 
     @property
     def unread(self) -> Mapping[str, int]:
@@ -97,6 +115,7 @@ class LogParser:
             self._piece(b"\n")
         self._skipping = False
         self._changes.close()
+        self._block_line = 1
         return self.settle()
 
     def _emit(self, event: LogEvent) -> None:
@@ -121,6 +140,7 @@ class LogParser:
             if b"\r" in block:
                 block = block.replace(b"\r\n", b"\n")
             self._block(block)
+            self._block_line += block.count(b"\n") - 1
         if cut < len(data):
             self._rest.append(data[cut:])
             self._rest_bytes += len(data) - cut
@@ -210,6 +230,7 @@ class LogParser:
                 return False
             if not event.damaged:
                 self._clock.learn(m["original"] or m["stamp"], event.time_s)
+                self._tell(m, event.time_s)
             self._out.append(event)
             return not event.damaged
         time_s = self._clock.unix_s(m["original"] or m["stamp"])
@@ -217,7 +238,15 @@ class LogParser:
             self._unread["stamp"] += 1
             return True
         self._now_s = time_s
+        self._tell(m, time_s)
         return _HANDLERS[about or ""](self, m, rest, time_s)
+
+    def _tell(self, m: Match[bytes], time_s: float) -> None:
+        """Note a step back in time."""
+        if self._told_s - time_s > JUMP_S and len(self.stepped_back) < _STEPS_MOST:
+            line = self._block_line + m.string.count(b"\n", 0, m.start())
+            self.stepped_back.append(SteppedBack(line, self._told_s, time_s))
+        self._told_s = time_s
 
     def _option(self, _m: Match[bytes], rest: bytes, time_s: float) -> bool:
         self._gathering = True

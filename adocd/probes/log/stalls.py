@@ -28,6 +28,7 @@ from adocd.probes.log.events import (
     LoggedStall,
     MemtableSwitched,
 )
+from adocd.probes.log.steady import JUMP_S
 
 #: Stalls of one kind that are closer than this are reported as one (s).
 MERGED_WITHIN_S = 1.0
@@ -35,9 +36,6 @@ MERGED_WITHIN_S = 1.0
 _STALLS_MOST = 5000
 #: A new memtable's install follows its line at once; this allows for a busy machine (s).
 _SILENT_S = 1.0
-#: A larger step back means that the wall clock was set back, or that this is another database's LOG (s); lines are out
-#: of order by far less.
-SET_BACK_S = 60.0
 #: Most column families that stall at once; an undamaged LOG has no more.
 _FAMILIES_MOST = 4096
 
@@ -211,7 +209,7 @@ class Stalls:
             self._now_s = time_s
 
     def _look_back(self, time_s: float) -> None:
-        if self._now_s - time_s > SET_BACK_S:
+        if self._now_s - time_s > JUMP_S:
             self.close(self._now_s)
             self._now_s = time_s
             self._last.clear()
