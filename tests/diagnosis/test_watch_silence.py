@@ -135,3 +135,19 @@ def test_a_log_that_is_being_caught_up_with_tells_nothing_of_now() -> None:
     logged(watch, 5001, flushed(20), stall(4999, L0))
     assert now(watch).since_unix_s == pytest.approx(BEGIN_S + 4999)
     assert spans(watch.found) == [(10, 20, "l0", "delayed", "LOG")]
+
+
+def test_a_line_from_before_the_last_sample_does_not_beat_its_figures() -> None:
+    """The LOG is read some seconds late: its figures are older than those that the agent reported before it blocked."""
+    watch = StallWatch()
+    sampled(watch, 10)
+    sampled(watch, 11, "stopped", column_family(l0_files=37))
+    logged(watch, 11.2, opened(at_s=0), stall(10.2, "we have 21 level-0 files rate 8388608"))
+    watch.silent(2.0, APART_S + 13, may_be_stalled=True)
+    logged(watch, 13.1)
+    assert now(watch).condition == "possibly"
+    assert "37 level-0 files, stop trigger 36" in now(watch).why
+    logged(watch, 13.4, stall(11.5, "we have 36 level-0 files", stopped=True))
+    assert (now(watch).condition, now(watch).evidence) == ("stopped", "LOG")
+    logged(watch, 14.1)
+    assert "36 level-0 files" in now(watch).why

@@ -223,17 +223,20 @@ class StallWatch:
         """Use the LOG's open stalls as the current ones where the LOG is newer than the agent's word.
 
         It is newer when the agent is silent, and when a stall began after the agent's last sample: nothing has come
-        from the agent since, and it may be blocked. Old lines, as in a LOG still being read up to now, do not count.
+        from the agent since, and it may be blocked. Old lines, as in a LOG still being read up to now, do not count,
+        and a line from before the last sample does not beat the stall that the agent reported in it.
         """
         if now_unix_s - self._log.newest_s > _STALE_S:
             return
         for family, stall in self._log.open.items():
             kind = (stall.cause, stall.condition)
             begin_s = min(stall.since_s, now_unix_s)
-            newer = self._silence is not None or begin_s > self._sampled_s
-            words = figures_of_log(stall)
+            seen, began_since = self._book.open.get(family), begin_s > self._sampled_s
+            agent_said = None if seen is None or seen.evidence == "LOG" or began_since else seen.words
+            newer = began_since or (self._silence is not None and agent_said is None)
+            words = agent_said or figures_of_log(stall)
             if self._book.learn_open(family, kind, begin_s):
-                if newer:
+                if newer or (self._silence is not None and self._log.newest_s > self._sampled_s):
                     self._book.confirm(family, words)
             elif newer:
                 noticed_s = now_unix_s

@@ -20,45 +20,46 @@ class SteadyTime:
     def __init__(self) -> None:
         #: What is added to the LOG's times (s).
         self._offset_s = 0.0
-        #: The last time of the LOG, in unix seconds.
-        self._last_s: float | None = None
-        #: The latest steady time.
-        self._now_s = 0.0
+        #: The latest steady time, in unix seconds; None before the first event.
+        self._now_s: float | None = None
         self._ahead: LogEvent | None = None
 
     def take(self, event: LogEvent) -> list[LogEvent]:
         """Take the next event; return those whose steady time is known now, each at that time."""
-        known: list[LogEvent] = []
-        if self._ahead is not None and self._last_s is not None:
+        known = []
+        if self._ahead is not None:
             goes_on = event.time_s >= self._ahead.time_s - JUMP_S
-            is_stray = not goes_on and event.time_s >= self._last_s - JUMP_S
-            known.append(_at(self._ahead, self._now_s) if is_stray else self._step(self._ahead))
-        self._ahead = None
-        if self._last_s is not None and event.time_s - self._last_s > JUMP_S and not self._returns(event.time_s):
+            is_stray = not goes_on and self._step_s(event) >= -JUMP_S
+            known.append(_at(self._ahead, self._now_s or 0.0) if is_stray else self._counted(self._ahead))
+            self._ahead = None
+        if self._step_s(event) > JUMP_S and not self._returns(event):
             self._ahead = event
         else:
-            known.append(self._step(event))
+            known.append(self._counted(event))
         return known
 
     def end(self) -> list[LogEvent]:
         """Return the event that still waits, if one does: the last one of the LOG."""
         ahead, self._ahead = self._ahead, None
-        return [] if ahead is None else [self._step(ahead)]
+        return [] if ahead is None else [self._counted(ahead)]
 
-    def _step(self, event: LogEvent) -> LogEvent:
-        if self._last_s is not None and self._last_s - event.time_s > JUMP_S:
+    def _counted(self, event: LogEvent) -> LogEvent:
+        if self._now_s is not None and self._step_s(event) < -JUMP_S:
             self._offset_s = self._now_s - event.time_s
-        elif self._returns(event.time_s):
+        elif self._returns(event):
             self._offset_s = 0.0
-        self._last_s = event.time_s
         steady_s = event.time_s + self._offset_s
-        self._now_s = max(self._now_s, steady_s)
+        self._now_s = steady_s if self._now_s is None else max(self._now_s, steady_s)
         return _at(event, steady_s)
 
-    def _returns(self, time_s: float) -> bool:
+    def _step_s(self, event: LogEvent) -> float:
+        """Return how far the event is ahead of the latest time (s); below 0 behind it."""
+        return 0.0 if self._now_s is None else event.time_s + self._offset_s - self._now_s
+
+    def _returns(self, event: LogEvent) -> bool:
         """Whether this is the way back from stray lines, or from a clock that was wrong for a while."""
-        jumps = self._last_s is not None and time_s - self._last_s > JUMP_S
-        return bool(self._offset_s) and jumps and time_s >= self._now_s - JUMP_S
+        is_jump = bool(self._offset_s) and self._step_s(event) > JUMP_S
+        return is_jump and self._now_s is not None and event.time_s >= self._now_s - JUMP_S
 
 
 def _at(event: LogEvent, time_s: float) -> LogEvent:
