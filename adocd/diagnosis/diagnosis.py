@@ -8,6 +8,7 @@ from typing import Any
 
 from adocd.diagnosis.advice import advise
 from adocd.diagnosis.around import Around, Surrounded
+from adocd.diagnosis.held import HeldWriters, held_by_stalls
 from adocd.diagnosis.stall_options import Knobs
 from adocd.diagnosis.stalls.seen import StallSeen
 from adocd.diagnosis.timeline import Timeline
@@ -51,6 +52,9 @@ class Diagnosis:
         self.rocksdb_version: str | None = None
         self._steady = SteadyTime()
         self._knobs = Knobs()
+        #: The current open: when it began, and when the LOG shows the first change of an option.
+        self._opened_s: float | None = None
+        self._changed_s: float | None = None
         self._background = BackgroundHistory()
         self._held = Timeline()
         self._stalls = Stalls(self._led, self._hold)
@@ -67,7 +71,7 @@ class Diagnosis:
             ColumnFamilyStats: lambda e: self._background.pending(e.column_family, e.pending_compaction_bytes),
             DbStats: self._dump,
             OptionsListed: self._knobs.listed,
-            OptionsChanged: self._knobs.changed,
+            OptionsChanged: self._change,
             HeaderLine: self._header,
             Shutdown: lambda e: self._stalls.close(e.time_s, ended=True),
         }
@@ -176,6 +180,21 @@ class Diagnosis:
             for begin_s, end_s, seconds in held.buckets(self.end_s or 0.0)
         ]
 
+    def held_before(self, time_s: float, span_s: float) -> HeldWriters | None:
+        """Return how writers fared before this time, unix seconds, by the LOG; None if the LOG does not reach so far.
+
+        Only the current open counts, until the first change of an option: later nobody knows who controls it.
+        """
+        until_s = time_s if self._changed_s is None else min(time_s, self._changed_s)
+        if self._opened_s is None or self._opened_s >= until_s:
+            return None
+        return held_by_stalls(self._stalls.found, max(self._opened_s, until_s - span_s), until_s)
+
+    def _change(self, event: OptionsChanged) -> None:
+        self._knobs.changed(event)
+        if self._changed_s is None and event.outcome != "unchanged":
+            self._changed_s = event.time_s
+
     def _led(self, event: LoggedStall) -> Led:
         options = self._knobs.of(event.column_family, event.cause)
         return self._background.led(event.column_family, event.time_s, options)
@@ -208,6 +227,7 @@ class Diagnosis:
         if event.name != "rocksdb_version":
             return
         self._stalls.close(self.end_s or event.time_s)
+        self._opened_s, self._changed_s = event.time_s, None
         self._background.opened()
         self._waited.opened(event.time_s)
         self.rocksdb_version = event.value

@@ -4,6 +4,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from adocd.probes.log.stalls import StallFound
+
 
 class MeasuredSpan(NamedTuple):
     """A history point about writers, over the `interval_s` seconds before `unix_s`; None where unknown."""
@@ -14,6 +16,8 @@ class MeasuredSpan(NamedTuple):
     delayed_fraction: float | None
     stalled_by_cause: Mapping[str, float] | None
     writes_per_s: float | None
+    #: The law that acted at the end; None without control.
+    controller: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +65,29 @@ def held(points: Iterable[MeasuredSpan], begin_unix_s: float, end_unix_s: float)
         return HeldWriters(0.0, 0.0, {}, None)
     by_cause = {cause: total / measured for cause, total in causes.items()}
     return HeldWriters(measured, share / measured, by_cause, writes / counted if counted else None)
+
+
+def without_control(points: Iterable[MeasuredSpan], until_unix_s: float, span_s: float) -> HeldWriters:
+    """Add up the last `span_s` seconds of measured time before `until_unix_s` in which no law acted."""
+    free = [point for point in points if point.controller is None and point.unix_s <= until_unix_s]
+    measured, begin_unix_s = 0.0, until_unix_s
+    for point in reversed(free):
+        if measured >= span_s:
+            break
+        measured, begin_unix_s = measured + point.interval_s, point.unix_s - point.interval_s
+    return held(free, begin_unix_s, until_unix_s)
+
+
+def held_by_stalls(stalls: Iterable[StallFound], begin_unix_s: float, end_unix_s: float) -> HeldWriters:
+    """Add up the parts of stalls within a span; a LOG does not count writes."""
+    measured_s = max(0.0, end_unix_s - begin_unix_s)
+    causes: dict[str, float] = {}
+    for stall in stalls:
+        within_s = min(stall.end_s, end_unix_s) - max(stall.begin_s, begin_unix_s)
+        if measured_s and within_s > 0:
+            stalled_s = within_s * stall.stalled_s / (stall.end_s - stall.begin_s)
+            causes[stall.cause] = causes.get(stall.cause, 0.0) + stalled_s / measured_s
+    return HeldWriters(measured_s, min(1.0, sum(causes.values())), causes, None)
 
 
 def _share(point: MeasuredSpan) -> float:

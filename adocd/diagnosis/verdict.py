@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from adocd.diagnosis.held import HeldWriters, MeasuredSpan, held
+from adocd.diagnosis.held import HeldWriters, MeasuredSpan, held, without_control
 from adocd.model.in_words import count, duration, share
 from adocd.model.policy import Policy
 
@@ -50,22 +50,32 @@ def verdict(
     began_unix_s: float | None,
     points: Sequence[MeasuredSpan],
     now_unix_s: float,
+    logged: HeldWriters | None = None,
 ) -> Verdict:
-    """Judge a target's policy by its history.
+    """Judge a target's policy by its history: against the last time without control, dry runs included.
 
     `paused` is the reason why the law decides nothing, None if it may decide. `began_unix_s` is when the policy began
-    to act, None if it never did. `points` are oldest first, at any resolution.
+    to act, None if no operator started it: then it has acted ever since the database was found. `points` are oldest
+    first, at any resolution. `logged` is what the LOG tells of the time before, for when nothing was measured then.
     """
     lately = held(points, now_unix_s - SPAN_S, now_unix_s)
     if (idle := _idle(policy, paused)) is not None:
         words = f"{idle} {_was_held(lately)} of {_last(lately)}." if lately.measured_s else idle
         return Verdict("idle", "The tuner is not acting", words, since=lately)
     controller = policy.controller
+    found = began_unix_s is None
     if began_unix_s is None:
-        words = f"{controller} has acted ever since this database was found, so there is nothing to compare with."
-        return Verdict("unknown", "Cannot tell", f"{words} {_was_held(lately)} of {_last(lately)}.", since=lately)
-    before = held(points, began_unix_s - SPAN_S, began_unix_s)
+        began_unix_s = points[0].unix_s - points[0].interval_s if points else now_unix_s
+    before, source = without_control(points, began_unix_s, SPAN_S), ""
     since = held(points, max(began_unix_s, now_unix_s - SPAN_S), now_unix_s)
+    if before.measured_s < _LEAST_S and logged is not None and logged.measured_s >= _LEAST_S:
+        before, source = logged, ", by its LOG"
+    if before.measured_s < _LEAST_S and found:
+        words = (
+            f"{controller} has acted ever since this database was found, and its LOG tells of no time before, "
+            "so there is nothing to compare with."
+        )
+        return Verdict("unknown", "Cannot tell", f"{words} {_was_held(lately)} of {_last(lately)}.", since=lately)
     if before.measured_s < _LEAST_S:
         words = f"too little was measured before {controller} began, {duration(now_unix_s - began_unix_s)} ago."
         return Verdict("unknown", "Cannot tell", f"{_was_held(since)} of {_last(since)}; {words}", since=since)
@@ -74,7 +84,7 @@ def verdict(
         return Verdict("unknown", "Cannot tell yet", words, before, since)
     words = (
         f"{_was_held(before)} of the {duration(before.measured_s)} before {controller} began "
-        f"({duration(now_unix_s - began_unix_s)} ago), and {share(since.share)} of {_last(since)}."
+        f"({duration(now_unix_s - began_unix_s)} ago{source}), and {share(since.share)} of {_last(since)}."
         f"{_load(before, since)}"
     )
     return Verdict(*_judged(before, since), words, before, since)

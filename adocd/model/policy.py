@@ -28,3 +28,8 @@ class Policy:
     parameters: Mapping[str, ParameterValue] = field(default_factory=dict)
     dry_run: bool = False
     shaping: Shaping = field(default_factory=Shaping)
+
+    @property
+    def acts(self) -> bool:
+        """Whether it can change something: it is no dry run, and not the law that only watches."""
+        return not self.dry_run and self.controller != "fixed"

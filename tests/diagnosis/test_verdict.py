@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from adocd.diagnosis.held import MeasuredSpan
+from adocd.diagnosis.held import HeldWriters, MeasuredSpan
 from adocd.diagnosis.verdict import joined, verdict
 from adocd.model.policy import Policy
 from tests.diagnosis.writers import held_points, measured
@@ -49,7 +49,7 @@ def test_only_the_last_quarter_of_an_hour_counts_after_it_and_the_one_before_it(
 @pytest.mark.parametrize(
     ("points", "began", "words"),
     [
-        (held_points(0, 100, 0.5), None, "nothing to compare with"),
+        (held_points(0, 100, 0.5, controller="adoc"), None, "nothing to compare with"),
         (held_points(90, 200, 0.5), 100.0, "too little was measured before adoc"),
         (held_points(0, 110, 0.5), 100.0, "acted for 10 s only"),
     ],
@@ -78,3 +78,27 @@ def test_a_policy_that_does_not_act_neither_helps_nor_hurts(policy: Policy, paus
 def test_minutes_reach_back_to_where_seconds_begin() -> None:
     minutes = [measured(60, 60), measured(120, 60), measured(180, 60)]
     assert [point.unix_s for point in joined(minutes, held_points(120, 123, 0.0))] == [60, 120, 121, 122, 123]
+
+
+def test_the_baseline_is_the_last_time_without_control() -> None:
+    """Not the time under another law: silk ran between the dry run and adoc."""
+    points = held_points(0, 600, 0.8) + held_points(600, 1500, 0.4, controller=None)
+    points += held_points(1500, 2500, 0.1, controller="silk") + held_points(2500, 3000, 0.2, controller="adoc")
+    found = verdict(ADOC, None, 2500.0, points, 3000.0)
+    assert found.kind == "helps"
+    assert found.before is not None
+    assert [found.before.measured_s, found.before.share] == pytest.approx([900, 0.4])
+
+
+@pytest.mark.parametrize("began", [None, 1000.0])
+def test_where_nothing_was_measured_before_the_log_tells(began: float | None) -> None:
+    logged = HeldWriters(600.0, 0.5, {"l0": 0.5}, None)
+    points = held_points(1000, 1100, 0.1, controller="adoc")
+    found = verdict(ADOC, None, began, points, 1100.0, logged)
+    assert found.kind == "helps"
+    assert "held for 50 % of the 10 min before adoc began (2 min ago, by its LOG)" in found.sentence
+
+
+def test_a_few_seconds_of_a_log_are_no_baseline() -> None:
+    logged = HeldWriters(20.0, 0.5, {"l0": 0.5}, None)
+    assert verdict(ADOC, None, None, held_points(0, 100, 0.1, controller="adoc"), 100.0, logged).kind == "unknown"

@@ -13,6 +13,7 @@ from adocd.daemon.book.book import Book
 from adocd.daemon.book.journal.records import Operation
 from adocd.daemon.control.target_loop import TargetLoop
 from adocd.daemon.watch.history import Packed, measured_of
+from adocd.diagnosis.held import HeldWriters
 from adocd.diagnosis.verdict import SPAN_S, Verdict, joined, verdict
 from adocd.model.policy import Policy
 
@@ -44,10 +45,14 @@ def install(app: FastAPI, find: Callable[[str], TargetLoop], book: Book) -> None
         responses=errors(404),
     )
     async def target_verdict(target: TargetId) -> VerdictView:
-        """Compare how long writers were held in the 15 minutes before the policy began and in the last 15 minutes."""
+        """Compare how long writers were held in the last 15 minutes without control and in the last 15 minutes.
+
+        Dry runs are without control. Where nothing was measured before the policy began, the LOG of the current open
+        stands for it, up to the first change of an option.
+        """
         loop = find(target)
         # Outside the event loop: 15 minutes of seconds take some ms, and the control loop must not wait for them.
-        judged = await asyncio.to_thread(_judged, _remembered(loop, reversed(book.operations)))
+        judged = await asyncio.to_thread(_judged, _remembered(loop, reversed(book.operations)), loop.logged_before)
         return VerdictView(target=loop.id, path=loop.path, verdict=judged)
 
 
@@ -61,10 +66,11 @@ def _remembered(loop: TargetLoop, newest_first: Iterable[Operation]) -> _Remembe
     )
 
 
-def _judged(known: _Remembered) -> Verdict | None:
+def _judged(known: _Remembered, logged_before: Callable[[float, float], HeldWriters | None]) -> Verdict | None:
     seconds = list(measured_of(known.seconds))
     if not seconds:
         return None
-    began = known.began_unix_s
-    minutes = [] if began is None else list(measured_of(known.minutes, began - SPAN_S, began))
-    return verdict(known.policy, known.paused, began, joined(minutes, seconds), seconds[-1].unix_s)
+    points = joined(list(measured_of(known.minutes)), seconds)
+    first = points[0].unix_s - points[0].interval_s
+    logged = logged_before(first if known.began_unix_s is None else known.began_unix_s, SPAN_S)
+    return verdict(known.policy, known.paused, known.began_unix_s, points, seconds[-1].unix_s, logged)

@@ -179,7 +179,14 @@ class Attached:
         self._observation.sampled(sample)
         self._remembered.vitals.sampled(sample, asked_s)
         self._remembered.samples.add(sample)
-        self._observation.chart(sample, self._remembered.history)
+        self._observation.chart(sample, self._remembered.history, self._acts())
+
+    def _acts(self) -> str | None:
+        """Return the law in force, also while it is paused and its values stay; None in a dry run, too."""
+        if self.session is None:
+            return None
+        policy, pause = self.session.law.policy, self._book.pause_of(self._id)
+        return policy.controller if policy.acts and (pause is None or pause.state != "restored") else None
 
     def _notice_lost_lease(self, session: Session, snapshot: Snapshot) -> None:
         if session.notice_revoked(snapshot):

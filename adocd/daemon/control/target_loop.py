@@ -19,6 +19,7 @@ from adocd.daemon.control.status import State, Status
 from adocd.daemon.watch.news import News
 from adocd.daemon.watch.observation import Observation
 from adocd.daemon.watch.remembered import Remembered
+from adocd.diagnosis.held import HeldWriters
 from adocd.diagnosis.lint.gather import with_recent_events
 from adocd.model.database import Info
 from adocd.model.decision import Decision
@@ -112,6 +113,10 @@ class TargetLoop:
     async def diagnosis(self) -> dict[str, Any]:
         """Return what stalled and why, as `adocctl explain` shows it."""
         return await self._observation.diagnosis()
+
+    def logged_before(self, unix_s: float, span_s: float) -> HeldWriters | None:
+        """Return how writers fared in the `span_s` seconds before this time, by the LOG; None if no LOG covers it."""
+        return self._observation.logged_before(unix_s, span_s)
 
     async def with_recent_events(self) -> Snapshot | None:
         """Return the last snapshot with all events that the agent still holds; None while the database is closed."""

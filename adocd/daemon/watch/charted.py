@@ -32,8 +32,10 @@ _FAMILY = {
 }
 
 
-def charted(sample: Sample, unix_s: float, stalled_by_cause: Mapping[Cause, float] | None) -> Point:
-    """Return the chart point of a sample taken at `unix_s`."""
+def charted(
+    sample: Sample, unix_s: float, stalled_by_cause: Mapping[Cause, float] | None, controller: str | None
+) -> Point:
+    """Return the chart point of a sample taken at `unix_s`; `controller` is the law that acts, None if none does."""
     families = sample.column_families
     l0 = max(_knowing(families, "l0_files"), key=lambda cf: cf.l0_files, default=None)
     pending = max(_knowing(families, "pending_compaction_bytes"), key=_nearness, default=None)
@@ -68,6 +70,7 @@ def charted(sample: Sample, unix_s: float, stalled_by_cause: Mapping[Cause, floa
         device_bytes_per_s=None if read is None or written is None else read + written,
         device_busy_fraction=None if around is None else around.busy_fraction,
         knobs={"background_jobs": sample.background_jobs, **sample.options.once(_knobs)},
+        controller=controller,
     )
 
 

@@ -30,6 +30,7 @@ class Point:
     bytes and their limits are those of the column family nearest to a stall by them. `memtables_bytes` is the sum over
     all. `stalled_by_cause` is the share of the interval in which a cause held writes, as known when the sample was
     taken. `knobs` are the values in force at the end: options by RocksDB's name, the largest of all column families.
+    `controller` is the law that acted at the end; None without control, so also in a dry run.
     """
 
     unix_s: float
@@ -53,6 +54,7 @@ class Point:
     device_bytes_per_s: float | None = None
     device_busy_fraction: float | None = None
     knobs: Knobs | None = None
+    controller: str | None = None
 
 
 class History:
@@ -94,6 +96,7 @@ class _Settings:
     soft_pending_compaction_bytes_limit: int | None
     hard_pending_compaction_bytes_limit: int | None
     knobs: Knobs | None
+    controller: str | None
 
 
 _SETTINGS = tuple(field.name for field in fields(_Settings))
@@ -166,7 +169,7 @@ def measured_of(
     packed: Iterable[Packed], from_unix_s: float = 0.0, to_unix_s: float = math.inf
 ) -> Iterator[MeasuredSpan]:
     """Yield only the writers' figures of the points that end in this range: a third of the work of whole points."""
-    for row, _ in packed:
+    for row, settings in packed:
         if from_unix_s <= _ROW.unpack_from(row)[0] <= to_unix_s:
             unix_s, interval_s, *figures = _ROW.unpack(row)
             known = [
@@ -181,6 +184,7 @@ def measured_of(
                 delayed_fraction=known[_DELAYED],
                 stalled_by_cause={cause: share for cause, share in held_for.items() if share},
                 writes_per_s=known[_WRITES],
+                controller=settings.controller,
             )
 
 

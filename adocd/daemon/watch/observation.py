@@ -18,6 +18,7 @@ from adocd.daemon.watch.charted import charted
 from adocd.daemon.watch.history import History
 from adocd.diagnosis import Diagnosis
 from adocd.diagnosis.around import Surrounded
+from adocd.diagnosis.held import HeldWriters
 from adocd.diagnosis.stalls import StallWatch
 from adocd.diagnosis.told import Told, limiter_of
 from adocd.model.database import Database, Info
@@ -119,10 +120,10 @@ class Observation:
                 self._diagnosis.counted(sample.session, now_s, micros / 1e6)
                 self._told.counted(sample.session, now_s, micros / 1e6)
 
-    def chart(self, sample: Sample, history: History) -> None:
-        """Add the newest sample to its target's history."""
+    def chart(self, sample: Sample, history: History, controller: str | None) -> None:
+        """Add the newest sample to its target's history; `controller` is the law that acts, None if none does."""
         with self._going_on("charting a sample"), self._lock:
-            history.add(charted(sample, *self.watch.within(sample)))
+            history.add(charted(sample, *self.watch.within(sample), controller))
 
     def silent(self, silent_s: float, *, may_be_stalled: bool) -> None:
         """Note that the agent has not answered for `silent_s` seconds."""
@@ -138,6 +139,14 @@ class Observation:
     async def diagnosis(self) -> dict[str, Any]:
         """Return what stalled and why, as `adocctl explain` shows it."""
         return await asyncio.to_thread(self._summary)
+
+    def logged_before(self, unix_s: float, span_s: float) -> HeldWriters | None:
+        """Return how writers fared before this time, by the LOG; None if no LOG covers it.
+
+        The span ends where the LOG shows the first change of an option since the open, and is at most `span_s` long.
+        """
+        with self._lock:
+            return None if self.no_log is not None else self._diagnosis.held_before(unix_s, span_s)
 
     def _look(self, probe: SurroundingsProbe, follower: LogFollower | None) -> None:
         with self._going_on("looking at its LOG and device"):

@@ -7,9 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from adocd.daemon.watch.history import History, Point
+from adocd.diagnosis import Diagnosis
 from adocd.model.policy import Policy
 from adocd.model.stall import Cause
+from adocd.probes.log import LogParser
 from tests.api.harness import Service, with_service
+from tests.probes.log.lines import event, line
 from tests.support.fake_database import FakeDatabase
 
 
@@ -32,6 +35,22 @@ def remembered(begin_unix_s: float, before: float, since: float) -> Full:
     return history
 
 
+def learned(begin_unix_s: float, stalled_s: float) -> Diagnosis:
+    """Diagnose a LOG whose writes are stopped at first."""
+    because = "Stopping writes because we have 36 level-0 files"
+    parser, diagnosis = LogParser(), Diagnosis()
+    written = line("RocksDB version: 7.8.3", begin_unix_s)
+    written += line(f"[WARN] [db/column_family.cc:1001] [default] {because}", begin_unix_s + 1)
+    written += event(
+        '"cf_name": "default", "job": 1, "event": "flush_finished", "lsm_state": [1, 0], "immutable_memtables": 0',
+        begin_unix_s + 1 + stalled_s,
+    )
+    for each in (*parser.feed(written), *parser.finish()):
+        diagnosis.add(each)
+    diagnosis.end()
+    return diagnosis
+
+
 def test_a_policy_is_judged_by_what_the_daemon_remembers(tmp_path: Path) -> None:
     async def body(service: Service) -> None:
         status, answer = await service.call("GET", f"{service.target}/verdict")
@@ -52,6 +71,29 @@ def test_a_policy_is_judged_by_what_the_daemon_remembers(tmp_path: Path) -> None
         _, answer = await service.call("GET", f"{service.target}/verdict")
         assert answer["verdict"]["kind"] == "idle"
         assert "a look" in answer["verdict"]["sentence"]
+
+    with_service(tmp_path, FakeDatabase(tmp_path / "db"), body)
+
+
+def test_a_law_that_was_there_from_the_start_is_compared_with_the_log(tmp_path: Path) -> None:
+    """The daemon starts straight under adoc; the LOG tells of the ten minutes before."""
+
+    async def body(service: Service) -> None:
+        first_s = time.time() - 100
+        with_log = service.loop._observation
+        with_log._diagnosis = learned(first_s - 600, stalled_s=300)
+        with_log.no_log = None
+        service.loop._policy = Policy("adoc")
+        history = Full()
+        for second in range(100):
+            History.add(
+                history,
+                Point(first_s + second, 1.0, 10.0, stopped_fraction=0.0, stalled_by_cause={}, controller="adoc"),
+            )
+        service.loop.remembered.history = history
+        _, answer = await service.call("GET", f"{service.target}/verdict")
+        assert answer["verdict"]["kind"] == "helps"
+        assert "by its LOG" in answer["verdict"]["sentence"]
 
     with_service(tmp_path, FakeDatabase(tmp_path / "db"), body)
 

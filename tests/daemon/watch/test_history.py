@@ -187,7 +187,7 @@ def test_a_sample_becomes_a_point_of_the_worst_column_family() -> None:
             write_buffer_size_bytes=128 << 20,
         ),
     )
-    made = charted(sample(*families), NOW_S, {"l0": 0.5})
+    made = charted(sample(*families), NOW_S, {"l0": 0.5}, "adoc")
     assert (made.l0_files, made.l0_slowdown_trigger) == (25, 1 << 30)
     assert made.pending_compaction_bytes == 10 << 30, "the other one's limits are off"
     assert made.memtables_bytes == 12
