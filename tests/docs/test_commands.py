@@ -41,6 +41,9 @@ ELSEWHERE = {
     "apt-get purge adocd-agent-native": "needs the Debian package; tests/packages",
 }
 
+#: What a newcomer follows: it must show a law act on any machine.
+WALKTHROUGHS = (REPOSITORY / "README.md", REPOSITORY / "docs" / "guide.md")
+
 
 def script(file: Path) -> list[Step]:
     """List all that a document asks its reader to do."""
@@ -78,6 +81,10 @@ def test_the_commands(file: Path, reader: Reader) -> None:
     for step in script(file):
         if not under_systemd(step):
             reader.follow(step)
+    if file in WALKTHROUGHS:
+        told = reader.terminals["3"].said()
+        assert "dry-run" in told, "the walkthrough shows what the law would do"
+        assert " applied" in told.partition("The policy is now adoc")[2], "and that it acts"
 
 
 def test_the_commands_under_systemd(reader: Reader, systemd: Systemd) -> None:
