@@ -74,24 +74,37 @@ class Load:
     def __init__(self, write: Callable[[], None]) -> None:
         self._write = write
         self._writing = threading.Event()
+        self._begun = threading.Event()
         self._thread: threading.Thread | None = None
+        self._error: BaseException | None = None
 
     def start(self) -> None:
-        """Begin."""
+        """Begin; return when the first of it is written."""
         self._writing.set()
+        self._begun.clear()
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
+        assert self._begun.wait(60), "the load wrote nothing"
 
     def stop(self) -> None:
-        """End, if it was begun."""
+        """End, if it was begun; raise what ended it before."""
         self._writing.clear()
         if self._thread is not None:
             self._thread.join()
+            self._thread = None
+        if self._error is not None:
+            error, self._error = self._error, None
+            raise error
 
     def _run(self) -> None:
-        while self._writing.is_set():
-            self._write()
-            time.sleep(0.001)
+        try:
+            while self._writing.is_set():
+                self._write()
+                self._begun.set()
+                time.sleep(0.001)
+        except BaseException as error:  # a thread's exception would be lost
+            self._error = error
+            self._begun.set()
 
 
 class FakeHost:

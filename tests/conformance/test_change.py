@@ -42,7 +42,7 @@ def test_unchanged_when_every_value_is_there(client: AgentClient, db: str) -> No
     [step] = client.change(db, epoch, [ORIGINAL], COVERED).ok()["steps"]
     assert step["outcome"] == "unchanged"
     assert step["read_back"] == {"write_buffer_size": "8388608"}
-    assert client.snapshot(db, cursor)["events"] == [], "nothing was executed"
+    assert client.fresh_snapshot(db, cursor)["events"] == [], "nothing was executed"
 
 
 def test_a_step_with_one_new_value_is_applied_as_a_whole(client: AgentClient, db: str) -> None:

@@ -16,7 +16,9 @@ PROBLEM = {"type": "about:blank", "title": "Not Found", "status": 404, "detail":
 
 
 def test_schemas_are_valid_json_schema() -> None:
-    for name, schema in document()["components"]["schemas"].items():
+    schemas = document()["components"]["schemas"]
+    assert {"Snapshot", "ChangeRequest", "LeaseRequest"} <= schemas.keys()
+    for name, schema in schemas.items():
         Draft202012Validator.check_schema(schema)
         assert schema_errors(name, object()) is not None
 
@@ -43,6 +45,7 @@ def test_what_1_2_added_may_be_missing_from_an_older_agents_snapshot() -> None:
 def test_every_problem_code_is_in_the_prose_and_the_other_way_round() -> None:
     prose = document()["components"]["responses"]["Problem"]["description"]
     in_prose = set(prose.split("`")[1::2])
+    assert {"lease_held", "bad_request", "no_such_database"} <= in_prose
     assert in_prose == set().union(*CODES.values())
     for status in CODES:
         assert f"{status} `" in prose

@@ -149,8 +149,10 @@ def test_connection_close_is_honoured(host: Host) -> None:
     assert status_of(answer) == 200
     with connected(host.socket_path) as connection:
         connection.sendall(b"GET /v1/info HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
-        while connection.recv(65536):
-            pass  # the end of the stream must come without our closing anything
+        answer = b""
+        while chunk := connection.recv(65536):  # the end of the stream must come without our closing anything
+            answer += chunk
+        assert status_of(answer) == 200
 
 
 def test_a_refusal_does_not_end_the_connection(host: Host) -> None:
@@ -213,9 +215,9 @@ GARBAGE = {
 
 @pytest.mark.parametrize("garbage", GARBAGE.values(), ids=GARBAGE.keys())
 def test_garbage(host: Host, client: AgentClient, garbage: bytes) -> None:
-    """Anything may come back that is not a 5xx, even nothing; and the next client is served as ever."""
+    """A refusal may come back that is not a 5xx, or nothing; and the next client is served as ever."""
     answer = exchange(host.socket_path, garbage)
-    assert answer == b"" or 200 <= status_of(answer) < 500
+    assert answer == b"" or 400 <= status_of(answer) < 500
     assert client.info()["protocol"]
 
 
@@ -236,8 +238,8 @@ def test_a_slow_client_does_not_block_others(host: Host, client: AgentClient, db
             stack.enter_context(connected(host.socket_path)).sendall(b"PATCH /v1/databases HTTP/1.1\r\nConte")
         deaf = stack.enter_context(connected(host.socket_path))
         deaf.settimeout(0.3)
-        with contextlib.suppress(TimeoutError):
-            request = f"GET /v1/databases/{db} HTTP/1.1\r\nHost: a\r\n\r\n".encode()
+        request = f"GET /v1/databases/{db} HTTP/1.1\r\nHost: a\r\n\r\n".encode()
+        with pytest.raises(TimeoutError):
             deaf.sendall(request * 20_000)  # never reads: both directions fill up
         for _ in range(10):  # the deaf one would never end, and before that this client gives up
             client.snapshot(db)

@@ -15,7 +15,11 @@ PLAN = [back(ORIGINAL)]
 def refuse(client: AgentClient, db: str, change: Json, *codes: str, status: int = 422) -> Json:
     """Send a good change, then `change`: it must be refused as a whole, the good one not executed."""
     epoch = client.acquire(db)
-    undo = back({**change, "options": dict.fromkeys(change["options"], "1")}) if "options" in change else back(change)
+    undo = back(change)
+    if "options" in change:  # The plan is checked too: where the option exists, only the change may be wrong.
+        originals = client.database(db)["originals"]
+        there = originals["database"] if change["scope"] == "database" else originals["column_families"]["default"]
+        undo = back({**change, "options": {name: there.get(name, "1") for name in change["options"]}})
     problem = client.change(db, epoch, [GOOD, change], [*PLAN, undo]).refused(status, *codes)
     assert_untouched(client, db)
     return problem
@@ -35,13 +39,18 @@ def test_unknown_option(client: AgentClient, db: str, option: str) -> None:
     assert problem.get("option", "") == option
 
 
+def of_database(client: AgentClient, *codes: str) -> tuple[str, ...]:
+    """Return the codes, or the one of an agent that can change no database-wide option at all."""
+    return codes if client.info()["capabilities"]["database_options"] else ("unsupported",)
+
+
 def test_unknown_database_option(client: AgentClient, db: str) -> None:
-    refuse(client, db, database(no_such_thing="1"), "no_such_option", "unsupported")
+    refuse(client, db, database(no_such_thing="1"), *of_database(client, "no_such_option"))
 
 
 def test_option_of_the_other_scope(client: AgentClient, db: str) -> None:
     refuse(client, db, family(max_background_jobs="4"), "no_such_option", "not_live")
-    refuse(client, db, database(level0_stop_writes_trigger="40"), "no_such_option", "not_live", "unsupported")
+    refuse(client, db, database(level0_stop_writes_trigger="40"), *of_database(client, "no_such_option", "not_live"))
 
 
 @pytest.mark.parametrize("option", ["num_levels", "min_write_buffer_number_to_merge"])
@@ -51,7 +60,7 @@ def test_option_that_cannot_change_live(client: AgentClient, db: str, option: st
 
 
 def test_database_option_that_cannot_change_live(client: AgentClient, db: str) -> None:
-    refuse(client, db, database(use_direct_reads="true"), "not_live", "unsupported")
+    refuse(client, db, database(use_direct_reads="true"), *of_database(client, "not_live"))
 
 
 @pytest.mark.parametrize(
@@ -80,12 +89,12 @@ def test_a_fraction_that_does_not_parse(client: AgentClient, db: str) -> None:
 
 def test_a_database_option_that_does_not_parse(client: AgentClient, db: str) -> None:
     for value in ("12x", "1e7", "", "99999999999"):
-        refuse(client, db, database(max_background_jobs=value), "bad_value", "unsupported")
+        refuse(client, db, database(max_background_jobs=value), *of_database(client, "bad_value"))
 
 
 @pytest.mark.parametrize("value", ["-1", "0", "1025", "1000000"])
 def test_more_jobs_than_a_process_has_threads_for(client: AgentClient, db: str, value: str) -> None:
-    refuse(client, db, database(max_background_jobs=value), "bad_value", "unsupported")
+    refuse(client, db, database(max_background_jobs=value), *of_database(client, "bad_value"))
 
 
 @pytest.mark.parametrize("name", ["no_such_family", "", "Default", "default\x00"])
@@ -133,6 +142,7 @@ def test_plan_that_forgets_another_scope(client: AgentClient, db: str) -> None:
     if "low" in described["thread_pools"]:
         client.change(db, epoch, [threads("low", 4)], PLAN).refused(422, "plan_incomplete")
         client.change(db, epoch, [threads("low", 4)], [back(threads("high", 1))]).refused(422, "plan_incomplete")
+    assert described["thread_pools"] or described["database_options"], "no scope to forget"
     assert_untouched(client, db)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 
 from tests.conformance.hosts import KNOWN_FAMILY, Host
@@ -105,8 +106,10 @@ def test_closing_in_the_middle_of_changes(host: Host, client: AgentClient, db: s
     """A change that meets the close ends in an answer of the contract, not in a hang or a crash."""
     stop = threading.Event()
     strange: list[Reply | BaseException] = []
+    applied = 0
 
     def change() -> None:
+        nonlocal applied
         try:
             with AgentClient(host.socket_path) as another:
                 number = 0
@@ -121,12 +124,18 @@ def test_closing_in_the_middle_of_changes(host: Host, client: AgentClient, db: s
                     has_let_go = reply.status == 422 and reply.body["code"] == "no_such_column_family"
                     if reply.status not in (200, 404, 409) and not has_let_go:
                         strange.append(reply)
+                    elif reply.status == 200:
+                        applied += all(step["outcome"] in ("applied", "unchanged") for step in reply.body["steps"])
         except BaseException as error:  # a thread's exception would be lost
             strange.append(error)
+
+    def has_changed(before: int) -> bool:
+        return applied > before or bool(strange)
 
     changer = threading.Thread(target=change)
     changer.start()
     for _ in range(10):
+        eventually(functools.partial(has_changed, applied), what="a change of this session")
         host.close_database()
         host.open_database()
         eventually(client.databases, what="the database to be open again")

@@ -25,6 +25,7 @@ def host_view(start: Start, directory: Path, name: str, **extra: str) -> dict[st
         "stats_dump_period_sec",
     )
     view = {option: host.ask("get_db_option", directory / name, option) for option in options}
+    assert all(value.isdecimal() for value in view.values()), view
     host.ask("put", directory / name, 100)
     host.ask("flush", directory / name)
     host.ask("close", directory / name)
@@ -36,7 +37,7 @@ def test_nothing_is_added_unasked(start: Start, connect: Connect, directory: Pat
     host.ask("open", directory / "db")
     client = connect(host)
     database = client.only_database()
-    assert set(database["added_options"]) <= {"listeners"}, "without a listener there are no events"
+    assert set(database["added_options"]) == {"listeners"}, "without a listener there are no events"
     assert database["capabilities"]["rate_limiter"] is False
     assert database["capabilities"]["statistics"] == "none"
     assert client.snapshot(database["id"])["tickers"] is None
@@ -44,8 +45,11 @@ def test_nothing_is_added_unasked(start: Start, connect: Connect, directory: Pat
     assert client.snapshot(database["id"])["options"]["rate_limiter_bytes_per_s"] is None
 
 
-def test_the_agent_leaves_the_hosts_options_alone(start: Start, directory: Path) -> None:
-    assert host_view(start, directory, "with") == host_view(start, directory, "without", ADOCD_AGENT="off")
+def test_the_agent_leaves_the_hosts_options_alone(start: Start, directory: Path, run_dir: Path) -> None:
+    without = host_view(start, directory, "without", ADOCD_AGENT="off")
+    assert list(run_dir.iterdir()) == []
+    assert host_view(start, directory, "with") == without
+    assert len(list(run_dir.iterdir())) == 1, "the agent was there"
 
 
 def test_a_rate_limiter(start: Start, connect: Connect, directory: Path) -> None:

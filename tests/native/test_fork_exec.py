@@ -47,19 +47,18 @@ def test_a_child_that_outlives_its_parent_does_not_keep_the_socket(
     host.ask("open", directory / "db")
     client = connect(host)
     client.only_database()
-    host.ask("fork_child")
-    descriptors = [
-        path for child in children_of(host) for path in Path(f"/proc/{child}/fd").iterdir() if is_socket(path)
-    ]
-    assert descriptors == []
+    child = host.ask("fork_child")
+    assert children_of(host) == [child]
+    assert sockets_of(str(host.pid)) != [], "it listens, and is connected"
+    assert sockets_of(child) == []
 
 
 def children_of(program: Program) -> list[str]:
     return Path(f"/proc/{program.pid}/task/{program.pid}/children").read_text().split()
 
 
-def is_socket(descriptor: Path) -> bool:
-    return str(descriptor.readlink()).startswith("socket:")
+def sockets_of(pid: str) -> list[Path]:
+    return [path for path in Path(f"/proc/{pid}/fd").iterdir() if str(path.readlink()).startswith("socket:")]
 
 
 def test_a_child_that_opens_gets_its_own(start: Start, connect: Connect, directory: Path, run_dir: Path) -> None:

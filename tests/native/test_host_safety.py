@@ -37,7 +37,7 @@ def test_l0_triggers_stay_in_order(
     assert [step["outcome"] for step in steps] == outcomes
     if outcomes[-1] == "error":
         assert steps[-1]["error"].startswith(f"Not executed: {TRIGGER} would be ")
-    wanted: dict[str, Json] = {}
+    wanted: dict[str, Json] = {TRIGGER: "4", SLOWDOWN: "20"}
     for change, outcome in zip(changes, outcomes, strict=True):
         wanted |= change if outcome == "applied" else {}
     options = client.fresh_snapshot(db)["options"]["column_families"]["default"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 from pathlib import Path
 
@@ -86,6 +87,7 @@ def test_unchanged_writes_no_options_file(start: Start, connect: Connect, direct
     db = client.only_database()["id"]
     epoch = client.acquire(db)
     before = sorted(path.name for path in (directory / "db").glob("OPTIONS-*"))
+    assert before != []
     [step] = client.change(db, epoch, [family(write_buffer_size="67108864")], UNDO).ok()["steps"]
     assert step["outcome"] == "unchanged"
     client.delete_lease(db, holder="tester", epoch=epoch).ok(202)
@@ -119,14 +121,16 @@ def test_reopening_under_load_of_clients(start: Start, connect: Connect, directo
     db = client.only_database()["id"]
     stop = threading.Event()
     failures: list[BaseException] = []
+    answered: set[tuple[str, int]] = set()
 
     def read(number: int) -> None:
         try:
             with AgentClient(client.socket_path) as another:
                 while not stop.is_set():
-                    another.request("GET", f"/v1/databases/{db}/snapshot?events_after=0")
+                    read = another.request("GET", f"/v1/databases/{db}/snapshot?events_after=0")
                     another.databases()
-                    another.put_lease(db, f"client-{number}", ttl_s=0.5)
+                    lease = another.put_lease(db, f"client-{number}", ttl_s=0.5)
+                    answered.update([("read", read.status), ("lease", lease.status)])
                     another.request("GET", f"/v1/databases/{db}")
         except BaseException as error:  # a thread's exception would be lost
             failures.append(error)
@@ -142,6 +146,7 @@ def test_reopening_under_load_of_clients(start: Start, connect: Connect, directo
     for reader in readers:
         reader.join()
     assert not failures
+    assert answered >= {("read", 200), ("read", 404), ("lease", 200)}, "nobody met an open, or nobody a closed one"
     assert client.only_database()["id"] == db
     host.send("quit")
     assert host.finish() == 0
@@ -272,15 +277,20 @@ def test_changes_while_closes_are_refused(start: Start, connect: Connect, direct
     db = client.only_database()["id"]
     host.ask("hold_snapshot", directory / "db")
     stop = threading.Event()
+    attempts: list[str] = []
 
     def attempt() -> None:
         while not stop.is_set():
-            host.ask("try_close", directory / "db")
+            attempts.append(host.ask("try_close", directory / "db"))
+
+    def has_tried(before: int) -> bool:
+        return len(attempts) > before
 
     host_thread = threading.Thread(target=attempt)
     host_thread.start()
     try:
         for _ in range(20):
+            eventually(functools.partial(has_tried, len(attempts)), what="an attempt to close")
             epoch = client.acquire(db)
             steps = client.change(db, epoch, [family(write_buffer_size="4194304")], UNDO).ok()["steps"]
             assert [step["outcome"] for step in steps] == ["applied"]
@@ -290,6 +300,7 @@ def test_changes_while_closes_are_refused(start: Start, connect: Connect, direct
     finally:
         stop.set()
         host_thread.join()
+    assert all(said.startswith("Operation aborted") for said in attempts), attempts
     assert host.ask("get_option", directory / "db", "default", "write_buffer_size") == "67108864"
 
 

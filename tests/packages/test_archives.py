@@ -59,12 +59,11 @@ def test_no_archive_has_raw_results(archives: dict[str, Archives], name: str) ->
 
 def test_the_agents_and_the_protocol_travel(archives: dict[str, Archives]) -> None:
     native = REPOSITORY / "agents" / "native"
-    expected = {
-        f"adocd/_agents/native/{path.relative_to(native)}"
-        for pattern in ("CMakeLists.txt", "exports.map", "src/*", "include/**/*.h", "cmake/*", "packaging/*")
-        for path in native.glob(pattern)
-        if path.is_file()
-    }
+    expected = set()
+    for pattern in ("CMakeLists.txt", "exports.map", "src/*", "include/**/*.h", "cmake/*", "packaging/*"):
+        found = {f"adocd/_agents/native/{path.relative_to(native)}" for path in native.glob(pattern) if path.is_file()}
+        assert found, pattern
+        expected |= found
     expected |= {
         f"adocd/_agents/python/{path.relative_to(DISTRIBUTIONS['adocd_agent'])}"
         for path in DISTRIBUTIONS["adocd_agent"].glob("adocd_agent/**/*.py")

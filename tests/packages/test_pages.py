@@ -21,14 +21,18 @@ either = pytest.mark.parametrize("page", pages.PAGES)
 
 @either
 def test_every_block_is_a_script(page: str) -> None:
-    for block in pages.blocks(page):
+    blocks = pages.blocks(page)
+    assert len(blocks) > 1
+    for block in blocks:
         subprocess.run(["sh", "-n"], input=block, text=True, check=True)
 
 
 @either
 def test_every_file_that_is_linked_exists(page: str) -> None:
     text = (REPOSITORY / "docs" / page).read_text()
-    for target in re.findall(r"\]\(([^)#]+)", text):
+    targets = re.findall(r"\]\(([^)#]+)", text)
+    assert targets
+    for target in targets:
         assert (REPOSITORY / "docs" / target).exists(), target
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -108,7 +109,8 @@ def test_detach_gives_the_options_back(scene: Scene) -> None:
         low = described["originals"]["thread_pools"]["low"]
         plan = [UNDO, back(threads("low", low), when=("default", "rocksdb.num-files-at-level0", -1))]
         db = described["id"]
-        client.change(db, client.acquire(db), [CHANGE, threads("low", low + 2)], plan).ok()
+        steps = client.change(db, client.acquire(db), [CHANGE, threads("low", low + 2)], plan).ok()["steps"]
+        assert [step["outcome"] for step in steps] == ["applied"] * 2
         scene.ask("detach")
         scene.ask("detach")
         assert client.databases() == []
@@ -141,10 +143,17 @@ def test_options_are_given_back_when_the_process_ends(scene: Scene) -> None:
     with scene.client() as client:
         db = client.only_database()["id"]
         client.change(db, client.acquire(db), [CHANGE], [UNDO]).ok()
+    assert persisted(scene.path) == "4194304"
     assert scene.program.finish() == 0
-    newest = max(scene.path.glob("OPTIONS-*"), key=lambda path: path.name)
-    assert "write_buffer_size=67108864" in newest.read_text()
+    assert persisted(scene.path) == "67108864"
     assert not scene.socket_path.exists()
+
+
+def persisted(path: Path) -> str:
+    """Read the write buffer's size that a program finds which loads the newest OPTIONS file."""
+    newest = max(path.glob("OPTIONS-*"), key=lambda file: file.name)
+    (size,) = re.findall(r"^ *write_buffer_size=(\d+)$", newest.read_text(), re.M)
+    return str(size)
 
 
 def test_two_databases_in_one_process(scene: Scene) -> None:

@@ -101,6 +101,8 @@ def test_the_restore_at_detach_goes_on_as_well() -> None:
     database.raising = True
     database.keeper.restore_now()
     assert database.keeper.restore()["state"] == "done"
+    [error] = database.keeper.restore()["errors"]
+    assert "Too many open files" in error
     database.close()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import socket
 import stat
@@ -100,7 +101,7 @@ def test_strangers_take_no_place_of_others(start: StartHost) -> None:
             for _ in range(MANY):
                 stranger = stack.enter_context(socket.socket(socket.AF_UNIX))
                 stranger.settimeout(5)
-                _knock(stranger, host.socket)
+                eventually(functools.partial(_knock, stranger, host.socket), what="a stranger is taken")
         assert client.info()["pid"] == host.program.pid
         assert client._connection.sock is waiting, "it was closed, and made anew"
         eventually(lambda: _answers(host.socket), what="a new connection is served")
@@ -117,10 +118,13 @@ def _answers(path: Path) -> bool:
         return False
 
 
-def _knock(stranger: socket.socket, path: Path) -> None:
-    """Connect; the queue of a listener may be full for a moment."""
-    with contextlib.suppress(BlockingIOError, TimeoutError):
+def _knock(stranger: socket.socket, path: Path) -> bool:
+    """Connect, and tell whether that was taken; the queue of a listener may be full for a moment."""
+    try:
         stranger.connect(str(path))
+    except (BlockingIOError, TimeoutError):
+        return False
+    return True
 
 
 @pytest.mark.parametrize("planted", ["link to a file", "dangling link", "file", "fifo"])

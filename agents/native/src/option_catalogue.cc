@@ -118,6 +118,10 @@ std::optional<Problem> OptionCatalogue::CheckUncached(Scope scope, const std::st
   if (written != value) {
     return BadValue(name, Quoted(value) + " would be read as " + Quoted(written) + "; send exactly what RocksDB writes.");
   }
+  // They read back as they were sent, and no computation with them makes sense.
+  if (value == "nan" || value == "-nan" || value == "inf" || value == "-inf") {
+    return BadValue(name, Quoted(value) + " is not a finite number.");
+  }
   // 0 means "the default" at open only: live it is about one byte a second (db/write_controller.cc).
   if (name == "delayed_write_rate" && std::strtoull(value.c_str(), nullptr, 10) < 1) {
     return BadValue(name, "0 would freeze every delayed write; send the effective default instead, such as 16777216.");
