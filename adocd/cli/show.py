@@ -7,6 +7,7 @@ from typing import Any
 import typer
 from rich.table import Table
 
+from adocd.api import sentences
 from adocd.cli.console import PIPE_COLUMNS, Terminal, columns
 from adocd.cli.terminal import clock, say
 from adocd.model.in_words import UNKNOWN, knob_value, option_value, size
@@ -64,7 +65,7 @@ def _journal(journal: dict[str, Any]) -> None:
     if journal["rescued"]:
         console.print(f"The daemon had to mend its journal: {journal['rescued']}.")
     if journal["problem"]:
-        console.print(f"Nothing new is changed, and restores go on: {journal['problem']}.")
+        console.print(f"{sentences.journal_problem(journal['problem'])}.")
     if journal["lost_decisions"]:
         console.print(f"{journal['lost_decisions']} decisions never came into the journal {journal['path']}.")
 
@@ -92,7 +93,7 @@ def status(t: dict[str, Any]) -> None:
     if t["lease"]:
         facts.add_row("lease", f"{t['lease']['holder']}, expires in {t['lease']['expires_in_s']:.1f} s")
     if t["restore"] and t["restore"]["state"] in ("running", "waiting"):
-        facts.add_row("restore", f"{t['restore']['state']}, {t['restore']['steps_left']} steps left")
+        facts.add_row("restore", sentences.steps_left(t["restore"]))
     if sample:
         _sample_facts(facts, sample, is_directory=is_directory, now="now" if t["state"] == "attached" else "then")
     if t["unseen_column_families"]:
@@ -173,7 +174,7 @@ def jobs_in_words(sample: dict[str, Any]) -> str:
 def decisions(records: list[dict[str, Any]]) -> None:
     """Show decisions, oldest first."""
     if not records:
-        console.print("No decision was taken yet.")
+        console.print(sentences.NO_DECISIONS)
         return
     rows = table("#", "time", "rule", "set", "because", "outcome")
     for record in records:
@@ -256,7 +257,7 @@ def _whose(option: dict[str, Any]) -> str:
 
 def _how_far(restore: dict[str, Any], unlike: list[dict[str, Any]] | None) -> str:
     if restore["state"] not in ("none", "done"):
-        return f"restoring, {restore['steps_left']} steps left"
+        return f"restoring, {sentences.steps_left(restore)}"
     if unlike is None:
         return "the agent has nothing left to restore, but the values could not be read: see adocctl status"
     if _may_be_ours(unlike):
@@ -268,22 +269,17 @@ def restored(answer: dict[str, Any]) -> None:
     """Show the progress of restores."""
     warning(answer)
     for target, restore in answer["restored"].items():
-        waiting = f", waiting for {restore['waiting_for']}" if restore["waiting_for"] else ""
         errors = "".join(f"; FAILED: {error}" for error in restore["errors"])
         unlike = answer.get("unlike", {}).get(target)  # an older daemon does not compare
-        console.print(f"{target}: {_how_far(restore, unlike)}{waiting}{errors}")
+        console.print(f"{target}: {_how_far(restore, unlike)}{errors}")
         for option in unlike or ():
-            console.print(
-                f"    {option['option']} is {option['value']}, and was {option['original']}: {_whose(option)}"
-            )
+            console.print(f"    {sentences.not_original(option)}: {_whose(option)}")
     for target, reason in answer["failed"].items():
         console.print(f"{target}: FAILED: {reason}")
     if not answer["restored"] and not answer["failed"]:
         console.print("No database is open, so there is nothing to restore.")
     if any("did not answer" in reason for reason in answer["failed"].values()):
-        console.print(
-            "What did not answer restores by itself once it can: nobody renews its lease. See adocctl status."
-        )
+        console.print("An agent that did not answer restores its originals when its lease expires. See adocctl status.")
 
 
 def changed(t: dict[str, Any]) -> list[tuple[str, str, str, str]]:
@@ -317,7 +313,7 @@ def _change(change: dict[str, Any]) -> str:
     family = f" ({name})" if name else ""
     option, before, after = change["option"]["option"], change["before"], change["value"]
     if before == after:  # RocksDB keeps it only after it is set a second time
-        return f"{option}{family} {option_value(option, after)} once more"
+        return f"{option}{family} {option_value(option, after)} again"
     return f"{option}{family} {option_value(option, before)} -> {option_value(option, after)}"
 
 

@@ -102,13 +102,13 @@ class SimulatedDatabase:
             self._react()
 
     def set_family(self, options: Mapping[str, str]) -> None:
-        """Apply one SetOptions call at once, and recalculate the stall conditions. Raises BadOption."""
+        """Apply one SetOptions call at once, and recalculate the stall conditions. Raises RefusedOption."""
         self.shown = FamilyOptions.parse(self.shown.written() | dict(options))
         self._install(self.shown)
         self._react()
 
     def set_database(self, options: Mapping[str, str]) -> None:
-        """Apply one SetDBOptions call, unless it changes nothing. Raises BadOption.
+        """Apply one SetDBOptions call, unless it changes nothing. Raises RefusedOption.
 
         More jobs count from the next scheduling on: RocksDB schedules for them at once, but with the previous numbers,
         because it stores the new ones only afterwards (HAZARDS 19).

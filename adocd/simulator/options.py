@@ -19,7 +19,7 @@ class RefusedOption(ValueError):
 class _Options:
     @classmethod
     def parse(cls, values: Mapping[str, str]) -> Self:
-        """Read options as RocksDB writes them; missing ones get their defaults. Raises BadOption."""
+        """Read options as RocksDB writes them; missing ones get their defaults. Raises RefusedOption."""
         kinds = {field.name: type(field.default) for field in fields(cls)}
         parsed: dict[str, Any] = {}
         for name, text in values.items():

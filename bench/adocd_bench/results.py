@@ -32,7 +32,7 @@ class ResultFile(Generic[_Content]):
     error: type[BenchError] = BadArgument
 
     def write(self, file: Path, content: _Content, *, indent: int | None = 1) -> None:
-        """Write it in place of what was there; directories above it are made. Raises BadOption where it cannot be."""
+        """Write it in place of what was there; directories above it are made. Raises BadArgument where it cannot be."""
         unfinished = file.with_suffix(".unfinished")
         try:
             file.parent.mkdir(parents=True, exist_ok=True)

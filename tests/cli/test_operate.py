@@ -257,7 +257,7 @@ def test_while_the_journal_cannot_be_written_nothing_new_is_changed(run_dir: Pat
             wait_for_target(run_dir)
             always(lambda: batch(database) == str(64 * MIB), for_s=1.5, what="nothing is changed")
             assert f"the journal {journal(run_dir)} is a directory" in log_of(run_dir)
-            assert "Nothing new is changed, and restores go on: the journal" in adocctl(run_dir, "targets").ok()
+            assert "adocd changes nothing new, but restores continue: the journal" in adocctl(run_dir, "targets").ok()
             adocctl(run_dir, "set-policy", "adoc").failed(5, "the policy would be lost in a restart of the daemon")
             adocctl(run_dir, "override", "set", f"{SLOWDOWN}=30").failed(5, "nothing is pinned: ")
             adocctl(run_dir, "restore", "--all").ok()

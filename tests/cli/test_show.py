@@ -120,7 +120,7 @@ def test_a_restore_that_was_not_answered_says_what_becomes_of_it(
         {"restored": {}, "unlike": {}, "failed": {"id": "/run/agent-7.sock did not answer DELETE within 2.0 s"}}
     )
     show.restored({"restored": {}, "unlike": {}, "failed": {"id": "it speaks protocol 9"}})
-    assert output.getvalue().count("restores by itself once it can") == 1
+    assert output.getvalue().count("restores its originals when its lease expires") == 1
     assert capsys.readouterr().err == ""
 
 
@@ -140,9 +140,9 @@ def test_a_restore_says_back_only_of_what_was_compared(monkeypatch: pytest.Monke
     lines = output.getvalue().splitlines()
     assert lines[0] == "back: the originals are back"
     assert lines[1] == "theirs: the originals are back"
-    assert lines[2] == "    write_buffer_size (default) is 7, and was 5: somebody else has set it"
+    assert lines[2] == "    write_buffer_size (default) is 7, not its original 5: somebody else has set it"
     assert lines[3] == "ours: the agent has nothing left to restore, but not all originals are back"
-    assert lines[4].endswith("is 7, and was 5: NOT BACK")
+    assert lines[4].endswith("is 7, not its original 5: NOT BACK")
     assert lines[5].startswith("unknown: the agent has nothing left to restore, but not all")
     assert "NOT BACK, or set by its own program" in lines[6]
     assert lines[7].startswith("unread: the agent has nothing left to restore, but the values could not be read")

@@ -84,7 +84,7 @@ def test_at_a_terminal_over_a_daemon_that_is_killed_and_comes_back(run_dir: Path
             terminal.forget()
             terminal.shows("/db")  # what was seen last stays
         with serving(run_dir):
-            terminal.shows("The daemon answers again")
+            terminal.shows("The daemon has answered again")
             terminal.press("q")
             assert terminal.ends() == 0
             assert terminal.settings_now == terminal.before
@@ -165,8 +165,7 @@ def test_pins_and_a_pause_are_told_in_full() -> None:
     text = " ".join(" ".join(drawn(Frame(1.0, (one,), {}, JOURNAL, {one["id"]: one}, overrides=(pin,)))).split())
     assert "paused root restored the originals; resume or set a policy to let a law decide again" in text
     assert (
-        "pinned write_buffer_size = 96 MiB for 2.0 h by alice (a bulk load): no effect now, the target is paused"
-        in text
+        "pinned write_buffer_size = 96 MiB for 2.0 h by alice (a bulk load): not in force, the target is paused" in text
     )
 
 
@@ -270,9 +269,9 @@ def test_what_was_seen_last_stays_while_the_daemon_is_away() -> None:
     rest.is_there, now[0] = True, 1020.0
     frame = feed.ask()
     assert (frame.problem, frame.back_unix_s, frame.unix_s) == (None, 1020.0, 1020.0)
-    assert any("answers again" in line for line in drawn(frame))
+    assert any("answered again" in line for line in drawn(frame))
     now[0] = 1060.0
-    assert not any("answers again" in line for line in drawn(feed.ask()))
+    assert not any("answered again" in line for line in drawn(feed.ask()))
 
 
 def test_a_database_that_is_made_anew_under_its_path_is_looked_at() -> None:

@@ -1,4 +1,4 @@
-"""What `top` shows, asked of the daemon again and again; a daemon that goes is waited for."""
+"""What `top` shows: asks the daemon again and again, also while no daemon answers."""
 
 import time
 from collections.abc import Callable
@@ -9,24 +9,33 @@ from adocd.api.client import NoDaemon, RestClient, RestError
 from adocd.cli.top.over_time import SPAN_S
 from adocd.targets.names import named
 
-#: So many decisions of one target are asked for.
+#: How many of a target's decisions to ask for.
 _DECISIONS = 50
-#: More than the daemon has of so long by the second: nothing is thinned.
+#: More points than the daemon has for `SPAN_S` at one per second, so that it does not thin them out.
 _POINTS = 1000
-#: A daemon that ends lets go of its databases, one after the other, before it does not answer any more.
+#: How long (s) a daemon that ends may take to close its targets, one after the other, before it stops answering.
 _ENDING_S = 5.0
-#: Attached targets come first, those that write is held from before all.
+#: Sorts open targets: stopped writes first, then possibly stalled, then delayed, then all others.
 _URGENCY = {"stopped": 0, "possibly": 1, "delayed": 2}
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """What was seen last; times are unix seconds.
+    """The daemon's last answers.
 
-    `problem` says in one sentence why it is not of now, since `problem_since_unix_s`; None while the daemon answers.
-    `back_unix_s` is when it answered again. `targets` are the daemon's list, the worst first; `details` are of those
-    that are shown, by id; `points`, of the last 15 minutes and the oldest first, `decisions` and `overrides` are of the
-    one that is looked at alone.
+    Attributes:
+        unix_s: when the daemon gave them.
+        targets: the daemon's list, worst first.
+        problems: the daemon's list of problems: by socket, one sentence.
+        journal: the state of the daemon's journal; None before the first answer.
+        details: the details of each target shown, by id.
+        points: the last 15 minutes of the only target, oldest first; empty if there are several targets.
+        decisions: the only target's decisions, oldest first; empty if there are several targets.
+        overrides: the only target's pins; empty if there are several targets.
+        problem: one sentence about why the daemon does not answer; None while it answers.
+        problem_since_unix_s: since when it has not answered.
+        back_unix_s: when it answered again.
+
     """
 
     unix_s: float
@@ -43,7 +52,7 @@ class Frame:
 
 
 class TopFeed:
-    """Asks the daemon: of the target `name` alone, or of all; `shown` is how many of them are looked into."""
+    """Asks the daemon about the target `name`, or about all; `shown` limits for how many it asks for details."""
 
     def __init__(
         self, client: RestClient, name: str | None, *, shown: int = 1000, wall_clock: Callable[[], float] = time.time
@@ -52,14 +61,14 @@ class TopFeed:
         self._client, self._name, self._wall_clock = client, name, wall_clock
         self._last = self._open = Frame(0.0)
         self._points: list[dict[str, Any]] = []
-        #: Whose points they are.
+        #: The id of the target that the points belong to.
         self._points_of: str | None = None
 
     def ask(self) -> Frame:
-        """Ask once; what was seen before, with the problem, where no daemon answers."""
+        """Ask once. If no daemon answers, return the last frame with the problem."""
         now_s, last = self._wall_clock(), self._last
         if last.problem is None and not _is_open(last) and last.unix_s - self._open.unix_s < _ENDING_S:
-            last = replace(self._open, back_unix_s=None)  # what a daemon shows that ends is not how its databases are
+            last = replace(self._open, back_unix_s=None)  # a daemon that is ending lists open databases as closed
         try:
             frame = self._ask(now_s)
         except (NoDaemon, RestError) as error:
@@ -81,7 +90,7 @@ class TopFeed:
             try:
                 details[target["id"]] = self._client.get(f"/v1/targets/{target['id']}")
             except RestError as error:
-                if error.status != 404:  # forgotten between two questions
+                if error.status != 404:  # the daemon forgot it between our two requests
                     raise
         frame = Frame(
             now_s, tuple(targets), listed["problems"], listed["journal"], details,
@@ -91,12 +100,12 @@ class TopFeed:
         return self._with_one(frame) if is_one and len(details) == 1 else frame
 
     def _with_one(self, frame: Frame) -> Frame:
-        """Add what is shown where one target is looked at alone."""
+        """Add what is shown only if there is one target."""
         (id_,) = frame.details
         if self._points_of != id_:
             self._points, self._points_of = [], id_
         begin_s = frame.unix_s - SPAN_S
-        # All of it at the first look; what is known stays, for a daemon that was started anew knows nothing of it.
+        # Ask for everything first, then for newer points only. Keep old points: a restarted daemon has lost them.
         since_s = max(begin_s, self._points[-1]["unix_s"] if self._points else 0.0)
         newer = self._client.get(
             f"/v1/targets/{id_}/history", resolution="1s", points=_POINTS, from_unix_s=str(since_s)
@@ -116,7 +125,7 @@ def _is_open(frame: Frame) -> bool:
 
 
 def _meant(name: str, targets: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Choose those that a name means; where one is open, those that are closed are not meant."""
+    """Return the targets that match a name: the open ones, or the closed ones if none is open."""
     found = named(name, targets, lambda t: (t["id"], t["path"]))
     return [t for t in found if t["state"] != "closed"] or found
 

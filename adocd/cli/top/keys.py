@@ -1,4 +1,4 @@
-"""Keys of a terminal, one at a time and without Enter."""
+"""Reads single keys from a terminal, without Enter."""
 
 import contextlib
 import os
@@ -11,13 +11,13 @@ from collections.abc import Iterator
 
 
 class Keyboard:
-    """Waits, and tells which key was pressed meanwhile; without a terminal at stdin it only waits."""
+    """Waits for a key; if stdin is not a terminal, it only waits."""
 
     def __init__(self, descriptor: int | None) -> None:
         self._descriptor = descriptor
 
     def wait(self, seconds: float) -> str:
-        """Wait for a key; empty when `seconds` are over. An arrow or the like is one key, of several characters."""
+        """Wait up to `seconds` for a key; "" if none was pressed. An arrow key returns several characters."""
         if self._descriptor is None:
             time.sleep(seconds)
             return ""
@@ -32,7 +32,7 @@ class Keyboard:
 
 @contextlib.contextmanager
 def keys() -> Iterator[Keyboard]:
-    """Read keys while the body runs, and leave the terminal as it was."""
+    """Read keys while the body runs, then restore the terminal's settings."""
     if not sys.stdin.isatty():
         yield Keyboard(None)
         return

@@ -1,10 +1,10 @@
-"""The last quarter of an hour of one target, in as many columns as a terminal has. Pure."""
+"""The last 15 minutes of one target, divided into the columns of a terminal. Pure."""
 
 from collections.abc import Callable, Mapping, Sequence
 from math import floor
 from typing import Any
 
-#: As far as the daemon remembers by the second, which it has done since long before `top` was opened.
+#: How long the daemon keeps a point per second, so that `top` can show the time before it was started.
 SPAN_S = 900.0
 
 Point = Mapping[str, Any]
@@ -12,9 +12,9 @@ Slots = list[list[Point]]
 
 
 def slots(points: Sequence[Point], now_unix_s: float, columns: int) -> Slots:
-    """Put points into columns of equal time, the last one is now.
+    """Put points into columns of equal length; the last column is now.
 
-    Columns begin at the same times at every look, so that a figure moves to the left and does not change on its way.
+    Columns begin at multiples of their length, so that a column's figure moves to the left without changing.
     """
     width_s = SPAN_S / columns
     first = floor(now_unix_s / width_s) - columns + 1
@@ -27,7 +27,7 @@ def slots(points: Sequence[Point], now_unix_s: float, columns: int) -> Slots:
 
 
 def mean(points: Slots, name: str) -> list[float | None]:
-    """Give each column's mean, weighted by time; None where nothing is known."""
+    """Return each column's mean, weighted by time; None for a column without values."""
 
     def one(column: list[Point]) -> float | None:
         known = [(each[name], each["interval_s"]) for each in column if each[name] is not None and each["interval_s"]]
@@ -38,11 +38,11 @@ def mean(points: Slots, name: str) -> list[float | None]:
 
 
 def most(points: Slots, figure: Callable[[Point], float | None]) -> list[float | None]:
-    """Give each column's largest value: a short stall must not vanish in it."""
+    """Return each column's largest value, so that a short stall stays visible; None for a column without values."""
     return [max((value for each in column if (value := figure(each)) is not None), default=None) for column in points]
 
 
 def marks(times_unix_s: Sequence[float], now_unix_s: float, columns: int) -> str:
-    """Mark the columns in which something was done."""
+    """Mark the columns that contain one of these times with ^."""
     done = slots([{"unix_s": unix_s} for unix_s in times_unix_s], now_unix_s, columns)
     return "".join("^" if column else " " for column in done)

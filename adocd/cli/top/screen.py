@@ -1,4 +1,4 @@
-"""How `top` fills a terminal: lines, cut to its width, never more than it has."""
+"""How `top` fills a terminal: lines are cut to its width, and there are no more of them than it has rows."""
 
 from collections.abc import Iterable
 from operator import itemgetter
@@ -7,6 +7,7 @@ from typing import Any
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
+from adocd.api import sentences
 from adocd.cli.show import known, percent, policy_in_words, program_in_words, rate
 from adocd.cli.terminal import clock
 from adocd.cli.top import over_time, words
@@ -14,39 +15,42 @@ from adocd.cli.top.feed import Frame
 from adocd.model.in_words import option_value, size, span
 from adocd.model.printable import printable
 
-#: How long it is said that the daemon is back.
+#: How long (s) the screen says that the daemon answers again.
 _BACK_S = 30.0
 _LINES_A_TARGET = 2
-#: Lines that are never a target's: the head, the columns' names, and the foot.
+#: Lines that belong to no target: the head, the column names, and the foot.
 _AROUND = 5
 _LABEL = 11
-#: Where the width has no end: so many columns, and so many decisions, are a picture.
+#: Most columns of a graph, and most decisions listed.
 _COLUMNS, _DECISIONS = 120, 20
-#: What stands below the lines over time.
+#: The two ends of the time axis.
 _BEGIN, _END = f"{over_time.SPAN_S / 60:.0f} min ago", "now"
 PANIC = "adocctl restore --all"
 
 
 class Screen:
-    """One frame, as wide and as high as the terminal is when it is drawn."""
+    """One frame, drawn in the width and height that the terminal has at that moment."""
 
     def __init__(self, frame: Frame, place: str, *, live: bool, height: int | None = None) -> None:
         self._frame, self._place, self._live, self._height = frame, place, live, height
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Draw it."""
+        """Render the frame; text from other programs is made printable."""
         width = options.max_width
-        # In what is wide without end nothing is cut, so nothing is to be filled up.
+
         body = list(_body(self._frame, width))
         head = [line for each in _head(self._frame, self._place) for line in _folded(each, console, width)]
         foot = list(_foot(self._frame, live=self._live))
         height = self._height if self._height is not None else (options.max_height if self._live else None)
         if height is not None:
             room = max(0, height - len(head) - len(foot))
-            if len(self._frame.targets) == 1:  # last are its decisions, the oldest last
+            if len(self._frame.targets) == 1:  # its decisions come last, newest first, so the oldest are cut
                 body = body[:room]
             elif len(body) > room:
-                body = [*body[: max(0, room - 1)], Text("... more than fits: make the terminal higher", style="dim")]
+                body = [
+                    *body[: max(0, room - 1)],
+                    Text("... the rest does not fit: make the terminal higher", style="dim"),
+                ]
             body += [Text()] * (room - len(body))
         lines = [*head, *body, *foot]
         for number, line in enumerate(lines):
@@ -59,36 +63,36 @@ class Screen:
 
 
 def _folded(line: Text, console: Console, width: int, most: int = 3) -> list[Text]:
-    """Fold what must not be cut: a problem's sentence is worth a second line."""
+    """Wrap a line that must not be cut, such as a problem's sentence, to at most `most` lines."""
     return list(line.wrap(console, width))[:most]
 
 
 def fits(height: int) -> int:
-    """Say how many targets have room on a terminal of so many lines."""
+    """Return how many targets fit on a terminal with this many lines."""
     return max(1, (height - _AROUND) // _LINES_A_TARGET)
 
 
 def _head(frame: Frame, place: str) -> Iterable[Text]:
     open_ = [t for t in frame.targets if t["state"] != "closed"]
     stalled = sum(1 for t in open_ if (t["stall"] or {}).get("condition", t["condition"]) not in (None, "normal"))
-    told = f"{len(open_)} open, {stalled} stalled" if frame.unix_s else "nothing seen yet"
+    told = f"{len(open_)} open, {stalled} stalled" if frame.unix_s else "no answer yet"
     yield Text.assemble(("adocd", "bold"), f" at {place}  ", clock(frame.unix_s) if frame.unix_s else "", f"  {told}")
     if frame.problem is not None:
         since = "" if frame.problem_since_unix_s is None else f" since {clock(frame.problem_since_unix_s)}"
         yield Text(f"NO DAEMON{since}: {frame.problem}", style="bold red")
-        below = f"; below is what was seen at {clock(frame.unix_s)}" if frame.unix_s else ""
-        yield Text(f"Asking again every second{below}. Databases keep running; changes are undone by their agents.")
+        below = f"; what follows is from {clock(frame.unix_s)}" if frame.unix_s else ""
+        yield Text(f"Asking again every second{below}. Databases keep running; their agents undo the changes.")
     elif frame.back_unix_s is not None and frame.unix_s - frame.back_unix_s < _BACK_S:
-        yield Text(f"The daemon answers again, since {clock(frame.back_unix_s)}.", style="green")
+        yield Text(f"The daemon has answered again since {clock(frame.back_unix_s)}.", style="green")
     if frame.journal is not None and frame.journal["problem"]:
-        yield Text(f"Nothing new is changed, and restores go on: {frame.journal['problem']}", style="bold red")
+        yield Text(sentences.journal_problem(frame.journal["problem"]), style="bold red")
     for where, problem in frame.problems.items():
         yield Text(problem if problem.startswith(where) else f"{where}: {problem}", style="yellow")
 
 
 def _foot(frame: Frame, *, live: bool) -> Iterable[Text]:
     if live:
-        one = "" if len(frame.targets) == 1 else "   one alone: adocctl top PATH"
+        one = "" if len(frame.targets) == 1 else "   one database: adocctl top PATH"
         yield Text(f"q quits   stop everything: {PANIC}   why: adocctl explain{one}", style="reverse")
 
 
@@ -96,7 +100,7 @@ def _body(frame: Frame, width: int) -> Iterable[Text]:
     if not frame.targets:
         if frame.problem is None:
             yield Text(
-                "No such database is open. Start one by: adocd exec -- PROGRAM; adocctl doctor says what is wrong."
+                "No database to show. Start a program by: adocd exec -- PROGRAM; adocctl doctor finds what is wrong."
             )
         return
     if len(frame.targets) == 1:
@@ -119,7 +123,7 @@ def _row(t: dict[str, Any]) -> Iterable[Text]:
         f"{percent(sample.get('waited_fraction')):>9}  ", (_end_of(t["path"]), "bold"),
     )  # fmt: skip
     last = t["last_decision"]
-    decided = f"; {clock(last['unix_s'])} {last['rule']}: {last['outcome']}" if last else "; nothing decided yet"
+    decided = f"; {clock(last['unix_s'])} {last['rule']}: {last['outcome']}" if last else "; no decisions yet"
     yield Text(f"  {policy_in_words(t)}: {words.knobs(t)}{decided}", style="dim")
 
 
@@ -132,7 +136,7 @@ def _line(label: str, *parts: str | Text | tuple[str, str]) -> Text:
 
 
 def _sentence(label: str, said: Text, width: int, most: int = 2) -> Iterable[Text]:
-    """Give a sentence up to two lines."""
+    """Wrap a sentence to at most `most` lines."""
     said.plain = printable(said.plain)
     lines = list(said.wrap(Console(width=width), max(20, width - _LABEL)))
     if len(lines) > most:
@@ -161,10 +165,7 @@ def _one(frame: Frame, t: dict[str, Any], width: int) -> Iterable[Text]:
     if "options" in t:
         yield from _sentence("knobs", Text(words.knobs(t)), width)
         if t["restore"] and t["restore"]["state"] in ("running", "waiting"):
-            waits = f" for {t['restore']['waiting_for']}" if t["restore"]["waiting_for"] else ""
-            yield _line(
-                "restore", (f"{t['restore']['state']}{waits}, {t['restore']['steps_left']} steps left", "yellow")
-            )
+            yield _line("restore", (sentences.steps_left(t["restore"]), "yellow"))
     yield Text()
     yield from _decided(frame)
 
@@ -213,13 +214,13 @@ def _figures(frame: Frame, t: dict[str, Any], width: int) -> Iterable[Text]:
 
 
 def _held(point: over_time.Point) -> float | None:
-    """Say for how much of a time writes were held, stopped or slowed."""
+    """Return the share of time in which writes were stopped or delayed, 0 to 1; None if it is not known."""
     known = [point[name] for name in ("stopped_fraction", "delayed_fraction") if point[name] is not None]
     return min(1.0, sum(known)) if known else None
 
 
 def _worst(families: list[dict[str, Any]]) -> dict[str, Any] | None:
-    """Choose the column family that is next to its stop."""
+    """Return the column family that is closest to a write stop."""
     return max(
         families,
         key=lambda cf: (
@@ -232,9 +233,9 @@ def _worst(families: list[dict[str, Any]]) -> dict[str, Any] | None:
 
 def _decided(frame: Frame) -> Iterable[Text]:
     if not frame.decisions:
-        yield Text("Nothing was decided yet.", style="dim")
+        yield Text(sentences.NO_DECISIONS, style="dim")
         return
-    yield Text("last decisions, newest first: rule, what it set, what became of it; because of what", style="bold")
+    yield Text("last decisions, newest first: rule, what it set, outcome; signal", style="bold")
     for record in reversed(frame.decisions[-_DECISIONS:]):
         outcome = record["outcome"]
         style = "green" if outcome.startswith("applied") else "yellow" if outcome in ("in-flight", "dry-run") else "red"

@@ -1,4 +1,4 @@
-"""What `top` says of a target, each in a few words."""
+"""Short phrases with which `top` describes a target."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -8,14 +8,14 @@ from adocd.model.in_words import knob_value, option_value, size, span
 
 _EIGHTHS = "▁▂▃▄▅▆▇█"
 _STYLES = {"stopped": "bold red", "possibly": "bold yellow", "delayed": "yellow", "normal": "green"}
-#: Names that everybody who runs RocksDB knows by less.
+#: Short names for options that are shown often.
 _SHORT = {"max_background_jobs": "jobs", "write_buffer_size": "memtable"}
 #: How many changed options fit into a line.
 _FIT = 3
 
 
 def held(target: dict[str, Any]) -> tuple[str, str]:
-    """Say how writes are, and in which style."""
+    """Say whether writes are stalled; return the words and their style."""
     if target["state"] == "closed":
         return "closed", "dim"
     now = (target["stall"] or {}).get("condition", target["condition"])
@@ -26,12 +26,12 @@ def held(target: dict[str, Any]) -> tuple[str, str]:
 
 
 def why(stall: dict[str, Any]) -> str:
-    """Say why writes are held, without saying once more that they are."""
+    """Say why writes are stalled, without the words that say that they are."""
     return str(stall["why"]).removeprefix(f"writes were {stall['condition']}: ")
 
 
 def knobs(detail: dict[str, Any]) -> str:
-    """Say what is not as it was, or what the two knobs are that most laws turn."""
+    """List the changed options; if none is changed, show the two knobs that most laws turn."""
     found = changed(detail)
     if not found:
         return jobs_and_memtable(detail)
@@ -45,7 +45,7 @@ def knobs(detail: dict[str, Any]) -> str:
 
 
 def jobs_and_memtable(detail: dict[str, Any]) -> str:
-    """Say how many jobs there are and how large memtables get, where nothing is changed."""
+    """Show the number of background jobs and the memtable size of a target without changes."""
     sample = detail["sample"]
     if sample is None:
         return "-"
@@ -55,7 +55,7 @@ def jobs_and_memtable(detail: dict[str, Any]) -> str:
 
 
 def set_by(record: dict[str, Any]) -> str:
-    """Say what a decision set: the options, where any was to change, else the knobs."""
+    """Say what a decision set: the options that it changes, or its knobs if it changes no option."""
     changes = [_change(change) for change in record["changes"]]
     settings = [
         f"{s['knob']}{_family(s['column_family'])} {knob_value(s['knob'], s['value'])}" for s in record["settings"]
@@ -64,20 +64,20 @@ def set_by(record: dict[str, Any]) -> str:
 
 
 def pin(override: dict[str, Any]) -> str:
-    """Say what an operator has pinned, for how long, and whether it has effect."""
+    """Say what an operator has pinned, for how long, and whether it is in force."""
     name = f"{override['option']}{_family(override['column_family'])}"
     left_s = override["remaining_s"]
     long = "until it is removed" if left_s is None else f"for {span(left_s)}"
     reason = f" ({override['reason']})" if override["reason"] else ""
-    effect = f": no effect now, {override['ineffective']}" if override["ineffective"] else ""
+    effect = f": not in force, {override['ineffective']}" if override["ineffective"] else ""
     return f"{name} = {option_value(override['option'], override['value'])} {long} by {override['who']}{reason}{effect}"
 
 
 def _change(change: dict[str, Any]) -> str:
     option, before, after = change["option"], change["before"], change["value"]
     name = f"{_SHORT.get(option['option'], option['option'])}{_family(option['name'])}"
-    if before == after:  # RocksDB takes a limit anew only when it is set once more
-        return f"{name} {option_value(option['option'], after)} once more"
+    if before == after:  # RocksDB keeps it only after it is set a second time
+        return f"{name} {option_value(option['option'], after)} again"
     return f"{name} {option_value(option['option'], before)} → {option_value(option['option'], after)}"
 
 
@@ -86,7 +86,7 @@ def _family(name: str | None) -> str:
 
 
 def sparkline(values: Sequence[float | None], top: float | None = None) -> str:
-    """Draw values as columns of up to eight eighths; blank where nothing is known, and at 0."""
+    """Draw one block character per value, scaled to `top` or the largest value; blank for None and 0."""
     known = [each for each in values if each is not None]
     most = top if top is not None else max(known, default=0.0)
     return "".join(

@@ -10,7 +10,7 @@
 namespace adocd {
 namespace {
 
-// The value of field `wanted` in the line of `file` whose field `field` is `value`.
+// Finds the line of `file` whose field `field` is `value`, and returns its field `wanted`.
 std::optional<std::string> Lookup(const char* file, size_t field, const std::string& value, size_t wanted) {
   std::ifstream in(file);
   std::string line;

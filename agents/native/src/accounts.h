@@ -5,16 +5,16 @@
 
 namespace adocd {
 
-// Users and groups from /etc/passwd and /etc/group themselves: asking NSS would load modules into the host's
-// process, and may wait for a network.
+// Reads users and groups from /etc/passwd and /etc/group. NSS would load modules into the host's process, and may wait
+// for a network.
 std::optional<unsigned> UidOfUser(const std::string& name);
 std::optional<unsigned> GidOfGroup(const std::string& name);
-std::string NameOfUid(unsigned uid);  // the number, when the file does not name it
+std::string NameOfUid(unsigned uid);  // the number if the file has no name for it
 
-// Which uids may talk to the agent besides root and the process's own.
+// The uids that may talk to the agent, besides root and the process's own.
 class AllowList {
  public:
-  // `extra` is ADOCD_ALLOW_UIDS. On a mistake in it, `error` says so and nobody is added.
+  // `extra` is ADOCD_ALLOW_UIDS. If it is malformed, `error` says so and nobody is added.
   AllowList(const std::string& extra, std::string* error);
   bool Allows(unsigned uid) const;
 

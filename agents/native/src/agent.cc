@@ -62,7 +62,7 @@ void Say(const std::string& line) {
   (void)!write(STDERR_FILENO, text.data(), text.size());
 }
 
-// `adocd exec` asks by ADOCD_AGENT_MARKER to be told whether its program ever opened a database: by a file.
+// Creates the file that ADOCD_AGENT_MARKER names: it tells `adocd exec` that its program has opened a database.
 void LeaveMarker() {
   const std::string path = EnvironmentText("ADOCD_AGENT_MARKER");
   if (path.empty()) return;
@@ -163,7 +163,7 @@ void Agent::Stop() {
 
 void Agent::AtExit() {
   g_state.store(State::kEnded);
-  // It stays reachable: a database that is destroyed after this still has to wait for a call of ours inside it.
+  // g_agent stays set: a database that is destroyed after this must still wait for our calls inside it.
   if (Agent* agent = Running()) agent->Stop();
 }
 
@@ -171,8 +171,8 @@ void Agent::BeforeFork() { g_process_mutex.lock(); }
 
 void Agent::AfterForkInParent() { g_process_mutex.unlock(); }
 
-// The child has no threads of ours and must not touch the parent's socket. What the agent owned is leaked here, for
-// its locks may be held by threads that do not exist; an open in the child starts a new agent.
+// The child has none of our threads and must not touch the parent's socket. It leaks what the agent owned, because
+// threads that do not exist here may hold its locks. An open in the child starts a new agent.
 void Agent::AfterForkInChild() {
   g_fork_generation.fetch_add(1);
   g_agent.store(nullptr);

@@ -11,18 +11,18 @@
 
 namespace adocd {
 
-// The running agent of this process: made by the first successful open, never destroyed (threads and the host's
-// static destructors may still reach it while the process ends).
+// The agent of this process. The first successful open creates it; nothing destroys it, because threads and the host's
+// static destructors may still reach it while the process ends.
 class Agent {
  public:
-  // The agent, or null before the first open and when it is out of order. While the process ends it stays.
+  // The agent; null before the first open, and if it failed. Stays valid while the process ends.
   static Agent* Running();
-  // Null with one line on stderr (once) when it cannot start.
+  // Starts the agent. If it cannot start, returns null and writes one line to stderr (once).
   static Agent* Start();
-  // Whether opens are to be looked at: not switched off, the right librocksdb, not failed before. The first call
-  // decides; `reason` says why not.
+  // Whether the agent observes opens: it is not switched off, librocksdb is the right one, and it has not failed
+  // before. The first call decides; `reason` says why not.
   static bool Wanted(std::string* reason);
-  // Gives up for good with one line on stderr.
+  // Switches the agent off for the rest of the process, with one line on stderr.
   static void GiveUp(const std::string& reason);
 
   Registry& registry() { return registry_; }

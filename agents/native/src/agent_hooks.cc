@@ -6,7 +6,7 @@
 namespace adocd::hooks {
 namespace {
 
-// Runs `action` on the open database that belongs to `db`, if it is ours.
+// Runs `action` on the open database `db`, if the agent knows it.
 template <typename Action>
 void With(const void* db, Action action) noexcept {
   Agent* agent = Agent::Running();
@@ -15,7 +15,7 @@ void With(const void* db, Action action) noexcept {
     const OpenDatabase database = agent->registry().Find(db);
     if (database.session) action(*agent, database);
   } catch (...) {
-    // Out of memory: the host goes on.
+    // Out of memory: the host must continue.
   }
 }
 

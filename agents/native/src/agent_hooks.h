@@ -8,11 +8,11 @@
 
 namespace adocd {
 
-// The address that interposition must lead to.
+// The address that the symbol must resolve to if interposition works.
 const void* InterposedOpenAddress();
 
-// What the interposed functions tell the agent. None of these throws; for a database that is not ours (read-only,
-// secondary, opened before a fork) they do nothing.
+// What the interposed functions tell the agent. None of these throws. They do nothing for a database that the agent
+// does not observe (read-only, secondary, opened before a fork).
 namespace hooks {
 
 struct OpenInProgress {
@@ -20,11 +20,11 @@ struct OpenInProgress {
   OpenParts parts;
 };
 
-// Null when the agent stays out of this open.
+// Null if the agent does not observe this open.
 std::unique_ptr<OpenInProgress> PrepareOpen(const rocksdb::DBOptions& host_options) noexcept;
 void Opened(OpenInProgress& open, rocksdb::DB* db, const std::vector<rocksdb::ColumnFamilyHandle*>& handles) noexcept;
 void Closing(const void* db) noexcept;
-// The host tries to close: nobody of ours may be inside until it is known whether it did.
+// The host tries to close: none of our threads may be inside until it is known whether the database is closed.
 void Pausing(const void* db) noexcept;
 void Resuming(const void* db) noexcept;
 void Created(const void* db, rocksdb::ColumnFamilyHandle* handle) noexcept;

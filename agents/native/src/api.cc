@@ -13,7 +13,7 @@ Problem NotFound(const std::string& path) {
   return {404, "not_found", "There is no '" + path + "' here; begin with /v1/info or /v1/databases.", {}, {}};
 }
 
-// Null for what is no resource of a database. No map: the http thread runs until after static destructors began.
+// Null if a database has no such resource. Not a static map: the http thread still runs when static destructors begin.
 const char* MethodsOf(const std::string& resource) {
   if (resource.empty() || resource == "snapshot") return "GET";
   if (resource == "options") return "PATCH";

@@ -19,7 +19,7 @@ struct ProcessInfo {
 
 using Query = std::map<std::string, std::string>;
 
-// The admin protocol: one request in, one answer out. Runs on the http thread and never touches a database.
+// The admin protocol: takes a request, returns an answer. Runs on the http thread and never touches a database.
 class Api {
  public:
   Api(ProcessInfo process, Registry* registry, Sampler* sampler, Scheduler* scheduler)

@@ -21,8 +21,8 @@ std::optional<Problem> CheckColumnFamily(const Session& session, const std::stri
                  "Column family '" + name + "' is not open here; names are case-sensitive.", {}, {}};
 }
 
-// A condition that can never be read would be found out when nobody is there to mend it. Read off the last sample,
-// for no request reads the database; a column family that no sample has yet is taken at its word.
+// Rejects a condition that can never be read: during the restore, nobody could correct it any more. Looks it up in the
+// last sample, because no request reads the database; for a column family that is in no sample yet, accepts it.
 std::optional<Problem> CheckCondition(const Session& session, const Condition& condition) {
   if (auto problem = CheckColumnFamily(session, condition.column_family)) return problem;
   const auto sample = session.sample();
@@ -96,7 +96,7 @@ HttpResponse Api::HoldLease(const OpenDatabase& database, const std::string& bod
   auto result = database.session->control.Hold(request.holder, request.epoch, request.ttl_s, now_s);
   if (auto* problem = std::get_if<Problem>(&result)) return ProblemResponse(*problem);
   ArmLeaseTimer(database, request.ttl_s);
-  database.applier->WakeIfStarted();  // a restore that waits for a condition stops now
+  database.applier->WakeIfStarted();  // so that a restore that waits for a condition stops now
   return JsonResponse(200, LeaseJson(std::get<Lease>(result), now_s));
 }
 

@@ -8,7 +8,7 @@
 namespace adocd {
 namespace {
 
-// How long a request waits for a new sample before it gets the old one.
+// How long a request waits for a new sample before it returns the old one.
 constexpr double kSnapshotPatienceSeconds = 0.2;
 
 }  // namespace
@@ -55,7 +55,7 @@ void Api::Snapshot(const OpenDatabase& database, const Query& query, Reply reply
     }
   }
   const auto session = database.session;
-  // The wait must not keep a closed session, and the host's objects in it, alive.
+  // The wait must not keep alive a closed session and the host's objects in it.
   const auto answer = [weak = std::weak_ptr<Session>(session), id = session->id, events_after](const Reply& to) {
     const auto session = weak.lock();
     if (!session) return to(ProblemResponse(NoSuchDatabase(id)));
@@ -64,7 +64,7 @@ void Api::Snapshot(const OpenDatabase& database, const Query& query, Reply reply
     to(std::move(response));
   };
   if (MonotonicSeconds() - session->sample()->monotonic_s < Sampler::kMinIntervalSeconds) return answer(reply);
-  // Whoever comes first answers: the sampling thread, or the end of our patience. Both on the http thread.
+  // The first of the two answers: the new sample or the timeout. Both run on the http thread.
   auto waiting = std::make_shared<Reply>(std::move(reply));
   const auto once = [waiting, answer] {
     if (!*waiting) return;

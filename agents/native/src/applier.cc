@@ -11,7 +11,7 @@
 namespace adocd {
 namespace {
 
-// For conditions (the protocol asks for at least once a second) and for a gate that is closed.
+// How often to check a condition (the protocol requires at least once a second) or a closed gate.
 constexpr auto kRetryInterval = std::chrono::milliseconds(200);
 
 Problem Failed() {
@@ -77,7 +77,7 @@ void Applier::Refuse(const Job& job) noexcept {
   try {
     job.done(DatabaseClosed());
   } catch (...) {
-    // Out of memory: the client has to give up by itself.
+    // Out of memory: the client gets no answer and times out.
   }
 }
 
@@ -105,7 +105,7 @@ void Applier::Run() {
       if (job) Refuse(*job);
       return;
     }
-    // A change in flight goes first: the lease may have ended, but what it began is finished before the restore.
+    // A change in flight goes first: even if its lease has ended, it is finished before the restore.
     if (job) RunJob(*session, std::move(*job));
     waiting = RunRestoreStep(*session);
   }
@@ -116,7 +116,7 @@ void Applier::RunJob(Session& session, Job job) noexcept {
   try {
     outcome = ExecuteChanges(session, job.request);
   } catch (...) {
-    // Out of memory. The plan is armed, so what was done can still be undone.
+    // Out of memory. The restore plan is already stored, so the steps that were executed can still be undone.
   }
   session.control.ChangeFinished();
   try {
@@ -125,7 +125,7 @@ void Applier::RunJob(Session& session, Job job) noexcept {
     try {
       job.done(Failed());
     } catch (...) {
-      // Not even that: the client has to give up by itself.
+      // Not even enough memory for that: the client gets no answer and times out.
     }
   }
 }
@@ -161,7 +161,7 @@ void Applier::EnterWhenOpen(Session& session, std::optional<GateUse>* use) {
   for (;;) {
     use->emplace(session.gate);
     if (**use || session.closed()) return;
-    // The host tries to close, which may be refused.
+    // The host tries to close, which RocksDB may refuse.
     std::unique_lock<std::mutex> lock(mutex_);
     if (work_.wait_for(lock, kRetryInterval, [this] { return stopped_; })) return;
   }
@@ -171,7 +171,7 @@ bool Applier::RunRestoreStep(Session& session) noexcept {
   try {
     return ExecuteRestoreStep(session);
   } catch (...) {
-    return true;  // out of memory: the step stays, and is tried again
+    return true;  // out of memory: keep the step and try it again
   }
 }
 
@@ -179,14 +179,14 @@ bool Applier::ExecuteRestoreStep(Session& session) {
   const auto pending = session.control.NextRestoreStep();
   if (!pending) return false;
   const auto& step = pending->step;
-  // One stay for condition and execution. Where the host only tries to close, the step waits for what comes of it.
+  // Check the condition and execute in one pass through the gate. If the host tries to close, wait for the result.
   const GateUse use(session.gate);
   if (!use) return !session.closed();
   if (step.when) {
     uint64_t value = 0;
     const bool readable = ReadIntProperty(session, step.when->column_family, step.when->property, &value);
-    // What cannot be read is gone since the plan was accepted: a dropped column family has no level-0 files. The
-    // change may be another's, so it must not stay undone.
+    // What cannot be read has disappeared since the plan was accepted: a dropped column family has no level-0 files.
+    // The step is executed all the same, because it may restore an option of another column family.
     if (readable && static_cast<__int128>(value) >= step.when->below) {
       session.control.RestoreWaits(pending->plan_number, Describe(*step.when));
       return true;
@@ -201,7 +201,7 @@ bool Applier::ExecuteRestoreStep(Session& session) {
   }
   session.control.RestoreStepDone(*pending, result);
   const std::lock_guard<std::mutex> lock(mutex_);
-  woken_ = true;  // look for the next step at once
+  woken_ = true;  // so that the next step follows at once
   return false;
 }
 

@@ -22,24 +22,24 @@ struct ChangeRequest {
   int64_t epoch = 0;
   std::vector<Change> changes;
   RestorePlan restore_plan;
-  bool repeat = false;  // execute a step also where its values are there
+  bool repeat = false;  // execute a step even if its values are already set
 };
 
 using ChangeOutcome = std::variant<std::vector<StepResult>, Problem>;
 using ChangeDone = std::function<void(ChangeOutcome)>;
 
-// The apply thread of one session: executes changes and restore plans, one step at a time. One thread a database,
-// because a SetOptions that waits for a stall in one must not delay another's restore. Started by its first work.
+// The apply thread of one session: executes changes and restore plans, one step at a time. Each database has its own,
+// because a SetOptions that waits during a stall must not delay another database's restore. Started when first needed.
 class Applier : public std::enable_shared_from_this<Applier> {
  public:
   explicit Applier(std::weak_ptr<Session> session) : session_(std::move(session)) {}
 
-  // `done` is called on the apply thread (or on the caller's, when no thread can be started).
+  // `done` is called on the apply thread (or on the caller's, if no thread can be started).
   void Submit(ChangeRequest request, ChangeDone done);
-  // There is a restore plan to execute, or the wait for a condition should be looked at again.
+  // Makes the thread look for a restore plan to execute, or check again the condition that a restore waits for.
   void Wake();
   void WakeIfStarted();
-  // The session is closed; what is queued is refused.
+  // Ends the thread because the session is closed; queued changes are refused.
   void Stop();
 
  private:
@@ -51,9 +51,9 @@ class Applier : public std::enable_shared_from_this<Applier> {
   void Run();
   void RunJob(Session& session, Job job) noexcept;
   ChangeOutcome ExecuteChanges(Session& session, ChangeRequest& request);
-  // Waits as long as the host tries to close; `use` is empty-handed when the database is closed.
+  // Waits while the host tries to close. If the database is closed then, `use` is not inside the gate.
   void EnterWhenOpen(Session& session, std::optional<GateUse>* use);
-  // Returns whether the thread should wait before it looks again.
+  // Returns whether the thread should pause before it looks again.
   bool RunRestoreStep(Session& session) noexcept;
   bool ExecuteRestoreStep(Session& session);
   static void Refuse(const Job& job) noexcept;

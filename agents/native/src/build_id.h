@@ -3,8 +3,8 @@
 
 namespace adocd {
 
-// GNU build id (hexadecimal) of the loaded object that contains `address`, empty when it has none. `file` gets the
-// object's path.
+// Returns the GNU build id (hexadecimal) of the loaded object that contains `address`, empty if it has none, and sets
+// `file` to the object's path.
 std::string BuildIdAt(const void* address, std::string* file);
 
 }  // namespace adocd

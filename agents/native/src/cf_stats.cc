@@ -5,8 +5,8 @@
 namespace adocd {
 namespace {
 
-// 0 where the map does not name it: RocksDB leaves out levels that never had a file. Sizes are written as doubles,
-// which are exact up to 2^53 bytes; their decimals are all 0.
+// 0 if the map has no such key: RocksDB omits levels that never had a file. It writes sizes as doubles, which are exact
+// up to 2^53 bytes; their decimals are all 0.
 uint64_t Number(const std::map<std::string, std::string>& map, const std::string& key) {
   const auto found = map.find(key);
   return found == map.end() ? 0 : std::strtoull(found->second.c_str(), nullptr, 10);

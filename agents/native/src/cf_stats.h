@@ -7,7 +7,7 @@
 
 namespace adocd {
 
-// What the map of rocksdb.cfstats says (db/internal_stats.cc, DumpCFMapStats) of a column family with so many levels.
+// Reads a column family's figures from the map of rocksdb.cfstats (db/internal_stats.cc, DumpCFMapStats).
 CfStats CfStatsOf(const std::map<std::string, std::string>& map, size_t levels);
 
 }  // namespace adocd

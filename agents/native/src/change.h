@@ -23,7 +23,7 @@ struct Change {
   int threads = 0;            // kThreadPool
 };
 
-// Names one thing that can be turned. `owner` is the column family or the thread pool.
+// Names one setting that can be changed. `owner` is the column family or the thread pool.
 struct OptionKey {
   Scope scope = Scope::kDatabase;
   std::string owner;
@@ -43,7 +43,7 @@ struct Condition {
 struct RestoreStep {
   std::optional<Condition> when;
   Change change;
-  bool target_dropped = false;  // its column family is gone; one of the same name is another
+  bool target_dropped = false;  // its column family was dropped; a new one of the same name is another
 };
 
 using RestorePlan = std::vector<RestoreStep>;
@@ -52,7 +52,7 @@ using KeyValue = std::pair<OptionKey, std::string>;
 inline constexpr const char* kLimiterKey = "bytes_per_s";
 inline constexpr const char* kThreadsKey = "threads";
 
-// Every option that a change sets, with its value.
+// Returns every option that a change sets, with its value.
 std::vector<KeyValue> KeyValues(const Change& change);
 
 // "write_buffer_size of column family 'default'", for messages and events.

@@ -3,7 +3,7 @@
 
 namespace adocd {
 
-// Seconds of CLOCK_MONOTONIC: the one clock of the protocol.
+// Seconds of CLOCK_MONOTONIC, the only clock in the protocol.
 inline double MonotonicSeconds() {
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC, &now);

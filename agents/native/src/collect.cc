@@ -33,7 +33,7 @@ constexpr const char* kColumnFamilyProperties[] = {
     "rocksdb.live-sst-files-size",
 };
 
-// RocksDB has these as text only.
+// RocksDB returns these properties only as text.
 constexpr const char* kLevelFiles[] = {
     "rocksdb.num-files-at-level0", "rocksdb.num-files-at-level1", "rocksdb.num-files-at-level2",
     "rocksdb.num-files-at-level3", "rocksdb.num-files-at-level4", "rocksdb.num-files-at-level5",
@@ -48,9 +48,9 @@ std::optional<uint64_t> Unsigned(const TextMap& map, const char* key) {
   return std::strtoull(found->second.c_str(), nullptr, 10);
 }
 
-// rocksdb.cfstats costs more than everything else together (RocksDB builds some two hundred strings), so it is read
-// only when something happened that may have moved it, and once a second because the counts move a moment after
-// RocksDB tells its listeners.
+// rocksdb.cfstats costs more than everything else together (RocksDB builds about two hundred strings). So it is read
+// only after an event that can change it, and once a second, because its counts change shortly after RocksDB has called
+// its listeners.
 const std::optional<CfStats>& CurrentCfStats(rocksdb::DB* db, ColumnFamily& family, size_t levels) {
   constexpr double kMaxAgeSeconds = 1;
   const double now_s = MonotonicSeconds();
@@ -82,7 +82,7 @@ ColumnFamilySample ReadColumnFamily(Session& session, ColumnFamily& family) {
     sample.properties.emplace_back(kLevelFiles[level], std::strtoull(text.c_str(), nullptr, 10));
   }
   sample.cf_stats = CurrentCfStats(db, family, levels);
-  // Options change only through SetOptions, which we see whoever calls it: no need to read them every time.
+  // Options change only by SetOptions, and the agent sees every call of it: no need to read them every time.
   const uint64_t version = family.options_version.load();
   if (!family.options_json || family.options_json_version != version || session.option_calls_in_flight > 0) {
     family.options_json = std::make_shared<const std::string>(

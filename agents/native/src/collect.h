@@ -7,11 +7,11 @@ namespace adocd {
 
 class Session;
 
-// Reads the database. Only inside the session's gate, or while it is being opened; by one thread at a time.
+// Reads the database. Call it only inside the session's gate or during the open, from one thread at a time.
 std::shared_ptr<const Sample> Collect(Session& session);
 
-// An integer property of a column family, also those that RocksDB only has as text
-// (rocksdb.num-files-at-level<n>). Returns whether there is one.
+// Reads an integer property of a column family, also one that RocksDB returns only as text
+// (rocksdb.num-files-at-level<n>). Returns whether it exists.
 bool ReadIntProperty(Session& session, const std::string& column_family, const std::string& property,
                      uint64_t* value);
 

@@ -23,7 +23,7 @@ std::string ColumnFamilies::Dropped(uint32_t id) {
   const std::lock_guard<std::mutex> lock(mutex_);
   for (auto& family : families_) {
     if (family->id == id && family->listed) {
-      // Stays in the list until its handle is deleted, which may have to wait for a use in progress.
+      // Keep it until its handle is deleted: the deletion may have to wait for a use in progress.
       family->listed = false;
       return family->name;
     }

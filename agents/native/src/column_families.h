@@ -16,16 +16,16 @@ class ColumnFamilyHandle;
 
 namespace adocd {
 
-// One column family that can be reached through a handle of the host.
+// A column family for which the host has a handle.
 struct ColumnFamily {
   std::string name;
   uint32_t id = 0;
   rocksdb::ColumnFamilyHandle* handle = nullptr;
-  // Grows with every SetOptions by anybody; readers of options cache by it.
+  // Incremented by every SetOptions, whoever calls it; a cache of options is valid while it stays the same.
   std::atomic<uint64_t> options_version{1};
-  // Grows with every flush, compaction, memtable switch and stall: only these move stall counts and levels.
+  // Incremented by every flush, compaction, memtable switch and stall: only these change stall counts and levels.
   std::atomic<uint64_t> activity{1};
-  // Caches of whoever collects samples (one thread at a time).
+  // Caches for collecting samples (one thread at a time).
   std::shared_ptr<const std::string> options_json;
   uint64_t options_json_version = 0;
   std::optional<CfStats> cf_stats;
@@ -36,12 +36,12 @@ struct ColumnFamily {
   friend class ColumnFamilies;
   friend class ColumnFamilyUse;
   int uses = 0;          // guarded by ColumnFamilies::mutex_
-  bool listed = true;    // false once dropped or its handle deleted
+  bool listed = true;    // false after it is dropped or its handle is deleted
 };
 
 class ColumnFamilies;
 
-// Keeps a handle from being deleted by the host for the length of a scope.
+// Keeps the host from deleting a handle during a scope.
 class ColumnFamilyUse {
  public:
   ColumnFamilyUse() = default;
@@ -59,14 +59,14 @@ class ColumnFamilyUse {
   std::shared_ptr<ColumnFamily> family_;
 };
 
-// The column families of one session. Handles belong to the host, which may delete them at any time: HandleDeleted
-// runs inside that deletion and waits until nobody uses the handle. Holding a handle never keeps a dropped column
-// family alive beyond such a use.
+// The column families of one session. Their handles belong to the host, which may delete them at any time:
+// HandleDeleted runs inside the deletion and waits until nobody uses the handle. So a dropped column family is kept
+// alive only during such a use.
 class ColumnFamilies {
  public:
-  // Ignores a handle that is already known: RocksDB's functions that create column families may call each other.
+  // Ignores a known handle: RocksDB's functions that create column families may call each other.
   void Add(const std::string& name, uint32_t id, rocksdb::ColumnFamilyHandle* handle);
-  // Returns the name of the column family that is not listed any more, empty when none was.
+  // Returns the name of the column family that is no longer listed; empty if there is none.
   std::string Dropped(uint32_t id);
   void HandleDeleted(rocksdb::ColumnFamilyHandle* handle);
   void OptionsChanged(uint32_t id);

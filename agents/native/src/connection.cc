@@ -13,7 +13,7 @@ namespace beast = boost::beast;
 namespace http = boost::beast::http;
 
 constexpr auto kIdleLimit = std::chrono::seconds(60);
-constexpr auto kTransferLimit = std::chrono::seconds(10);  // for a head, a body, and for reading our answer
+constexpr auto kTransferLimit = std::chrono::seconds(10);  // for sending a head or body, or reading the answer
 constexpr size_t kFirstReadBytes = 4096;
 constexpr auto kDrainLimit = std::chrono::seconds(1);
 constexpr int kMaxDrains = 1024;
@@ -33,7 +33,7 @@ Connection::~Connection() { Forget(); }
 
 void Connection::Close() {
   stream_.close();
-  Forget();  // at once: an answer in progress may keep this object for long
+  Forget();  // now, because an answer in progress may keep this object alive for long
 }
 
 void Connection::Forget() {
@@ -43,7 +43,7 @@ void Connection::Forget() {
 
 void Connection::Start() {
   if (allowed_) return WaitForRequest();
-  // Nobody needs to read what it asks.
+  // The request need not be read.
   Write(ProblemResponse({403, "forbidden",
                          "Your user may not talk to this agent; add its uid to ADOCD_ALLOW_UIDS.", {}, {}}),
         false);
@@ -103,7 +103,7 @@ void Connection::Dispatch() {
   auto& message = parser_->get();
   HttpRequest request{std::string(message.method_string()), std::string(message.target()), std::move(message.body())};
   const bool keep_alive = message.keep_alive();
-  // The reply may be called, and thrown away, on any thread; a connection must only ever be destroyed on this one.
+  // Any thread may call and destroy the reply, but only this thread may destroy a connection.
   answering_ = shared_from_this();
   const auto reply = [server = server_, weak = weak_from_this(), keep_alive](HttpResponse response) {
     server->Post([weak, keep_alive, response = std::move(response)] {
@@ -119,7 +119,7 @@ void Connection::Dispatch() {
 
 void Connection::Fail(beast::error_code error) {
   if (error == http::error::body_limit) return Write(ProblemResponse(TooLarge()), false);
-  // Errors of HTTP's own category mean that what came is not HTTP; the rest is a client that left.
+  // An error of the HTTP category means that the data is not HTTP; any other means that the client has left.
   const bool malformed = error.category() == make_error_code(http::error::bad_method).category() &&
                          error != http::error::end_of_stream && error != http::error::partial_message;
   if (!malformed) return;
@@ -145,8 +145,8 @@ void Connection::Write(const HttpResponse& answer, bool keep_alive) {
   });
 }
 
-// Closing a socket with unread bytes in it resets the connection, and a client that is still sending its body
-// would never read our answer.
+// Closing a socket with unread bytes resets the connection, so that a client that is still sending its body could not
+// read our answer.
 void Connection::Drain() {
   beast::error_code ignored;
   stream_.socket().shutdown(Protocol::socket::shutdown_send, ignored);

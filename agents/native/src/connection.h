@@ -16,8 +16,8 @@ namespace adocd {
 
 class Server;
 
-// One client: reads a request, hands it on, writes the answer, and again; one that may not talk to us is told so at
-// once. Only on the http thread.
+// One client: reads a request, passes it on, writes the answer, and repeats. A client without permission is told so at
+// once. Used only on the http thread.
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
   using Protocol = boost::asio::local::stream_protocol;
@@ -27,7 +27,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   void Start();
   void Close();
-  // When it last became idle; infinity while a request is being answered.
+  // When it last became idle; infinity while it answers a request.
   double idle_since_s() const { return idle_since_s_; }
 
  private:
@@ -54,7 +54,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   boost::beast::flat_buffer buffer_;
   std::optional<Parser> parser_;
   Response response_;
-  std::shared_ptr<Connection> answering_;  // itself, while a request is being answered
+  std::shared_ptr<Connection> answering_;  // itself, to stay alive while it answers a request
   bool head_ = false;
   int drained_ = 0;
   double idle_since_s_ = 0;

@@ -62,9 +62,9 @@ std::optional<Problem> Control::Release(const std::optional<std::string>& holder
   const auto ended = std::get<LeaseBook::Ended>(result);
   if (ended == LeaseBook::Ended::kReleased) EmitLocked("lease_released", "by '" + former + "'");
   if (ended == LeaseBook::Ended::kRevoked) EmitLocked("lease_revoked", "from '" + former + "'");
-  // Also where it has expired a moment ago: its former holder is to know that an operator wants nothing changed.
+  // Even if the lease has just expired: its former holder must learn that an operator revoked it.
   if (force) revoked_epoch_ = lease_.last_epoch();
-  // Without a lease only the operator's force may stop a restore that is being executed.
+  // Without a lease, only an operator's `force` may stop a restore in progress.
   if (ended == LeaseBook::Ended::kNobodyHeld && !force) return std::nullopt;
   if (restore) {
     *begin_restore = BeginRestoreLocked();
@@ -92,7 +92,7 @@ bool Control::BeginRestoreLocked() {
 std::optional<Problem> Control::CheckCaller(const std::string& holder, int64_t epoch, double now_s) const {
   const std::lock_guard<std::mutex> lock(mutex_);
   LeaseBook now = lease_;
-  now.ExpireIfDue(now_s);  // overdue, and its timer has not fired yet
+  now.ExpireIfDue(now_s);  // if it is overdue and its timer has not fired yet
   return now.Check(holder, epoch);
 }
 

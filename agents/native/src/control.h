@@ -21,7 +21,7 @@ struct StepResult {
   double elapsed_s = 0;
   std::optional<std::string> error;
   OptionMap read_back;
-  std::optional<std::string> lacks_room;  // not executed for want of room: a restore waits with it
+  std::optional<std::string> lacks_room;  // not executed because the disk is too full: a restore waits
   bool target_gone = false;  // the database or column family is closed or dropped: there is nothing to restore
 };
 
@@ -32,8 +32,8 @@ struct ControlStatus {
   int64_t revoked_epoch = 0;  // 0: none
 };
 
-// The rules of one session: lease, restore plan and originals together, behind one lock that is never held during
-// a call into RocksDB. Emits the events of the lease and the plan.
+// The lease, the restore plan and the originals of one session, behind one lock that is never held during a call into
+// RocksDB. Emits the events of the lease and of the plan.
 class Control {
  public:
   Control(SessionEvents* events, const ColumnFamilies* column_families)
@@ -46,21 +46,21 @@ class Control {
 
   std::variant<Lease, Problem> Hold(const std::string& holder, std::optional<int64_t> epoch, double ttl_s,
                                     double now_s);
-  // Returns a problem, or nothing. `begin_restore` says whether a plan is to be executed now.
+  // Returns a problem, or nothing. Sets `begin_restore` if a restore plan must be executed now.
   std::optional<Problem> Release(const std::optional<std::string>& holder, std::optional<int64_t> epoch,
                                  bool restore, bool force, bool* begin_restore);
-  // Returns whether a plan is to be executed now.
+  // Returns whether a restore plan must be executed now.
   bool ExpireIfDue(double now_s);
 
   std::optional<Problem> CheckCaller(const std::string& holder, int64_t epoch, double now_s) const;
-  // Last check before the first step, and from here on the plan counts. One at a time.
+  // The last check before the first step; on success the restore plan takes effect. One change at a time.
   std::optional<Problem> AcceptChange(const std::string& holder, int64_t epoch, const std::vector<Change>& changes,
                                       RestorePlan plan, double now_s);
   void ChangeQueued();
   void ChangeFinished();
   void StepExecuted(const Change& change, const StepResult& result);
 
-  // For the apply thread.
+  // Used by the apply thread.
   struct Pending {
     RestoreStep step;
     uint64_t plan_number;

@@ -4,7 +4,7 @@
 
 namespace adocd {
 
-// The environment variable, empty when it is not set.
+// Returns the environment variable; empty if it is not set.
 inline std::string EnvironmentText(const char* name) {
   const char* value = std::getenv(name);
   return value ? value : "";

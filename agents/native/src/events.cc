@@ -4,7 +4,7 @@
 
 namespace adocd {
 namespace {
-// Jobs that begin and never end (cancelled by a close) must not grow the maps without bound.
+// Limits the maps, because some jobs begin and never end (cancelled by a close).
 constexpr size_t kMaxJobsRemembered = 1024;
 }  // namespace
 
@@ -43,7 +43,7 @@ void SessionEvents::FlushEnded(Event event, const std::string& path) {
     flush_file_bytes_.erase(file);
   }
   if (event.job) {
-    // One job may flush several column families; its beginning stays until the map is trimmed.
+    // One job may flush several column families, so keep its beginning until the map is trimmed.
     const auto begun = flush_begun_s_.find(*event.job);
     if (begun != flush_begun_s_.end()) event.elapsed_s = now_s - begun->second;
   }

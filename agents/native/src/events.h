@@ -29,7 +29,7 @@ struct Event {
   std::string detail;
 };
 
-// Counters that only listener events can give (RocksDB keeps them in Statistics otherwise).
+// Counters that the agent keeps from listener events (RocksDB itself only has them in Statistics).
 struct JobCounters {
   uint64_t flushes = 0;
   uint64_t flush_written_bytes = 0;
@@ -38,15 +38,15 @@ struct JobCounters {
   uint64_t compaction_written_bytes = 0;
 };
 
-// What happened in one session: the ring of events, the stall condition, the job counters. Listener callbacks
-// write it from RocksDB's threads, so every method is short, allocates little and calls nobody.
+// The events of one session: a ring buffer of them, the stall condition and the job counters. Listener callbacks write
+// to it on RocksDB's threads, so every method is short, allocates little and makes no callback.
 class SessionEvents {
  public:
   static constexpr size_t kRingSize = 4096;
 
   SessionEvents();
 
-  // False in a forked child and after the session ended: then callers must not even take the lock.
+  // False in a forked child and after the end of the session; then callers must not even take the lock.
   bool active() const { return active_.load(std::memory_order_acquire) && InThisProcess(); }
   bool InThisProcess() const { return generation_ == g_fork_generation.load(std::memory_order_acquire); }
   void Deactivate() { active_.store(false, std::memory_order_release); }
@@ -61,11 +61,11 @@ class SessionEvents {
   void ColumnFamilyCreated(const std::string& column_family);
 
   StallTotals Stall(double now_s) const;
-  // What RocksDB's properties say at this moment.
+  // Takes the stall condition that RocksDB's properties show now.
   void StallSampled(StallCondition condition, double now_s);
   JobCounters Counters() const;
   uint64_t last_sequence() const;
-  // Events newer than `after`, and how many of those the ring no longer has.
+  // Returns the events after number `after`, and how many of them the ring no longer has.
   std::vector<std::shared_ptr<const Event>> After(uint64_t after, uint64_t* lost) const;
 
  private:

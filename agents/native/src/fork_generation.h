@@ -5,13 +5,13 @@
 
 namespace adocd {
 
-// Counts the forks between this process and the one that loaded the library. What was created in another
-// generation belongs to a parent: its locks may be held by threads that do not exist here, so it is left alone.
+// The number of forks between this process and the one that loaded the library. Objects of another generation belong
+// to a parent and must not be used: threads that do not exist here may hold their locks.
 inline std::atomic<uint32_t> g_fork_generation{0};
 
 // Guards everything that both a parent and a forked child use (the running agent, the set of our listeners, the
-// table of open sockets). The fork handlers hold it across a fork, so it must only ever be held for a moment and
-// never while calling RocksDB.
+// table of open sockets). The fork handlers hold it across a fork, so hold it only briefly, and never during a call
+// into RocksDB.
 inline std::mutex g_process_mutex;
 
 }  // namespace adocd

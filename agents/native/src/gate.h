@@ -5,8 +5,8 @@
 
 namespace adocd {
 
-// Lets many in, and lets one close the door and wait until everybody is out. Guards a pointer that belongs to the
-// host: the host's close passes through CloseAndWait before the object dies.
+// Counts the threads that use an object of the host. The host's close calls CloseAndWait, which lets no other thread
+// enter and waits until all have left, before the object is destroyed.
 class Gate {
  public:
   bool Enter() {
@@ -24,7 +24,7 @@ class Gate {
     closed_ = true;
     empty_.wait(lock, [this] { return inside_ == 0; });
   }
-  // For process exit, where waiting for ever would be worse: close for good, then wait as long as there is time.
+  // For process exit, which must not wait for ever: close the gate for good, then WaitUntil a deadline.
   void CloseForGood() {
     const std::lock_guard<std::mutex> lock(mutex_);
     closed_ = for_good_ = true;
@@ -46,7 +46,7 @@ class Gate {
   bool for_good_ = false;
 };
 
-// Inside a gate for the length of a scope, if it let us in.
+// Enters a gate for a scope; false if the gate is closed.
 class GateUse {
  public:
   explicit GateUse(Gate& gate) : gate_(gate.Enter() ? &gate : nullptr) {}

@@ -9,17 +9,17 @@ class Statistics;
 
 namespace adocd {
 
-// Whether this Statistics object keeps histograms, which its level says; null: there is none.
+// Whether the level of this Statistics object includes histograms; false for null.
 bool KeepsHistograms(const rocksdb::Statistics* statistics);
 
-// The histograms that have values, read at most every kMaxAgeSeconds. RocksDB has some 60 and adds up each from the
-// 109 buckets of every core (8 at least): 130 us on up to 8 cores, twice everything else in a snapshot, and more in
-// proportion on larger machines. Half a second, so that a client who samples once a second has its own window in each.
+// Reads the histograms that have values, at most every kMaxAgeSeconds. RocksDB has about 60 and adds up each from 109
+// buckets per core (of at least 8): this takes 130 us on up to 8 cores, twice as long as all else in a snapshot, and
+// proportionally more on larger machines. Half a second gives a client that samples once a second new values each time.
 class HistogramCache {
  public:
   static constexpr double kMaxAgeSeconds = 0.5;
 
-  // Null where none are kept. By one thread at a time.
+  // Null if no histograms are kept. Call it from one thread at a time.
   std::shared_ptr<const Histograms> At(const rocksdb::Statistics* statistics, double now_s);
 
  private:

@@ -13,7 +13,7 @@ namespace {
 // OPTIONS and LOG take about 20 KB for each column family: enough for hundreds, and little on any disk.
 constexpr uint64_t kNeededMib = 8;
 
-// Nothing where that cannot be told: an Env of the host's own, or a file system without a size.
+// Nothing if it is unknown: the host has its own Env, or the file system has no size.
 std::optional<uint64_t> FreeBytes(const std::string& directory) {
   struct statvfs status {};
   if (statvfs(directory.c_str(), &status) != 0 || status.f_blocks == 0) return std::nullopt;

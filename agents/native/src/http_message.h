@@ -6,7 +6,7 @@
 
 namespace adocd {
 
-// A request and its answer without a socket, so that the handling can be tested and fuzzed by itself.
+// A request and its answer without a socket, so that request handling can be tested and fuzzed alone.
 struct HttpRequest {
   std::string method;
   std::string target;  // path and query as they came
@@ -26,7 +26,7 @@ using Reply = std::function<void(HttpResponse)>;
 HttpResponse ProblemResponse(const Problem& problem);
 const char* StatusTitle(int status);
 
-// What the request handling needs of the thread it runs on.
+// What request handling needs from the http thread.
 class Scheduler {
  public:
   virtual ~Scheduler() = default;
@@ -34,7 +34,7 @@ class Scheduler {
   virtual void Post(std::function<void()> action) = 0;
   // Runs `action` on the http thread after a delay.
   virtual void After(double delay_s, std::function<void()> action) = 0;
-  // As After, but a later call with the same key replaces the one before. Only from the http thread.
+  // Like After, but a later call with the same key replaces the earlier one. Call it only on the http thread.
   virtual void SetTimer(const std::string& key, double delay_s, std::function<void()> action) = 0;
 };
 

@@ -1,5 +1,5 @@
-// The functions of librocksdb that are replaced. Each tells the agent and calls the real one; no agent code runs
-// without the real call happening exactly once, and no exception of ours reaches the host.
+// The replacements of librocksdb's functions. Each tells the agent and calls the real function exactly once; no
+// exception of ours reaches the host.
 #include "agent_hooks.h"
 #include "real_rocksdb.h"
 #include "symbols.h"
@@ -58,7 +58,7 @@ void InterposedDestroy2(void* self) {
 Status InterposedClose(void* self) {
   hooks::Pausing(self);
   Status status = real::Close()(self);
-  // Aborted means that unreleased snapshots keep the database open: nothing was closed.
+  // Aborted means that the host has unreleased snapshots, so RocksDB did not close the database.
   if (status.IsAborted()) {
     hooks::Resuming(self);
   } else {
@@ -95,8 +95,8 @@ Status InterposedDrop(void* self, ColumnFamilyHandle* handle) {
 
 Status InterposedDropMany(void* self, const real::Handles& handles) {
   Status status = real::DropMany()(self, handles);
-  // Stops at the first that fails; those before it are gone, and a handle does not say which. A column family that
-  // is taken for dropped by mistake is only no longer observed.
+  // RocksDB stops at the first failure; the column families before it are dropped, and a handle does not tell which.
+  // Taking one for dropped by mistake only means that the agent stops observing it.
   for (auto* handle : handles) {
     if (status.ok()) hooks::Dropped(self, handle);
   }
@@ -106,7 +106,7 @@ Status InterposedDropMany(void* self, const real::Handles& handles) {
 Status InterposedSetOptions(void* self, ColumnFamilyHandle* handle, const real::TextMap& options) {
   hooks::OptionsChanging(self);
   Status status = real::SetOptions()(self, handle, options);
-  hooks::OptionsChanged(self, handle);  // an error may have changed them all the same
+  hooks::OptionsChanged(self, handle);  // options may have changed despite an error
   return status;
 }
 

@@ -7,14 +7,14 @@
 
 namespace adocd {
 
-// Appends JSON to a string: snapshots are built by the hundred a second, so they bypass the JSON library's tree.
+// Appends JSON to a string. Snapshots do not use the JSON library's tree, because hundreds are built per second.
 // Invalid UTF-8 (paths, column family names) becomes U+FFFD.
 void AppendJsonString(std::string* out, std::string_view text);
 void AppendJsonNumber(std::string* out, double value);
 std::string JsonString(std::string_view text);
 std::string JsonObject(const OptionMap& options);
 
-// Writes `"name":` and knows when a comma is needed.
+// Writes `"name":`, after a comma if one is needed.
 class JsonObjectWriter {
  public:
   explicit JsonObjectWriter(std::string* out) : out_(out) { *out_ += '{'; }

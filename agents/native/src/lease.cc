@@ -18,8 +18,8 @@ Problem LeaseBook::HeldByAnother() const {
 
 std::variant<LeaseBook::Held, Problem> LeaseBook::Hold(const std::string& holder, std::optional<int64_t> epoch,
                                                        double ttl_s, double now_s) {
-  // A named epoch that is not the current one always means "lost": so a former holder learns what happened
-  // even when somebody else holds the lease by now.
+  // An epoch that is not the current one always means "lost", so that a former holder learns what happened even if
+  // somebody else holds the lease now.
   if (epoch && (!lease_ || lease_->epoch != *epoch)) return Lost(*epoch);
   if (lease_ && lease_->holder != holder) return HeldByAnother();
   const bool acquired = !lease_;

@@ -15,9 +15,8 @@ struct Lease {
   double expires_at_s = 0;
 };
 
-// Who may change a database: at most one holder, in epochs that only grow. Knows no clock: every call says
-// what time it is, so that tests need no waiting. Nothing here looks at expiry by itself; the owner calls
-// ExpireIfDue first and reacts to it.
+// The lease that allows changes: at most one holder; each new lease has a higher epoch. It has no clock: callers pass
+// the time, so that tests need not wait. It does not check for expiry by itself: its owner calls ExpireIfDue first.
 class LeaseBook {
  public:
   struct Held {
@@ -39,7 +38,7 @@ class LeaseBook {
   std::optional<Lease> ExpireIfDue(double now_s);
 
   const std::optional<Lease>& current() const { return lease_; }
-  // Of the newest lease, whether or not it is still held; 0 before the first.
+  // The epoch of the newest lease, held or not; 0 before the first.
   int64_t last_epoch() const { return last_epoch_; }
 
  private:

@@ -1,4 +1,4 @@
-// Built without RTTI, as Debian's librocksdb is: the class below derives from one of RocksDB's.
+// Compiled without RTTI, like Debian's librocksdb, because the class below derives from a class of RocksDB.
 #include "listener.h"
 
 #include <algorithm>
@@ -10,8 +10,8 @@
 namespace adocd {
 namespace {
 
-// Which EventListener objects are ours. Their Name() cannot say it: RocksDB writes a listener's name into the
-// OPTIONS file, and a host without the agent could not load that file afterwards.
+// The EventListener objects that are ours. Their Name() cannot identify them: RocksDB writes a listener's name into the
+// OPTIONS file, and a host without the agent could not load that file.
 std::set<const rocksdb::EventListener*>& Ours() {
   static auto* ours = new std::set<const rocksdb::EventListener*>;
   return *ours;
@@ -92,7 +92,7 @@ class Listener final : public rocksdb::EventListener {
   }
 
   void OnColumnFamilyHandleDeletionStarted(rocksdb::ColumnFamilyHandle* handle) override {
-    if (!events_->InThisProcess()) return;  // also when the process ends: a call of ours may still use the handle
+    if (!events_->InThisProcess()) return;  // not skipped at process exit: our calls may use the handle
     column_families_->HandleDeleted(handle);
   }
 

@@ -8,8 +8,8 @@
 namespace adocd::open_sockets {
 namespace {
 
-// With the inode: asio closes a socket by itself when a deadline passes, and until we hear of it the host may have
-// been given the same number for a file of its own.
+// The inode identifies a socket: asio closes it when a deadline passes, and before we learn of that, the host may get
+// the same descriptor number for a file of its own.
 OpenSocket g_sockets[kCapacity];
 int g_count = 0;
 

@@ -12,13 +12,13 @@ namespace {
 
 constexpr size_t kMaxAccepted = 10000;
 
-// RocksDB starts threads for these at once, as many as it is told; 1024 is the protocol's bound for a pool, too.
+// RocksDB starts the threads for these at once, without a limit; the protocol limits a thread pool to 1024 as well.
 struct Range {
   long low, high;
 };
 const std::map<std::string, Range> kRanges{
     {"max_background_jobs", {1, 1024}},
-    {"max_background_compactions", {-1, 1024}},  // -1: max_background_jobs counts
+    {"max_background_compactions", {-1, 1024}},  // -1: max_background_jobs applies
     {"max_background_flushes", {-1, 1024}},
 };
 
@@ -37,7 +37,7 @@ std::string Quoted(const std::string& value) {
   return "'" + (value.size() > kMaxShown ? value.substr(0, kMaxShown) + "..." : value) + "'";
 }
 
-// Parses one option and returns it as RocksDB would write it.
+// Parses one option and returns it as RocksDB writes it.
 rocksdb::Status RoundTrip(Scope scope, const std::string& name, const std::string& value, std::string* written) {
   rocksdb::ConfigOptions config;
   config.mutable_options_only = true;
@@ -122,7 +122,7 @@ std::optional<Problem> OptionCatalogue::CheckUncached(Scope scope, const std::st
   if (value == "nan" || value == "-nan" || value == "inf" || value == "-inf") {
     return BadValue(name, Quoted(value) + " is not a finite number.");
   }
-  // 0 means "the default" at open only: live it is about one byte a second (db/write_controller.cc).
+  // 0 means "the default" only at open; by SetOptions it means about 1 byte/s (db/write_controller.cc).
   if (name == "delayed_write_rate" && std::strtoull(value.c_str(), nullptr, 10) < 1) {
     return BadValue(name, "0 would freeze every delayed write; send the effective default instead, such as 16777216.");
   }

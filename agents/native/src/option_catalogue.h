@@ -10,15 +10,15 @@
 
 namespace adocd {
 
-// The options that this RocksDB knows, and what a value of each must look like. Touches no database.
+// The options of this RocksDB, and which values each accepts. Touches no database.
 class OptionCatalogue {
  public:
   OptionCatalogue();
 
   std::vector<std::string> LiveNames(Scope scope) const;
 
-  // Whether one option may be set to this value. RocksDB's own parser is asked, but it takes "12x" for 12, so the
-  // value must also come back as it was sent.
+  // Whether an option accepts this value. It asks RocksDB's parser; because that reads "12x" as 12, RocksDB must also
+  // write the value as it was sent.
   std::optional<Problem> Check(Scope scope, const std::string& name, const std::string& value);
 
  private:
@@ -31,7 +31,7 @@ class OptionCatalogue {
   OptionMap all_column_family_, all_database_;
 
   std::mutex mutex_;
-  std::set<std::string> accepted_;  // restore plans repeat the same few values for every column family
+  std::set<std::string> accepted_;  // a cache: restore plans repeat the same few values for every column family
 };
 
 }  // namespace adocd

@@ -8,7 +8,7 @@ namespace {
 rocksdb::ConfigOptions Format(bool live_only) {
   rocksdb::ConfigOptions format;
   format.mutable_options_only = live_only;
-  format.delimiter = "\n";  // one option a line; nested options stay in {} on their line, as in an OPTIONS file
+  format.delimiter = "\n";  // one option per line; nested options stay in {} on their line, as in an OPTIONS file
   return format;
 }
 

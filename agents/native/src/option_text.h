@@ -8,11 +8,11 @@
 
 namespace adocd {
 
-// Live (changeable) options as RocksDB writes them in an OPTIONS file.
+// The options that SetOptions can change, as RocksDB writes them in an OPTIONS file.
 OptionMap LiveOptions(const rocksdb::ColumnFamilyOptions& options);
 OptionMap LiveOptions(const rocksdb::DBOptions& options);
 
-// The names of all options, live or not.
+// The names of all options, changeable or not.
 OptionMap AllOptions(const rocksdb::ColumnFamilyOptions& options);
 OptionMap AllOptions(const rocksdb::DBOptions& options);
 

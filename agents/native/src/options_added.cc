@@ -11,8 +11,8 @@ namespace adocd {
 namespace {
 
 constexpr uint64_t kDefaultDelayedWriteRate = 16 * 1024 * 1024;
-// RocksDB turns bytes_per_sync 0 into 1 MiB as soon as there is a rate limiter, and in every SetDBOptions. A value
-// that no file reaches is the only way to keep "off".
+// With a rate limiter, RocksDB changes bytes_per_sync 0 into 1 MiB, at open and in every SetDBOptions. Only a value
+// that no file reaches keeps it off.
 constexpr uint64_t kBytesPerSyncOff = uint64_t{1} << 62;
 
 void AddStatistics(hooks::OpenInProgress* open) {
@@ -31,7 +31,7 @@ void AddRateLimiter(hooks::OpenInProgress* open) {
   auto& added = open->parts.added_options;
   options.rate_limiter.reset(rocksdb::NewGenericRateLimiter(static_cast<int64_t>(*rate)));
   added["rate_limiter"] = std::to_string(*rate);
-  // A limiter changes the defaults of two other options; pin them to what they would have been without it.
+  // A rate limiter changes the defaults of two other options; keep the values that they have without one.
   if (options.bytes_per_sync == 0) {
     options.bytes_per_sync = kBytesPerSyncOff;
     added["bytes_per_sync"] = std::to_string(kBytesPerSyncOff);

@@ -6,7 +6,7 @@ namespace adocd {
 
 void Originals::Observe(const OptionKey& key, const std::optional<std::string>& value) {
   const auto original = values_.find(key);
-  // Dropped while our call on it ran: there is nothing to undo any more.
+  // It was dropped during our call: there is nothing left to undo.
   if (key.scope == Scope::kColumnFamily && original == values_.end()) return;
   if (value && original != values_.end() && original->second == *value) {
     changed_.erase(key);
@@ -54,7 +54,7 @@ std::optional<OptionKey> Originals::FirstUncovered(const RestorePlan& plan, cons
     }
   }
   for (const auto& [key, value] : changed_) {
-    // The host deletes a handle without dropping the column family: no plan could name it.
+    // If the host has deleted the handle without dropping the column family, no plan can name it.
     if (key.scope == Scope::kColumnFamily && !is_open(key.owner)) continue;
     if (!covered.count(key)) return key;
   }

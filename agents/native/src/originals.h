@@ -9,27 +9,27 @@
 
 namespace adocd {
 
-// The option values this session began with, and which of them differ because of this session's leases.
+// The option values that this session began with, and which of them its leases have changed.
 class Originals {
  public:
   void Record(const OptionKey& key, const std::string& value) { values_[key] = value; }
 
-  // After one of our changes: `value` is what was read back, nullopt when that was not possible (the option is
-  // then taken for changed, because an error means "unknown").
+  // Call it after one of our changes. `value` is what was read back; nullopt if that failed, and then the option counts
+  // as changed, because an error means "unknown".
   void Observe(const OptionKey& key, const std::optional<std::string>& value);
 
-  // What was changed becomes the new original.
+  // Makes the changed values the new originals.
   void Adopt();
 
-  // A column family is gone: nothing of it can be restored any more.
+  // Forgets a column family that is gone: none of its options can be restored.
   void ForgetColumnFamily(const std::string& column_family);
 
-  // The first option that `plan` would have to name, and does not.
+  // Returns the first option that `plan` must restore but does not contain.
   using ColumnFamilyIsOpen = std::function<bool(const std::string&)>;
   std::optional<OptionKey> FirstUncovered(const RestorePlan& plan, const std::vector<Change>& changes,
                                           const ColumnFamilyIsOpen& is_open) const;
 
-  // The originals of what is changed and outlives the database: rate limiter and thread pools.
+  // The originals of changed settings that outlive the database: rate limiter and thread pools.
   std::vector<KeyValue> ChangedOutsideDatabase() const;
 
   const std::map<OptionKey, std::string>& values() const { return values_; }
@@ -37,7 +37,7 @@ class Originals {
 
  private:
   std::map<OptionKey, std::string> values_;
-  std::map<OptionKey, std::optional<std::string>> changed_;  // with the value seen last
+  std::map<OptionKey, std::optional<std::string>> changed_;  // with the last value read
 };
 
 }  // namespace adocd

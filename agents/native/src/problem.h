@@ -3,12 +3,12 @@
 
 namespace adocd {
 
-// A refusal in the words of the protocol (RFC 9457 problem details).
+// A refusal, as the protocol's problem details (RFC 9457).
 struct Problem {
   int status = 500;
   std::string code;
-  std::string detail;  // one sentence: the thing, and the way out
-  std::string holder;  // who holds the lease, where that is the reason
+  std::string detail;  // one sentence: what is wrong and what to do
+  std::string holder;  // who holds the lease, if that is the reason
   std::string option;  // the option at fault
 };
 

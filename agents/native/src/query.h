@@ -6,10 +6,10 @@
 
 namespace adocd {
 
-// Splits a request target into a decoded path and its decoded query. False when it is neither.
+// Splits a request target into its decoded path and query. Returns false if it is malformed.
 bool SplitTarget(const std::string& target, std::string* path, std::map<std::string, std::string>* query);
 
-// Plain decimal digits only.
+// Accepts only decimal digits.
 std::optional<uint64_t> ParseUnsigned(const std::string& text);
 std::optional<bool> ParseBool(const std::string& text);
 

@@ -13,8 +13,8 @@ template <typename Function>
 Function Next(const char* name) {
   void* symbol = dlsym(RTLD_NEXT, name);
   if (!symbol) {
-    // Only reachable when the program itself defines RocksDB and exports it, without our librocksdb behind it:
-    // there is nothing that could be called instead.
+    // Only possible if the program itself defines and exports RocksDB, without our librocksdb behind it: then there is
+    // no function to call.
     std::fprintf(stderr, "adocd agent: librocksdb does not define %s; unset LD_PRELOAD\n", name);
     std::abort();
   }

@@ -7,8 +7,8 @@
 
 namespace adocd::real {
 
-// librocksdb's own functions behind the ones that interpose.cc defines. Members take `this` first, which is the same
-// call in the platform's C++ ABI. Every accessor looks its symbol up once.
+// librocksdb's own functions, which interpose.cc replaces. Member functions take `this` as the first argument, which is
+// the same call in the platform's C++ ABI. Each accessor looks up its symbol once.
 using Handles = std::vector<rocksdb::ColumnFamilyHandle*>;
 using Families = std::vector<rocksdb::ColumnFamilyDescriptor>;
 using TextMap = std::unordered_map<std::string, std::string>;
@@ -27,7 +27,7 @@ using DropManyFn = rocksdb::Status (*)(void*, const Handles&);
 using SetOptionsFn = rocksdb::Status (*)(void*, rocksdb::ColumnFamilyHandle*, const TextMap&);
 using SetDbOptionsFn = rocksdb::Status (*)(void*, const TextMap&);
 
-// librocksdb's definition of Open, null when it does not come after ours.
+// librocksdb's definition of Open; null if the dynamic linker does not find it after ours.
 const void* FindOpen();
 
 OpenFn Open();

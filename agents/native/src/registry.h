@@ -19,7 +19,7 @@ struct OpenDatabase {
 class Registry {
  public:
   void Add(const void* db, OpenDatabase database);
-  OpenDatabase Find(const void* db) const;  // empty members when it is not ours
+  OpenDatabase Find(const void* db) const;  // empty members if it is unknown
   OpenDatabase FindId(const std::string& id) const;
   OpenDatabase Remove(const void* db);
   std::vector<OpenDatabase> All() const;

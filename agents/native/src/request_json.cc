@@ -14,7 +14,7 @@ constexpr size_t kMaxHolderLength = 200;
 constexpr size_t kMaxChanges = 1000;
 constexpr size_t kMaxRestoreSteps = 5000;
 
-// Parsing stops at the first fault; caught in this file.
+// Ends parsing at the first error; caught in this file.
 struct Fault {
   std::string detail;
 };
@@ -129,12 +129,12 @@ std::string Holder(const Json& json) {
   return holder;
 }
 
-// What a request of the protocol has at most: five levels, and some 20 values for each of 6,000 changes and steps.
+// Limits of a request: the protocol has five levels, and about 20 values for each of 6,000 changes and steps.
 constexpr int kMaxDepth = 16;
 constexpr int kMaxValues = 200000;
 
-// Whether the body has the shape of a request, so that parsing it costs the host no more than a few times its size: a
-// megabyte of '[' would make a million values, of 74 bytes each.
+// Whether the body is within these limits, so that parsing takes only a few times its size of the host's memory: 1 MiB
+// of '[' would make a million values of 74 bytes each.
 bool IsBounded(const std::string& body) {
   int depth = 0;
   int values = 0;

@@ -14,7 +14,7 @@ struct LeaseRequest {
   std::optional<int64_t> epoch;
 };
 
-// The bodies of the protocol: 400 for what is not JSON, 422 for JSON of another shape.
+// Parses request bodies: 400 if a body is not JSON, 422 if the JSON does not match the protocol.
 std::variant<LeaseRequest, Problem> ParseLeaseRequest(const std::string& body);
 std::variant<ChangeRequest, Problem> ParseChangeRequest(const std::string& body);
 

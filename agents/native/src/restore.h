@@ -14,30 +14,30 @@ struct RestoreStatus {
   std::vector<std::string> errors;
 };
 
-// Where the execution of the restore plan stands. Decides nothing and calls nothing: the apply thread asks for
-// the next step and reports what became of it.
+// The restore plan and the progress of its execution. It executes nothing itself: the apply thread asks for the next
+// step and reports the result.
 class Restore {
  public:
-  // A PATCH brought a plan; it replaces the one before.
+  // Stores the plan of a PATCH, in place of the one before.
   void Arm(RestorePlan plan);
-  // The plan is given up (restore=false).
+  // Discards the plan (restore=false).
   void Drop();
-  // Dropped: its steps must not be applied to another one of the same name.
+  // A column family was dropped: its steps must not be applied to a new one of the same name.
   void ForgetColumnFamily(const std::string& column_family);
-  // The lease ended. Returns whether there is anything to execute.
+  // Begins the execution, because the lease has ended. Returns whether there is anything to execute.
   bool Begin();
-  // A new lease was acquired: stop; what is left belongs to the new lease.
+  // Stops the execution, because a new lease was acquired; the remaining steps belong to it.
   void Interrupt();
 
   bool executing() const { return executing_; }
-  // Changes whenever the plan is replaced, so that the result of a step of an old plan is not booked on a new one.
+  // Changes whenever the plan is replaced, so that the result of an old plan's step does not count for the new plan.
   uint64_t plan_number() const { return plan_number_; }
-  // The step to execute next; nullptr when there is none.
+  // The step to execute next; nullptr if there is none.
   const RestoreStep* Next() const { return executing_ && next_ < plan_.size() ? &plan_[next_] : nullptr; }
   void WaitFor(std::string condition) { waiting_for_ = std::move(condition); }
   void StopWaiting() { waiting_for_.reset(); }
-  // The step at Next() was executed, also when a new lease has interrupted meanwhile. Returns whether this was
-  // the last step of an execution.
+  // Call it after the step at Next() was executed, even if a new lease has stopped the execution meanwhile. Returns
+  // whether it was the last step of an execution.
   bool StepDone(const std::optional<std::string>& error);
 
   RestoreStatus Status() const;

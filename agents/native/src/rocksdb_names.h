@@ -3,7 +3,7 @@
 
 namespace adocd {
 
-// RocksDB's enumerators in the words its own LOG uses. Static strings.
+// Names of RocksDB's enumerators, as in its LOG. Static strings.
 const char* FlushReasonName(rocksdb::FlushReason reason);
 const char* CompactionReasonName(rocksdb::CompactionReason reason);
 const char* BackgroundErrorReasonName(rocksdb::BackgroundErrorReason reason);

@@ -23,7 +23,7 @@ constexpr const char* kSystemDirectory = "/run/adocd";
 constexpr int kBacklog = 64;
 constexpr int kMaxNames = 100;
 
-// Makes a socket's mode 0660, and nothing else's: whoever may write to the directory can swap it for a link meanwhile.
+// Sets the mode of a socket to 0660, and of nothing else: others may write to the directory and replace it by a link.
 bool OpenToTheGroup(const std::string& path) {
   const int fd = open(path.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC);
   if (fd < 0) return false;
@@ -68,7 +68,7 @@ int Connect(const sockaddr_un& address) {
   return result;
 }
 
-// Moves the listening socket to its name. EEXIST when a living agent has that name.
+// Renames the listening socket to its final name. EEXIST if a living agent has that name.
 int TakeName(const std::string& temporary, const std::string& name) {
   if (renameat2(AT_FDCWD, temporary.c_str(), AT_FDCWD, name.c_str(), RENAME_NOREPLACE) == 0) return 0;
   if (errno == EEXIST) {

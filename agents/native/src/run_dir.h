@@ -3,8 +3,8 @@
 
 namespace adocd {
 
-// The run directory by the protocol's rules: ADOCD_RUN_DIR; else /run/adocd, created by root; else
-// $XDG_RUNTIME_DIR/adocd. Empty with `error` when there is none.
+// Returns the run directory by the protocol's rules: ADOCD_RUN_DIR; else /run/adocd, created by root; else
+// $XDG_RUNTIME_DIR/adocd. Empty, with `error` set, if there is none.
 std::string FindRunDirectory(std::string* error);
 
 struct ListeningSocket {
@@ -12,8 +12,8 @@ struct ListeningSocket {
   std::string path;
 };
 
-// Listens in `directory` under agent-<pid>.sock, or agent-<pid>-2.sock and so on where a living agent of another
-// pid namespace has the name. The name appears only once the socket listens. fd is -1 with `error` on failure.
+// Listens in `directory` at agent-<pid>.sock, or at agent-<pid>-2.sock and so on if a living agent of another pid
+// namespace has that name. The name appears only when the socket listens. On failure, fd is -1 and `error` is set.
 ListeningSocket Listen(const std::string& directory, std::string* error);
 
 }  // namespace adocd

@@ -19,13 +19,13 @@ struct StallCounts {
   uint64_t pending_bytes_stops = 0, pending_bytes_slowdowns = 0;
 };
 
-// Of one column family: how often what stalled its writes, and the size of its tables by level.
+// Figures of one column family: how often each cause stalled its writes, and the size of its SST files by level.
 struct CfStats {
   StallCounts stall_counts;
   std::vector<uint64_t> level_bytes;
 };
 
-// How many values came into one of RocksDB's histograms, and their sum in its own unit.
+// The count and the sum of the values in one of RocksDB's histograms, in the histogram's unit.
 struct HistogramTotals {
   const char* name = nullptr;
   uint64_t count = 0, sum = 0;
@@ -44,7 +44,7 @@ struct WriteCounters {
   std::optional<uint64_t> writes, written_bytes, wal_bytes, stall_micros;
 };
 
-// Everything measured about one session at one time. Immutable once published.
+// All figures of one session at one time. Immutable once published.
 struct Sample {
   uint64_t sequence = 0;
   double monotonic_s = 0;
@@ -54,7 +54,7 @@ struct Sample {
   JobCounters jobs;
   IntProperties properties;
   std::optional<IntProperties> tickers;
-  std::shared_ptr<const Histograms> histograms;  // null where none are kept
+  std::shared_ptr<const Histograms> histograms;  // null if none are kept
   std::shared_ptr<const std::string> database_options_json;
   std::optional<int64_t> limiter_bytes_per_s;
   int threads_low = 0, threads_high = 0, threads_bottom = 0;

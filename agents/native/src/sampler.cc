@@ -33,13 +33,13 @@ void Sampler::Run() {
         if (use) session.Publish(Collect(session));
       }
     } catch (...) {
-      // Out of memory: the clients get the sample before.
+      // Out of memory: the clients get the previous sample.
     }
     for (auto& done : next.mapped()) {
       try {
         done();
       } catch (...) {
-        // Out of memory: this client gets the sample before when its patience ends.
+        // Out of memory: this client gets the previous sample when its request times out.
       }
     }
   }

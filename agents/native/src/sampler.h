@@ -10,13 +10,13 @@ namespace adocd {
 
 class Session;
 
-// The sampling thread of the process. Works on demand only: without clients it sleeps for good.
+// The sampling thread of the process. It samples only on demand: without clients it sleeps.
 class Sampler {
  public:
   static constexpr double kMinIntervalSeconds = 0.05;
 
   void Start();
-  // Asks for a sample that is not older than kMinIntervalSeconds; `done` is called on the sampling thread.
+  // Requests a sample at most kMinIntervalSeconds old; `done` is called on the sampling thread.
   void Request(const std::shared_ptr<Session>& session, std::function<void()> done);
 
  private:

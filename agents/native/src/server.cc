@@ -30,7 +30,7 @@ void Server::Start(int listening_fd) {
         io_.run();
         return;
       } catch (...) {
-        // Out of memory inside one handler: the others go on.
+        // Out of memory in one handler: the others must continue.
       }
     }
   });
@@ -71,8 +71,7 @@ void Server::WaitForClient() {
 void Server::AcceptOne() {
   int fd = -1;
   {
-    // accept4 instead of asio's accept: the socket must be close-on-exec from its first moment, and known to the
-    // fork handlers.
+    // accept4 instead of asio's accept: the socket must be close-on-exec and known to the fork handlers from the start.
     const std::lock_guard<std::mutex> lock(g_process_mutex);
     fd = accept4(acceptor_.native_handle(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd >= 0 && !open_sockets::AddLocked(fd)) {
@@ -99,7 +98,7 @@ void Server::Serve(int fd, bool allowed) {
   if (allowed || strangers_.size() < kMaxStrangers) {
     socket.assign(Protocol(), fd, error);
   } else {
-    error = boost::asio::error::no_buffer_space;  // without a word
+    error = boost::asio::error::no_buffer_space;  // closes it without an answer
   }
   if (error) {
     open_sockets::Remove(open_sockets::Identify(fd));
@@ -117,7 +116,7 @@ void Server::PauseAccepting() {
 
 void Server::MakeRoom() {
   if (connections_.size() < kMaxConnections) return;
-  // Silent clients must not keep others out: the one that has been idle longest goes, else the oldest.
+  // Idle clients must not keep others out: close the one that has been idle longest, else the oldest.
   std::shared_ptr<Connection> longest_idle;
   for (const auto& weak : connections_) {
     const auto connection = weak.lock();

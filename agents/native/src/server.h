@@ -15,22 +15,22 @@ namespace adocd {
 
 class Connection;
 
-// HTTP over one listening Unix socket, on one thread that never blocks.
+// Serves HTTP on one listening Unix socket, on one thread that never blocks.
 class Server : public Scheduler {
  public:
   using Handler = std::function<void(const HttpRequest&, Reply)>;
   using Allow = std::function<bool(unsigned uid)>;
 
   static constexpr size_t kMaxConnections = 32;
-  // Of those who may not talk to us, and are told so; they take no place of those who may.
+  // Limits connections of clients without permission, which only get a refusal. kMaxConnections excludes them.
   static constexpr size_t kMaxStrangers = 4;
 
   Server(Handler handler, Allow allow) : handler_(std::move(handler)), allow_(std::move(allow)) {}
 
-  // Takes over `listening_fd`, which must be non-blocking. If this throws, never destroy the server: the descriptor
-  // is the caller's again.
+  // Takes ownership of `listening_fd`, which must be non-blocking. If this throws, the caller owns the descriptor
+  // again, and must never destroy the server.
   void Start(int listening_fd);
-  // Ends the thread; call it once, from another one.
+  // Ends the thread; call it once, from another thread.
   void Stop();
 
   void Post(std::function<void()> action) override;
@@ -53,7 +53,7 @@ class Server : public Scheduler {
   Protocol::acceptor acceptor_{io_};
   Handler handler_;
   Allow allow_;
-  std::list<std::weak_ptr<Connection>> connections_;  // the one that began first is in front
+  std::list<std::weak_ptr<Connection>> connections_;  // oldest first
   std::list<std::weak_ptr<Connection>> strangers_;
   std::map<std::string, std::unique_ptr<boost::asio::steady_timer>> timers_;
   std::thread thread_;

@@ -14,7 +14,7 @@ namespace {
 
 std::string CanonicalPath(const std::string& path) {
   char* resolved = realpath(path.c_str(), nullptr);
-  if (!resolved) return path;  // an Env of the host's own (in memory, encrypted): its name is all there is
+  if (!resolved) return path;  // the host has its own Env (in memory, encrypted), so there is only the name
   std::string result = resolved;
   std::free(resolved);
   return result;
@@ -27,8 +27,7 @@ std::string AbsolutePath(const std::string& path) {
   return std::string(directory) + "/" + path;
 }
 
-// RocksDB's own rule (file/filename.cc, InfoLogFileName): with a log directory of its own, the LOG is named after
-// the database's path.
+// RocksDB's rule (file/filename.cc, InfoLogFileName): if db_log_dir is set, the LOG is named after the database's path.
 std::string LogPath(const std::string& name, const std::string& log_dir) {
   if (log_dir.empty()) return CanonicalPath(name) + "/LOG";
   const std::string path = AbsolutePath(name);
@@ -150,7 +149,8 @@ void Session::ColumnFamilyDropped(uint32_t family_id) {
 void Session::LetGo() {
   closed_.store(true, std::memory_order_release);
   gate.CloseAndWait();
-  // These live on, and the next open would take our values for originals. The host waits for us: short calls only.
+  // These outlive the database, and the next open would take our values for originals. The host waits for us meanwhile,
+  // so only short calls are allowed.
   for (const auto& [key, value] : control.ChangedOutsideDatabase()) {
     if (key.scope == Scope::kRateLimiter) {
       rate_limiter->SetBytesPerSecond(std::stoll(value));

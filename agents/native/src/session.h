@@ -20,35 +20,35 @@
 
 namespace adocd {
 
-// What the agent created for an open before RocksDB was called.
+// What the agent creates for an open before it calls RocksDB.
 struct OpenParts {
   std::shared_ptr<SessionEvents> events;
   std::shared_ptr<ColumnFamilies> column_families;
   OptionMap added_options;
-  bool host_logger = false;  // the host brought its own info_log: there is no LOG to read
+  bool host_logger = false;  // the host has its own info_log, so there is no LOG to read
 };
 
-// One open of one database, from the successful open to the host's close. The database may only be touched
-// between Gate::Enter and Leave.
+// One open of one database, from the successful open to the host's close. Use the database only between Gate::Enter and
+// Leave.
 class Session {
  public:
   Session(rocksdb::DB* db, const std::vector<rocksdb::ColumnFamilyHandle*>& handles, OpenParts parts);
 
-  // The host is about to close or destroy the database: waits until no thread of ours is in it, then sets back
-  // what this session changed and the database shares with others.
+  // Call it before the host closes or destroys the database: waits until none of our threads uses it, then restores
+  // the settings that this session changed and that the database shares with others.
   void LetGo();
   bool closed() const { return closed_.load(std::memory_order_acquire); }
 
   void AddColumnFamily(rocksdb::ColumnFamilyHandle* handle);
   void ColumnFamilyDropped(uint32_t id);
 
-  // Only inside the gate.
+  // Call it only inside the gate.
   rocksdb::DB* db() const { return db_; }
 
   std::shared_ptr<const Sample> sample() const { return std::atomic_load(&sample_); }
   void Publish(std::shared_ptr<const Sample> sample) { std::atomic_store(&sample_, std::move(sample)); }
 
-  // Set by the constructor, constant afterwards.
+  // Set by the constructor, then constant.
   std::string id, path, db_identity, session_id, log_path, wal_dir;
   double opened_monotonic_s = 0;
   OptionMap added_options;
@@ -60,11 +60,12 @@ class Session {
   const std::shared_ptr<ColumnFamilies> column_families;
   const std::shared_ptr<SessionEvents> events;
   std::atomic<uint64_t> database_options_version{1};
-  // SetOptions and SetDBOptions by anybody. Their effect comes at once, their return may wait for a stall to end.
+  // Calls of SetOptions and SetDBOptions, whoever makes them. They take effect at once, but may return only after a
+  // stall.
   std::atomic<int> option_calls_in_flight{0};
   Control control;
 
-  // Caches of whoever collects samples (one thread at a time).
+  // Caches for collecting samples (one thread at a time).
   HistogramCache histograms;
   std::shared_ptr<const std::string> database_options_json;
   uint64_t database_options_json_version = 0;

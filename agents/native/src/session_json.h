@@ -10,7 +10,7 @@ std::string LeaseJson(const Lease& lease, double now_s);
 std::string RestoreJson(const RestoreStatus& restore);
 std::string StepsJson(const std::vector<StepResult>& steps);
 std::string OriginalsJson(const Session& session);
-// The whole snapshot; `events_after` absent means without events.
+// Returns the whole snapshot; without events if `events_after` is absent.
 std::string SnapshotJson(const Session& session, const Sample& sample, const std::optional<uint64_t>& events_after);
 
 }  // namespace adocd

@@ -28,14 +28,14 @@ StallCondition StallTracker::Balance::Current() const {
 
 void StallTracker::Changed(const std::string& column_family, StallCondition previous, StallCondition current,
                            double now_s) {
-  // A job that began before the drop may still report; a dropped column family stalls nobody.
+  // A job that began before the drop may still report a stall, but a dropped column family stalls no write.
   if (dropped_.count(column_family)) return;
   account_.CountUntil(now_s);
   Balance& balance = column_families_[column_family];
   --balance.entered[static_cast<int>(previous)];
   ++balance.entered[static_cast<int>(current)];
   account_.from_events = WorstEvent();
-  account_.from_sample = StallCondition::kNormal;  // older than this event
+  account_.from_sample = StallCondition::kNormal;  // the last sample is older than this event
   contradictions_ = 0;
   account_.SetCurrent(now_s);
 }

@@ -16,10 +16,10 @@ struct StallTotals {
   double delayed_s = 0;
 };
 
-// The condition of the database (the worst of its column families) and how long it was in each, including the
-// stall in progress. Two sources, the worse counts: stall events, and what RocksDB's properties say when a sample is
-// taken. Events alone would miss most memtable stalls: the change that a memtable switch causes is only reported
-// when the stalled write itself is done (db_impl_write.cc, WriteContext). Not synchronised; knows no clock.
+// The stall condition of the database (the worst of its column families), and how long it was in each condition,
+// including the stall in progress. It has two sources, of which the worse counts: stall events, and RocksDB's
+// properties in a sample. Events alone would miss most memtable stalls: RocksDB reports the change that a memtable
+// switch causes only when the stalled write is done (db_impl_write.cc, WriteContext). Not synchronised; has no clock.
 class StallTracker {
  public:
   explicit StallTracker(double now_s) : account_{now_s, now_s} {}
@@ -31,17 +31,17 @@ class StallTracker {
 
   StallTotals Totals(double now_s) const;
 
-  // Without a client nobody samples: what the last sample said counts for at most this long.
+  // How long the last sample counts: without a client, no new one is taken.
   static constexpr double kSampleValidSeconds = 2;
 
  private:
-  // RocksDB reports changes outside its mutex, so two threads may report them in the wrong order. Counting how
-  // often each condition was entered minus left gives the same result in every order.
+  // RocksDB reports changes outside its mutex, so two threads may report them in the wrong order. How often each
+  // condition was entered, minus how often it was left, is the same in any order.
   struct Balance {
     int entered[3] = {1, 0, 0};
     StallCondition Current() const;
   };
-  // What is counted by the clock.
+  // The time in each condition.
   struct Account {
     void CountUntil(double now_s);
     void Count(StallCondition condition, double until_s);
@@ -61,8 +61,8 @@ class StallTracker {
   std::map<std::string, Balance> column_families_;
   std::set<std::string> dropped_;
   Account account_;
-  // Samples in a row that called normal what events call stalled: twice, without an event between them, means that
-  // an event was missed.
+  // Samples in a row that say normal while events say stalled. Two, without an event between them, mean that an event
+  // was missed.
   int contradictions_ = 0;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// Mangled names of what is interposed (Itanium C++ ABI, libstdc++'s new string ABI).
+// Mangled names of the interposed functions (Itanium C++ ABI, libstdc++'s new string ABI).
 #define ADOCD_OPEN                                                                                              \
   "_ZN7rocksdb6DBImpl4OpenERKNS_9DBOptionsERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEERKSt6vectorINS_22" \
   "ColumnFamilyDescriptorESaISD_EEPSC_IPNS_18ColumnFamilyHandleESaISJ_EEPPNS_2DBEbb"

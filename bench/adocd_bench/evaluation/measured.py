@@ -32,7 +32,7 @@ _FLUSHES_ALONE = {
 
 @dataclass(frozen=True, slots=True)
 class MeasuredDevice:
-    """The device's bandwidth, None without direct I/O; what flushing alone reaches, in bytes/s by profile."""
+    """The device's bandwidth, None without direct I/O; the rate that flushes alone reach, in bytes/s by profile."""
 
     bandwidth: DeviceBandwidth | None
     flushing_bytes_per_s: dict[str, int] = field(default_factory=dict)
@@ -48,19 +48,19 @@ _FILE = ResultFile(TypeAdapter(MeasuredDevice))
 
 
 def know(file: Path, place: Path) -> MeasuredDevice:
-    """Read what was measured before, or measure the device now; raises BadOption."""
+    """Read what was measured before, or measure the device now; raises BadArgument."""
     before = _FILE.read_if_there(file)
     return keep(file, MeasuredDevice(bandwidth.measure(place))) if before is None else before
 
 
 def keep(file: Path, known: MeasuredDevice) -> MeasuredDevice:
-    """Write it down; raises BadOption."""
+    """Write it down; raises BadArgument."""
     _FILE.write(file, known)
     return known
 
 
 def flushing(known: MeasuredDevice, cap: Cap, machine: raw.Machine, scale: int, place: Path) -> MeasuredDevice:
-    """Measure what flushing alone reaches under a cap; raises RunFailed."""
+    """Measure the rate that flushes alone reach under a cap; raises RunFailed."""
     used = scheme(BASELINE).used(Circumstances(scale))
     used = replace(used, options={**used.options, **_FLUSHES_ALONE})
     program = DbBenchLoad(
@@ -71,6 +71,6 @@ def flushing(known: MeasuredDevice, cap: Cap, machine: raw.Machine, scale: int, 
     run = one.run(wanted, program, cap, machine, place)
     rates = [each.flush_written_bytes_per_s or 0.0 for each in run.samples if each.at_s <= run.measured_s]
     if not any(rates):
-        raise RunFailed("nothing was flushed while it was measured what flushing alone reaches")
+        raise RunFailed("nothing was flushed while the rate of flushes was measured")
     reached = {**known.flushing_bytes_per_s, cap.profile.name: round(statistics.fmean(rates))}
     return replace(known, flushing_bytes_per_s=reached)

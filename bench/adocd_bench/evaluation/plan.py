@@ -65,7 +65,7 @@ def block_name(profile: str, workload_name: str) -> str:
 
 
 def checked(asked: RunsAsked) -> RunsAsked:
-    """Add the baseline, drop what is named twice; raises BadOption for what cannot be meant."""
+    """Add the baseline, drop what is named twice; raises BadArgument for what cannot be meant."""
     for seconds, name, least, most in (
         (asked.seconds, "--seconds", SECONDS_MIN, SECONDS_MAX),
         (asked.repeat, "--repeat", 1, _REPEAT_MAX),
@@ -111,7 +111,7 @@ class Folder:
     def begin(self, asked: RunsAsked) -> None:
         """Make it, or go on in it, also with more repetitions than before.
 
-        Raises BadOption where another plan is there, or it cannot be written to.
+        Raises BadArgument where another plan is there, or it cannot be written to.
         """
         kept = self.directory / "plan.json"
         try:

@@ -1,7 +1,7 @@
-"""A run's raw result, as it is kept: a JSON file a run, from which every figure of the report is worked out anew.
+"""A run's raw result: one JSON file per run, from which the report computes all its figures.
 
-Nothing here is a judgement: medians, ranks and whether a run was disturbed are the report's (report/). Times are
-seconds since the first client operation of the measured phase, unless a name says otherwise; bytes are bytes.
+It only has what was measured; medians, ranks and whether a run was disturbed are the report's (report/). Times are
+seconds since the first client operation of the measured phase, unless the name says otherwise.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from pydantic import TypeAdapter
 from adocd_bench.errors import BadArgument
 from adocd_bench.results import ResultFile
 
-#: Raised when a field changes its meaning; a report refuses what it does not know.
+#: Incremented when a field changes its meaning; a report refuses any other format.
 FORMAT = 1
 
 OperationKind = Literal["write", "read", "scan"]
@@ -22,10 +22,10 @@ OperationKind = Literal["write", "read", "scan"]
 
 @dataclass(frozen=True, slots=True)
 class LatencyHistogram:
-    """Latencies in microseconds: how many values fell into each bucket that is not empty, ascending.
+    """Latencies in microseconds: the count of each bucket that is not empty, ascending.
 
-    A bucket is (lowest, highest, count), both ends inclusive. The load generator's are within 0.1 % of a value, as
-    HdrHistogram's with three significant digits; db_bench's own (rocksdb/monitoring/histogram.cc) within 50 %.
+    A bucket is (lowest, highest, count), both ends inclusive. The load generator's buckets are at most 0.1 % of their
+    values wide, like HdrHistogram's with three significant digits; db_bench's (rocksdb/monitoring/histogram.cc) 50 %.
     """
 
     buckets: tuple[tuple[int, int, int], ...]
@@ -34,10 +34,10 @@ class LatencyHistogram:
 
 @dataclass(frozen=True, slots=True)
 class Operations:
-    """All operations of a kind in the measured phase.
+    """All operations of one kind in the measured phase.
 
-    `processing` is from the call to its return. `queueing` is from the intended start (the arrival) to the call, and
-    `total` from the intended start to the return: None where the loop is closed, for there nothing queues.
+    `processing` is the time from the call to its return. `queueing` is the time from the intended start (the arrival)
+    to the call, and `total` from the intended start to the return; both are None in a closed loop, which has no queue.
     """
 
     kind: OperationKind
@@ -49,9 +49,10 @@ class Operations:
 
 @dataclass(frozen=True, slots=True)
 class Second:
-    """One second of the measured phase: operations that ended in it, and the longest `total` (else `processing`).
+    """One second of the measured phase: the operations that ended in it.
 
-    `offered` is how many operations were to start in it, None in a closed loop; `longest_us` None where nobody says.
+    `offered` is how many operations should have started in it; None in a closed loop. `longest_us` is the longest
+    `total` of these operations (in a closed loop the longest `processing`); None if the program does not report it.
     """
 
     at_s: int
@@ -63,7 +64,7 @@ class Second:
 
 @dataclass(frozen=True, slots=True)
 class Sampled:
-    """What the daemon saw at one of its ticks, in the measured phase and in the drain after it (`at_s` goes on)."""
+    """One of the daemon's samples, from the measured phase or from the drain after it (`at_s` continues there)."""
 
     at_s: float
     condition: str
@@ -83,7 +84,7 @@ class Sampled:
 
 @dataclass(frozen=True, slots=True)
 class RawStall:
-    """One stall of RocksDB's own LOG: how long its condition held; `stalled_s` of it lies in the measured phase."""
+    """One stall from RocksDB's LOG. `stalled_s` is the part of it that lies in the measured phase."""
 
     begin_s: float
     end_s: float
@@ -94,9 +95,9 @@ class RawStall:
 
 @dataclass(frozen=True, slots=True)
 class RawDecision:
-    """One decision of the law (or of a guard in its place), and what became of it.
+    """One decision of the law, or of a guard in its place, with its outcome.
 
-    `elapsed_s` is from the change being sent to its being applied and read back, None where nothing was sent.
+    `elapsed_s` is the time from sending the change until it was applied and read back; None if nothing was sent.
     """
 
     at_s: float
@@ -109,7 +110,7 @@ class RawDecision:
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """RocksDB's own counts of bytes since the measured phase began, at one moment; None where it does not count."""
+    """RocksDB's counters at one moment, since the measured phase began; None for what it does not count."""
 
     at_s: float
     user_written_bytes: int | None
@@ -123,9 +124,9 @@ class Moved:
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """What a process used from its start to its end: processor seconds, and its resident memory at the most.
+    """A process's CPU time and peak resident memory from its start to its end.
 
-    `measured_cpu_s` is what of it lies in the measured phase; None where that cannot be told.
+    `measured_cpu_s` is its CPU time in the measured phase; None if it is not known.
     """
 
     cpu_s: float
@@ -135,9 +136,9 @@ class Process:
 
 @dataclass(frozen=True, slots=True)
 class Noise:
-    """What else went on: shares of all processors that other programs had (0 to 1), bytes others wrote to the device.
+    """What other programs did meanwhile: their share of all CPUs (0 to 1), and the bytes they wrote to the device.
 
-    `other_device_bytes` is None where the device cannot be told (no cap, no counters).
+    `other_device_bytes` is None if they cannot be counted (no cap, or a device without counters).
     """
 
     others_cpu_fraction: float
@@ -146,7 +147,7 @@ class Noise:
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """Where it was run."""
+    """The machine of a run, with the versions of the programs."""
 
     cpus: int
     cpu_model: str
@@ -165,7 +166,7 @@ class Machine:
 
 @dataclass(frozen=True, slots=True)
 class SchemeUsed:
-    """A scheme as it was run: options at the open, whether a limiter was there, and the daemon's policy and tick."""
+    """A scheme as it was run: options at open, rate limiter (None without one), the daemon's policy and tick."""
 
     name: str
     title: str
@@ -179,7 +180,7 @@ class SchemeUsed:
 
 @dataclass(frozen=True, slots=True)
 class WorkloadUsed:
-    """A workload as it was run; `offered_per_s` is the mean rate of arrivals, None where the loop is closed."""
+    """A workload as it was run; `offered_per_s` is the mean rate of arrivals, None in a closed loop."""
 
     name: str
     title: str
@@ -195,16 +196,16 @@ class RawRun:
 
     Attributes:
         format: `FORMAT` of the program that wrote it.
-        block: runs of one block are interleaved with each other and compared with its own baseline.
+        block: the runs of a block are interleaved and compared with the block's own baseline.
         repetition: 1 for the first.
         started_unix_s: when the program was started.
-        operations: what clients did in the measured phase.
-        measured_s: how long that phase took, by the program's own account.
-        drain_s: how long compactions took until none was left; None where that was not reached, or not waited for.
-        wal_outside_cap: whether the WAL's buffered writes escaped the cap (cgroup v1).
-        capped_at_s: when the cap came into force, where what came before was let through; else None.
-        after: what clients did after the measured phase, where the workload goes on to see what it left behind.
-        warnings: what the runner noticed: a disagreement of counts, a daemon that ended, and so on.
+        operations: the clients' operations in the measured phase.
+        measured_s: how long the measured phase took, as the program reports it.
+        drain_s: time until no compaction was left; None if that was not reached or not waited for.
+        wal_outside_cap: whether the cap did not limit the WAL's buffered writes (cgroup v1).
+        capped_at_s: when the cap took effect, for a run that began without it; else None.
+        after: the clients' operations after the measured phase, if the workload continues to observe its effects.
+        warnings: what the runner noticed, such as counts that disagree or a daemon that ended.
 
     """
 
@@ -238,20 +239,20 @@ class RawRun:
 
 
 _FILE = ResultFile(
-    TypeAdapter(RawRun), "{file} is no raw result of adocd bench ({why})", unreadable="{file} cannot be read ({why})"
+    TypeAdapter(RawRun), "{file} is not a raw result of adocd bench ({why})", unreadable="{file} cannot be read ({why})"
 )
 
 
 def write(file: Path, run: RawRun) -> None:
-    """Keep a run. Raises BadOption where it cannot be written."""
+    """Write a run to a file. Raises BadArgument if that fails."""
     _FILE.write(file, run, indent=None)
 
 
 def read(file: Path) -> RawRun:
-    """Read what `write` kept. Raises BadOption with the file's name and what is wrong with it."""
+    """Read a file that `write` wrote. Raises BadArgument with the file's name and what is wrong with it."""
     run = _FILE.read(file)
     if run.format != FORMAT:
         raise BadArgument(
-            f"{file} has format {run.format}, this adocd reads {FORMAT}: make the report with the other one"
+            f"{file} has format {run.format}, this adocd reads {FORMAT}: make the report with the adocd that wrote it"
         )
     return run

@@ -117,7 +117,7 @@ def _search(there: RunSite, asked: RunsAsked, out: Path, schemes: list[Scheme], 
 
 
 def _resolve(there: RunSite, asked: RunsAsked) -> None:
-    """Raise BadOption for a scheme that cannot be run here, before hours are spent on searching."""
+    """Raise BadArgument for a scheme that cannot be run here, before hours are spent on searching."""
     found = _Searched({run.block: {} for run in planned(asked)}, {})
     for run in planned(asked):
         _used(there, asked, run, found)

@@ -1,12 +1,12 @@
-"""The schemes that are compared: what a database is opened with, and which law the daemon has.
+"""The schemes that are compared: the options a database is opened with, and the daemon's law.
 
-All run with the agent and the daemon attached, so that measuring costs each the same; where nothing is to be turned,
-the policy is `fixed`. What they are opened with is the ADOC paper's (adoc-fast23, section 3.1), db_bench's defaults,
-named one by one, for RocksDB's own differ in two (delayed_write_rate 16 MiB/s, hard limit 256 GiB).
+All schemes run with the agent and the daemon, so that measuring costs each the same; one that tunes nothing has the
+policy `fixed`. The options at open are the ADOC paper's (adoc-fast23, section 3.1), which are db_bench's defaults. They
+are listed here because two of RocksDB's own defaults differ (delayed_write_rate 16 MiB/s, hard limit 256 GiB).
 
-A scale of N divides every size of the database and every bound in bytes of a law by N, so that levels fill and debts
-grow N times as soon: what a big machine shows in hours, a small one shows in minutes. Bandwidths are the device's and
-are not divided: choose a smaller cap.
+A scale of N divides all sizes of the database and all limits in bytes of a law by N, so that levels fill and pending
+compaction bytes grow N times sooner: a small machine shows in minutes what a big one shows in hours. Bandwidths are not
+divided, because they are the device's: choose a smaller cap.
 """
 
 from collections.abc import Callable, Mapping
@@ -20,7 +20,7 @@ from adocd_bench.errors import BadArgument
 from adocd_bench.evaluation.raw import SchemeUsed
 
 GIB = 1 << 30
-#: The smallest size in bytes that laws accept.
+#: Largest scale: it divides the 64 MiB of a memtable to 1 MiB, the smallest size that laws accept.
 SCALE_MAX = 64
 _SIZES = {
     "write_buffer_size": 64 * MIB,
@@ -37,9 +37,9 @@ _COUNTS = {
     "level0_slowdown_writes_trigger": 20,
     "level0_stop_writes_trigger": 36,
 }
-#: A level holds so many batches more than the one above level 1 takes in: what ADOC's batch sets (LAWS, section 5).
+#: max_bytes_for_level_base in batches, as ADOC sets it with its batch (LAWS, section 5).
 _LEVEL_BASE_BATCHES = 4
-#: The paper's margin and step, 10 of 200 MB/s (silk-atc19, 5.2.1), as a share of the bandwidth here.
+#: The divisor of the bandwidth for SILK's margin and step: the paper has 10 of 200 MB/s (silk-atc19, 5.2.1).
 _SILK_SHARE = 20
 _BAD_SHARE = 20
 
@@ -49,13 +49,13 @@ Parameters = Mapping[str, ParameterValue]
 
 @dataclass(frozen=True, slots=True)
 class Circumstances:
-    """What schemes are told: the scale, and of the device what was measured.
+    """What schemes need to know: the scale, and figures measured before.
 
     Attributes:
         scale: every size is divided by it.
-        bandwidth_bytes_per_s: the device's, the profile's cap or the measured one; None where it is not known.
-        flushing_bytes_per_s: what flushing alone reaches; None where it was not measured.
-        grid_best: the options that the grid found; None where there was no grid.
+        bandwidth_bytes_per_s: the device's bandwidth, capped or measured; None if it is not known.
+        flushing_bytes_per_s: the rate that flushes alone reach; None if it was not measured.
+        grid_best: the best options that the grid found; None without a grid.
 
     """
 
@@ -65,12 +65,12 @@ class Circumstances:
     grid_best: Options | None = None
 
     def size(self, size_bytes: int) -> int:
-        """Scale a size or a bound in bytes, down to 1 MiB."""
+        """Divide a size or limit in bytes by the scale; the result is at least 1 MiB."""
         return max(MIB, size_bytes // self.scale)
 
     @property
     def bandwidth(self) -> int:
-        """The device's bandwidth in bytes/s; raises BadOption where it is not known."""
+        """The device's bandwidth in bytes/s; raises BadArgument if it is not known."""
         if self.bandwidth_bytes_per_s is None:
             raise BadArgument("the device's bandwidth is not known here: use a profile with a cap, such as cap-210")
         return self.bandwidth_bytes_per_s
@@ -86,14 +86,19 @@ def _no_parameters(_: Circumstances) -> Parameters:
 
 @dataclass(frozen=True, slots=True)
 class Scheme:
-    """One scheme; `options` are at the open, beside `base_options`, by RocksDB's names.
+    """One scheme.
 
     Attributes:
-        limiter: whether a rate limiter is there from the open on, at the device's bandwidth.
-        auto_tuned: whether RocksDB turns it.
-        tick_s: the daemon's cycle; less than a second where the law's period is, and it then costs more.
-        needs_flushing: whether it must be told what flushing alone reaches.
-        needs_grid: whether the grid comes before it.
+        name: what `--scheme` takes.
+        title: one line that describes it.
+        policy: the daemon's law.
+        parameters: the law's parameters.
+        options: the options at open, by RocksDB's names; they replace those of `base_options`.
+        limiter: whether the database is opened with a rate limiter, at the device's bandwidth.
+        auto_tuned: whether RocksDB tunes the rate limiter.
+        tick_s: the daemon's cycle; less than 1 s only if the law's period is, because short cycles cost more.
+        needs_flushing: whether it needs the rate that flushes alone reach.
+        needs_grid: whether it needs the grid's result.
 
     """
 
@@ -109,7 +114,7 @@ class Scheme:
     needs_grid: bool = False
 
     def used(self, here: Circumstances) -> SchemeUsed:
-        """Say how it is run; raises BadOption where the circumstances do not allow it."""
+        """Return the scheme as it is run here; raises BadArgument if it cannot be run here."""
         parameters = dict(self.parameters(here))
         try:
             registry.create(Policy(self.policy, parameters))
@@ -129,13 +134,13 @@ class Scheme:
 
 
 def base_options(scale: int) -> Options:
-    """Say what every database is opened with, unless its scheme says otherwise."""
+    """Return the options that every database is opened with, unless its scheme replaces them."""
     here = Circumstances(scale)
     return {**{name: here.size(size) for name, size in _SIZES.items()}, **_COUNTS}
 
 
 def batch(size_bytes: int) -> Options:
-    """Carry a batch as ADOC does, by three options (adoc-fast23, 5)."""
+    """Return the three options that set ADOC's batch (adoc-fast23, 5)."""
     return {
         "write_buffer_size": size_bytes,
         "target_file_size_base": size_bytes,
@@ -144,7 +149,7 @@ def batch(size_bytes: int) -> Options:
 
 
 def _silk_preset(threads: int, batch_mib: int) -> Callable[[Circumstances], Options]:
-    """Make the ADOC paper's settings for SILK (6.1), level 0's limits extremely large, for RocksDB without SILK."""
+    """Return the options that the ADOC paper gives SILK (6.1), with extremely large level-0 triggers."""
     return lambda here: {
         **batch(here.size(batch_mib * MIB)),
         "max_background_jobs": threads,
@@ -154,7 +159,7 @@ def _silk_preset(threads: int, batch_mib: int) -> Callable[[Circumstances], Opti
 
 
 def _limits_raised(_: Circumstances) -> Options:
-    """Put the limits of level 0 and of pending bytes out of the way, as the thesis's 3.5.6 does, and nothing else."""
+    """Remove the limits on level-0 files and pending compaction bytes, as the thesis's 3.5.6 does; nothing else."""
     return {
         "level0_slowdown_writes_trigger": OUT_OF_THE_WAY,
         "level0_stop_writes_trigger": OUT_OF_THE_WAY,
@@ -184,7 +189,7 @@ def _adoc_released(here: Circumstances) -> Parameters:
 
 def _toggle(here: Circumstances) -> Parameters:
     if here.flushing_bytes_per_s is None:
-        raise BadArgument("the scheme toggle needs to know what flushing alone reaches, which was not measured")
+        raise BadArgument("the scheme toggle needs the rate that flushes alone reach, which was not measured")
     return {
         "cap_bytes_per_s": here.flushing_bytes_per_s,
         "l0_bytes_max": here.size(16 * GIB),
@@ -210,22 +215,26 @@ _SILK_TICK_S = 0.2
 _ALL = (
     Scheme("default", "RocksDB as db_bench opens it: 2 background jobs, memtables of 64 MiB"),
     Scheme("auto-tuned", "RocksDB's own auto-tuned rate limiter (ADOC's RocksDB-AT)", limiter=True, auto_tuned=True),
-    Scheme("grid-best", "the best static threads and batch, found by a grid", options=_grid_best, needs_grid=True),
-    Scheme("adoc", "ADOC, as the paper has it", "adoc", _adoc()),
+    Scheme(
+        "grid-best", "the best static threads and batch that a grid search found", options=_grid_best, needs_grid=True
+    ),
+    Scheme("adoc", "ADOC, as in the paper", "adoc", _adoc()),
     Scheme("adoc-threads", "ADOC-T: threads only", "adoc", _adoc(tune_batch=False)),
     Scheme("adoc-batch", "ADOC-B: batch only", "adoc", _adoc(tune_threads=False)),
-    Scheme("adoc-released", "ADOC, as the published code has it", "adoc-released", _adoc_released),
+    Scheme("adoc-released", "ADOC, as in the published code", "adoc-released", _adoc_released),
     Scheme(
         "mimd",
-        "RocksDB's auto-tuning of the limiter, from outside",
+        "RocksDB's auto-tuning of the rate limiter, done by adocd",
         "mimd",
         lambda here: {"max_bytes_per_s": here.bandwidth},
         limiter=True,
     ),
-    Scheme("toggle", "automatic compaction off in write peaks (Warlo)", "toggle", _toggle, needs_flushing=True),
+    Scheme(
+        "toggle", "switches automatic compaction off during write peaks (Warlo)", "toggle", _toggle, needs_flushing=True
+    ),
     Scheme(
         "toggle-residual",
-        "the limiter at the cap, compaction gets the rest (Warlo 5.2)",
+        "the rate limiter at the cap; compactions get what flushes leave (Warlo 5.2)",
         "toggle",
         lambda here: {**_toggle(here), "residual": True},
         limiter=True,
@@ -233,7 +242,7 @@ _ALL = (
     ),
     Scheme(
         "limits-raised",
-        "the toggle's limits without its switch: none on level 0 and pending bytes (Warlo 4.5)",
+        "no limits on level-0 files and pending compaction bytes, as toggle, but without its switch (Warlo 4.5)",
         options=_limits_raised,
     ),
     Scheme("silk", "SILK: bandwidth and hold", "silk", _silk(), limiter=True, tick_s=_SILK_TICK_S),
@@ -267,7 +276,7 @@ DEFAULT_SCHEMES = (BASELINE, "auto-tuned", "grid-best", "adoc", "silk", "toggle"
 
 
 def scheme(name: str) -> Scheme:
-    """Find a scheme by its name; raises BadOption that lists those there are."""
+    """Find a scheme by its name; raises BadArgument with the names of all schemes."""
     if name not in SCHEMES:
         raise BadArgument(f"there is no scheme {name!r}: use some of {', '.join(SCHEMES)}")
     return SCHEMES[name]

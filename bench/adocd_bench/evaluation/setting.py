@@ -1,4 +1,4 @@
-"""Where the runs of a plan are made: a place on a disk, the machine's facts, and what is known of the device."""
+"""Where a plan's runs take place: a directory on a disk, the machine's facts, and the device's measured figures."""
 
 import contextlib
 from collections.abc import Iterator, Sequence
@@ -19,13 +19,22 @@ from adocd_bench.host.cap import capped
 from adocd_bench.host.device import DeviceProfile, parse_profile
 from adocd_bench.run.workspace import choose_parent, needed_bytes, workspace
 
-#: Records that are loaded are there twice while they are merged.
+#: Disk space for loaded records, as a multiple of their size: a compaction needs its inputs and outputs at once.
 _LOADED_TIMES = 3
 
 
 @dataclass(slots=True)
 class RunSite:
-    """A place, and all that is known there; `known` grows with what is measured."""
+    """The site of a plan's runs.
+
+    Attributes:
+        place: the directory in which runs create their databases.
+        parent: the directory that contains it; its device is the one that is capped.
+        file: where `known` is kept.
+        machine: the machine's facts.
+        known: what was measured on the device so far.
+
+    """
 
     place: Path
     parent: Path
@@ -34,16 +43,16 @@ class RunSite:
     known: MeasuredDevice
 
     def know_flushing(self, profile: DeviceProfile, scale: int, progress: RunsProgress) -> None:
-        """Measure what flushing alone reaches on a profile, unless that is known. Raises BenchError."""
+        """Measure the rate that flushes alone reach on a profile, unless it is known. Raises BenchError."""
         if profile.name in self.known.flushing_bytes_per_s:
             return
-        progress.say(f"measuring what flushing alone reaches on {profile.name}")
+        progress.say(f"measuring the rate that flushes alone reach on {profile.name}")
         with capped(profile, self.parent) as cap:
             self.known = measured.flushing(self.known, cap, self.machine, scale, self.place)
         measured.keep(self.file, self.known)
 
     def circumstances(self, profile: DeviceProfile, scale: int, grid_best: Options | None) -> Circumstances:
-        """Say what schemes are told on a profile."""
+        """Return what schemes need to know about a profile."""
         return Circumstances(
             scale=scale,
             bandwidth_bytes_per_s=self.known.bandwidth_under(profile),
@@ -59,7 +68,10 @@ class RunSite:
 
 @contextlib.contextmanager
 def setting(asked: RunsAsked, out: Path, directory: Path | None) -> Iterator[RunSite]:
-    """Find a place with room enough for each run, and measure its device once; gone afterwards. Raises BenchError."""
+    """Find a directory with enough room for any of the runs, and measure its device once.
+
+    The databases' directory is removed afterwards. Raises BenchError.
+    """
     profiles = [parse_profile(name) for name in asked.profiles]
     loads = [program(asked, name) for name in asked.workloads]
     room = max(
@@ -69,7 +81,7 @@ def setting(asked: RunsAsked, out: Path, directory: Path | None) -> Iterator[Run
     )
     parent = choose_parent(directory, room)
     for profile in profiles:
-        with capped(profile, parent):  # what cannot be capped is refused before anything is measured
+        with capped(profile, parent):  # refuse a profile that cannot be capped before measuring anything
             pass
     with workspace(parent) as place:
         file = out / "measured.json"
@@ -80,28 +92,29 @@ def setting(asked: RunsAsked, out: Path, directory: Path | None) -> Iterator[Run
 
 
 def program(asked: RunsAsked, workload_name: str, found_per_s: float | None = None) -> LoadProgram:
-    """Make the program of a workload as it was asked for; raises BenchError.
+    """Make the load program of a workload; raises BenchError.
 
-    `found_per_s` is the rate of one that finds its own; before it is known, it is made with another for the checks.
+    `found_per_s` is the rate of a workload whose rate is found by a search. Before the search it is None, and the
+    program, which then only serves for checks, has a rate of 1/s.
     """
     work = workload(workload_name)
     rate_per_s = asked.rate_per_s
     if work.needs_maximum:
         if rate_per_s is not None:
-            raise BadArgument(f"{workload_name} finds its own rate: give no --rate")
+            raise BadArgument(f"{workload_name} finds its own rate: omit --rate")
         rate_per_s = found_per_s or 1.0
     return work.program(LoadAsked(asked.seconds, asked.scale, rate_per_s))
 
 
 def prepare(there: RunSite, asked: RunsAsked, schemes: Sequence[Scheme], progress: RunsProgress) -> None:
-    """Measure what the schemes must be told; raises BenchError."""
+    """Measure what the schemes need to know before their runs; raises BenchError."""
     if any(each.needs_flushing for each in schemes):
         for name in asked.profiles:
             there.know_flushing(parse_profile(name), asked.scale, progress)
 
 
 def wanted(asked: RunsAsked, run: Planned, used: raw.SchemeUsed, load: LoadProgram) -> one.WantedRun:
-    """Say what one run is to be, for its record."""
+    """Describe one run, for its result."""
     work = workload(run.workload)
     told = raw.WorkloadUsed(work.name, work.title, load.name, load.arguments, load.seconds, load.offered_per_s)
     return one.WantedRun(run.block, used, run.profile, told, load.version, run.repetition, run.seed, asked.scale)

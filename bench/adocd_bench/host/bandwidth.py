@@ -44,7 +44,7 @@ def measure(directory: Path, seconds: float = _SECONDS) -> DeviceBandwidth | Non
 
 
 def refuse_above(profile: DeviceProfile, measured: DeviceBandwidth | None) -> None:
-    """Raise BadOption for a cap above the device's measured bandwidth."""
+    """Raise BadArgument for a cap above the device's measured bandwidth."""
     if measured is None:
         return
     for way, cap, reached in (

@@ -166,7 +166,7 @@ def capped(
     On the way out whatever still runs in the group is ended and the group removed. Groups that dead runs left
     behind are removed on the way in. Nothing happens for an uncapped profile.
 
-    Raises CapUnavailable, in one sentence, when it cannot be had.
+    Raises CapUnavailable, with one sentence, if the cap cannot be set.
     """
     if not profile.capped:
         yield Cap(profile)

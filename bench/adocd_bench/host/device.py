@@ -58,7 +58,7 @@ UNCAPPED = DeviceProfile("uncapped")
 def parse_profile(name: str) -> DeviceProfile:
     """Make the profile that a name such as `cap-210` (MB/s) or `uncapped` means.
 
-    Raises BadOption for any other name.
+    Raises BadArgument for any other name.
     """
     if name == UNCAPPED.name:
         return UNCAPPED

@@ -100,12 +100,12 @@ _FILE = ResultFile(
 
 
 def read(file: Path) -> RealRuns:
-    """Read what `write` wrote; raises BadOption."""
+    """Read what `write` wrote; raises BadArgument."""
     return _FILE.read(file)
 
 
 def write(file: Path, runs: RealRuns) -> None:
-    """Keep runs in a file; raises BadOption."""
+    """Keep runs in a file; raises BadArgument."""
     _FILE.write(file, runs, indent=None)
 
 

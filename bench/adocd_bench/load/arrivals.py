@@ -81,7 +81,7 @@ def peaks(
 
 
 def trace(file: Path) -> Steps:
-    """Read steps from a CSV file with the columns seconds and operations_per_s. Raises BadOption."""
+    """Read steps from a CSV file with the columns seconds and operations_per_s. Raises BadArgument."""
     try:
         with file.open(encoding="utf-8", newline="") as lines:
             rows = list(csv.reader(lines))

@@ -1,4 +1,4 @@
-"""Where `adocd-load` is: compiled on this machine from the sources beside this module, and kept as the agent is."""
+"""Compiles `adocd-load` from the sources beside this module, and keeps it where the native agent is kept."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +12,7 @@ PROGRAM = "adocd-load"
 
 
 def product() -> Product:
-    """Say how it is compiled. Raises NativeError where the sources are not in this installation."""
+    """Describe how to compile it. Raises NativeError if this installation lacks the sources."""
     try:
         modules = agent_directory("native") / "cmake"
     except FileNotFoundError as error:
@@ -22,9 +22,9 @@ def product() -> Product:
 
 
 def find_or_build(say: Callable[[str], None] = lambda _: None) -> Path:
-    """Find the generator for the librocksdb that the linker finds; compile it where it is missing or outdated.
+    """Return the generator's path; compile it first if it is missing or outdated for the librocksdb in use.
 
-    `say` is told before it is compiled, which takes a while. Raises ProgramMissing with what to install.
+    `say` is called before the compilation, which takes about 20 s. Raises ProgramMissing with what to install.
     """
     try:
         library, generator = compiled.rocksdb(), product()
@@ -33,4 +33,4 @@ def find_or_build(say: Callable[[str], None] = lambda _: None) -> Path:
         say("compiling the load generator, for about 20 seconds")
         return generator.build(library)
     except NativeError as error:
-        raise ProgramMissing(f"the load generator cannot be had: {error}") from None
+        raise ProgramMissing(f"the load generator cannot be compiled: {error}") from None

@@ -1,4 +1,4 @@
-"""What the load generator found, from its result file to the types of a raw run (adocd_bench.evaluation.raw)."""
+"""Reads the load generator's result file, and converts it to the types of a raw run (adocd_bench.evaluation.raw)."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -13,7 +13,7 @@ from adocd_bench.evaluation.raw import LatencyHistogram, OperationKind, Operatio
 from adocd_bench.results import ResultFile
 
 LoadKind = Literal["read", "update", "insert", "scan", "read_modify_write"]
-#: A read-modify-write is a write that waits for a read first.
+#: A read-modify-write counts as a write, which waits for its read first.
 KINDS: Mapping[OperationKind, tuple[LoadKind, ...]] = {
     "write": ("update", "insert", "read_modify_write"),
     "read": ("read",),
@@ -24,7 +24,7 @@ _FORMAT = 1
 
 @dataclass(frozen=True, slots=True)
 class OfKind:
-    """All operations of a kind in a phase. `queueing` and `total` have those in them that never started, too."""
+    """All operations of one kind in a phase. `queueing` and `total` include those that were due but never started."""
 
     count: int
     processing: LatencyHistogram
@@ -47,7 +47,7 @@ class _SecondRow:
 
 @dataclass(frozen=True, slots=True)
 class Drained:
-    """Whether everything was quiet in time, and what was pending in the end."""
+    """Whether the database became idle in time, and the pending compaction bytes at the end of the wait."""
 
     reached: bool
     pending_compaction_bytes: int
@@ -55,15 +55,15 @@ class Drained:
 
 @dataclass(frozen=True, slots=True)
 class PhaseResult:
-    """What came of a phase.
+    """The result of one phase.
 
     Attributes:
-        begin_monotonic_s: on CLOCK_MONOTONIC, as the daemon's samples.
-        seconds: in a closed loop until the last operation returned; in an open one not before the steps were over;
-            of a drain, until it was quiet.
-        cpu_s: of the whole process meanwhile.
-        operations_by_kind: of those kinds that came.
-        not_found: reads of a record that was not there.
+        begin_monotonic_s: on CLOCK_MONOTONIC, like the daemon's samples.
+        seconds: until the last operation returned, in an open loop at least as long as its steps; for a drain, until
+            the database was idle.
+        cpu_s: CPU time of the whole process during the phase.
+        operations_by_kind: only the kinds that occurred.
+        not_found: reads of a record that does not exist.
 
     """
 
@@ -81,14 +81,14 @@ class PhaseResult:
 
     @property
     def operations(self) -> tuple[Operations, ...]:
-        """By the kinds of a raw run, those that came."""
+        """The operations by the kinds of a raw run; only the kinds that occurred."""
         merged = ((raw, [self.operations_by_kind[kind] for kind in kinds if kind in self.operations_by_kind])
                   for raw, kinds in KINDS.items())  # fmt: skip
         return tuple(_merge(raw, found) for raw, found in merged if found)
 
     @property
     def raw_seconds(self) -> tuple[Second, ...]:
-        """By second; reads have scans in them."""
+        """The phase by second; scans count as reads."""
         return tuple(
             Second(
                 at_s=row.at_s,
@@ -102,7 +102,7 @@ class PhaseResult:
 
     @property
     def not_started(self) -> int:
-        """Operations that were due and never started, for time was up."""
+        """Operations that were due but not started before the phase ended."""
         return sum(of_kind.not_started for of_kind in self.operations_by_kind.values())
 
 
@@ -117,7 +117,7 @@ class LoadResult:
 
     @property
     def measured(self) -> PhaseResult:
-        """The measured phase. Raises RunFailed when the run was ended before it."""
+        """The measured phase. Raises RunFailed if the run was ended before it."""
         for phase in self.phases:
             if phase.measured:
                 return phase
@@ -145,7 +145,7 @@ class _File:
 
 _FILE = ResultFile(
     TypeAdapter(_File),
-    "{file} is no result of the load generator ({why})",
+    "{file} is not a result of the load generator ({why})",
     unreadable="the load generator left no result in {file} ({why})",
     error=RunFailed,
 )
@@ -171,7 +171,7 @@ def _merge(kind: OperationKind, found: list[OfKind]) -> Operations:
 
 
 def _together(histograms: Iterable[LatencyHistogram | None]) -> LatencyHistogram | None:
-    """Add histograms up; all have the same bounds of buckets. None where none is there."""
+    """Add up histograms, which all have the same bucket bounds; None if there are none."""
     there = [histogram for histogram in histograms if histogram is not None]
     if not there:
         return None

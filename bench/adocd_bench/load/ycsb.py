@@ -1,8 +1,8 @@
-"""The core workloads of YCSB: A to F, as their files in its repository (workloads/workloada to workloadf) have them.
+"""YCSB's core workloads A to F, as defined by workloads/workloada to workloadf in its repository.
 
 Source: Cooper et al., "Benchmarking Cloud Serving Systems with YCSB", SoCC 2010, table 2, and brianfrankcooper/YCSB.
-Records are 1 kB (10 fields of 100 bytes) there, and one value of as many bytes here; a scan's length is uniform from 1
-to 100. One thing is not as there: uniform and Zipfian keys are among the loaded records, not among new ones, too.
+YCSB's record of 1 kB (10 fields of 100 bytes) is one value of 1,000 bytes here; a scan's length is uniform from 1 to
+100. One difference: uniform and Zipfian keys are chosen among the loaded records, not also among inserted ones.
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ SCAN_LENGTH = 100
 
 @dataclass(frozen=True, slots=True)
 class Core:
-    """One of them."""
+    """One core workload: the shares of its operations, and how its keys are chosen."""
 
     title: str
     operations: Mix

@@ -1,4 +1,4 @@
-"""The daemon of a run: `adocd serve` that sees the run's agents alone, with a configuration of its own."""
+"""The daemon of a run: an `adocd serve` that sees only the run's agents and has its own configuration."""
 
 import contextlib
 import json
@@ -22,13 +22,13 @@ _Answer = TypeVar("_Answer")
 
 @dataclass(frozen=True, slots=True)
 class RunDaemon:
-    """A daemon that answers: its process, and its REST."""
+    """A daemon that answers: its process and a client for its REST API."""
 
     child: Child
     rest: RestClient
 
     def ask(self, path: str) -> dict[str, Any] | None:
-        """Read a path of its REST; None while it does not answer there. Raises RunFailed for what is no object."""
+        """GET a path; None if the daemon does not answer or refuses. Raises RunFailed if the answer is no object."""
         try:
             answer = self.rest.get(path)
         except (NoDaemon, RestError):
@@ -38,7 +38,7 @@ class RunDaemon:
         return answer
 
     def take(self, path: str, answer: dict[str, Any], member: str, as_type: TypeAdapter[_Answer]) -> _Answer:
-        """Take a member out of what `path` answered. Raises RunFailed where it is not what it should be."""
+        """Take a member out of the answer of `path`. Raises RunFailed if it does not have the type."""
         try:
             return as_type.validate_python(answer.get(member))
         except ValidationError as error:
@@ -47,15 +47,15 @@ class RunDaemon:
             raise RunFailed(f"the daemon's answer to GET {path} has a bad {place}: {problem['msg']}") from None
 
     def is_healthy(self) -> bool:
-        """Say whether it answers, and is well."""
+        """Say whether the daemon answers that its status is ok."""
         answer = self.ask("/healthz")
         return answer is not None and answer.get("status") == "ok"
 
 
 @contextlib.contextmanager
 def serving(room: Path, policy: Policy = _OBSERVE_ONLY, tick_s: float = 1.0) -> Iterator[RunDaemon]:
-    """Run `adocd serve` in `room` with a policy while the block runs. Raises RunFailed where it does not come up."""
-    configuration = room / "adocd.toml"  # this machine's own configuration must not take part
+    """Run `adocd serve` in `room` with a policy while the block runs. Raises RunFailed if it does not start."""
+    configuration = room / "adocd.toml"  # the machine's own configuration must have no effect
     configuration.write_text(_configuration(policy, tick_s), encoding="utf-8")
     command = [sys.executable, "-m", "adocd", "serve", "--config", str(configuration)]
     with child("serve", command, room) as started:

@@ -1,4 +1,4 @@
-"""The first signal ends what runs, in order; those after it do not cut cleaning short."""
+"""The first signal ends a run in order; later ones do not interrupt the cleanup."""
 
 import signal
 import threading
@@ -9,9 +9,9 @@ from types import FrameType
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Turn the first SIGINT, SIGTERM or SIGHUP into KeyboardInterrupt; later ones must not cut cleaning short.
+    """Turn the first SIGINT, SIGTERM or SIGHUP into KeyboardInterrupt; ignore later ones, so that cleanup completes.
 
-    A signal that is ignored, as under nohup, stays so.
+    A signal that was ignored before, as SIGHUP under nohup, stays ignored. Does nothing outside the main thread.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -1,4 +1,4 @@
-"""A program under its agent and a daemon with a policy: all that the daemon saw of its database, and all it decided."""
+"""Runs a program with its agent and a daemon with a policy; collects the daemon's samples and decisions."""
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -21,7 +21,8 @@ from adocd_bench.host.usage import Usage, usage_of
 from adocd_bench.run.child import Child, child
 from adocd_bench.run.daemon import RunDaemon, serving
 
-#: A daemon's cycle is a second: each of its samples is seen several times, the last with that cycle's sentence.
+#: Seconds between two requests. The daemon's cycle takes 1 s, so each sample is read several times, and the last time
+#: with the sentence of its own cycle.
 POLL_S = 0.1
 _FOUND_WITHIN_S = 30.0
 _DECISIONS_EVERY_S = 5.0
@@ -32,9 +33,15 @@ _DECISION, _DECISIONS = TypeAdapter(DecisionRecord | None), TypeAdapter(tuple[De
 
 @dataclass(frozen=True, slots=True)
 class AgentProgram:
-    """What is started: a command line that brings its agent, and the variables it needs beside those there are.
+    """The program to run.
 
-    It is given `at_most_s` seconds.
+    Attributes:
+        name: for messages and file names.
+        command: its command line, which must load the agent.
+        database: the directory of its database.
+        at_most_s: how long it may run, in seconds.
+        environment: variables to add to the current environment.
+
     """
 
     name: str
@@ -46,7 +53,7 @@ class AgentProgram:
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """A sample of the daemon's, and the sentence with which its cycle ended."""
+    """One of the daemon's samples, and the sentence that its cycle ended with."""
 
     sample: Sample
     sentence: str
@@ -54,17 +61,17 @@ class Tick:
 
 @dataclass(frozen=True, slots=True)
 class ObservedRun:
-    """One run.
+    """The results of one run.
 
     Attributes:
         said: the program's standard output.
-        ticks: what the daemon saw in the program's last session, oldest first.
-        decisions: what the daemon decided in it, oldest first.
-        originals: the options before any of it.
-        log: all of RocksDB's LOG of that session.
-        usage: what the database's process had used so far, by monotonic seconds; one reading each look.
-        daemon: what the daemon's process had used in the end.
-        unix_minus_monotonic_s: from one clock to the other.
+        ticks: the daemon's samples of the program's last session, oldest first.
+        decisions: the daemon's decisions in that session, oldest first.
+        originals: the option values before the first decision.
+        log: all events in RocksDB's LOG of that session.
+        usage: what the database's process had used so far, by monotonic seconds; one reading per look.
+        daemon: what the daemon's process had used at the end.
+        unix_minus_monotonic_s: add it to monotonic seconds to get unix seconds.
 
     """
 
@@ -84,17 +91,17 @@ class ObservedRun:
 
 
 class Watched:
-    """One database as a daemon sees it, so far.
+    """Collects what a daemon says about one database.
 
-    It reads the newest sample, with options, events and tickers, which the daemon's history leaves out. A daemon that
-    does not answer now does later.
+    It reads the newest sample again and again, because only that one has options, events and tickers: the daemon's
+    history leaves them out. A look at a daemon that does not answer is skipped.
 
     Attributes:
         newest: the newest sample; None before the first.
-        sentence: what the daemon's last cycle came to, in its words.
-        originals: the options before anything was changed.
-        usage: what the database's process had used, by monotonic seconds.
-        daemon_usage: what the daemon's had.
+        sentence: the sentence of the daemon's last cycle.
+        originals: the option values before the first change.
+        usage: what the database's process had used so far, by monotonic seconds.
+        daemon_usage: what the daemon's process had used so far.
 
     """
 
@@ -116,10 +123,10 @@ class Watched:
 
     @property
     def ticks(self) -> tuple[Tick, ...]:
-        """The last session's, oldest first.
+        """The samples of the last session, oldest first.
 
-        db_bench, for one, opens its database, destroys it and opens it again before it writes: what was measured before
-        belongs to another session and does not count.
+        Earlier sessions do not count: db_bench, for example, opens its database, destroys it and opens it again before
+        it writes.
         """
         if self.newest is None:
             return ()
@@ -128,14 +135,14 @@ class Watched:
 
     @property
     def decisions(self) -> tuple[DecisionRecord, ...]:
-        """What was decided in the last session, oldest first."""
+        """The decisions in the last session, oldest first."""
         ticks = self.ticks
         since_s = ticks[0].sample.monotonic_s if ticks else 0.0
         found = (self._decisions[sequence] for sequence in sorted(self._decisions))
         return tuple(each for each in found if each.monotonic_s >= since_s)
 
     def look(self) -> None:
-        """Ask for what is new. Raises RunFailed where the daemon's answer is not what it should be."""
+        """Ask the daemon for what is new. Raises RunFailed if its answer is malformed."""
         self._id = self._id or self._find()
         if self._id is None:
             return
@@ -157,7 +164,7 @@ class Watched:
             self.newest = sample
 
     def look_at_decisions(self) -> None:
-        """Take the newest decisions: several may come between two looks, and outcomes come later."""
+        """Ask for the newest decisions: several can be made between two looks, and outcomes follow later."""
         self._decisions_read_s = time.monotonic()
         path = f"/v1/targets/{self._id}/decisions?limit={_DECISIONS_LIMIT}"
         answer = None if self._id is None else self._daemon.ask(path)
@@ -201,11 +208,12 @@ def observe(
     look_s: float = POLL_S,
     on_look: Callable[[Watched], None] = lambda _: None,
 ) -> ObservedRun:
-    """Run the program to its end under `cap`, sockets and output in `room`; `on_look` is told what was seen so far.
+    """Run the program to its end under `cap`, with sockets and output in `room`.
 
-    The daemon is asked every `look_s` seconds; each look costs some milliseconds of a processor.
+    It asks the daemon every `look_s` seconds, and then calls `on_look` with what it has collected so far. Each look
+    costs a few milliseconds of CPU time.
 
-    Raises RunFailed where the program or the daemon ends badly, or the agent never shows up.
+    Raises RunFailed if the program or the daemon fails, or if the agent never appears.
     """
     with serving(room, policy, tick_s) as daemon:
         watched = Watched(daemon, program.database)
@@ -244,13 +252,13 @@ def _check(daemon: RunDaemon, watched: Watched, started: Child) -> None:
 
 
 def stalls_in(log: Iterable[LogEvent]) -> tuple[StallFound, ...]:
-    """Find every stall in a session's LOG."""
+    """Return every stall in a session's LOG, including one still in progress at its end."""
     stalls = StallLog()
     return tuple(stalls.take(log) + stalls.close())
 
 
 def settings_of(decision: DecisionRecord) -> dict[str, int]:
-    """Name what a decision sets: a column family's knob is `FAMILY.knob` unless it is `default`."""
+    """Return a decision's knobs and values; a column family other than `default` is in the name: `FAMILY.knob`."""
     return {
         str(one.knob) if one.column_family in {None, "default"} else f"{one.column_family}.{one.knob}": one.value
         for one in decision.settings

@@ -1,4 +1,4 @@
-"""Where a run puts its database: a directory on a real disk, with room, that is gone afterwards."""
+"""Chooses the directory for a run's database, on a real disk with enough room, and removes it afterwards."""
 
 import contextlib
 import os
@@ -13,27 +13,27 @@ from adocd_bench.host.owner import own_token, owner_is_gone
 
 PREFIX = "adocd-demo-"
 _GB = 1_000_000_000
-# Upper bounds, so that a run never fills a disk. Measured with fillrandom, `fixed`, two cores: 0.07 GB a second
-# at cap-210 and 0.08 GB uncapped are left at the end; on top come compactions' inputs and outputs side by
-# side, and a law that makes it faster.
+# Upper bounds, so that a run never fills a disk. With fillrandom under `fixed` on two cores, the database grew by
+# 0.07 GB/s at cap-210 and by 0.08 GB/s without a cap. A compaction also needs room for its inputs and outputs at the
+# same time, and a law may make the run faster.
 _CAPPED_GB_PER_S = 0.2
 _UNCAPPED_GB_PER_S = 0.35
 _BASE_GB = 2.0
 
 
 def needed_bytes(seconds: int, profile: DeviceProfile) -> int:
-    """Estimate the room in bytes that a run of so many seconds may need at its fullest."""
+    """Estimate the disk space, in bytes, that a run of this length needs at most."""
     per_s = _CAPPED_GB_PER_S if profile.capped else _UNCAPPED_GB_PER_S
     return round((_BASE_GB + per_s * seconds) * _GB)
 
 
 def choose_parent(requested: Path | None, room_bytes: int, roots: Roots = REAL_ROOTS) -> Path:
-    """Choose where to put the database's directory: the requested one, else one on a disk with enough room.
+    """Choose the directory in which to create the database's directory.
 
-    Without a request: /tmp, /var/tmp, the current directory, the first that is on a disk and has the room; when
-    none is on a disk (a container), the first that has the room.
+    Without a request, it is the first of /tmp, /var/tmp and the current directory that is on a disk and has enough
+    room. If none of them is on a disk (in a container), it is the first that has enough room.
 
-    Raises BadOption for a directory that cannot be used, NotEnoughSpace when it is too full.
+    Raises BadArgument for a directory that cannot be used, NotEnoughSpace for one that is too full.
     """
     if requested is not None:
         if not requested.is_dir() or not os.access(requested, os.W_OK | os.X_OK):
@@ -54,7 +54,7 @@ def choose_parent(requested: Path | None, room_bytes: int, roots: Roots = REAL_R
 
 @contextlib.contextmanager
 def workspace(parent: Path, roots: Roots = REAL_ROOTS) -> Iterator[Path]:
-    """Make a directory for this process's databases; it is removed afterwards, like those of dead runs."""
+    """Make a directory for this process's databases, and remove it afterwards; remove those of dead runs first."""
     remove_leftovers(parent, roots)
     directory = parent / f"{PREFIX}{own_token(roots.proc)}"
     directory.mkdir(mode=0o700)
@@ -66,7 +66,7 @@ def workspace(parent: Path, roots: Roots = REAL_ROOTS) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def run_directory() -> Iterator[Path]:
-    """Make a private run directory; its path is short, as a socket's may have 107 bytes only."""
+    """Make a private run directory. Its path is short, because a socket's path has at most 107 bytes."""
     directory = Path(tempfile.mkdtemp(prefix="adocd-", dir="/tmp"))
     try:
         yield directory
@@ -75,7 +75,7 @@ def run_directory() -> Iterator[Path]:
 
 
 def remove_leftovers(parent: Path, roots: Roots = REAL_ROOTS) -> None:
-    """Remove our own user's directories of runs that were killed."""
+    """Remove the directories that runs of our user left behind when they were killed."""
     for directory in parent.glob(f"{PREFIX}*"):
         mine = not directory.is_symlink() and directory.is_dir() and directory.stat().st_uid == os.geteuid()
         if mine and owner_is_gone(directory.name, PREFIX, roots.proc):

@@ -66,7 +66,7 @@ def test_the_adoc_papers_settings_for_silk() -> None:
     ("name", "circumstances", "sentence"),
     [
         ("grid-best", Circumstances(), "needs the grid's result: run `adocd bench grid` first"),
-        ("toggle", Circumstances(1, 210 * MB), "what flushing alone reaches"),
+        ("toggle", Circumstances(1, 210 * MB), "rate that flushes alone reach"),
         ("silk", Circumstances(), "bandwidth is not known here: use a profile with a cap"),
         ("mimd", Circumstances(1, 10 * MB), "the scheme mimd cannot be run here: mimd: max_bytes_per_s"),
     ],

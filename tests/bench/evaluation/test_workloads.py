@@ -121,7 +121,7 @@ def test_the_testing_phase_is_a_closed_loop_of_one_writer_behind_a_warm_up() -> 
 def test_a_workload_that_finds_its_rate_takes_no_other() -> None:
     asked = RunsAsked(("default",), ("cap-50",), ("two-phase",), 60, 1)
     assert program(asked, "two-phase", 123.0).offered_per_s == pytest.approx(123.0)
-    with pytest.raises(BadArgument, match="two-phase finds its own rate: give no --rate"):
+    with pytest.raises(BadArgument, match="two-phase finds its own rate: omit --rate"):
         program(RunsAsked(("default",), ("cap-50",), ("two-phase",), 60, 1, rate_per_s=5.0), "two-phase")
 
 

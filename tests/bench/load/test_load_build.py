@@ -92,7 +92,7 @@ def test_a_run_that_was_ended_before_its_measured_phase(tmp_path: Path) -> None:
 def test_what_is_no_result(tmp_path: Path) -> None:
     with pytest.raises(RunFailed, match="left no result"):
         read_result(tmp_path / "none.json")
-    with pytest.raises(RunFailed, match=r"no result of the load generator \(phases.0.seconds"):
+    with pytest.raises(RunFailed, match=r"not a result of the load generator \(phases.0.seconds"):
         read_result(result(tmp_path, phase(seconds="long")))
     with pytest.raises(RunFailed, match="has format 2, this adocd reads 1"):
         read_result(result(tmp_path, phase(), format=2))

@@ -197,7 +197,7 @@ class Worker:
 
     def _note(self, problem: str | None) -> None:
         if problem is not None and self.problem is None:
-            _log.warning("%s; nothing new is changed until it can be written, and restores go on", problem)
+            _log.warning("%s; adocd changes nothing new until it can write its journal, but restores continue", problem)
         elif problem is None and self.problem is not None:
             _log.info("the journal %s can be written again", self.path)
         self.problem = problem

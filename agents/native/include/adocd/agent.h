@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-/* Checks that the agent will see every open of this process: that its definitions come before librocksdb's,
+/* Checks that the agent will observe every open in this process: that its definitions come before librocksdb's,
  * that the running librocksdb is the one it was built for, that it is not switched off, and that the run
  * directory can be used. Returns 0, or -1 with one sentence in `error` (always terminated; may be NULL when
  * error_size is 0). A program may ignore the result: without the agent it runs as it would without the library.

@@ -190,7 +190,7 @@ WORKLOADS: Mapping[str, BenchWorkload] = {workload.name: workload for workload i
 
 
 def workload(name: str) -> BenchWorkload:
-    """Find a workload by its name; raises BadOption that lists those there are, or for a trace that cannot be read."""
+    """Find a workload by its name. Raises BadArgument, with the known names, or for a trace that cannot be read."""
     known = ALIASES.get(name, name)
     if known.startswith(TRACE):
         return _trace(known)

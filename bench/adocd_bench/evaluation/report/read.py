@@ -25,7 +25,7 @@ class FoundResults:
 
 
 def found_in(directory: Path) -> FoundResults:
-    """Read all raw results. Raises BadOption where there is none, or one is broken."""
+    """Read all raw results. Raises BadArgument where there is none, or one is broken."""
     if not directory.is_dir():
         raise BadArgument(f"{directory} is no directory: name the --out of adocd bench run")
     files = results_in(directory / RUNS)

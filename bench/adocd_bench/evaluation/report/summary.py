@@ -125,7 +125,7 @@ class Block:
 
 
 def summarise(runs: Iterable[RawRun]) -> tuple[Block, ...]:
-    """Put runs together to blocks, in the order of their names. Raises BadOption where two are the same run."""
+    """Put runs together to blocks, in the order of their names. Raises BadArgument where two are the same run."""
     ordered = sorted(runs, key=_order)
     for one, other in itertools.pairwise(ordered):
         if _order(one) == _order(other):

@@ -32,7 +32,7 @@ class Report:
         return as_json(self.blocks, self.failed, self.searches, self.grids)
 
     def write(self, out: Path, format_: Format) -> list[Path]:
-        """Write the report's files below `out`, and name the reports. Raises BadOption where that cannot be done."""
+        """Write the report's files below `out`, and name the reports. Raises BadArgument where that cannot be done."""
         whole = document(self.blocks, self.failed, self.searches, self.grids)
         files: dict[str, str] = {}
         if format_ in ("md", "both"):
@@ -52,7 +52,7 @@ class Report:
 
 
 def report_of(directories: Sequence[Path]) -> Report:
-    """Work out the report of one directory or several. Raises BadOption where one cannot be read."""
+    """Work out the report of one directory or several. Raises BadArgument where one cannot be read."""
     found = [found_in(directory) for directory in directories]
     searches = {name: search for each in found for name, search in each.searches.items()}
     return Report(

@@ -1,11 +1,11 @@
-"""The best static configuration, as a patient expert would find it: a grid over threads and batch.
+"""The best static configuration, as a patient expert would find it: a grid search over threads and batch.
 
-Successive halving (Jamieson and Talwalkar, AISTATS'16), by thirds: all configurations are run for a short time, the
-best third of them twice as long, and so on until the best ninth has run for the whole time. Memory is ADOC's at the
-most: batch x max_write_buffer_number stays within what ADOC's largest batch may take with RocksDB's two memtables.
-Every configuration is tried with the same keys. What is found is the best by operations a second in a closed loop, and
-by the 99th percentile of the whole latency where operations arrive by themselves. A short run favours large memtables,
-which is why the last rung is as long as the runs that it is compared in.
+The search is successive halving (Jamieson and Talwalkar, AISTATS'16), by thirds: all configurations run for a short
+time, the best third runs twice as long, and so on until the best ninth has run for the whole time. No configuration
+takes more memory than ADOC: batch x max_write_buffer_number is at most ADOC's largest batch times RocksDB's two
+memtables. All configurations get the same keys. In a closed loop the best has the most operations/s; in an open loop it
+has the lowest 99th percentile of total latency. A short run favours large memtables, so the last rung is as long as the
+runs in which the result is compared.
 """
 
 import itertools
@@ -30,13 +30,13 @@ from adocd_bench.evaluation.setting import RunSite, program, wanted
 
 _MEMTABLES = 2
 _KEPT, _LONGER, _RUNGS = 3, 2, 3
-#: In its first seconds an empty database does not stall, and all configurations do the same: on cap-210 twelve of them
-#: were within 13 % of each other after 5 s, the default ahead.
+#: Shortest rung, in seconds. An empty database does not stall in its first seconds, so all configurations look alike:
+#: on cap-210, twelve of them were within 13 % of each other after 5 s, with the default ahead.
 _RUNG_LEAST_S = 15
 
 
 def configurations(grid: Grid, scale: int) -> list[tuple[int, int]]:
-    """Give threads and batch in bytes of all that stay within ADOC's memory."""
+    """Return the threads and batch (bytes) of all configurations that take no more memory than ADOC."""
     here = Circumstances(scale)
     most = here.size(max(BATCHES_MIB) * MIB) * _MEMTABLES
     sizes = dict.fromkeys(here.size(mib * MIB) for mib in grid.batches_mib)
@@ -44,7 +44,7 @@ def configurations(grid: Grid, scale: int) -> list[tuple[int, int]]:
 
 
 def rungs(count: int, seconds: int) -> list[tuple[int, int]]:
-    """Say how many configurations run in each rung, and for how many seconds: the last one for all of them."""
+    """Return how many configurations run in each rung, and for how long (s); the last rung takes all `seconds`."""
     sizes = [count]
     while sizes[-1] > 1 and len(sizes) < _RUNGS:
         sizes.append(math.ceil(sizes[-1] / _KEPT))
@@ -56,9 +56,9 @@ def rungs(count: int, seconds: int) -> list[tuple[int, int]]:
 def best(
     there: RunSite, grid: Grid, asked: RunsAsked, out: Path, console: Console, *, any_grid: bool = False
 ) -> Options:
-    """Search, or go on searching, or read what was found; raises BenchError.
+    """Return the best options: begin the search, resume it, or read its result; raises BenchError.
 
-    With `any_grid` the one that is kept will do, whichever threads and batches it has.
+    `any_grid` accepts a search that was begun with other threads and batches.
     """
     file = out / GRIDS / f"{grid.block}.json"
     searched = halving.begin(file, Searched(grid, asked.seconds, asked.scale, asked.seed), any_grid=any_grid)
@@ -66,7 +66,7 @@ def best(
         return searched.best
     chosen = configurations(searched.grid, asked.scale)
     if not chosen:
-        raise BadArgument(f"no batch of this grid stays within ADOC's memory: its largest is {max(BATCHES_MIB)} MiB")
+        raise BadArgument(f"every batch of this grid takes more memory than ADOC's largest, {max(BATCHES_MIB)} MiB")
     plan = rungs(len(chosen), asked.seconds)
     left = sum(size for size, _ in plan) - len(searched.tried)
     progress = RunsProgress(console, left, round(sum(n * s for n, s in plan) / sum(n for n, _ in plan)))
@@ -79,7 +79,7 @@ def best(
                 searched = halving.keep(file, tried)
         chosen = _ranked(searched, chosen, seconds)
     if not chosen:
-        raise RunFailed(f"no configuration of the grid for {grid.block} could be run: see {file}")
+        raise RunFailed(f"every configuration of the grid for {grid.block} failed: see {file}")
     threads, batch_bytes = chosen[0]
     found = {**batch(batch_bytes), "max_background_jobs": threads}
     halving.keep(file, replace(searched, best=found))
@@ -87,7 +87,7 @@ def best(
 
 
 def _ranked(searched: Searched, chosen: Sequence[tuple[int, int]], seconds: int) -> list[tuple[int, int]]:
-    """Order by the rung's scores, the best first, without those that failed."""
+    """Sort configurations by their score in this rung, best first; leave out those that failed."""
     found = [(searched.found(*one_, seconds), one_) for one_ in chosen]
     scored = [(tried.score, one_) for tried, one_ in found if tried is not None]
     return [one_ for _, one_ in sorted(scored, key=lambda pair: -pair[0])]

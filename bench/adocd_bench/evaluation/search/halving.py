@@ -1,4 +1,4 @@
-"""A grid over threads and batch, as it is searched by successive halving and kept: a JSON file a block."""
+"""The state of a grid search over threads and batch, kept in one JSON file per block, so that it can be resumed."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -9,7 +9,7 @@ from adocd_bench.errors import BadArgument
 from adocd_bench.evaluation.plan import block_name
 from adocd_bench.results import ResultFile, results_in
 
-#: Where the files are, in the directory of the runs.
+#: The files' directory, in the directory of the runs.
 GRIDS = "grid"
 THREADS = tuple(range(2, 21, 2))
 BATCHES_MIB = (64, 128, 256, 512)
@@ -17,24 +17,24 @@ BATCHES_MIB = (64, 128, 256, 512)
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """What is searched: threads and batches, at scale 1, for a workload on a profile."""
+    """The configurations to search, as threads and batches at scale 1, for a workload on a profile."""
 
     profile: str
     workload: str
     threads: tuple[int, ...] = THREADS
     batches_mib: tuple[int, ...] = BATCHES_MIB
-    #: The rate of a workload that finds its own.
+    #: The rate, in operations/s, of a workload whose rate is found by a search; else None.
     found_per_s: float | None = None
 
     @property
     def block(self) -> str:
-        """Name the block that it is for."""
+        """The name of the block that the grid is for."""
         return block_name(self.profile, self.workload)
 
 
 @dataclass(frozen=True, slots=True)
 class TriedOptions:
-    """One configuration in one rung; `score` is higher where it is better."""
+    """The result of one configuration in one rung; a higher `score` is better."""
 
     threads: int
     batch_bytes: int
@@ -45,7 +45,10 @@ class TriedOptions:
 
 @dataclass(frozen=True, slots=True)
 class Searched:
-    """A grid as it is kept: what was searched, and all rungs so far; `best` once there is one."""
+    """A grid search: its conditions, all results so far, and `best` when it is complete.
+
+    `failed` has the error of each configuration that could not be run.
+    """
 
     grid: Grid
     seconds: int
@@ -56,7 +59,7 @@ class Searched:
     best: dict[str, int] | None = None
 
     def found(self, threads: int, batch_bytes: int, seconds: int) -> TriedOptions | None:
-        """Find what a configuration came to in the rung of so many seconds; None where it has not run there."""
+        """Return a configuration's result in the rung of this length; None if it has not run there."""
         wanted = (threads, batch_bytes, seconds)
         return next((each for each in self.tried if (each.threads, each.batch_bytes, each.seconds) == wanted), None)
 
@@ -65,12 +68,12 @@ _FILE = ResultFile(TypeAdapter(Searched))
 
 
 def read(file: Path) -> Searched | None:
-    """Read a grid; None where there is none. Raises BadOption where it is broken."""
+    """Read a grid search; None if the file does not exist. Raises BadArgument if it is malformed."""
     return _FILE.read_if_there(file)
 
 
 def begin(file: Path, wanted: Searched, *, any_grid: bool) -> Searched:
-    """Go on with the grid that is kept, or begin the wanted one; raises BadOption where another one is kept."""
+    """Resume the search in `file`, or begin the wanted one; raises BadArgument if the file is of another search."""
     before = read(file)
     if before is None:
         return wanted
@@ -81,12 +84,12 @@ def begin(file: Path, wanted: Searched, *, any_grid: bool) -> Searched:
 
 
 def keep(file: Path, searched: Searched) -> Searched:
-    """Write it down; raises BadOption."""
+    """Write a grid search to its file; raises BadArgument if that fails."""
     _FILE.write(file, searched)
     return searched
 
 
 def grids_in(directory: Path) -> tuple[Searched, ...]:
-    """Read all of a directory of runs. Raises BadOption where one is broken."""
+    """Read all grid searches in a directory of runs. Raises BadArgument if one is malformed."""
     files = results_in(directory / GRIDS)
     return tuple(searched for file in files if (searched := read(file)) is not None)

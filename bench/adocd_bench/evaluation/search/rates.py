@@ -1,4 +1,4 @@
-"""What is found by runs before others: the baseline's maximum, and the highest rate that lasts under a scheme."""
+"""Runs that find rates: the baseline's maximum, and the highest sustainable rate under a scheme."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -13,12 +13,12 @@ from adocd_bench.evaluation.search.sustained import SUSTAINABLE, Search
 from adocd_bench.evaluation.setting import RunSite, program, wanted
 from adocd_bench.host.device import parse_profile
 
-#: A bisection of a range to a twentieth of it, and the first rate.
+#: Most runs of a search, for its progress bar: the first rate, and a bisection to a twentieth of the range.
 _TESTS = 6
 
 
 def maximum(there: RunSite, asked: RunsAsked, run: Planned, out: Path, console: Console) -> Search:
-    """Find what the baseline does in a closed loop, or read it; raises BenchError."""
+    """Measure the baseline's rate in a closed loop, or read it if it was measured before; raises BenchError."""
 
     def measure() -> float:
         load = two_phase.testing_phase(program(asked, run.workload), asked.seconds)
@@ -30,7 +30,7 @@ def maximum(there: RunSite, asked: RunsAsked, run: Planned, out: Path, console: 
 
 
 def sustainable(there: RunSite, asked: RunsAsked, run: Planned, out: Path, console: Console) -> Search:
-    """Bisect the running phase under the run's scheme until what lasts is known; resumable. Raises BenchError."""
+    """Find the highest sustainable rate under the run's scheme by bisection; resumable. Raises BenchError."""
     file = out / SUSTAINABLE / f"{run.block}-{run.scheme}.json"
     search = two_phase.search(
         file, asked.seconds, asked.scale, lambda: maximum(there, asked, run, out, console).maximum_per_s

@@ -1,12 +1,12 @@
-"""The stability paper's evaluation in two phases, and the highest rate that really lasts.
+"""The stability paper's two-phase evaluation, and a bisection for the highest rate that is really sustainable.
 
-Testing phase (performance-stability-vldb19, 3.2): how many updates a second a closed loop of one writer makes, under
-the baseline and never under the law that is tested, after a warm-up (its first 20 of 120 minutes are left out).
-Running phase: as an open loop at 95 % of that, judged by latencies with queueing.
+Testing phase (performance-stability-vldb19, 3.2): the maximum is the updates/s of one writer in a closed loop, after a
+warm-up (the first 20 of 120 minutes). It is measured under the baseline, never under the law being tested. Running
+phase: an open loop at 95 % of the maximum, judged by latencies with queueing.
 
-That maximum may not last, for RocksDB merges as many files of level 0 as there are (6.2: 30 % too high). Bisection of
-the running phase finds what does: a rate lasts where all operations were started and 99 % of them ended within a
-second of their arrival. The paper judges by its plots; this rule is ours.
+The maximum may not be sustainable, because RocksDB merges as many level-0 files as there are (6.2: 30 % too high).
+Bisection of the running phase finds the rate that is: a rate lasts if all operations were started and 99 % of them
+ended within a second of their arrival. The paper judges by its plots; this rule is ours.
 """
 
 from collections.abc import Callable
@@ -22,14 +22,14 @@ from adocd_bench.evaluation.search.sustained import Search, TriedRate
 from adocd_bench.load.spec import ClosedArrivals
 
 _WARM_UP_SHARE = 1 / 6
-#: A rate lasts where so many of the operations took no longer than so many seconds from their arrival on.
+#: A rate lasts if at least this share of the operations ended within this time (us) of their arrival.
 _LASTS_SHARE, _LASTS_US = 0.99, 1_000_000
 
 
 def testing_phase(running: LoadProgram, seconds: int) -> GeneratedLoad:
-    """Make the testing phase's program: the running phase's work in a closed loop of one writer."""
+    """Make the testing phase's program from the running phase's: the same work by one writer in a closed loop."""
     if not isinstance(running, GeneratedLoad):
-        raise BadArgument("only what the load generator does has two phases")
+        raise BadArgument("two phases need a workload of the load generator")
     warm_up_s = seconds * _WARM_UP_SHARE
     work = replace(running.work, arrivals=ClosedArrivals(seconds=seconds - warm_up_s), threads=1)
     warm_up = replace(work, name="warm-up", arrivals=ClosedArrivals(seconds=warm_up_s))
@@ -37,7 +37,7 @@ def testing_phase(running: LoadProgram, seconds: int) -> GeneratedLoad:
 
 
 def maximum_per_s(run: raw.RawRun) -> float:
-    """Read the testing phase's maximum; raises RunFailed where there is none."""
+    """Return the testing phase's operations/s; raises RunFailed if it made none."""
     done = sum(each.count for each in run.operations)
     if not done:
         raise RunFailed("nothing was written in the testing phase")
@@ -45,7 +45,7 @@ def maximum_per_s(run: raw.RawRun) -> float:
 
 
 def tried(run: raw.RawRun) -> TriedRate:
-    """Say whether a running phase's rate lasts."""
+    """Return the result of a running phase, with whether its rate lasts."""
     totals = [each.total for each in run.operations if each.total is not None]
     counted = sum(count for total in totals for _, _, count in total.buckets)
     late = sum(count for total in totals for low, _, count in total.buckets if low > _LASTS_US)
@@ -61,7 +61,7 @@ def tried(run: raw.RawRun) -> TriedRate:
 
 
 def percentile_us(histogram: raw.LatencyHistogram, share: float) -> int:
-    """Give the upper end of the bucket that a percentile falls into."""
+    """Return the upper end of the bucket that contains a percentile, at most the maximum; `share` is 0 to 1."""
     wanted, seen = share * sum(count for _, _, count in histogram.buckets), 0
     for _, highest, count in histogram.buckets:
         seen += count
@@ -71,7 +71,7 @@ def percentile_us(histogram: raw.LatencyHistogram, share: float) -> int:
 
 
 def search(file: Path, seconds: int, scale: int, measure: Callable[[], float]) -> Search:
-    """Read the search so far, or measure the maximum now and begin one; raises BenchError."""
+    """Read the search in `file`, or call `measure` for the maximum and begin one; raises BenchError."""
     before = sustained.read(file)
     if before is None:
         return sustained.keep(file, Search(seconds, scale, measure()))

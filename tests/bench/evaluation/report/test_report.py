@@ -234,7 +234,7 @@ def test_what_cannot_be_reported_is_said(results: Path, tmp_path: Path) -> None:
 def test_a_broken_file_is_named(tmp_path: Path, content: bytes) -> None:
     results = written(tmp_path / "DIR")
     (results / "runs" / "broken.json").write_bytes(content)
-    refused("broken.json is no raw result of adocd bench", directory=[results])
+    refused("broken.json is not a raw result of adocd bench", directory=[results])
 
 
 def test_another_format_is_not_read(tmp_path: Path) -> None:

@@ -2,11 +2,13 @@
 
 from typing import Any
 
+from adocd.api import sentences
+
 
 def not_back(answer: dict[str, Any]) -> str:
     """List the options that adocd has set and that do not have their original value; "" if there are none."""
     return ", ".join(
-        f"{option['option']} is {option['value']}, not its original {option['original']}"
+        sentences.not_original(option)
         for options in answer["unlike"].values()
         for option in options
         if option["is_ours"]

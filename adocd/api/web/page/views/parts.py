@@ -7,6 +7,7 @@ The parts are strings, and a browser gets one only when it has changed. Times ar
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from adocd.api import sentences
 from adocd.api.web.page.model import decisions, settings, state
 from adocd.api.web.page.model.decisions import ToldDecision
 from adocd.api.web.page.model.history import CAUSES
@@ -99,7 +100,7 @@ def last_card(detail: dict[str, Any], last: ToldDecision | None) -> str:
 def decision_list(tolds: Sequence[ToldDecision], more: int) -> str:
     """Show decisions, newest first; each one expands to all its details."""
     if not tolds:
-        return '<p class="muted">There are no decisions yet.</p>'
+        return f'<p class="muted">{sentences.NO_DECISIONS}</p>'
     rows = "".join(_decision(each) for each in tolds)
     rest = f'<p class="muted">and {more} older ones: see adocctl decisions.</p>' if more else ""
     return f'<div class="decisions">{rows}</div>{rest}'
@@ -182,8 +183,7 @@ def restore_note(detail: dict[str, Any]) -> str:
     restore = detail["restore"]
     if restore is None or restore["state"] not in ("running", "waiting"):
         return ""
-    waits = f", waiting for {text(restore['waiting_for'])}" if restore["waiting_for"] else ""
-    return f'<p class="note" role="status">Restoring the originals: {restore["steps_left"]} steps left{waits}.</p>'
+    return f'<p class="note" role="status">Restoring the originals: {text(sentences.steps_left(restore))}.</p>'
 
 
 def glance_row(target: dict[str, Any], parts: Sequence[HeldWriters], last: str) -> str:
@@ -225,7 +225,7 @@ def problems(found: dict[str, str], journal: dict[str, Any] | None) -> str:
     """Show other problems: sockets without an agent, a journal that cannot be written."""
     words = [words if words.startswith(place) else f"{place}: {words}" for place, words in found.items()]
     if journal is not None and journal["problem"]:
-        words.insert(0, f"adocd changes nothing new, but restores continue: {journal['problem']}")
+        words.insert(0, sentences.journal_problem(journal["problem"]))
     return "".join(f'<p class="note">{text(each)}</p>' for each in words)
 
 

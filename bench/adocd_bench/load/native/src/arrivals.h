@@ -1,8 +1,8 @@
-// Intended start times: when the n-th operation is to start, whatever became of those before it.
+// Intended start times: when the n-th operation should start, however late the operations before it are.
 //
-// The steps give a rate that is constant for a while. With R(t) the operations that are due until t, the n-th starts
-// where R(t) = n: evenly spaced within a step, and no fraction of an operation lost between two. As a Poisson process
-// it starts where R(t) is the sum of n exponential gaps with a mean of 1.
+// The rate is constant within each step. If R(t) operations are due until t, operation n starts at R(t) = n: starts are
+// evenly spaced within a step, and no fraction of an operation is lost between steps. In a Poisson process, operation n
+// starts when R(t) is the sum of n exponential gaps with a mean of 1.
 #pragma once
 
 #include <algorithm>
@@ -20,14 +20,14 @@ struct Step {
   double per_s;
 };
 
-// Every client walks the same times with an object of its own, so that none waits for another's.
+// Each client computes the same times with its own object, so that clients do not wait for each other.
 class Arrivals {
  public:
   Arrivals(const std::vector<Step>& steps, bool poisson, uint64_t seed)
       : steps_(&steps), poisson_(poisson), seed_(seed) {}
 
-  // Nanoseconds from the phase's begin to the start of operation `number`; numbers ascend from call to call.
-  // False when the steps are over before.
+  // Sets the nanoseconds from the phase's beginning to the start of operation `number`, which must be larger in each
+  // call. Returns false if the steps end before it.
   bool OffsetNs(uint64_t number, uint64_t* offset_ns) {
     const double due = poisson_ ? Gaps(number) : static_cast<double>(number);
     while (step_ < steps_->size() && due >= begin_due_ + Operations() - kRounding) {
@@ -42,7 +42,7 @@ class Arrivals {
   }
 
  private:
-  // Of sums of rates times seconds: a step must not have one operation more for it.
+  // Tolerance for rounding in sums of rate times seconds, which must not add an operation to a step.
   static constexpr double kRounding = 1e-6;
 
   double Operations() const { return (*steps_)[step_].seconds * (*steps_)[step_].per_s; }

@@ -39,7 +39,7 @@ Clients::~Clients() {
 
 void Clients::Start() {
   running_ = clients_.size();
-  begin_ns_ = NowNs() + kGetReadyNs;  // all are there by then
+  begin_ns_ = NowNs() + kGetReadyNs;  // time for all threads to start
   for (Client& client : clients_) {
     client.thread = std::thread([this, &client] {
       Run(&client);
@@ -49,7 +49,7 @@ void Clients::Start() {
 }
 
 void Clients::Run(Client* client) {
-  // The kernel may wake a sleeper 50 us late to save wake-ups, and queueing would have that in it.
+  // By default the kernel may wake a sleeping thread 50 us late, which would count as queueing.
   prctl(PR_SET_TIMERSLACK, 1);
   try {
     phase_.open ? RunOpen(client) : RunClosed(client);
@@ -72,7 +72,7 @@ void Clients::RunOpen(Client* client) {
     ++SecondAt(&client->tally.seconds, offset_ns).offered;
     Carry(client->held, intended_ns, call_ns, client);
   }
-  WaitUntil(begin_ns_ + ToNs(phase_.open->Seconds()));  // a phase is as long as its steps, quiet ones at its end too
+  WaitUntil(begin_ns_ + ToNs(phase_.open->Seconds()));  // a phase lasts as long as its steps, also idle ones at its end
 }
 
 void Clients::RunClosed(Client* client) {
@@ -133,7 +133,8 @@ Tallies Clients::Collect() {
   return tallies;
 }
 
-// An operation that was due and never started waited at least until the end: leaving it out would leave out the worst.
+// An operation that was due but never started has waited at least until the end. Without it, the worst latencies would
+// be missing.
 void Clients::CountNotStarted(Tallies* tallies) {
   std::vector<uint64_t> held;
   for (const Client& client : clients_) held.push_back(client.held);

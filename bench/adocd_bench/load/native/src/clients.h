@@ -1,9 +1,9 @@
-// The clients of a phase: threads which take the next operation and carry it out.
+// The clients of a phase: threads that take the next operation and execute it.
 //
-// Open loop: an operation starts at its intended time, or as soon after it as a client is free. A stall so makes the
-// operations behind it late, and their lateness counts (queueing); a client that waits for an answer before it thinks
-// of its next operation would leave them out (coordinated omission: G. Tene, wrk2 and HdrHistogram; Luo and Carey,
-// VLDB 2019, section 3.2). Closed loop: a client starts its next operation when the last has returned.
+// Open loop: an operation starts at its intended time, or later as soon as a client is free. A stall delays the
+// operations behind it, and their delay counts as queueing. A client that plans its next operation only after the last
+// one returned would not measure that delay (coordinated omission: G. Tene, wrk2 and HdrHistogram; Luo and Carey, VLDB
+// 2019, section 3.2). Closed loop: a client starts its next operation when the last one has returned.
 #pragma once
 
 #include <atomic>
@@ -24,7 +24,7 @@ constexpr size_t kCacheLine = 64;
 
 class Clients {
  public:
-  // `inserted` outlives them, as all else that is given.
+  // All arguments must outlive this object.
   Clients(const Spec& spec, size_t phase, const Database& database, Inserted* inserted);
   ~Clients();
 
@@ -32,19 +32,20 @@ class Clients {
   void Stop() { stop_ = true; }
   bool AllEnded() const { return running_ == 0; }
 
-  // Once all have ended: what they counted, and what was due and never started. Throws Failed with the first error.
+  // Waits for all clients and adds up their counts, with the operations that were due but never started. Throws Failed
+  // with the first error.
   Tallies Collect();
 
   uint64_t begin_ns() const { return begin_ns_; }
-  // When the last operation returned; in the open loop, not before the steps are over, unless it was stopped.
+  // When the last operation returned; in an open loop that was not stopped, at least the end of the steps.
   uint64_t end_ns() const { return end_ns_; }
 
  private:
-  // What one thread writes often is in no other's cache line.
+  // Aligned so that no two threads write to the same cache line.
   struct alignas(kCacheLine) Client {
     Tally tally;
     std::thread thread;
-    uint64_t held = 0;  // the operation that it took and did not start
+    uint64_t held = 0;  // the operation that it took but did not start
   };
 
   void Run(Client* client);

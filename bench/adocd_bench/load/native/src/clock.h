@@ -1,4 +1,4 @@
-// CLOCK_MONOTONIC in nanoseconds: what intended start times, latencies and the daemon's samples all stand on.
+// CLOCK_MONOTONIC in nanoseconds: the clock of intended start times, latencies and the daemon's samples.
 #pragma once
 
 #include <time.h>

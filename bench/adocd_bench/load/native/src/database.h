@@ -1,4 +1,4 @@
-// The database and one operation on it.
+// The database, and how one operation is executed on it.
 #pragma once
 
 #include <rocksdb/db.h>
@@ -13,13 +13,13 @@
 
 namespace adocd::load {
 
-// One sentence about what RocksDB could not do.
+// An error of RocksDB, in one sentence.
 class Failed : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-// Random bytes from which values are taken, at any place: making them anew would cost more than the write.
+// A pool of random bytes. A value is a slice at a random position, since generating one would cost more than writing.
 class Values {
  public:
   Values(uint64_t bytes, uint64_t seed);
@@ -35,15 +35,15 @@ class Database {
   // Throws SpecError for options that RocksDB does not take, and Failed.
   explicit Database(const Spec& spec);
 
-  // Wait for its threads and close it. Throws Failed.
+  // Waits for the background jobs and closes the database. Throws Failed.
   void Close();
 
   rocksdb::DB* rocksdb() const { return db_.get(); }
 
-  // Change options of the default column family while it runs. Throws Failed.
+  // Changes options of the default column family by SetOptions. Throws Failed.
   void SetOptions(const OptionMap& options);
 
-  // Carry one out on a record; NotFound is no error of a read. A scan reads up to `scan_records`.
+  // Executes an operation on a record. A read that finds nothing is no error. A scan reads up to `scan_records`.
   rocksdb::Status Do(Kind kind, uint64_t record, uint64_t scan_records, Stream* random) const;
 
  private:

@@ -1,4 +1,4 @@
-// Waiting until RocksDB has nothing more to do.
+// Waits until RocksDB has no flush or compaction left.
 #pragma once
 
 #include "database.h"
@@ -9,11 +9,11 @@ namespace adocd::load {
 struct Drained {
   bool reached;
   double seconds;
-  uint64_t pending_compaction_bytes;  // at the end of it
+  uint64_t pending_compaction_bytes;  // at the end of the wait
 };
 
-// Looks every 100 ms, until nothing runs or is pending three times in a row, or `at_most_s` are over. `seconds` is
-// until the first of the three. The active memtable is not flushed for it.
+// Looks every 100 ms, until no job runs or is pending in three looks in a row, or for `at_most_s`. `seconds` is the
+// time until the first of the three. Does not flush the active memtable.
 Drained WaitUntilDrained(const Database& database, double at_most_s, Signals* signals);
 
 }  // namespace adocd::load

@@ -1,7 +1,7 @@
-// Latencies in nanoseconds, in log-linear buckets as HdrHistogram's with three significant digits: 2,048 sub-buckets,
-// so that a bucket is at most 1/1024 of its values wide, from 1 ns to 73 minutes (what is longer counts as that).
-// One belongs to one thread and has no lock; they are added up at the end. Source: HdrHistogram, hdrhistogram.org;
-// unlike it, a count has 32 bits, so that a thread's histogram is 132 KiB, of which only pages that are hit are there.
+// Latencies in nanoseconds, in log-linear buckets like HdrHistogram's with three significant digits: 2,048 sub-buckets,
+// so that a bucket is at most 1/1024 of its values wide, from 1 ns to 73 minutes (longer values count as 73 minutes).
+// Each thread has its own, without a lock; they are added up at the end. Source: HdrHistogram, hdrhistogram.org. Unlike
+// there, a count has 32 bits: a thread's histogram takes 132 KiB, and only the pages that are written take memory.
 #pragma once
 
 #include <algorithm>
@@ -35,7 +35,7 @@ class Histogram {
     return static_cast<size_t>(shift) * kHalf + (ns >> shift);
   }
 
-  // The lowest value of a bucket; the next one's is where it ends.
+  // The lowest value of a bucket, which ends at the next bucket's lowest value.
   static uint64_t LowestOf(size_t index) {
     if (index < 2 * kHalf) return index;
     const size_t shift = index / kHalf - 1;
@@ -50,14 +50,14 @@ class Histogram {
   uint64_t most_ns_ = 0;
 };
 
-// A bucket in whole microseconds, both ends inclusive; fractions of a microsecond are dropped.
+// A bucket in whole microseconds, rounded down, both ends inclusive.
 struct Bucket {
   uint64_t lowest_us;
   uint64_t highest_us;
   uint64_t count;
 };
 
-// Several threads' histograms together.
+// The sum of several threads' histograms.
 class Total {
  public:
   void Add(const Histogram& one) {
@@ -65,8 +65,8 @@ class Total {
     most_ns_ = std::max(most_ns_, one.most_ns());
   }
 
-  // Ascending and without overlap: a bucket begins at the microsecond that its lowest value lies in, and those which
-  // begin in the same one are one.
+  // Ascending and without overlap: a bucket begins at its lowest value's microsecond, and buckets that begin at the
+  // same microsecond are merged.
   std::vector<Bucket> Buckets() const {
     std::vector<Bucket> buckets;
     for (size_t i = 0; i < Histogram::kCounts; ++i) {

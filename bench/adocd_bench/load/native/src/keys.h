@@ -1,8 +1,8 @@
-// Which record an operation is on, and what its key looks like.
+// Chooses the record of an operation, and makes its key.
 //
 // `zipfian` is YCSB's ScrambledZipfianGenerator: ranks of 10^10 items, scattered over the records by FNV-1a, so that
-// the hottest record has 3.8 % whatever the number of records. `latest` is its SkewedLatestGenerator: Zipf's law over
-// how recently a record was inserted, moved by every insert that has returned.
+// the hottest record gets 3.8 % of the operations for any number of records. `latest` is its SkewedLatestGenerator:
+// Zipf's law over how recently a record was inserted; each insert that returns shifts it.
 #pragma once
 
 #include <atomic>
@@ -17,11 +17,11 @@ namespace adocd::load {
 
 enum class Distribution { kUniform, kZipfian, kLatest, kSequential };
 
-// Numbers of inserted records: taken at the insert's call, there for others once it has returned (as YCSB's
-// AcknowledgedCounterGenerator): all below Limit() are in the database.
+// Numbers of inserted records. An insert takes its number when it is called; others may use the number once the insert
+// has returned (like YCSB's AcknowledgedCounterGenerator). All records below Limit() are in the database.
 class Inserted {
  public:
-  // Goes on behind `records`, unless it is there already.
+  // Continues at `records`, unless it is already beyond that.
   void AtLeast(uint64_t records) {
     if (records <= next_) return;
     next_ = records;
@@ -60,7 +60,7 @@ class KeyChooser {
   KeyChooser(Distribution distribution, uint64_t records)
       : distribution_(distribution), records_(records), scattered_(zeta_, kScattered) {}
 
-  // The record of operation `number`, which is not an insert.
+  // The record of operation `number`, for any kind but an insert.
   uint64_t Record(uint64_t number, const Inserted& inserted, Stream* random) const {
     switch (distribution_) {
       case Distribution::kUniform:
@@ -87,7 +87,7 @@ class KeyChooser {
 
 constexpr size_t kLeastKeyBytes = 8;
 
-// Eight bytes, highest first, that no other record has; the rest is filled up, as db_bench does. Hashed, neighbours
+// Eight bytes, big-endian, unique to the record; the rest is padding, as in db_bench. If hashed, neighbouring records
 // are scattered over all keys, as YCSB does by default.
 inline void WriteKey(uint64_t record, bool hashed, size_t bytes, char* key) {
   const uint64_t number = hashed ? Mix(record) : record;

@@ -1,7 +1,7 @@
-// adocd-load SPEC.json: open a database, carry out the spec's phases, write its result file.
+// adocd-load SPEC.json: opens a database, executes the spec's phases, writes its result file.
 //
-// Exit codes: 0 done; 1 RocksDB failed, or the result cannot be written; 2 wrong usage or spec; 128 and the signal's
-// number when SIGTERM or SIGINT ended it early (the database is closed in order, and the result says so).
+// Exit codes: 0 done; 1 RocksDB failed, or the result cannot be written; 2 wrong usage or spec; 128 plus the signal's
+// number if SIGTERM or SIGINT ended it early (then it still closes the database, and the result says so).
 
 #include <rocksdb/version.h>
 

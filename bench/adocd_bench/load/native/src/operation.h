@@ -1,4 +1,4 @@
-// The kinds of operations, YCSB's, and how often each comes.
+// YCSB's kinds of operations, and the share of each.
 #pragma once
 
 #include <array>

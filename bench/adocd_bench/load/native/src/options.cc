@@ -10,9 +10,9 @@ namespace adocd::load {
 namespace {
 
 constexpr uint64_t kDefaultDelayedWriteRate = 16 << 20;
-// Adding a limiter is not neutral (rocksdb/db/db_impl/db_impl_open.cc, SanitizeOptions): bytes_per_sync 0 becomes
-// 1 MiB, and delayed_write_rate the limiter's rate. Both are kept at what they would be without one, unless the spec
-// names them; for bytes_per_sync, a value that no file reaches is the only way to say "off".
+// A rate limiter changes two other options (rocksdb/db/db_impl/db_impl_open.cc, SanitizeOptions): bytes_per_sync 0
+// becomes 1 MiB, and delayed_write_rate becomes the limiter's rate. Unless the spec names them, both keep the value
+// that they have without a limiter. For bytes_per_sync, only a value that no file reaches means "off".
 constexpr uint64_t kBytesPerSyncOff = uint64_t{1} << 62;
 
 bool IsUnknown(const rocksdb::Status& status) {

@@ -1,4 +1,4 @@
-// How the database is opened.
+// The options with which the database is opened.
 #pragma once
 
 #include <rocksdb/options.h>
@@ -7,8 +7,8 @@
 
 namespace adocd::load {
 
-// RocksDB's defaults, without compression, and what the spec names. Throws SpecError for an option that RocksDB does
-// not know or whose value it refuses.
+// RocksDB's defaults without compression, then the spec's options. Throws SpecError for an option that RocksDB does not
+// know or whose value it refuses.
 rocksdb::Options MakeOptions(const Spec& spec);
 
 }  // namespace adocd::load

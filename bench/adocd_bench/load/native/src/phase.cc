@@ -9,7 +9,7 @@ constexpr uint64_t kLookEveryNs = kNsPerS / 200;
 
 double Seconds(uint64_t ns) { return static_cast<double>(ns) / static_cast<double>(kNsPerS); }
 
-// When it was on CLOCK_MONOTONIC as unix time, by both clocks now.
+// Converts a time on CLOCK_MONOTONIC to unix seconds, by the difference of the two clocks now.
 double UnixSeconds(uint64_t at_ns) {
   return Seconds(Nanoseconds(CLOCK_REALTIME)) + Seconds(at_ns) - Seconds(NowNs());
 }

@@ -1,4 +1,4 @@
-// A phase carried out, and what came of it.
+// Executes a phase and returns its result.
 #pragma once
 
 #include <optional>
@@ -17,10 +17,10 @@ struct PhaseResult {
   std::optional<Drained> drained;
 };
 
-// Processor seconds of this process so far.
+// CPU time of this process so far, in seconds.
 double CpuSeconds();
 
-// Throws Failed. A signal ends it early; `signals` knows.
+// Throws Failed. A signal ends the phase early; see `signals`.
 PhaseResult RunPhase(const Spec& spec, size_t phase, Database* database, Inserted* inserted, Signals* signals);
 
 }  // namespace adocd::load

@@ -1,12 +1,12 @@
-// SplitMix64 (Steele, Lea, Flood, OOPSLA 2014): a stream of its own for every operation, seeded by its number. So the
-// n-th operation is of the same kind and on the same key in every run, whichever thread carries it out.
+// SplitMix64 (Steele, Lea, Flood, OOPSLA 2014): each operation has its own stream, seeded by its number. So operation n
+// has the same kind and the same key in every run, whichever thread executes it.
 #pragma once
 
 #include <cstdint>
 
 namespace adocd::load {
 
-// A bijection on 64 bits: two numbers never become the same one.
+// A bijection on 64 bits: different numbers stay different.
 inline uint64_t Mix(uint64_t x) {
   x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ULL;
   x = (x ^ (x >> 27)) * 0x94D049BB133111EBULL;

@@ -12,7 +12,7 @@ using Json = nlohmann::json;
 constexpr int kFormat = 1;
 constexpr std::array<const char*, kLatencies> kLatencyNames = {"processing", "queueing", "total"};
 
-// VmHWM, in bytes; getrusage's figure can be that of the program which started this one.
+// VmHWM, in bytes. Not getrusage, whose maximum can be that of the program that started this one.
 uint64_t PeakResidentBytes() {
   std::ifstream status("/proc/self/status");
   std::string word;

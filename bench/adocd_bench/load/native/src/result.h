@@ -1,4 +1,4 @@
-// RESULT.json; bench/adocd_bench/load/result.py reads it and says what each value means.
+// RESULT.json; bench/adocd_bench/load/result.py reads it and documents its values.
 #pragma once
 
 #include <rocksdb/options.h>
@@ -14,11 +14,11 @@ namespace adocd::load {
 struct Result {
   bool interrupted = false;
   std::string rocksdb_version;
-  rocksdb::DBOptions effective;  // as RocksDB opened with them
+  rocksdb::DBOptions effective;  // the options that RocksDB actually uses
   std::vector<std::pair<const Phase*, PhaseResult>> phases;
 };
 
-// The file is whole or not there. Throws Failed.
+// Writes the file completely or not at all. Throws Failed.
 void WriteResult(const std::string& file, const Result& result);
 
 }  // namespace adocd::load

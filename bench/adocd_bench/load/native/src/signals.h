@@ -1,4 +1,4 @@
-// SIGTERM and SIGINT: blocked in all threads, asked for by the main one.
+// SIGTERM and SIGINT: blocked in all threads, and polled by the main thread.
 #pragma once
 
 #include <signal.h>
@@ -10,7 +10,7 @@ namespace adocd::load {
 
 class Signals {
  public:
-  // Before any other thread is started, for those inherit the mask.
+  // Must be created before any other thread, because threads inherit the mask.
   Signals() {
     sigemptyset(&set_);
     sigaddset(&set_, SIGTERM);
@@ -18,7 +18,7 @@ class Signals {
     pthread_sigmask(SIG_BLOCK, &set_, nullptr);
   }
 
-  // Wait that long; true as soon as one was sent, now or before.
+  // Waits for a signal for `ns`; returns at once, with true, if one was received before.
   bool Wait(uint64_t ns) {
     const timespec time = {static_cast<time_t>(ns / kNsPerS), static_cast<long>(ns % kNsPerS)};
     if (signal_ == 0) {
@@ -28,7 +28,7 @@ class Signals {
     return signal_ != 0;
   }
 
-  // The one that was sent, else 0.
+  // The number of the signal that was received, else 0.
   int received() const { return signal_; }
 
  private:

@@ -11,13 +11,14 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr double kMost = 9e15;  // whole numbers beyond are not exact in JSON
+constexpr double kMost = 9e15;  // larger whole numbers are not exact in JSON
 
 std::string Shown(double bound) {
   return std::floor(bound) == bound ? Json(static_cast<int64_t>(bound)).dump() : Json(bound).dump();
 }
 
-// An object whose keys are taken one by one: what is of the wrong kind, out of range or unknown is said by its path.
+// A JSON object whose keys are read one by one. Its errors name the path of a value that is of the wrong type, out of
+// range or unknown.
 class Object {
  public:
   Object(const Json& json, std::string path) : json_(json), path_(std::move(path)) {
@@ -83,7 +84,7 @@ class Object {
     return options;
   }
 
-  // Call it when all keys that there may be were asked for.
+  // Rejects unknown keys; call it after reading all known ones.
   void Close() const {
     for (const auto& [key, value] : json_.items()) {
       if (known_.count(key) == 0) throw SpecError(At(key) + " is unknown");
@@ -144,7 +145,7 @@ Weights ReadWeights(const Json& json, const std::string& path) {
 
 void ReadKeys(const Json& json, const std::string& path, Phase* phase) {
   Object object(json, path);
-  // In the order of Distribution.
+  // In the order of enum Distribution.
   const std::vector<std::string> names = {"uniform", "zipfian", "latest", "sequential"};
   const auto name = std::find(names.begin(), names.end(), object.OneOf("distribution", names));
   phase->distribution = static_cast<Distribution>(name - names.begin());

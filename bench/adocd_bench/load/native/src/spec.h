@@ -1,4 +1,4 @@
-// What is to be done, as SPEC.json has it; bench/adocd_bench/load/spec.py writes it and says what each value means.
+// The contents of SPEC.json; bench/adocd_bench/load/spec.py writes it and documents its values.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace adocd::load {
 
-// One sentence about a spec that cannot be carried out.
+// Why a spec cannot be executed, in one sentence.
 class SpecError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -39,7 +39,7 @@ struct Drain {
   double at_most_s = 0;
 };
 
-// Exactly one of open, closed and drain is there.
+// Exactly one of open, closed and drain is set.
 struct Phase {
   std::string name;
   bool measured = false;

@@ -1,4 +1,4 @@
-// What was counted: by one client without locks, and all clients' together at the end.
+// Counts of operations: each client has its own, without a lock; at the end they are added up.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace adocd::load {
 
-// One second of a phase: operations that ended in it, those that were to start in it, and the longest.
+// One second of a phase: the operations that ended in it, those that should have started in it, the longest latency.
 struct Second {
   std::array<uint64_t, kKinds> done{};
   uint64_t offered = 0;
@@ -26,7 +26,7 @@ struct Second {
   }
 };
 
-// The one that `offset_ns` after the phase's begin lies in.
+// The second that contains the time `offset_ns` after the phase's beginning.
 inline Second& SecondAt(std::vector<Second>* seconds, uint64_t offset_ns) {
   const size_t index = offset_ns / kNsPerS;
   if (index >= seconds->size()) seconds->resize(index + 1);
@@ -36,7 +36,7 @@ inline Second& SecondAt(std::vector<Second>* seconds, uint64_t offset_ns) {
 enum Latency : size_t { kProcessing, kQueueing, kTotal };
 constexpr size_t kLatencies = 3;
 
-// One client's.
+// One client's counts.
 struct Tally {
   std::array<std::array<std::unique_ptr<Histogram>, kLatencies>, kKinds> latencies;
   std::array<uint64_t, kKinds> done{};
@@ -52,7 +52,7 @@ struct Tally {
   }
 };
 
-// All of them.
+// The counts of all clients.
 struct Tallies {
   std::array<std::array<Total, kLatencies>, kKinds> latencies;
   std::array<uint64_t, kKinds> done{};

@@ -1,9 +1,9 @@
-// Ranks by Zipf's law: rank r (from 0) of n has a share of 1 / ((r + 1)^theta * zeta(n)).
+// Random ranks by Zipf's law: rank r (from 0) of n has a share of 1 / ((r + 1)^theta * zeta(n)).
 //
 // Sources: Gray, Sundaresan, Englert, Baclawski, Weinberger, "Quickly generating billion-record synthetic databases",
-// SIGMOD 1994, section 3.2, as YCSB's ZipfianGenerator has it, with its theta of 0.99. YCSB sums zeta(n) up term by
-// term; here all beyond the first thousand comes from the Euler-Maclaurin formula (to 1e-12), which costs nothing
-// where n grows with every insert.
+// SIGMOD 1994, section 3.2, as in YCSB's ZipfianGenerator, with its theta of 0.99. YCSB adds up zeta(n) term by term;
+// here the terms beyond the first thousand come from the Euler-Maclaurin formula (to 1e-12), which costs nothing when n
+// grows with every insert.
 #pragma once
 
 #include <algorithm>
