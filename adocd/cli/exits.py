@@ -19,7 +19,6 @@ class Exit(IntEnum):
     NO_TARGET = 4
     REFUSED = 5
     NO_AGENT = 6
-    NEVER_OPENED = 7
     DANGER = 8
     NO_PROGRAM = 127
 
@@ -27,7 +26,7 @@ class Exit(IntEnum):
 EPILOG = (
     "Exit codes: 0 done; 1 failed; 2 wrong usage or configuration; 3 no daemon answers; 4 no such target; "
     "5 refused; 6 the native agent is missing, or there is nothing it could attach to; "
-    "7 the program never opened RocksDB; 8 lint found a danger; 127 there is no such program."
+    "8 lint found a danger; 127 there is no such program."
 )
 
 

@@ -6,6 +6,7 @@ rebuilt when either changes.
 
 import hashlib
 import json
+import mmap
 import os
 import shutil
 import subprocess
@@ -21,6 +22,8 @@ from elftools.elf.sections import NoteSection
 from adocd import __version__
 
 _PACKAGES = "g++ cmake make binutils librocksdb-dev nlohmann-json3-dev libboost1.81-dev"
+#: rocksdb::DB::Open as the compiler writes it, which every librocksdb exports.
+_OPEN = b"_ZN7rocksdb2DB4Open"
 #: The files below a product's sources that it is built from.
 _COMPILED = ("CMakeLists.txt", "exports.map", "cmake/*", "include/**/*", "src/*")
 
@@ -112,9 +115,16 @@ def rocksdb(path: Path | None = None) -> RocksDb:
         build_id = elf_build_id(library)
     except (OSError, ValueError, ELFError) as error:
         raise NativeError(f"{library} cannot be read as a shared library: {error}") from None
+    if not _has_rocksdb(library):
+        raise NativeError(f"{library} is not a librocksdb: it has no rocksdb::DB::Open")
     if build_id is None:
         raise NativeError(f"{library} has no GNU build id, so an agent could not tell it from another one")
     return RocksDb(library, build_id)
+
+
+def _has_rocksdb(library: Path) -> bool:
+    with library.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        return content.find(_OPEN) >= 0
 
 
 def elf_build_id(path: Path) -> str | None:

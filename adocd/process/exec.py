@@ -1,19 +1,31 @@
-"""`adocd exec`: start a program under the native agent, as transparently as possible for its caller."""
+"""`adocd exec`: become a program under the native agent.
+
+This process becomes the program (execve), so nothing stands between the program and its caller: output, signals,
+terminal and exit code are the program's own, and no parent takes memory or must be killed too. What only a parent could
+say, that the program ended without opening a database, the agent says at the program's exit
+(agents/native/src/exec_report.cc).
+"""
 
 import mmap
 import os
 import shutil
 import signal
 import subprocess
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
+from typing import NoReturn
+
+from elftools.common.exceptions import ELFError
+from elftools.elf.elffile import ELFFile
 
 from adocd.process import compiled, native
 from adocd.targets import run_dir
 
-_FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
+#: Python ignores these; a program started by a shell does not.
+_IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
+#: The kernel reads no more of a script's first line (BINPRM_BUF_SIZE).
+_SHEBANG_BYTES_MOST = 256
+_JVM_LIBRARIES = ("libjli.so", "libjvm.so")
 #: Part of a property name that every build of RocksDB contains, so it shows a statically linked RocksDB.
 _ROCKSDB_MARK = b"num-immutable-mem-table"
 
@@ -43,46 +55,78 @@ def resolve(name: str) -> Path:
 
 
 def librocksdb_of(program: Path) -> Path | None:
-    """Find the librocksdb that the program loads; None for a script or a launcher, which may start one that does.
+    """Find the librocksdb that the program loads; None for a launcher, which may start one that does.
 
-    Raises CannotAttach for a program that a preloaded library cannot reach: linked statically, to RocksDB or
-    entirely, or gaining privileges when it starts (ld.so(8), secure-execution mode).
+    For a script this looks at its interpreter. Raises CannotAttach for a program that a preloaded library cannot reach
+    (linked statically, to RocksDB or entirely, or gaining privileges when it starts: ld.so(8), secure-execution mode),
+    and for a JVM, whose RocksDB is a copy of its own.
     """
     try:
-        return _librocksdb_of(program)
-    except OSError as error:
-        raise CannotAttach(f"{program} cannot be looked into: {error.strerror}") from None
+        return _librocksdb_of(_interpreted_by(program) or program, program)
+    except (OSError, ELFError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise CannotAttach(f"{program} cannot be looked into: {reason}") from None
 
 
-def _librocksdb_of(program: Path) -> Path | None:
-    with program.open("rb") as file:
-        if file.read(4) != b"\x7fELF":
+def _librocksdb_of(file: Path, program: Path) -> Path | None:
+    with file.open("rb") as content:
+        if content.read(4) != b"\x7fELF":
             return None
-        if program.stat().st_mode & 0o6000:
+        if file.stat().st_mode & 0o6000:
             raise CannotAttach(f"{program} is set-user-ID or set-group-ID, and the loader preloads nothing into it")
-        loaded = subprocess.run(["ldd", str(program)], capture_output=True, text=True, check=False)
-        for line in loaded.stdout.splitlines():
-            name, _, rest = line.strip().partition(" => ")
+        is_static = not any(segment["p_type"] == "PT_INTERP" for segment in ELFFile(content).iter_segments())
+        libraries = {} if is_static else _libraries(file)
+        if any(name.startswith(_JVM_LIBRARIES) for name in libraries):
+            raise CannotAttach(
+                f"{program} is a JVM, whose rocksdbjni brings its own copy of RocksDB: adocd has no agent for it yet; "
+                "observe the database's directory instead (docs/attach.md)"
+            )
+        for name, path in libraries.items():
             if name.startswith("librocksdb.so"):
-                path = rest.partition(" (")[0]
-                if path == "not found":
+                if path is None:
                     raise CannotAttach(f"{program} needs {name}, which is not on this machine; install it")
-                return Path(path).resolve()
-        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-            static = content.find(_ROCKSDB_MARK) >= 0
-    if static:
+                return path.resolve()
+        with mmap.mmap(content.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
+            has_rocksdb = mapped.find(_ROCKSDB_MARK) >= 0
+    if has_rocksdb:
         raise CannotAttach(
             f"{program} is linked statically to RocksDB, so the agent cannot be preloaded into it; "
             "link it to librocksdb.so, or link the agent into it (agents/native/README.md)"
         )
-    if loaded.returncode != 0:
+    if is_static:
         raise CannotAttach(f"{program} is a static executable: nothing can be preloaded into it")
     return None
 
 
-def environment(agent: Path, settings: AgentSettings, marker: Path, directory: Path) -> dict[str, str]:
+def _interpreted_by(program: Path) -> Path | None:
+    """Return the interpreter of a script, that of `env` included; None if the program is no script."""
+    with program.open("rb") as file:
+        line = file.readline(_SHEBANG_BYTES_MOST)
+    words = line.removeprefix(b"#!").decode(errors="replace").split()
+    if not line.startswith(b"#!") or not words:
+        return None
+    if Path(words[0]).name == "env":
+        named = [word for word in words[1:] if not word.startswith("-") and "=" not in word]
+        found = shutil.which(named[0]) if named else None
+        return None if found is None else Path(found)
+    return Path(words[0])
+
+
+def _libraries(program: Path) -> dict[str, Path | None]:
+    """Return what the loader would load, by name; None for what it does not find."""
+    listed = subprocess.run(["ldd", str(program)], capture_output=True, text=True, check=False).stdout
+    found: dict[str, Path | None] = {}
+    for line in listed.splitlines():
+        name, arrow, rest = line.strip().partition(" => ")
+        if arrow:
+            path = rest.partition(" (")[0]
+            found[name] = None if path == "not found" else Path(path)
+    return found
+
+
+def environment(agent: Path, settings: AgentSettings, directory: Path) -> dict[str, str]:
     """Return the program's environment: the caller's plus the agent."""
-    added = {"ADOCD_RUN_DIR": str(directory), "ADOCD_AGENT_MARKER": str(marker)}
+    added = {"ADOCD_RUN_DIR": str(directory), "ADOCD_AGENT_EXEC_PID": str(os.getpid())}
     preload = os.environ.get("LD_PRELOAD")
     added["LD_PRELOAD"] = f"{agent}:{preload}" if preload else str(agent)
     if settings.statistics is not None:
@@ -92,16 +136,8 @@ def environment(agent: Path, settings: AgentSettings, marker: Path, directory: P
     return dict(os.environ) | added
 
 
-@dataclass(frozen=True, slots=True)
-class ProgramEnd:
-    """How the program ended: its exit status as a shell reports it, and whether it opened a database."""
-
-    status: int
-    opened: bool
-
-
-def run(command: list[str], settings: AgentSettings) -> ProgramEnd:
-    """Run the program to its end and forward signals to it. Raises CannotAttach or compiled.NativeError."""
+def become(command: list[str], settings: AgentSettings) -> NoReturn:
+    """Replace this process by the program. Raises CannotAttach or compiled.NativeError."""
     program = resolve(command[0])
     agent = native.find(compiled.rocksdb(librocksdb_of(program)))
     if set(str(agent)) & set(" :"):  # ld.so separates names in LD_PRELOAD by these
@@ -114,44 +150,9 @@ def run(command: list[str], settings: AgentSettings) -> ProgramEnd:
         raise CannotAttach(
             f"the run directory {directory} cannot be used ({reason}); set ADOCD_RUN_DIR to one you may write"
         ) from None
-    with tempfile.TemporaryDirectory(prefix="adocd-exec-") as scratch:
-        marker = Path(scratch) / "opened"
-        try:
-            child = subprocess.Popen(
-                [command[0], *command[1:]],
-                executable=program,
-                env=environment(agent, settings, marker, directory),
-            )
-        except OSError as error:
-            raise CannotAttach(f"{program} cannot be started: {error.strerror}") from None
-        status = _wait(child)
-        return ProgramEnd(status if status >= 0 else 128 - status, marker.exists())
-
-
-def _wait(child: subprocess.Popen[bytes]) -> int:
-    def forward(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
-        # The terminal sends Ctrl-C and Ctrl-\ to the whole process group, so the child has them already.
-        if number in (signal.SIGINT, signal.SIGQUIT) and _in_foreground():
-            return
-        child.send_signal(number)
-
-    before = {number: signal.signal(number, forward) for number in _FORWARDED}
+    for number in _IGNORED_BY_PYTHON:
+        signal.signal(number, signal.SIG_DFL)
     try:
-        return child.wait()
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-def _in_foreground() -> bool:
-    """Whether the terminal sends key signals to our process group."""
-    try:
-        terminal = os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY)
-    except OSError:
-        return False
-    try:
-        return os.tcgetpgrp(terminal) == os.getpgrp()
-    except OSError:
-        return False
-    finally:
-        os.close(terminal)
+        os.execve(program, command, environment(agent, settings, directory))  # noqa: S606  (a shell is not wanted)
+    except OSError as error:
+        raise CannotAttach(f"{program} cannot be started: {error.strerror}") from None

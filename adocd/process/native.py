@@ -5,7 +5,7 @@ from pathlib import Path
 from adocd import __version__
 from adocd.process.bundled import agent_directory
 from adocd.process.compiled import NativeError, Product, RocksDb, read_note
-from adocd.targets.agent import MAJOR_VERSIONS
+from adocd.targets.protocol import MAJOR_VERSIONS
 
 LIBRARY = "libadocd_agent.so"
 #: Directories of an agent that this user did not compile, besides the directory of its librocksdb.

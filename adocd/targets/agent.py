@@ -14,9 +14,8 @@ from adocd.model.database import Database, DatabaseDetail, Info
 from adocd.model.snapshot import Lease, OptionValues, Restore, Snapshot
 from adocd.targets.errors import Closed, NotAnAgent, Refused, Silent, WrongVersion
 from adocd.targets.http import UnixHttpConnection
+from adocd.targets.protocol import MAJOR_VERSIONS
 
-#: The major versions of the protocol that this adocd speaks.
-MAJOR_VERSIONS = (1,)
 #: Longest wait for a read, which is served from the agent's cache and never waits for the database.
 READ_TIMEOUT_S = 2.0
 

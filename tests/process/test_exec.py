@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
 import subprocess
 from pathlib import Path
@@ -21,9 +22,48 @@ def test_the_programs_status_and_output_are_its_own(run_dir: Path, native_agent_
 
 def test_a_program_that_never_opens_rocksdb(run_dir: Path, native_agent_library: Path, native_programs: Path) -> None:
     path = str(native_programs / "never_opens")
-    command("adocd", "exec", "--", path, run_dir=run_dir).failed(
-        7, path, "ended without opening a RocksDB database under the agent"
-    )
+    done = command("adocd", "exec", "--", path, run_dir=run_dir)
+    assert done.status == 0, "the exit code is the program's"
+    assert f"{path} ended without opening a RocksDB database under the agent" in done.err
+
+
+def test_a_database_that_is_only_read_keeps_the_programs_exit_code(run_dir: Path, native_agent_library: Path) -> None:
+    bench = ["db_bench", "--benchmarks=fillseq", "--num=10", f"--db={run_dir / 'db'}"]
+    subprocess.run(bench, capture_output=True, check=True)
+    done = command("adocd", "exec", "--", "ldb", f"--db={run_dir / 'db'}", "scan", run_dir=run_dir)
+    assert done.status == 0
+    assert len(done.out.splitlines()) == 10
+    assert "ended without opening a RocksDB database under the agent: it opened none, only to read" in done.err
+
+
+@pytest.mark.parametrize("shell", ["bash", "dash"])
+def test_of_a_launcher_nothing_is_said(run_dir: Path, native_agent_library: Path, shell: str) -> None:
+    """Whether its children opened databases is not known."""
+    bench = f"db_bench --benchmarks=fillseq --num=10 --db={run_dir / 'db'}"
+    done = command("adocd", "exec", "--", shell, "-c", f"{bench}; exit 0", run_dir=run_dir)
+    assert done.status == 0
+    assert "fillseq" in done.out
+    assert "ended without" not in done.err
+    assert {path.name for path in run_dir.iterdir()} == {"db"}
+
+
+def test_it_becomes_the_program(run_dir: Path, native_agent_library: Path) -> None:
+    """No process of ours is left between the program and its caller."""
+    started = subprocess.Popen(
+        [str(BIN / "adocd"), "exec", "--", "sh", "-c", "echo $$; cat /proc/$$/comm"],
+        env=environment_of(run_dir), stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    out, _ = started.communicate(timeout=60)
+    assert out.split() == [str(started.pid), "sh"]
+
+
+def test_signals_that_python_ignores_are_not_ignored_in_the_program(run_dir: Path, native_agent_library: Path) -> None:
+    ignored = "grep SigIgn /proc/self/status"
+    here = subprocess.run(ignored.split(), capture_output=True, text=True, check=True).stdout
+    done = command("adocd", "exec", "--", *ignored.split(), run_dir=run_dir)
+    mask = int(done.out.split()[1], 16)
+    assert mask & (1 << (signal.SIGPIPE - 1)) == 0
+    assert here
 
 
 def test_a_program_that_opens_rocksdb(run_dir: Path, native_agent_library: Path) -> None:
@@ -41,6 +81,30 @@ def test_a_program_linked_statically_to_rocksdb(
 ) -> None:
     path = str(native_programs / "static_rocksdb")
     command("adocd", "exec", "--", path, run_dir=run_dir).failed(6, path, "is linked statically to RocksDB")
+
+
+@pytest.mark.parametrize("name", ["java", "script", "by env"])
+def test_a_jvm_is_refused(run_dir: Path, name: str) -> None:
+    """Debian's java; a script that java interprets is one too."""
+    java = shutil.which("java")
+    assert java is not None, "default-jre-headless is missing"
+    script = run_dir / "script"
+    script.write_text(f"#!{java} --source 17\n" if name == "script" else "#!/usr/bin/env java\n")
+    script.chmod(0o755)
+    program_ = java if name == "java" else str(script)
+    command("adocd", "exec", "--", program_, "-version", run_dir=run_dir).failed(
+        6, "is a JVM, whose rocksdbjni brings its own copy of RocksDB", "observe the database's directory"
+    )
+
+
+@pytest.mark.parametrize("flag", ["-static", "-static-pie"])
+def test_a_static_executable_is_refused(run_dir: Path, flag: str) -> None:
+    source, built = run_dir / "main.c", run_dir / "static"
+    source.write_text("int main(void) { return 0; }")
+    subprocess.run(["gcc", flag, "-o", built, source], check=True)
+    command("adocd", "exec", "--", str(built), run_dir=run_dir).failed(
+        6, "is a static executable: nothing can be preloaded into it"
+    )
 
 
 def test_a_program_that_is_not_there(run_dir: Path) -> None:
@@ -98,7 +162,7 @@ def test_signals_are_passed_on(run_dir: Path, native_agent_library: Path, number
 
 def test_a_program_that_is_killed(run_dir: Path, native_agent_library: Path) -> None:
     done = command("adocd", "exec", "--", "sh", "-c", "kill -KILL $$", run_dir=run_dir)
-    assert done.status == 128 + signal.SIGKILL
+    assert done.status == -signal.SIGKILL, "a shell says 137"
 
 
 def test_bad_settings_are_named(run_dir: Path) -> None:

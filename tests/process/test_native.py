@@ -91,3 +91,9 @@ def test_headers_of_another_version_are_refused(tmp_path: Path) -> None:
     done = subprocess.run(configure, capture_output=True, text=True, check=False)
     assert done.returncode != 0
     assert f"but the headers in {headers.parent} are of 4.2; install those that belong to the library" in done.stderr
+
+
+def test_a_library_that_is_no_librocksdb_is_refused_before_anything_is_compiled(run_dir: Path) -> None:
+    libc = next(path for path in Path("/usr/lib").glob("*/libc.so.6"))
+    with pytest.raises(compiled.NativeError, match="is not a librocksdb: it has no rocksdb::DB::Open"):
+        compiled.rocksdb(libc)

@@ -9,6 +9,7 @@
 
 #include "build_id.h"
 #include "environment.h"
+#include "exec_report.h"
 #include "fork_generation.h"
 #include "open_sockets.h"
 #include "options_added.h"
@@ -62,14 +63,6 @@ void Say(const std::string& line) {
   (void)!write(STDERR_FILENO, text.data(), text.size());
 }
 
-// Creates the file that ADOCD_AGENT_MARKER names: it tells `adocd exec` that its program has opened a database.
-void LeaveMarker() {
-  const std::string path = EnvironmentText("ADOCD_AGENT_MARKER");
-  if (path.empty()) return;
-  const int fd = open(path.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (fd >= 0) close(fd);
-}
-
 }  // namespace
 
 Agent* Agent::Running() { return g_agent.load(std::memory_order_acquire); }
@@ -117,7 +110,7 @@ Agent* Agent::Start() {
         close(socket.fd);
         throw;
       }
-      LeaveMarker();
+      NoteOpened();
       return Running();
     }
   } catch (const std::exception& failure) {

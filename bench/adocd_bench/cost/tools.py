@@ -11,7 +11,7 @@ from adocd_bench.errors import RunFailed
 from adocd_bench.host.noise import cpu_times, others_share
 
 #: `targets` draws a table only if there is a database to show.
-COMMANDS = ("adocctl --help", "adocctl targets", "adocctl --version", "adocd --help")
+COMMANDS = ("adocctl --help", "adocctl targets", "adocctl --version", "adocd --help", "adocd exec -- true")
 
 
 def tools(room: Path, runs: int) -> dict[str, object]:
