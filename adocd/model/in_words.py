@@ -1,5 +1,7 @@
 """Formats figures for people, in a fitting unit: sizes, times, shares, and values of options and knobs."""
 
+from decimal import Decimal
+
 from adocd.model.knob import KNOBS, Knob
 from adocd.model.options import OPTIONS, OUT_OF_THE_WAY
 from adocd.model.units import unit_of
@@ -75,9 +77,10 @@ def exact_size(value: int) -> str:
     """Format bytes for a record: in a fitting unit, followed by the exact number if that was rounded."""
     if value < 1 << 10:
         return f"{value} bytes" if value else "0"
-    figure, _ = in_unit(value)
     said = size(value)
-    return said if float(said.split()[0]) == figure else f"{said} ({value} bytes)"
+    figure, unit = said.split()
+    is_exact = Decimal(figure) * next(factor for factor, name in _UNITS if name == unit) == value
+    return said if is_exact else f"{said} ({value} bytes)"
 
 
 def named(name: str, value: object) -> str:

@@ -1,5 +1,6 @@
 """Says in plain words what is wrong with a value, from what a validator found (pydantic's `errors()`)."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, get_args
 
@@ -35,6 +36,7 @@ _LIMITS = {
     "greater_than": ("more than", "gt"),
     "less_than": ("less than", "lt"),
 }
+_NOT_EMPTY = "must not be empty"
 _QUOTED_MAX = 80
 #: From here on a limit is easier to read in minutes, hours or days.
 _LONG_S = 100
@@ -57,7 +59,8 @@ def sentence(error: Mapping[str, Any], name: str, known: Iterable[str] = (), wha
     if kind in ("value_error", "assertion_error"):
         said = str(context.get("error") or error["msg"])
         return f"{it} {said}" if said.startswith("must ") else f"{name}: {said}" if name else said
-    return f"{it} {_must(kind, context, name)}, not {quoted(error.get('input'))}"
+    must = _must(kind, context, name)
+    return f"{it} {must}" if must == _NOT_EMPTY else f"{it} {must}, not {_figure(name, error.get('input'))}"
 
 
 def names_beside(model: Any, location: Sequence[int | str]) -> list[str]:
@@ -83,7 +86,7 @@ def quoted(value: object) -> str:
 def _must(kind: str, context: Mapping[str, Any], name: str) -> str:
     if kind in _LIMITS:
         how, key = _LIMITS[kind]
-        return f"must be {how} {_limit(name, context[key])}"
+        return f"must be {how} {_figure(name, context[key])}"
     if kind in ("literal_error", "enum"):
         return f"must be {str(context['expected']).replace(chr(39), '')}"
     if kind in ("too_long", "string_too_long"):
@@ -91,16 +94,17 @@ def _must(kind: str, context: Mapping[str, Any], name: str) -> str:
         return f"must have at most {context['max_length']} {unit}"
     if kind in ("too_short", "string_too_short"):
         unit = "entries" if kind == "too_short" else "characters"
-        return (
-            "must not be empty" if context["min_length"] == 1 else f"must have at least {context['min_length']} {unit}"
-        )
+        return _NOT_EMPTY if context["min_length"] == 1 else f"must have at least {context['min_length']} {unit}"
     return _MUST_BE.get(kind, "must be something else")
 
 
-def _limit(name: str, value: Any) -> str:
-    if unit_of(name) != "s":
-        return named(name, value)
-    return duration(value) if value >= _LONG_S else f"{value:g} s"
+def _figure(name: str, value: Any) -> str:
+    """Quote a value; a number in the unit that its name says."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return quoted(value)
+    if unit_of(name) == "s":
+        return duration(value) if value >= _LONG_S else f"{value:g} s"
+    return named(name, int(value) if value == int(value) else value)
 
 
 def _is_word(value: object) -> bool:

@@ -47,6 +47,8 @@ def unit_of(name: str) -> Unit | None:
         return "bytes/s"
     if "bytes" in name.split("_"):
         return "bytes"
+    if name.endswith("unix_s"):  # a point in time
+        return None
     return "s" if name.endswith("_s") else "ms" if name.endswith("_ms") else None
 
 

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler
 
 from adocd.controllers import registry
 from adocd.daemon.book.book import Book
-from adocd.daemon.book.kept import Kept
+from adocd.daemon.book.kept import KeptTarget
 from adocd.daemon.change.back import RestoreResult, Unlike
 from adocd.daemon.control.status import State, Status
 from adocd.daemon.fleet.config import ShapingConfig, with_plain_values
@@ -174,7 +174,7 @@ class KeptView(BaseModel):
     originals: list[str] = Field(description="options that are restored when it opens; it is not forgotten before")
 
     @classmethod
-    def of(cls, kept: Kept) -> "KeptView":
+    def of(cls, kept: KeptTarget) -> "KeptView":
         """Show what is kept."""
         return cls(
             id=kept.id,

@@ -28,7 +28,7 @@ from adocd.daemon.book.journal.records import (
     What,
 )
 from adocd.daemon.book.journal.rescue import Contents
-from adocd.daemon.book.kept import Kept, kept
+from adocd.daemon.book.kept import KeptTarget, kept
 from adocd.model.decision_record import DecisionRecord
 from adocd.model.policy import Policy
 from adocd.model.values import OptionName, Values
@@ -286,7 +286,7 @@ class Book:
     # -- closed databases
 
     @property
-    def kept(self) -> Mapping[str, Kept]:
+    def kept(self) -> Mapping[str, KeptTarget]:
         """What is kept of each target, open or closed, by its id."""
         return kept(self._contents())
 

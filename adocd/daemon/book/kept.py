@@ -8,7 +8,7 @@ from adocd.daemon.book.journal.rescue import Contents
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class KeptTarget:
     """What is kept of one database.
 
     `originals` are the options whose original values are still due: they were changed, and not seen restored. They are
@@ -23,14 +23,14 @@ class Kept:
     originals: tuple[str, ...]
 
 
-def kept(contents: Contents) -> Mapping[str, Kept]:
+def kept(contents: Contents) -> Mapping[str, KeptTarget]:
     """Return what is kept of each target, by its id; what is for all targets is of none."""
     records: tuple[Tuned | JournaledPolicy | Override | Pause, ...] = (
         *contents.tuned, *contents.policies, *contents.overrides, *contents.pauses
     )  # fmt: skip
     paths = {record.target: record.path or "" for record in records if record.target is not None}
     return {
-        target: Kept(
+        target: KeptTarget(
             id=target,
             path=path,
             policy=any(policy.target == target for policy in contents.policies),

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from adocd.daemon.book.journal.records import Override
 from adocd.model import units
 from adocd.model.capabilities import ONLY_OBSERVED, Capabilities
-from adocd.model.nearest import nearest
+from adocd.model.nearest import instead, nearest
 from adocd.model.options import OPTIONS
 from adocd.model.values import (
     RATE_LIMITER,
@@ -42,7 +42,7 @@ def options_meant(option: str, column_family: str | None, families: Iterable[str
         if column_family is None:
             return tuple(of_family(family, option) for family in families)
         if column_family not in families:
-            raise NoSuchOption(f"there is no column family {column_family!r} here; there are {', '.join(families)}")
+            raise NoSuchOption(f"there is no column family {column_family!r} here{instead(column_family, families)}")
         return (of_family(column_family, option),)
     if column_family is not None:
         raise NoSuchOption(f"{option} belongs to the whole database: leave the column family out")

@@ -4,23 +4,23 @@ import logging
 
 from adocd.daemon.book.book import Book
 from adocd.daemon.book.journal.errors import JournalError
-from adocd.daemon.book.kept import Kept
+from adocd.daemon.book.kept import KeptTarget
 from adocd.daemon.fleet.fleet import Fleet
 from adocd.daemon.fleet.operators import CannotDo
 
 _log = logging.getLogger(__name__)
 
 
-def closed(fleet: Fleet, book: Book) -> dict[str, Kept]:
+def closed(fleet: Fleet, book: Book) -> dict[str, KeptTarget]:
     """Return the databases that can be forgotten or still are owed originals, by id: those that are not open."""
     found = {id_: kept for id_, kept in book.kept.items() if id_ not in fleet.loops}
     for id_, loop in fleet.loops.items():
         if loop.state == "closed":
-            found[id_] = book.kept.get(id_) or Kept(id_, loop.path, False, False, 0, ())
+            found[id_] = book.kept.get(id_) or KeptTarget(id_, loop.path, False, False, 0, ())
     return found
 
 
-async def forget(fleet: Fleet, book: Book, target: str, who: str) -> Kept:
+async def forget(fleet: Fleet, book: Book, target: str, who: str) -> KeptTarget:
     """Forget everything of a closed database but the audit trail; returns what was kept of it.
 
     Raises CannotDo, with one sentence, while it is open, is observed by its directory, or is owed originals: those are

@@ -163,7 +163,7 @@ def test_a_pin_of_one_column_family_leaves_the_others_alone(tmp_path: Path) -> N
             422,
             "compaction_style (default) cannot be changed while the database is open",
         ),
-        (SLOWDOWN, {"value": "30", "column_family": "no"}, 422, "there is no column family 'no' here; there are defau"),
+        (SLOWDOWN, {"value": "30", "column_family": "no"}, 422, "there is no column family 'no' here; there "),
         ("max_background_jobs", {"value": "4", "column_family": "default"}, 422, "belongs to the whole database"),
         ("write_buffer_size", {"value": "64 M"}, 422, "write_buffer_size must be 64MB (64,000,000 bytes) or 64MiB"),
         ("write_buffer_size", {"value": "-1"}, 422, "bounds: "),
