@@ -94,6 +94,15 @@ def follow(daemon_socket: Path, query: dict[str, str], after: int | None) -> Ite
 
     Always ends with NoDaemon, at most 45 s after the daemon last sent something, or with RestError if it refuses.
     """
+    yield from kept(daemon_socket, query, after)
+    raise NoDaemon(f"the daemon at {daemon_socket} ended the stream of events")
+
+
+def kept(daemon_socket: Path, query: dict[str, str], after: int | None = None) -> Iterator[ServerSent]:
+    """Yield events until the daemon ends the stream, as it does at once with `follow` false.
+
+    Raises NoDaemon if it does not answer, or stops answering, and RestError if it refuses.
+    """
     connection = _UnixConnection(daemon_socket)
     headers = {"Accept": "text/event-stream"} | ({} if after is None else {"Last-Event-ID": str(after)})
     try:
@@ -111,7 +120,6 @@ def follow(daemon_socket: Path, query: dict[str, str], after: int | None) -> Ite
         ) from None
     finally:
         connection.close()
-    raise NoDaemon(f"the daemon at {daemon_socket} ended the stream of events")
 
 
 def _detail(answer: http.client.HTTPResponse) -> str:

@@ -31,6 +31,7 @@ OPERATIONS: Mapping[tuple[str, str], RestOperation] = {
     ("get", "/v1/controllers"): RestOperation("listControllers", "daemon"),
     ("get", "/v1/targets"): RestOperation("listTargets", "targets"),
     ("get", "/v1/targets/{target}"): RestOperation("getTarget", "targets"),
+    ("delete", "/v1/targets/{target}"): RestOperation("forgetTarget", "targets"),
     ("get", "/v1/targets/{target}/samples"): RestOperation("listSamples", "targets"),
     ("get", "/v1/targets/{target}/history"): RestOperation("getHistory", "targets"),
     ("get", "/v1/targets/{target}/decisions"): RestOperation("listDecisions", "targets"),

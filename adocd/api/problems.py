@@ -1,6 +1,6 @@
 """Errors as problem details (RFC 9457): one sentence that says what is wrong and what to do."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from http import HTTPStatus
 from typing import Any, TypeVar
 
@@ -10,6 +10,8 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 from starlette.routing import Match, Route
+
+from adocd.model import mistakes
 
 PROBLEM_JSON = "application/problem+json"
 _Answer = TypeVar("_Answer", bound=Callable[[Request, Any], Awaitable[JSONResponse]])
@@ -81,22 +83,47 @@ def install(app: FastAPI) -> None:
 
     @answers(app, HTTPException)
     async def _of_the_framework(request: Request, error: HTTPException) -> JSONResponse:
-        detail = f"{request.method} {request.url.path}: {error.detail}; see /docs for what there is"
-        headers = dict(error.headers or {})
-        if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
-            headers["Allow"] = ", ".join(_allowed(request))
+        headers, what = dict(error.headers or {}), f"{request.method} {request.url.path}"
+        match error.status_code:
+            case HTTPStatus.NOT_FOUND:
+                detail = f"there is nothing at {request.url.path}; /docs lists what there is"
+            case HTTPStatus.METHOD_NOT_ALLOWED:
+                headers["Allow"] = ", ".join(_allowed(request))
+                detail = f"{what} is not possible; {headers['Allow']} {'are' if ',' in headers['Allow'] else 'is'}"
+            case HTTPStatus.BAD_REQUEST:
+                detail = f"the body of {what} cannot be read; send JSON in UTF-8"
+            case _:
+                detail = f"{what}: {error.detail}"
         return problem(error.status_code, detail, headers)
 
     @answers(app, RequestValidationError)
-    async def _invalid(_: Request, error: RequestValidationError) -> JSONResponse:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"] if part != "body") or "the body"
-        return problem(422, f"{where}: {first['msg'].removeprefix('Value error, ')}")
+    async def _invalid(request: Request, error: RequestValidationError) -> JSONResponse:
+        return problem(422, "; ".join(dict.fromkeys(_sentence(request, each) for each in error.errors())))
 
     # Not with `answers`: the error goes on to the log, with its traceback.
     @app.exception_handler(Exception)
     async def _a_mistake_of_ours(request: Request, _: Exception) -> JSONResponse:
         return problem(500, f"{request.method} {request.url.path} failed, see the daemon's log; please report it")
+
+
+def _sentence(request: Request, error: Mapping[str, Any]) -> str:
+    """Say in plain words what is wrong with one value of a request."""
+    if error["type"] == "json_invalid":  # its place is a number of characters
+        return "the body is no JSON"
+    where, *names = error["loc"]
+    if where == "body" and not names:
+        if error["type"] == "missing":
+            return "the body is missing; send JSON"
+        return "the body must be a JSON object, sent as application/json"
+    known = mistakes.names_beside(_body_of(request), names)
+    return mistakes.sentence(error, ".".join(map(str, names)), known, "member")
+
+
+def _body_of(request: Request) -> type[BaseModel] | None:
+    """Return the model of the body that the request's route takes."""
+    takes = getattr(getattr(request.scope.get("route"), "endpoint", None), "__annotations__", {})
+    models = (a for name, a in takes.items() if name != "return" and isinstance(a, type) and issubclass(a, BaseModel))
+    return next(models, None)
 
 
 def _allowed(request: Request) -> list[str]:

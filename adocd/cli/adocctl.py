@@ -27,7 +27,7 @@ ENTRIES = {
     ),
     "events": Entry(
         "adocd.cli.events:events",
-        "Follow events live, one line each: stalls, decisions and their outcomes, operators' actions.",
+        "Show the last events, one line each: stalls, decisions and their outcomes, operators' actions.",
         LOOK,
     ),
     "audit": Entry(
@@ -100,6 +100,11 @@ ENTRIES = {
     "restore": Entry(
         "adocd.cli.steer:restore",
         "Restore the original options now and change nothing until `resume` or `set-policy`.",
+        STEER,
+    ),
+    "forget": Entry(
+        "adocd.cli.forget:forget",
+        "Forget a closed database: its policy, pins, pause, decisions and figures. The audit trail keeps its lines.",
         STEER,
     ),
     "policy": Entry(

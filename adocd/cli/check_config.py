@@ -27,10 +27,10 @@ def check_config(
 
 
 def load(file: Path | None) -> Config:
-    """Read a configuration file; None gives the defaults. Fails with one sentence if the file is bad."""
+    """Read a configuration file; None gives the defaults. Fails with one sentence for each mistake."""
     if file is None:
         return Config()
     try:
         return configuration.load(file)
     except configuration.ConfigError as error:
-        fail(str(error), Exit.USAGE)
+        fail(error.sentences[0], Exit.USAGE, *error.sentences[1:])

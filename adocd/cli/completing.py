@@ -28,6 +28,13 @@ def targets(incomplete: str) -> Words:
     return _those(incomplete, words)
 
 
+def kept(incomplete: str) -> Words:
+    """Complete the paths and ids of the databases that the daemon can forget."""
+    listed = _get("/v1/targets", {"targets": [], "kept": []})
+    closed = [t for t in listed["targets"] if t["state"] == "closed"] + listed.get("kept", [])
+    return _those(incomplete, [*((t["path"], "closed") for t in closed), *((t["id"], t["path"]) for t in closed)])
+
+
 def laws(incomplete: str) -> Words:
     """Complete a control law, or after a plus sign the next one of a combination such as `adoc+mimd`."""
     before, plus, _ = incomplete.rpartition("+")
@@ -95,7 +102,7 @@ def _laws() -> list[dict[str, Any]]:
 def _get(path: str, otherwise: Any) -> Any:
     try:
         return RestClient(run_dir.daemon_socket(run_dir.run_dir()), timeout_s=_PATIENCE_S).get(path)
-    except (NoDaemon, RestError, OSError):
+    except (NoDaemon, RestError, OSError, run_dir.BadRunDir):
         return otherwise
 
 

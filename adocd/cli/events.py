@@ -1,4 +1,4 @@
-"""`events` follows what happens now; `audit` shows who did what."""
+"""`events` shows what has happened, or follows it; `audit` shows who did what."""
 
 import contextlib
 import json
@@ -12,10 +12,13 @@ from adocd.cli import completing, show, show_events
 from adocd.cli.exits import Exit, fail
 from adocd.cli.target import Json, OpenTargetName, daemon, target_id
 from adocd.cli.terminal import say
+from adocd.model.nearest import unknown
 from adocd.targets import run_dir
 
 KINDS = ("decision", "stall", "target", "operation", "daemon", "sample")
 _AGAIN_S = 1.0
+#: As many as tail and journalctl show by default, and some more: an event is one of several about one decision.
+_LINES = 20
 
 
 def events(
@@ -30,44 +33,68 @@ def events(
     ] = None,
     after: Annotated[
         int | None,
-        typer.Option("--after", min=0, metavar="ID", help="Start after this event; 0: from the oldest one kept."),
+        typer.Option("--after", min=0, metavar="ID", help="Only those after this event; 0: all that are kept."),
     ] = None,
-    limit: Annotated[int | None, typer.Option("--limit", "-n", min=1, help="Stop after this many events.")] = None,
+    limit: Annotated[
+        int | None,
+        typer.Option("--limit", "-n", min=0, max=5000, help="How many of the latest to show; default 20."),
+    ] = None,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Then go on with what happens, until Ctrl-C.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Follow events live, one line each: stalls, decisions and their outcomes, operators' actions.
+    """Show the last events, one line each: stalls, decisions and their outcomes, operators' actions.
 
-    Runs until Ctrl-C and survives a restart of the daemon, which it reports on stderr.
+    With -f it goes on until Ctrl-C, as tail does, and survives a restart of the daemon, which it reports on stderr.
     """
-    if unknown := [each for each in kind or () if each not in KINDS]:
-        fail(f"there is no kind of event {unknown[0]!r}; there are {', '.join(KINDS)}", Exit.USAGE)
+    for each in kind or ():
+        if each not in KINDS:
+            fail(unknown("kind of event", each, KINDS), Exit.USAGE)
     query = {"kinds": ",".join(kind or KINDS[:-1])}
     if target is not None:
         query["target"] = target_id(daemon(), target)
+    if limit is not None or after is None:
+        query["last"] = str(_LINES if limit is None else limit)
+    if not follow:
+        _show_kept(query, after, as_json=as_json)
+        return
     try:
-        _follow(query, after, limit, as_json=as_json)
+        _follow(query, after, as_json=as_json)
     except KeyboardInterrupt:
         raise typer.Exit from None
 
 
-def _follow(query: dict[str, str], after: int | None, limit: int | None, *, as_json: bool) -> None:
+def _show_kept(query: dict[str, str], after: int | None, *, as_json: bool) -> None:
+    # Imported here: it would slow the start of every other command.
+    from adocd.api.event_stream import kept  # noqa: PLC0415
+
+    shown = 0
+    for event in kept(run_dir.daemon_socket(run_dir.run_dir()), query | {"follow": "false"}, after):
+        if after == 0 and event.kind == "lost":  # expected: --after 0 asks for whatever is still kept
+            continue
+        _print(event.kind, event.data, as_json=as_json)
+        shown += 1
+    if not shown:
+        of = "samples are not kept" if query["kinds"] == "sample" else "no such event is kept"
+        say(f"adocctl: {of}; -f shows what happens from now on", err=True)
+
+
+def _follow(query: dict[str, str], after: int | None, *, as_json: bool) -> None:
     # Imported here: it would slow the start of every other command.
     from adocd.api.event_stream import follow  # noqa: PLC0415
 
-    client, left, asked = daemon(), limit, after
+    client, asked = daemon(), after
     pid = client.get("/healthz")["pid"]
     while True:
         try:
             for event in follow(run_dir.daemon_socket(run_dir.run_dir()), query, after):
                 after = after if event.id is None else event.id
-                if asked == 0 and event.kind == "lost":  # expected: --after 0 asked for whatever is still kept
+                if asked == 0 and event.kind == "lost":  # expected: --after 0 asks for whatever is still kept
                     asked = None
                     continue
                 _print(event.kind, event.data, as_json=as_json)
-                if left is not None and (left := left - 1) == 0:
-                    return
         except NoDaemon as error:
             say(f"adocctl: {error}; asking again every second", err=True)
+        query.pop("last", None)  # from here on, nothing that comes after the last one seen may be left out
         now = _answers_again(client)
         if after is None and now != pid:  # no event seen yet to continue from: all events of the new daemon are new
             after = 0

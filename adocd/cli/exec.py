@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from adocd.cli.exits import Exit, fail
+from adocd.cli.parameters import bytes_per_s
 from adocd.process import exec as program
 from adocd.process.compiled import NativeError
 
@@ -16,7 +17,9 @@ def exec_(
     ] = None,
     rate_limiter: Annotated[
         int | None,
-        typer.Option("--rate-limiter", min=1, metavar="BYTES_PER_S", help="Add a rate limiter (docs/safety.md)."),
+        typer.Option(
+            "--rate-limiter", parser=bytes_per_s, metavar="RATE", help="Add a rate limiter: 8MB/s (docs/safety.md)."
+        ),
     ] = None,
 ) -> None:
     """Start a program with the native agent preloaded: adocd exec -- db_bench --benchmarks=fillrandom.
@@ -25,7 +28,9 @@ def exec_(
     a database for writing through librocksdb, a line on stderr says so.
     """
     if statistics not in (None, "none", "tickers", "all"):
-        fail(f"--statistics is none, tickers or all, not {statistics!r}", Exit.USAGE)
+        fail(f"--statistics must be none, tickers or all, not {statistics!r}", Exit.USAGE)
+    if rate_limiter is not None and rate_limiter < 1:
+        fail("--rate-limiter must be at least 1 byte/s; leave it out for no limiter", Exit.USAGE)
     try:
         program.become(command, program.AgentSettings(statistics, rate_limiter))
     except program.NotFound as error:

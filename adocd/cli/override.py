@@ -24,7 +24,7 @@ def set_(
         str,
         typer.Argument(
             metavar="OPTION=VALUE",
-            help="A RocksDB option; sizes may use KiB, MiB or GiB.",
+            help="A RocksDB option; a size or rate may have a unit: 64MiB, 64MB.",
             autocompletion=completing.pins,
         ),
     ],
@@ -32,13 +32,13 @@ def set_(
     everything: All = False,
     column_family: Family = None,
     for_: Annotated[
-        str, typer.Option("--for", metavar="TIME", help="How long: 90s, 10m, 2h, 1d, or `ever`: until it is removed.")
+        str, typer.Option("--for", metavar="TIME", help="How long: 90s, 10min, 2h, 1d, or `ever`: until it is removed.")
     ] = "1h",
     reason: Annotated[str, typer.Option("--reason", help="Why; shown to other operators.")] = "",
     as_json: Json = False,
 ) -> None:
     """Pin an option: adocctl override set write_buffer_size=128MiB --for 2h."""
-    option, value = parse_pin(pin)
+    option, value = parse_pin(pin, then=target)
     body = {"value": value, "column_family": column_family, "for_s": parse_duration_s(for_), "reason": reason}
     client = daemon()
     answer = client.put(f"{place(client, target, everything)}/overrides/{option}", body)

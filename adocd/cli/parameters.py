@@ -1,9 +1,14 @@
-"""KEY=VALUE on the command line."""
+"""What is typed on the command line: KEY=VALUE, and sizes, rates and times with units (adocd.model.units)."""
 
 import json
+import math
+
+import typer
 
 from adocd.cli.exits import Exit, fail
+from adocd.model import units
 from adocd.model.policy import ParameterValue
+from adocd.model.units import Unit
 
 
 def parse_parameters(given: list[str], option: str = "--set") -> dict[str, ParameterValue]:
@@ -17,37 +22,64 @@ def parse_parameters(given: list[str], option: str = "--set") -> dict[str, Param
     return parsed
 
 
-def parse_pin(given: str, what: str = "an override") -> tuple[str, str]:
-    """Parse `option=value`; a size may have a unit, `64MiB`."""
+def parse_pin(given: str, what: str = "an override", then: str | None = None) -> tuple[str, str]:
+    """Parse `option=value`; a size or rate may have a unit, `64MiB`. `then` is the next word that was typed."""
     option, equals, value = given.partition("=")
+    if not equals and then is not None and then[:1].isdigit():
+        fail(f"{what} is OPTION=VALUE: write {option}={then}", Exit.USAGE)
     if not equals or not option or not value or not option.replace("_", "").isalnum():
         fail(f"{what} is OPTION=VALUE, such as write_buffer_size=128MiB, not {given!r}", Exit.USAGE)
-    for unit, factor in _UNITS.items():
-        number = value.removesuffix(unit).strip()
-        if value.endswith(unit) and _is_number(number):
-            return option, str(int(number) * factor)
-    return option, value
+    unit = units.unit_of(option)
+    if unit is None or value.removeprefix("-").isdecimal():
+        return option, value
+    try:
+        return option, str(units.read(value, unit))
+    except units.NoQuantity as error:
+        fail(f"{option} {error}", Exit.USAGE)
 
 
 def parse_duration_s(given: str) -> float | None:
-    """Parse `90s`, `10m`, `2h`, `1d`; None for `ever`."""
+    """Parse `90s`, `10min`, `2h30min`, `1d`; None for `ever`."""
     if given == "ever":
         return None
-    number, unit = given[:-1], given[-1:]
-    if unit not in _TIMES_S or not _is_number(number) or int(number) == 0:
-        fail(f"--for takes a time such as 90s, 10m, 2h or 1d, or `ever`, not {given!r}", Exit.USAGE)
-    return int(number) * _TIMES_S[unit]
+    try:
+        seconds = units.read_time_s(given)
+    except units.NoQuantity as error:
+        fail(f"--for {error}; or `ever`", Exit.USAGE)
+    if seconds == 0:
+        fail("--for must be more than 0 s; `ever` has no end", Exit.USAGE)
+    return seconds
+
+
+def seconds(given: str | float) -> float:
+    """Parse an option's time; a number is in seconds."""
+    return float(_read(given, "s"))
+
+
+def bytes_per_s(given: str | float) -> int:
+    """Parse an option's rate; a number is in bytes/s."""
+    return int(_read(given, "bytes/s"))
+
+
+def megabytes_per_s(given: str | float) -> float:
+    """Parse an option's rate; a number is in MB/s, and `inf` is no limit."""
+    try:
+        return float(given)
+    except ValueError:
+        return _read(given, "bytes/s") / _MB
+
+
+def _read(given: str | float, unit: Unit) -> int | float:
+    if not isinstance(given, str):  # the option's default
+        return given
+    try:
+        return units.read(given, unit)
+    except units.NoQuantity as error:
+        raise typer.BadParameter(str(error)) from None
 
 
 _EXAMPLES = {"--set": "threads_max=8", "--shape": "pacing_s=5"}
-#: More digits than any size in bytes has; Python refuses to parse numbers of thousands of digits.
-_DIGITS = 20
-_UNITS = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
-_TIMES_S = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
-
-
-def _is_number(text: str) -> bool:
-    return text.isascii() and text.isdecimal() and len(text) < _DIGITS
+_MB = 10**6
 
 
 def _value(text: str) -> ParameterValue:
@@ -55,4 +87,4 @@ def _value(text: str) -> ParameterValue:
         value = json.loads(text)
     except ValueError:
         return text
-    return value if isinstance(value, bool | int | float) else text
+    return value if isinstance(value, bool | int) or (isinstance(value, float) and math.isfinite(value)) else text

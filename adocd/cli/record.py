@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from adocd.api.client import NoDaemon, RestClient, RestError
+from adocd.cli import parameters
 from adocd.cli.exits import Exit, fail
 from adocd.cli.target import Json, TargetName, daemon, target_id
 from adocd.cli.terminal import say
@@ -23,15 +24,21 @@ if TYPE_CHECKING:
 
 #: Polls per daemon tick: the two clocks drift, and every sample of the daemon should be recorded.
 _POLLS_A_TICK = 2.5
+_LEAST_S = 0.1
 
 
 def record(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A new file; compressed if its name ends in .gz.")],
     target: TargetName = None,
-    seconds: Annotated[float | None, typer.Option(min=0.1, help="How long, in seconds; default: until Ctrl-C.")] = None,
+    seconds: Annotated[
+        float | None,
+        typer.Option(parser=parameters.seconds, metavar="TIME", help="How long: 30s, 5min; default: until Ctrl-C."),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Record a target's snapshots, options and decisions, for `adocctl replay` to run any law on."""
+    if seconds is not None and seconds < _LEAST_S:
+        fail(f"--seconds must be at least {_LEAST_S:g} s", Exit.USAGE)
     # Imported here: they would slow the start of every other command.
     from adocd import __version__  # noqa: PLC0415
     from adocd.recording.format import NotReplayable, RecordingHeader  # noqa: PLC0415

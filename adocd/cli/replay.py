@@ -46,7 +46,7 @@ def replay(
         fail(f"there is no file {file}", Exit.USAGE)
     logging.getLogger("adocd.daemon").setLevel(logging.CRITICAL)  # the sentence below says what a law raised
     try:
-        chosen = Policy(policy, parse_parameters(parameter or []), shaping=_shaping(shape or []))
+        chosen = registry.plain(Policy(policy, parse_parameters(parameter or []), shaping=_shaping(shape or [])))
         untold = registry.device_rates(chosen)
         recording = Recording(file)
         if (device_bytes_per_s := recording.header.device_bytes_per_s) is not None:
@@ -69,15 +69,12 @@ def _shaping(given: list[str]) -> "Shaping":
     from pydantic import ValidationError  # noqa: PLC0415
 
     from adocd.daemon.fleet.config import ShapingConfig  # noqa: PLC0415
+    from adocd.model import mistakes  # noqa: PLC0415
     from adocd.model.policy import Shaping  # noqa: PLC0415
 
     try:
         return Shaping(**ShapingConfig.model_validate(parse_parameters(given, "--shape")).model_dump())
     except ValidationError as error:
         first = error.errors()[0]
-        name = ".".join(map(str, first["loc"]))
-        known = ", ".join(ShapingConfig.model_fields)
-        what = (
-            f"there are {known}" if first["type"] == "extra_forbidden" else first["msg"].removeprefix("Value error, ")
-        )
-        fail(f"--shape {name}: {what}", Exit.USAGE)
+        what = mistakes.sentence(first, ".".join(map(str, first["loc"])), ShapingConfig.model_fields)
+        fail(f"--shape: {what}", Exit.USAGE)

@@ -85,11 +85,11 @@ def _chosen_policy(name: str | None, parameters: list[str]) -> Policy | None:
         if parameters:
             fail("--set needs --policy: it is a parameter of that law", Exit.USAGE)
         return None
-    chosen = Policy(name, parse_parameters(parameters))
     try:
+        chosen = registry.plain(Policy(name, parse_parameters(parameters)))
         registry.create(chosen)
     except registry.PolicyError as error:
-        fail(str(error), Exit.USAGE)
+        fail(error.sentences[0], Exit.USAGE, *error.sentences[1:])
     return chosen
 
 

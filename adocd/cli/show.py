@@ -33,11 +33,22 @@ def targets(listed: dict[str, Any]) -> None:
             "No target: no database with an agent is open. Start a program by: adocd exec -- PROGRAM; or observe a "
             "database by its directory: adocd serve --directory PATH"
         )
+    for kept in listed.get("kept", ()):  # an older daemon has none
+        console.print(f"{kept['path']} is closed, and remembered{kept_in_words(kept, ': ')} ({kept['id']})")
     for place, problem in listed["problems"].items():
         console.print(problem if problem.startswith(place) else f"{place}: {problem}")
     _journal(listed["journal"])
     if listed.get("web_problem"):  # an older daemon has none
         console.print(f"{listed['web_problem']}.")
+
+
+def kept_in_words(kept: dict[str, Any], before: str = "") -> str:
+    """List what is kept of a closed database; "" for nothing."""
+    pins = kept["overrides"]
+    words = ["its policy"] * kept["policy"] + ["its pause"] * kept["paused"]
+    words += [f"{pins} {'pins' if pins > 1 else 'pin'}"] * bool(pins)
+    words += [f"the originals of {', '.join(kept['originals'])}, which it gets when it opens"] * bool(kept["originals"])
+    return before + ", ".join(words) if words else ""
 
 
 def _rows(listed: list[dict[str, Any]]) -> None:

@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from adocd.cli import completing, show_simulate
+from adocd.cli import completing, parameters, show_simulate
 from adocd.cli.exits import Exit, fail
-from adocd.cli.parameters import parse_parameters, parse_pin
+from adocd.cli.parameters import bytes_per_s, megabytes_per_s, parse_parameters, parse_pin
 from adocd.cli.policy import Parameter
 from adocd.cli.target import Json
 
@@ -23,10 +23,19 @@ def simulate(
     workload: Annotated[
         str, typer.Option(help="Who writes: closed-loop, constant, sine, burst or peaks.")
     ] = "closed-loop",
-    seconds: Annotated[float, typer.Option(help="How long, in simulated seconds.")] = 3600.0,
-    tick: Annotated[float, typer.Option(help="Simulated seconds between two samples.")] = 1.0,
+    seconds: Annotated[
+        float, typer.Option(parser=parameters.seconds, metavar="TIME", help="How long, in simulated time.")
+    ] = 3600.0,
+    tick: Annotated[
+        float, typer.Option(parser=parameters.seconds, metavar="TIME", help="Simulated time between two samples.")
+    ] = 1.0,
     rate: Annotated[
-        float | None, typer.Option(help="The workload's mean in MB/s; for closed-loop, the clients' maximum.")
+        float | None,
+        typer.Option(
+            parser=megabytes_per_s,
+            metavar="RATE",
+            help="The workload's mean in MB/s; for closed-loop, the clients' maximum.",
+        ),
     ] = None,
     option: Annotated[
         list[str] | None,
@@ -37,19 +46,29 @@ def simulate(
         ),
     ] = None,
     rate_limiter: Annotated[
-        int | None, typer.Option("--rate-limiter", metavar="BYTES_PER_S", help="Open it with a rate limiter.")
+        int | None,
+        typer.Option("--rate-limiter", parser=bytes_per_s, metavar="RATE", help="Open it with a rate limiter: 8MB/s."),
     ] = None,
-    flush_rate: Annotated[float | None, typer.Option(help="Write rate of one flush in MB/s; default 200.")] = None,
+    flush_rate: Annotated[
+        float | None,
+        typer.Option(parser=megabytes_per_s, metavar="RATE", help="Write rate of one flush in MB/s; default 200."),
+    ] = None,
     compaction_rate: Annotated[
-        float | None, typer.Option(help="Input rate of one compaction in MB/s; default 140.")
+        float | None,
+        typer.Option(parser=megabytes_per_s, metavar="RATE", help="Input rate of one compaction in MB/s; default 140."),
     ] = None,
     read_rate: Annotated[
-        float | None, typer.Option(help="Device read bandwidth in MB/s; default: the profile's.")
+        float | None,
+        typer.Option(
+            parser=megabytes_per_s, metavar="RATE", help="Device read bandwidth in MB/s; default: the profile's."
+        ),
     ] = None,
     mixed_rate: Annotated[
         float | None,
         typer.Option(
-            help="Device bandwidth for reads plus writes in MB/s; default: the profile's. `inf`: each has its own cap."
+            parser=megabytes_per_s,
+            metavar="RATE",
+            help="Device bandwidth for reads plus writes in MB/s; default: the profile's. `inf`: each has its own cap.",
         ),
     ] = None,
     reads_cached: Annotated[
@@ -103,7 +122,7 @@ def simulate(
     # The decisions hold what the daemon would log; over hours of simulated time the log would be a flood.
     logging.getLogger("adocd.daemon").setLevel(logging.CRITICAL)
     try:
-        asked, chosen = suited(asked, Policy(policy, parse_parameters(parameter or [])))
+        asked, chosen = suited(asked, registry.plain(Policy(policy, parse_parameters(parameter or []))))
         simulation = run(opened(asked), chosen, seconds=asked.seconds, tick_s=asked.tick_s, record=record)
     except (BadSimulation, registry.PolicyError) as error:
         fail(str(error), Exit.USAGE)

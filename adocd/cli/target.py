@@ -8,7 +8,7 @@ from adocd.api.client import RestClient
 from adocd.cli import completing
 from adocd.cli.exits import Exit, fail
 from adocd.targets import run_dir
-from adocd.targets.names import named
+from adocd.targets.names import named, no_such
 
 Json = Annotated[bool, typer.Option("--json", help="Machine-readable output.")]
 TargetName = Annotated[
@@ -56,9 +56,10 @@ def target_id(client: RestClient, name: str | None) -> str:
             Exit.NO_TARGET,
         )
     if not found:
-        fail(f"there is no target {name!r}; there are {_listed(known)}", Exit.NO_TARGET)
-    fail(f"say which target is meant: {_listed(found)}", Exit.USAGE)
+        fail(no_such(name or "", ((t["id"], t["path"]) for t in known)), Exit.NO_TARGET)
+    fail(f"say which target is meant: {listed_in_words(found)}", Exit.USAGE)
 
 
-def _listed(targets: list[dict[str, Any]]) -> str:
+def listed_in_words(targets: list[dict[str, Any]]) -> str:
+    """Name these targets by id and path."""
     return ", ".join(f"{t['id']} ({t['path']})" for t in targets)

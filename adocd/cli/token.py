@@ -42,7 +42,8 @@ def create(
         ScopeName, typer.Option("--scope", help="read: see everything; operate: also change things.")
     ] = ScopeName.READ,
     for_: Annotated[
-        str, typer.Option("--for", metavar="TIME", help="How long: 90s, 10m, 2h, 30d, or `ever`: until it is revoked.")
+        str,
+        typer.Option("--for", metavar="TIME", help="How long: 90s, 10min, 2h, 30d, or `ever`: until it is revoked."),
     ] = "ever",
     as_json: Json = False,
 ) -> None:

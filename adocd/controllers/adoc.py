@@ -40,6 +40,7 @@ from pydantic import Field, model_validator
 from adocd.controllers.base import Controller, Parameters
 from adocd.controllers.settings import halved, raised
 from adocd.model.decision import Decision, Setting
+from adocd.model.in_words import exact_size
 from adocd.model.knob import MIB, Knob
 from adocd.model.overflow import PRECEDENCE, Overflow
 from adocd.model.sample import ColumnFamilySample, Sample
@@ -68,7 +69,8 @@ class AdocBounds(Parameters):
             raise ValueError(f"threads_min ({self.threads_min}) is above threads_max ({self.threads_max})")
         if self.batch_min_bytes > self.batch_max_bytes:
             raise ValueError(
-                f"batch_min_bytes ({self.batch_min_bytes}) is above batch_max_bytes ({self.batch_max_bytes})"
+                f"batch_min_bytes ({exact_size(self.batch_min_bytes)}) is above "
+                f"batch_max_bytes ({exact_size(self.batch_max_bytes)})"
             )
         if not (self.tune_threads or self.tune_batch):
             raise ValueError("tune_threads and tune_batch are both false, which leaves nothing to tune")

@@ -4,6 +4,7 @@ import functools
 from collections.abc import Mapping
 from dataclasses import replace
 from importlib import metadata
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -19,6 +20,8 @@ from adocd.controllers.silk import Silk
 from adocd.controllers.spring_and_gear import SpringAndGear
 from adocd.controllers.stability import Stability
 from adocd.controllers.toggle import Toggle
+from adocd.model import mistakes, units
+from adocd.model.nearest import instead, nearest
 from adocd.model.policy import ParameterValue, Policy
 
 #: The laws that come with adocd.
@@ -35,7 +38,11 @@ _DOT = "."
 
 
 class PolicyError(ValueError):
-    """A policy names an unknown law, or parameters that the law does not take; the message is one sentence."""
+    """A policy names an unknown law, or parameters that the law does not take; one sentence for each mistake."""
+
+    def __init__(self, *sentences: str) -> None:
+        super().__init__("; ".join(sentences))
+        self.sentences = sentences
 
 
 def laws() -> Mapping[str, type[Controller]]:
@@ -87,6 +94,34 @@ def parts_of(policy: Policy) -> tuple[tuple[str, Mapping[str, ParameterValue]], 
     return tuple(parameters.items())
 
 
+def plain(policy: Policy) -> Policy:
+    """Return the policy with its sizes, rates and times as numbers: 256 MiB is 268435456. Raises PolicyError.
+
+    Everything that reads a policy from people does this first, so that policies compare and are kept as numbers.
+    """
+    read: dict[str, ParameterValue] = {}
+    wrong: dict[str, str] = {}
+    for name, value in policy.parameters.items():
+        unit = units.unit_of(name)
+        try:
+            read[name] = units.read(value, unit) if isinstance(value, str) and unit is not None else value
+        except units.NoQuantity as error:
+            wrong[name] = f"{name} {error}"
+    numbers = replace(policy, parameters=read)
+    if wrong:
+        others = [each for each in _mistakes(numbers) if not any(name in each for name in wrong)]
+        raise PolicyError(*wrong.values(), *others)
+    return numbers
+
+
+def _mistakes(policy: Policy) -> tuple[str, ...]:
+    try:
+        create(policy)
+    except PolicyError as error:
+        return error.sentences
+    return ()
+
+
 def on_device(policy: Policy, bytes_per_s: int) -> Policy:
     """Fill in the device's write bandwidth where a law needs it and the policy lacks it; raises PolicyError."""
     return replace(policy, parameters={**policy.parameters, **dict.fromkeys(device_rates(policy), bytes_per_s)})
@@ -114,7 +149,7 @@ def check_names(controller: str) -> None:
 
 def _unknown(name: str) -> str:
     whys = [why for where, why in problems().items() if where.partition(" ")[0] == name]
-    return "; ".join([f"there is no controller {name!r}", *whys]) + f"; there are {', '.join(sorted(laws()))}"
+    return "; ".join([f"there is no controller {name!r}", *whys]) + instead(name, sorted(laws()))
 
 
 def _create(name: str, given: Mapping[str, ParameterValue]) -> Controller:
@@ -122,7 +157,7 @@ def _create(name: str, given: Mapping[str, ParameterValue]) -> Controller:
     try:
         controller = law(law.parameters_model.model_validate(dict(given)))  # type: ignore[call-arg]  # each takes its own
     except ValidationError as error:
-        raise PolicyError(_sentence(law, error)) from None
+        raise PolicyError(*(_sentence(law, each) for each in error.errors())) from None
     except Exception as error:
         raise PolicyError(f"{name} cannot be made: {plugins.in_words(error)}") from error
     if (why := plugins.wrong_knobs(controller.knobs)) is not None:
@@ -130,18 +165,17 @@ def _create(name: str, given: Mapping[str, ParameterValue]) -> Controller:
     return controller
 
 
-def _sentence(law: type[Controller], error: ValidationError) -> str:
-    first = error.errors()[0]
-    name = ".".join(str(part) for part in first["loc"])
-    if first["type"] == "extra_forbidden":
-        known = ", ".join(law.parameters_model.model_fields) or "none"
-        return f"{law.name} has no parameter {name!r}; it has {known}"
-    if first["type"] == "missing":
-        description = law.parameters_model.model_fields[name].description
+def _sentence(law: type[Controller], error: Mapping[str, Any]) -> str:
+    name, fields = ".".join(str(part) for part in error["loc"]), law.parameters_model.model_fields
+    if error["type"] == "extra_forbidden":
+        known = nearest(name, fields)
+        has = f"did you mean {known}?" if known else f"it has {', '.join(fields) or 'none'}"
+        return f"{law.name} has no parameter {name!r}; {has}"
+    if error["type"] == "missing":
+        description = fields[name].description
         what = f" ({description})" if description else ""
         return f"{law.name} needs the parameter {name}{what}, which has no default"
-    message = first["msg"].removeprefix("Value error, ")
-    return f"{law.name}: {name}: {message}" if name else f"{law.name}: {message}"
+    return f"{law.name}: {mistakes.sentence(error, name)}"
 
 
 @functools.cache

@@ -1,12 +1,17 @@
 """Formats figures for people, in a fitting unit: sizes, times, shares, and values of options and knobs."""
 
+from decimal import Decimal
+
 from adocd.model.knob import KNOBS, Knob
 from adocd.model.options import OPTIONS, OUT_OF_THE_WAY
+from adocd.model.units import unit_of
 from adocd.model.values import RATE_LIMITER, RATE_LIMITER_WORD
 
 UNKNOWN = "unknown"
 _UNITS = ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 _OF_BYTES = ("bytes", "bytes/s")
+#: The limit of a field without a limit of its own; no unit makes it easier to read.
+BEYOND_ANY_SIZE = 1 << 62
 #: The rate limiter's rate is not a RocksDB option, and is shown under a name of its own.
 _LIMITER = (RATE_LIMITER.scope, RATE_LIMITER.option, RATE_LIMITER_WORD)
 
@@ -72,17 +77,18 @@ def exact_size(value: int) -> str:
     """Format bytes for a record: in a fitting unit, followed by the exact number if that was rounded."""
     if value < 1 << 10:
         return f"{value} bytes" if value else "0"
-    figure, _ = in_unit(value)
     said = size(value)
-    return said if float(said.split()[0]) == figure else f"{said} ({value} bytes)"
+    figure, unit = said.split()
+    is_exact = Decimal(figure) * next(factor for factor, name in _UNITS if name == unit) == value
+    return said if is_exact else f"{said} ({value} bytes)"
 
 
 def named(name: str, value: object) -> str:
     """Format a parameter's value for a record; the unit comes from the parameter's name."""
-    rate = "/s" if name.endswith("_bytes_per_s") else ""
-    if type(value) is not int or not (rate or name.endswith("_bytes")):
+    unit = unit_of(name)
+    if type(value) is not int or unit not in _OF_BYTES or value >= BEYOND_ANY_SIZE:
         return str(value)
-    return exact_size(value) + (rate if value else "")
+    return exact_size(value) + (unit.removeprefix("bytes") if value else "")
 
 
 def pinned(option: str, text: str) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
+from adocd.model.nearest import unknown
 from adocd.simulator.device import CLIENT_BYTES_PER_S, MB
 
 #: A sine is a staircase of this many steps per period.
@@ -112,7 +113,7 @@ def workload(name: str, bytes_per_s: float | None = None) -> WriteDemand:
     """
     make = _WORKLOADS.get(name)
     if make is None:
-        raise BadWorkload(f"there is no workload {name!r}; there are {', '.join(_WORKLOADS)}")
+        raise BadWorkload(unknown("workload", name, _WORKLOADS))
     mean = (
         bytes_per_s if bytes_per_s is not None else CLIENT_BYTES_PER_S if name == "closed-loop" else _MEAN_BYTES_PER_S
     )

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
+from adocd.model.nearest import instead, nearest
+
 T = TypeVar("T")
 
 
@@ -18,3 +20,12 @@ def named(name: str, targets: Iterable[T], identity: Callable[[T], tuple[str, st
     return exact or [
         target for target, target_id, path in known if target_id.startswith(name) or path.endswith(f"/{name}")
     ]
+
+
+def no_such(name: str, known: Iterable[tuple[str, str]]) -> str:
+    """Say that no target has this name; `known` are the ids and paths of those that there are."""
+    known = list(known)
+    words = {word: path for target_id, path in known for word in (target_id, path.rstrip("/").rpartition("/")[2], path)}
+    if (near := nearest(name, words)) is not None:
+        return f"there is no target {name!r}; did you mean {near}{'' if near == words[near] else f' ({words[near]})'}?"
+    return f"there is no target {name!r}{instead(name, (f'{target_id} ({path})' for target_id, path in known))}"

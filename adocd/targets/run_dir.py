@@ -12,13 +12,19 @@ from pathlib import Path
 _SUN_PATH_BYTES = 108
 
 
+class BadRunDir(ValueError):
+    """ADOCD_RUN_DIR names no directory that everyone would understand the same way; the message is one sentence."""
+
+
 def run_dir(environment: Mapping[str, str] = os.environ) -> Path:
     """Return the run directory by the protocol's rule, without creating it.
 
     `ADOCD_RUN_DIR` if set; else /run/adocd for root, and for others if they may use it; else $XDG_RUNTIME_DIR/adocd if
-    that is set; else /run/adocd.
+    that is set; else /run/adocd. Raises BadRunDir if `ADOCD_RUN_DIR` is relative: each program would find another.
     """
     if chosen := environment.get("ADOCD_RUN_DIR"):
+        if not Path(chosen).is_absolute():
+            raise BadRunDir(f"ADOCD_RUN_DIR must be a whole path, such as {Path.cwd() / chosen}, not {chosen!r}")
         return Path(chosen)
     system = Path("/run/adocd")
     if os.geteuid() == 0 or os.access(system, os.W_OK | os.X_OK):

@@ -58,8 +58,11 @@ def test_serve_refuses_a_run_directory_it_cannot_make(run_dir: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("--policy", "adco"), "there is no controller 'adco'; there are adoc, adoc-released, fixed"),
-        (("--policy", "adoc", "--set", "threads=2"), "adoc has no parameter 'threads'; it has tune_threads"),
+        (("--policy", "adco"), "there is no controller 'adco'; did you mean adoc?"),
+        (
+            ("--policy", "adoc", "--set", "thread_max=2"),
+            "adoc has no parameter 'thread_max'; did you mean threads_max?",
+        ),
         (("--set", "threads_max=2"), "--set needs --policy"),
         (("--config", "/nonexistent.toml"), "/nonexistent.toml cannot be read: No such file or directory"),
     ],
@@ -115,7 +118,9 @@ def test_check_config(run_dir: Path) -> None:
     shown = json.loads(command("adocd", "check-config", str(good), "--json", run_dir=run_dir).ok())
     assert shown["policy"]["controller"] == "adoc"
     assert shown["daemon"]["lease_ttl_s"] == 10
-    command("adocd", "check-config", str(bad), run_dir=run_dir).failed(2, "policy.control: there is no such key")
+    command("adocd", "check-config", str(bad), run_dir=run_dir).failed(
+        2, "policy: there is no key 'control'; did you mean controller?"
+    )
 
 
 @pytest.mark.parametrize("name", ["adocd", "adocctl"])

@@ -87,8 +87,8 @@ def test_by_the_configuration(tmp_path: Path, run_dir: Path) -> None:
     [
         ("['db']", "daemon.directories: a directory is named by its whole path, and 'db' does not begin with /"),
         ("['']", "daemon.directories: a directory is empty; name it by its whole path"),
-        ("'/db'", "daemon.directories: Input should be a valid tuple"),
-        ("[1]", "daemon.directories.0: Input should be a valid string"),
+        ("'/db'", "daemon.directories must be a list, not '/db'"),
+        ("[1]", "daemon.directories.0 must be text, not 1"),
     ],
 )
 def test_a_bad_configuration(tmp_path: Path, run_dir: Path, directories: str, words: str) -> None:

@@ -1,4 +1,4 @@
-"""`adocctl events` and `audit`: lines of what happens, over a daemon that goes and comes back."""
+"""`adocctl events` and `audit`: lines of what happened and happens, over a daemon that goes and comes back."""
 
 from __future__ import annotations
 
@@ -56,7 +56,9 @@ def test_a_line_for_each(run_dir: Path) -> None:
             "daemon    /db: the configuration was read again",
         ]
         asked = next(target for _, target, _, _ in daemon.asked if target.startswith("/v1/events"))
-        assert parse_qs(urlsplit(asked).query)["kinds"] == ["decision,stall,target,operation,daemon"]
+        assert parse_qs(urlsplit(asked).query) == {
+            "kinds": ["decision,stall,target,operation,daemon"], "last": ["7"], "follow": ["false"]
+        }  # fmt: skip
 
 
 def test_a_stall_that_was_over_before_anybody_looked_is_told_as_past() -> None:
@@ -83,12 +85,41 @@ def test_it_goes_on_where_it_was(run_dir: Path) -> None:
         asked.append(headers.get("last-event-id"))
         return 200, event(40 + len(asked), "daemon", sentence=f"the stream number {len(asked)}")
 
-    with FakeDaemon(run_dir, {"/healthz": HEALTH, "/v1/events": events}):
-        done = command("adocctl", "events", "--after", "7", "-n", "3", run_dir=run_dir)
-    assert [line[20:] for line in done.ok().splitlines()] == [f"/db: the stream number {n}" for n in (1, 2, 3)]
-    assert asked == ["7", "41", "42"]
-    assert done.err.count("asking again every second") == 2
-    assert done.err.count("the daemon answers again") == 2
+    with (
+        FakeDaemon(run_dir, {"/healthz": HEALTH, "/v1/events": events}),
+        PseudoTerminal("events", "-f", "--after", "7", run_dir=run_dir, columns=200) as terminal,
+    ):
+        terminal.shows("the stream number 3")
+        terminal.press("\x03")
+        assert terminal.ends() == 0
+    assert asked[:3] == ["7", "41", "42"]
+    seen = terminal.output.partition("the stream number 3")[0]
+    assert "the stream number 2" in seen
+    assert seen.count("asking again every second") == 2
+    assert seen.count("the daemon answers again") == 2
+
+
+def test_the_last_ones_are_asked_for_once_alone(run_dir: Path) -> None:
+    """After a restart of the daemon none may be left out."""
+    asked: list[dict[str, list[str]]] = []
+
+    def events(_: str, target: str, *__: Any) -> Answer:
+        asked.append(parse_qs(urlsplit(target).query))
+        return 200, event(40 + len(asked), "daemon", sentence=f"the stream number {len(asked)}")
+
+    with (
+        FakeDaemon(run_dir, {"/healthz": HEALTH, "/v1/events": events}),
+        PseudoTerminal("events", "-f", "-n", "5", "--kind", "stall", run_dir=run_dir, columns=200) as terminal,
+    ):
+        terminal.shows("the stream number 2")
+    assert asked[:2] == [{"kinds": ["stall"], "last": ["5"]}, {"kinds": ["stall"]}]
+
+
+def test_where_nothing_is_kept_it_says_so_and_ends(run_dir: Path) -> None:
+    with FakeDaemon(run_dir, daemon_with()):
+        done = command("adocctl", "events", run_dir=run_dir)
+        assert (done.ok(), done.err) == ("", "adocctl: no such event is kept; -f shows what happens from now on\n")
+        assert "samples are not kept" in command("adocctl", "events", "--kind", "sample", run_dir=run_dir).err
 
 
 def test_another_daemon_is_asked_for_all_it_has_where_nothing_had_come(run_dir: Path) -> None:
@@ -102,18 +133,20 @@ def test_another_daemon_is_asked_for_all_it_has_where_nothing_had_come(run_dir: 
         asked.append(headers.get("last-event-id"))
         return 200, event(1, "lost", count=None) if len(asked) > 1 else b": hello\n\n"
 
-    with FakeDaemon(run_dir, {"/healthz": health, "/v1/events": events}):
-        done = command("adocctl", "events", "-n", "1", run_dir=run_dir)
-    assert "the daemon was started anew" in done.ok()
-    assert asked == [None, "0"]
+    with (
+        FakeDaemon(run_dir, {"/healthz": health, "/v1/events": events}),
+        PseudoTerminal("events", "-f", run_dir=run_dir, columns=200) as terminal,
+    ):
+        terminal.shows("the daemon was started anew")
+    assert asked[:2] == [None, "0"]
 
 
 def test_what_cannot_be_followed_is_one_sentence(run_dir: Path) -> None:
     command("adocctl", "events", run_dir=run_dir).failed(3, "no daemon answers at")
     command("adocctl", "audit", run_dir=run_dir).failed(3, "no daemon answers at")
-    with FakeDaemon(run_dir, {"/healthz": HEALTH, "/v1/events": (422, {"detail": "kinds: there is no such kind"})}):
+    with FakeDaemon(run_dir, {"/healthz": HEALTH, "/v1/events": (409, {"detail": "kinds: there is no such kind"})}):
         command("adocctl", "events", run_dir=run_dir).failed(5, "there is no such kind")
-        command("adocctl", "events", "--kind", "stal", run_dir=run_dir).failed(2, "'stal'", "stall, target")
+        command("adocctl", "events", "--kind", "stal", run_dir=run_dir).failed(2, "'stal'; did you mean stall?")
     with FakeDaemon(run_dir, {"/healthz": HEALTH}):
         command("adocctl", "events", run_dir=run_dir).failed(4, "there is no such thing")
 
@@ -121,7 +154,7 @@ def test_what_cannot_be_followed_is_one_sentence(run_dir: Path) -> None:
 def test_ctrl_c_ends_it_well(run_dir: Path) -> None:
     with (
         FakeDaemon(run_dir, daemon_with(event(1, "daemon", sentence="it began"))),
-        PseudoTerminal("events", run_dir=run_dir) as terminal,
+        PseudoTerminal("events", "-f", run_dir=run_dir) as terminal,
     ):
         terminal.shows("it began")
         terminal.press("\x03")

@@ -58,6 +58,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "replay": ("F", "--policy", "adoc"),
     "simulate": ("--seconds", "5"),
     "restore": ("T",),
+    "forget": ("T",),
 }
 #: Those that write what is meant for a program as it is.
 MORE: list[tuple[str, ...]] = [

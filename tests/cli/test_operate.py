@@ -114,14 +114,21 @@ def served() -> Iterator[Path]:
     ("arguments", "status", "words"),
     [
         (("set", "write_buffer_size"), 2, "an override is OPTION=VALUE, such as write_buffer_size=128MiB"),
-        (("set", f"{SLOWDOWN}=30", "--for", "2"), 2, "--for takes a time such as 90s, 10m, 2h or 1d, or `ever`"),
-        (("set", f"{SLOWDOWN}=30", "--for", "9999d"), 5, "for_s: Input should be less than or equal to"),
+        (("set", "write_buffer_size", "64MiB"), 2, "an override is OPTION=VALUE: write write_buffer_size=64MiB"),
+        (("set", "write_buffer_size=64M"), 2, "must be 64MB (64,000,000 bytes) or 64MiB (67,108,864 bytes)"),
+        (
+            ("set", f"{SLOWDOWN}=30", "--for", "2"),
+            2,
+            "--for must be a time such as 500ms, 30s, 5min, 2h, 1d or 2h30min, not '2'; or `ever`",
+        ),
+        (("set", f"{SLOWDOWN}=30", "--for", "9999d"), 2, "for_s must be at most 366 d"),
         (("set", f"{SLOWDOWN}=30", "db", "--all"), 2, "say which target is meant, or --all, not both"),
         (("set", f"{SLOWDOWN}=30", "nowhere"), 4, "there is no target 'nowhere'"),
-        (("set", "write_buffer_size=1KiB"), 5, "is outside of 1048576 to 4294967296 bytes"),
-        (("set", "no_such_option=1"), 5, "it does not know its bounds; docs/safety.md lists what it can"),
-        (("set", f"{SLOWDOWN}=30", "--column-family", "no"), 5, "there is no column family 'no' here"),
-        (("remove", "max_background_jobs"), 4, "is not pinned there"),
+        (("set", "write_buffer_size=1KiB"), 2, "must be 1 MiB to 4 GiB, not 1 KiB"),
+        (("set", "no_such_option=1"), 2, "it does not know its bounds; docs/safety.md lists what it can"),
+        (("set", "max_background_job=4"), 2, "did you mean max_background_jobs?"),
+        (("set", f"{SLOWDOWN}=30", "--column-family", "no"), 2, "there is no column family 'no' here"),
+        (("remove", "max_background_jobs"), 4, "max_background_jobs is not pinned on "),
     ],
 )
 def test_what_cannot_be_pinned_is_one_sentence_and_an_exit_code(

@@ -132,7 +132,9 @@ def test_how_the_policy_of_a_file_would_differ(run_dir: Path) -> None:
         }  # fmt: skip
         file.write_text("[policy]\ncontroler = 1\n")
         diff = ("policy", "diff", "--file", str(file))
-        command("adocctl", *diff, run_dir=run_dir).failed(2, "policy.controler: there is no such key")
+        command("adocctl", *diff, run_dir=run_dir).failed(
+            2, "policy: there is no key 'controler'; did you mean controller?"
+        )
         command("adocctl", *diff, "--dry-run", run_dir=run_dir).failed(2, "--file gives the whole policy")
         command("adocctl", "policy", "diff", run_dir=run_dir).failed(2, "say which policy to compare with")
 

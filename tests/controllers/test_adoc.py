@@ -117,8 +117,8 @@ def test_threads_stop_at_what_the_target_can_use() -> None:
     ("parameters", "sentence"),
     [
         ({"threads_max": 1}, "threads_min (2) is above threads_max (1)"),
-        ({"thread_max": 8}, "adoc has no parameter 'thread_max'; it has tune_threads,"),
-        ({"threads_max": "many"}, "adoc: threads_max: Input should be a valid integer"),
+        ({"thread_max": 8}, "adoc has no parameter 'thread_max'; did you mean threads_max?"),
+        ({"threads_max": "many"}, "adoc: threads_max must be a whole number, not 'many'"),
         ({"tune_threads": False, "tune_batch": False}, "leaves nothing to tune"),
     ],
 )
@@ -129,9 +129,7 @@ def test_bad_parameters_are_named(parameters: dict[str, int | bool | str], sente
 
 
 def test_an_unknown_law_is_answered_by_the_ones_there_are() -> None:
-    with pytest.raises(
-        registry.PolicyError, match="there is no controller 'adco'; there are adoc, adoc-released, fixed"
-    ):
+    with pytest.raises(registry.PolicyError, match=r"there is no controller 'adco'; did you mean adoc\?"):
         registry.create(Policy("adco"))
 
 

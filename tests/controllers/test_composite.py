@@ -48,7 +48,7 @@ def test_one_decision_of_none_one_and_two() -> None:
 @pytest.mark.parametrize(
     ("controller", "parameters", "sentence"),
     [
-        ("adoc+adco", {}, "there is no controller 'adco'; there are adoc,"),
+        ("adoc+adco", {}, "there is no controller 'adco'; did you mean adoc?"),
         ("adoc+", {}, "there is no controller ''; there are adoc,"),
         ("adoc+adoc", {}, "'adoc+adoc' names a law twice: a database runs each law once"),
         (

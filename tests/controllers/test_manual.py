@@ -37,9 +37,9 @@ def test_without_parameters_it_holds_nothing() -> None:
     [
         ({"batch_size": 64 * MIB, "file_size": 8 * MIB}, "batch_size and file_size turn the same options: give one"),
         ({"background_jobs": 4, "flush_threads": 2}, "background_jobs and flush_threads turn the same options"),
-        ({"level0_stop_trigger": 0}, "level0_stop_trigger: Input should be greater than or equal to 1"),
-        ({"delayed_write_rate": 1}, "delayed_write_rate: Input should be greater than or equal to 1048576"),
-        ({"auto_compaction": 1}, "auto_compaction: Input should be a valid boolean"),
+        ({"level0_stop_trigger": 0}, "level0_stop_trigger must be at least 1, not 0"),
+        ({"delayed_write_rate": 1}, "delayed_write_rate must be at least 1 MiB/s, not 1"),
+        ({"auto_compaction": 1}, "auto_compaction must be true or false, not 1"),
     ],
 )
 def test_what_makes_no_sense_is_named(parameters: dict[str, int], sentence: str) -> None:

@@ -83,6 +83,10 @@ def test_a_run_directory_that_cannot_be_used(observed: Run, missing: str) -> Non
     one_sentence(observed(ADOCD_RUN_DIR=missing), missing)
 
 
+def test_a_run_directory_that_every_program_would_find_elsewhere(observed: Run) -> None:
+    one_sentence(observed(ADOCD_RUN_DIR="run"), "ADOCD_RUN_DIR must be a whole path, not 'run'")
+
+
 def test_a_run_directory_whose_path_is_too_long(observed: Run, directory: Path) -> None:
     long = directory / ("x" * 120)
     long.mkdir()

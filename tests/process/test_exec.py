@@ -167,5 +167,5 @@ def test_a_program_that_is_killed(run_dir: Path, native_agent_library: Path) -> 
 
 def test_bad_settings_are_named(run_dir: Path) -> None:
     command("adocd", "exec", "--statistics", "some", "--", "true", run_dir=run_dir).failed(
-        2, "--statistics is none, tickers or all, not 'some'"
+        2, "--statistics must be none, tickers or all, not 'some'"
     )

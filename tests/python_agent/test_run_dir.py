@@ -22,6 +22,8 @@ def system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_the_variable_comes_first_and_has_to_exist(tmp_path: Path, system: Path) -> None:
     assert find_run_dir({"ADOCD_RUN_DIR": str(tmp_path)}) == tmp_path
+    with pytest.raises(CannotListen, match="ADOCD_RUN_DIR must be a whole path, not 'run'"):
+        find_run_dir({"ADOCD_RUN_DIR": "run"})
     with pytest.raises(CannotListen, match="ADOCD_RUN_DIR"):
         find_run_dir({"ADOCD_RUN_DIR": str(tmp_path / "missing")})
     assert not system.exists()

@@ -178,10 +178,10 @@ def test_a_law_that_does_not_exist_is_refused() -> None:
         (SimulationRequest(seconds=float("nan")), "not nan"),
         (SimulationRequest(tick_s=0.0), "a tick takes"),
         (SimulationRequest(options={"compression": "x"}), "no option compression"),
-        (SimulationRequest(options={"write_buffer_size": "12"}), "outside of"),
+        (SimulationRequest(options={"write_buffer_size": "12"}), "must be 1 MiB to 4 GiB"),
         (SimulationRequest(options={"max_background_jobs": "many"}), "does not take 'many'"),
         (SimulationRequest(options={"level0_stop_writes_trigger": "3"}), "compaction <= slowdown <= stop"),
-        (SimulationRequest(rate_limiter_bytes_per_s=1), "1 is outside of 1048576"),
+        (SimulationRequest(rate_limiter_bytes_per_s=1), "must be at least 1 MiB/s, not 1 bytes/s"),
     ],
 )
 def test_what_makes_no_sense_is_refused_in_one_sentence(asked: SimulationRequest, words: str) -> None:

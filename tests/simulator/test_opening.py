@@ -108,7 +108,7 @@ def test_every_law_works_on_a_capped_profile_as_it_is(law: str) -> None:
     ("asked", "words"),
     [
         (SimulationRequest(rate_limiter_bytes_per_s=10**20), "rate_limiter_bytes_per_s"),
-        (SimulationRequest(rate_limiter_bytes_per_s=0), "rate_limiter_bytes_per_s 0 is outside of 1048576 to"),
+        (SimulationRequest(rate_limiter_bytes_per_s=0), "rate_limiter_bytes_per_s must be at least 1 MiB/s, not 0"),
         (SimulationRequest(options={"hard_pending_compaction_bytes_limit": "7"}), "68719476736 is more than 7"),
         (SimulationRequest(options={"level0_stop_writes_trigger": "5"}), "it is not so that 4 <= 20 <= 5"),
     ],

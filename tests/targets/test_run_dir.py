@@ -10,6 +10,9 @@ from adocd.targets import run_dir
 
 def test_the_environment_decides(tmp_path: Path) -> None:
     assert run_dir.run_dir({"ADOCD_RUN_DIR": str(tmp_path)}) == tmp_path
+    for relative in ("run", "./run", "~/run"):
+        with pytest.raises(run_dir.BadRunDir, match=r"ADOCD_RUN_DIR must be a whole path, such as /.*, not "):
+            run_dir.run_dir({"ADOCD_RUN_DIR": relative})
 
 
 def test_root_uses_the_systems_directory(monkeypatch: pytest.MonkeyPatch) -> None:

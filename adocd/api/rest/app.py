@@ -15,6 +15,7 @@ from adocd.api.rest import (
     diagnosis,
     document,
     events,
+    forget,
     history,
     lint,
     operate,
@@ -30,7 +31,9 @@ from adocd.daemon.book.book import Book
 from adocd.daemon.book.tokens import TokenStore, tokens_path
 from adocd.daemon.control.target_loop import TargetLoop
 from adocd.daemon.fleet.fleet import Fleet
+from adocd.daemon.fleet.forgetting import closed
 from adocd.daemon.fleet.operators import Operators
+from adocd.targets.names import no_such
 
 
 def make_app(fleet: Fleet, operators: Operators, web_secret: str | None = None) -> FastAPI:
@@ -52,6 +55,7 @@ def make_app(fleet: Fleet, operators: Operators, web_secret: str | None = None) 
     policy.install(app, find, operators)
     operate.install(app, find, operators)
     audit.install(app, operators.book)
+    forget.install(app, fleet, operators.book)
     lint.install(app, find, fleet.memory_of)
     diagnosis.install(app, find)
     verdict.install(app, find, operators.book)
@@ -70,8 +74,10 @@ def _loop(fleet: Fleet, target: str) -> TargetLoop:
     found = [loop for loop in fleet.loops.values() if loop.id.startswith(target)]
     if len(found) == 1:
         return found[0]
-    what = "no target" if not found else "more than one target"
-    raise ProblemError(404, f"{what} has an id that begins with {target!r}; GET /v1/targets lists them")
+    if found:
+        several = ", ".join(f"{loop.id} ({loop.path})" for loop in found)
+        raise ProblemError(404, f"more than one target has an id that begins with {target!r}: {several}")
+    raise ProblemError(404, no_such(target, ((loop.id, loop.path) for loop in fleet.loops.values())))
 
 
 def _health(app: FastAPI, fleet: Fleet, book: Book) -> None:
@@ -96,6 +102,7 @@ def _targets(app: FastAPI, fleet: Fleet, book: Book) -> None:
     async def targets() -> views.TargetsView:
         return views.TargetsView(
             targets=[views.target(loop.status) for loop in fleet.loops.values()],
+            kept=[views.KeptView.of(one) for id_, one in closed(fleet, book).items() if id_ not in fleet.loops],
             problems=fleet.problems | fleet.directories.problems,
             journal=views.JournalView.of(book),
             web_problem=fleet.settings.vitals.web_problem,

@@ -5,7 +5,8 @@ from typing import Annotated
 from fastapi import FastAPI, Query
 from pydantic import BaseModel, Field
 
-from adocd.api.rest.document import ID_BEGINS, errors
+from adocd.api.rest.document import ID_BEGINS, ID_IN_WORDS, errors
+from adocd.api.rest.matching import documented, matching
 from adocd.daemon.book.book import Book
 from adocd.daemon.book.journal.records import Operation
 
@@ -27,8 +28,10 @@ def install(
     async def operations(
         target: Annotated[
             str | None,
+            matching(ID_BEGINS, ID_IN_WORDS),
             Query(
-                pattern=ID_BEGINS, description="the beginning of a target's id: what was done to it or to all targets"
+                description="the beginning of a target's id: what was done to it or to all targets",
+                json_schema_extra=documented(ID_BEGINS),
             ),
         ] = None,
         limit: Annotated[int, Query(ge=1, le=1000, description="most entries to return: the newest ones")] = 100,

@@ -18,6 +18,7 @@ from adocd.controllers import registry
 
 #: A target's id, which its agent gives it (agents/admin-api.yaml), or the beginning of one.
 ID_BEGINS = r"^[0-9a-f]{1,16}$"
+ID_IN_WORDS = "a target's id or its beginning, 1 to 16 of the digits 0-9 and a-f"
 TargetId = Annotated[
     str,
     Path(
@@ -47,12 +48,12 @@ _TAGS = {
 
 #: What each status means, and an example of its sentence.
 _ERRORS = {
-    400: ("The request cannot be read", "PUT /v1/overrides/x: There was an error parsing the body; see /docs"),
+    400: ("The request cannot be read", "the body of PUT /v1/overrides/x cannot be read; send JSON in UTF-8"),
     401: ("Over TCP: the token is missing, unknown, expired or revoked", "the token deploy has expired; make another"),
     403: ("The token's scope does not allow it, or TCP clients may not do it", "the token grafana is for reading only"),
     404: (
         "Not found",
-        "no target has an id that begins with 'ffff'; GET /v1/targets lists them",
+        "there is no target 'ffff'; there is 3f2a9c4b7d10e586 (/data/db)",
     ),
     409: ("Not possible now", "/data/db is closed or not measured yet: open it, and try again in a second"),
     412: (
@@ -60,7 +61,7 @@ _ERRORS = {
         'the policy of /data/db is not what you saw: it is fixed, ETag "4c9184f37cff01bc"; look at it and decide anew',
     ),
     413: ("The body is too large", "the body may have at most 4096 bytes here; send less"),
-    422: ("Invalid request", "there is no controller 'adco'; there are adoc, adoc-released, fixed, manual, mimd"),
+    422: ("Invalid request", "there is no controller 'adco'; did you mean adoc?"),
     503: ("Too many connections", "all 64 connections are busy; try again"),
 }
 #: Errors that are answered before any route runs.

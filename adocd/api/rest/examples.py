@@ -140,10 +140,15 @@ _VERDICT = {
     "since": {"measured_s": 900.0, "share": 0.021, "by_cause": {"memtable": 0.021}, "writes_per_s": 52310.0},
 }
 
+_KEPT = {
+    "id": "81560d9d192522fb", "path": "/data/old", "policy": True, "paused": False, "overrides": 1, "originals": [],
+}  # fmt: skip
+
 ANSWERS: Mapping[str, Any] = {
     "health": {"status": "ok", "version": "0.1.0", "pid": 815, "targets": 1, "journal": _JOURNAL, "web_problem": None},
     "listControllers": {"controllers": [_LAW], "problems": {}},
-    "listTargets": {"targets": [_LISTED], "problems": {}, "journal": _JOURNAL, "web_problem": None},
+    "listTargets": {"targets": [_LISTED], "kept": [_KEPT], "problems": {}, "journal": _JOURNAL, "web_problem": None},
+    "forgetTarget": {"forgotten": _KEPT},
     "getHistory": {
         "target": _TARGET,
         "resolution_s": 2.0,

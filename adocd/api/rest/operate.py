@@ -9,10 +9,14 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from adocd.api.caller import Caller
 from adocd.api.problems import ProblemError
 from adocd.api.rest.document import TargetId, errors
+from adocd.api.rest.matching import documented, matching
 from adocd.api.rest.views import RestoredView
 from adocd.daemon.book import overrides
+from adocd.daemon.book.journal.records import Override
 from adocd.daemon.control.target_loop import TargetLoop
 from adocd.daemon.fleet.operators import CannotDo, NotUnderstood, Operators, OverrideRequest, PinState
+from adocd.daemon.fleet.quantities import Seconds, or_text
+from adocd.model.nearest import instead
 
 Find = Callable[[str], TargetLoop]
 
@@ -21,7 +25,13 @@ _WARNING = "why this would not survive a restart of the daemon yet"
 
 
 #: One line without control characters: logs and terminals show it.
-Reason = Annotated[str, StringConstraints(max_length=500, pattern=r"^[^\x00-\x1f\x7f]*$")]
+_ONE_LINE = r"^[^\x00-\x1f\x7f]*$"
+Reason = Annotated[
+    str,
+    StringConstraints(max_length=500),
+    matching(_ONE_LINE, "one line without control characters"),
+    Field(json_schema_extra=documented(_ONE_LINE)),
+]
 Option = Annotated[
     str,
     Path(
@@ -38,9 +48,16 @@ class OverrideBody(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
-    value: str = Field(min_length=1, max_length=64, description="in RocksDB's notation", examples=["134217728"])
+    value: str = Field(
+        min_length=1,
+        max_length=64,
+        description="in RocksDB's notation, or a size or rate with a unit",
+        examples=["134217728", "128MiB"],
+    )
     column_family: str | None = Field(default=None, description="only this column family; default: all")
-    for_s: float | None = Field(default=3600.0, gt=0, le=_FOREVER_S, description="null: until it is removed")
+    for_s: Annotated[Seconds, Field(gt=0, le=_FOREVER_S, json_schema_extra=or_text)] | None = Field(
+        default=3600.0, description="null: until it is removed", examples=[3600.0, "2h"]
+    )
     reason: Reason = Field(default="", examples=["a bulk load"])
 
 
@@ -123,7 +140,10 @@ def _overrides(app: FastAPI, find: Find, operators: Operators) -> None:
     def unpin(loop: TargetLoop | None, option: str, column_family: str | None, who: str) -> RemovedView:
         if not operators.unpin(loop, option, column_family, who):
             of = "" if column_family is None else f" of column family {column_family}"
-            raise ProblemError(404, f"{option}{of} is not pinned there; GET the overrides for what is")
+            pins = operators.overrides_of(loop)
+            own = [pin.override for pin in pins if pin.override.target == (None if loop is None else loop.id)]
+            where = "for all targets" if loop is None else f"on {loop.path}"
+            raise ProblemError(404, f"{option}{of} is not pinned {where}{_pinned_instead(option, own)}")
         return RemovedView(removed=True, warning=operators.not_durable)
 
     def listed(loop: TargetLoop | None) -> OverridesView:
@@ -152,6 +172,14 @@ def _overrides(app: FastAPI, find: Find, operators: Operators) -> None:
     @app.delete("/v1/overrides/{option}", summary="Remove a pin on all targets", responses=errors(404))
     async def remove_from_all(option: Option, who: Caller, column_family: Family = None) -> RemovedView:
         return unpin(None, option, column_family, who)
+
+
+def _pinned_instead(option: str, own: list[Override]) -> str:
+    """Name what is pinned there instead of this option, or of this column family's."""
+    if any(pin.option == option for pin in own):
+        families = [pin.column_family or "all column families" for pin in own if pin.option == option]
+        return f"; it is pinned for {', '.join(families)}"
+    return instead(option, (pin.option for pin in own)).replace("; there", "; pinned") or "; nothing is"
 
 
 def _pauses(app: FastAPI, find: Find, operators: Operators) -> None:

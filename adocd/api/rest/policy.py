@@ -59,11 +59,13 @@ def install(app: FastAPI, find: Callable[[str], TargetLoop], operators: Operator
     )
     async def difference(target: TargetId, policy: PolicyView) -> DifferenceView:
         """Compare with the policy in force; change nothing."""
-        loop, wanted = find(target), policy.policy()
-        refused: str | None = None
+        loop, refused = find(target), None
         try:
+            wanted = policy.policy()
             operators.check_policy(loop, wanted)
-        except (registry.PolicyError, CannotDo) as error:
+        except registry.PolicyError as error:
+            raise ProblemError(422, str(error)) from None
+        except CannotDo as error:
             refused = str(error)
         now = loop.status.policy
         return DifferenceView(etag=etag(PolicyView.of(now)), changes=list(changes(now, wanted)), refused=refused)

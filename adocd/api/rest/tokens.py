@@ -10,7 +10,10 @@ from pydantic import BaseModel, ConfigDict, Field
 from adocd.api.caller import Caller, FromWeb
 from adocd.api.problems import ProblemError
 from adocd.api.rest.document import errors
-from adocd.daemon.book.tokens import NAME, NameTaken, Scope, Token, TokenError, TokenStore
+from adocd.api.rest.matching import documented, matching
+from adocd.daemon.book.tokens import NAME, NAME_IN_WORDS, NameTaken, Scope, Token, TokenError, TokenStore
+from adocd.daemon.fleet.quantities import Seconds, or_text
+from adocd.model.nearest import unknown
 
 #: Called with who did something to a token, and one sentence about it.
 Note = Callable[[str, str], None]
@@ -24,10 +27,14 @@ class TokenBody(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    name: str = Field(pattern=NAME, description="names its holder; the audit trail shows it", examples=[_EXAMPLE])
+    name: Annotated[str, matching(NAME, NAME_IN_WORDS)] = Field(
+        description="names its holder; the audit trail shows it",
+        examples=[_EXAMPLE],
+        json_schema_extra=documented(NAME),
+    )
     scope: Scope = Field(default="read", description="read: see everything; operate: change things too")
-    expires_in_s: float | None = Field(
-        default=None, gt=0, le=_LONGEST_S, description="null: until it is revoked", examples=[2592000.0]
+    expires_in_s: Annotated[Seconds, Field(gt=0, le=_LONGEST_S, json_schema_extra=or_text)] | None = Field(
+        default=None, description="null: until it is revoked", examples=[2592000.0, "30d"]
     )
 
 
@@ -77,7 +84,11 @@ async def _on_the_socket_only(by_web: FromWeb) -> None:
         raise ProblemError(403, "tokens are made and revoked on the daemon's own machine: adocctl token --help")
 
 
-_Name = Annotated[str, Path(pattern=NAME, description="a token's name", examples=[_EXAMPLE])]
+_Name = Annotated[
+    str,
+    matching(NAME, NAME_IN_WORDS),
+    Path(description="a token's name", examples=[_EXAMPLE], json_schema_extra=documented(NAME)),
+]
 
 
 def install(app: FastAPI, store: TokenStore, note: Note) -> None:
@@ -120,6 +131,7 @@ def install(app: FastAPI, store: TokenStore, note: Note) -> None:
         except TokenError as error:
             raise ProblemError(409, f"it is not revoked: {error}") from None
         if not was_there:
-            raise ProblemError(404, f"there is no token {name!r}; GET /v1/tokens lists them")
+            kept = await asyncio.to_thread(store.tokens)
+            raise ProblemError(404, unknown("token", name, (token.name for token in kept)))
         note(who, f"{who} revoked the token {name}")
         return RevokedView(revoked=name)

@@ -6,10 +6,12 @@ from typing import Annotated, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, WrapSerializer, field_validator
 
+from adocd.controllers import registry
 from adocd.daemon.book.book import Book
+from adocd.daemon.book.kept import KeptTarget
 from adocd.daemon.change.back import RestoreResult, Unlike
 from adocd.daemon.control.status import State, Status
-from adocd.daemon.fleet.config import ShapingConfig
+from adocd.daemon.fleet.config import ShapingConfig, with_plain_values
 from adocd.diagnosis.stalls import StallNow
 from adocd.model.capabilities import Capabilities
 from adocd.model.database import Info
@@ -39,8 +41,13 @@ class PolicyView(BaseModel):
             try:
                 str(word).encode()
             except UnicodeEncodeError:
-                raise ValueError(f"{word!r} is no text") from None
+                raise ValueError(f"must be text, not {word!r}") from None
         return given
+
+    @field_validator("parameters", mode="before")
+    @classmethod
+    def _is_plain(cls, given: object) -> object:
+        return with_plain_values(given)
 
     @classmethod
     def of(cls, policy: Policy) -> "PolicyView":
@@ -53,8 +60,9 @@ class PolicyView(BaseModel):
         )
 
     def policy(self) -> Policy:
-        """Make the policy."""
-        return Policy(self.controller, self.parameters, self.dry_run, Shaping(**self.shaping.model_dump()))
+        """Make the policy; raises registry.PolicyError for a size, rate or time that cannot be read."""
+        shaping = Shaping(**self.shaping.model_dump())
+        return registry.plain(Policy(self.controller, self.parameters, self.dry_run, shaping))
 
 
 #: Always known for a column family; any other figure of a sample can be null and is then listed in `unknown`.
@@ -155,10 +163,34 @@ class JournalView(BaseModel):
 _WEB_PROBLEM = Field(description="why TCP is configured but not served, in one sentence")
 
 
+class KeptView(BaseModel):
+    """What the daemon keeps of a database that is not open."""
+
+    id: str
+    path: str
+    policy: bool = Field(description="whether an operator has set its policy")
+    paused: bool = Field(description="whether an operator has paused or restored it")
+    overrides: int = Field(description="its pins")
+    originals: list[str] = Field(description="options that are restored when it opens; it is not forgotten before")
+
+    @classmethod
+    def of(cls, kept: KeptTarget) -> "KeptView":
+        """Show what is kept."""
+        return cls(
+            id=kept.id,
+            path=kept.path,
+            policy=kept.policy,
+            paused=kept.paused,
+            overrides=kept.overrides,
+            originals=list(kept.originals),
+        )
+
+
 class TargetsView(BaseModel):
-    """All targets, the problem of each socket that is not a target, and the condition of the journal."""
+    """All targets, what is kept of others, the problem of each socket that is not one, and the journal's condition."""
 
     targets: list[TargetView]
+    kept: list[KeptView] = Field(description="databases that are closed for long and of which something is kept")
     problems: dict[str, str]
     journal: JournalView
     web_problem: str | None = _WEB_PROBLEM

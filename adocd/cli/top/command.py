@@ -10,6 +10,7 @@ from rich.live import Live
 
 from adocd.cli.console import Terminal, columns
 from adocd.cli.exits import Exit, fail
+from adocd.cli.parameters import seconds
 from adocd.cli.target import Json, OpenTargetName, daemon, target_id
 from adocd.cli.top.feed import Frame, TopFeed
 from adocd.cli.top.keys import keys
@@ -17,12 +18,13 @@ from adocd.cli.top.screen import Screen, fits
 from adocd.targets import run_dir
 
 _QUIT = ("q", "Q", "\x04")
+_LEAST_S, _MOST_S = 0.2, 3600.0
 
 
 def top(
     target: OpenTargetName = None,
     interval: Annotated[
-        float, typer.Option(min=0.2, max=3600.0, metavar="SECONDS", help="Seconds between two refreshes.")
+        float, typer.Option(parser=seconds, metavar="TIME", help="Time between two refreshes: 0.5, 2s, 1min.")
     ] = 1.0,
     once: Annotated[
         bool, typer.Option("--once", help="Print one frame and exit; the default without a terminal.")
@@ -34,6 +36,8 @@ def top(
     The worst come first. If the daemon goes away, top says so and continues when it is back. With --json it prints one
     line per refresh until Ctrl-C, or a single line with --once.
     """
+    if not _LEAST_S <= interval <= _MOST_S:
+        fail(f"--interval must be {_LEAST_S:g} s to {_MOST_S:g} s, not {interval:g} s", Exit.USAGE)
     client = daemon()
     if target is not None or once:
         _check(target)

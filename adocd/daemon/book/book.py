@@ -28,6 +28,7 @@ from adocd.daemon.book.journal.records import (
     What,
 )
 from adocd.daemon.book.journal.rescue import Contents
+from adocd.daemon.book.kept import KeptTarget, kept
 from adocd.model.decision_record import DecisionRecord
 from adocd.model.policy import Policy
 from adocd.model.values import OptionName, Values
@@ -281,6 +282,21 @@ class Book:
         elif self._pauses.pop(target, None) is not None:
             self._later(("pause", target), functools.partial(_resume, target))
         return was_paused
+
+    # -- closed databases
+
+    @property
+    def kept(self) -> Mapping[str, KeptTarget]:
+        """What is kept of each target, open or closed, by its id."""
+        return kept(self._contents())
+
+    async def forget_target(self, target: str) -> None:
+        """Forget a closed target's policy, pins, pause and decisions, not its originals; raises JournalError."""
+        await (await self._writable()).forget(target)
+        self._policies.pop(target, None)
+        self._pauses.pop(target, None)
+        for key in [key for key in self._overrides if key[0] == target]:
+            del self._overrides[key]
 
     # -- the audit trail
 

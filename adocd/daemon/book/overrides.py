@@ -3,7 +3,9 @@
 from collections.abc import Iterable
 
 from adocd.daemon.book.journal.records import Override
+from adocd.model import units
 from adocd.model.capabilities import ONLY_OBSERVED, Capabilities
+from adocd.model.nearest import instead, nearest
 from adocd.model.options import OPTIONS
 from adocd.model.values import (
     RATE_LIMITER,
@@ -40,7 +42,7 @@ def options_meant(option: str, column_family: str | None, families: Iterable[str
         if column_family is None:
             return tuple(of_family(family, option) for family in families)
         if column_family not in families:
-            raise NoSuchOption(f"there is no column family {column_family!r} here; there are {', '.join(families)}")
+            raise NoSuchOption(f"there is no column family {column_family!r} here{instead(column_family, families)}")
         return (of_family(column_family, option),)
     if column_family is not None:
         raise NoSuchOption(f"{option} belongs to the whole database: leave the column family out")
@@ -49,9 +51,9 @@ def options_meant(option: str, column_family: str | None, families: Iterable[str
     if option.removeprefix(THREAD_POOL_PREFIX) in _POOLS and option not in _POOLS:
         return (of_pool(option.removeprefix(THREAD_POOL_PREFIX)),)
     if facts is None:
-        raise NoSuchOption(
-            f"adocd cannot pin {option!r}: it does not know its bounds; docs/safety.md lists what it can"
-        )
+        near = nearest(option, PINNABLE)
+        what_can = f"did you mean {near}?" if near else "docs/safety.md lists what it can"
+        raise NoSuchOption(f"adocd cannot pin {option!r}: it does not know its bounds; {what_can}")
     return (of_database(option),)
 
 
@@ -89,8 +91,13 @@ def pins(
 
 
 def as_rocksdb_writes(option: str, value: str) -> str:
-    """Format a value as RocksDB does in an OPTIONS file, so that it compares equal: a double's 10 is 10.000000."""
-    facts = OPTIONS.get(option)
+    """Format a value as RocksDB does in an OPTIONS file, so that it compares equal: a double's 10 is 10.000000.
+
+    A size or rate may have a unit. Raises units.NoQuantity for one that is ambiguous or that there is not.
+    """
+    facts, unit = OPTIONS.get(option), units.unit_of(option)
+    if unit is not None and not value.removeprefix("-").isdecimal():
+        return str(units.read(value, unit))
     if facts is not None and facts.kind == "double":
         try:
             return f"{float(value):.6f}"

@@ -19,6 +19,7 @@ from adocd.daemon.book.state_dir import sync_directory
 
 Scope = Literal["read", "operate"]
 NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
+NAME_IN_WORDS = "1-64 letters, digits, dots, dashes and underscores, such as grafana"
 #: Prefix of every secret, so that secret scanners can recognise a leaked one.
 PREFIX = "adocd_"
 MAX_TOKENS = 100
@@ -127,9 +128,7 @@ class TokenStore:
         An expired token of the same name is replaced. Raises BadName, NameTaken, and TokenError if it cannot be stored.
         """
         if re.fullmatch(NAME, name) is None:
-            raise BadName(
-                f"a token's name is 1-64 letters, digits, dots, dashes and underscores, such as grafana; not {name!r}"
-            )
+            raise BadName(f"a token's name must be {NAME_IN_WORDS}, not {name!r}")
         now_s = self._wall_clock()
         secret = PREFIX + secrets.token_urlsafe(_SECRET_BYTES)
         made = Token(name, scope, digest(secret), now_s, who, None if expires_in_s is None else now_s + expires_in_s)

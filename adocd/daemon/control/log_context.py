@@ -1,5 +1,7 @@
-"""Which target a log line is about: each loop's task sets it once, the log formatter reads it."""
+"""Which target a log line is about: each loop's task sets it once, operators' requests too; the formatter reads it."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 
@@ -14,3 +16,13 @@ class LoggedTarget:
 
 #: None outside a target's loop.
 ABOUT: ContextVar[LoggedTarget | None] = ContextVar("adocd_about", default=None)
+
+
+@contextmanager
+def about(target: str, path: str) -> Iterator[None]:
+    """Say what the log lines of this block are about, outside a target's loop."""
+    token = ABOUT.set(LoggedTarget(target, path))
+    try:
+        yield
+    finally:
+        ABOUT.reset(token)

@@ -5,6 +5,8 @@ import os
 import re
 import stat
 import tomllib
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -12,13 +14,19 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from adocd.controllers import registry
 from adocd.daemon.fleet import address
+from adocd.daemon.fleet.quantities import Bytes, Seconds, or_text
+from adocd.model import mistakes
 from adocd.model.policy import ParameterValue, Policy, Shaping
 
 _HOST = re.compile(r"[0-9A-Za-z]([0-9A-Za-z._-]*[0-9A-Za-z.])?|\[[0-9A-Fa-f:.]+\]")
 
 
 class ConfigError(ValueError):
-    """A configuration file cannot be read, or a key or value is wrong; the message names the key's path."""
+    """A configuration file cannot be read, or keys or values are wrong: one sentence for each, with file and key."""
+
+    def __init__(self, *sentences: str) -> None:
+        super().__init__("; ".join(sentences))
+        self.sentences = sentences
 
 
 class _Section(BaseModel):
@@ -39,17 +47,28 @@ class ShapingConfig(_Section):
             json_schema_extra={"anyOf": [{"const": 0}, {"exclusiveMinimum": 1}]},
         ),
     ] = 0.0
-    pacing_s: Annotated[float, Field(ge=0, le=3600, description="least time between two decisions")] = 0.0
-    refractory_s: Annotated[float, Field(ge=0, le=3600, description="least time before a knob reverses direction")] = (
-        0.0
-    )
+    pacing_s: Annotated[
+        Seconds, Field(ge=0, le=3600, description="least time between two decisions", json_schema_extra=or_text)
+    ] = 0.0
+    refractory_s: Annotated[
+        Seconds,
+        Field(ge=0, le=3600, description="least time before a knob reverses direction", json_schema_extra=or_text),
+    ] = 0.0
 
     @field_validator("step_factor")
     @classmethod
     def _leaves_room(cls, factor: float) -> float:
         if 0 < factor <= 1:
-            raise ValueError("step_factor must be more than 1, such as 2, or 0 for no limit")
+            raise ValueError("must be more than 1, such as 2, or 0 for no limit")
         return factor
+
+
+def with_plain_values(parameters: object) -> object:
+    """Refuse what no parameter can be, with one sentence instead of one for each type that a parameter can have."""
+    for name, value in parameters.items() if isinstance(parameters, dict) else ():
+        if not isinstance(value, bool | int | float | str):
+            raise ValueError(f"{name} must be a number, text, true or false, not {mistakes.quoted(value)}")
+    return parameters
 
 
 class PolicyConfig(_Section):
@@ -68,7 +87,7 @@ class PolicyConfig(_Section):
     def policy(self) -> Policy:
         """Build the policy; raises registry.PolicyError for a law or parameter that does not exist."""
         shaping = Shaping(**self.shaping.model_dump())
-        policy = Policy(self.controller, self.parameters, self.dry_run, shaping)
+        policy = registry.plain(Policy(self.controller, self.parameters, self.dry_run, shaping))
         registry.create(policy)
         return policy
 
@@ -89,7 +108,7 @@ class PolicyConfig(_Section):
             flat |= (
                 {f"{key}.{name}": inner for name, inner in value.items()} if isinstance(value, dict) else {key: value}
             )
-        return flat
+        return with_plain_values(flat)
 
 
 class TargetConfig(PolicyConfig):
@@ -101,13 +120,13 @@ class TargetConfig(PolicyConfig):
 class DaemonConfig(_Section):
     """How the daemon itself runs."""
 
-    tick_s: Annotated[float, Field(ge=0.05, le=60, description="time between two samples of a target")] = 1.0
+    tick_s: Annotated[Seconds, Field(ge=0.05, le=60, description="time between two samples of a target")] = 1.0
     lease_ttl_s: Annotated[
-        float,
+        Seconds,
         Field(ge=1, le=3600, description="the agent restores the originals this long after our last sign of life"),
     ] = 10.0
     memory_budget_bytes: Annotated[
-        int,
+        Bytes,
         Field(ge=0, description="most memory for all memtables together; 0: a quarter of the machine's memory"),
     ] = 0
     directories: Annotated[
@@ -116,7 +135,7 @@ class DaemonConfig(_Section):
             max_length=1000, description="directories of databases that are only observed, because they have no agent"
         ),
     ] = ()
-    history_s: Annotated[float, Field(ge=10, le=86400, description="how long samples are kept in memory")] = 900.0
+    history_s: Annotated[Seconds, Field(ge=10, le=86400, description="how long samples are kept in memory")] = 900.0
     log_format: Annotated[
         Literal["text", "json"], Field(description="format of a log line; json for log collectors")
     ] = "text"
@@ -144,9 +163,9 @@ class DaemonConfig(_Section):
 class SafetyConfig(_Section):
     """Limits on switching automatic compaction off, which neither law nor operator can override."""
 
-    compaction_off_s: Annotated[float, Field(ge=1, le=86400, description="longest time off at a stretch")] = 600.0
+    compaction_off_s: Annotated[Seconds, Field(ge=1, le=86400, description="longest time off at a stretch")] = 600.0
     compaction_off_l0_files: Annotated[int, Field(ge=1, le=100_000, description="most files in level 0")] = 200
-    compaction_off_pending_bytes: Annotated[int, Field(ge=1, description="most pending compaction bytes")] = 64 << 30
+    compaction_off_pending_bytes: Annotated[Bytes, Field(ge=1, description="most pending compaction bytes")] = 64 << 30
 
 
 class WebConfig(_Section):
@@ -199,7 +218,7 @@ class Config(_Section):
 def load(path: Path) -> Config:
     """Read and check a configuration file.
 
-    Raises ConfigError with one sentence: the file, the key's path, what is wrong and what would be right.
+    Raises ConfigError with one sentence for each mistake: the file, the key, what is wrong and what would be right.
     """
     try:
         content = tomllib.loads(_read(path))
@@ -221,36 +240,31 @@ def _read(path: Path) -> str:
 
 
 def parse(content: dict[str, Any], name: str) -> Config:
-    """Check the content of a configuration file called `name`; raises ConfigError."""
+    """Check the content of a configuration file called `name`; raises ConfigError with all that is wrong in it."""
+    wrong, config = [], None
     try:
         config = Config.model_validate(content)
     except ValidationError as error:
-        raise ConfigError(f"{name}: {_sentence(error)}") from None
-    sections = {"policy": config.policy} | {f"targets.{n}": target for n, target in enumerate(config.targets)}
-    for key, section in sections.items():
+        wrong += [_sentence(each) for each in error.errors()]
+    for key, section in _policies(content):
         try:
             section.policy()
         except registry.PolicyError as error:
-            raise ConfigError(f"{name}: {key}.parameters: {error}") from None
+            wrong += [f"{key}.parameters: {sentence}" for sentence in error.sentences]
+    if config is None or wrong:
+        raise ConfigError(*(f"{name}: {sentence}" for sentence in wrong))
     return config
 
 
-def _sentence(error: ValidationError) -> str:
-    first = error.errors()[0]
-    where = ".".join(str(part) for part in first["loc"])
-    if first["type"] == "extra_forbidden":
-        known = _keys_beside(first["loc"])
-        return f"{where}: there is no such key; there are {known}"
-    return f"{where}: {first['msg'].removeprefix('Value error, ')} (it is {first['input']!r})"
+def _policies(content: Mapping[str, Any]) -> Iterator[tuple[str, PolicyConfig]]:
+    """Yield the sections that are well formed and have a policy, also where others are not."""
+    targets = content.get("targets")
+    found = [("policy", content.get("policy", {}))]
+    found += [(f"targets.{n}", given) for n, given in enumerate(targets if isinstance(targets, list) else ())]
+    for key, given in found:
+        with suppress(ValidationError):
+            yield key, (PolicyConfig if key == "policy" else TargetConfig).model_validate(given)
 
 
-def _keys_beside(location: tuple[int | str, ...]) -> str:
-    sections: dict[str, type[BaseModel]] = {
-        "daemon": DaemonConfig,
-        "safety": SafetyConfig,
-        "web": WebConfig,
-        "policy": PolicyConfig,
-        "targets": TargetConfig,
-    }
-    section = sections.get(str(location[0]), Config) if len(location) > 1 else Config
-    return ", ".join(sorted(section.model_fields))
+def _sentence(error: Mapping[str, Any]) -> str:
+    return mistakes.sentence(error, ".".join(map(str, error["loc"])), mistakes.names_beside(Config, error["loc"]))

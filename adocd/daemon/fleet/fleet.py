@@ -30,7 +30,7 @@ _log = logging.getLogger(__name__)
 _DISCOVERY_PERIOD_S = 0.5
 #: Above this number of sockets, known agents are checked one after the other.
 _AT_ONCE = 8
-#: A target closed for this long is forgotten, with its policy and decisions.
+#: A target closed for this long is not listed any more; what the book keeps of it is in force when it opens again.
 _FORGET_AFTER_S = 3600.0
 #: The name under which a target is paused if this version does not know its journaled policy.
 NOT_UNDERSTOOD = "adocd"
@@ -241,8 +241,12 @@ class Fleet:
         for target_id, loop in list(self.loops.items()):
             is_gone = loop.state == "closed" and target_id not in self.directories.ids
             if is_gone and loop.closed_since_s < long_ago_s:
-                self._tasks.pop(target_id).cancel()
-                del self.loops[target_id]
+                self.drop_closed(target_id)
+
+    def drop_closed(self, target_id: str) -> None:
+        """Forget the samples and decisions of a closed target, and follow it anew if it opens again."""
+        self._tasks.pop(target_id).cancel()
+        del self.loops[target_id]
 
     async def _drop(self, socket: Path) -> None:
         self._listed.pop(socket, None)

@@ -13,9 +13,11 @@ from adocd.daemon.book.journal.records import Override, Pause, What
 from adocd.daemon.change.back import RestoreResult
 from adocd.daemon.change.guards.bounds import out_of_bounds
 from adocd.daemon.change.planner import restorable
+from adocd.daemon.control.log_context import about
 from adocd.daemon.control.status import Status
 from adocd.daemon.control.target_loop import TargetLoop
 from adocd.daemon.fleet.fleet import NOT_UNDERSTOOD, Fleet
+from adocd.model import units
 from adocd.model.capabilities import ONLY_OBSERVED
 from adocd.model.in_words import named, pinned
 from adocd.model.policy import Policy
@@ -125,7 +127,10 @@ class Operators:
         Raises NotUnderstood when the option, value or column family does not exist; CannotDo when a safety guard
         refuses the value now, with its reason, or when another daemon holds the target.
         """
-        asked = replace(asked, value=overrides.as_rocksdb_writes(asked.option, asked.value))
+        try:
+            asked = replace(asked, value=overrides.as_rocksdb_writes(asked.option, asked.value))
+        except units.NoQuantity as error:
+            raise NotUnderstood(f"{asked.option} {error}") from None
         self._check_words(asked)
         if loop is not None:
             self._check(loop, asked)
@@ -145,7 +150,6 @@ class Operators:
             pin = await self._book.pin(override)
         except JournalError as error:
             raise CannotDo(f"nothing is pinned: {error}") from None
-        _log.info("%s pinned %s to %s: %s", asked.who, asked.option, asked.value, asked.reason or "no reason given")
         self._note("pin", loop, asked.who, _pinned_in_words(asked))
         return self._state(loop, pin, was_checked=True)
 
@@ -198,8 +202,14 @@ class Operators:
     # -- in here
 
     def _note(self, what: What, loop: TargetLoop | None, who: str, sentence: str) -> None:
-        target, path = (None, None) if loop is None else (loop.id, loop.path)
-        self._fleet.audit.note(what, who, sentence, target=target, path=path)
+        """Write what somebody did into the audit trail and the log; the sentence says who."""
+        if loop is None:
+            _log.info("all databases: %s", sentence)
+            self._fleet.audit.note(what, who, sentence)
+            return
+        with about(loop.id, loop.path):
+            _log.info("%s: %s", loop.path, sentence)
+        self._fleet.audit.note(what, who, sentence, target=loop.id, path=loop.path)
 
     def _meant(self, loop: TargetLoop | None) -> list[TargetLoop]:
         return list(self._fleet.loops.values()) if loop is None else [loop]

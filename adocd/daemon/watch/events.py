@@ -5,8 +5,9 @@ has lost. Use everything here only from the event loop.
 """
 
 import asyncio
+import itertools
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -73,10 +74,20 @@ class Events:
             feed.sampled(event)
 
     def read(
-        self, *, target: str | None = None, kinds: frozenset[str] = frozenset(KINDS), after: int | None = None
+        self,
+        *,
+        target: str | None = None,
+        kinds: frozenset[str] = frozenset(KINDS),
+        after: int | None = None,
+        last: int | None = None,
     ) -> "EventReader":
-        """Start reading: from now on, or after the event with this id. Close the feed when done."""
+        """Start reading: from now on, or after the event with this id, or from the `last` newest ones that it wants.
+
+        With both, from the later of the two places. Close the feed when done.
+        """
         feed = EventReader(self, target, kinds, self._next_id if after is None else after + 1)
+        if last is not None:
+            feed.go_back(last, reversed(self._kept), self._first_id if after is None else after + 1)
         self._feeds.add(feed)
         return feed
 
@@ -110,6 +121,11 @@ class EventReader:
         self._place = place
         self._samples: dict[str | None, TargetEvent] = {}
         self._awake = asyncio.Event()
+
+    def go_back(self, most: int, newest_first: Iterable[TargetEvent], least: int) -> None:
+        """Start at the `most` newest events that the reader wants, none of them with an id below `least`."""
+        wanted = (event.id for event in newest_first if self._wants(event) and event.id >= least)
+        self._place = min(itertools.islice(wanted, most), default=self._events.newest_id + 1)
 
     def wake(self, event: TargetEvent) -> None:
         """Wake the reader if it may want this event."""

@@ -93,6 +93,10 @@ std::string TemporaryName() {
 std::string FindRunDirectory(std::string* error) {
   const std::string own = EnvironmentText("ADOCD_RUN_DIR");
   if (!own.empty()) {
+    if (own[0] != '/') {
+      *error = "ADOCD_RUN_DIR must be a whole path, not '" + own + "': a daemon would look elsewhere";
+      return {};
+    }
     if (IsUsable(own)) return own;
     *error = "ADOCD_RUN_DIR is '" + own + "', which is not a directory this process may write to; create it";
     return {};

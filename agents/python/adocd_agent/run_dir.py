@@ -28,6 +28,8 @@ def find_run_dir(environment: Mapping[str, str] = os.environ) -> Path:
     """Find the run directory by the protocol's rule; root creates /run/adocd."""
     chosen = environment.get("ADOCD_RUN_DIR")
     if chosen:
+        if not os.path.isabs(chosen):
+            raise CannotListen(f"ADOCD_RUN_DIR must be a whole path, not {chosen!r}: a daemon would look elsewhere")
         if _is_usable(Path(chosen)):
             return Path(chosen)
         raise CannotListen(f"ADOCD_RUN_DIR is {chosen!r}, which is no directory this process may write to; create it")

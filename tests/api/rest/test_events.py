@@ -107,8 +107,8 @@ def test_a_closed_database_is_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("query", "status", "sentence"),
     [
-        ("?target=ffff", 404, "no target has an id that begins with 'ffff'"),
-        ("?kinds=weather", 422, "query.kinds: String should match pattern"),
+        ("?target=ffff", 404, "there is no target 'ffff'"),
+        ("?kinds=weather", 422, "kinds: there is no kind of event 'weather'; there are sample, decision"),
     ],
 )
 def test_what_makes_no_sense_is_refused(tmp_path: Path, query: str, status: int, sentence: str) -> None:

@@ -11,6 +11,20 @@ from adocd.targets.http import UnixHttpConnection
 from tests.api.harness import Service, with_service
 from tests.support.fake_database import FakeDatabase
 
+MIB = 1 << 20
+#: Policies that cannot be, and all that is wrong with them.
+WRONG = (
+    ({"controller": "adco"}, "there is no controller 'adco'; did you mean adoc?"),
+    (
+        {"controller": "adoc", "parameters": {"threads_max": 0, "batch_max": 1}},
+        "adoc: threads_max must be at least 1, not 0; adoc has no parameter 'batch_max'; did you mean batch_max_bytes?",
+    ),
+    (
+        {"controller": "adoc", "parameters": {"batch_max_bytes": "64M", "batch_min_bytes": "8MB/s"}},
+        "batch_max_bytes must be 64MB (64,000,000 bytes) or 64MiB (67,108,864 bytes), not '64M': this may mean either; "
+        "batch_min_bytes must be a size such as 64MB, 64MiB: '8MB/s' is a rate",
+    ),
+)
 ADOC = {"controller": "adoc", "parameters": {"threads_max": 8}}
 
 
@@ -79,9 +93,16 @@ def test_a_policy_is_compared_and_nothing_changes(tmp_path: Path) -> None:
             {"dry_run": (False, True), "shaping.pacing_s": (0.0, 5.0)},
             None,
         )
-        _, refused = await difference({"controller": "adco"})
-        assert refused is not None
-        assert "there is no controller 'adco'" in refused
+        in_units = {"controller": "adoc", "parameters": {"batch_max_bytes": "1GiB"}, "shaping": {"pacing_s": "1min"}}
+        assert await difference(in_units) == (
+            {"parameters.batch_max_bytes": (512 * MIB, 1024 * MIB), "shaping.pacing_s": (0.0, 60.0)},
+            None,
+        )
+        for wrong, sentence in WRONG:
+            assert await service.call("POST", f"{service.target}/policy/difference", wrong) == (
+                422,
+                {"type": "about:blank", "title": "Unprocessable Entity", "status": 422, "detail": sentence},
+            )
         _, refused = await difference({"controller": "mimd", "parameters": {"max_bytes_per_s": 100_000_000}})
         assert refused is not None
         assert "mimd cannot work on" in refused

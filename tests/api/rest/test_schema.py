@@ -29,8 +29,9 @@ FULL = os.environ.get("ADOCD_SCHEMA") == "full"
 #: What the full profile has to reach.
 CASES_LEAST = 5000
 
-#: `positive_data_acceptance`: a schema cannot say which parameters a law knows, what an option's bounds are or which
-#: policy is in force, so what fits the schema may be refused there: 422 and 412, as documented.
+#: `positive_data_acceptance`: a schema cannot say which parameters a law knows, what the bounds of an option or of
+#: a time with a unit are, or which policy is in force, so what fits the schema may be refused there: 422 and 412, as
+#: documented.
 #: `use_after_free`: a policy that was deleted is the configuration's again; there always is one.
 CONFIG = """
 max-stream-events = 3
@@ -47,7 +48,7 @@ values = ["*"]
 "header.If-Match" = {{ dictionary = "etags", probability = 0.8 }}
 
 [[operations]]
-include-operation-id = ["setPolicy", "resetPolicy", "setOverride", "setOverrideOfAll"]
+include-operation-id = ["setPolicy", "resetPolicy", "setOverride", "setOverrideOfAll", "comparePolicy", "makeToken"]
 [operations.checks.positive_data_acceptance]
 expected-statuses = ["2xx", "404", "409", "412", "422"]
 

@@ -59,6 +59,7 @@ OPERATE = {
     "PUT /v1/overrides/{option}",
     "DELETE /v1/overrides/{option}",
     "PUT /v1/targets/{target}/policy",
+    "DELETE /v1/targets/{target}",
     "DELETE /v1/targets/{target}/policy",
     "PUT /v1/targets/{target}/overrides/{option}",
     "DELETE /v1/targets/{target}/overrides/{option}",

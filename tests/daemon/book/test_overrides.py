@@ -38,7 +38,7 @@ def test_what_is_meant(option: str, column_family: str | None, meant: tuple[Opti
     ("option", "column_family", "reason"),
     [
         (STOP, "gone", "there is no column family 'gone' here; there are default, index"),
-        (STOP, "Default", "there is no column family 'Default' here; there are default, index"),
+        (STOP, "Default", "there is no column family 'Default' here; did you mean default?"),
         (
             "max_background_jobs",
             "index",

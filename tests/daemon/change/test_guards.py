@@ -55,34 +55,34 @@ def test_within_bounds(good: Values) -> None:
 @pytest.mark.parametrize(
     ("option", "value", "reason"),
     [
-        (of_database("max_background_jobs"), "0", "max_background_jobs 0 is outside of 1 to 128 jobs"),
+        (of_database("max_background_jobs"), "0", "max_background_jobs must be 1 to 128 jobs, not 0"),
         (
             of_database("delayed_write_rate"),
             "0",
-            f"delayed_write_rate 0 is outside of {MIB} to {(1 << 63) - 1} bytes/s; 0 would mean: at open the default "
+            "delayed_write_rate must be at least 1 MiB/s, not 0; 0 would mean: at open the default "
             "of 16 MiB/s or the rate limiter's rate; set live about 1 byte/s",
         ),
         (
             of_family("default", "write_buffer_size"),
             str(4097 * MIB),
-            f"write_buffer_size (default) {4097 * MIB} is outside of {MIB} to {4096 * MIB} bytes",
+            f"write_buffer_size (default) must be 1 MiB to 4 GiB, not 4 GiB ({4097 * MIB} bytes)",
         ),
         (
             of_family("default", STOP),
             "0",
-            f"{STOP} (default) 0 is outside of 1 to {1 << 30} files; 0 would mean: writes are stopped for good",
+            f"{STOP} (default) must be 1 to {1 << 30} files, not 0; 0 would mean: writes are stopped for good",
         ),
         (
             of_family("default", "max_compaction_bytes"),
             "0",
-            f"max_compaction_bytes (default) 0 is outside of {MIB} to {(1 << 63) - 1} bytes; 0 would mean: 25 times "
+            "max_compaction_bytes (default) must be at least 1 MiB, not 0; 0 would mean: 25 times "
             "target_file_size_base at open alone; live it stays 0, so that compactions are tiny and level 0 is never "
             "merged within itself: give the number itself",
         ),
         (
             of_family("default", "max_bytes_for_level_base"),
             str((1 << 44) + 1),
-            f"max_bytes_for_level_base (default) {(1 << 44) + 1} is outside of {MIB} to {1 << 44} bytes",
+            f"max_bytes_for_level_base (default) must be 1 MiB to 16 TiB, not 16 TiB ({(1 << 44) + 1} bytes)",
         ),
         (
             of_database("bytes_per_sync"),
@@ -103,7 +103,7 @@ def test_within_bounds(good: Values) -> None:
         (
             of_family("default", "max_bytes_for_level_multiplier"),
             "nan",
-            "max_bytes_for_level_multiplier (default) nan is outside of 1 to 1000 times",
+            "max_bytes_for_level_multiplier (default) must be 1 to 1000 times, not nan",
         ),
         (
             of_family("default", "max_bytes_for_level_multiplier"),
@@ -125,8 +125,8 @@ def test_within_bounds(good: Values) -> None:
             "1",
             "adocd knows no bounds for write_buffer_size; docs/safety.md lists the options that it changes",
         ),
-        (of_pool("low"), "0", "thread_pool_low 0 is outside of 1 to 128 threads"),
-        (RATE_LIMITER, "1", f"rate_limiter_bytes_per_s 1 is outside of {MIB} to {(1 << 63) - 1} bytes/s"),
+        (of_pool("low"), "0", "thread_pool_low must be 1 to 128 threads, not 0"),
+        (RATE_LIMITER, "1", "rate_limiter_bytes_per_s must be at least 1 MiB/s, not 1 bytes/s"),
     ],
 )
 def test_out_of_bounds(option: OptionName, value: str, reason: str) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from adocd.daemon.fleet import config
-from adocd.model.policy import Policy
+from adocd.model.policy import Policy, Shaping
 
 
 def write(tmp_path: Path, text: str) -> Path:
@@ -77,15 +77,15 @@ def test_several_laws_have_a_table_each(tmp_path: Path) -> None:
     [
         (
             "[daemon]\ntick = 1",
-            "daemon.tick: there is no such key; there are directories, history_s, lease_ttl_s, log_format, memory",
+            "daemon: there is no key 'tick'; did you mean tick_s?",
         ),
-        ("[demon]\n", "demon: there is no such key; there are daemon, policy, safety, targets"),
-        ("[daemon]\ntick_s = 0", "daemon.tick_s: Input should be greater than or equal to 0.05 (it is 0)"),
+        ("[demon]\n", "there is no key 'demon'; did you mean daemon?"),
+        ("[daemon]\ntick_s = 0", "daemon.tick_s must be at least 0.05 s, not 0"),
         (
             "[daemon]\ntick_s = 5\nlease_ttl_s = 10",
             "daemon: lease_ttl_s (10) must be at least three times tick_s (5), for the lease is renewed once a tick",
         ),
-        ("[daemon]\ntick_s = 'fast'", "daemon.tick_s: Input should be a valid number"),
+        ("[daemon]\ntick_s = 'fast'", "daemon.tick_s must be a time such as 500ms, 30s, 5min"),
         (
             "[policy]\ncontroller = 'adoc+adoc-released'",
             "policy.parameters: adoc and adoc-released cannot work together: both turn background_jobs",
@@ -93,20 +93,20 @@ def test_several_laws_have_a_table_each(tmp_path: Path) -> None:
         ("[policy]\ncontroller = 'mimd'", "policy.parameters: mimd needs the parameter max_bytes_per_s"),
         (
             "[policy]\ncontroller = 'adco'",
-            "policy.controller: there is no controller 'adco'; there are adoc, adoc-released, fixed",
+            "policy.controller: there is no controller 'adco'; did you mean adoc?",
         ),
         (
-            "[policy]\ncontroller = 'adoc'\nparameters = { threads = 3 }",
-            "policy.parameters: adoc has no parameter 'threads'; it has tune_threads",
+            "[policy]\ncontroller = 'adoc'\nparameters = { thraeds_max = 3 }",
+            "policy.parameters: adoc has no parameter 'thraeds_max'; did you mean threads_max?",
         ),
-        ("[[targets]]\ncontroller = 'adoc'", "targets.0.path: Field required"),
+        ("[[targets]]\ncontroller = 'adoc'", "targets.0.path is missing"),
         (
             "[[targets]]\npath = 'x'\npaht = 'y'",
-            "targets.0.paht: there is no such key; there are controller, dry_run",
+            "targets.0: there is no key 'paht'; did you mean path?",
         ),
         (
             "[[targets]]\npath = '/x'\ncontroller = 'adoc'\nparameters = { threads_max = 0 }",
-            "targets.0.parameters: adoc: threads_max: Input should be greater than or equal to 1",
+            "targets.0.parameters: adoc: threads_max must be at least 1, not 0",
         ),
         ("[daemon\n", "is not TOML"),
         ("a = " + "[" * 100_000, "is not TOML"),
@@ -119,6 +119,63 @@ def test_mistakes_are_named_with_their_path(tmp_path: Path, text: str, sentence:
     assert str(path) in str(error.value)
     assert sentence in str(error.value)
     assert "\n" not in str(error.value)
+
+
+def test_all_mistakes_are_said_at_once(tmp_path: Path) -> None:
+    path = write(
+        tmp_path,
+        """
+        [daemon]
+        tick_s = "5M"
+        memory_budget_bytes = "8G"
+        [safety]
+        compaction_off_secs = 1
+        [policy]
+        controller = "adoc"
+        parameters = { thread_max = 8, threads_min = 0, batch_max_bytes = "64M" }
+        [[targets]]
+        path = "/a"
+        controller = "adco"
+        [[targets]]
+        path = "/b"
+        controller = "adoc"
+        parameters = { threads_max = [1] }
+        [[targets]]
+        path = "/c"
+        controller = "adoc"
+        parameters = { threads_max = "many" }
+        """,
+    )
+    with pytest.raises(config.ConfigError) as error:
+        config.load(path)
+    assert [sentence.removeprefix(f"{path}: ") for sentence in error.value.sentences] == [
+        "daemon.tick_s must be a time such as 500ms, 30s, 5min, 2h, 1d or 2h30min, not '5M'",
+        "daemon.memory_budget_bytes must be 8GB (8,000,000,000 bytes) or 8GiB (8,589,934,592 bytes), not '8G': "
+        "this may mean either",
+        "safety: there is no key 'compaction_off_secs'; did you mean compaction_off_s?",
+        "targets.0.controller: there is no controller 'adco'; did you mean adoc?",
+        "targets.1.parameters: threads_max must be a number, text, true or false, not a list",
+        "policy.parameters: batch_max_bytes must be 64MB (64,000,000 bytes) or 64MiB (67,108,864 bytes), not '64M': "
+        "this may mean either",
+        "policy.parameters: adoc: threads_min must be at least 1, not 0",
+        "policy.parameters: adoc has no parameter 'thread_max'; did you mean threads_max?",
+        "targets.2.parameters: adoc: threads_max must be a whole number, not 'many'",
+    ]
+
+
+def test_sizes_and_times_may_have_a_unit(tmp_path: Path) -> None:
+    text = """
+        [daemon]
+        tick_s = "500ms"
+        memory_budget_bytes = "8GiB"
+        [policy]
+        controller = "adoc"
+        parameters = { batch_max_bytes = "256MB" }
+        shaping = { pacing_s = "1min" }
+    """
+    loaded = config.load(write(tmp_path, text))
+    assert (loaded.daemon.tick_s, loaded.daemon.memory_budget_bytes) == (0.5, 8 << 30)
+    assert loaded.policy_for("/db") == Policy("adoc", {"batch_max_bytes": 256_000_000}, False, Shaping(pacing_s=60.0))
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:

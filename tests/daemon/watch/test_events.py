@@ -40,6 +40,21 @@ def test_a_reader_that_comes_back_goes_on_where_it_was() -> None:
     assert ids(events.read(after=104)) == []
 
 
+def test_a_reader_begins_with_the_last_ones_that_it_wants() -> None:
+    events = Events(first_id=100)
+    for target in "abab":
+        events.publish("decision", 0.0, target=target, path=target)
+    assert ids(events.read(last=3)) == [101, 102, 103]
+    assert ids(events.read(last=9)) == [100, 101, 102, 103], "and is not told of any as lost"
+    assert ids(events.read(target="a", last=1)) == [102]
+    assert ids(events.read(after=101, last=9)) == [102, 103]
+    assert ids(events.read(after=0, last=1)) == [103]
+    feed = events.read(last=0)
+    assert ids(feed) == []
+    happened(events)
+    assert ids(feed) == [104]
+
+
 def test_a_slow_reader_is_told_how_much_it_has_lost() -> None:
     events = Events(first_id=1, kept=10)
     feed = events.read()

@@ -74,11 +74,15 @@ def restored(connection: sqlite3.Connection, target: str, options: Iterable[Opti
 
 
 def forget(connection: sqlite3.Connection, target: str) -> int:
-    """Delete all documents of a target; returns how many there were."""
+    """Delete all of a target but its originals, which are still due; returns how many documents there were.
+
+    Originals go by `restored` alone: one that was announced while somebody asked to forget the target must stay.
+    """
     count = 0
     for kind in KINDS.values():
-        for document in kind.all(connection, target):
+        for document in () if kind is TUNED else kind.all(connection, target):
             count += kind.delete(connection, *(getattr(document, member) for member in kind.key))
+    connection.execute("DELETE FROM decisions WHERE target = ?", (target,))
     return count
 
 

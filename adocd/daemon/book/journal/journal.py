@@ -143,7 +143,8 @@ class Journal:
         return await self._worker.read(TUNED.all, target)
 
     async def forget(self, target: str) -> int:
-        """Delete everything of a removed database except its decisions; returns the number of documents deleted."""
+        """Delete everything of a closed database, but its originals; returns the number of documents deleted."""
+        await self.flush()  # decisions that wait would be written afterwards
         return await self._worker.write(content.forget, target)
 
     # -- what operators set

@@ -116,7 +116,7 @@ class Pause:
     unix_s: float
 
 
-What = Literal["set-policy", "reset-policy", "pin", "unpin", "pause", "resume", "restore", "token", "reload"]
+What = Literal["set-policy", "reset-policy", "pin", "unpin", "pause", "resume", "restore", "forget", "token", "reload"]
 
 
 @dataclass(frozen=True, slots=True)

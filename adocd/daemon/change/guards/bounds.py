@@ -1,6 +1,7 @@
 """Keep every value within the bounds of the options' catalogue. Pure."""
 
 from adocd.daemon.change.guards.guard import Beside, GuardRefusal
+from adocd.model.in_words import BEYOND_ANY_SIZE, exact_size
 from adocd.model.knob import MIB
 from adocd.model.options import OPTIONS, OptionFacts
 from adocd.model.sample import Sample
@@ -67,4 +68,9 @@ def _number(option: OptionName, value: str, minimum: int, maximum: int, unit: st
 
 
 def _outside(option: OptionName, value: str, minimum: int, maximum: int, unit: str) -> str:
-    return f"{option} {value} is outside of {minimum} to {maximum} {unit}"
+    if not unit.startswith("bytes"):
+        return f"{option} must be {minimum} to {maximum} {unit}, not {value}"
+    said, least, most = (exact_size(int(figure)) for figure in (value, minimum, maximum))
+    per_s = unit.removeprefix("bytes")
+    limits = f"at least {least}{per_s}" if maximum >= BEYOND_ANY_SIZE else f"{least}{per_s} to {most}{per_s}"
+    return f"{option} must be {limits}, not {said}{per_s if int(value) else ''}"

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from adocd.daemon.book.journal.content import SENT_VALUES_KEPT
 from adocd.daemon.book.journal.journal import Journal
-from adocd.daemon.book.journal.records import Intent
+from adocd.daemon.book.journal.records import Intent, Pause
 from adocd.model.values import OptionName
 from tests.daemon.book.journal.support import JOBS, A, B, buffer_size, intend, opened, with_journal
 
@@ -95,8 +95,20 @@ def test_targets_scopes_and_families_are_kept_apart(tmp_path: Path) -> None:
         assert [tuned.option_name for tuned in await journal.tuned(A)] == list(options)
         assert await journal.restored(A, options[1:]) == 4
         assert [(t.target, t.original) for t in await journal.tuned()] == [(A, "1"), (B, "7")]
+
+    with_journal(tmp_path / "journal", use)
+
+
+def test_who_is_forgotten_keeps_the_originals_that_are_due(tmp_path: Path) -> None:
+    """They are in the journal alone: without them nobody could restore the database."""
+
+    async def use(journal: Journal) -> None:
+        await intend(journal, Intent(JOBS, "7", "8"), target=B)
+        for target in (A, B):
+            await journal.pause(Pause(target, "/db", "paused", "", "alice", 1.0))
         assert await journal.forget(B) == 1
-        assert [t.target for t in await journal.tuned()] == [A]
+        assert [pause.target for pause in await journal.pauses()] == [A]
+        assert [(t.target, t.original) for t in await journal.tuned()] == [(B, "7")]
 
     with_journal(tmp_path / "journal", use)
 

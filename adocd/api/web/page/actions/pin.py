@@ -6,7 +6,7 @@ from nicegui import ui
 
 from adocd.api.web.page.actions.ask import Actions
 from adocd.api.web.page.actions.dialogs import Dialog
-from adocd.api.web.page.model import settings, units
+from adocd.api.web.page.model import settings
 from adocd.api.web.page.model.settings import InputNotUnderstood
 from adocd.api.web.page.model.units import text
 from adocd.api.web.page.room import Room
@@ -31,7 +31,7 @@ class PinDialog:
             self._option = ui.select([], label="Option", on_change=self._tell_about).props("outlined dense")
             self._about = ui.html("", sanitize=False)
             self._family = ui.select([_ALL], value=_ALL, label="Column family").props("outlined dense")
-            self._value = ui.input("Value: a number, or a size such as 96 MiB").props("outlined dense")
+            self._value = ui.input("Value: a number, or a size such as 96 MiB or 100 MB").props("outlined dense")
             self._expiry = ui.select(list(settings.EXPIRIES), value="1 hour", label="For").props("outlined dense")
             self._reason = ui.input("Reason, for your colleagues").props("outlined dense maxlength=500")
         self._dialog.buttons("Pin it", self._pin)
@@ -65,7 +65,7 @@ class PinDialog:
             raise InputNotUnderstood("choose an option and enter its value")
         of_family = settings.of_a_column_family(option) and self._family.value != _ALL
         body = {
-            "value": units.as_rocksdb_writes(value),
+            "value": value,
             "column_family": self._family.value if of_family else None,
             "for_s": settings.EXPIRIES[self._expiry.value],
             "reason": self._reason.value or "",

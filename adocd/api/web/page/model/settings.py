@@ -4,7 +4,6 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from adocd.api.web.page.model import units
 from adocd.model.in_words import count, option_value
 from adocd.model.options import OPTIONS
 from adocd.model.values import RATE_LIMITER_WORD
@@ -89,7 +88,6 @@ def bounds_in_words(option: str) -> str:
 
 def parameter(words: str) -> bool | int | float | str:
     """Parse a law's parameter as `adocctl` does: a JSON number or boolean, else text."""
-    words = units.as_rocksdb_writes(words)
     try:
         value = json.loads(words)
     except ValueError:
