@@ -22,6 +22,8 @@ class Agent {
   // Whether opens are to be looked at: not switched off, the right librocksdb, not failed before. The first call
   // decides; `reason` says why not.
   static bool Wanted(std::string* reason);
+  // "sampled": writes are timed; "off": switched off; "none": this librocksdb has another write path.
+  static std::string TimesWrites();
   // Gives up for good with one line on stderr.
   static void GiveUp(const std::string& reason);
 

@@ -16,6 +16,7 @@
 #include "events.h"
 #include "gate.h"
 #include "histograms.h"
+#include "latency_histogram.h"
 #include "sample.h"
 
 namespace adocd {
@@ -25,6 +26,7 @@ struct OpenParts {
   std::shared_ptr<SessionEvents> events;
   std::shared_ptr<ColumnFamilies> column_families;
   OptionMap added_options;
+  const LatencyHistogram* write_latency = nullptr;
   bool host_logger = false;  // the host brought its own info_log: there is no LOG to read
 };
 
@@ -62,6 +64,7 @@ class Session {
   std::atomic<uint64_t> database_options_version{1};
   // SetOptions and SetDBOptions by anybody. Their effect comes at once, their return may wait for a stall to end.
   std::atomic<int> option_calls_in_flight{0};
+  const LatencyHistogram* const write_latency;  // null where writes are not timed
   Control control;
 
   // Caches of whoever collects samples (one thread at a time).
