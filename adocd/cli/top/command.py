@@ -106,6 +106,7 @@ def _more(detail: dict[str, Any] | None) -> dict[str, Any]:
     sample = None if detail is None else detail["sample"]
     figures = ("stalled_fraction", "stopped_fraction", "delayed_fraction", "background_jobs", "overflow")
     more: dict[str, Any] = {name: None if sample is None else sample[name] for name in figures}
+    more["write_latency"] = None if sample is None else sample.get("write_latency")
     more["options"] = None if detail is None else detail["options"]
     more["originals"] = None if detail is None else detail["originals"]
     more["last_decision"] = None if detail is None else detail["last_decision"]
