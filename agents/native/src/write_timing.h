@@ -8,10 +8,10 @@
 
 namespace adocd::write_timing {
 
-// How long the host's writes take. Every write reads the kernel's coarse clock before and after, for 15 ns together;
-// one in kOneIn, at random, reads the exact clock and counts for kOneIn. A write that took kSlowNs or more by the
-// coarse clock always counts, once, so that the worst is never missed: which writes are slow is decided by the same
-// clock for all, so no latency is counted twice. The coarse clock is exact to a tick of the kernel (1 to 10 ms).
+// How long the host's writes take. Every write reads the kernel's coarse clock before and after, for some 8 ns
+// together; one in kOneIn, at random, reads the exact clock and counts for kOneIn. A write that took kSlowNs or more
+// by the coarse clock always counts, once, so that the worst is never missed: which writes are slow is decided by the
+// same clock for all, so no latency is counted twice. The coarse clock is exact to a tick of the kernel (1 to 10 ms).
 constexpr uint32_t kOneIn = 8;
 constexpr int64_t kSlowNs = 20'000'000;
 
