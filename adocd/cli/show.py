@@ -11,6 +11,7 @@ from adocd.api import sentences
 from adocd.cli.console import PIPE_COLUMNS, Terminal, columns
 from adocd.cli.terminal import clock, say
 from adocd.model.in_words import UNKNOWN, knob_value, option_value, size
+from adocd.model.latency_in_words import write_latency
 from adocd.model.printable import printable_content
 
 console = Terminal(width=columns())
@@ -156,6 +157,7 @@ def _sample_facts(facts: Table, sample: dict[str, Any], *, is_directory: bool, n
         f"stopped {percent(sample['stopped_fraction'])}, delayed {percent(sample['delayed_fraction'])}; "
         f"{now} {sample['condition']}",
     )
+    facts.add_row("write latency", write_latency(sample.get("write_latency")))
     facts.add_row("overflow", ", ".join(sample["overflow"]) or "none")
     facts.add_row("background jobs", jobs_in_words(sample))
     for cf in sample["column_families"]:

@@ -16,6 +16,8 @@ class MeasuredSpan(NamedTuple):
     delayed_fraction: float | None
     stalled_by_cause: Mapping[str, float] | None
     writes_per_s: float | None
+    write_p99_s: float | None = None
+    write_max_s: float | None = None
     #: The law that acted at the end; None without control.
     controller: str | None = None
 
@@ -31,6 +33,9 @@ class HeldWriters:
             families at once are added up.
         by_cause: share of the time by cause, with REST's names of causes.
         writes_per_s: mean write rate; None where nothing counts writes.
+        write_p99_s: what one write in a hundred took at least, the mean of all measured windows with writes; None where
+            nothing times writes.
+        write_max_s: what the slowest write took; None where nothing times writes.
 
     """
 
@@ -38,6 +43,8 @@ class HeldWriters:
     share: float
     by_cause: dict[str, float]
     writes_per_s: float | None
+    write_p99_s: float | None = None
+    write_max_s: float | None = None
 
     @property
     def worst_cause(self) -> str | None:
@@ -48,7 +55,8 @@ class HeldWriters:
 
 def held(points: Iterable[MeasuredSpan], begin_unix_s: float, end_unix_s: float) -> HeldWriters:
     """Add up the points of a span, each weighted by its time; a point on the edge counts by its part inside."""
-    measured = share = counted = writes = 0.0
+    measured = share = counted = writes = timed = p99 = 0.0
+    worst: float | None = None
     causes: dict[str, float] = {}
     for point in points:
         within = min(point.unix_s, end_unix_s) - max(point.unix_s - point.interval_s, begin_unix_s)
@@ -61,10 +69,16 @@ def held(points: Iterable[MeasuredSpan], begin_unix_s: float, end_unix_s: float)
         if point.writes_per_s is not None:
             counted += within
             writes += within * point.writes_per_s
+        if point.write_p99_s is not None:
+            timed += within
+            p99 += within * point.write_p99_s
+        if point.write_max_s is not None:
+            worst = max(worst or 0.0, point.write_max_s)
     if measured == 0:
         return HeldWriters(0.0, 0.0, {}, None)
     by_cause = {cause: total / measured for cause, total in causes.items()}
-    return HeldWriters(measured, share / measured, by_cause, writes / counted if counted else None)
+    rate, p99_s = writes / counted if counted else None, p99 / timed if timed else None
+    return HeldWriters(measured, share / measured, by_cause, rate, p99_s, worst)
 
 
 def without_control(points: Iterable[MeasuredSpan], until_unix_s: float, span_s: float) -> HeldWriters:

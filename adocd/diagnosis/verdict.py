@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from adocd.diagnosis.held import HeldWriters, MeasuredSpan, held, without_control
-from adocd.model.in_words import count, duration, share
+from adocd.model.in_words import count, duration, share, time
 from adocd.model.policy import Policy
 
 Kind = Literal["helps", "hurts", "same", "unknown", "idle"]
@@ -85,7 +85,7 @@ def verdict(
     words = (
         f"{_was_held(before)} of the {duration(before.measured_s)} before {controller} began "
         f"({duration(now_unix_s - began_unix_s)} ago{source}), and {share(since.share)} of {_last(since)}."
-        f"{_load(before, since)}"
+        f"{_load(before, since)}{_latency(before, since)}"
     )
     return Verdict(*_judged(before, since), words, before, since)
 
@@ -125,3 +125,12 @@ def _load(before: HeldWriters, since: HeldWriters) -> str:
     if before.writes_per_s is None or since.writes_per_s is None:
         return ""
     return f" Writes per second: {count(before.writes_per_s)} before, {count(since.writes_per_s)} since."
+
+
+def _latency(before: HeldWriters, since: HeldWriters) -> str:
+    """Compare how long writes took, where both spans were timed."""
+    known = (before.write_p99_s, since.write_p99_s, before.write_max_s, since.write_max_s)
+    if None in known:
+        return ""
+    p99_before, p99_since, worst_before, worst_since = map(time, known)
+    return f" Write latency: p99 {p99_before} before, {p99_since} since; the worst {worst_before} and {worst_since}."

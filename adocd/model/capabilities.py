@@ -13,6 +13,8 @@ class Capabilities:
     thread_pools: tuple[str, ...] = ()
     events: tuple[str, ...] = ()
     statistics: str = "none"
+    #: "sampled": the agent times writes; "off": switched off in the program; "none": it cannot, or before protocol 1.4.
+    write_latency: str = "none"
     #: False if the agent shares the GIL with stalled writers, so that its silence may mean a stall.
     responds_during_stall: bool = True
 

@@ -57,6 +57,16 @@ def span(seconds: float) -> str:
     return f"{max(0.0, seconds):.3g} s"
 
 
+def time(seconds: float | None) -> str:
+    """Format a latency in a fitting unit, to three digits: `6.5 µs`, `14.8 ms`, `1.2 s`."""
+    if seconds is None:
+        return UNKNOWN
+    for unit, name in ((1.0, "s"), (1e-3, "ms")):
+        if seconds >= 0.9995 * unit:
+            return f"{seconds / unit:.3g} {name}" if seconds < 999.5 * unit else f"{seconds / unit:.0f} {name}"
+    return f"{seconds * 1e6:.3g} µs"
+
+
 def size(value: float | None) -> str:
     """Format bytes in a fitting unit, in three digits, or the four of `1023 MiB`."""
     if value is None:

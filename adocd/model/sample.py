@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Self
 
+from adocd.model.latency import WriteLatency
 from adocd.model.overflow import Overflow
 from adocd.model.snapshot import Condition, Counters, Event, OptionValues
 from adocd.model.surroundings import Surroundings
@@ -142,6 +143,8 @@ class Sample:
     ticker_increases: Mapping[str, int] | None = None
     #: The same for histograms; None if the stats level of Statistics excludes them.
     histogram_increases: Mapping[str, HistogramIncrease] | None = None
+    #: How long writes took, or why that is not known; None in samples of an adocd that did not measure it.
+    write_latency: WriteLatency | None = None
     #: Disks, process and pressure, measured over intervals of their own; None if they cannot be observed.
     surroundings: Surroundings | None = None
     #: The condition at the interval's start, according to stall events alone.

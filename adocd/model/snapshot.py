@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
 
+from adocd.model.latency import LatencyTotals
+
 _T = TypeVar("_T")
 
 Condition = Literal["normal", "delayed", "stopped"]
@@ -177,5 +179,7 @@ class Snapshot:
     #: The epoch of the newest lease when an operator last revoked by force; None if never, and before protocol 1.3.
     #: Events report that, too, but a holder that stood still may miss them.
     revoked_epoch: int | None = None
+    #: How long writes took; None if the agent does not time them, and before protocol 1.4.
+    write_latency: LatencyTotals | None = None
     #: The write rates for a database without an agent, from the last stats dump; None with an agent.
     dump: PeriodicDump | None = None

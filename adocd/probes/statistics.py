@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from adocd.model.capabilities import Capabilities
 from adocd.model.judged import judged
+from adocd.model.latency import WRITE_MICROS
 from adocd.model.overflow import PRECEDENCE
 from adocd.model.sample import ColumnFamilyOptions, ColumnFamilySample, HistogramIncrease, Sample
 from adocd.model.snapshot import (
@@ -19,6 +20,7 @@ from adocd.model.snapshot import (
 from adocd.model.threads import ThreadsBy, jobs_allowed, threads_by, threads_now
 from adocd.probes.increase import grown, increase, rate
 from adocd.probes.job_bytes import BackgroundBytes
+from adocd.probes.latency import write_latency
 from adocd.probes.writers_wait import WritersWait, condition_of
 
 #: The property from which a figure of a column family is read; without the property the figure is unknown.
@@ -105,6 +107,7 @@ class StatisticsProbe:
         wrote = _writes(snapshot, before, interval_s)
         overflow = {o for cf in families for o in cf.overflow}
         by = threads_by(snapshot.options, self._capabilities)
+        histograms = _histogram_increases(snapshot.histograms, before.histograms)
         sample = Sample(
             target=snapshot.database,
             session=snapshot.session,
@@ -138,7 +141,10 @@ class StatisticsProbe:
             compaction_read_bytes_per_s=background.compaction_read_bytes_per_s,
             compaction_written_bytes_per_s=background.compaction_written_bytes_per_s,
             ticker_increases=_ticker_increases(snapshot.tickers, before.tickers),
-            histogram_increases=_histogram_increases(snapshot.histograms, before.histograms),
+            histogram_increases=histograms,
+            write_latency=write_latency(
+                snapshot, before, None if histograms is None else histograms.get(WRITE_MICROS), self._capabilities
+            ),
             condition_told_before=before.stall.condition,
             originals=originals,
         )

@@ -57,7 +57,7 @@ class SimulatedTarget:
     def info(self) -> Info:
         """Return None: the database is in no process."""
         return Info(
-            protocol="1.3",
+            protocol="1.4",
             agent=AgentKind("simulated", "1"),
             rocksdb_version="7.8.3",
             host="simulated",

@@ -95,6 +95,7 @@ def test_what_is_known_of_a_silent_database_is_called_old(monkeypatch: pytest.Mo
         "writes_per_s": 10.0, "written_bytes_per_s": None, "waited_fraction": 0.5, "interval_s": 1.0,
         "stopped_fraction": 0.0, "delayed_fraction": 1.0, "condition": "delayed", "overflow": [],
         "background_jobs": None, "column_families": [],
+        "write_latency": {"p50_s": None, "mean_s": 0.004, "why": "only the mean is known"},
     }  # fmt: skip
     more: dict[str, Any] = {
         "sentence": "the agent has been silent for 10 s", "sample": sample, "lease": None, "restore": None,
@@ -106,6 +107,7 @@ def test_what_is_known_of_a_silent_database_is_called_old(monkeypatch: pytest.Mo
     show.status(target("/db") | more | {"state": "silent"})
     assert "it is silent: what follows is what was known before" in output.getvalue()
     assert "delayed 100%; then delayed" in output.getvalue()
+    assert "mean 4 ms; only the mean is known" in output.getvalue()
     show.status(target("/db") | more)
     assert "delayed 100%; now delayed" in output.getvalue()
     assert output.getvalue().count("known before") == 1

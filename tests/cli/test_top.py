@@ -235,6 +235,7 @@ def test_lines_over_time_end_now() -> None:
     sample = {
         "writes_per_s": 100.0, "stopped_fraction": 0.0, "delayed_fraction": 0.0, "waited_fraction": 0.0,
         "column_families": [family],
+        "write_latency": {"p50_s": 6.5e-6, "p99_s": 15e-6, "p99_9_s": 73e-6, "max_s": 1.25, "why": None},
     }  # fmt: skip
     one = target("/db", sample=sample, around=None)
     points = tuple(point(9_000.0 + at_s, stopped_fraction=1.0) for at_s in range(450, 1000))
@@ -244,6 +245,7 @@ def test_lines_over_time_end_now() -> None:
     assert lines["waited"].rstrip().count("█") in (36, 37), "550 of 900 s are 37 of 60 columns"
     assert lines["waited"].startswith(" " * 20)
     assert lines["writes/s"].endswith("█")
+    assert any("latency" in line and "p99.9 73 µs, worst 1.25 s" in line for line in shown)
     (axis,) = [line[36:] for line in shown if "min ago" in line]
     assert (axis.split(), axis.startswith("15 min ago"), len(axis)) == (["15", "min", "ago", "now"], True, 60)
 

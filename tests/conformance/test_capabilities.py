@@ -68,6 +68,7 @@ OTHERWISE: dict[str, tuple[object, object]] = {
     "rate_limiter": (True, False),
     "responds_during_stall": (True, False),
     "statistics": ("none", "all"),
+    "write_latency": ("sampled", "none"),
 }
 """(native, python). The native agent tells what it adds, which is nothing unless asked."""
 

@@ -42,6 +42,16 @@ def test_what_1_2_added_may_be_missing_from_an_older_agents_snapshot() -> None:
     assert not {"histograms"} & set(document()["components"]["schemas"]["Snapshot"]["required"])
 
 
+def test_what_1_4_added_may_be_missing() -> None:
+    schemas = document()["components"]["schemas"]
+    assert "write_latency" not in schemas["Snapshot"]["required"]
+    assert "write_latency" not in schemas["Capabilities"]["required"]
+    found = {"one_in": 32, "slow_s": 0.02, "values_ns": [4, 1032], "counts": [1, 7]}
+    assert schema_errors("WriteLatency", found) is None
+    assert "is less than the minimum of 1" in str(schema_errors("WriteLatency", found | {"counts": [0]}))
+    assert "is a required property" in str(schema_errors("WriteLatency", {"one_in": 1}))
+
+
 def test_every_problem_code_is_in_the_prose_and_the_other_way_round() -> None:
     prose = document()["components"]["responses"]["Problem"]["description"]
     in_prose = set(prose.split("`")[1::2])

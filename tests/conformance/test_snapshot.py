@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 import time
 
@@ -117,6 +118,27 @@ def test_an_old_snapshot_is_replaced(client: AgentClient, db: str) -> None:
     )
     assert later["monotonic_s"] > first["monotonic_s"]
     assert later["sequence"] == first["sequence"] + 1
+
+
+def test_the_time_of_writes_is_as_the_capability_says(host: Host, client: AgentClient, db: str) -> None:
+    """Cumulative, and about as many as were written; null where the agent does not time them."""
+    can = client.database(db)["capabilities"].get("write_latency", "none")
+    before = client.snapshot(db).get("write_latency")
+    assert (before is not None) == (can == "sampled")
+    host.write(2000)
+    if before is None:
+        assert client.fresh_snapshot(db).get("write_latency") is None
+        return
+    after = client.fresh_snapshot(db)["write_latency"]
+    counts = dict(zip(before["values_ns"], before["counts"], strict=True))
+    new = {
+        value: count - counts.pop(value, 0) for value, count in zip(after["values_ns"], after["counts"], strict=True)
+    }
+    assert not counts, "no bucket empties"
+    assert min(new.values()) >= 0
+    # One in 8 counts for 8: 250 in the sample, give or take 10.
+    assert 1000 < sum(new.values()) < 3000
+    assert all(later > earlier for earlier, later in itertools.pairwise(after["values_ns"]))
 
 
 def test_writes_are_counted(host: Host, client: AgentClient, db: str) -> None:

@@ -39,6 +39,19 @@ def test_it_says_how_the_load_compares() -> None:
     assert "500 before, 2,500 since" in verdict(ADOC, None, 600.0, points, 1200.0).sentence
 
 
+def test_it_says_how_latencies_compare_where_both_were_timed() -> None:
+    points = [
+        *held_points(0, 599, 0.3, write_p99_s=0.02, write_max_s=0.5),
+        *held_points(599, 600, 0.3, write_p99_s=0.02, write_max_s=3.0),
+        *held_points(600, 1199, 0.0, write_p99_s=0.004, write_max_s=0.25),
+        *held_points(1199, 1200, 0.0, write_p99_s=0.004, write_max_s=None),
+    ]
+    found = verdict(ADOC, None, 600.0, points, 1200.0)
+    assert found.sentence.endswith("Write latency: p99 20 ms before, 4 ms since; the worst 3 s and 250 ms.")
+    untimed = held_points(0, 600, 0.3) + points[600:]
+    assert "latency" not in verdict(ADOC, None, 600.0, untimed, 1200.0).sentence
+
+
 def test_only_the_last_quarter_of_an_hour_counts_after_it_and_the_one_before_it() -> None:
     points = held_points(0, 1000, 1.0) + held_points(1000, 2000, 0.1) + held_points(2000, 4000, 0.5)
     points += held_points(4000, 5000, 0.0)

@@ -36,6 +36,7 @@ REFERENCES = tuple(
         "explain.md",
         "laws-proof.md",
         "load-generator.md",
+        "latency.md",
         "lint.md",
         "metrics.md",
         "runbook.md",

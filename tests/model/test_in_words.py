@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 import pytest
 
-from adocd.model.in_words import duration, exact_size, knob_value, named, option_value, pinned, share, size, span
+from adocd.model.in_words import duration, exact_size, knob_value, named, option_value, pinned, share, size, span, time
 from adocd.model.knob import Knob
+from adocd.model.latency import WriteLatency
+from adocd.model.latency_in_words import write_latency
 
 MIB = 1 << 20
 
@@ -102,3 +106,31 @@ def test_an_options_value_by_its_unit(option: str, text: str, said: str, shown: 
     """A record keeps what was asked for; a screen says what it comes to."""
     assert pinned(option, text) == said
     assert option_value(option, text) == shown
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [(6.496e-6, "6.5 µs"), (0.000_999_9, "1 ms"), (0.0148, "14.8 ms"), (1.2, "1.2 s"), (4000, "4000 s"), (0, "0 µs")],
+)
+def test_a_latency(seconds: float, said: str) -> None:
+    assert time(seconds) == said
+
+
+@pytest.mark.parametrize(
+    ("latency", "said"),
+    [
+        (
+            WriteLatency("agent sampler", 5, 1e-5, 6.5e-6, 1.48e-5, 0.073, 1.17, one_in=32),
+            "p50 6.5 µs, p99 14.8 µs, p99.9 73 ms, worst 1.17 s",
+        ),
+        (WriteLatency("agent sampler", 0, one_in=32), "no write ended in this window"),
+        (WriteLatency("statistics", 5, 2e-3, why="only the mean"), "mean 2 ms; only the mean"),
+        (WriteLatency(why="switched off"), "switched off"),
+    ],
+)
+def test_the_latencies_of_writes(latency: WriteLatency, said: str) -> None:
+    assert write_latency(asdict(latency)) == said
+
+
+def test_an_older_daemon_has_no_latency() -> None:
+    assert write_latency(None) == "not measured by this daemon"

@@ -122,6 +122,7 @@ def test_a_run_directory_that_may_not_be_written(
     ("name", "value"),
     [
         ("ADOCD_AGENT_STATISTICS", "some"),
+        ("ADOCD_AGENT_LATENCY", "1"),
         ("ADOCD_AGENT_RATE_LIMITER", "fast"),
         ("ADOCD_AGENT_RATE_LIMITER", "0"),
         ("ADOCD_AGENT_RATE_LIMITER", "-5"),

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import gzip
 import json
+import re
 import tempfile
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +19,7 @@ from adocd.daemon.control.law import LawFailed
 from adocd.model.decision import Setting
 from adocd.model.decision_record import DecisionRecord, OptionChange
 from adocd.model.knob import Knob
+from adocd.model.latency import LatencyTotals
 from adocd.model.policy import Policy, Shaping
 from adocd.model.snapshot import Counters, Event, HistogramTotals, Lease, OptionValues, PeriodicDump, Restore, Snapshot
 from adocd.model.values import of_family
@@ -58,12 +60,26 @@ _snapshots = st.builds(
     restore=st.builds(Restore, _names, errors=st.lists(_names, max_size=2).map(tuple)),
     events=st.lists(_events, max_size=3).map(tuple),
     histograms=st.none() | st.dictionaries(_names, st.builds(HistogramTotals, _counts, _counts), max_size=2),
+    write_latency=st.none()
+    | st.builds(LatencyTotals, _counts, _times, st.lists(_counts).map(tuple), st.lists(_counts).map(tuple)),
     dump=st.none() | st.builds(PeriodicDump, _times, _times, st.none() | _times),
 )
 
 
 def read(path: Path) -> list[Snapshot]:
     return [entry.snapshot for entry in Recording(path) if isinstance(entry, Look)]
+
+
+def test_a_recording_from_before_writes_were_timed_is_read(tmp_path: Path) -> None:
+    path = write(tmp_path / "now.jsonl", [snapshot(write_latency=LatencyTotals(32, 0.02, (4100,), (64,)))])
+    lines = path.read_text(encoding="utf-8").splitlines()
+    old = [re.sub(r'"write_latency":(\{.*?\}|"sampled"|"none"),?', "", line) for line in lines]
+    assert "write_latency" in "".join(lines)
+    assert "write_latency" not in "".join(old)
+    before = tmp_path / "before.jsonl"
+    before.write_text("\n".join(old) + "\n", encoding="utf-8")
+    [found] = read(before)
+    assert found == snapshot()
 
 
 @settings(max_examples=60, deadline=None)

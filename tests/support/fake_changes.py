@@ -19,4 +19,5 @@ class FakeCapabilities(Capabilities):
     thread_pools: tuple[str, ...] = ("low", "high", "bottom")
     events: tuple[str, ...] = ("flush", "compaction", "stall", "background_error", "database")
     statistics: str = "all"
+    write_latency: str = "sampled"
     responds_during_stall: bool = True

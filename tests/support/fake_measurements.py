@@ -59,6 +59,8 @@ class Measurements:
         self.counters: dict[str, int | None] = dict.fromkeys(COUNTERS, 0)
         self.tickers: dict[str, int] | None = {"rocksdb.number.keys.written": 0, "rocksdb.bytes.written": 0}
         self.histograms: dict[str, dict[str, int]] | None = {}
+        #: None where the agent does not time writes.
+        self.write_latency: Json = {"one_in": 32, "slow_s": 0.02, "values_ns": [], "counts": []}
         self.properties: dict[str, int] = {
             "rocksdb.is-write-stopped": 0,
             "rocksdb.actual-delayed-write-rate": 0,
@@ -108,6 +110,8 @@ class Measurements:
             if self.tickers is not None:
                 self.tickers["rocksdb.number.keys.written"] += keys
                 self.tickers["rocksdb.bytes.written"] += size
+            if self.write_latency is not None:
+                self.took(4100, keys)
             properties = self.column_families[column_family]
             properties["rocksdb.cur-size-active-mem-table"] += size
             properties["rocksdb.cur-size-all-mem-tables"] += size
@@ -175,6 +179,19 @@ class Measurements:
                 "delayed_s": total["delayed"],
             }
 
+    def took(self, ns: int, writes: int = 1) -> None:
+        """Let writes have taken that long, the middle of a bucket."""
+        with self._lock:
+            known = dict(zip(self.write_latency["values_ns"], self.write_latency["counts"], strict=True))
+            known[ns] = known.get(ns, 0) + writes
+            values = sorted(known)
+            self.write_latency |= {"values_ns": values, "counts": [known[value] for value in values]}
+
+    def latency_json(self) -> Json:
+        """Write it as the contract's WriteLatency."""
+        with self._lock:
+            return None if self.write_latency is None else dict(self.write_latency)
+
     def families_json(self) -> Json:
         """Write it as the contract's column_families of a snapshot."""
         with self._lock:
@@ -197,5 +214,6 @@ class Measurements:
             "properties": dict(self.properties),
             "tickers": None if self.tickers is None else dict(self.tickers),
             "histograms": None if self.histograms is None else dict(self.histograms),
+            "write_latency": self.latency_json(),
             "column_families": self.families_json(),
         }

@@ -16,6 +16,7 @@ from adocd.daemon.control.status import State
 from adocd.daemon.control.target_loop import TargetLoop
 from adocd.daemon.fleet.fleet import Fleet
 from adocd.daemon.watch.vitals import TimeHistogram
+from adocd.model.latency import WRITE_BOUNDS_S, LatencyTotals, WriteLatency, in_buckets
 from adocd.model.sample import ColumnFamilySample, Sample
 from adocd.model.snapshot import Counters
 from adocd.model.values import RATE_LIMITER
@@ -94,6 +95,9 @@ class SampleVitals:
     delayed_s: float
     background_jobs: int | None
     rate_limit_bytes_per_s: int | None
+    #: Of the last window; and since the database was opened, null if no agent times its writes.
+    write_latency: WriteLatency | None
+    write_latency_since_open: HistogramView | None
     families: tuple[FamilyVitals, ...]
     devices: tuple[DeviceVitals, ...]
 
@@ -229,11 +233,15 @@ def _target(loop: TargetLoop, holder: str, offset_s: float) -> TargetVitalsView:
         agent_answer=HistogramView.of(vitals.answer),
         sample=None
         if status.sample is None
-        else _sample(status.sample, None if sampled_s is None else sampled_s + offset_s),
+        else _sample(
+            status.sample,
+            None if sampled_s is None else sampled_s + offset_s,
+            None if status.snapshot is None else status.snapshot.write_latency,
+        ),
     )
 
 
-def _sample(sample: Sample, unix_s: float | None) -> SampleVitals:
+def _sample(sample: Sample, unix_s: float | None, latency: LatencyTotals | None) -> SampleVitals:
     around = sample.surroundings
     limited = set() if around is None else {limit.device for limit in around.limits}
     rate = sample.values.get(RATE_LIMITER)
@@ -245,6 +253,8 @@ def _sample(sample: Sample, unix_s: float | None) -> SampleVitals:
         delayed_s=sample.delayed_s,
         background_jobs=sample.background_jobs,
         rate_limit_bytes_per_s=None if rate is None else int(rate),
+        write_latency=sample.write_latency,
+        write_latency_since_open=None if latency is None else HistogramView(*in_buckets(latency, WRITE_BOUNDS_S)),
         families=tuple(_family(cf) for cf in sample.column_families),
         devices=tuple(
             DeviceVitals(

@@ -53,6 +53,8 @@ _DEVICE_GAUGES = (
     ("device_read_bytes_per_second", "What a device read, for all processes", "read_bytes_per_s"),
     ("device_written_bytes_per_second", "What a device wrote, for all processes", "written_bytes_per_s"),
 )
+#: Prometheus's label, and member of a write latency.
+_QUANTILES = (("0.5", "p50_s"), ("0.99", "p99_s"), ("0.999", "p99_9_s"), ("1", "max_s"))
 #: Name, help and boolean member of a target.
 _STATES = (
     ("target_paused", "1 while its law decides nothing", "paused"),
@@ -68,6 +70,7 @@ def targets(found: list[_Target]) -> Iterator[Metric]:
     yield from _work(found)
     yield from _stalls(found)
     yield from _samples(found)
+    yield from _latency(found)
     yield from _devices(found)
     yield from _families(found)
 
@@ -191,6 +194,36 @@ def _samples(found: list[_Target]) -> Iterator[Metric]:
             if value is not None:
                 gauge.add_metric(labels, value)
     yield from (waited, condition, jobs, rate, last)
+
+
+def _latency(found: list[_Target]) -> Iterator[Metric]:
+    """Yield how long writes took: since the open by the agent's sampler, and what the last sample says."""
+    since_open = HistogramMetricFamily(
+        "adocd_write_latency_seconds",
+        "How long writes took since the database was opened, estimated from a sample of them",
+        labels=_TARGET,
+    )
+    quantile = GaugeMetricFamily(
+        "adocd_write_latency_quantile_seconds",
+        "How long writes took in the last window; quantile 1 is the worst",
+        labels=(*_TARGET, "quantile"),
+    )
+    mean = GaugeMetricFamily(
+        "adocd_write_latency_mean_seconds",
+        "How long writes took in the last window, the mean; source: agent sampler or statistics",
+        labels=(*_TARGET, "source"),
+    )
+    for labels, sample in _sampled(found):
+        if sample["write_latency_since_open"] is not None:
+            since_open.add_metric(labels, *buckets(sample["write_latency_since_open"]))
+        if (latency := sample["write_latency"]) is None:
+            continue
+        for word, member in _QUANTILES:
+            if latency[member] is not None:
+                quantile.add_metric([*labels, word], latency[member])
+        if latency["mean_s"] is not None:
+            mean.add_metric([*labels, latency["source"]], latency["mean_s"])
+    yield from (since_open, quantile, mean)
 
 
 def _devices(found: list[_Target]) -> Iterator[Metric]:

@@ -117,6 +117,7 @@ def _more(detail: dict[str, Any] | None) -> dict[str, Any]:
         "overflow",
     )
     more: dict[str, Any] = {name: None if sample is None else sample[name] for name in figures}
+    more["write_latency"] = None if sample is None else sample.get("write_latency")
     more["options"] = None if detail is None else detail["options"]
     more["originals"] = None if detail is None else detail["originals"]
     more["last_decision"] = None if detail is None else detail["last_decision"]

@@ -13,6 +13,7 @@ from adocd.cli.terminal import clock
 from adocd.cli.top import over_time, words
 from adocd.cli.top.feed import Frame
 from adocd.model.in_words import option_value, size, span
+from adocd.model.latency_in_words import write_latency
 from adocd.model.printable import printable
 
 #: How long (s) the screen says that the daemon answers again.
@@ -184,6 +185,7 @@ def _figures(frame: Frame, t: dict[str, Any], width: int) -> Iterable[Text]:
     held = f"stop {percent(sample['stopped_fraction'])}, slow {percent(sample['delayed_fraction'])}"
     waited = f"{percent(sample['waited_fraction'])} ({held})"
     yield _line("waited", f"{waited:<{figure}.{figure}}", (words.sparkline(over_time.most(slots, _held), 1.0), "red"))
+    yield from _sentence("latency", Text(write_latency(sample.get("write_latency"))), width)
     marks = over_time.marks([record["unix_s"] for record in frame.decisions], frame.unix_s, columns)
     if "^" in marks:
         yield _line("decided", f"{'':<{figure}}", (marks, "magenta"))

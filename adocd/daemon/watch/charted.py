@@ -42,6 +42,7 @@ def charted(
     around = None if sample.surroundings is None else sample.surroundings.point()
     read = None if around is None else around.read_bytes_per_s
     written = None if around is None else around.write_bytes_per_s
+    latency = sample.write_latency
     return Point(
         unix_s=unix_s,
         interval_s=sample.interval_s,
@@ -69,6 +70,10 @@ def charted(
         else pending.options.hard_pending_compaction_bytes_limit,
         device_bytes_per_s=None if read is None or written is None else read + written,
         device_busy_fraction=None if around is None else around.busy_fraction,
+        write_p50_s=None if latency is None else latency.p50_s,
+        write_p99_s=None if latency is None else latency.p99_s,
+        write_p99_9_s=None if latency is None else latency.p99_9_s,
+        write_max_s=None if latency is None else latency.max_s,
         knobs={"background_jobs": sample.background_jobs, **sample.options.once(_knobs)},
         controller=controller,
     )

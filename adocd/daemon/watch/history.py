@@ -25,11 +25,13 @@ CAUSES: tuple[Cause, ...] = ("memtable", "l0", "pending_bytes", "other")
 class Point:
     """One point of a chart: the `interval_s` measured seconds that end at `unix_s`; None means unknown.
 
-    Rates and fractions are means over the interval; files, memtables, bytes and `device_busy_fraction` are the largest
-    values in it. Level-0 files and triggers are those of the column family with most level-0 files; pending compaction
-    bytes and their limits are those of the column family nearest to a stall by them. `memtables_bytes` is the sum over
-    all. `stalled_by_cause` is the share of the interval in which a cause held writes, as known when the sample was
-    taken. `knobs` are the values in force at the end: options by RocksDB's name, the largest of all column families.
+    Rates and fractions are means over the interval, and so are the percentiles of write latencies, of the windows
+    in which writes ended; files, memtables, bytes, `device_busy_fraction` and `write_max_s` are the largest values
+    in it. Level-0 files and triggers are those of the column family with most level-0 files; pending compaction
+    bytes and their limits are those of the column family nearest to a stall by them. `memtables_bytes` is the sum
+    over all. `stalled_by_cause` is the share of the interval in which a cause held writes, as known when the sample
+    was taken. `knobs` are the values in force at the end: options by RocksDB's name, the largest of all column
+    families.
     `controller` is the law that acted at the end; None without control, so also in a dry run.
     """
 
@@ -53,6 +55,10 @@ class Point:
     hard_pending_compaction_bytes_limit: int | None = None
     device_bytes_per_s: float | None = None
     device_busy_fraction: float | None = None
+    write_p50_s: float | None = None
+    write_p99_s: float | None = None
+    write_p99_9_s: float | None = None
+    write_max_s: float | None = None
     knobs: Knobs | None = None
     controller: str | None = None
 
@@ -110,6 +116,9 @@ _MEANS: dict[str, int | None] = {
     "stopped_fraction": 4,
     "delayed_fraction": 4,
     "device_bytes_per_s": 0,
+    "write_p50_s": 9,
+    "write_p99_s": 9,
+    "write_p99_9_s": 9,
     **dict.fromkeys(CAUSES, 4),
 }
 _LARGEST: dict[str, int | None] = {
@@ -118,11 +127,13 @@ _LARGEST: dict[str, int | None] = {
     "memtables_bytes": None,
     "pending_compaction_bytes": None,
     "device_busy_fraction": 4,
+    "write_max_s": 9,
 }
 _COLUMNS = _MEANS | _LARGEST
 _FIRST_LARGEST = len(_MEANS)
-_WRITES, _STOPPED, _DELAYED, _FIRST_CAUSE = map(
-    list(_MEANS).index, ("writes_per_s", "stopped_fraction", "delayed_fraction", CAUSES[0])
+_WRITES, _STOPPED, _DELAYED, _P99, _FIRST_CAUSE, _WORST = map(
+    list(_COLUMNS).index,
+    ("writes_per_s", "stopped_fraction", "delayed_fraction", "write_p99_s", CAUSES[0], "write_max_s"),
 )
 _ROW = struct.Struct(f"<d{1 + len(_COLUMNS)}f")
 #: The largest number that fits; larger ones, which only a faulty agent sends, are capped.
@@ -176,7 +187,8 @@ def measured_of(
                 None if isnan(figure) else round(figure, decimals)
                 for figure, decimals in zip(figures, _MEANS.values(), strict=False)
             ]
-            held_for = dict(zip(CAUSES, known[_FIRST_CAUSE:], strict=True))
+            held_for = dict(zip(CAUSES, known[_FIRST_CAUSE:_FIRST_LARGEST], strict=True))
+            worst_s = figures[_WORST]
             yield MeasuredSpan(
                 unix_s,
                 interval_s,
@@ -184,6 +196,8 @@ def measured_of(
                 delayed_fraction=known[_DELAYED],
                 stalled_by_cause={cause: share for cause, share in held_for.items() if share},
                 writes_per_s=known[_WRITES],
+                write_p99_s=known[_P99],
+                write_max_s=None if isnan(worst_s) else round(worst_s, 9),
                 controller=settings.controller,
             )
 

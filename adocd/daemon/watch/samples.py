@@ -7,9 +7,10 @@ events and the database's surroundings are not kept.
 import marshal
 from collections import deque
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
+from adocd.model.latency import WriteLatency
 from adocd.model.overflow import Overflow
 from adocd.model.sample import ColumnFamilyOptions, ColumnFamilySample, Sample
 from adocd.model.snapshot import Counters, OptionValues
@@ -25,9 +26,11 @@ _LEFT_OUT: dict[str, Any] = {
     "originals": None,
 }
 #: Fields packed in their own way, or not packed because many samples share them.
-_OTHERS = ("target", "session", "counters", "column_families", "overflow", "threads_by")
+_OTHERS = ("target", "session", "counters", "column_families", "overflow", "threads_by", "write_latency")
 _PLAIN = tuple(field.name for field in fields(Sample) if field.name not in (*_LEFT_OUT, *_OTHERS))
 _COUNTERS = tuple(field.name for field in fields(Counters))
+#: Figures of a write latency; its other fields are shared by many samples.
+_LATENCY = tuple(field.name for field in fields(WriteLatency) if field.name not in ("source", "one_in", "why"))
 _FAMILY = tuple(
     field.name
     for field in fields(ColumnFamilySample)
@@ -42,6 +45,8 @@ class _Common:
     target: str
     session: str
     threads_by: ThreadsBy | None
+    #: Without its figures.
+    write_latency: WriteLatency | None
     #: Per column family: name, options and the names of its stall counts.
     families: tuple[tuple[str, ColumnFamilyOptions, tuple[str, ...]], ...]
 
@@ -60,7 +65,10 @@ class Samples:
     def add(self, sample: Sample) -> None:
         """Add a sample; drops the oldest if there are too many."""
         families = tuple((cf.name, cf.options, tuple(cf.stall_counts)) for cf in sample.column_families)
-        common = _Common(sample.target, sample.session, sample.threads_by, families)
+        latency = sample.write_latency
+        if latency is not None:
+            latency = WriteLatency(latency.source, one_in=latency.one_in, why=latency.why)
+        common = _Common(sample.target, sample.session, sample.threads_by, latency, families)
         if self._common and self._common[-1] == common:
             common = self._common[-1]
         self._packed.append(marshal.dumps(_pack(sample)))
@@ -93,6 +101,7 @@ def _pack(sample: Sample) -> tuple[Any, ...]:
         [getattr(sample, name) for name in _PLAIN],
         [getattr(sample.counters, name) for name in _COUNTERS],
         [overflow.value for overflow in sample.overflow],
+        None if sample.write_latency is None else [getattr(sample.write_latency, name) for name in _LATENCY],
         [
             (
                 [getattr(cf, name) for name in _FAMILY],
@@ -105,12 +114,15 @@ def _pack(sample: Sample) -> tuple[Any, ...]:
 
 
 def _unpacked(packed: bytes, common: _Common) -> Sample:
-    plain, counters, overflow, families = marshal.loads(packed)  # noqa: S302 - packed by ourselves
+    plain, counters, overflow, latency, families = marshal.loads(packed)  # noqa: S302 - packed by ourselves
     return Sample(
         target=common.target,
         session=common.session,
         threads_by=common.threads_by,
         counters=Counters(*counters),
+        write_latency=None
+        if common.write_latency is None
+        else replace(common.write_latency, **dict(zip(_LATENCY, latency, strict=True))),
         overflow=tuple(map(Overflow, overflow)),
         column_families=tuple(
             ColumnFamilySample(

@@ -14,6 +14,7 @@
 #include "open_sockets.h"
 #include "options_added.h"
 #include "real_rocksdb.h"
+#include "write_timing.h"
 
 namespace adocd {
 namespace {
@@ -80,6 +81,11 @@ bool Agent::Wanted(std::string* reason) {
   return g_state.load() == State::kWanted;
 }
 
+std::string Agent::TimesWrites() {
+  if (write_timing::Wish() == "off") return "off";
+  return real::HasWrite() ? "sampled" : "none";
+}
+
 void Agent::GiveUp(const std::string& reason) {
   State expected = State::kWanted;
   if (g_state.compare_exchange_strong(expected, State::kFailed)) Say(reason);
@@ -131,6 +137,7 @@ Agent::Agent(ListeningSocket socket, AllowList allow) : socket_(std::move(socket
   process.program = ProgramName();
   process.user = NameOfUid(geteuid());
   process.pid = static_cast<int>(getpid());
+  process.write_latency = TimesWrites();
   process.added_statistics = AddedStatisticsLevel();
   api_ = std::make_unique<Api>(std::move(process), &registry_, &sampler_, server_.get());
 }

@@ -22,6 +22,8 @@ class Agent {
   // Whether the agent observes opens: it is not switched off, librocksdb is the right one, and it has not failed
   // before. The first call decides; `reason` says why not.
   static bool Wanted(std::string* reason);
+  // "sampled": writes are timed; "off": switched off; "none": this librocksdb has another write path.
+  static std::string TimesWrites();
   // Switches the agent off for the rest of the process, with one line on stderr.
   static void GiveUp(const std::string& reason);
 

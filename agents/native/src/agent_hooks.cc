@@ -2,6 +2,7 @@
 
 #include "agent.h"
 #include "options_added.h"
+#include "write_timing.h"
 
 namespace adocd::hooks {
 namespace {
@@ -40,10 +41,12 @@ void Opened(OpenInProgress& open, rocksdb::DB* db,
     const auto events = open.parts.events;
     Agent* agent = Agent::Start();
     if (!agent) return events->Deactivate();
+    if (Agent::TimesWrites() == "sampled") open.parts.write_latency = write_timing::Begin(db);
     auto session = std::make_shared<Session>(db, handles, std::move(open.parts));
     auto applier = std::make_shared<Applier>(session);
     agent->registry().Add(db, {std::move(session), std::move(applier)});
   } catch (const std::exception& error) {
+    write_timing::End(db);
     Agent::GiveUp(std::string("cannot observe a database: ") + error.what());
   }
 }
@@ -51,7 +54,9 @@ void Opened(OpenInProgress& open, rocksdb::DB* db,
 void Closing(const void* db) noexcept {
   With(db, [db](Agent& agent, const OpenDatabase&) {
     const OpenDatabase database = agent.registry().Remove(db);
-    if (database.session) agent.LetGo(database);
+    if (!database.session) return;
+    write_timing::End(db);
+    agent.LetGo(database);
   });
 }
 

@@ -74,7 +74,8 @@ void Api::HandleDatabase(const OpenDatabase& database, const HttpRequest& reques
   reply(request.method == "PUT" ? HoldLease(database, request.body) : ReleaseLease(database, query));
 }
 
-std::string Api::CapabilitiesJson(bool rate_limiter, const std::string& statistics) const {
+std::string Api::CapabilitiesJson(bool rate_limiter, const std::string& statistics,
+                                  const std::string& write_latency) const {
   std::string out;
   {
     JsonObjectWriter writer(&out);
@@ -84,6 +85,7 @@ std::string Api::CapabilitiesJson(bool rate_limiter, const std::string& statisti
     writer.Raw("thread_pools", R"(["low","high","bottom"])");
     writer.Raw("events", R"(["flush","compaction","stall","background_error","database"])");
     writer.String("statistics", statistics);
+    writer.String("write_latency", write_latency);
     writer.Bool("responds_during_stall", true);
   }
   return out;
@@ -101,7 +103,7 @@ HttpResponse Api::Info() {
     writer.Integer("pid", process_.pid);
     writer.String("program", process_.program);
     writer.String("user", process_.user);
-    writer.Raw("capabilities", CapabilitiesJson(true, process_.added_statistics));
+    writer.Raw("capabilities", CapabilitiesJson(true, process_.added_statistics, process_.write_latency));
   }
   return response;
 }

@@ -14,6 +14,7 @@ namespace adocd {
 struct ProcessInfo {
   std::string rocksdb_build_id, host, program, user;
   int pid = 0;
+  std::string write_latency = "none";     // Agent::TimesWrites
   std::string added_statistics = "none";  // level of the Statistics that the agent adds
 };
 
@@ -39,7 +40,7 @@ class Api {
   HttpResponse ReleaseLease(const OpenDatabase& database, const Query& query);
 
   std::string DatabaseMembers(const Session& session) const;
-  std::string CapabilitiesJson(bool rate_limiter, const std::string& statistics) const;
+  std::string CapabilitiesJson(bool rate_limiter, const std::string& statistics, const std::string& write_latency) const;
   std::optional<Problem> Validate(const Session& session, const Change& change);
   void ExpireLease(const OpenDatabase& database);
   void ArmLeaseTimer(const OpenDatabase& database, double delay_s);

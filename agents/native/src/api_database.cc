@@ -33,7 +33,9 @@ std::string Api::DatabaseMembers(const Session& session) const {
     writer.String("wal_dir", session.wal_dir);
     writer.Raw("added_options", JsonObject(session.added_options));
     writer.Raw("capabilities", CapabilitiesJson(session.rate_limiter != nullptr,
-                                                StatisticsLevelName(session.statistics.get())));
+                                                StatisticsLevelName(session.statistics.get()),
+                                                session.write_latency ? "sampled"
+                                                : process_.write_latency == "off" ? "off" : "none"));
   }
   return out;
 }

@@ -140,6 +140,8 @@ std::shared_ptr<const Sample> Collect(Session& session) {
   if (session.statistics) sample->tickers = ReadTickers(*session.statistics);
   sample->histograms = session.histograms.At(session.statistics.get(), begun_s);
 
+  if (session.write_latency) sample->write_latency = session.write_latency->NotEmpty();
+
   const uint64_t version = session.database_options_version.load();
   if (!session.database_options_json || session.database_options_json_version != version ||
       session.option_calls_in_flight > 0) {

@@ -6,6 +6,7 @@
 #include "environment.h"
 #include "listener.h"
 #include "query.h"
+#include "write_timing.h"
 
 namespace adocd {
 namespace {
@@ -53,6 +54,10 @@ bool CheckAddedOptions(std::string* error) {
   const std::string level = AddedStatisticsLevel();
   if (level != "none" && level != "tickers" && level != "all") {
     *error = "ADOCD_AGENT_STATISTICS is '" + level + "'; it must be none, tickers or all";
+    return false;
+  }
+  if (const std::string wish = write_timing::Wish(); wish != "on" && wish != "off") {
+    *error = "ADOCD_AGENT_LATENCY is '" + wish + "'; it must be on or off";
     return false;
   }
   const std::string rate = EnvironmentText("ADOCD_AGENT_RATE_LIMITER");

@@ -25,6 +25,8 @@ Function Next(const char* name) {
 
 const void* FindOpen() { return dlsym(RTLD_NEXT, ADOCD_OPEN); }
 
+bool HasWrite() { return dlsym(RTLD_NEXT, ADOCD_WRITE) != nullptr; }
+
 #define ADOCD_REAL(type, function, name)            \
   type function() {                                 \
     static const type symbol = Next<type>(name);    \
@@ -36,6 +38,7 @@ ADOCD_REAL(DestroyFn, Destroy0, ADOCD_DESTROY0)
 ADOCD_REAL(DestroyFn, Destroy1, ADOCD_DESTROY1)
 ADOCD_REAL(DestroyFn, Destroy2, ADOCD_DESTROY2)
 ADOCD_REAL(CloseFn, Close, ADOCD_CLOSE)
+ADOCD_REAL(WriteFn, Write, ADOCD_WRITE)
 ADOCD_REAL(CreateFn, Create, ADOCD_CREATE)
 ADOCD_REAL(CreateNamesFn, CreateNames, ADOCD_CREATE_NAMES)
 ADOCD_REAL(CreateFamiliesFn, CreateFamilies, ADOCD_CREATE_FAMILIES)

@@ -17,6 +17,10 @@ using OpenFn = rocksdb::Status (*)(const rocksdb::DBOptions&, const std::string&
                                    rocksdb::DB**, bool, bool);
 using DestroyFn = void (*)(void*);
 using CloseFn = rocksdb::Status (*)(void*);
+// Of the write path's own types only pointers pass through here.
+using WriteFn = rocksdb::Status (*)(void*, const rocksdb::WriteOptions&, rocksdb::WriteBatch*, void* callback,
+                                    uint64_t* log_used, uint64_t log_ref, bool disable_memtable, uint64_t* seq_used,
+                                    size_t batch_count, void* pre_release, void* post_memtable);
 using CreateFn = rocksdb::Status (*)(void*, const rocksdb::ColumnFamilyOptions&, const std::string&,
                                      rocksdb::ColumnFamilyHandle**);
 using CreateNamesFn = rocksdb::Status (*)(void*, const rocksdb::ColumnFamilyOptions&,
@@ -30,11 +34,15 @@ using SetDbOptionsFn = rocksdb::Status (*)(void*, const TextMap&);
 // librocksdb's definition of Open; null if the dynamic linker does not find it after ours.
 const void* FindOpen();
 
+// Whether librocksdb has the write path that Write calls; without it nobody calls ours.
+bool HasWrite();
+
 OpenFn Open();
 DestroyFn Destroy0();
 DestroyFn Destroy1();
 DestroyFn Destroy2();
 CloseFn Close();
+WriteFn Write();
 CreateFn Create();
 CreateNamesFn CreateNames();
 CreateFamiliesFn CreateFamilies();

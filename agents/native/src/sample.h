@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "events.h"
+#include "latency_histogram.h"
 #include "stall_tracker.h"
 
 namespace adocd {
@@ -55,6 +56,7 @@ struct Sample {
   IntProperties properties;
   std::optional<IntProperties> tickers;
   std::shared_ptr<const Histograms> histograms;  // null if none are kept
+  std::optional<LatencyBuckets> write_latency;
   std::shared_ptr<const std::string> database_options_json;
   std::optional<int64_t> limiter_bytes_per_s;
   int threads_low = 0, threads_high = 0, threads_bottom = 0;

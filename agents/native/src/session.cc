@@ -94,6 +94,7 @@ rocksdb::Env::Priority PoolPriority(const std::string& pool) {
 Session::Session(rocksdb::DB* db, const std::vector<rocksdb::ColumnFamilyHandle*>& handles, OpenParts parts)
     : column_families(std::move(parts.column_families)),
       events(std::move(parts.events)),
+      write_latency(parts.write_latency),
       control(events.get(), column_families.get()),
       db_(db) {
   opened_monotonic_s = MonotonicSeconds();

@@ -16,6 +16,7 @@
 #include "events.h"
 #include "gate.h"
 #include "histograms.h"
+#include "latency_histogram.h"
 #include "sample.h"
 
 namespace adocd {
@@ -25,6 +26,7 @@ struct OpenParts {
   std::shared_ptr<SessionEvents> events;
   std::shared_ptr<ColumnFamilies> column_families;
   OptionMap added_options;
+  const LatencyHistogram* write_latency = nullptr;
   bool host_logger = false;  // the host has its own info_log, so there is no LOG to read
 };
 
@@ -63,6 +65,7 @@ class Session {
   // Calls of SetOptions and SetDBOptions, whoever makes them. They take effect at once, but may return only after a
   // stall.
   std::atomic<int> option_calls_in_flight{0};
+  const LatencyHistogram* const write_latency;  // null where writes are not timed
   Control control;
 
   // Caches for collecting samples (one thread at a time).

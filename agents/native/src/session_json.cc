@@ -2,6 +2,7 @@
 
 #include "clock.h"
 #include "json_text.h"
+#include "write_timing.h"
 
 namespace adocd {
 namespace {
@@ -89,6 +90,20 @@ void AppendHistograms(std::string* out, const Histograms& histograms) {
     totals.Unsigned("count", histogram.count);
     totals.Unsigned("sum", histogram.sum);
   }
+}
+
+void AppendLatency(std::string* out, const LatencyBuckets& buckets) {
+  JsonObjectWriter writer(out);
+  writer.Integer("one_in", write_timing::kOneIn);
+  writer.Number("slow_s", static_cast<double>(write_timing::kSlowNs) * 1e-9);
+  std::string values = "[", counts = "[";
+  for (const auto& [value, count] : buckets) {
+    if (values.back() != '[') values += ',', counts += ',';
+    values += std::to_string(value);
+    counts += std::to_string(count);
+  }
+  writer.Raw("values_ns", values + "]");
+  writer.Raw("counts", counts + "]");
 }
 
 void AppendEvent(std::string* out, const Event& event) {
@@ -204,6 +219,11 @@ std::string SnapshotJson(const Session& session, const Sample& sample, const std
       AppendHistograms(writer.Key("histograms"), *sample.histograms);
     } else {
       writer.Null("histograms");
+    }
+    if (sample.write_latency) {
+      AppendLatency(writer.Key("write_latency"), *sample.write_latency);
+    } else {
+      writer.Null("write_latency");
     }
     AppendOptions(writer.Key("options"), sample);
     {

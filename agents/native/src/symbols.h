@@ -7,6 +7,10 @@
 #define ADOCD_DESTROY0 "_ZN7rocksdb6DBImplD0Ev"
 #define ADOCD_DESTROY1 "_ZN7rocksdb6DBImplD1Ev"
 #define ADOCD_DESTROY2 "_ZN7rocksdb6DBImplD2Ev"
+// The last three parameters came one after another; another RocksDB's name is another symbol, which is left alone.
+#define ADOCD_WRITE                                                                                               \
+  "_ZN7rocksdb6DBImpl9WriteImplERKNS_12WriteOptionsEPNS_10WriteBatchEPNS_13WriteCallbackEPmmbS8_mPNS_18"          \
+  "PreReleaseCallbackEPNS_20PostMemTableCallbackE"
 #define ADOCD_CLOSE "_ZN7rocksdb6DBImpl5CloseEv"
 #define ADOCD_CREATE                                                                                              \
   "_ZN7rocksdb6DBImpl18CreateColumnFamilyERKNS_19ColumnFamilyOptionsERKNSt7__cxx1112basic_stringIcSt11char_traitsIc" \

@@ -1,6 +1,8 @@
-// Lease, restore plan, originals, stall condition, query, request bodies, option values, column family statistics and
-// histograms: values in, values out, time as an argument. Exit status 1 and a line for each expectation that failed.
+// Lease, restore plan, originals, stall condition, query, request bodies, option values, column family statistics,
+// histograms and latency: values in, values out, time as an argument. Exit status 1 and a line for each expectation that failed.
+#include <cmath>
 #include <cstdio>
+#include <ctime>
 
 #include <rocksdb/statistics.h>
 
@@ -16,6 +18,7 @@
 #include "restore.h"
 #include "session.h"
 #include "stall_tracker.h"
+#include "write_timing.h"
 
 namespace {
 
@@ -289,6 +292,58 @@ void TestHistograms() {
   EXPECT(statistics->Reset().ok() && cache.At(statistics.get(), 2)->empty());
 }
 
+void TestLatencyHistogram() {
+  using H = LatencyHistogram;
+  for (uint64_t ns = 1024; ns < uint64_t{1} << 39; ns += ns / 37) {
+    const double middle = static_cast<double>(H::Middle(H::IndexOf(ns)));
+    EXPECT(std::abs(middle / static_cast<double>(ns) - 1) < 0.0079);
+  }
+  for (size_t index = 0; index < 2048; ++index) EXPECT(H::IndexOf(H::Middle(index)) == index);
+  auto histogram = std::make_unique<H>();
+  histogram->Add(0, 32);
+  histogram->Add(1'000'000'000, 1);
+  histogram->Add(UINT64_MAX, 2);  // longer than the longest bucket: counts there
+  const auto found = histogram->NotEmpty();
+  EXPECT(found.size() == 3 && found[0] == (std::pair<uint64_t, uint64_t>{4, 32}) && found[2].second == 2);
+  EXPECT(found[1].first > 992'000'000 && found[1].first < 1'008'000'000 && found[2].first > uint64_t{1} << 39);
+}
+
+// What a thread's writes come to: about as many as there were, though few are looked at, and every slow one.
+void TestWriteTiming() {
+  using namespace write_timing;
+  int databases[2]{};
+  constexpr uint64_t kWrites = 320'000;
+  LatencyHistogram* histogram = Begin(&databases[0]);
+  LatencyHistogram* other = Begin(&databases[1]);
+  EXPECT(histogram && other && histogram != other && g_databases == 2);
+  const int64_t began_ns = Nanoseconds(CLOCK_PROCESS_CPUTIME_ID);
+  for (uint64_t i = 0; i < kWrites; ++i) const Timer timer(&databases[0]);
+  const auto cpu_ns = static_cast<double>(Nanoseconds(CLOCK_PROCESS_CPUTIME_ID) - began_ns);
+  std::printf("%.1f ns of CPU for each write that is timed\n", cpu_ns / kWrites);
+  uint64_t counted = 0;
+  for (const auto& [ns, count] : histogram->NotEmpty()) counted += count;
+  // 40,000 are expected in the sample, each for 8; their number has a standard deviation of some 100.
+  EXPECT(counted > kWrites * 95 / 100 && counted < kWrites * 105 / 100);
+  EXPECT(other->NotEmpty().empty());
+  for (int i = 0; i < 3; ++i) {
+    const Timer timer(&databases[1]);
+    const timespec pause{0, 60'000'000};
+    nanosleep(&pause, nullptr);
+  }
+  counted = 0;
+  for (const auto& [ns, count] : other->NotEmpty()) {
+    counted += count;
+    EXPECT(ns > 40'000'000);
+  }
+  EXPECT(counted == 3);
+  End(&databases[1]);
+  Count(&databases[1], 1, 1);  // ends after its database: nobody's
+  EXPECT(Begin(&databases[1]) == other && other->NotEmpty().empty());
+  End(&databases[1]);
+  End(&databases[0]);
+  EXPECT(g_databases == 0);
+}
+
 }  // namespace
 
 int main() {
@@ -306,6 +361,8 @@ int main() {
   TestHostSafety();
   TestCfStats();
   TestHistograms();
+  TestLatencyHistogram();
+  TestWriteTiming();
   std::printf("%d expectations failed\n", g_failures);
   return g_failures ? 1 : 0;
 }

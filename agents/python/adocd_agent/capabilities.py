@@ -18,6 +18,7 @@ class Capabilities:
     thread_pools: tuple[str, ...] = ()
     events: tuple[str, ...] = ()
     statistics: str = "none"
+    write_latency: str = "none"
     responds_during_stall: bool = False
 
     def as_json(self) -> dict[str, Json]:
@@ -29,5 +30,6 @@ class Capabilities:
             "thread_pools": list(self.thread_pools),
             "events": list(self.events),
             "statistics": self.statistics,
+            "write_latency": self.write_latency,
             "responds_during_stall": self.responds_during_stall,
         }

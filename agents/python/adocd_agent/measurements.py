@@ -55,7 +55,7 @@ class Measurements:
         self._watch.look(now_s, stopped=stopped, delayed=delayed, waited=lambda: self._waited(db))
 
     def measure(self, db: Any, families: Mapping[str, Any]) -> dict[str, Json]:
-        """Return stall, counters, properties, tickers, histograms and column_families of a snapshot."""
+        """Return stall, counters, properties, tickers, histograms, write_latency and column_families."""
         self.look(db)
         text = self._statistics_text()
         found = None if text is None else statistics(text)
@@ -68,6 +68,7 @@ class Measurements:
             "properties": _properties(db, DATABASE_PROPERTIES),
             "tickers": None if found is None else found.tickers,
             "histograms": None if found is None else _with_values(found.histograms),
+            "write_latency": None,  # rocksdict has no place for a clock of ours; Statistics has the mean
             "column_families": {
                 name: family
                 for name, handle in families.items()

@@ -14,7 +14,7 @@ from adocd_agent.session import DatabaseSession
 
 Json = Any
 Answer = tuple[int, Json]
-PROTOCOL = "1.3"
+PROTOCOL = "1.4"
 _EPOCH_DIGITS = 19
 
 

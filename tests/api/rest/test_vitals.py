@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,7 @@ from pydantic import TypeAdapter
 from adocd.api.rest import vitals
 from adocd.api.web import metrics
 from adocd.daemon.change.guards.guard import NAMES
+from adocd.model.latency import WriteLatency
 from adocd.targets.errors import Unreachable
 from tests.api.harness import Service, with_service
 from tests.daemon.harness import overflowing, until
@@ -44,6 +47,46 @@ def test_it_says_what_is_there(tmp_path: Path) -> None:
         assert (override.path, override.option) == (service.database.path, "max_background_jobs")
         assert override.expires_unix_s is not None
         assert view.process.resident_bytes > 1 << 20
+
+    with_service(tmp_path, overflowing(tmp_path / "db"), body)
+
+
+def test_the_time_of_writes_is_in_seconds(tmp_path: Path) -> None:
+    """Since the open as a histogram, which Prometheus can add up, and of the last window as quantiles."""
+
+    async def body(service: Service) -> None:
+        service.database.measurements.took(7_000_000, 990)
+        service.database.measurements.took(2_000_000_000, 10)
+
+        def seen() -> bool:
+            status = service.loop.status
+            known = None if status.snapshot is None else status.snapshot.write_latency
+            return status.sample is not None and known is not None and sum(known.counts) == 1000
+
+        await until(seen, "the writes")
+        status, answer = await service.call("GET", "/v1/vitals")
+        assert status == 200
+
+        async def get(path: str) -> tuple[int, bytes]:
+            del path
+            return 200, json.dumps(answer).encode()
+
+        (target,) = answer["targets"]
+        target["sample"]["write_latency"] = asdict(
+            WriteLatency("agent sampler", 1000, 0.027, 0.007, 0.007, 2.0, 2.0, one_in=32)
+        )
+        shown = (await metrics.render(get)).decode()
+        found = {
+            name.partition("{")[0] + ":" + "".join(re.findall(r'(?:le|quantile|source)="(.*?)"', name)): float(value)
+            for name, value in (line.rsplit(maxsplit=1) for line in shown.splitlines() if "write_latency" in line)
+            if not name.startswith("#")
+        }
+        bucket = "adocd_write_latency_seconds_bucket:"
+        assert [found[bucket + bound] for bound in ("0.005", "0.01", "1.0", "2.5", "+Inf")] == [0, 990, 990, 1000, 1000]
+        assert found["adocd_write_latency_seconds_sum:"] == pytest.approx(990 * 0.007 + 10 * 2.0)
+        quantile = "adocd_write_latency_quantile_seconds:"
+        assert [found[quantile + each] for each in ("0.5", "0.99", "0.999", "1")] == [0.007, 0.007, 2.0, 2.0]
+        assert found["adocd_write_latency_mean_seconds:agent sampler"] == 0.027
 
     with_service(tmp_path, overflowing(tmp_path / "db"), body)
 

@@ -55,6 +55,8 @@ def test_a_point_comes_back_as_it_was() -> None:
         pending_compaction_bytes=3 << 30,
         soft_pending_compaction_bytes_limit=(64 << 30) + 1,
         device_busy_fraction=0.5,
+        write_p50_s=0.125,
+        write_max_s=1.25,
         knobs=KNOBS,
     )
     history = History()
@@ -65,10 +67,12 @@ def test_a_point_comes_back_as_it_was() -> None:
 
 def test_what_it_says_of_writers_is_what_its_points_say() -> None:
     history = History()
-    history.add(point(NOW_S, stopped_fraction=0.3, delayed_fraction=0.1, stalled_by_cause={"l0": 0.25, "other": 0.05}))  # type: ignore[arg-type]
+    held = {"l0": 0.25, "other": 0.05}
+    figures = {"stopped_fraction": 0.3, "delayed_fraction": 0.1, "write_p99_s": 0.5, "write_max_s": 2.5}
+    history.add(point(NOW_S, stalled_by_cause=held, **figures))  # type: ignore[arg-type]
     history.add(Point(NOW_S + 1, 1.0))
     known, unknown = measured_of(history.read("1s"))
-    assert known == MeasuredSpan(NOW_S, 1.0, 0.3, 0.1, {"l0": 0.25, "other": 0.05}, 100.0)
+    assert known == MeasuredSpan(NOW_S, 1.0, 0.3, 0.1, {"l0": 0.25, "other": 0.05}, 100.0, 0.5, 2.5)
     assert unknown == MeasuredSpan(NOW_S + 1, 1.0, None, None, {}, None)
     assert list(measured_of(history.read("1s"), NOW_S + 0.5, NOW_S + 9)) == [unknown]
 

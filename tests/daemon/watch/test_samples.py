@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from adocd.daemon.watch.samples import Samples
+from adocd.model.latency import WriteLatency
 from adocd.model.overflow import Overflow
 from adocd.model.sample import Sample
 from adocd.model.snapshot import Counters, Event, OptionValues
@@ -24,6 +25,7 @@ def full(sequence: int) -> Sample:
         counters=Counters(writes=2**63, stall_micros=None),
         writes_per_s=None,
         wal_bytes_per_s=0.25,
+        write_latency=WriteLatency("agent sampler", sequence, 1e-5, 2e-6, 3e-4, 4e-3, 0.5, one_in=32),
     )
 
 

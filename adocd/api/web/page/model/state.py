@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from adocd.api.web.page.model.history import CAUSES
+from adocd.model.latency_in_words import write_latency
 
 Level = Literal["ok", "delayed", "stopped", "silent", "closed"]
 
@@ -49,6 +50,11 @@ def state_of(target: dict[str, Any]) -> State:
         return State("silent", "possibly held", f"{_capital(stall['why'])}.", stall["since_unix_s"])
     level: Level = "stopped" if stall["condition"] == "stopped" else "delayed"
     return State(level, f"{level}: {causes_in_words(stall)}", f"{_capital(stall['why'])}.", stall["since_unix_s"])
+
+
+def write_latency_of(detail: dict[str, Any]) -> str:
+    """Say how long the writes of the last second took, or why that is not known; "" where nothing was measured yet."""
+    return write_latency(detail["sample"]["write_latency"]) if detail["sample"] else ""
 
 
 def causes_in_words(stall: dict[str, Any]) -> str:
