@@ -102,9 +102,11 @@ def _unpacked(path: Path) -> Iterator[bytes]:
 def _gunzipped(chunk: bytes, file: BinaryIO) -> Iterator[bytes]:
     unpack = zlib.decompressobj(wbits=_GZIP)
     while chunk or (chunk := file.read(_CHUNK)):
+        before = unpack.copy()
         try:
             yield unpack.decompress(chunk, _CHUNK)
         except zlib.error:
+            yield from _until_the_damage(before, chunk)
             yield b"\x00"  # not JSON, so it counts as torn: the rest is lost
             return
         if unpack.eof:  # read the parts of a file made by `cat one.gz two.gz` one after the other
@@ -113,3 +115,10 @@ def _gunzipped(chunk: bytes, file: BinaryIO) -> Iterator[bytes]:
             chunk = unpack.unconsumed_tail
     with contextlib.suppress(zlib.error):
         yield unpack.flush()
+
+
+def _until_the_damage(unpack: "zlib._Decompress", chunk: bytes) -> Iterator[bytes]:
+    """Yield what comes before an error in the chunk: a call that fails gives nothing of it."""
+    with contextlib.suppress(zlib.error):
+        for at in range(len(chunk)):
+            yield unpack.decompress(chunk[at : at + 1])

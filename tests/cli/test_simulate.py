@@ -43,7 +43,10 @@ def test_the_last_line_can_be_read(tmp_path: Path) -> None:
 def test_the_same_arguments_give_the_same_output(tmp_path: Path) -> None:
     arguments = ("--policy", "adoc", "--workload", "sine", "--seconds", "900")
     first, second = (simulate(tmp_path, *arguments) for _ in range(2))
-    assert first.pop("elapsed_s") != second.pop("elapsed_s")
+    for each in (first, second):
+        del each["elapsed_s"]  # the only figure of this machine
+    assert first["decisions"] > 0
+    assert len(first["parts"]) == 72
     assert first == second
 
 

@@ -36,6 +36,7 @@ def test_an_incident_told_by_events_and_the_audit_trail(run_dir: Path) -> None:
         assert (attached["state"], attached["path"]) == ("attached", str(run_dir / "db"))
         decided = events_of(run_dir, "decision", 2)
         assert decided[-1]["record"]["outcome"] == "applied"
+        eventually(lambda: len(adocctl_json(run_dir, "decisions")) > 1, what="a decision before the last")
         numbers = [record["sequence"] for record in adocctl_json(run_dir, "decisions")]
         earlier = adocctl_json(run_dir, "decisions", "--before", str(numbers[-1]))
         assert [record["sequence"] for record in earlier] == numbers[:-1]

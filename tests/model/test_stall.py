@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from adocd.model.stall import COUNTS, NORMAL, StallVerdict, counted, judge
@@ -75,17 +76,33 @@ def test_judge(figures: dict[str, int], options: dict[str, Any], verdict: StallV
 
 
 SMALL = st.integers(0, 20)
+#: Limits of which most are more than the figures: else a stop by memtables would be all there is.
+LIMITS = st.just(0) | st.integers(0, 60)
 ANY_FIGURES = st.fixed_dictionaries(dict.fromkeys(FIGURES, SMALL))
 ANY_OPTIONS = st.builds(
     lambda **options: replace(OPTIONS, **options),
-    max_write_buffer_number=st.integers(1, 8),
+    max_write_buffer_number=st.integers(1, 30),
     min_write_buffer_number_to_merge=st.integers(1, 8),
-    level0_slowdown_writes_trigger=st.integers(-1, 15),
-    level0_stop_writes_trigger=st.integers(0, 20),
-    soft_pending_compaction_bytes_limit=SMALL,
-    hard_pending_compaction_bytes_limit=SMALL,
+    level0_slowdown_writes_trigger=st.just(-1) | st.integers(0, 60),
+    level0_stop_writes_trigger=st.integers(0, 60),
+    soft_pending_compaction_bytes_limit=LIMITS,
+    hard_pending_compaction_bytes_limit=LIMITS,
     disable_auto_compactions=st.booleans(),
 )
+
+
+def test_any_figures_come_to_every_verdict() -> None:
+    """Else what must hold for any figures is seen of few lines."""
+    seen: Counter[StallVerdict] = Counter()
+
+    @settings(max_examples=500, database=None, derandomize=True, phases=[Phase.generate])
+    @given(ANY_FIGURES, ANY_OPTIONS)
+    def judged(figures: dict[str, int], options: Any) -> None:
+        seen[judge(**figures, options=options)] += 1
+
+    judged()
+    assert set(seen) == {NORMAL, *(StallVerdict(held, cause) for cause, held in COUNTS.values())}
+    assert min(seen.values()) >= 5, seen
 
 
 @given(ANY_FIGURES, ANY_OPTIONS, st.sampled_from(list(FIGURES)), SMALL)

@@ -237,6 +237,7 @@ def test_any_figures_make_one_sentence(
         cpus=cpus,
     )
     words = around.in_words()
+    assert "the process uses " in words
     assert "\n" not in words
     assert "e+" not in words
     assert not words.endswith(".")

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import psutil
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, WebSocket
 
 from tests.cli.harness import NOWHERE, command, log_of, serving, start
 from tests.support.waiting import eventually
@@ -110,6 +110,9 @@ class Watched:
 
     complaints: list[str] = field(default_factory=list)
     foreign: list[str] = field(default_factory=list)
+    #: How many requests and WebSockets were seen, of whomever.
+    requests: int = 0
+    websockets: int = 0
 
     def watch(self, page: Page, url: str) -> None:
         """Take down what a page does from now on."""
@@ -120,17 +123,29 @@ class Watched:
                 self.complaints.append(f"{message.type}: {message.text}")
 
         def asked(request: Request) -> None:
+            self.requests += 1
             if not request.url.startswith(ours):
                 self.foreign.append(request.url)
+
+        def connected(socket: WebSocket) -> None:
+            self.websockets += 1
+            if not socket.url.startswith(ours):
+                self.foreign.append(socket.url)
 
         page.on("console", said)
         page.on("pageerror", lambda error: self.complaints.append(f"exception: {error}"))
         page.on("request", asked)
-        page.on("websocket", lambda ws: None if ws.url.startswith(ours) else self.foreign.append(ws.url))
+        page.on("websocket", connected)
 
     def is_content(self) -> None:
-        """Assert that there was nothing."""
+        """Assert that there was nothing, and that something was looked at."""
         assert self.complaints == []
+        self.asked_only_us()
+
+    def asked_only_us(self) -> None:
+        """Assert that a page asked, and nobody else than us."""
+        assert self.requests > 0
+        assert self.websockets > 0
         assert self.foreign == []
 
 

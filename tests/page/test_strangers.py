@@ -111,5 +111,5 @@ def test_from_the_door_to_the_page_and_back(browser: Browser, at: Site) -> None:
     assert page.title() != "taken", "what its path says is no script"
     command("adocctl", "token", "revoke", "door", run_dir=at.run_dir).ok()
     page.get_by_text(DOOR.decode()).wait_for()
-    assert watched.foreign == []
+    watched.asked_only_us()
     context.close()

@@ -160,18 +160,34 @@ def test_wherever_it_is_cut_what_came_before_is_there(suffix: str, tmp_path: Pat
     assert found_most >= 5
 
 
-@settings(max_examples=150, deadline=None)
-@given(where=st.integers(0, 1 << 20), byte=st.integers(0, 255), suffix=st.sampled_from(SUFFIXES))
-def test_one_wrong_byte_harms_little(where: int, byte: int, suffix: str) -> None:
-    """Whatever it is, there is a replay or one sentence."""
-    with tempfile.TemporaryDirectory() as directory:
-        path = write(Path(directory) / f"r.{suffix}", [*looks(4), *looks(4, options=with_options(), begin=4)])
-        content = bytearray(path.read_bytes())
-        content[where % len(content)] = byte
-        path.write_bytes(content)
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_one_wrong_byte_harms_little(suffix: str, tmp_path: Path) -> None:
+    """Whatever it is, there is a replay or one sentence; and mostly a replay."""
+    content = write(tmp_path / f"r.{suffix}", [*looks(40), *looks(40, options=with_options(), begin=40)]).read_bytes()
+    replayed: list[int] = []
+
+    @settings(max_examples=100, deadline=None)
+    @given(where=st.integers(0, len(content) - 1), byte=st.integers(0, 255))
+    def harmed(where: int, byte: int) -> None:
+        (tmp_path / "harmed").write_bytes(content[:where] + bytes([byte]) + content[where + 1 :])
         with contextlib.suppress(NotReplayable, LawFailed):
-            found = asyncio.run(run(Recording(path), Policy("adoc")))
-            assert found.samples <= 7
+            replayed.append(asyncio.run(run(Recording(tmp_path / "harmed"), Policy("adoc"))).samples)
+            assert replayed[-1] <= 79
+
+    harmed()
+    assert len([samples for samples in replayed if samples > 0]) > 20
+
+
+@pytest.mark.parametrize("from_the_end", [1, 8])
+def test_a_packed_file_that_is_damaged_gives_what_comes_before_the_damage(from_the_end: int, tmp_path: Path) -> None:
+    """Its checksum is at its end, and the last bytes of the data are before that."""
+    path = write(tmp_path / "r.gz", looks(6))
+    content = bytearray(path.read_bytes())
+    content[-from_the_end] ^= 0xFF
+    path.write_bytes(content)
+    recording = Recording(path)
+    assert [entry.snapshot for entry in recording if isinstance(entry, Look)] == looks(6)
+    assert (recording.damaged_lines, recording.torn) == (0, True)
 
 
 def test_a_damaged_line_is_counted_and_so_is_what_depends_on_it(tmp_path: Path) -> None:

@@ -22,10 +22,8 @@ def test_sleeps_take_virtual_time_alone_and_in_order() -> None:
 
         await asyncio.gather(sleeper("day", 86400.0), sleeper("second", 1.0), sleeper("hour", 3600.0))
 
-    began_s = time.perf_counter()
     virtual.run(run)
     assert woken == [("second", 1.0), ("hour", 3600.0), ("day", 86400.0)]
-    assert time.perf_counter() - began_s < 86400.0, "a day was slept through"
 
 
 def test_timeouts_are_virtual() -> None:
@@ -90,7 +88,7 @@ def test_a_thread_that_hangs_holds_up_nothing_for_ever() -> None:
     began_s = time.perf_counter()
     assert virtual.run(run) == pytest.approx(86400.2)
     ends.set()
-    assert 0.2 <= time.perf_counter() - began_s < 86400.0
+    assert time.perf_counter() - began_s >= 0.2, "while a thread runs, time does not leap"
 
 
 def test_waiting_for_nothing_fails_instead_of_hanging() -> None:

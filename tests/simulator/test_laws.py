@@ -90,6 +90,7 @@ def test_all_laws_are_here() -> None:
 def test_whatever_the_load_a_law_stays_within_bounds_and_everything_goes_back(law: str, load: str) -> None:
     life, most = lived(law, load), MOST[law]
     assert not life.fell_back
+    assert bool(life.decisions) == (law != "fixed")
     assert not {record.outcome for record in life.decisions} & {"failed", "rejected", "changed-by-someone-else"}
     assert life.most(lambda each: each.l0_files) <= most.l0_files
     assert life.most(lambda each: each.pending_bytes) <= PENDING_MOST

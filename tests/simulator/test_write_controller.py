@@ -152,18 +152,31 @@ def test_compactions_run_beside_each_other_under_pressure(l0: int, pending: int,
     assert controller.needs_speedup is speedup
 
 
-LOADS = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 50), st.integers(0, 10_000)), max_size=60)
+ANY_LOADS = st.tuples(st.integers(0, 4), st.integers(0, 50), st.integers(0, 10_000))
+#: A delay must go on for the rate to change, and of any loads nearly none follow each other in one.
+DELAYS = st.tuples(st.integers(0, 1), st.integers(20, 35), st.integers(0, 4_999))
 
 
-@given(st.integers(1, 10**9), LOADS)
-def test_the_rate_stays_between_its_bounds(maximum: int, loads: list[tuple[int, int, int]]) -> None:
-    controller = WriteController(maximum)
-    for memtables, l0, pending in loads:
-        before, was = controller.rate_bytes_per_s, controller.condition
-        controller.recalculate(StallInputs(memtables, l0, pending), OPTIONS)
-        assert min(maximum, 16 * 1024) <= controller.rate_bytes_per_s <= maximum
-        if controller.rate_bytes_per_s < before:
-            assert (was, controller.condition) == ("delayed", "delayed")
+def test_the_rate_stays_between_its_bounds() -> None:
+    cuts, rises = 0, 0
+
+    @given(st.integers(1, 10**9), st.lists(DELAYS | DELAYS | ANY_LOADS, max_size=60))
+    def holds(maximum: int, loads: list[tuple[int, int, int]]) -> None:
+        nonlocal cuts, rises
+        controller = WriteController(maximum)
+        for memtables, l0, pending in loads:
+            before, was = controller.rate_bytes_per_s, controller.condition
+            controller.recalculate(StallInputs(memtables, l0, pending), OPTIONS)
+            assert min(maximum, 16 * 1024) <= controller.rate_bytes_per_s <= maximum
+            if controller.rate_bytes_per_s < before:
+                cuts += 1
+                assert (was, controller.condition) == ("delayed", "delayed")
+            elif controller.rate_bytes_per_s > before:
+                rises += 1
+                assert was == "delayed"
+
+    holds()
+    assert min(cuts, rises) > 10, (cuts, rises)
 
 
 # -- in a database

@@ -165,7 +165,9 @@ def test_a_refused_method_names_all_there_are(tmp_path: Path, method: str, path:
     with_service(tmp_path, overflowing(tmp_path / "db"), body)
 
 
-def test_a_mistake_of_ours_is_a_problem_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_mistake_of_ours_is_a_problem_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     async def body(service: Service) -> None:
         def broken(_: object) -> None:
             raise RuntimeError("broken")
@@ -176,3 +178,4 @@ def test_a_mistake_of_ours_is_a_problem_too(tmp_path: Path, monkeypatch: pytest.
         assert "see the daemon's log" in problem["detail"]
 
     with_service(tmp_path, overflowing(tmp_path / "db"), body)
+    assert [str(record.exc_info[1]) for record in caplog.records if record.exc_info] == ["broken"], "it is in the log"

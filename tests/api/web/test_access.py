@@ -165,6 +165,7 @@ def test_the_table_has_every_route(tmp_path: Path) -> None:
 def test_the_table_has_what_is_beside_rest(tmp_path: Path) -> None:
     app = web.make_app(Upstream(tmp_path / "none"), Access(tmp_path / "none"))
     routes = {f"GET {route.path}" for route in app.routes if isinstance(route, APIRoute)}
+    assert routes >= {"GET /{path:path}", "GET /metrics", "GET /healthz", "GET /v1/events"}, "they are looked at"
     assert routes - {"GET /{path:path}"} <= OPEN | READ
 
 

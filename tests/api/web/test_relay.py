@@ -52,6 +52,7 @@ def test_its_end_at_the_daemon_is_its_end(gateway: Gateway) -> None:
 def test_head_opens_nothing_for_long(gateway: Gateway) -> None:
     answer = gateway.call("HEAD", "/v1/events")
     assert answer.status == 200
+    assert gateway.daemon.seen == ["GET /v1/events"], "it opened one"
     eventually(lambda: gateway.daemon.open_streams == 0, what="the daemon's stream is closed")
 
 
