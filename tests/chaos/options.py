@@ -49,4 +49,5 @@ def stored(directory: Path) -> Mapping[str, str]:
     sections = re.split(r"^\s*\[(.+)\]\s*$", text, flags=re.MULTILINE)
     wanted = ("DBOptions", 'CFOptions "default"')
     lines = [body for name, body in zip(sections[1::2], sections[2::2], strict=True) if name in wanted]
+    assert len(lines) == len(wanted), f"{directory}: its OPTIONS file has {sections[1::2]}"
     return dict(re.findall(r"^\s*(\w+)=(.*?)\s*$", "\n".join(lines), flags=re.MULTILINE))

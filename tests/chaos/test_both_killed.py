@@ -64,6 +64,7 @@ def tunable(run_dir: Path, host: Host) -> Mapping[str, str]:
     values = originals_of(run_dir, host)
     names = values["database"].keys() | values["column_families"]["default"].keys()
     found = {name: value for name, value in stored(host.directory).items() if name in names}
+    assert {OFF, "write_buffer_size"} <= found.keys(), "what is tuned is compared"
     if found.get("bytes_per_sync") == str(BYTES_PER_SYNC_OFF):
         found["bytes_per_sync"] = "0"
     return found

@@ -20,6 +20,8 @@ from tests.support.waiting import eventually
 pytestmark = pytest.mark.chaos
 
 FOLLOWED_WITHIN_S = 2.0
+#: How a session ends.
+ENDS = ("killed", "closed", "ended")
 #: What may be more at the end than after the first session: far more than noise, far less than a leak a session.
 MORE_DESCRIPTORS, MORE_BYTES = 8, 64 << 20
 
@@ -43,6 +45,7 @@ def test_the_daemon_follows_a_database_that_comes_and_goes(
             for n in range(count(6, 50)):
                 rounds[n % len(rounds)].again(rng)
             for each in rounds:
+                each.see_every_end()
                 each.see_tuned()
             ended = footprint(daemon.pid)
         for each in rounds:
@@ -69,6 +72,7 @@ class Round:
         self.host = host
         self._daemon = daemon
         self._kinds: Counter[str] = Counter()
+        self._kinds_left: list[str] = []
         self._followed_s: list[float] = []
         self._session = ""
 
@@ -83,7 +87,8 @@ class Round:
 
     def again(self, rng: random.Random) -> None:
         """End its session in one of three ways at a random moment, open it again, and see the daemon follow."""
-        kind = rng.choice(("killed", "closed", "ended"))
+        self._kinds_left = self._kinds_left or rng.sample(ENDS, len(ENDS))
+        kind = self._kinds_left.pop()
         self._kinds[kind] += 1
         time.sleep(rng.uniform(0, 2))
         if kind == "closed":
@@ -96,6 +101,10 @@ class Round:
             self.host.end()
             self.host.start()
         self._see_followed()
+
+    def see_every_end(self) -> None:
+        """Fail where one of the three ways never came."""
+        assert set(self._kinds) == set(ENDS), self._kinds
 
     def see_tuned(self) -> None:
         """Wait until the daemon has changed something in this session, else the rest would show nothing."""
@@ -115,6 +124,7 @@ class Round:
             until_nothing_differs(lambda: self._differing(agent.fresh_snapshot(database)["options"]), 30)
         names = self._originals["column_families"]["default"].keys() | {"max_background_jobs", "delayed_write_rate"}
         now = stored(self.host.directory)
+        assert {"write_buffer_size", "max_background_jobs"} <= names & now.keys() & self._stored.keys()
         left = {name: (now[name], self._stored[name]) for name in names & now.keys() if now[name] != self._stored[name]}
         assert not left, f"left in the OPTIONS file: {left}"
 

@@ -71,6 +71,7 @@ def look_at(daemon: Daemon, database: str) -> tuple[float, int]:
     time.sleep(LOOK_S)
     eventually(lambda: daemon.target(database)["decisions"] > before["decisions"], what="the law goes on deciding")
     samples = daemon.ask("GET", f"/v1/targets/{database}/samples?after={before['sample']['sequence']}")["samples"]
+    assert samples, "it took no sample"
     moments = [before["sample"]["monotonic_s"], *(sample["monotonic_s"] for sample in samples), time.monotonic()]
     gap_s = max(after - moment for moment, after in itertools.pairwise(moments))
     return gap_s, daemon.target(database)["decisions"] - before["decisions"]

@@ -76,7 +76,27 @@ def reader(home: Path) -> Iterator[Reader]:
     assert {path.name for path in home.iterdir()} <= {".adocd", ".cache"}
 
 
-@pytest.mark.parametrize("file", GUIDES, ids=lambda file: str(file.relative_to(REPOSITORY)))
+def typed(file: Path, *, systemd: bool) -> list[Command]:
+    """List what of a document is run, on this machine or on one of its own."""
+    commands = [step for step in script(file) if isinstance(step, Command) and step.bare not in ELSEWHERE]
+    return [command for command in commands if under_systemd(command) == systemd]
+
+
+#: docs/service.md is for the machine with systemd alone.
+HERE = [file for file in GUIDES if typed(file, systemd=False)]
+
+
+def test_something_of_each_guide_is_run() -> None:
+    assert [file.name for file in GUIDES if file not in HERE] == ["service.md"]
+    assert [file.name for file in (*GUIDES, *PAGES) if typed(file, systemd=True)] == [
+        "service.md",
+        "access.md",
+        "upgrade.md",
+        "uninstall.md",
+    ]
+
+
+@pytest.mark.parametrize("file", HERE, ids=lambda file: str(file.relative_to(REPOSITORY)))
 def test_the_commands(file: Path, reader: Reader) -> None:
     for step in script(file):
         if not under_systemd(step):
@@ -94,10 +114,9 @@ def test_the_commands_under_systemd(reader: Reader, systemd: Systemd) -> None:
     reader.open_systemd = lambda: Terminal(
         "systemd", REPOSITORY, environment, systemd.enter("env", f"--chdir={REPOSITORY}")
     )
-    for file in (*GUIDES, *PAGES):
-        commands = [step for step in script(file) if under_systemd(step)]
-        for command in commands:
-            reader.follow(command)
+    commands = [step for file in (*GUIDES, *PAGES) for step in script(file) if under_systemd(step)]
+    for command in commands:
+        reader.follow(command)
     left = (
         systemd.run(
             "find /etc /usr/local/lib /run /var/lib -name '*adocd*' "

@@ -86,9 +86,17 @@ class Writing:
         }
 
     def changed(self, run_dir: Path) -> bool:
-        """Ask the daemon whether anything is tuned."""
+        """Ask the daemon whether anything is tuned; where it does not know, nothing is."""
+        return bool(self.tuned(run_dir))
+
+    def original(self, run_dir: Path) -> bool:
+        """Ask the daemon whether all is as it was; where it does not know, it is not."""
+        return self.tuned(run_dir) == {}
+
+    def tuned(self, run_dir: Path) -> dict[str, tuple[str, str]] | None:
+        """Ask the daemon what is not as it was; None where it does not know."""
         shown = status(run_dir)
-        return bool(shown and shown["options"] and self.differing(shown["options"], shown["originals"]))
+        return self.differing(shown["options"], shown["originals"]) if shown and shown["options"] else None
 
 
 PROGRAMS = [Writing("db_bench", stock_db_bench, False), Writing("python", python_program, True)]
@@ -114,7 +122,7 @@ def test_a_program_that_stalls_is_tuned_and_given_back(run_dir: Path, program: W
         assert {decision["rule"].partition(".")[0] for decision in decisions} <= {"adoc", "actuator"}
         assert "applied" in {decision["outcome"] for decision in decisions}
         command("adocctl", "restore", "--all", run_dir=run_dir).ok()
-        eventually(lambda: not program.changed(run_dir), what="the originals are back")
+        eventually(lambda: program.original(run_dir), what="the originals are back")
     assert "Traceback" not in log_of(run_dir)
 
 
@@ -137,5 +145,5 @@ def test_a_daemon_that_is_killed_is_undone_by_the_agent(run_dir: Path, program: 
 def test_dry_run_changes_nothing(run_dir: Path, program: Writing) -> None:
     with program.running(run_dir), serving(run_dir, "--policy", "adoc", "--dry-run"):
         eventually(lambda: (status(run_dir) or {}).get("decisions", 0) > 0, what="decisions are taken")
-        assert not program.changed(run_dir)
+        assert program.original(run_dir)
         assert status(run_dir)["lease"] is None

@@ -59,12 +59,15 @@ def test_a_change_in_flight_holds_up_nothing_but_itself(
             program.ask("write", BYTES_PER_S)
             change = eventually(lambda: in_flight(run_dir), within_s=40, every_s=0.2, what="a change is in flight")
             before = eventually(lambda: (seen := status(run_dir))["lease"] and seen, what="the lease shows")
+            looks = 0
             while (now := in_flight(run_dir)) is not None and now["sequence"] == change["sequence"]:
                 assert get(run_dir, "/healthz")["status"] == "ok"
                 seen = status(run_dir)
                 assert seen["state"] == "attached"
                 assert seen["lease"]["epoch"] == before["lease"]["epoch"], "it is renewed all the time"
+                looks += 1
                 time.sleep(0.2)
+            assert looks > 0, "the change was over before anything else was asked"
             done = next(one for one in decisions(run_dir) if one["sequence"] == change["sequence"])
             make_good(program)
             assert done["outcome"] == "applied"

@@ -36,13 +36,14 @@ def test_it_is_attached_to(run_dir: Path, program: Path) -> None:
         assert target["process"]["program"] == "ingest"
         assert target["path"] == str(run_dir / "db")
         assert ctrl_c(ingest) == 0
+    assert "writing to" in said(run_dir)
     assert "no agent" not in said(run_dir)
 
 
 def test_it_runs_without_an_agents_run_directory(run_dir: Path, program: Path) -> None:
     with started([program, run_dir / "db"], run_dir, ADOCD_RUN_DIR=str(run_dir / "none")) as ingest:
-        while "writing to" not in said(run_dir):
-            assert ingest.poll() is None
+        eventually(lambda: "writing to" in said(run_dir) or ingest.poll() is not None, what="it writes")
+        assert ingest.poll() is None, said(run_dir)
         assert ctrl_c(ingest) == 0
     assert "no agent: ADOCD_RUN_DIR is" in said(run_dir)
 

@@ -81,6 +81,9 @@ def filled(expression: str) -> str:
 
 
 def test_the_dashboard_is_whole() -> None:
+    panels = [panel["title"] for panel in DASHBOARD["panels"] if panel["type"] != "row"]
+    assert panels
+    assert set(panels) < {title for title, _ in expressions(DASHBOARD)}, "each is asked of Prometheus, and annotations"
     ids = [panel["id"] for panel in DASHBOARD["panels"]]
     assert len(ids) == len(set(ids))
     places = [(p["gridPos"]["x"], p["gridPos"]["y"]) for p in DASHBOARD["panels"]]

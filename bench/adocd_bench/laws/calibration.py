@@ -122,15 +122,31 @@ def bandwidth(profile_name: str, seconds: int = _DEVICE_SECONDS) -> ReadBandwidt
             return ReadBandwidth(**json.loads(program.said()))
 
 
+@dataclass(frozen=True, slots=True)
+class WrittenUnderCap:
+    """Bytes of one capped run: what its group wrote to the device, and the sizes of its tables and of its WAL."""
+
+    device_bytes: int
+    tables_bytes: int
+    wal_bytes: int
+
+
 def wal_outside_share(profile_name: str, seconds: int = _WAL_SECONDS) -> float:
     """Measure which share of the WAL's bytes the profile's cap does not cover: 0 to 1; 0 without a cap.
 
-    The capped group's writes to the device are the table files, by direct I/O, and the part of the WAL under the cap.
     Raises BenchError.
     """
-    profile = parse_profile(profile_name)
-    if not profile.capped:
+    if not parse_profile(profile_name).capped:
         return 0.0
+    return escaped(written_under_cap(profile_name, seconds))
+
+
+def written_under_cap(profile_name: str, seconds: int) -> WrittenUnderCap:
+    """Measure what a capped db_bench writes that only flushes; raises BenchError.
+
+    The capped group's writes to the device are the table files, by direct I/O, and the part of the WAL under the cap.
+    """
+    profile = parse_profile(profile_name)
     parent = choose_parent(None, needed_bytes(seconds, profile))
     sys.stderr.write(f"the WAL on {profile_name}, {seconds} s\n")
     with workspace(parent) as place, capped(profile, parent) as cap, run_directory() as room:
@@ -138,19 +154,19 @@ def wal_outside_share(profile_name: str, seconds: int = _WAL_SECONDS) -> float:
         flags = [f"--{name}={value}" for name, value in _FLUSHES_ALONE.items()]
         with child(bench.name, cap.command([*bench.command(fill), *flags]), room) as program:
             program.wait(seconds + _OVERRUN_S)
-        written = cap.written_bytes() or 0
         tables = sum(file.stat().st_size for file in fill.directory.glob("*.sst"))
-        return escaped(written, tables, bench.report(program.said(), seconds).writes * ENTRY_BYTES)
+        wal = bench.report(program.said(), seconds).writes * ENTRY_BYTES
+        return WrittenUnderCap(cap.written_bytes() or 0, tables, wal)
 
 
-def escaped(written_bytes: int, tables_bytes: int, wal_bytes: int) -> float:
+def escaped(written: WrittenUnderCap) -> float:
     """Say which share of the WAL is not in what was written beside tables; raises RunFailed where it cannot be told."""
-    if wal_bytes <= 0 or written_bytes < tables_bytes // 2:
+    if written.wal_bytes <= 0 or written.device_bytes < written.tables_bytes // 2:
         raise RunFailed(
-            f"the capped group wrote {written_bytes} bytes to the device and its tables have {tables_bytes}: its "
-            "device is not the one that is counted"
+            f"the capped group wrote {written.device_bytes} bytes to the device and its tables have "
+            f"{written.tables_bytes}: its device is not the one that is counted"
         )
-    return min(1.0, max(0.0, 1 - (written_bytes - tables_bytes) / wal_bytes))
+    return min(1.0, max(0.0, 1 - (written.device_bytes - written.tables_bytes) / written.wal_bytes))
 
 
 def _per_s(jobs: Sequence[tuple[int | None, float | None]]) -> float:

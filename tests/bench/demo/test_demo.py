@@ -101,12 +101,19 @@ def test_a_real_run_measures_both_halves_and_leaves_nothing(disk: Path, on: str)
     assert result["on"] == on
     for policy in ("fixed", "adoc"):
         half = result[policy]
+        assert half["writes"] > 0
         assert half["writes_per_s"] == pytest.approx(half["writes"] / half["seconds"], rel=0.02)
         assert half["seconds"] >= 5
         assert 0 <= half["worst_second_writes_per_s"] <= half["writes_per_s"] * 1.05
         assert 0 <= half["stalled_fraction"] < 1.5
     assert result["fixed"]["decisions"] == []
-    assert result["throughput_ratio"] > 0
+    fixed, adoc = result["fixed"], result["adoc"]
+    assert result["throughput_ratio"] == pytest.approx(adoc["writes_per_s"] / fixed["writes_per_s"], rel=1e-3)
+    # Each second of the database that fills is a line of its report; none may say more than there was.
+    assert max(fixed["worst_second_writes_per_s"], adoc["worst_second_writes_per_s"]) > 0
+    gone = 1 - adoc["stalled_fraction"] / fixed["stalled_fraction"] if fixed["stalled_fraction"] else None
+    assert result["stall_reduction"] == (None if gone is None else pytest.approx(gone, rel=1e-2, abs=1e-3))
+    assert {note["rule"].partition(".")[0] for note in adoc["decisions"]} <= {"adoc", "actuator"}
     assert "fixed: starting" in errors
     assert "adoc: starting" in errors
 
@@ -118,6 +125,7 @@ def test_an_interrupted_run_leaves_nothing_either(disk: Path, number: signal.Sig
         while not list(disk.glob(f"{PREFIX}*/database/CURRENT")) and process.poll() is None:
             assert time.monotonic() < deadline_s
             time.sleep(0.05)
+        assert process.poll() is None, "it ended by itself, and nothing was interrupted"
         process.send_signal(number)
         _, errors = process.communicate(timeout=60)
     _assert_nothing_is_left(process.pid, disk)

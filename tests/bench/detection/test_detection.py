@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from adocd_bench.detection.measure import PERIODS_S, measure
 from adocd_bench.detection.record import AgentQuiet, DatabaseEnded, Record, RecordEntry, SnapshotTaken
-from adocd_bench.detection.score import DETECTORS, Class, Tally, confirmed, score, told
+from adocd_bench.detection.score import DETECTORS, Class, DetectorOutcome, Tally, confirmed, score, told
 from adocd_bench.detection.settings import SETTINGS
 from adocd_bench.detection.table import added_up, as_json, tables
 
@@ -70,6 +70,23 @@ def test_one_that_is_missed_and_one_that_is_false() -> None:
     assert score("x", record(*QUIET, *DELAYED, *AFTER, *later), "agent", [true(10.2, 10.8)]).false == 1
 
 
+@pytest.mark.parametrize(
+    ("truth", "seen"),
+    [
+        (StallFound(UNIX_S + 3.6, UNIX_S + 5.4, "memtable", "delayed", "default", NOTHING), 1),
+        (StallFound(UNIX_S + 3.6, UNIX_S + 5.4, "l0", "stopped", "default", NOTHING), 0),
+        (StallFound(UNIX_S + 3.6, UNIX_S + 5.4, "l0", "delayed", "another", NOTHING), 0),
+    ],
+    ids=["cause", "condition", "column family"],
+)
+def test_one_of_another_kind_is_not_right_and_what_is_told_is_false(truth: StallFound, seen: int) -> None:
+    outcome = score("x", record(*QUIET, *DELAYED, *AFTER), "agent", [truth])
+    ((_, tally),) = outcome.tallies.items()
+    assert (tally.true, tally.seen, tally.right, tally.late_s) == (1, seen, 0, [])
+    assert outcome.told == 1
+    assert outcome.false == (truth.column_family == "default")
+
+
 def test_samples_alone_know_no_counts() -> None:
     between = [*QUIET, taken(4.0, l0_slowdowns=1), *AFTER]
     truth = [true(3.2, 3.4)]
@@ -118,23 +135,35 @@ def test_tables_have_every_detector_and_every_figure() -> None:
     ],
 )
 def test_a_short_real_run(name: str, seconds: int, tmp_path: Path) -> None:
-    """What docs/detection.md says of who is told, ten times looser; true stalls are RocksDB's own, from its LOG."""
+    """What docs/detection.md says of who is told; true stalls are RocksDB's own, from its LOG."""
     setting = next(setting for setting in SETTINGS if setting.name == name)
     measured = measure(setting, seconds, tmp_path)
     assert measured.true > 0, "nothing stalled, so nothing is measured"
-    judged = 0
+    judged = set()
     for outcome in measured.outcomes:
         tallies = outcome.tallies.values()
-        total, right = sum(t.true for t in tallies), sum(t.right for t in tallies)
+        total, seen, right = (sum(getattr(t, what) for t in tallies) for what in ("true", "seen", "right"))
         late_s = [each for t in tallies for each in t.late_s]
-        print(name, outcome.period_s, outcome.detector, total, right, outcome.told, outcome.false)
+        print(name, outcome.period_s, outcome.detector, total, seen, right, outcome.told, outcome.false)
         if outcome.detector == "samples" or not total:
             continue
-        judged += 1
-        assert total - right <= 0.3 * total + 1
-        assert outcome.false <= 0.2 * outcome.told + 1
+        judged.add((outcome.period_s, outcome.detector))
+        assert total - seen <= (0 if "LOG" in outcome.detector else 1)
+        assert total - right <= wrong_at_most(outcome, setting.agent, total)
+        assert outcome.false <= (0 if outcome.detector == "LOG" else 1)
         assert late_s, "how late is for python -m adocd_bench.detection to say"
-    assert judged > 0
+    # In a run of some seconds, looks a second apart may have a whole stall between the first two or after the last.
+    assert judged >= {(min(PERIODS_S), detector) for detector in DETECTORS if detector != "samples"}
+
+
+def wrong_at_most(outcome: DetectorOutcome, agent: str, total: int) -> int:
+    """How many causes may be wrong: whoever reads the LOG has each, and so has an agent that can answer in a stall.
+
+    The Python agent cannot, and what happened between two of its answers a second apart is told by counts alone.
+    """
+    if "LOG" in outcome.detector:
+        return 0
+    return 1 if agent == "native" or outcome.period_s < 1 else 1 + total // 4
 
 
 def test_each_setting_has_a_name_and_an_agent() -> None:

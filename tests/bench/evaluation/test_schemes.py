@@ -16,7 +16,7 @@ from adocd_bench.evaluation.schemes import (
 from adocd_bench.host.device import MB
 
 from adocd.controllers import registry
-from adocd.model.knob import MIB
+from adocd.model.knob import MIB, Knob
 from adocd.model.policy import Policy
 
 
@@ -35,10 +35,13 @@ def test_every_scheme_is_a_policy_that_can_be_had(name: str, scale: int) -> None
 
 
 def test_every_law_of_ours_that_needs_a_limiter_has_one_at_the_open() -> None:
-    for scheme in SCHEMES.values():
-        knobs = registry.create(Policy(scheme.policy, scheme.used(here()).parameters)).knobs
-        if any(str(knob) == "rate_limit" for knob in knobs) and scheme.name != "toggle":
-            assert scheme.limiter, scheme.name
+    turning = {
+        scheme.name: scheme.limiter
+        for scheme in SCHEMES.values()
+        if Knob.RATE_LIMIT in registry.create(Policy(scheme.policy, scheme.used(here()).parameters)).knobs
+    }
+    assert {"silk", "mimd"} <= turning.keys()
+    assert [name for name, limiter in turning.items() if not limiter and name != "toggle"] == []
 
 
 def test_the_defaults_are_six_and_the_baseline_is_the_first() -> None:

@@ -184,4 +184,6 @@ def test_every_point_has_its_source_and_names_what_is_measured() -> None:
             assert rule.measure in MEASURES
         if isinstance(rule, Compares):
             # A size lies on the side that is claimed.
-            assert all((size > 1) == rule.more for size in rule.sizes.values())
+            assert {size > 1 for size in rule.sizes.values()} <= {rule.more}
+    sides = {point.rule.more for point in POINTS.values() if isinstance(point.rule, Compares) and point.rule.sizes}
+    assert sides == {True, False}, "there are sizes on either side"
