@@ -35,10 +35,13 @@ def test_every_scheme_is_a_policy_that_can_be_had(name: str, scale: int) -> None
 
 
 def test_every_law_of_ours_that_needs_a_limiter_has_one_at_the_open() -> None:
+    turning = set()
     for scheme in SCHEMES.values():
         knobs = registry.create(Policy(scheme.policy, scheme.used(here()).parameters)).knobs
         if any(str(knob) == "rate_limit" for knob in knobs) and scheme.name != "toggle":
+            turning.add(scheme.name)
             assert scheme.limiter, scheme.name
+    assert turning >= {"silk", "mimd"}
 
 
 def test_the_defaults_are_six_and_the_baseline_is_the_first() -> None:

@@ -114,7 +114,9 @@ def test_markdown_is_whole(markdown: str) -> None:
 
 def test_the_pictures_are_xml_with_a_title_and_numbers(results: Path, tmp_path: Path) -> None:
     report_of([results]).write(tmp_path, "md")
-    for file in (tmp_path / "pictures").iterdir():
+    files = sorted((tmp_path / "pictures").iterdir())
+    assert {file.name for file in files} == set(PICTURES)
+    for file in files:
         text = file.read_text(encoding="utf-8")
         root = ElementTree.fromstring(text)  # noqa: S314  # our own
         assert root.find("{*}title") is not None
