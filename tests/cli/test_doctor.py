@@ -53,7 +53,8 @@ def test_a_good_installation(run_dir: Path) -> None:
         status, findings = found(run_dir)
         assert status == 0
         for check in ("run directory", "daemon", "databases", "journal", "clock", "configuration", "web", "tokens"):
-            assert "problem" not in levels(findings, check), findings
+            assert "problem" not in (said := levels(findings, check)), findings
+            assert said, f"nothing is said of {check}"
         assert levels(findings, "daemon") == ["ok"]
         assert any("the daemon follows 1" in finding["what"] for finding in findings)
         assert any("1 open" in finding["what"] for finding in findings if finding["check"] == "agents")

@@ -133,6 +133,8 @@ def test_names_cannot_steer_the_terminal() -> None:
     line = show_events.line(
         "operation", {"unix_s": 0.0, "path": "/a\x1b[2J", "who": "x", "what": "pin", "sentence": "a\nb"}
     )
+    assert "/a" in line
+    assert "pin" in line
     assert "\x1b" not in line
     assert "\n" not in line
 

@@ -17,6 +17,7 @@ def test_a_danger_has_an_exit_code_of_its_own(run_dir: Path) -> None:
     with FakeAgent(run_dir, [database]), serving(run_dir):
         wait_for_target(run_dir)
         found = adocctl_json(run_dir, "lint")["findings"]
+        assert found
         assert "danger" not in {finding["severity"] for finding in found}
         assert "OPTIONS file" in command("adocctl", "lint", run_dir=run_dir).ok()
 

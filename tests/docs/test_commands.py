@@ -94,10 +94,10 @@ def test_the_commands_under_systemd(reader: Reader, systemd: Systemd) -> None:
     reader.open_systemd = lambda: Terminal(
         "systemd", REPOSITORY, environment, systemd.enter("env", f"--chdir={REPOSITORY}")
     )
-    for file in (*GUIDES, *PAGES):
-        commands = [step for step in script(file) if under_systemd(step)]
-        for command in commands:
-            reader.follow(command)
+    commands = [step for file in (*GUIDES, *PAGES) for step in script(file) if under_systemd(step)]
+    assert commands
+    for command in commands:
+        reader.follow(command)
     left = (
         systemd.run(
             "find /etc /usr/local/lib /run /var/lib -name '*adocd*' "

@@ -55,6 +55,7 @@ def test_every_guard_is_explained() -> None:
     assert {*first_cells("Safety guards"), *first_cells("Shaping guards"), "override"} == set(NAMES)
     keys = {row.split("|")[2].strip().strip("`") for row in rows("Shaping guards")}
     assert keys == set(ShapingConfig.model_fields)
+    assert SafetyConfig.model_fields
     assert all(key.startswith("compaction_off_") for key in SafetyConfig.model_fields), "[safety] is about that alone"
 
 
@@ -71,6 +72,7 @@ def test_what_laws_turn_is_named() -> None:
 
 
 def test_every_test_that_is_named_exists() -> None:
+    assert len(NAMED) >= len(rows("Known hazards")) > 0
     missing = [f"{path}::{name}" for path, name in NAMED if name not in defined(REPOSITORY / path)]
     assert missing == []
 

@@ -36,6 +36,7 @@ def test_it_is_attached_to(run_dir: Path, program: Path) -> None:
         assert target["process"]["program"] == "ingest"
         assert target["path"] == str(run_dir / "db")
         assert ctrl_c(ingest) == 0
+    assert "writing to" in said(run_dir)
     assert "no agent" not in said(run_dir)
 
 

@@ -164,6 +164,7 @@ def test_the_table_has_every_route(tmp_path: Path) -> None:
 def test_the_table_has_what_is_beside_rest(tmp_path: Path) -> None:
     app = web.make_app(Upstream(tmp_path / "none"), Access(tmp_path / "none"))
     routes = {f"GET {route.path}" for route in app.routes if isinstance(route, APIRoute)}
+    assert "GET /{path:path}" in routes
     assert routes - {"GET /{path:path}"} <= OPEN | READ
 
 
