@@ -145,7 +145,7 @@ def wal_outside_share(profile_name: str, seconds: int = _WAL_SECONDS) -> float:
 
 def escaped(written_bytes: int, tables_bytes: int, wal_bytes: int) -> float:
     """Say which share of the WAL is not in what was written beside tables; raises RunFailed where it cannot be told."""
-    if wal_bytes <= 0 or written_bytes < tables_bytes // 2:
+    if wal_bytes <= 0 or tables_bytes <= 0 or written_bytes < tables_bytes // 2:
         raise RunFailed(
             f"the capped group wrote {written_bytes} bytes to the device and its tables have {tables_bytes}: its "
             "device is not the one that is counted"

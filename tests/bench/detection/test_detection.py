@@ -118,7 +118,10 @@ def test_tables_have_every_detector_and_every_figure() -> None:
     ],
 )
 def test_a_short_real_run(name: str, seconds: int, tmp_path: Path) -> None:
-    """What docs/detection.md says of who is told, ten times looser; true stalls are RocksDB's own, from its LOG."""
+    """What docs/detection.md says of who is told, ten times looser; true stalls are RocksDB's own, from its LOG.
+
+    Who reads the LOG names every cause there, and the native agent 146 of 148; samples alone are not held to it.
+    """
     setting = next(setting for setting in SETTINGS if setting.name == name)
     measured = measure(setting, seconds, tmp_path)
     assert measured.true > 0, "nothing stalled, so nothing is measured"
@@ -131,10 +134,13 @@ def test_a_short_real_run(name: str, seconds: int, tmp_path: Path) -> None:
         if outcome.detector == "samples" or not total:
             continue
         judged += 1
-        assert total - right <= 0.3 * total + 1
-        assert outcome.false <= 0.2 * outcome.told + 1
+        if "LOG" in outcome.detector:
+            assert right == total
+        else:
+            assert total - right <= (0.15 if setting.agent == "native" else 0.3) * total + 1
+        assert outcome.false <= 0.05 * outcome.told + 1
         assert late_s, "how late is for python -m adocd_bench.detection to say"
-    assert judged > 0
+    assert judged >= 3, "a detector of each kind"
 
 
 def test_each_setting_has_a_name_and_an_agent() -> None:
