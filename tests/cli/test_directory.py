@@ -54,8 +54,9 @@ def test_an_operators_way_through(tmp_path: Path, run_dir: Path) -> None:
             command("adocctl", "set-policy", "adoc", run_dir=run_dir).failed(5, "adoc cannot work on", why)
             command("adocctl", "set-policy", "fixed", run_dir=run_dir).ok()
             command("adocctl", "override", "set", "write_buffer_size=8MiB", str(path), run_dir=run_dir).failed(5, why)
-            command("adocctl", "lint", run_dir=run_dir).ok()
-            assert "tune_threads" not in command("adocctl", "lint", run_dir=run_dir).ok()
+            said = command("adocctl", "lint", run_dir=run_dir).ok()
+            assert str(path) in said
+            assert "tune_threads" not in said
             command("adocctl", "restore", str(path), run_dir=run_dir).failed(5, "has nothing to restore", why)
             command("adocctl", "restore", "--all", run_dir=run_dir).ok()
             assert "adocd_l0_files{" in (metrics := _metrics(run_dir))

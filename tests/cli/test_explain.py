@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from adocd.model.printable import printable
 from adocd.probes.log import read_log
 from adocd.probes.log.dump_events import ColumnFamilyStats
 from tests.diagnosis.logs import dumped, flushed, opened, stall
@@ -127,6 +128,8 @@ def test_a_name_does_not_paint_the_terminal(tmp_path: Path) -> None:
         opened() + stall(1, because, family="x\x1b[31m") + stall(1, because, family="bold") + flushed(3, family="bold")
     )
     shown = explain(log, run_dir=tmp_path).ok()
+    assert printable("x\x1b[31m") in shown, "the name is shown"
+    assert "bold" in shown
     assert "\x1b" not in shown
 
 
