@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from adocd.daemon.control.law import LawFailed
@@ -148,6 +148,8 @@ def test_one_wrong_byte_harms_little() -> None:
     came: set[tuple[str, str]] = set()
 
     @settings(max_examples=150, deadline=None)
+    @example(where=0, byte=0, suffix="jsonl")
+    @example(where=0, byte=0, suffix="jsonl.gz")
     @given(where=st.integers(0, 1 << 20), byte=st.integers(0, 255), suffix=st.sampled_from(SUFFIXES))
     def replayed_or_refused(where: int, byte: int, suffix: str) -> None:
         with tempfile.TemporaryDirectory() as directory:
@@ -160,11 +162,11 @@ def test_one_wrong_byte_harms_little() -> None:
             except (NotReplayable, LawFailed):
                 came.add((suffix, "refused"))
                 return
-        came.add((suffix, f"replayed {found.samples}"))
+        came.add((suffix, "replayed" if found.samples else "nothing"))
         assert found.samples <= 7
 
     replayed_or_refused()
-    assert came >= {(suffix, what) for suffix in SUFFIXES for what in ("replayed 7", "refused")}
+    assert came >= {(suffix, what) for suffix in SUFFIXES for what in ("replayed", "refused")}
 
 
 def test_what_is_before_the_damage_of_a_packed_file_is_there(tmp_path: Path) -> None:
