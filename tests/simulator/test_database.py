@@ -103,6 +103,11 @@ def test_what_always_holds() -> None:
     """
     SEEN.clear()
     holds_with_any_options()
+    # What is seldom drawn: delays, and compactions further down.
+    found = database("cap-100")
+    for now_s in range(1, 1800, 3):
+        found.advance(float(now_s))
+        check(found)
     assert {what for what, times in SEEN.items() if times} == {
         "normal", "delayed", "stopped", "limited", "capped", "into level 1", "below level 1",
     }  # fmt: skip

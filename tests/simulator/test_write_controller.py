@@ -152,13 +152,16 @@ def test_compactions_run_beside_each_other_under_pressure(l0: int, pending: int,
     assert controller.needs_speedup is speedup
 
 
-LOADS = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 50), st.integers(0, 10_000)), max_size=60)
+ANY_LOAD = st.tuples(st.integers(0, 4), st.integers(0, 50), st.integers(0, 10_000))
+#: Of such the rate is cut again and again, which loads of any kind hardly ever have.
+DELAYED_LOAD = st.tuples(st.just(0), st.integers(20, 35), st.just(0))
+LOADS = st.lists(ANY_LOAD, max_size=60) | st.lists(DELAYED_LOAD, min_size=5, max_size=60)
 
 
 def test_the_rate_stays_between_its_bounds() -> None:
     cuts: list[int] = []
 
-    @given(st.integers(1, 10**9), LOADS)
+    @given(st.integers(1, 10**9) | st.integers(10**6, 10**9), LOADS)
     def whatever_comes(maximum: int, loads: list[tuple[int, int, int]]) -> None:
         controller = WriteController(maximum)
         for memtables, l0, pending in loads:
