@@ -1,10 +1,12 @@
 """The committed kernel trees, and a cgroup file system that behaves as the kernel's does."""
 
+import os
 import shutil
 from pathlib import Path
 
+from adocd_bench.errors import CapUnavailable
 from adocd_bench.host.cap import CgroupTree
-from adocd_bench.host.device import Roots
+from adocd_bench.host.device import REAL_ROOTS, Roots, block_device_of
 
 TREES = Path(__file__).parent / "trees"
 
@@ -18,6 +20,16 @@ def writable_tree(name: str, room: Path) -> Roots:
     """Copy a tree's cgroup hierarchy to where groups can be made."""
     shutil.copytree(TREES / name / "cgroup", room / "cgroup")
     return Roots(TREES / name / "proc", TREES / name / "sys", room / "cgroup")
+
+
+def capping(directory: Path, name: str) -> str:
+    """Name this cap where one can be had, `uncapped` elsewhere."""
+    try:
+        CgroupTree(REAL_ROOTS)
+        block_device_of(directory)
+    except CapUnavailable:
+        return "uncapped"
+    return name if os.geteuid() == 0 else "uncapped"
 
 
 class FakeCgroupTree(CgroupTree):

@@ -32,6 +32,8 @@ class Watch:
     waits: dict[str, float] = field(default_factory=lambda: defaultdict(float))
     #: Events that nobody has seen, for the agent keeps only so many.
     lost_events: int = 0
+    #: How many pairs of looks were close enough to tell what became of the stop trigger between them.
+    close_looks: int = 0
     snapshot: Json = None
 
     def __post_init__(self) -> None:
@@ -50,6 +52,7 @@ class Watch:
         self.lost_events += now["lost_events"]
         self.events += now["events"]
         for name in now["column_families"] if now["monotonic_s"] - before["monotonic_s"] < CLOSE_S else ():
+            self.close_looks += 1
             _see_stop_trigger(name, _stop_and_files(before, name), _stop_and_files(now, name))
         if (condition := before["restore"]["waiting_for"]) is not None:
             words = re.sub(r" \(.*\)$|, which is .*$|: it is .*$", "", condition)

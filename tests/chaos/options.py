@@ -22,6 +22,7 @@ def differing(now: Json, originals: Json, *, pools: bool) -> dict[str, tuple[str
     scopes = [(now["database"], originals["database"])]
     scopes += [(now["column_families"][name], options) for name, options in originals["column_families"].items()]
     scopes += [(now["thread_pools"], originals["thread_pools"])] if pools else []
+    assert all(old for _, old in scopes), f"no originals to compare with: {originals}"
     return {
         name: (new[name], old[name])
         for new, old in scopes

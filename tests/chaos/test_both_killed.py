@@ -14,6 +14,7 @@ from tests.chaos.figures import Figures
 from tests.chaos.hosts import HOSTS, LAW, Host, agent_of, alive, running
 from tests.chaos.options import differing, stored, until_nothing_differs
 from tests.chaos.profile import count
+from tests.cli.harness import no_traceback
 from tests.support.waiting import always, eventually
 
 pytestmark = pytest.mark.chaos
@@ -34,6 +35,8 @@ def test_what_both_left_behind_is_put_back(run_dir: Path, kind: str, figures: Fi
     times = count(1, 5)
     with running(host):
         originals, on_disk = originals_of(run_dir, host), tunable(run_dir, host)
+        assert on_disk.keys() >= {OFF, "write_buffer_size"}, "what is tuned is not among what is compared"
+        assert on_disk[OFF] == "false"
         for n in range(times):
             if n > 0:
                 host.kill()
@@ -110,4 +113,4 @@ def put_back_by_a_new_daemon(run_dir: Path, host: Host, originals: Json) -> None
             daemon.unpin(database, OFF)
             until_nothing_differs(left, PUT_BACK_WITHIN_S)
         always(lambda: not left(), for_s=1.0, what="the agent leads to the true originals when the daemon has gone")
-    assert "Traceback" not in daemon.log
+    no_traceback(run_dir)

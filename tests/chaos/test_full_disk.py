@@ -13,7 +13,7 @@ from tests.chaos.daemon import Daemon
 from tests.chaos.figures import Figures
 from tests.chaos.hosts import LAW, DbBench, agent_of, running
 from tests.chaos.options import differing, until_nothing_differs
-from tests.cli.harness import command
+from tests.cli.harness import command, no_traceback
 from tests.support import full_disk
 from tests.support.agent_client import AgentClient
 from tests.support.waiting import eventually
@@ -41,18 +41,22 @@ def test_what_cannot_be_journaled_is_not_done(run_dir: Path, figures: Figures) -
         full_disk.fill(disk)
         eventually(lambda: says_full(daemon), what="the daemon says that the disk is full")
         refused = json.loads(command("adocctl", "status", "--json", run_dir=run_dir).ok())["sentence"]
+        seen = looks(daemon)
         assert not changes.leading_away(LOOK_S), "something was changed that the journal does not know"
+        eventually(lambda: looks(daemon) > seen + 1, what="the daemon goes on")
+        eventually(lambda: says_full(daemon), what="the law still wants what cannot be written down")
         full_disk.make_room(disk)
         changes.wait_for_more()
 
         full_disk.fill(disk)
         eventually(lambda: says_full(daemon), what="the daemon says that the disk is full")
+        assert changes.differing(), "there is something to put back"
         command("adocctl", "restore", "--all", run_dir=run_dir).ok()
         until_nothing_differs(changes.differing, 20)
         full_disk.make_room(disk)
         command("adocctl", "set-policy", "adoc", "--set", "batch_min_bytes=1048576", run_dir=run_dir).ok()
         changes.wait_for_more()
-    assert "Traceback" not in daemon.log
+    no_traceback(run_dir)
     figures.add("the journal's disk full", refused)
 
 
@@ -90,6 +94,12 @@ class Changes:
         """Find what is not as it was."""
         now = self._agent.fresh_snapshot(self._database)["options"]
         return differing(now, self._originals, pools=False)
+
+
+def looks(daemon: Daemon) -> int:
+    """Return the number of the only database's last sample."""
+    (target,) = daemon.ask("GET", "/v1/targets")["targets"]
+    return int(daemon.target(target["id"])["sample"]["sequence"])
 
 
 def says_full(daemon: Daemon) -> bool:

@@ -116,6 +116,13 @@ def log_of(run_dir: Path) -> str:
     return (run_dir / "serve.log").read_text()
 
 
+def no_traceback(run_dir: Path) -> None:
+    """Fail where `serving`'s daemon has logged a traceback, and where it has not even logged that it serves."""
+    log = log_of(run_dir)
+    assert "serving at " in log, f"this is no log of a daemon that served: {log!r}"
+    assert "Traceback" not in log, log
+
+
 def environment_of(run_dir: Path, **more: str) -> dict[str, str]:
     """Give a process its run directory, and a terminal that is wide enough."""
     return dict(os.environ) | {"ADOCD_RUN_DIR": str(run_dir), "COLUMNS": forked.COLUMNS} | more

@@ -87,8 +87,8 @@ def test_another_address_than_loopback_is_served_with_the_first_token(run_dir: P
         assert "adocd_targets 0" in call(number, "GET", "/metrics", secret)[1]
     (run_dir / "tokens.json").chmod(0o666)
     with serving(run_dir, "--listen", "0.0.0.0:0"):
-        assert "on http://" not in log_of(run_dir)
         said = said_of_tcp(run_dir)
+        assert "on http://" not in log_of(run_dir)
         assert "0.0.0.0:0 is not served, while databases are controlled" in said
         assert "close it by chmod 600" in said
 

@@ -14,7 +14,7 @@ from adocd.cli.top import over_time, words
 from adocd.cli.top.feed import Frame, TopFeed
 from adocd.cli.top.screen import Screen, fits
 from adocd.model.in_words import option_value
-from tests.cli.harness import command, log_of, serving
+from tests.cli.harness import command, no_traceback, serving
 from tests.cli.pseudo_terminal import PseudoTerminal
 from tests.cli.test_adocctl import adocctl_json, wait_for_target
 from tests.daemon.harness import overflowing
@@ -118,7 +118,7 @@ def test_in_a_pipe_it_looks_once(run_dir: Path) -> None:
             assert each["options"]["column_families"]["default"]["write_buffer_size"] == str(64 << 20)
             assert {"waited_fraction", "background_jobs", "last_decision"} <= each.keys()
         command("adocctl", "top", "third", "--once", run_dir=run_dir).failed(4, "there is no target 'third'")
-    assert "Traceback" not in log_of(run_dir)
+    no_traceback(run_dir)
 
 
 @pytest.mark.parametrize("more", [(), ("--once",), ("--once", "--json")])

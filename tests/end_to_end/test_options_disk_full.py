@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.harness import command, log_of, serving
+from tests.cli.harness import command, no_traceback, serving
 from tests.conformance.python_host import LIFECYCLE
 from tests.support import full_disk
 from tests.support.agent_client import AgentClient
@@ -68,7 +68,7 @@ def test_a_change_that_cannot_be_persisted_is_in_force_all_the_same(
             )
             assert restored["errors"] == []
             assert program.ask("get_option", "write_buffer_size") == str(MIB)
-    assert "Traceback" not in log_of(run_dir)
+    no_traceback(run_dir)
 
 
 def status(run_dir: Path) -> Any:

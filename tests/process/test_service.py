@@ -11,7 +11,7 @@ import socket
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.cli.harness import BIN, command, log_of, serving
+from tests.cli.harness import BIN, command, log_of, no_traceback, serving
 from tests.support.waiting import eventually
 
 
@@ -56,7 +56,7 @@ def test_it_says_when_it_serves_reloads_and_ends(run_dir: Path) -> None:
             until_said(listener, "STOPPING=1")
             assert daemon.wait(60) == 0
     assert "taken: daemon.tick_s 1.0 -> 0.5" in log_of(run_dir)
-    assert "Traceback" not in log_of(run_dir)
+    no_traceback(run_dir)
 
 
 def test_each_line_of_its_log_can_be_json(run_dir: Path) -> None:

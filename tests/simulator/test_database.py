@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from typing import Any
 
@@ -46,6 +47,8 @@ DATABASE_OPTIONS = st.fixed_dictionaries(
     }
 )
 LIMITERS = st.none() | st.integers(MIB, 200 * MIB)
+#: What the properties were held against.
+SEEN: Counter[str] = Counter()
 STEPS_S = st.lists(st.floats(0.001, 40.0), min_size=1, max_size=12)
 
 
@@ -66,6 +69,8 @@ def check(found: SimulatedDatabase) -> None:
         assert 0 <= level.busy_bytes <= level.bytes
         assert (level.files > 0) == (level.bytes > 0)
         assert 0 <= level.covered <= 1
+    SEEN["into level 1"] += any(job.compaction and job.compaction.output_level == 1 for job in found.compactions)
+    SEEN["below level 1"] += any(job.compaction and job.compaction.output_level > 1 for job in found.compactions)
     spans = [(c.input_level, c.output_level) for job in found.compactions if (c := job.compaction) is not None]
     assert spans.count((0, 1)) <= 1, "the way out of level 0 is one compaction at a time"
     assert not ((0, 1) in spans and (1, 2) in spans), "they share the files of level 1"
@@ -80,6 +85,9 @@ def check_rates(found: SimulatedDatabase) -> None:
     assert cap is None or jobs + found.flow.wal + read <= cap * (1 + 1e-9), "what is read is not written"
     assert found.limiter is None or jobs <= found.limiter.bytes_per_s * (1 + 1e-9)
     assert all(0 <= job.bytes_per_s <= job.most_bytes_per_s for job in (*found.flushes, *found.compactions))
+    SEEN[found.controller.condition] += 1
+    SEEN["limited"] += found.limiter is not None and jobs > 0
+    SEEN["capped"] += cap is not None and jobs > 0
     match found.controller.condition:
         case "stopped":
             assert found.flow.writes == 0
@@ -87,9 +95,26 @@ def check_rates(found: SimulatedDatabase) -> None:
             assert found.flow.writes <= found.controller.rate_bytes_per_s
 
 
+def test_what_always_holds() -> None:
+    """Bytes are conserved and never negative, L0-L1 is alone, the device's and the limiter's rates are kept.
+
+    Also while options change under way, in any direction.
+    """
+    SEEN.clear()
+    holds_with_any_options()
+    # What is seldom drawn: delays, and compactions further down.
+    found = database("cap-100")
+    for now_s in range(1, 1800, 3):
+        found.advance(float(now_s))
+        check(found)
+    assert {what for what, times in SEEN.items() if times} == {
+        "normal", "delayed", "stopped", "limited", "capped", "into level 1", "below level 1",
+    }  # fmt: skip
+
+
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(PROFILES, LOADS, family_options(), DATABASE_OPTIONS, LIMITERS, STEPS_S, st.data())
-def test_what_always_holds(
+def holds_with_any_options(
     profile: str,
     load: str,
     family: dict[str, Any],
@@ -98,10 +123,6 @@ def test_what_always_holds(
     steps_s: list[float],
     data: st.DataObject,
 ) -> None:
-    """Bytes are conserved and never negative, L0-L1 is alone, the device's and the limiter's rates are kept.
-
-    Also while options change under way, in any direction.
-    """
     found = database(profile, load, limiter=limiter, **family, **of_database)
     for step_s in steps_s:
         before = found.account.device_bytes

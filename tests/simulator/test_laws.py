@@ -106,6 +106,12 @@ def test_whatever_the_load_a_law_stays_within_bounds_and_everything_goes_back(la
     assert limiter == (DEVICE if law in LIMITED else None)
 
 
+@pytest.mark.parametrize("law", sorted(set(MOST) - {"fixed"}))
+def test_a_law_that_is_bounded_acts(law: str) -> None:
+    """Else its bounds would say nothing."""
+    assert [load for load in WORKLOADS if "applied" in {record.outcome for record in lived(law, load).decisions}]
+
+
 @pytest.mark.parametrize("law", sorted(set(MOST) - {"mimd"}))
 def test_on_a_steady_load_nothing_turns_round_and_nobody_waits(law: str) -> None:
     life = lived(law, "constant", STEADY)
@@ -123,6 +129,8 @@ def test_on_a_steady_load_the_limiters_own_law_hunts_as_its_source_does() -> Non
     life = lived("mimd", "constant", STEADY)
     rates = life.knobs(SECONDS / 2)["rate_limiter"]
     moves = [(before, after) for before, after in itertools.pairwise(rates) if after != before]
+    assert any(after > before for before, after in moves)
+    assert any(after < before for before, after in moves)
     assert all(0.94 < after / before < 1.06 or after == DEVICE // 20 for before, after in moves)
     assert min(rates) >= DEVICE // 20
     assert max(rates) <= DEVICE

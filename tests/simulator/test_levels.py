@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from adocd.simulator.levels import Compaction, L0File, Level, Levels, level_targets
@@ -170,6 +170,7 @@ def test_scores_are_in_order_and_a_pick_is_of_a_full_level(l0: list[int], sizes:
     assert found.pending_bytes(OPTIONS) >= 0
     full = {number for score, number in scores if score >= 1}
     compaction = found.pick(OPTIONS, OPTIONS)
-    if compaction is not None:
-        assert compaction.input_level in full
-        assert 0 < compaction.output_bytes <= compaction.input_bytes
+    assume(compaction is not None)
+    assert compaction is not None
+    assert compaction.input_level in full
+    assert 0 < compaction.output_bytes <= compaction.input_bytes

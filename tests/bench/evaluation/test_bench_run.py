@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -11,15 +10,14 @@ from pathlib import Path
 
 import pytest
 from adocd_bench.cli.bench import bench_app
-from adocd_bench.errors import CapUnavailable
 from adocd_bench.evaluation import raw
 from adocd_bench.evaluation.loads.workloads import WORKLOADS
 from adocd_bench.evaluation.schemes import SCHEMES
-from adocd_bench.host.cap import GROUP_PREFIX, CgroupTree
-from adocd_bench.host.device import REAL_ROOTS, block_device_of
+from adocd_bench.host.cap import GROUP_PREFIX
 from adocd_bench.run.workspace import PREFIX
 from typer.testing import CliRunner
 
+from tests.bench.roots import capping
 from tests.support.waiting import eventually
 
 _WITHIN_S = 1200
@@ -29,12 +27,7 @@ real = pytest.mark.alone
 
 def profile(disk: Path) -> str:
     """A cap where one can be had, so slow that the database stalls within seconds."""
-    try:
-        CgroupTree(REAL_ROOTS)
-        block_device_of(disk)
-    except CapUnavailable:
-        return "uncapped"
-    return "cap-50" if os.geteuid() == 0 else "uncapped"
+    return capping(disk, "cap-50")
 
 
 def bench(*arguments: str, disk: Path, out: Path) -> subprocess.Popen[str]:

@@ -140,6 +140,7 @@ def test_fifty_targets_are_measured() -> None:
     assert found["simulated"]
     expected = 50 * figures["seconds"]
     assert 0.5 * expected < figures["cycles"] + figures["cycles_missed"] < 1.5 * expected
+    assert figures["jitter_ms"]["max"] > 0, "no two cycles are at exactly the same distance"
     assert 0 <= figures["jitter_ms"]["p50"] <= figures["jitter_ms"]["p99"] <= figures["jitter_ms"]["max"]
     assert figures["jitter_ms"]["max"] > 0, "no clock is that exact: nothing was measured"
     assert "SIMULATED" in said[0]

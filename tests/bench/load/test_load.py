@@ -23,6 +23,8 @@ from adocd_bench.load.spec import ClosedArrivals, Drain, KeyChoice, LoadSpec, Mi
 from adocd_bench.load.ycsb import CORE
 from adocd_bench.run.child import child
 
+from adocd.probes.log import read_log
+from adocd.probes.log.events import CompactionFinished
 from tests.conftest import REPOSITORY
 from tests.docs.markdown import blocks
 from tests.support.agent_client import AgentClient
@@ -33,6 +35,9 @@ LOAD = Work("load", ClosedArrivals(count=RECORDS), Mix(update=1), KeyChoice("seq
 WRITES = Mix(update=1)
 #: With flushes of 2 MB/s: memtables of 1 MiB, of which one more is allowed while one is flushed.
 SLOW = {"write_buffer_size": 1 << 20, "max_write_buffer_number": 2, "delayed_write_rate": 1 << 30}
+
+#: Between the wall clock that a phase's begin is read from and the one of a line in the LOG.
+CLOCKS_APART_S = 0.05
 
 Run = Callable[..., LoadResult]
 
@@ -218,16 +223,19 @@ def test_keys_in_order_and_of_the_least_size(run: Run) -> None:
     assert of(result.measured.operations, "scan").count == 100
 
 
-def test_a_drain_waits_until_nothing_is_left(run: Run) -> None:
+def test_a_drain_waits_until_nothing_is_left(run: Run, disk: Path) -> None:
     writes = fast("run", ClosedArrivals(count=6000), measured=True)
-    result = run(
-        writes, Drain("settle"), options={"write_buffer_size": 1 << 20, "level0_file_num_compaction_trigger": 2}
-    )
-    drain = result.phases[1].drain
-    assert drain is not None
-    assert (drain.reached, drain.pending_compaction_bytes) == (True, 0)
-    assert result.drain_s is not None
-    assert result.drain_s >= 0
+    options = {"write_buffer_size": 1 << 20, "level0_file_num_compaction_trigger": 2}
+    result = run(writes, Drain("settle"), options=options, rate_limiter_bytes_per_s=8_000_000)
+    drained = result.phases[1]
+    assert drained.drain is not None
+    assert (drained.drain.reached, drained.drain.pending_compaction_bytes) == (True, 0)
+    assert result.drain_s == drained.seconds
+    # By RocksDB's own LOG there was something left to wait for, and it was waited for.
+    ended = [each for each in read_log(disk / "db" / "LOG", rotated=False) if isinstance(each, CompactionFinished)]
+    begin_s = drained.begin_unix_s
+    assert [each for each in ended if begin_s < each.time_s < begin_s + drained.seconds + CLOCKS_APART_S]
+    assert [each for each in ended if each.time_s > begin_s + drained.seconds + CLOCKS_APART_S] == []
 
 
 def test_a_drain_gives_up_in_time(run: Run) -> None:

@@ -16,6 +16,8 @@ from tests.page.conftest import browser, pictures
 
 __all__ = ["browser", "pictures"]
 
+DRAWINGS = 11
+
 
 @pytest.fixture(scope="module")
 def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -31,7 +33,7 @@ def test_in_a_browser(browser: Browser, pictures: Path, page_file: Path, colours
     page, watched = context.new_page(), Watched()
     watched.watch(page, page_file.parent.as_uri())
     page.goto(page_file.as_uri())
-    assert page.locator("svg.drawing").count() == 11
+    assert page.locator("svg.drawing").count() == DRAWINGS
     assert page.get_by_role("img", name="cap-210-fillrandom: operations/s over time").is_visible()
     page.get_by_role("link", name="Five claims, point by point").click()
     assert page.get_by_role("heading", name="Five claims, point by point").is_visible()
@@ -46,6 +48,7 @@ def test_in_a_browser(browser: Browser, pictures: Path, page_file: Path, colours
 
 def test_it_brings_no_script_and_names_no_host(page_file: Path) -> None:
     text = page_file.read_text(encoding="utf-8")
+    assert text.count('xmlns="http://www.w3.org/2000/svg"') == DRAWINGS
     assert "<script" not in text
     for outside in ("src=", "@import", "url(", "https://"):
         assert outside not in text
