@@ -99,15 +99,6 @@ def _unpacked(path: Path) -> Iterator[bytes]:
         raise NotReplayable(f"{path} cannot be read: {error.strerror}") from None
 
 
-def _before_damage(unpack: "zlib._Decompress", chunk: bytes) -> bytes:
-    """Decompress byte by byte until it fails: zlib drops all that a damaged chunk has before the damage."""
-    found = bytearray()
-    with contextlib.suppress(zlib.error):
-        for at in range(len(chunk)):
-            found += unpack.decompress(chunk[at : at + 1])
-    return bytes(found)
-
-
 def _gunzipped(chunk: bytes, file: BinaryIO) -> Iterator[bytes]:
     unpack = zlib.decompressobj(wbits=_GZIP)
     while chunk or (chunk := file.read(_CHUNK)):

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.harness import command, log_of, no_traceback, serving
+from tests.cli.harness import command, log_of, serving
 from tests.support.observed import TALKATIVE, db_bench, rocksdict_program
 from tests.support.waiting import eventually
 
@@ -65,7 +65,7 @@ def test_an_operators_way_through(tmp_path: Path, run_dir: Path) -> None:
             assert "adocd_target_up{" in metrics
         eventually(lambda: adocctl_json(run_dir, "status")["state"] == "closed", what="it is closed")
         assert "closed" in command("adocctl", "targets", run_dir=run_dir).ok()
-    no_traceback(run_dir)
+    assert "Traceback" not in log_of(run_dir)
 
 
 def _metrics(run_dir: Path) -> str:

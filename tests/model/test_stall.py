@@ -124,8 +124,8 @@ def test_taking_the_cause_away_leaves_something_lower_in_the_rule(figures: dict[
     order = [("stopped", c) for c in ("memtable", "l0", "pending_bytes")]
     order += [("delayed", c) for c in ("memtable", "l0", "pending_bytes")]
     verdict = judge(**figures, options=options)
-    assume(verdict.cause is not None)
-    assert verdict.cause is not None
+    if verdict.cause is None:
+        return
     gone: dict[str, Any] = {
         "memtable": {"max_write_buffer_number": 1 << 20},
         "l0": {"level0_stop_writes_trigger": 1 << 20, "level0_slowdown_writes_trigger": -1},

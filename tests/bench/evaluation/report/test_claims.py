@@ -175,13 +175,11 @@ def test_what_lasts_of_the_maximum(lasting: tuple[float, ...], expected: str) ->
 
 def test_every_point_has_its_source_and_names_what_is_measured() -> None:
     assert len(CLAIMS) == 5
-    kinds, sizes = set(), 0
     for point in POINTS.values():
         assert point.source.split()[0] in {"ADOC", "Thesis", "SILK", "Stability"}
         assert point.sentence
         rule = point.rule
         assert rule.words()
-        kinds.add(type(rule))
         if isinstance(rule, Compares | Keeps | Exceeds):
             assert rule.measure in MEASURES
         if isinstance(rule, Compares):
