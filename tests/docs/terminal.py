@@ -12,6 +12,8 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+#: Longest wait for a shell's first prompt.
+_FIRST_PROMPT_S = 30.0
 #: Ctrl-C ends a program by its own handler, or by the signal.
 INTERRUPTED = (0, 130)
 
@@ -33,7 +35,8 @@ class Terminal:
         self._bash = subprocess.Popen(
             ["setsid", "--ctty", *enter, "bash", "--norc", "--noprofile", "--noediting", "-i"],
             stdin=slave, stdout=slave, stderr=slave, pass_fds=(told,), cwd=directory,
-            env=dict(environment) | {"PS1": "", "PS2": "", "TERM": "dumb", "HISTFILE": ""},
+            env=dict(environment)
+            | {"PS1": "", "PS2": "", "TERM": "dumb", "HISTFILE": "", "PROMPT_COMMAND": f"echo $? >&{told}"},
         )  # fmt: skip
         os.close(slave)
         os.close(told)
@@ -44,6 +47,7 @@ class Terminal:
         ]
         for reader in self._readers:
             reader.start()
+        assert self.wait(_FIRST_PROMPT_S) == 0, f"terminal {name} shows no prompt"
 
     def _read(self, end: int, store: str) -> None:
         while True:
@@ -61,10 +65,14 @@ class Terminal:
         return self._output.decode(errors="replace").replace("\r\n", "\n")
 
     def type(self, command: str) -> None:
-        """Type a command, without waiting for its end. Its status comes on a pipe that the command does not get."""
+        """Type a command, without waiting for its end.
+
+        Its status comes on a pipe that the command does not get, before the next prompt: after a program that Ctrl-C
+        has killed, bash executes nothing more of the line.
+        """
         assert self.running is None, f"terminal {self.name} is busy with {self.running!r}"
         self.running = command
-        os.write(self._master, f"{{ {command.rstrip()}\n}} {self._told}>&-; echo $? >&{self._told}\n".encode())
+        os.write(self._master, f"{{ {command.rstrip()}\n}} {self._told}>&-\n".encode())
 
     def wait(self, within_s: float) -> int | None:
         """Wait for the end of what runs here; its status, None while it still runs."""

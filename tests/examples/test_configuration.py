@@ -20,10 +20,13 @@ def test_the_configuration_is_good() -> None:
 
 def test_the_configuration_has_every_key_with_its_default() -> None:
     content = tomllib.loads(CONFIGURATION.read_text())
-    defaults = config.Config()
-    assert content["daemon"] == defaults.daemon.model_dump(mode="json")
-    assert content["safety"] == defaults.safety.model_dump()
+    defaults, loaded = config.Config(), config.load(CONFIGURATION)
+    for section in ("daemon", "safety"):
+        assert set(content[section]) == set(type(getattr(defaults, section)).model_fields)
+    assert loaded.daemon == defaults.daemon
+    assert loaded.safety == defaults.safety
     assert content["web"] == defaults.web.model_dump(mode="json")
     assert content["policy"] == defaults.policy.model_dump()
     assert set(content) == set(config.Config.model_fields)
-    assert content["targets"][0]["parameters"] == AdocParameters().model_dump()
+    assert set(content["targets"][0]["parameters"]) == set(AdocParameters.model_fields)
+    assert loaded.policy_for("/var/lib/myservice/db").parameters == AdocParameters().model_dump()

@@ -63,7 +63,7 @@ def test_it_is_a_law_like_any_other() -> None:
     assert both.knobs == {Knob.BATCH_SIZE, Knob.RATE_LIMIT}
     with pytest.raises(registry.PolicyError, match="adoc and steady-batch cannot work together: both turn batch_size"):
         registry.create(Policy("adoc+steady-batch"))
-    with pytest.raises(registry.PolicyError, match="steady-batch has no parameter 'second'; it has seconds,"):
+    with pytest.raises(registry.PolicyError, match="steady-batch has no parameter 'second'; did you mean seconds"):
         registry.create(Policy("steady-batch", {"second": 4.0}))
 
 

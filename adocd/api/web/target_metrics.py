@@ -54,7 +54,7 @@ _DEVICE_GAUGES = (
     ("device_written_bytes_per_second", "What a device wrote, for all processes", "written_bytes_per_s"),
 )
 #: Prometheus's label, and member of a write latency.
-_QUANTILES = (("0.5", "p50_s"), ("0.99", "p99_s"), ("0.999", "p99_9_s"), ("1", "max_s"))
+_PERCENTILES = (("50", "p50_s"), ("99", "p99_s"), ("99.9", "p99_9_s"), ("100", "max_s"))
 #: Name, help and boolean member of a target.
 _STATES = (
     ("target_paused", "1 while its law decides nothing", "paused"),
@@ -203,10 +203,10 @@ def _latency(found: list[_Target]) -> Iterator[Metric]:
         "How long writes took since the database was opened, estimated from a sample of them",
         labels=_TARGET,
     )
-    quantile = GaugeMetricFamily(
-        "adocd_write_latency_quantile_seconds",
-        "How long writes took in the last window; quantile 1 is the worst",
-        labels=(*_TARGET, "quantile"),
+    percentile = GaugeMetricFamily(
+        "adocd_write_latency_percentile_seconds",
+        "How long writes took in the last window; percentile 100 is the worst",
+        labels=(*_TARGET, "percentile"),
     )
     mean = GaugeMetricFamily(
         "adocd_write_latency_mean_seconds",
@@ -218,12 +218,12 @@ def _latency(found: list[_Target]) -> Iterator[Metric]:
             since_open.add_metric(labels, *buckets(sample["write_latency_since_open"]))
         if (latency := sample["write_latency"]) is None:
             continue
-        for word, member in _QUANTILES:
+        for word, member in _PERCENTILES:
             if latency[member] is not None:
-                quantile.add_metric([*labels, word], latency[member])
+                percentile.add_metric([*labels, word], latency[member])
         if latency["mean_s"] is not None:
             mean.add_metric([*labels, latency["source"]], latency["mean_s"])
-    yield from (since_open, quantile, mean)
+    yield from (since_open, percentile, mean)
 
 
 def _devices(found: list[_Target]) -> Iterator[Metric]:

@@ -19,7 +19,7 @@ from pathlib import Path
 from adocd.model.in_words import time as latency
 from adocd_bench.errors import BenchError
 from adocd_bench.latency import runs
-from adocd_bench.latency.measured import FILE, Agreement, Latencies, Measured, Pair
+from adocd_bench.latency.measured import FILE, HistogramsAgree, Measured, Pair, ToldLatencies
 
 _THREADS = (1, 4)
 
@@ -87,14 +87,14 @@ def _cost(threads: int, pairs: Sequence[Pair]) -> str:
     return f"| {threads} | {len(pairs)} | {off:.3f} | {on:.3f} | {spread} |"
 
 
-def _agreement(each: Agreement) -> Sequence[str]:
+def _agreement(each: HistogramsAgree) -> Sequence[str]:
     return [
         _row(each, "its own histogram", each.its_own),
         _row(each, "the agent's sampler", each.sampler),
     ]
 
 
-def _row(each: Agreement, by: str, found: Latencies) -> str:
+def _row(each: HistogramsAgree, by: str, found: ToldLatencies) -> str:
     figures = (found.p50_us, found.p99_us, found.p99_9_us, found.max_us)
     shown = " | ".join(latency(figure / 1e6) for figure in figures)
     return f"| {each.program} | {each.threads} | {by} | {found.count:,} | {shown} |"

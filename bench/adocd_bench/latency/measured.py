@@ -22,7 +22,7 @@ class Pair:
 
 
 @dataclass(frozen=True, slots=True)
-class Latencies:
+class ToldLatencies:
     """Write latencies in microseconds, as somebody gives them."""
 
     count: int
@@ -33,13 +33,13 @@ class Latencies:
 
 
 @dataclass(frozen=True, slots=True)
-class Agreement:
+class HistogramsAgree:
     """The same writes, by the program's own histogram and by the agent's sampler."""
 
     program: str
     threads: int
-    its_own: Latencies
-    sampler: Latencies
+    its_own: ToldLatencies
+    sampler: ToldLatencies
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,15 +52,15 @@ class Measured:
     writes: int
     #: By how many threads wrote.
     pairs: dict[int, tuple[Pair, ...]]
-    agreements: tuple[Agreement, ...]
+    agreements: tuple[HistogramsAgree, ...]
 
 
 FILE = ResultFile(TypeAdapter(Measured))
 
 
-def of_sampler(found: WriteLatency) -> Latencies:
+def of_sampler(found: WriteLatency) -> ToldLatencies:
     """Take a window of the sampler's."""
     p50, p99, p99_9, worst = (
         round((figure or 0.0) * 1e6, 3) for figure in (found.p50_s, found.p99_s, found.p99_9_s, found.max_s)
     )
-    return Latencies(found.count or 0, p50, p99, p99_9, worst)
+    return ToldLatencies(found.count or 0, p50, p99, p99_9, worst)

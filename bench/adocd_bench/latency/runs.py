@@ -15,7 +15,7 @@ from adocd.targets.errors import TargetError
 from adocd.targets.run_dir import agent_sockets
 from adocd_bench.errors import RunFailed
 from adocd_bench.evaluation.report.percentiles import percentile_us
-from adocd_bench.latency.measured import Agreement, Latencies, of_sampler
+from adocd_bench.latency.measured import HistogramsAgree, ToldLatencies, of_sampler
 from adocd_bench.load.build import PROGRAM, find_or_build
 from adocd_bench.load.result import read_result
 from adocd_bench.load.spec import ClosedArrivals, Drain, KeyChoice, LoadSpec, Mix, Work
@@ -47,7 +47,7 @@ def cpu_us_per_write(writes: int, threads: int, *, sampler: bool) -> float:
     return (usage.ru_utime + usage.ru_stime) / (writes // threads * threads) * 1e6
 
 
-def of_db_bench(writes: int, threads: int, parent: Path | None) -> Agreement:
+def of_db_bench(writes: int, threads: int, parent: Path | None) -> HistogramsAgree:
     """Compare with db_bench's own histogram, whose buckets are up to 50 % wide; reads keep it open after the writes."""
     with tempfile.TemporaryDirectory(dir=parent) as directory, run_directory() as room:
         command = [*_db_bench(directory, writes // threads, threads), *_UNEVEN, "--histogram"]
@@ -59,11 +59,11 @@ def of_db_bench(writes: int, threads: int, parent: Path | None) -> Agreement:
     if percentiles is None or count is None or worst is None:
         raise RunFailed("db_bench printed no histogram")
     p50, p99, p99_9 = map(float, percentiles.groups())
-    its_own = Latencies(int(count[1]), p50, p99, p99_9, float(worst[1]))
-    return Agreement("db_bench", threads, its_own, of_sampler(sampled(totals, None)))
+    its_own = ToldLatencies(int(count[1]), p50, p99, p99_9, float(worst[1]))
+    return HistogramsAgree("db_bench", threads, its_own, of_sampler(sampled(totals, None)))
 
 
-def of_generator(writes: int, threads: int, parent: Path | None) -> Agreement:
+def of_generator(writes: int, threads: int, parent: Path | None) -> HistogramsAgree:
     """Compare with the load generator's histogram, whose buckets are within 0.1 % of a value."""
     with tempfile.TemporaryDirectory(dir=parent) as directory, run_directory() as room:
         result = room / "result.json"
@@ -85,8 +85,8 @@ def of_generator(writes: int, threads: int, parent: Path | None) -> Agreement:
     if histogram is None:
         raise RunFailed("the load generator measured nothing")
     p50, p99, p99_9 = (percentile_us(histogram, fraction) or 0.0 for fraction in (0.5, 0.99, 0.999))
-    its_own = Latencies(operations.count, p50, p99, p99_9, float(histogram.max_us))
-    return Agreement(PROGRAM, threads, its_own, of_sampler(sampled(totals, None)))
+    its_own = ToldLatencies(operations.count, p50, p99, p99_9, float(histogram.max_us))
+    return HistogramsAgree(PROGRAM, threads, its_own, of_sampler(sampled(totals, None)))
 
 
 def _db_bench(directory: str, num: int, threads: int) -> list[str]:

@@ -77,15 +77,15 @@ def test_the_time_of_writes_is_in_seconds(tmp_path: Path) -> None:
         )
         shown = (await metrics.render(get)).decode()
         found = {
-            name.partition("{")[0] + ":" + "".join(re.findall(r'(?:le|quantile|source)="(.*?)"', name)): float(value)
+            name.partition("{")[0] + ":" + "".join(re.findall(r'(?:le|percentile|source)="(.*?)"', name)): float(value)
             for name, value in (line.rsplit(maxsplit=1) for line in shown.splitlines() if "write_latency" in line)
             if not name.startswith("#")
         }
         bucket = "adocd_write_latency_seconds_bucket:"
         assert [found[bucket + bound] for bound in ("0.005", "0.01", "1.0", "2.5", "+Inf")] == [0, 990, 990, 1000, 1000]
         assert found["adocd_write_latency_seconds_sum:"] == pytest.approx(990 * 0.007 + 10 * 2.0)
-        quantile = "adocd_write_latency_quantile_seconds:"
-        assert [found[quantile + each] for each in ("0.5", "0.99", "0.999", "1")] == [0.007, 0.007, 2.0, 2.0]
+        quantile = "adocd_write_latency_percentile_seconds:"
+        assert [found[quantile + each] for each in ("50", "99", "99.9", "100")] == [0.007, 0.007, 2.0, 2.0]
         assert found["adocd_write_latency_mean_seconds:agent sampler"] == 0.027
 
     with_service(tmp_path, overflowing(tmp_path / "db"), body)

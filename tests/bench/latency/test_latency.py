@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from adocd_bench.latency import runs
 from adocd_bench.latency.__main__ import tables
-from adocd_bench.latency.measured import FILE, Agreement, Latencies, Measured, Pair
+from adocd_bench.latency.measured import FILE, HistogramsAgree, Measured, Pair, ToldLatencies
 
 WRITES = 40_000
 
@@ -22,7 +22,7 @@ def test_the_load_generator_and_the_sampler_tell_of_the_same_writes(tmp_path: Pa
     agrees(runs.of_generator(WRITES, 2, tmp_path))
 
 
-def agrees(found: Agreement) -> None:
+def agrees(found: HistogramsAgree) -> None:
     """The figures are in docs/latency.md; here no more than that both measured the same thing."""
     assert found.its_own.count == WRITES
     assert found.sampler.count == pytest.approx(WRITES, rel=0.2)
@@ -38,9 +38,9 @@ def test_each_pair_begins_with_the_other(native_agent_library: Path) -> None:
 
 
 def test_what_is_kept_is_shown_again(tmp_path: Path) -> None:
-    own, sampler = Latencies(1000, 6.5, 15.0, 73.0, 11_700.0), Latencies(992, 6.6, 14.8, 72.0, 11_800.0)
+    own, sampler = ToldLatencies(1000, 6.5, 15.0, 73.0, 11_700.0), ToldLatencies(992, 6.6, 14.8, 72.0, 11_800.0)
     pairs = (Pair(5.0, 5.05), Pair(5.0, 4.95), Pair(5.0, 5.1))
-    found = Measured(1.0, 2, 0.5, 1000, {1: pairs}, (Agreement("db_bench", 1, own, sampler),))
+    found = Measured(1.0, 2, 0.5, 1000, {1: pairs}, (HistogramsAgree("db_bench", 1, own, sampler),))
     FILE.write(tmp_path / "kept.json", found)
     assert FILE.read(tmp_path / "kept.json") == found
     shown = tables(found)

@@ -42,7 +42,7 @@ def test_in_a_browser(browser: Browser, pictures: Path, page_file: Path, colours
     page.screenshot(path=pictures / f"report-{colours}.png", full_page=True)
     violations: list[dict[str, Any]] = Axe().run(page).response["violations"]
     assert violations == []
-    watched.is_content()
+    watched.is_content(websockets=False)
     context.close()
 
 
