@@ -191,10 +191,11 @@ def decisions(records: list[dict[str, Any]]) -> None:
         return
     rows = table("#", "time", "rule", "set", "because", "outcome")
     for record in records:
-        notes = [record["outcome"], *record["guards"], *([record["detail"]] if record["detail"] else [])]
+        times = f", {record['times']} times" if record["times"] > 1 else ""
+        notes = [record["outcome"] + times, *record["guards"], *([record["detail"]] if record["detail"] else [])]
         rows.add_row(
             str(record["sequence"]),
-            clock(record["unix_s"]),
+            clock(record["unix_s"]) + (f"\nto {clock(record['until_unix_s'])}" if record["until_unix_s"] else ""),
             record["rule"],
             "\n".join(_setting(s) for s in record["settings"]) or "\n".join(map(_change, record["changes"])) or "-",
             record["signal"],

@@ -7,13 +7,13 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from adocd.api import explained
 from adocd.cli.console import Terminal, columns
-from adocd.cli.show import known, table
-from adocd.cli.show_over_time import COLOURS, NAMES, over_time
+from adocd.cli.show import table
+from adocd.cli.show_over_time import COLOURS, over_time
 from adocd.cli.terminal import clock, zone
-from adocd.model.in_words import size, span
+from adocd.model.in_words import span
 
-_KINDS = {"stopped": "stopped", "delayed": "slowed"}
 _BAR = 20
 #: Width of the other columns of the table of causes.
 _BESIDE_BAR = 58
@@ -66,17 +66,13 @@ def _stepped_back(steps: list[dict[str, Any]]) -> str:
 
 
 def _verdict(d: dict[str, Any]) -> str:
-    length_s = d["end"] - d["begin"]
     waited_s = d["stall_s_by_rocksdb"]
     if waited_s is None:
         waited = "there is no dump of statistics that says how long writers waited"
     else:
         until = clock(d["stall_s_by_rocksdb_until"])
         waited = f"writers waited {span(waited_s)} by RocksDB's own count, last told at {until}"
-    if not d["stalls"]:
-        return f"No line tells of a stall in {span(length_s)}; {waited}."
-    share = f", {d['stalled_s'] / length_s:.0%} of the time" if length_s > 0 else ""
-    return f"Writes were slowed or stopped for {span(d['stalled_s'])} of {span(length_s)}{share}; {waited}."
+    return f"{explained.held(d)}; {waited}."
 
 
 def _causes(d: dict[str, Any], console: Console) -> None:
@@ -89,27 +85,8 @@ def _causes(d: dict[str, Any], console: Console) -> None:
         if of_it:
             by_kind = (sum(s["stalled_s"] for s in of_it if s["kind"] == kind) for kind in ("stopped", "delayed"))
             bar = Text("█" * max(1, round(most * stall_s / longest_s)), style=COLOURS[cause])
-            rows.add_row(NAMES[cause], span(stall_s), bar, str(len(of_it)), " / ".join(map(span, by_kind)))
+            rows.add_row(explained.CAUSES[cause], span(stall_s), bar, str(len(of_it)), " / ".join(map(span, by_kind)))
     console.print(rows)
-
-
-def _around(around: dict[str, Any]) -> str:
-    """Say in one line what disks and process did during a stall."""
-    parts = []
-    if around["write_bytes_per_s"] is not None:
-        disks = f"disks wrote {size(around['write_bytes_per_s'])}/s and read {size(around['read_bytes_per_s'])}/s"
-        queue = f", {around['busy_fraction']:.0%} busy, queue {around['mean_queue']:.1f}"
-        limit = f", at their limit {around['at_limit_fraction']:.0%} of it" if around["at_limit_fraction"] else ""
-        parts.append(disks + queue + limit)
-    if around["cpu_cores"] is not None:
-        most = around["cpu_limit_cores"]
-        of = " CPUs" if most is None else f" of {most:.3g} {'CPU' if most == 1 else 'CPUs'}"
-        parts.append(f"the process used {around['cpu_cores']:.2g}{of}")
-    if around["cpu_pressure_some_fraction"] is not None:
-        parts.append(f"some task waited for a CPU {around['cpu_pressure_some_fraction']:.0%} of it")
-    if around["io_pressure_some_fraction"] is not None:
-        parts.append(f"some task waited for I/O {around['io_pressure_some_fraction']:.0%} of it")
-    return "then " + "; ".join(parts) if parts else "nothing was measured of disks and process then"
 
 
 def _longest(d: dict[str, Any], console: Console) -> None:
@@ -117,43 +94,13 @@ def _longest(d: dict[str, Any], console: Console) -> None:
     console.print(Text("The longest:" if len(d["longest"]) > 1 else "The only one:"))
     dated = clock(d["begin"], date=True)[:10] != clock(d["end"], date=True)[:10]
     for stall in d["longest"]:
-        open_end = "" if stall["ended"] else ", and its end is not told"
-        _print(
-            console,
-            "  ",
-            f"{clock(stall['begin'], date=dated)}  {span(stall['stalled_s'])} {_KINDS[stall['kind']]} because of "
-            f"{NAMES[stall['cause']]} in {stall['column_family']}: {_said(stall)}{open_end}",
-        )
-        led = stall["led"]
-        _print(
-            console,
-            "    ",
-            f"in the {led['seconds']} s before: {_count(led['flushes'], 'flush', 'es')} "
-            f"({size(led['flushed_bytes'])}), {_count(led['compactions'], 'compaction')} "
-            f"({size(led['compacted_bytes'])} written); then "
-            f"{_count(led['compactions_running'], 'compaction')} running, "
-            f"{known(led['l0_files'])} level-0 files, "
-            f"{size(led['pending_compaction_bytes'])} pending",
-        )
-        if stall["around"] is not None:
-            _print(console, "    ", _around(stall["around"]))
-        values = {name: value for name, value in led["options"].items() if name != "rate_limiter"}  # a pointer
+        _print(console, "  ", f"{clock(stall['begin'], date=dated)}  {explained.stall(stall)}")
+        _print(console, "    ", explained.led(stall["led"]))
+        if around := explained.around(stall["around"]):
+            _print(console, "    ", around)
+        values = {name: value for name, value in stall["led"]["options"].items() if name != "rate_limiter"}  # a pointer
         if values:
             _print(console, "    ", "with " + ", ".join(f"{name}={value}" for name, value in values.items()))
-
-
-def _said(stall: dict[str, Any]) -> str:
-    said, figure = stall["said"], stall["said"]["figure"]
-    if figure is None:
-        words = "the line gives no figure"
-    elif stall["cause"] == "memtable":
-        words = f"{figure} memtables to flush" + (f" of {said['limit']}" if said["limit"] is not None else "")
-    elif stall["cause"] == "l0":
-        words = f"{figure} level-0 files"
-    else:
-        words = f"{size(figure)} pending"
-    rate = said["rate_bytes_per_s"]
-    return words if rate is None else f"{words}, down to {size(rate)}/s"
 
 
 def _advice(d: dict[str, Any], console: Console) -> None:
@@ -163,7 +110,9 @@ def _advice(d: dict[str, Any], console: Console) -> None:
         return
     console.print(Text("What would likely help, the worst first:"))
     for each in d["advice"]:
-        _print(console, "  ", f"{NAMES[each['cause']]} ({each['column_family']}): {each['do']}", style="bold")
+        _print(
+            console, "  ", f"{explained.CAUSES[each['cause']]} ({each['column_family']}): {each['do']}", style="bold"
+        )
         _print(console, "    ", f"why: {each['why']}")
         _print(console, "    ", f"see: {each['source']}")
 
@@ -173,7 +122,3 @@ def _print(console: Console, indent: str, line: str, style: str = "") -> None:
     width = console.width if console.is_terminal else sys.maxsize
     wrapped = textwrap.fill(line, width, initial_indent=indent, subsequent_indent=indent + "  ", break_on_hyphens=False)
     console.print(Text(wrapped, style=style))
-
-
-def _count(number: int, what: str, plural: str = "s") -> str:
-    return f"{number} {what}{'' if number == 1 else plural}"

@@ -7,15 +7,15 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from adocd.api.explained import CAUSES
 from adocd.cli.terminal import clock
 from adocd.model.in_words import size, span
 
-NAMES = {"memtable": "memtables", "l0": "level-0 files", "pending_bytes": "pending compaction", "other": "other"}
 COLOURS = {"memtable": "magenta", "l0": "yellow", "pending_bytes": "cyan", "other": "white"}
 #: By RocksDB's own count; if only statistics dumps have it, spread evenly over the time between two dumps.
 _WAITED = "writers waited"
 _DISKS, _CPUS = "disks", "CPUs"
-_LABEL = max(map(len, (_WAITED, *NAMES.values())))
+_LABEL = max(map(len, (_WAITED, *CAUSES.values())))
 _EIGHTHS = "▁▂▃▄▅▆▇█"
 _NOT_MEASURED = "?"
 #: Width around a chart: its label and frame, and the disks' maximum after it.
@@ -38,7 +38,7 @@ def over_time(d: dict[str, Any], console: Console) -> None:
     )
     unmeasured = f"; {_NOT_MEASURED} was not measured" if partly else ""
     console.print(Text(f"Over time: a column is {span(lasted[0])}, a full one was stalled throughout{unmeasured}."))
-    shown = {cause: (NAMES[cause], COLOURS[cause]) for cause, stall_s in d["stall_s"].items() if stall_s > 0}
+    shown = {cause: (CAUSES[cause], COLOURS[cause]) for cause, stall_s in d["stall_s"].items() if stall_s > 0}
     if d["stall_s_by_rocksdb"]:
         shown["by_rocksdb"] = _WAITED, ""
     for member, (name, colour) in shown.items():

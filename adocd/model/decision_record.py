@@ -42,7 +42,8 @@ class DecisionRecord:
     ones were back; changed-by-someone-else when they were set and later replaced by other ones; refused when the guards
     left nothing, or the journal could not be written; failed when the target could not be reached, or the law itself
     failed; dry-run when nothing was sent on purpose. `detail` gives more detail in words. `controller` is the law in
-    force, even if an operator or a guard decided; `rule` says who did.
+    force, even if an operator or a guard decided; `rule` says who did. `times` is how often it was decided in the same
+    way without anything being sent, until `until_unix_s`; `signal` is then the last one.
     """
 
     sequence: int
@@ -58,3 +59,18 @@ class DecisionRecord:
     elapsed_s: float | None = None
     detail: str | None = None
     changes: tuple[OptionChange, ...] = ()
+    times: int = 1
+    until_unix_s: float | None = None
+
+    @property
+    def is_sent(self) -> bool:
+        """Whether something was sent to the database for it."""
+        return bool(self.changes)
+
+    def is_like(self, other: "DecisionRecord") -> bool:
+        """Whether both decided the same, with the same outcome."""
+        mine, its = (
+            (each.controller, each.rule, each.settings, each.guards, each.outcome, each.detail)
+            for each in (self, other)
+        )
+        return mine == its

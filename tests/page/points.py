@@ -33,6 +33,7 @@ def point(unix_s: float, interval_s: float = 1.0, **members: Any) -> dict[str, A
         "device_bytes_per_s": None,
         "device_busy_fraction": None,
         "knobs": {"background_jobs": 2},
+        "controller": None,
     }
     return values | members
 
@@ -62,6 +63,8 @@ def decision(sequence: int = 1, unix_s: float = 100.0, **members: Any) -> dict[s
         "elapsed_s": 0.031,
         "detail": None,
         "changes": [],
+        "times": 1,
+        "until_unix_s": None,
     }
     return values | members
 

@@ -4,6 +4,7 @@ import logging
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import islice
 
 from adocd.daemon.change.actuator import Result
 from adocd.daemon.change.ledger import Deviation
@@ -14,6 +15,10 @@ from adocd.model.in_words import knob_value
 
 _log = logging.getLogger(__name__)
 _KEPT = 1000
+#: A law whose decisions have no effect, as in a dry run, takes the same few in turn.
+_ALTERNATING_MOST = 4
+#: How often to tell that a decision was repeated, which writes it into the journal (s).
+_RETELL_S = 10.0
 _AS_INTENDED = ("applied", "unchanged", "dry-run")
 
 
@@ -33,6 +38,7 @@ class DecisionLog:
         self._wall_clock = wall_clock
         self._tell = tell
         self._records: deque[DecisionRecord] = deque(maxlen=_KEPT)
+        self._retold_unix_s = 0.0
         self.count = 0
         self.vitals = TargetVitals()
 
@@ -56,10 +62,12 @@ class DecisionLog:
         outcome: Outcome,
         changes: tuple[OptionChange, ...] = (),
     ) -> DecisionRecord:
-        """Record a decision; it is `in-flight` until `finish` gets its result."""
-        self.count += 1
+        """Record a decision; it is `in-flight` until `finish` gets its result.
+
+        One for which nothing is sent is no new record where a recent one was like it: that one then counts it.
+        """
         record = DecisionRecord(
-            sequence=self.count,
+            sequence=self.count + 1,
             monotonic_s=monotonic_s,
             unix_s=self._wall_clock(),
             controller=controller,
@@ -71,6 +79,13 @@ class DecisionLog:
             outcome=outcome,
             changes=changes,
         )
+        if (earlier := self._earlier(record)) is not None:
+            again = replace(
+                earlier, signal=record.signal, reason=record.reason, times=earlier.times + 1, until_unix_s=record.unix_s
+            )
+            self._put(again, tells=record.unix_s - self._retold_unix_s >= _RETELL_S)
+            return again
+        self.count += 1
         self._records.append(record)
         self._tell(record)
         if outcome != "in-flight":
@@ -93,13 +108,29 @@ class DecisionLog:
                 self._replace(replace(record, outcome=deviation.outcome, detail=str(deviation)))
                 return
 
+    def _earlier(self, record: DecisionRecord) -> DecisionRecord | None:
+        """Return the recent record that this one repeats; None if something was sent since, or if this one is sent."""
+        if record.is_sent:
+            return None
+        for earlier in islice(reversed(self._records), _ALTERNATING_MOST):
+            if earlier.is_sent:
+                return None
+            if earlier.is_like(record):
+                return earlier
+        return None
+
     def _replace(self, record: DecisionRecord) -> None:
+        self._put(record)
+        self._log(record)
+
+    def _put(self, record: DecisionRecord, *, tells: bool = True) -> None:
         for index, kept in enumerate(self._records):
             if kept.sequence == record.sequence:
                 self._records[index] = record
                 break
-        self._tell(record)
-        self._log(record)
+        if tells:
+            self._retold_unix_s = record.until_unix_s or 0.0
+            self._tell(record)
 
     def _log(self, record: DecisionRecord) -> None:
         level = logging.INFO if record.outcome in _AS_INTENDED else logging.WARNING

@@ -39,9 +39,20 @@ def test_a_decision_is_told_with_signal_rule_guard_and_effect() -> None:
     points = held_points(40, 100, 0.5) + held_points(100, 160, 0.1)
     told = decisions.told(decision(guards=["memory budget: too much"]), points, 200.0)
     assert told.what == ("batch size (default) → 64 MiB",)
-    assert (told.outcome, told.good) == ("applied in 31 ms", True)
+    assert (told.outcome, told.look) == ("applied in 31 ms", "good")
     assert told.guards == ("memory budget: too much",)
     assert told.effect == "held 50 % of the 60 s before, 10 % of the 60 s after"
+
+
+@pytest.mark.parametrize("outcome", ["refused", "dry-run", "failed", "rejected", "unchanged"])
+def test_what_is_not_in_force_is_credited_with_no_effect(outcome: str) -> None:
+    points = held_points(40, 100, 0.5) + held_points(100, 160, 0.1)
+    assert decisions.told(decision(), points, 200.0).effect
+    assert decisions.told(decision(outcome=outcome), points, 200.0).effect == ""
+
+
+def test_a_dry_run_never_looks_like_success() -> None:
+    assert decisions.told(decision(outcome="dry-run"), [], 0.0).look == "dry"
 
 
 def test_an_effect_that_cannot_be_told_yet_is_not_told() -> None:
@@ -56,7 +67,7 @@ def test_every_knob_has_its_words(knob: Knob) -> None:
 
 def test_what_failed_is_said_with_the_reason() -> None:
     told = decisions.told(decision(outcome="rejected", detail="Invalid argument", elapsed_s=0.1), [], 0.0)
-    assert (told.outcome, told.good) == ("rejected: Invalid argument", False)
+    assert (told.outcome, told.look) == ("rejected: Invalid argument", "bad")
 
 
 def test_a_newer_version_of_a_decision_replaces_it() -> None:

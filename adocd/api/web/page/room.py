@@ -40,6 +40,8 @@ class Room:
         self.findings: list[dict[str, Any]] = []
         #: Whether the tuner helps or hurts; None before the first figures.
         self.verdict: dict[str, Any] | None = None
+        #: What stalled, and why; None before the first answer.
+        self.diagnosis: dict[str, Any] | None = None
         self._get = get
         self._long: dict[int, tuple[float, list[Point]]] = {}
         self._slow_at_s = float("-inf")
@@ -114,6 +116,7 @@ class Room:
         self.operations = [] if operations is None else operations["operations"][::-1]
         lint = await self._read(f"{self.path}/lint")
         self.findings = [] if lint is None else lint["findings"]
+        self.diagnosis = await self._read(f"{self.path}/diagnosis")
         await self._read_verdict()
 
     async def _read_verdict(self) -> None:

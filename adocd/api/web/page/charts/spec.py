@@ -131,7 +131,7 @@ def _mark(told: ToldDecision) -> dict[str, Any]:
     return {
         "at": round(told.unix_s * 1000),
         "number": told.sequence,
-        "good": told.good,
+        "good": told.look != "bad",
         "lines": [
             ["set", "; ".join(told.what)],
             ["signal", told.signal],

@@ -2,17 +2,20 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from adocd.api.web.page.model.history import Point, measured
 from adocd.diagnosis.held import held
 from adocd.model import in_words
 
+Look = Literal["good", "dry", "bad"]
 #: Time before and after a decision that is compared for its effect.
 EFFECT_S = 60.0
 _LEAST_S = 5.0
 #: Outcomes that are as intended.
-GOOD = ("applied", "unchanged", "dry-run", "in-flight")
+GOOD = ("applied", "unchanged", "in-flight")
+#: Outcomes after which the new values are in force.
+_IN_FORCE = ("applied", "applied-unpersisted")
 #: Most decisions that a chart marks, the newest ones: a law may repeat the same decision over and over.
 MOST_MARKS = 200
 
@@ -30,8 +33,11 @@ class ToldDecision:
         reason: why the rule says so.
         guards: the guards' reasons; empty if none intervened.
         outcome: its outcome, with the time it took or the reason.
-        good: whether the outcome is as intended.
-        effect: how long writers were held in the minute before and the minute after; empty if not known.
+        look: "good" if the outcome is as intended, "dry" if nothing was to be sent, else "bad".
+        effect: how long writers were held in the minute before and the minute after; empty if not known, and if the
+            decision is not in force.
+        times: how often it was decided without anything being sent.
+        until_unix_s: when it was decided last; None if only once.
 
     """
 
@@ -43,8 +49,10 @@ class ToldDecision:
     reason: str
     guards: tuple[str, ...]
     outcome: str
-    good: bool
+    look: Look
     effect: str
+    times: int = 1
+    until_unix_s: float | None = None
 
 
 def told(record: dict[str, Any], points: Sequence[Point], now_unix_s: float) -> ToldDecision:
@@ -58,8 +66,10 @@ def told(record: dict[str, Any], points: Sequence[Point], now_unix_s: float) -> 
         reason=record["reason"],
         guards=tuple(record["guards"]),
         outcome=_outcome(record),
-        good=record["outcome"] in GOOD,
-        effect=effect(record["unix_s"], points, now_unix_s),
+        look="dry" if record["outcome"] == "dry-run" else "good" if record["outcome"] in GOOD else "bad",
+        effect=effect(record["unix_s"], points, now_unix_s) if record["outcome"] in _IN_FORCE else "",
+        times=record["times"],
+        until_unix_s=record["until_unix_s"],
     )
 
 

@@ -8,8 +8,6 @@ from adocd.diagnosis.held import HeldWriters, MeasuredSpan, held
 
 Point = dict[str, Any]
 
-#: RocksDB's causes in words (adocd.model.stall.Cause).
-CAUSES = {"memtable": "memtables", "l0": "level-0 files", "pending_bytes": "pending compaction", "other": "other"}
 _OF_WRITERS = itemgetter(*MeasuredSpan._fields)
 #: The knobs that the page draws first if they are known; the others follow by name.
 _FIRST_KNOBS = ("background_jobs", "write_buffer_size", "rate_limiter_bytes_per_sec")

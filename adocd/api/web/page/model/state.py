@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from adocd.api.web.page.model.history import CAUSES
+from adocd.api.explained import CAUSES
 from adocd.model.latency_in_words import write_latency
 
 Level = Literal["ok", "delayed", "stopped", "silent", "closed"]

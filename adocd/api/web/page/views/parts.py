@@ -8,9 +8,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from adocd.api import sentences
+from adocd.api.explained import CAUSES
 from adocd.api.web.page.model import decisions, settings, state
 from adocd.api.web.page.model.decisions import ToldDecision
-from adocd.api.web.page.model.history import CAUSES
 from adocd.api.web.page.model.units import text
 from adocd.diagnosis.held import HeldWriters
 from adocd.model import in_words
@@ -87,7 +87,7 @@ def last_card(detail: dict[str, Any], last: ToldDecision | None) -> str:
     head = f'<h2>Policy <span class="strong">{policy}</span></h2>{paused}'
     if last is None:
         return f'<div class="card">{head}<p class="muted">It has made no decision yet.</p></div>'
-    outcome = f'<span class="tag {"good" if last.good else "bad"}">{text(last.outcome)}</span>'
+    outcome = f'<span class="tag {last.look}">{text(last.outcome)}{_times(last)}</span>'
     guards = f'<p class="muted">{text("; ".join(last.guards))}</p>' if last.guards else ""
     effect = f'<p class="muted">Effect: {text(last.effect)}</p>' if last.effect else ""
     what = f"<b>{text('; '.join(last.what))}</b>"
@@ -114,12 +114,20 @@ def _decision(told: ToldDecision) -> str:
     ]  # fmt: skip
     body = "".join(f"<dt>{name}</dt><dd>{text(words)}</dd>" for name, words in facts)
     return (
-        f'<details id="decision-{told.sequence}"><summary><span class="when">{at(told.unix_s)}</span>'
+        f'<details id="decision-{told.sequence}"><summary><span class="when">{_when(told)}</span>'
         f'<span class="what">{text("; ".join(told.what))}</span>'
         f'<span class="why">{text(told.signal)}</span>'
-        f'<span class="tag {"good" if told.good else "bad"}">{text(told.outcome.partition(":")[0])}</span></summary>'
+        f'<span class="tag {told.look}">{text(told.outcome.partition(":")[0])}{_times(told)}</span></summary>'
         f"<dl>{body}</dl></details>"
     )
+
+
+def _when(told: ToldDecision) -> str:
+    return at(told.unix_s) + (f" to {at(told.until_unix_s)}" if told.until_unix_s else "")
+
+
+def _times(told: ToldDecision) -> str:
+    return f", {told.times} times" if told.times > 1 else ""
 
 
 def changed_table(changed: Sequence[settings.Changed]) -> str:

@@ -12,7 +12,7 @@ from adocd.api.web.page.model import decisions, settings
 from adocd.api.web.page.model.restored import not_back
 from adocd.api.web.page.model.state import state_of
 from adocd.api.web.page.model.units import text
-from adocd.api.web.page.views import parts
+from adocd.api.web.page.views import parts, why
 from adocd.api.web.page.views.pins import Pins
 from adocd.api.web.page.views.shell import Text, Visit, frame
 
@@ -52,6 +52,8 @@ class TargetPage:
         self._panel.lay_out()
         with _section("Decisions"):
             self._decisions = Text()
+        with _section("What stalled, and why"):
+            self._why = Text("panel")
         with ui.element("div").classes("two section"):
             with _section("Pins"):
                 self._pins = Pins(room, visit)
@@ -147,6 +149,7 @@ class TargetPage:
         self._changed.show(parts.changed_table(settings.changed(detail)))
         self._audit.show(parts.audit(room.operations))
         self._findings.show(parts.findings(room.findings))
+        self._why.show(why.diagnosis(room.diagnosis))
         self._pins.refresh()
         self._show_decisions(now)
         await self._panel.refresh(time.monotonic())
