@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from adocd.api import server
+from adocd.model.decision import Decision, Setting
+from adocd.model.knob import Knob
 from tests.api.harness import Service, with_service
 from tests.daemon.harness import overflowing, until
 
@@ -168,9 +170,9 @@ def test_the_daemons_socket_is_closed_to_others(tmp_path: Path) -> None:
 
 def test_pages_of_decisions_are_stable(tmp_path: Path) -> None:
     async def body(service: Service) -> None:
-        wanted = {"controller": "adoc", "parameters": {"batch_max_bytes": 256 << 20}, "dry_run": True}
-        await service.call("PUT", f"{service.target}/policy", wanted)
-        await until(lambda: service.loop.remembered.decisions.count >= 5, "five decisions", timeout_s=30)
+        for jobs in range(5):
+            decision = Decision((Setting(Knob.BACKGROUND_JOBS, jobs),), "21 files", "adoc.level0", "level 0 overflows")
+            service.loop.remembered.decisions.add("adoc", decision, 1.0, (), "dry-run")
         before: int | None = 6
         seen: list[int] = []
         while before is not None:

@@ -6,6 +6,8 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from adocd.daemon.watch.history import History, Point
 from adocd.diagnosis import Diagnosis
 from adocd.model.policy import Policy
@@ -75,14 +77,15 @@ def test_a_policy_is_judged_by_what_the_daemon_remembers(tmp_path: Path) -> None
     with_service(tmp_path, FakeDatabase(tmp_path / "db"), body)
 
 
-def test_a_law_that_was_there_from_the_start_is_compared_with_the_log(tmp_path: Path) -> None:
+def test_a_law_that_was_there_from_the_start_is_compared_with_the_log(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The daemon starts straight under adoc; the LOG tells of the ten minutes before."""
 
     async def body(service: Service) -> None:
         first_s = time.time() - 100
-        with_log = service.loop._observation
-        with_log._diagnosis = learned(first_s - 600, stalled_s=300)
-        with_log.no_log = None
+        log = learned(first_s - 600, stalled_s=300)
+        monkeypatch.setattr(service.loop, "logged_before", log.held_before)
         service.loop._policy = Policy("adoc")
         history = Full()
         for second in range(100):

@@ -81,13 +81,14 @@ def test_rows_have_a_column_for_every_line_and_limits_that_are_off_are_none() ->
 
 def test_marks_carry_signal_rule_guard_and_effect() -> None:
     points = held_points(0, 100, 0.2)
-    records = [decision(1, -50.0), decision(2, 50.0, outcome="refused", guards=["order: no"])]
-    (mark,) = spec.marks(records, points, 100.0)
-    words = dict(mark["lines"])
-    assert (mark["number"], mark["good"]) == (2, False)
+    records = [decision(1, -50.0), decision(2, 50.0), decision(3, 51.0, outcome="refused", guards=["order: no"])]
+    applied, refused = spec.marks(records, points, 100.0)
+    words = dict(refused["lines"])
+    assert (refused["number"], refused["good"]) == (3, False)
     assert words["guard"] == "order: no"
     assert words["signal"] == "memory overflow"
-    assert words["effect"].startswith("held 20 %")
+    assert words["effect"] == "none: nothing was changed"
+    assert dict(applied["lines"])["effect"].startswith("held 20 %")
 
 
 def test_a_chart_with_very_many_decisions_marks_the_last_ones() -> None:

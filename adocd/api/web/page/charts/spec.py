@@ -138,7 +138,7 @@ def _mark(told: ToldDecision) -> dict[str, Any]:
             ["rule", told.rule],
             ["guard", "; ".join(told.guards) or "nothing refused"],
             ["outcome", told.outcome],
-            ["effect", told.effect or "not measured yet"],
+            ["effect", told.effect_in_words],
         ],
     }
 

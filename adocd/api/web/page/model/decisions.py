@@ -38,6 +38,7 @@ class ToldDecision:
             decision is not in force.
         times: how often it was decided without anything being sent.
         until_unix_s: when it was decided last; None if only once.
+        in_force: whether the new values are in force after it.
 
     """
 
@@ -53,6 +54,12 @@ class ToldDecision:
     effect: str
     times: int = 1
     until_unix_s: float | None = None
+    in_force: bool = True
+
+    @property
+    def effect_in_words(self) -> str:
+        """The effect, or why there is none to tell."""
+        return self.effect or ("not measured yet" if self.in_force else "none: nothing was changed")
 
 
 def told(record: dict[str, Any], points: Sequence[Point], now_unix_s: float) -> ToldDecision:
@@ -68,6 +75,7 @@ def told(record: dict[str, Any], points: Sequence[Point], now_unix_s: float) -> 
         outcome=_outcome(record),
         look="dry" if record["outcome"] == "dry-run" else "good" if record["outcome"] in GOOD else "bad",
         effect=effect(record["unix_s"], points, now_unix_s) if record["outcome"] in _IN_FORCE else "",
+        in_force=record["outcome"] in _IN_FORCE,
         times=record["times"],
         until_unix_s=record["until_unix_s"],
     )

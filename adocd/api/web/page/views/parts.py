@@ -110,7 +110,7 @@ def _decision(told: ToldDecision) -> str:
     facts = [
         ("signal", told.signal), ("rule", told.rule), ("reason", told.reason),
         ("guard", "; ".join(told.guards) or "nothing refused"), ("outcome", told.outcome),
-        ("effect", told.effect or "not known"),
+        ("effect", told.effect_in_words),
     ]  # fmt: skip
     body = "".join(f"<dt>{name}</dt><dd>{text(words)}</dd>" for name, words in facts)
     return (
