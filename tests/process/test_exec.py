@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import shutil
 import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -55,6 +57,20 @@ def test_it_becomes_the_program(run_dir: Path, native_agent_library: Path) -> No
     )  # fmt: skip
     out, _ = started.communicate(timeout=60)
     assert out.split() == [str(started.pid), "sh"]
+
+
+def test_it_becomes_the_program_before_typer_is_imported(run_dir: Path, native_agent_library: Path) -> None:
+    """Typer and pydantic would be most of what it costs."""
+    started = (
+        "import sys, os; from adocd.__main__ import main; os.execve = lambda *_: sys.exit(str(sorted(sys.modules)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", f"{started}; sys.argv[1:] = ['exec', '--', 'true']; main()"],
+        env=environment_of(run_dir), capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    modules = ast.literal_eval(done.stderr.splitlines()[-1])
+    assert "adocd.process.exec" in modules
+    assert {"typer", "pydantic", "asyncio"} & set(modules) == set()
 
 
 def test_signals_that_python_ignores_are_not_ignored_in_the_program(run_dir: Path, native_agent_library: Path) -> None:
