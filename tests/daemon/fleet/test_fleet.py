@@ -179,7 +179,10 @@ def test_the_memory_budget_is_for_all_targets_together(tmp_path: Path) -> None:
         with FakeAgent(tmp_path, databases):
             await until(
                 lambda: (
-                    len(fleet.loops) == 2 and all(loop.remembered.decisions.count > 1 for loop in fleet.loops.values())
+                    len(fleet.loops) == 2
+                    and all(
+                        sum(record.times for record in loop.remembered.decisions) > 1 for loop in fleet.loops.values()
+                    )
                 ),
                 "decisions on both",
             )
