@@ -42,7 +42,8 @@ class DecisionRecord:
     ones were back; changed-by-someone-else when they were set and later replaced by other ones; refused when the guards
     left nothing, or the journal could not be written; failed when the target could not be reached, or the law itself
     failed; dry-run when nothing was sent on purpose. `detail` gives more detail in words. `controller` is the law in
-    force, even if an operator or a guard decided; `rule` says who did.
+    force, even if an operator or a guard decided; `rule` says who did. Where nothing was sent, the same decision again
+    is no new record: `times` counts it, and `last_unix_s` is when it was taken last, None if only once.
     """
 
     sequence: int
@@ -58,3 +59,5 @@ class DecisionRecord:
     elapsed_s: float | None = None
     detail: str | None = None
     changes: tuple[OptionChange, ...] = ()
+    times: int = 1
+    last_unix_s: float | None = None

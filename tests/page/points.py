@@ -29,6 +29,7 @@ def point(unix_s: float, interval_s: float = 1.0, **members: Any) -> dict[str, A
         "device_bytes_per_s": None,
         "device_busy_fraction": None,
         "knobs": {"background_jobs": 2},
+        "controller": None,
     }
     return values | members
 

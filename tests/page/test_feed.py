@@ -113,7 +113,7 @@ def test_fifty_pages_are_one_reader_and_one_follower() -> None:
         ticks = max(page.ticks for page in pages) + 1
         assert upstream.streams == 1
         assert upstream.asked["/v1/targets/t1"] <= ticks
-        assert upstream.asked["/v1/targets/t1/decisions"] == 1
+        assert upstream.asked["/v1/targets/t1/decisions"] == 2, "all of them, and the newest for their repeats"
         assert all(room is rooms[0] for room in rooms)
         for room in rooms:
             feed.leave(room)

@@ -83,7 +83,7 @@ def test_every_control_does_what_it_says(browser: Browser, night: Site, watched:
     page.keyboard.press("Enter")
     drawn(page)
     page.get_by_role("heading", name="The tuner is not acting").wait_for()
-    page.wait_for_function("/(flowing|delayed|stopped).*db - adocd$/.test(document.title)")
+    page.wait_for_function("/(flowing|held|still).*db - adocd$/.test(document.title)")
 
     # The policy: first what it would change, then setting it.
     page.get_by_role("button", name="Set policy…").click()

@@ -70,6 +70,8 @@ _DECISION = {
             "value": "6",
         }
     ],
+    "times": 1,
+    "last_unix_s": None,
 }
 _POINT = {
     "unix_s": _UNIX_S,

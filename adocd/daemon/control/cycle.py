@@ -20,7 +20,7 @@ from adocd.daemon.control.unasked import REARM, REPEAT, unasked
 from adocd.daemon.control.weighing import Weighed, weigh
 from adocd.daemon.watch.decision_log import DecisionLog, settings_in_words
 from adocd.model.decision import Decision
-from adocd.model.decision_record import DecisionRecord, Outcome
+from adocd.model.decision_record import Outcome
 from adocd.model.sample import Sample
 from adocd.model.snapshot import Snapshot
 from adocd.targets.errors import TargetError
@@ -199,11 +199,10 @@ class Cycle:
         outcome: Outcome,
         held: tuple[str, ...] = (),
     ) -> None:
-        """Record a decision for which nothing was sent; a repeat of the last one is not recorded again."""
-        words, last = (*map(str, notes), *held), self._decisions.last
-        if outcome != "dry-run" and last is not None and _is_like(last, decision, words, outcome):
-            return
-        self._decisions.add(session.law.controller.name, decision, view.sample.monotonic_s, words, outcome)
+        """Record a decision for which nothing was sent, unless it repeats the last one."""
+        words = (*map(str, notes), *held)
+        if not self._decisions.repeats(decision, words, outcome):
+            self._decisions.add(session.law.controller.name, decision, view.sample.monotonic_s, words, outcome)
 
     def _stands(self, session: Session, step: SteeringStep, scope: Scope) -> str | None:
         """Return why nothing is sent; None if nothing prevents it."""
@@ -257,12 +256,3 @@ def _repeat(session: Session, sample: Sample) -> Sending | None:
         return None
     session.unsettled.repeated(due)
     return Sending(SteeringStep(plan, {}, ()), REPEAT) if plan.changes else None
-
-
-def _is_like(record: DecisionRecord, decision: Decision, notes: tuple[str, ...], outcome: Outcome) -> bool:
-    return (record.rule, record.settings, record.guards, record.outcome) == (
-        decision.rule,
-        decision.settings,
-        notes,
-        outcome,
-    )

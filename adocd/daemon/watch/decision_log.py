@@ -14,6 +14,7 @@ from adocd.model.in_words import knob_value
 
 _log = logging.getLogger(__name__)
 _KEPT = 1000
+_SENT_NOTHING = ("unchanged", "refused", "dry-run")
 _AS_INTENDED = ("applied", "unchanged", "dry-run")
 
 
@@ -78,6 +79,22 @@ class DecisionLog:
             self._log(record)
         return record
 
+    def repeats(self, decision: Decision, notes: tuple[str, ...], outcome: Outcome) -> bool:
+        """Count a decision for which nothing was sent as a repeat, if its rule decided the same the last time.
+
+        A repeat is neither told nor logged: a law in a dry run says the same every second until something changes.
+        """
+        for index in range(len(self._records) - 1, -1, -1):
+            last = self._records[index]
+            if last.outcome not in _SENT_NOTHING:
+                return False
+            if last.rule == decision.rule and _turned(last.settings) == _turned(decision.settings):
+                if (last.settings, last.guards, last.outcome) != (decision.settings, notes, outcome):
+                    return False
+                self._records[index] = replace(last, times=last.times + 1, last_unix_s=self._wall_clock())
+                return True
+        return False
+
     def finish(self, record: DecisionRecord, result: Result) -> None:
         """Update an in-flight record with its result."""
         known = replace(record, outcome=result.outcome, elapsed_s=result.elapsed_s, detail=result.detail)
@@ -116,6 +133,10 @@ class DecisionLog:
             notes,
             extra={"rule": record.rule, "outcome": record.outcome, "sequence": record.sequence},
         )
+
+
+def _turned(settings: tuple[Setting, ...]) -> list[tuple[str, str | None]]:
+    return [(setting.knob, setting.column_family) for setting in settings]
 
 
 def settings_in_words(settings: tuple[Setting, ...]) -> str:

@@ -156,9 +156,12 @@ def test_the_daemons_socket_is_closed_to_others(tmp_path: Path) -> None:
 
 def test_pages_of_decisions_are_stable(tmp_path: Path) -> None:
     async def body(service: Service) -> None:
-        wanted = {"controller": "adoc", "parameters": {"batch_max_bytes": 256 << 20}, "dry_run": True}
-        await service.call("PUT", f"{service.target}/policy", wanted)
-        await until(lambda: service.loop.remembered.decisions.count >= 5, "five decisions", timeout_s=30)
+        decisions = service.loop.remembered.decisions
+        for number in range(1, 6):  # another value each time: a dry run that repeats itself is no new decision
+            parameters = {"batch_max_bytes": (80 + number) << 20}
+            wanted = {"controller": "adoc", "parameters": parameters, "dry_run": True}
+            await service.call("PUT", f"{service.target}/policy", wanted)
+            await until(lambda number=number: decisions.count >= number, f"decision {number}", timeout_s=30)  # type: ignore[misc]
         before: int | None = 6
         seen: list[int] = []
         while before is not None:
@@ -169,5 +172,10 @@ def test_pages_of_decisions_are_stable(tmp_path: Path) -> None:
         _, page = await service.call("GET", f"{service.target}/decisions?after=3&before=6")
         assert [record["sequence"] for record in page["decisions"]] == [4, 5]
         assert page["next_before"] is None
+        newest = decisions.last
+        await until(lambda: decisions.last is not newest, "a repeat of the newest")
+        _, page = await service.call("GET", f"{service.target}/decisions?limit=1")
+        (record,) = page["decisions"]
+        assert (record["sequence"], record["times"] >= 2, record["last_unix_s"] > record["unix_s"]) == (5, True, True)
 
     with_service(tmp_path, overflowing(tmp_path / "db"), body)

@@ -18,7 +18,8 @@ SHORT_S = 900
 #: How often to read what changes slowly.
 _SLOWLY_S = 10.0
 _MINUTE_S = 60.0
-_DECISIONS = 500
+#: Decisions to know, and the newest ones to read again now and then: no event tells of a repeat.
+_DECISIONS, _REPEATED = 500, 20
 
 
 class Room:
@@ -60,8 +61,7 @@ class Room:
         self.missing, self.detail = None, detail
         await self._read_points()
         if not self._loaded:
-            answer = await self._read(f"{self.path}/decisions?limit={_DECISIONS}")
-            self.decided([] if answer is None else answer["decisions"])
+            await self._read_decisions(_DECISIONS)
             self._loaded = True
         if now_s - self._slow_at_s >= _SLOWLY_S:
             self._slow_at_s = now_s
@@ -72,8 +72,9 @@ class Room:
 
     def decided(self, records: list[dict[str, Any]]) -> None:
         """Add decisions: new ones, and new versions of known ones."""
-        if records:
-            self.decisions = decisions.merged(self.decisions, records, _DECISIONS)
+        merged = decisions.merged(self.decisions, records, _DECISIONS)
+        if merged != self.decisions:
+            self.decisions = merged
             self.decisions_version += 1
 
     def ask_again(self) -> None:
@@ -106,7 +107,12 @@ class Room:
         last = newer[-1]["unix_s"] if newer else self.now_unix_s
         self.points = history.joined(self.points, newer, last - SHORT_S)
 
+    async def _read_decisions(self, most: int) -> None:
+        answer = await self._read(f"{self.path}/decisions?limit={most}")
+        self.decided([] if answer is None else answer["decisions"])
+
     async def _read_slowly(self) -> None:
+        await self._read_decisions(_REPEATED)
         overrides = await self._read(f"{self.path}/overrides")
         listed = [] if overrides is None else overrides["overrides"]
         self.overrides = [pin | {"ends_unix_s": time.time() + (pin["remaining_s"] or 0.0)} for pin in listed]

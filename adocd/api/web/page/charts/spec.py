@@ -7,6 +7,7 @@ from typing import Any, Literal
 from adocd.api.web.page.model import decisions, history
 from adocd.api.web.page.model.decisions import ToldDecision
 from adocd.api.web.page.model.history import Point
+from adocd.model.repeats import in_rows
 
 #: How axes and tooltips format a value; charts.js has a function for each.
 Unit = Literal["count", "per_s", "bytes", "bytes_per_s", "share", "switch"]
@@ -113,9 +114,9 @@ def marks(records: Sequence[dict[str, Any]], points: Sequence[Point], now_unix_s
     """Return the marks of the newest decisions within the points' range, each with its text."""
     if not points:
         return []
-    begin = points[0]["unix_s"]
-    within = [record for record in records if record["unix_s"] >= begin][-decisions.MOST_MARKS :]
-    return [_mark(decisions.told(record, points, now_unix_s)) for record in within]
+    begin, spans = points[0]["unix_s"], history.measured(points)
+    within = [row for row in in_rows(records) if row.last_unix_s >= begin][-decisions.MOST_MARKS :]
+    return [_mark(decisions.told(row, spans, now_unix_s)) for row in within]
 
 
 def knob_unit(name: str) -> Unit:
@@ -131,13 +132,15 @@ def _mark(told: ToldDecision) -> dict[str, Any]:
     return {
         "at": round(told.unix_s * 1000),
         "number": told.sequence,
-        "good": told.good,
+        "until": round(told.last_unix_s * 1000),
+        "often": told.often,
+        "look": told.look,
         "lines": [
             ["set", "; ".join(told.what)],
             ["signal", told.signal],
             ["rule", told.rule],
             ["guard", "; ".join(told.guards) or "nothing refused"],
-            ["outcome", told.outcome],
+            ["outcome", f"{told.outcome} {told.often}".rstrip()],
             ["effect", told.effect or "not measured yet"],
         ],
     }

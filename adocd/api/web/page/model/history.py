@@ -8,6 +8,9 @@ from adocd.diagnosis.held import HeldWriters, MeasuredSpan, held
 
 Point = dict[str, Any]
 
+#: Points, of about a second each, that a target's state is told from.
+LATELY_POINTS = 180
+
 #: RocksDB's causes in words (adocd.model.stall.Cause).
 CAUSES = {"memtable": "memtables", "l0": "level-0 files", "pending_bytes": "pending compaction", "other": "other"}
 _OF_WRITERS = itemgetter(*MeasuredSpan._fields)
@@ -20,6 +23,11 @@ _SAME_AS_JOBS, _NOT_SET = "max_background_jobs", -1
 def measured(points: Iterable[Point]) -> list[MeasuredSpan]:
     """Return the part of REST's points that is about writers."""
     return [MeasuredSpan(*_OF_WRITERS(point)) for point in points]
+
+
+def lately(points: Sequence[Point]) -> list[MeasuredSpan]:
+    """Return what the last points, enough for a target's state, measured of writers."""
+    return measured(points[-LATELY_POINTS:])
 
 
 def slots(points: Sequence[Point], begin_unix_s: float, end_unix_s: float, number: int) -> list[HeldWriters]:

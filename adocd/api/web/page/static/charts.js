@@ -211,7 +211,7 @@
             data: state.marks.map((mark) => ({
               value: [mark.at, 0.5],
               name: String(mark.number),
-              itemStyle: { color: mark.good ? colour("mark") : colour("red"), borderColor: colour("surface"), borderWidth: 1 },
+              itemStyle: { color: mark.look === "bad" ? colour("red") : colour("mark"), borderColor: colour("surface"), borderWidth: 1 },
             })),
             tooltip: { formatter: (p) => markWords(p.name) },
           },

@@ -8,13 +8,14 @@ from adocd.api.web.page.actions.dialogs import act, confirmed
 from adocd.api.web.page.actions.pin import PinDialog
 from adocd.api.web.page.actions.policy import PolicyDialog
 from adocd.api.web.page.charts.panel import Panel
-from adocd.api.web.page.model import decisions, settings
+from adocd.api.web.page.model import decisions, history, settings
 from adocd.api.web.page.model.restored import not_back
 from adocd.api.web.page.model.state import state_of
 from adocd.api.web.page.model.units import text
 from adocd.api.web.page.views import parts
 from adocd.api.web.page.views.pins import Pins
 from adocd.api.web.page.views.shell import Text, Visit, frame
+from adocd.model.repeats import in_rows
 
 _SHOWN_DECISIONS = 40
 
@@ -134,11 +135,13 @@ class TargetPage:
             return
         detail = room.detail | (feed.find(self._target) or {})
         now = room.now_unix_s
-        last = parts.last_of(detail, room.points, room.decisions, now)
-        state = state_of(detail)
+        rows = in_rows(room.decisions or filter(None, [detail["last_decision"]]))
+        newest = next((row for row in reversed(rows) if row.record["settings"]), rows[-1] if rows else None)
+        last = None if newest is None else decisions.told(newest, history.measured(room.points), now)
+        state = state_of(detail, history.lately(room.points))
         self._visit.name(f"{state.sign} {state.word}: {detail['path']} - adocd")
         self._head.show(f"<h1>{text(detail['path'])}</h1>{parts.facts(detail)}")
-        self._state.show(parts.state_card(detail))
+        self._state.show(parts.state_card(state))
         self._verdict.show(parts.verdict_card(room.verdict))
         self._last.show(parts.last_card(detail, last))
         self._restore_note.show(parts.restore_note(detail))
@@ -157,9 +160,9 @@ class TargetPage:
         if version == self._told_version:
             return
         self._told_version = version
-        newest = list(reversed(self._room.decisions[-_SHOWN_DECISIONS:]))
-        tolds = [decisions.told(record, self._room.points, now_unix_s) for record in newest]
-        self._decisions.show(parts.decision_list(tolds, len(self._room.decisions) - len(tolds)))
+        rows, spans = in_rows(self._room.decisions), history.measured(self._room.points)
+        tolds = [decisions.told(row, spans, now_unix_s) for row in reversed(rows[-_SHOWN_DECISIONS:])]
+        self._decisions.show(parts.decision_list(tolds, sum(row.times for row in rows[:-_SHOWN_DECISIONS])))
 
 
 def _section(title: str) -> ui.element:
