@@ -37,6 +37,7 @@ class FakeUpstream:
             "/v1/targets/t1/overrides": {"overrides": []},
             "/v1/targets/t1/lint": {"findings": []},
             "/v1/targets/t1/verdict": {"target": "t1", "path": "/db", "verdict": None},
+            "/v1/targets/t1/diagnosis": {"target": "t1", "path": "/db", "begin": None},
             "/v1/operations": {"operations": []},
         }
 

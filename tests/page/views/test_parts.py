@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from adocd.api.web.page.charts import spec
+import pytest
+
+from adocd.api.web.page.charts import spec, window
 from adocd.api.web.page.model import decisions
 from adocd.api.web.page.model.settings import Changed
 from adocd.api.web.page.model.state import state_of
@@ -93,14 +95,14 @@ def test_a_repeat_is_one_row_and_one_mark() -> None:
     assert f">{row.often}<" in html
     assert row.often.endswith("38")
     assert 'class="tag quiet">dry run' in html
-    (mark,) = spec.marks(records, held_points(0, 100, 0.2), 100.0)
-    assert (mark["at"], mark["until"], mark["often"]) == (50_000, 88_000, row.often)
+    (mark,) = spec.marks(records, held_points(0, 100, 0.2), 100.0, all_known=True)["items"]
+    assert (mark["at"], mark["until"], mark["short"]) == (50_000, 88_000, f"background jobs → 4 dry run {row.often}")
 
 
 def test_marks_carry_signal_rule_guard_and_effect() -> None:
     points = held_points(0, 100, 0.2)
     records = [decision(1, -50.0), decision(2, 50.0, outcome="refused", guards=["order: no"])]
-    (mark,) = spec.marks(records, points, 100.0)
+    (mark,) = spec.marks(records, points, 100.0, all_known=True)["items"]
     words = dict(mark["lines"])
     assert (mark["number"], mark["look"]) == (2, "bad")
     assert words["guard"] == "order: no"
@@ -108,8 +110,39 @@ def test_marks_carry_signal_rule_guard_and_effect() -> None:
     assert words["effect"] == decisions.NO_EFFECT, "it was refused"
 
 
-def test_a_chart_with_very_many_decisions_marks_the_last_ones() -> None:
-    records = [decision(number, number / 10, settings=[jobs(number)]) for number in range(1, 1000)]
-    marks = spec.marks(records, held_points(0, 100, 0.0), 100.0)
-    assert len(marks) == decisions.MOST_MARKS
-    assert marks[-1]["number"] == 999
+def test_a_chart_says_which_decisions_are_marked() -> None:
+    def marked(count: int, begin: int, *, all_known: bool) -> dict[str, Any]:
+        records = [decision(number, 1 + number / 20, settings=[jobs(number)]) for number in range(1, count + 1)]
+        return spec.marks(records, held_points(begin, 100, 0.0), 100.0, all_known=all_known)
+
+    many = marked(999, 0, all_known=True)
+    assert len(many["items"]) == decisions.MOST_MARKS
+    assert many["items"][-1]["number"] == 999
+    assert many["note"].startswith(f"the last {decisions.MOST_MARKS} decisions")
+    assert marked(20, 0, all_known=True)["note"].startswith("all 20 decisions")
+    assert marked(20, 0, all_known=False)["note"].startswith("the last 20 decisions")
+    assert marked(40, 1, all_known=False)["note"].startswith("all 21 decisions"), "older ones are outside anyway"
+    assert marked(20, 50, all_known=True)["note"] == "no decision in this time"
+
+
+def test_the_time_under_a_law_is_a_span_of_the_charts() -> None:
+    free, under = held_points(0, 10, 0.0), held_points(10, 20, 0.0, controller="adoc")
+    assert spec.acted(free + under) == [(10_000, 20_000, "adoc")]
+    again = held_points(60, 62, 0.0, controller="adoc") + held_points(62, 64, 0.0, controller="mimd")
+    assert spec.acted(free + under + again)[1:] == [(60_000, 62_000, "adoc"), (62_000, 64_000, "mimd")]
+    assert spec.acted(free) == []
+
+
+@pytest.mark.parametrize(
+    ("query", "link"),
+    [
+        ({}, ""), ({"span": "3600"}, "span=3600"), ({"span": "900"}, ""), ({"span": "7"}, ""),
+        ({"from": "1700000000", "to": "1700000060"}, "from=1700000000&to=1700000060"),
+        ({"from": "1700000060", "to": "1700000000"}, ""), ({"from": "nan", "to": "inf"}, ""),
+        ({"from": "<img>", "to": "1"}, ""), ({"from": "5"}, ""), ({"from": "1", "to": "99999999"}, ""),
+    ],
+)  # fmt: skip
+def test_a_link_keeps_the_range_and_takes_nothing_else(query: dict[str, str], link: str) -> None:
+    shown = window.of_query(query)
+    assert shown.query == link
+    assert window.of_query(dict(pair.split("=") for pair in link.split("&") if pair)) == shown

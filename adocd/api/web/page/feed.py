@@ -199,7 +199,8 @@ class PageFeed:
             status, body = await self._get(f"/v1/targets/{target}/history?points={GLANCE_S}")
             points = json.loads(body)["points"] if status < 400 else []
             end = points[-1]["unix_s"] if points else 0.0
-            parts = history.slots(points, end - GLANCE_S, end, GLANCE_SLOTS) if points else []
+            begin = max(end - GLANCE_S, points[0]["unix_s"] - points[0]["interval_s"]) if points else 0.0
+            parts = history.slots(points, begin, end, GLANCE_SLOTS) if points else []
             self.glances[target] = Glance(now_s, parts, history.lately(points))
         for gone in set(self.glances) - set(self.targets):
             del self.glances[gone]

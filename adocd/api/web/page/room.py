@@ -7,14 +7,13 @@ from typing import Any
 from urllib.parse import quote
 
 from adocd.api.web.page.charts import spec
+from adocd.api.web.page.charts.window import SHORT_S, Window
 from adocd.api.web.page.model import decisions, history
 from adocd.api.web.page.model.history import Point
 from adocd.targets.errors import TargetError
 
 Get = Callable[[str], Awaitable[tuple[int, bytes]]]
 
-#: Range in seconds that is always kept, for the text beside the charts.
-SHORT_S = 900
 #: How often to read what changes slowly.
 _SLOWLY_S = 10.0
 _MINUTE_S = 60.0
@@ -41,6 +40,8 @@ class Room:
         self.findings: list[dict[str, Any]] = []
         #: Whether the tuner helps or hurts; None before the first figures.
         self.verdict: dict[str, Any] | None = None
+        #: What stalled since the daemon found the target, and why; None before it is read.
+        self.diagnosis: dict[str, Any] | None = None
         self._get = get
         self._long: dict[int, tuple[float, list[Point]]] = {}
         self._slow_at_s = float("-inf")
@@ -82,8 +83,18 @@ class Room:
         self._slow_at_s = float("-inf")
         self._loaded = False
 
-    async def charted(self, span_s: int, now_s: float) -> list[Point]:
-        """Return the points of a range; those of a range over SHORT_S may be a minute old."""
+    @property
+    def all_decisions(self) -> bool:
+        """Whether the decisions here reach back to the first of this run of the daemon."""
+        return len(self.decisions) < _DECISIONS
+
+    async def charted(self, shown: Window, now_s: float) -> list[Point]:
+        """Return the points of a window; those of one that goes on and is longer than SHORT_S may be a minute old."""
+        span_s = shown.span_s
+        if shown.begin is not None and shown.end is not None:
+            recent = self.now_unix_s - shown.begin <= SHORT_S
+            resolution, most = ("1s" if recent else "1m"), spec.MOST_POINTS
+            return await self._history(shown.begin, shown.end, resolution, most)
         if span_s <= SHORT_S:
             return self.points
         read_at, points = self._long.get(span_s, (float("-inf"), []))
@@ -120,6 +131,8 @@ class Room:
         self.operations = [] if operations is None else operations["operations"][::-1]
         lint = await self._read(f"{self.path}/lint")
         self.findings = [] if lint is None else lint["findings"]
+        diagnosis = await self._read(f"{self.path}/diagnosis")
+        self.diagnosis = None if diagnosis is None or diagnosis["begin"] is None else diagnosis
         await self._read_verdict()
 
     async def _read_verdict(self) -> None:

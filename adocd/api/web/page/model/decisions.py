@@ -15,7 +15,7 @@ Look = Literal["good", "quiet", "bad"]
 #: Outcomes that are as intended; and those that are no fault, but changed nothing, or not yet. All others failed.
 _GOOD, _QUIET = ("applied", "applied-unpersisted"), ("unchanged", "dry-run", "in-flight")
 #: What a decision that changed nothing is credited with.
-NO_EFFECT = "none: it changed nothing"
+NO_EFFECT = "none, for nothing was changed"
 #: Most decisions that a chart marks, the newest ones: a law may repeat the same decision over and over.
 MOST_MARKS = 200
 

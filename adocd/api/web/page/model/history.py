@@ -13,6 +13,8 @@ LATELY_POINTS = 180
 
 #: RocksDB's causes in words (adocd.model.stall.Cause).
 CAUSES = {"memtable": "memtables", "l0": "level-0 files", "pending_bytes": "pending compaction", "other": "other"}
+#: The colour of each cause (static/page.css).
+CAUSE_COLOURS = {"memtable": "violet", "l0": "amber", "pending_bytes": "red", "other": "grey"}
 _OF_WRITERS = itemgetter(*MeasuredSpan._fields)
 #: The knobs that the page draws first if they are known; the others follow by name.
 _FIRST_KNOBS = ("background_jobs", "write_buffer_size", "rate_limiter_bytes_per_sec")

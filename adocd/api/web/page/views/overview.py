@@ -49,9 +49,9 @@ class Overview:
             "During a stall, the restore waits for the stall to end.",
             "Restore all", self._restore, danger=True,
         )  # fmt: skip
-        act("Pause all", "strong pause", pause, enabled=can)
-        act("Resume all", "strong resume", resume, enabled=can)
-        act("Restore all", "strong restore", restore, enabled=can)
+        act("Pause all", "pause", pause, enabled=can)
+        act("Resume all", "resume", resume, enabled=can)
+        act("Restore all", "restore", restore, enabled=can)
 
     async def _pause(self, reason: str) -> str:
         answer = await self._visit.actions.do("POST", "/v1/pause", {"reason": reason})

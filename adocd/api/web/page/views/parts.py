@@ -9,16 +9,17 @@ from typing import Any
 
 from adocd.api.web.page.model import settings, state
 from adocd.api.web.page.model.decisions import ToldDecision
-from adocd.api.web.page.model.history import CAUSES
+from adocd.api.web.page.model.history import CAUSE_COLOURS, CAUSES
 from adocd.api.web.page.model.state import State
 from adocd.api.web.page.model.units import text
 from adocd.diagnosis.held import HeldWriters
 from adocd.model import in_words
 
 _SIGNS = {"helps": "✓", "hurts": "✕", "same": "=", "unknown": "?", "idle": "·"}
+#: Decisions that are shown at once.
+_FIRST_ROWS = 8
 #: Shares of time from which an operator should look, and look at once.
 _MUCH_HELD, _MOST_HELD = 0.02, 0.2
-_CAUSE_COLOURS = {"memtable": "violet", "l0": "amber", "pending_bytes": "red", "other": "grey"}
 
 
 def at(unix_s: float) -> str:
@@ -67,7 +68,7 @@ def verdict_card(verdict: dict[str, Any] | None) -> str:
 def _bar(name: str, held: dict[str, Any]) -> str:
     by_cause = [(cause, fraction) for cause, fraction in held["by_cause"].items() if fraction > 0]
     segments = "".join(
-        f'<span class="seg {_CAUSE_COLOURS.get(cause, "grey")}" style="width:{min(1.0, fraction) * 100:.1f}%"></span>'
+        f'<span class="seg {CAUSE_COLOURS.get(cause, "grey")}" style="width:{min(1.0, fraction) * 100:.1f}%"></span>'
         for cause, fraction in by_cause
     )
     causes = ", ".join(f"{CAUSES.get(cause, cause)} {in_words.share(fraction)}" for cause, fraction in by_cause)
@@ -95,12 +96,18 @@ def last_card(detail: dict[str, Any], last: ToldDecision | None) -> str:
 
 
 def decision_list(tolds: Sequence[ToldDecision], more: int) -> str:
-    """Show decisions, newest first; each one expands to all its details."""
+    """Show decisions, newest first; each one expands to all its details, and older ones are there on demand."""
     if not tolds:
         return '<p class="muted">There are no decisions yet.</p>'
-    rows = "".join(_decision(each) for each in tolds)
+    rows = [_decision(each) for each in tolds]
     rest = f'<p class="muted">and {more} older ones: see adocctl decisions.</p>' if more else ""
-    return f'<div class="decisions">{rows}</div>{rest}'
+    older = rows[_FIRST_ROWS:]
+    folded = (
+        f'<details class="older" id="older-decisions"><summary>{len(older)} older rows</summary>'
+        f"{''.join(older)}{rest}</details>"
+        if older else rest
+    )  # fmt: skip
+    return f'<div class="decisions">{"".join(rows[:_FIRST_ROWS])}{folded}</div>'
 
 
 def _decision(told: ToldDecision) -> str:
@@ -209,19 +216,28 @@ def glance_row(target: dict[str, Any], now: State, parts: Sequence[HeldWriters])
 
 
 def sparkline(parts: Sequence[HeldWriters]) -> str:
-    """Draw the share of time in which writes were held: a bar per part, coloured by its worst cause."""
+    """Draw the share of time in which writes were held, a bar per part in its worst cause's colour, and the writes."""
     bars = []
     for index, part in enumerate(parts):
         if part.measured_s <= 0:
             continue
-        high = max(1.0, part.share * 20) if part.share > 0 else 0.6
-        colour = _CAUSE_COLOURS.get(part.worst_cause or "", "line" if part.share == 0 else "grey")
-        bars.append(f'<rect class="{colour}" x="{index * 2}" y="{20 - high:.1f}" width="1.6" height="{high:.1f}"/>')
+        high = max(1.0, part.share * 28) if part.share > 0 else 0.6
+        colour = CAUSE_COLOURS.get(part.worst_cause or "", "line" if part.share == 0 else "grey")
+        bars.append(f'<rect class="{colour}" x="{index * 2}" y="{28 - high:.1f}" width="1.7" height="{high:.1f}"/>')
     label = f"writes {_held_of(parts)}"
     return (
-        f'<svg viewBox="0 0 {max(1, len(parts)) * 2} 20" preserveAspectRatio="none" role="img" aria-label="{label}">'
-        f"{''.join(bars)}</svg>"
+        f'<svg viewBox="0 0 {max(1, len(parts)) * 2} 28" preserveAspectRatio="none" role="img" aria-label="{label}">'
+        f"{''.join(bars)}{_rates(parts)}</svg>"
     )
+
+
+def _rates(parts: Sequence[HeldWriters]) -> str:
+    rates = [(index, part.writes_per_s) for index, part in enumerate(parts) if part.writes_per_s is not None]
+    most = max((rate for _, rate in rates), default=0.0)
+    if most <= 0:
+        return ""
+    points = " ".join(f"{index * 2 + 1},{27 - rate / most * 25:.1f}" for index, rate in rates)
+    return f'<polyline points="{points}"/>'
 
 
 def problems(found: dict[str, str], journal: dict[str, Any] | None) -> str:

@@ -7,17 +7,19 @@ from nicegui import ui
 from adocd.api.web.page.actions.dialogs import act, confirmed
 from adocd.api.web.page.actions.pin import PinDialog
 from adocd.api.web.page.actions.policy import PolicyDialog
+from adocd.api.web.page.charts import window
 from adocd.api.web.page.charts.panel import Panel
 from adocd.api.web.page.model import decisions, history, settings
 from adocd.api.web.page.model.restored import not_back
 from adocd.api.web.page.model.state import state_of
 from adocd.api.web.page.model.units import text
-from adocd.api.web.page.views import parts
+from adocd.api.web.page.views import parts, why
 from adocd.api.web.page.views.pins import Pins
 from adocd.api.web.page.views.shell import Text, Visit, frame
 from adocd.model.repeats import in_rows
 
-_SHOWN_DECISIONS = 40
+#: Decisions to list: the first of them at once, the others on demand.
+_SHOWN_DECISIONS = 60
 
 
 class TargetPage:
@@ -49,7 +51,9 @@ class TargetPage:
             self._last = Text()
         self._restore_note = Text()
         self._buttons()
-        self._panel = Panel(room, visit.client)
+        with _section("What stalled, and why"):
+            self._why = Text("panel")
+        self._panel = Panel(room, visit.client, window.of_query(visit.query))
         self._panel.lay_out()
         with _section("Decisions"):
             self._decisions = Text()
@@ -85,9 +89,9 @@ class TargetPage:
         policy = PolicyDialog(self._room, visit.actions, visit.feed.controllers)
         self._pin = PinDialog(self._room, visit.actions)
         with ui.element("div").classes("actions"):
-            self._pause = act("Pause", "strong pause", pause, enabled=can)
-            self._resume = act("Resume", "strong resume", resume, enabled=can)
-            act("Restore originals", "strong restore", restore, enabled=can)
+            self._pause = act("Pause", "pause", pause, enabled=can)
+            self._resume = act("Resume", "resume", resume, enabled=can)
+            act("Restore originals", "restore", restore, enabled=can)
             act("Set policy…", "", policy.open, enabled=can)
             act("Reset policy", "", reset, enabled=can)
             act("Pin an option…", "", self._pin.open, enabled=can)
@@ -149,6 +153,7 @@ class TargetPage:
         self._resume.set_visibility(bool(detail["paused"]))
         self._changed.show(parts.changed_table(settings.changed(detail)))
         self._audit.show(parts.audit(room.operations))
+        self._why.show(why.diagnosis(room.diagnosis))
         self._findings.show(parts.findings(room.findings))
         self._pins.refresh()
         self._show_decisions(now)
