@@ -122,6 +122,7 @@ _LAW = {
     "knobs": ["background_jobs", "batch_size"],
     "needs": "",
     "parameters": {"threads_max": 20, "batch_max_bytes": 512 * _MIB},
+    "limits": {"threads_max": [1, 128], "batch_max_bytes": [_MIB, 4096 * _MIB]},
     "default": False,
 }
 _FINDING = {

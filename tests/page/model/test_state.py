@@ -38,7 +38,7 @@ def test_states_without_a_history(members: dict[str, Any], level: str, word: str
 
 def test_the_word_is_about_the_minute_and_not_about_this_second() -> None:
     mostly = at(held_points(0, 55, 0.96) + held_points(55, 60, 0.0))
-    assert (mostly.level, mostly.title) == ("stopped", "Writes are held most of the time")
+    assert (mostly.level, mostly.title) == ("stopped", "Writes are held much of the time")
     assert mostly.sentence == "Held 88 % of the last minute, mostly by level-0 files."
     flowing = at(held_points(0, 60, 0.0), stall("stopped") | {"since_unix_s": 59.5})
     assert (flowing.level, flowing.now) == ("ok", "")
@@ -124,5 +124,5 @@ def test_the_worst_comes_first_and_the_sum_is_said() -> None:
     listed = [target(path="/a"), target(path="/b", stall=stall()), target(path="/c", state="silent")]
     told = state.worst_first((each, state_of(each)) for each in listed)
     assert [each["path"] for each, _ in told] == ["/b", "/c", "/a"]
-    assert state.summary([now for _, now in told]) == "3 databases: 1 held most of the time, 1 silent, 1 flowing."
+    assert state.summary([now for _, now in told]) == "3 databases: 1 held much of the time, 1 silent, 1 flowing."
     assert state.summary([]) == "No database with an agent is open."

@@ -72,15 +72,35 @@ def test_a_newer_version_of_a_decision_replaces_it() -> None:
     assert [(each["sequence"], each["outcome"]) for each in merged] == [(2, "applied"), (3, "applied")]
 
 
-def test_parameters_are_read_as_adocctl_reads_them() -> None:
-    read = settings.parameters("threads_max=8\ntune_batch=false batch_max_bytes=96MiB name=x")
-    assert read == {"threads_max": 8, "tune_batch": False, "batch_max_bytes": 96 << 20, "name": "x"}
-    assert settings.parameters(settings.parameters_in_words(read)) == read
+LAWS: dict[str, dict[str, Any]] = {
+    "adoc": {
+        "parameters": {"threads_max": 20, "batch_max_bytes": 512 << 20, "tune_batch": True},
+        "limits": {"threads_max": [1, 128], "batch_max_bytes": [1 << 20, None]},
+    },
+    "mimd": {"parameters": {"max_bytes_per_s": None}, "limits": {}},
+}
 
 
-def test_a_parameter_without_a_value_is_refused_with_the_way_out() -> None:
-    with pytest.raises(settings.InputNotUnderstood, match="key=value, such as threads_max=8, not 'threads_max'"):
-        settings.parameters("threads_max")
+def test_a_laws_parameters_are_fields_with_unit_range_and_default() -> None:
+    threads, batch, switch = settings.fields_of("adoc", LAWS, {"threads_max": 8, "tune_batch": False})
+    assert (threads.value, threads.default, threads.hint) == ("8", "20", "from 1 to 128; default 20")
+    assert (batch.value, batch.default) == ("", "512 MiB")
+    assert batch.hint == "bytes, or such as 64 MiB; from 1 MiB; default 512 MiB"
+    assert (switch.is_switch, switch.value, switch.hint) == (True, "false", "default true")
+    *_, rate = settings.fields_of("adoc+mimd", LAWS, {"mimd.max_bytes_per_s": 64 << 20})
+    assert (rate.name, rate.value) == ("mimd.max_bytes_per_s", "64 MiB")
+    assert rate.hint == "bytes/s, or such as 64 MiB; no default"
+    assert settings.fields_of("gone", LAWS, {}) == []
+
+
+def test_what_is_typed_into_fields_becomes_parameters() -> None:
+    typed = {"threads_max": "8", "tune_batch": "false", "batch_max_bytes": "96MiB", "name": "x", "left": " "}
+    assert settings.parameters(typed) == {
+        "threads_max": 8,
+        "tune_batch": False,
+        "batch_max_bytes": 96 << 20,
+        "name": "x",
+    }
 
 
 def test_options_that_differ_from_their_originals_are_found() -> None:

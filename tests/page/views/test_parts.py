@@ -45,7 +45,7 @@ def test_names_that_look_like_markup_stay_names() -> None:
 
 def test_a_stall_is_said_with_its_cause_and_since_when() -> None:
     html = parts.state_card(state_of(target(stall=stall("stopped", "l0"))))
-    assert "Writes are held most of the time" in html
+    assert "Writes are held much of the time" in html
     assert "mostly by level-0 files" in html
     assert '<time-ago unix="50.000">' in html
 

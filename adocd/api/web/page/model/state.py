@@ -93,7 +93,7 @@ def _measured(spans: Sequence[MeasuredSpan], end: float, stall: dict[str, Any] |
     level = _level(_before(spans, end), share)
     if level == "ok":
         return State("ok", "Writes flow", "flowing", sentence, minute.writes_per_s)
-    title = "Writes are held most of the time" if level == "stopped" else "Writes are held at times"
+    title = "Writes are held much of the time" if level == "stopped" else "Writes are held at times"
     return State(level, title, f"held {in_words.share(share)}", sentence, minute.writes_per_s, now, since)
 
 
@@ -144,7 +144,7 @@ def summary(states: Sequence[State]) -> str:
     if not states:
         return "No database with an agent is open."
     levels = [state.level for state in states]
-    names: dict[Level, str] = {"stopped": "held most of the time", "delayed": "held at times", "ok": "flowing"}
+    names: dict[Level, str] = {"stopped": "held much of the time", "delayed": "held at times", "ok": "flowing"}
     counts = {names.get(level, level): levels.count(level) for level in ORDER}
     words = [f"{number} {word}" for word, number in counts.items() if number]
     databases = "1 database" if len(states) == 1 else f"{len(states)} databases"

@@ -2,28 +2,17 @@
 (() => {
   "use strict";
   const adocd = (window.adocd = window.adocd || {});
-  const state = { spec: null, ids: {}, rows: [], marks: [], more: {}, range: { spanS: 900 }, drawn: false, hovered: null };
   const GROUP = "adocd";
-  const LEFT = 64; // of every plot, so that all begin at the same place
-  const RIGHT = 16;
-  const NEAR_PX = 16; // decisions nearer than this are one mark
+  const { state } = adocd;
+  const { LEFT, RIGHT, STALLS_PX, WITH_STALLS, escape, colour, clock, shown, grouped, lines, areas, markWords } = adocd.marking;
   const words = adocd.words;
   const say = (unit, value) => (value === null || value === undefined ? "unknown" : words[unit](value));
-  const escape = (text) => String(text).replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);
-  const colour = (name) => getComputedStyle(document.body).getPropertyValue(`--${name}`).trim();
   const chart = (key) => (state.ids[key] === undefined ? null : getElement(state.ids[key])?.chart);
   const keys = () => [...state.spec.charts.map((one) => one.key), "knobs"];
   const column = (name) => state.spec.columns.indexOf(name) + 1;
   const values = (name) => {
     const at = column(name);
     return state.rows.map((row) => [row[0], row[at]]);
-  };
-  // From the database's first second, and never wider than the range that was asked for.
-  const shown = () => {
-    if (state.range.from) return [state.range.from * 1000, state.range.to * 1000];
-    const last = state.rows.length ? state.rows[state.rows.length - 1][0] : Date.now();
-    const first = state.rows.length ? state.rows[0][0] : last;
-    return [Math.min(last - 30000, Math.max(first, last - state.range.spanS * 1000)), last];
   };
   // Shares per second would look like a picket fence: draw their mean over 1/150 of the range, which is readable.
   const averages = (name) => {
@@ -39,7 +28,6 @@
     }
     return [...bins].map(([start, bin]) => [Math.max(start, begin), bin.sum / bin.count]);
   };
-  const clock = (ms) => new Date(ms).toLocaleTimeString([], { hour12: false });
   const hhmm = (ms) => {
     const parts = { hour: "2-digit", minute: "2-digit", hour12: false };
     return new Date(ms).toLocaleTimeString([], ms % 60000 ? { ...parts, second: "2-digit" } : parts);
@@ -79,62 +67,6 @@
     ],
     ...more,
   });
-
-  // Marks nearer than some pixels are one.
-  const grouped = (width) => {
-    const [begin, end] = shown();
-    const scale = Math.max(1, width - LEFT - RIGHT) / Math.max(1, end - begin);
-    const groups = [];
-    for (const mark of state.marks.items ?? []) {
-      const at = Math.min(Math.max(mark.at, begin), end);
-      const last = groups[groups.length - 1];
-      if (last && (at - last.at) * scale < NEAR_PX) last.marks.push(mark);
-      else groups.push({ at, marks: [mark] });
-    }
-    return groups.map((group) => ({
-      ...group,
-      look: ["bad", "good", "quiet"].find((look) => group.marks.some((mark) => mark.look === look)),
-    }));
-  };
-  const inside = ([from, to]) => to > shown()[0] && from < shown()[1];
-  // What a law or an operator changed, as dotted lines; the other decisions are in the lane of diamonds alone. And the
-  // longest stalls, as numbered bars at the top of the charts where one looks for them.
-  const lines = (key, width, top) => {
-    const [begin, end] = shown();
-    const changes = grouped(width).filter((group) => group.look === "good").map((group) => ({ xAxis: group.at }));
-    const longest = ["stalled", "writes", "l0"].includes(key) ? (state.more.stalls ?? []).filter(inside) : [];
-    const stalls = longest.map(([from, to, label]) => {
-      const y = top + 3 + 8 * (Number(label) - 1);
-      const tag = { show: true, position: "start", formatter: label, color: colour("ink"), fontSize: 11, fontWeight: 700, distance: 3 };
-      const lineStyle = { type: "solid", width: 5, opacity: 0.9, color: colour("red") };
-      const least = (end - begin) / 150;
-      return [
-        { coord: [Math.max(from, begin), 0], y, symbol: "none", lineStyle, label: tag },
-        { coord: [Math.min(Math.max(to, from + least), end), 0], y, symbol: "none" },
-      ];
-    });
-    return {
-      silent: true,
-      symbol: "none",
-      label: { show: false },
-      animation: false,
-      lineStyle: { color: colour("mark"), width: 1, type: "dotted", opacity: 0.6 },
-      data: [...changes, ...stalls],
-    };
-  };
-  // The time under a law is shaded.
-  const areas = (first) => {
-    const [begin, end] = shown();
-    const data = (state.more.acted ?? []).filter(inside).map(([from, to, law]) => [
-      {
-        xAxis: Math.max(from, begin),
-        itemStyle: { color: colour("blue"), opacity: 0.09 },
-        label: { show: first, formatter: `${law} acts`, position: "insideBottomLeft", color: colour("blue"), fontSize: 11 },
-      },
-      { xAxis: Math.min(to, end) },
-    ]);
-    return { silent: true, animation: false, data };
-  };
 
   const last = (name) => {
     const row = state.rows[state.rows.length - 1];
@@ -203,11 +135,12 @@
     const nameOf = (line) => (line.limit ? `${line.name} ${say(one.unit, last(line.column))}` : line.name);
     const data = (line) => (far(line) ? [] : line.stack ? averages(line.column) : values(line.column));
     const many = one.lines.length > 1;
+    const top = (many ? 30 : 14) + (WITH_STALLS.includes(one.key) ? STALLS_PX : 0);
     target.setOption(
       {
         animation: false,
         aria: { enabled: false },
-        grid: { left: LEFT, right: RIGHT, top: many ? 30 : 14, bottom: 22 },
+        grid: { left: LEFT, right: RIGHT, top, bottom: 22 },
         legend: {
           show: many, top: 0, left: 0, itemWidth: 12, itemHeight: 3, icon: "rect", itemGap: 12,
           textStyle: { color: colour("muted"), fontSize: 11 },
@@ -227,7 +160,7 @@
           },
         }),
         series: one.lines.map((line, i) =>
-          series(nameOf(line), line, one.unit, data(line), i === 0 ? { markLine: lines(one.key, target.getWidth(), many ? 30 : 14), markArea: areas(index === 1) } : {}),
+          series(nameOf(line), line, one.unit, data(line), i === 0 ? { markLine: lines(one.key, target.getWidth(), top), markArea: areas(index === 1) } : {}),
         ),
       },
       { notMerge: !state.drawn, lazyUpdate: true },
@@ -314,18 +247,6 @@
     if (note) note.textContent = state.marks.note ?? "";
   };
 
-  const markWords = (group) => {
-    if (!group) return "";
-    if (group.marks.length === 1) {
-      const [mark] = group.marks;
-      const lines = mark.lines.map(([name, text]) => `<span class="mark-name">${escape(name)}</span> ${escape(text)}`);
-      return [`<b>Decision ${mark.number}</b> ${escape(clock(mark.at))}`, ...lines].join("<br>");
-    }
-    const lines = group.marks.slice(0, 8).map((mark) => `${escape(clock(mark.at))} ${escape(mark.short)}`);
-    const more = group.marks.length > 8 ? [`and ${group.marks.length - 8} more`] : [];
-    return [`<b>${group.marks.length} decisions</b>`, ...lines, ...more].join("<br>");
-  };
-
   let connected = false;
   const connect = async () => {
     const { echarts } = await import("nicegui-echart");
@@ -353,17 +274,6 @@
     state.spec.charts.forEach((one) => chart(one.key).dispatchAction({ type: "takeGlobalCursor", key: "dataZoomSelect", dataZoomSelectActive: true }));
   };
 
-  // A phone shows the first charts; the others are a touch away.
-  if (matchMedia("(max-width: 600px)").matches) {
-    const fold = () => {
-      const folded = document.querySelector("details.more-charts");
-      if (folded) folded.open = false;
-      return Boolean(folded);
-    };
-    const seen = new MutationObserver(() => fold() && seen.disconnect());
-    seen.observe(document.documentElement, { childList: true, subtree: true });
-  }
-
   const draw = () => {
     if (!state.spec || document.hidden) return;
     if (keys().some((key) => !chart(key))) {
@@ -382,34 +292,10 @@
     if (document.body) document.body.dataset.charts = String(state.rows.length); // for tests that wait for the charts
   };
 
-  adocd.choose = (from, to) => emitEvent("adocd-range", [from, to]);
-  const local = (unix) => new Date(unix * 1000 - new Date(unix * 1000).getTimezoneOffset() * 60000).toISOString().slice(0, 19);
-  // The range is kept in the link, and in two fields that can be typed into.
-  const showRange = (query) => {
-    history.replaceState(history.state, "", query ? `?${query}` : location.pathname);
-    const [begin, end] = shown();
-    const fields = [document.getElementById("range-from"), document.getElementById("range-to")];
-    fields.forEach((field, i) => {
-      if (!field || document.activeElement === field) return;
-      field.value = local([begin, end][i] / 1000);
-      field.onchange = () => {
-        const [from, to] = fields.map((each) => new Date(each.value).getTime() / 1000);
-        if (to > from) adocd.choose(from, to);
-      };
-    });
-  };
-  adocd.showDecision = (number) => {
-    const row = document.getElementById(`decision-${number}`);
-    if (!row) return;
-    row.closest("details.older")?.setAttribute("open", "");
-    row.open = true;
-    row.scrollIntoView({ block: "center" });
-    row.querySelector("summary")?.focus();
-  };
   adocd.setCharts = (ids, range, spec, rows, marks, more) => {
     Object.assign(state, { ids, spec, rows, marks, more, range, drawn: false, asked: null });
     draw();
-    showRange(range.query);
+    adocd.showRange(range.query);
   };
   adocd.addRows = (rows, marks, more) => {
     if (!state.spec) return;
@@ -424,7 +310,6 @@
     state.drawn = false;
     draw();
   };
-  adocd.state = state;
   document.addEventListener("visibilitychange", draw);
   document.addEventListener("toggle", (event) => event.target.matches?.("details.more-charts") && draw(), true);
 })();
