@@ -13,6 +13,7 @@ from adocd.cli.terminal import clock, say
 from adocd.model.in_words import UNKNOWN, knob_value, option_value, size
 from adocd.model.latency_in_words import write_latency
 from adocd.model.printable import printable_content
+from adocd.model.repeats import in_rows
 
 console = Terminal(width=columns())
 
@@ -185,17 +186,18 @@ def jobs_in_words(sample: dict[str, Any]) -> str:
 
 
 def decisions(records: list[dict[str, Any]]) -> None:
-    """Show decisions, oldest first."""
+    """Show decisions, oldest first; those that repeat one are in its row."""
     if not records:
         console.print(sentences.NO_DECISIONS)
         return
     rows = table("#", "time", "rule", "set", "because", "outcome")
-    for record in records:
-        times = f", {record['times']} times" if record["times"] > 1 else ""
-        notes = [record["outcome"] + times, *record["guards"], *([record["detail"]] if record["detail"] else [])]
+    for repeated in in_rows(records):
+        record = repeated.record
+        often = [f"{repeated.often}, until {clock(repeated.last_unix_s)}"] if repeated.often else []
+        notes = [record["outcome"], *often, *record["guards"], *([record["detail"]] if record["detail"] else [])]
         rows.add_row(
-            str(record["sequence"]),
-            clock(record["unix_s"]) + (f"\nto {clock(record['until_unix_s'])}" if record["until_unix_s"] else ""),
+            str(repeated.first_sequence),
+            clock(repeated.first_unix_s),
             record["rule"],
             "\n".join(_setting(s) for s in record["settings"]) or "\n".join(map(_change, record["changes"])) or "-",
             record["signal"],

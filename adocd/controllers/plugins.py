@@ -99,6 +99,26 @@ def defaults_of(law: type[Controller]) -> dict[str, ParameterValue | None]:
     return {name: None if f.is_required() else f.get_default(call_default_factory=True) for name, f in fields}
 
 
+def limits_of(law: type[Controller]) -> dict[str, tuple[float | None, float | None]]:
+    """Return the least and the largest value of each parameter that has such bounds; None where it is open."""
+    limits = {}
+    for name, field in law.parameters_model.model_fields.items():
+        least, most = (
+            next(
+                (found for each in field.metadata for key in keys if (found := getattr(each, key, None)) is not None),
+                None,
+            )
+            for keys in (("ge", "gt"), ("le", "lt"))
+        )
+        if (
+            isinstance(least, int | float | None)
+            and isinstance(most, int | float | None)
+            and (least, most) != (None, None)
+        ):
+            limits[name] = least, most
+    return limits
+
+
 def _is_plain(default: object) -> bool:
     return default is None or isinstance(default, str) or (isinstance(default, int | float) and math.isfinite(default))
 

@@ -3,7 +3,7 @@
 from pydantic import BaseModel, Field
 
 from adocd.controllers import registry
-from adocd.controllers.plugins import defaults_of
+from adocd.controllers.plugins import defaults_of, limits_of
 from adocd.model.policy import ParameterValue
 
 
@@ -17,6 +17,9 @@ class ControllerView(BaseModel):
     knobs: list[str]
     needs: str = Field(description="what the law must be able to measure besides its knobs, in words")
     parameters: dict[str, ParameterValue | None] = Field(description="each parameter's default; null: it has none")
+    limits: dict[str, tuple[float | None, float | None]] = Field(
+        description="the least and the largest value of each parameter that has bounds; null: open on that side"
+    )
     default: bool
 
 
@@ -39,6 +42,7 @@ def listed() -> ControllersView:
                 knobs=sorted(law.knobs),
                 needs=str(law.needs),
                 parameters=defaults_of(law),
+                limits=limits_of(law),
                 default=law.name == registry.DEFAULT,
             )
             for law in registry.laws().values()

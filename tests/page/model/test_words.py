@@ -2,57 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
 from adocd.api.web.page.model import decisions, settings, state
+from adocd.api.web.page.model.decisions import ToldDecision
+from adocd.diagnosis.held import MeasuredSpan
 from adocd.model.knob import Knob
-from tests.page.points import decision, held_points, stall, target
+from adocd.model.repeats import CHANGED_NOTHING, in_rows
+from tests.diagnosis.writers import held_points
+from tests.page.points import decision
 
 
-@pytest.mark.parametrize(
-    ("members", "level", "words"),
-    [
-        ({}, "ok", "flowing"),
-        ({"stall": stall("stopped", "memtable", "l0")}, "stopped", "memtables and level-0 files"),
-        ({"stall": stall("delayed", "pending_bytes")}, "delayed", "pending compaction"),
-        ({"stall": stall("possibly")}, "silent", "possibly held"),
-        ({"state": "silent"}, "silent", "silent"),
-        ({"state": "closed", "stall": None}, "closed", "closed"),
-    ],
-)
-def test_states(members: dict[str, Any], level: str, words: str) -> None:
-    found = state.state_of(target(**members))
-    assert found.level == level
-    assert words in found.word
+def told_of(record: dict[str, Any], spans: Sequence[MeasuredSpan] = (), now_unix_s: float = 0.0) -> ToldDecision:
+    (row,) = in_rows([record])
+    return decisions.told(row, spans, now_unix_s)
 
 
-def test_the_worst_comes_first_and_the_sum_is_said() -> None:
-    listed = [target(path="/a"), target(path="/b", stall=stall()), target(path="/c", stall=stall("delayed"))]
-    assert [each["path"] for each in state.worst_first(listed)] == ["/b", "/c", "/a"]
-    assert state.summary(listed) == "3 databases: 1 stopped, 1 delayed, 1 flowing."
-    assert state.summary([]) == "No database with an agent is open."
+@pytest.mark.parametrize("outcome", CHANGED_NOTHING)
+def test_what_changed_nothing_is_credited_with_nothing(outcome: str) -> None:
+    spans = held_points(40, 100, 0.9) + held_points(100, 160, 0.0)
+    told = told_of(decision(outcome=outcome), spans, 200.0)
+    assert told.effect == decisions.NO_EFFECT
+    assert told.look != "good", "a dry run never looks like success"
+
+
+@pytest.mark.parametrize("outcome", ["in-flight", "reverted-by-engine", "changed-by-someone-else"])
+def test_what_is_open_or_did_not_last_is_credited_with_nothing(outcome: str) -> None:
+    assert told_of(decision(outcome=outcome), held_points(40, 160, 0.5), 200.0).effect == ""
 
 
 def test_a_decision_is_told_with_signal_rule_guard_and_effect() -> None:
-    points = held_points(40, 100, 0.5) + held_points(100, 160, 0.1)
-    told = decisions.told(decision(guards=["memory budget: too much"]), points, 200.0)
+    spans = held_points(40, 100, 0.5) + held_points(100, 160, 0.1)
+    told = told_of(decision(guards=["memory budget: too much"]), spans, 200.0)
     assert told.what == ("batch size (default) → 64 MiB",)
     assert (told.outcome, told.look) == ("applied in 31 ms", "good")
     assert told.guards == ("memory budget: too much",)
     assert told.effect == "held 50 % of the 60 s before, 10 % of the 60 s after"
-
-
-@pytest.mark.parametrize("outcome", ["refused", "dry-run", "failed", "rejected", "unchanged"])
-def test_what_is_not_in_force_is_credited_with_no_effect(outcome: str) -> None:
-    points = held_points(40, 100, 0.5) + held_points(100, 160, 0.1)
-    assert decisions.told(decision(), points, 200.0).effect
-    assert decisions.told(decision(outcome=outcome), points, 200.0).effect == ""
-
-
-def test_a_dry_run_never_looks_like_success() -> None:
-    assert decisions.told(decision(outcome="dry-run"), [], 0.0).look == "dry"
 
 
 def test_an_effect_that_cannot_be_told_yet_is_not_told() -> None:
@@ -62,11 +50,11 @@ def test_an_effect_that_cannot_be_told_yet_is_not_told() -> None:
 @pytest.mark.parametrize("knob", list(Knob))
 def test_every_knob_has_its_words(knob: Knob) -> None:
     record = decision(settings=[{"knob": knob.value, "value": 1, "column_family": None}])
-    assert decisions.told(record, [], 0.0).what[0].startswith(knob.value.replace("_", " "))
+    assert told_of(record).what[0].startswith(knob.value.replace("_", " "))
 
 
 def test_what_failed_is_said_with_the_reason() -> None:
-    told = decisions.told(decision(outcome="rejected", detail="Invalid argument", elapsed_s=0.1), [], 0.0)
+    told = told_of(decision(outcome="rejected", detail="Invalid argument", elapsed_s=0.1))
     assert (told.outcome, told.look) == ("rejected: Invalid argument", "bad")
 
 
@@ -76,16 +64,35 @@ def test_a_newer_version_of_a_decision_replaces_it() -> None:
     assert [(each["sequence"], each["outcome"]) for each in merged] == [(2, "applied"), (3, "applied")]
 
 
-def test_parameters_are_read_as_adocctl_reads_them() -> None:
-    """A size with its unit is left to the daemon, as there."""
-    read = settings.parameters("threads_max=8\ntune_batch=false batch_max_bytes=96MiB name=x")
-    assert read == {"threads_max": 8, "tune_batch": False, "batch_max_bytes": "96MiB", "name": "x"}
-    assert settings.parameters(settings.parameters_in_words(read)) == read
+LAWS: dict[str, dict[str, Any]] = {
+    "adoc": {
+        "parameters": {"threads_max": 20, "batch_max_bytes": 512 << 20, "tune_batch": True},
+        "limits": {"threads_max": [1, 128], "batch_max_bytes": [1 << 20, None]},
+    },
+    "mimd": {"parameters": {"max_bytes_per_s": None}, "limits": {}},
+}
 
 
-def test_a_parameter_without_a_value_is_refused_with_the_way_out() -> None:
-    with pytest.raises(settings.InputNotUnderstood, match="key=value, such as threads_max=8, not 'threads_max'"):
-        settings.parameters("threads_max")
+def test_a_laws_parameters_are_fields_with_unit_range_and_default() -> None:
+    threads, batch, switch = settings.fields_of("adoc", LAWS, {"threads_max": 8, "tune_batch": False})
+    assert (threads.value, threads.default, threads.hint) == ("8", "20", "from 1 to 128; default 20")
+    assert (batch.value, batch.default) == ("", "512 MiB")
+    assert batch.hint == "bytes, or such as 64 MiB; from 1 MiB; default 512 MiB"
+    assert (switch.is_switch, switch.value, switch.hint) == (True, "false", "default true")
+    *_, rate = settings.fields_of("adoc+mimd", LAWS, {"mimd.max_bytes_per_s": 64 << 20})
+    assert (rate.name, rate.value) == ("mimd.max_bytes_per_s", "64 MiB")
+    assert rate.hint == "bytes/s, or such as 64 MiB; no default"
+    assert settings.fields_of("gone", LAWS, {}) == []
+
+
+def test_what_is_typed_into_fields_becomes_parameters() -> None:
+    typed = {"threads_max": "8", "tune_batch": "false", "batch_max_bytes": "96MiB", "name": "x", "left": " "}
+    assert settings.parameters(typed) == {
+        "threads_max": 8,
+        "tune_batch": False,
+        "batch_max_bytes": 96 << 20,
+        "name": "x",
+    }
 
 
 def test_options_that_differ_from_their_originals_are_found() -> None:

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from adocd.api.web.page.charts import spec
+from typing import Any
+
+import pytest
+
+from adocd.api.web.page.charts import spec, window
 from adocd.api.web.page.model import decisions
 from adocd.api.web.page.model.settings import Changed
+from adocd.api.web.page.model.state import state_of
 from adocd.api.web.page.views import parts
 from adocd.diagnosis.held import held
+from adocd.model.repeats import in_rows
 from tests.diagnosis import writers
 from tests.page.points import decision, held_points, point, stall, target
 
@@ -22,11 +28,12 @@ def test_names_that_look_like_markup_stay_names() -> None:
     evil_held = {"measured_s": 9.0, "share": 0.1, "by_cause": {EVIL: 0.1}, "writes_per_s": None}
     evil_verdict = {"kind": EVIL, "title": EVIL, "sentence": EVIL, "before": evil_held, "since": evil_held}
     record = decision(signal=EVIL, rule=EVIL, reason=EVIL, guards=[EVIL], detail=EVIL)
-    told = decisions.told(record, [], 0.0)
+    (row,) = in_rows([record])
+    told = decisions.told(row, [], 0.0)
     shown = [
-        parts.state_card(evil), parts.verdict_card(evil_verdict),
+        parts.state_card(state_of(evil)), parts.verdict_card(evil_verdict),
         parts.last_card(evil, told), parts.decision_list([told], 0), parts.facts(evil), parts.restore_note(evil),
-        parts.glance_row(evil, [], EVIL), parts.problems({EVIL: EVIL}, {"problem": EVIL}),
+        parts.glance_row(evil, state_of(evil), []), parts.problems({EVIL: EVIL}, {"problem": EVIL}),
         parts.findings([{"severity": EVIL, "subject": EVIL, "reason": EVIL, "fix": EVIL}]),
         parts.audit([{"unix_s": 1.0, "who": EVIL, "what": EVIL, "sentence": EVIL, "target": None}]),
         parts.changed_table([Changed(EVIL, EVIL, EVIL, EVIL)]),
@@ -37,9 +44,9 @@ def test_names_that_look_like_markup_stay_names() -> None:
 
 
 def test_a_stall_is_said_with_its_cause_and_since_when() -> None:
-    html = parts.state_card(target(stall=stall("stopped", "l0")))
-    assert "Writes are STOPPED" in html
-    assert "Cause: level-0 files" in html
+    html = parts.state_card(state_of(target(stall=stall("stopped", "l0"))))
+    assert "Writes are held much of the time" in html
+    assert "mostly by level-0 files" in html
     assert '<time-ago unix="50.000">' in html
 
 
@@ -62,12 +69,8 @@ def test_the_small_chart_says_its_figure_to_who_cannot_see_it() -> None:
 
 def test_a_share_is_of_what_was_measured_not_of_what_the_chart_could_show() -> None:
     seconds = [held([], 0, 890), held(writers.held_points(890, 900, 1.0), 890, 900)]
-    assert "held 100 % of 10 s" in parts.glance_row(target(), seconds, "")
-    assert "nothing measured" in parts.glance_row(target(), seconds[:1], "")
-
-
-def test_a_row_says_since_when_writes_are_held() -> None:
-    assert 'since <local-time unix="50.000">' in parts.glance_row(target(stall=stall("stopped", "l0")), [], "")
+    assert "held 100 % of 10 s" in parts.glance_row(target(), state_of(target()), seconds)
+    assert "nothing measured" in parts.glance_row(target(), state_of(target()), seconds[:1])
 
 
 def test_rows_have_a_column_for_every_line_and_limits_that_are_off_are_none() -> None:
@@ -79,20 +82,67 @@ def test_rows_have_a_column_for_every_line_and_limits_that_are_off_are_none() ->
     assert named["soft_pending_compaction_bytes_limit"] == 64 << 30
 
 
+def jobs(value: int) -> dict[str, Any]:
+    return {"knob": "background_jobs", "value": value, "column_family": None}
+
+
+def test_a_repeat_is_one_row_and_one_mark() -> None:
+    records = [decision(3, 50.0, settings=[jobs(4)], outcome="dry-run", times=38, until_unix_s=88.0)]
+    (row,) = in_rows(records)
+    html = parts.decision_list([decisions.told(row, [], 100.0)], 0)
+    assert "background jobs → 4" in html
+    assert '<local-time unix="50.000"></local-time> to <local-time unix="88.000">' in html
+    assert f">{row.often}<" in html
+    assert row.often.endswith("38")
+    assert 'class="tag quiet">dry run' in html
+    (mark,) = spec.marks(records, held_points(0, 100, 0.2), 100.0, all_known=True)["items"]
+    assert (mark["at"], mark["until"], mark["short"]) == (50_000, 88_000, f"background jobs → 4 dry run {row.often}")
+
+
 def test_marks_carry_signal_rule_guard_and_effect() -> None:
     points = held_points(0, 100, 0.2)
-    records = [decision(1, -50.0), decision(2, 50.0), decision(3, 51.0, outcome="refused", guards=["order: no"])]
-    applied, refused = spec.marks(records, points, 100.0)
-    words = dict(refused["lines"])
-    assert (refused["number"], refused["good"]) == (3, False)
+    records = [decision(1, -50.0), decision(2, 50.0, outcome="refused", guards=["order: no"])]
+    (mark,) = spec.marks(records, points, 100.0, all_known=True)["items"]
+    words = dict(mark["lines"])
+    assert (mark["number"], mark["look"]) == (2, "bad")
     assert words["guard"] == "order: no"
     assert words["signal"] == "memory overflow"
-    assert words["effect"] == "none: nothing was changed"
-    assert dict(applied["lines"])["effect"].startswith("held 20 %")
+    assert words["effect"] == decisions.NO_EFFECT, "it was refused"
 
 
-def test_a_chart_with_very_many_decisions_marks_the_last_ones() -> None:
-    records = [decision(number, number / 10) for number in range(1, 1000)]
-    marks = spec.marks(records, held_points(0, 100, 0.0), 100.0)
-    assert len(marks) == decisions.MOST_MARKS
-    assert marks[-1]["number"] == 999
+def test_a_chart_says_which_decisions_are_marked() -> None:
+    def marked(count: int, begin: int, *, all_known: bool) -> dict[str, Any]:
+        records = [decision(number, 1 + number / 20, settings=[jobs(number)]) for number in range(1, count + 1)]
+        return spec.marks(records, held_points(begin, 100, 0.0), 100.0, all_known=all_known)
+
+    many = marked(999, 0, all_known=True)
+    assert len(many["items"]) == decisions.MOST_MARKS
+    assert many["items"][-1]["number"] == 999
+    assert many["note"].startswith(f"the last {decisions.MOST_MARKS} decisions")
+    assert marked(20, 0, all_known=True)["note"].startswith("all 20 decisions")
+    assert marked(20, 0, all_known=False)["note"].startswith("the last 20 decisions")
+    assert marked(40, 1, all_known=False)["note"].startswith("all 21 decisions"), "older ones are outside anyway"
+    assert marked(20, 50, all_known=True)["note"] == "no decision in this time"
+
+
+def test_the_time_under_a_law_is_a_span_of_the_charts() -> None:
+    free, under = held_points(0, 10, 0.0), held_points(10, 20, 0.0, controller="adoc")
+    assert spec.acted(free + under) == [(10_000, 20_000, "adoc")]
+    again = held_points(60, 62, 0.0, controller="adoc") + held_points(62, 64, 0.0, controller="mimd")
+    assert spec.acted(free + under + again)[1:] == [(60_000, 62_000, "adoc"), (62_000, 64_000, "mimd")]
+    assert spec.acted(free) == []
+
+
+@pytest.mark.parametrize(
+    ("query", "link"),
+    [
+        ({}, ""), ({"span": "3600"}, "span=3600"), ({"span": "900"}, ""), ({"span": "7"}, ""),
+        ({"from": "1700000000", "to": "1700000060"}, "from=1700000000&to=1700000060"),
+        ({"from": "1700000060", "to": "1700000000"}, ""), ({"from": "nan", "to": "inf"}, ""),
+        ({"from": "<img>", "to": "1"}, ""), ({"from": "5"}, ""), ({"from": "1", "to": "99999999"}, ""),
+    ],
+)  # fmt: skip
+def test_a_link_keeps_the_range_and_takes_nothing_else(query: dict[str, str], link: str) -> None:
+    shown = window.of_query(query)
+    assert shown.query == link
+    assert window.of_query(dict(pair.split("=") for pair in link.split("&") if pair)) == shown

@@ -4,15 +4,16 @@ import asyncio
 import json
 import logging
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from adocd.api.event_stream import PATH, events_of
 from adocd.api.web.page.model import history
+from adocd.api.web.page.model.state import State, state_of
 from adocd.api.web.page.room import Room
 from adocd.api.web.upstream import Upstream
-from adocd.diagnosis.held import HeldWriters
+from adocd.diagnosis.held import HeldWriters, MeasuredSpan
 from adocd.targets.errors import TargetError, Unreachable
 
 _log = logging.getLogger(__name__)
@@ -25,7 +26,7 @@ LOST_S = 1.4
 #: The small chart of each target in the list: its range in seconds, and its number of bars.
 GLANCE_S, GLANCE_SLOTS = 900, 60
 #: Most small charts to read in a tick, and the age at which to read one again: a thousand targets are no flood.
-_GLANCES_A_TICK, _GLANCE_AGE_S = 8, 15.0
+_GLANCES_A_TICK, _GLANCE_AGE_S = 8, 5.0
 _LIST_AGE_S = 10.0
 _KINDS = ("sample", "decision", "stall", "target", "operation", "daemon")
 
@@ -36,6 +37,15 @@ class Listener:
 
     news: Callable[[], Awaitable[None]]
     beat: Callable[[], None]
+
+
+@dataclass(frozen=True)
+class Glance:
+    """What the list shows of a target: its small chart, and what its state is told from; `read_at_s` is monotonic."""
+
+    read_at_s: float = float("-inf")
+    parts: Sequence[HeldWriters] = ()
+    lately: Sequence[MeasuredSpan] = ()
 
 
 class PageFeed:
@@ -54,8 +64,7 @@ class PageFeed:
         self.journal: dict[str, Any] | None = None
         self.controllers: list[dict[str, Any]] = []
         self.trouble: str | None = None
-        #: By target: when its small chart was read, and its bars.
-        self.glances: dict[str, tuple[float, list[HeldWriters]]] = {}
+        self.glances: dict[str, Glance] = {}
 
     # -- for the views
 
@@ -72,6 +81,14 @@ class PageFeed:
     def find(self, target: str) -> dict[str, Any] | None:
         """Return a target of the list by its id; None if there is none."""
         return self.targets.get(target)
+
+    def glance(self, target: str) -> Glance:
+        """Return what the list shows of a target."""
+        return self.glances.get(target, Glance())
+
+    def state(self, target: dict[str, Any]) -> State:
+        """Return the state of a target of the list."""
+        return state_of(target, self.glance(target["id"]).lately)
 
     def listen(self, key: object, listener: Listener) -> None:
         """Call the listener at every tick and beat until `forget`."""
@@ -174,14 +191,17 @@ class PageFeed:
     async def _refresh_glances(self) -> None:
         """Read some of the small charts again, the oldest first."""
         now_s = time.monotonic()
-        due = [target for target in self.targets if now_s - self.glances.get(target, (-1e9, []))[0] >= _GLANCE_AGE_S]
-        due.sort(key=lambda target: self.glances.get(target, (-1e9, []))[0])
+        read_at = {target: self.glances.get(target, Glance()).read_at_s for target in self.targets}
+        due = sorted(
+            (target for target in read_at if now_s - read_at[target] >= _GLANCE_AGE_S), key=read_at.__getitem__
+        )
         for target in due[:_GLANCES_A_TICK]:
             status, body = await self._get(f"/v1/targets/{target}/history?points={GLANCE_S}")
             points = json.loads(body)["points"] if status < 400 else []
             end = points[-1]["unix_s"] if points else 0.0
-            parts = history.slots(points, end - GLANCE_S, end, GLANCE_SLOTS) if points else []
-            self.glances[target] = now_s, parts
+            begin = max(end - GLANCE_S, points[0]["unix_s"] - points[0]["interval_s"]) if points else 0.0
+            parts = history.slots(points, begin, end, GLANCE_SLOTS) if points else []
+            self.glances[target] = Glance(now_s, parts, history.lately(points))
         for gone in set(self.glances) - set(self.targets):
             del self.glances[gone]
 

@@ -75,7 +75,10 @@ def mount(app: FastAPI, upstream: Upstream, sessions: Sessions) -> None:
 
 def _pages(feed: PageFeed, upstream: Upstream, sessions: Sessions) -> None:
     style = (_STATIC / "page.css").read_text(encoding="utf-8")
-    scripts = "\n".join((_STATIC / name).read_text(encoding="utf-8") for name in ("page.js", "charts.js"))
+    scripts = "\n".join(
+        (_STATIC / name).read_text(encoding="utf-8")
+        for name in ("page.js", "units.js", "marks.js", "range.js", "charts.js")
+    )
     ui.add_head_html(f"<style>{style}</style><script>{scripts}</script>", shared=True)
     ui.add_body_html('<div id="lost" role="alert" hidden></div>', shared=True)
 

@@ -7,18 +7,18 @@ from typing import Any
 from urllib.parse import quote
 
 from adocd.api.web.page.charts import spec
+from adocd.api.web.page.charts.window import SHORT_S, Window
 from adocd.api.web.page.model import decisions, history
 from adocd.api.web.page.model.history import Point
 from adocd.targets.errors import TargetError
 
 Get = Callable[[str], Awaitable[tuple[int, bytes]]]
 
-#: Range in seconds that is always kept, for the text beside the charts.
-SHORT_S = 900
 #: How often to read what changes slowly.
 _SLOWLY_S = 10.0
 _MINUTE_S = 60.0
-_DECISIONS = 500
+#: Decisions to know, and the newest ones to read again now and then: no event tells of a repeat.
+_DECISIONS, _REPEATED = 500, 20
 
 
 class Room:
@@ -40,7 +40,7 @@ class Room:
         self.findings: list[dict[str, Any]] = []
         #: Whether the tuner helps or hurts; None before the first figures.
         self.verdict: dict[str, Any] | None = None
-        #: What stalled, and why; None before the first answer.
+        #: What stalled since the daemon found the target, and why; None before it is read.
         self.diagnosis: dict[str, Any] | None = None
         self._get = get
         self._long: dict[int, tuple[float, list[Point]]] = {}
@@ -62,8 +62,7 @@ class Room:
         self.missing, self.detail = None, detail
         await self._read_points()
         if not self._loaded:
-            answer = await self._read(f"{self.path}/decisions?limit={_DECISIONS}")
-            self.decided([] if answer is None else answer["decisions"])
+            await self._read_decisions(_DECISIONS)
             self._loaded = True
         if now_s - self._slow_at_s >= _SLOWLY_S:
             self._slow_at_s = now_s
@@ -74,8 +73,9 @@ class Room:
 
     def decided(self, records: list[dict[str, Any]]) -> None:
         """Add decisions: new ones, and new versions of known ones."""
-        if records:
-            self.decisions = decisions.merged(self.decisions, records, _DECISIONS)
+        merged = decisions.merged(self.decisions, records, _DECISIONS)
+        if merged != self.decisions:
+            self.decisions = merged
             self.decisions_version += 1
 
     def ask_again(self) -> None:
@@ -83,8 +83,18 @@ class Room:
         self._slow_at_s = float("-inf")
         self._loaded = False
 
-    async def charted(self, span_s: int, now_s: float) -> list[Point]:
-        """Return the points of a range; those of a range over SHORT_S may be a minute old."""
+    @property
+    def all_decisions(self) -> bool:
+        """Whether the decisions here reach back to the first of this run of the daemon."""
+        return len(self.decisions) < _DECISIONS
+
+    async def charted(self, shown: Window, now_s: float) -> list[Point]:
+        """Return the points of a window; those of one that goes on and is longer than SHORT_S may be a minute old."""
+        span_s = shown.span_s
+        if shown.begin is not None and shown.end is not None:
+            recent = self.now_unix_s - shown.begin <= SHORT_S
+            resolution, most = ("1s" if recent else "1m"), spec.MOST_POINTS
+            return await self._history(shown.begin, shown.end, resolution, most)
         if span_s <= SHORT_S:
             return self.points
         read_at, points = self._long.get(span_s, (float("-inf"), []))
@@ -108,7 +118,12 @@ class Room:
         last = newer[-1]["unix_s"] if newer else self.now_unix_s
         self.points = history.joined(self.points, newer, last - SHORT_S)
 
+    async def _read_decisions(self, most: int) -> None:
+        answer = await self._read(f"{self.path}/decisions?limit={most}")
+        self.decided([] if answer is None else answer["decisions"])
+
     async def _read_slowly(self) -> None:
+        await self._read_decisions(_REPEATED)
         overrides = await self._read(f"{self.path}/overrides")
         listed = [] if overrides is None else overrides["overrides"]
         self.overrides = [pin | {"ends_unix_s": time.time() + (pin["remaining_s"] or 0.0)} for pin in listed]
@@ -116,7 +131,8 @@ class Room:
         self.operations = [] if operations is None else operations["operations"][::-1]
         lint = await self._read(f"{self.path}/lint")
         self.findings = [] if lint is None else lint["findings"]
-        self.diagnosis = await self._read(f"{self.path}/diagnosis")
+        diagnosis = await self._read(f"{self.path}/diagnosis")
+        self.diagnosis = None if diagnosis is None or diagnosis["begin"] is None else diagnosis
         await self._read_verdict()
 
     async def _read_verdict(self) -> None:

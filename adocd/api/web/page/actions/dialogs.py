@@ -12,6 +12,10 @@ from adocd.api.web.page.model.settings import InputNotUnderstood
 Do = Callable[[str], Awaitable[str]]
 
 
+#: How long a notification stays: long enough to read two lines at night.
+_TOAST_MS = 9000
+
+
 class Dialog:
     """A dialog with a title, a body, a button that acts and one that cancels."""
 
@@ -88,4 +92,4 @@ def act(words: str, look: str, on_click: Callable[[], Any], *, enabled: bool) ->
 
 def say(words: str) -> None:
     """Show a notification about what was done."""
-    ui.notify(words, type="info", position="bottom", timeout=6000, close_button="Close", multi_line=True)
+    ui.notify(words, position="bottom", timeout=_TOAST_MS, close_button="Close", multi_line=True, classes="said")

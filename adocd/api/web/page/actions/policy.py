@@ -1,5 +1,6 @@
 """Sets a target's policy: law, parameters, dry run and shaping; shows first what it would change."""
 
+import json
 from typing import Any
 
 from nicegui import ui
@@ -7,7 +8,7 @@ from nicegui import ui
 from adocd.api.web.page.actions.ask import Actions, NotDone
 from adocd.api.web.page.actions.dialogs import Dialog
 from adocd.api.web.page.model import settings
-from adocd.api.web.page.model.settings import InputNotUnderstood
+from adocd.api.web.page.model.settings import InputNotUnderstood, ParameterField
 from adocd.api.web.page.model.units import text
 from adocd.api.web.page.room import Room
 
@@ -26,14 +27,13 @@ class PolicyDialog:
         self._actions = actions
         self._laws = {law["name"]: law for law in controllers}
         self._etag: str | None = None
-        self._shown = ""
+        self._given: dict[str, Any] = {}
+        self._typed: dict[str, ui.input | ui.select] = {}
         self._dialog = Dialog("policy", "Set the policy")
         with self._dialog.body:
             self._law = ui.select(sorted(self._laws), label="Law", on_change=self._tell_about).props("outlined dense")
             self._about = ui.html("", sanitize=False)
-            self._parameters = ui.textarea("Parameters that differ from their defaults: name=value").props(
-                "outlined dense autogrow"
-            )
+            self._fields = ui.element("div").classes("fields").props('role=group aria-label="Parameters"')
             self._dry_run = ui.checkbox("Dry run: decide, but change nothing")
             self._shaping = {name: ui.number(label, min=0).props("outlined dense") for name, label in _SHAPING.items()}
             ui.button("Show what would change", color=None, on_click=self._preview).props("unelevated no-caps").classes(
@@ -55,7 +55,7 @@ class PolicyDialog:
         # A policy may combine several laws; the one in force can always be chosen again.
         names = sorted({*self._laws, policy["controller"]})
         self._law.set_options(names, value=policy["controller"])
-        self._parameters.set_value(settings.parameters_in_words(policy["parameters"]))
+        self._given = policy["parameters"]
         self._dry_run.set_value(policy["dry_run"])
         for name, field in self._shaping.items():
             field.set_value(policy["shaping"][name])
@@ -64,22 +64,21 @@ class PolicyDialog:
         self._dialog.open()
 
     def _tell_about(self) -> None:
-        law = self._laws.get(self._law.value or "")
-        if law is None:
-            self._about.set_content("")
-            return
-        defaults = " ".join(
-            f"{name}={'' if value is None else value}" for name, value in law["parameters"].items()
-        )  # fmt: skip
+        controller = self._law.value or ""
+        law = self._laws.get(controller)
         self._about.set_content(
-            f'<p class="muted">{text(law["summary"])}. Needs {text(law["needs"])}. '
-            f"Parameters: {text(defaults or 'none')}</p>"
+            "" if law is None else f'<p class="muted">{text(law["summary"])}. Needs {text(law["needs"])}.</p>'
         )
+        self._fields.clear()
+        self._typed = {}
+        with self._fields:
+            for field in settings.fields_of(controller, self._laws, self._given):
+                self._typed[field.name] = _input(field)
 
     def _asked(self) -> dict[str, Any]:
         return {
             "controller": self._law.value,
-            "parameters": settings.parameters(self._parameters.value or ""),
+            "parameters": settings.parameters({name: str(field.value or "") for name, field in self._typed.items()}),
             "dry_run": bool(self._dry_run.value),
             "shaping": {name: float(field.value or 0) for name, field in self._shaping.items()},
         }
@@ -99,3 +98,12 @@ class PolicyDialog:
         policy = await self._actions.do("PUT", f"{self._room.path}/policy", asked, self._etag)
         self._room.ask_again()
         return f"The policy is now {policy['controller']}{' (dry run)' if policy['dry_run'] else ''}."
+
+
+def _input(field: ParameterField) -> ui.input | ui.select:
+    """Make the field of a parameter; an empty one keeps the default that its placeholder shows."""
+    if field.is_switch:
+        choices = {"": f"default ({field.default})", "true": "true", "false": "false"}
+        return ui.select(choices, value=field.value, label=field.name).props("outlined dense options-dense")
+    shown = ui.input(field.name, value=field.value, placeholder=field.default)
+    return shown.props("outlined dense stack-label").props(f"hint={json.dumps(field.hint)}")

@@ -5,19 +5,26 @@ from typing import Any
 
 from nicegui import ui
 from nicegui.client import Client
+from nicegui.events import GenericEventArguments
 
-from adocd.api.web.page.charts import spec
+from adocd.api.web.page.charts import spec, window
+from adocd.api.web.page.charts.window import Window
 from adocd.api.web.page.model import history
-from adocd.api.web.page.room import SHORT_S, Room
+from adocd.api.web.page.room import Room
+
+_FIELDS = (
+    '<span class="between"><label>from <input type="datetime-local" step="1" id="range-from"></label> '
+    '<label>to <input type="datetime-local" step="1" id="range-to"></label></span>'
+)
 
 
 class Panel:
     """The charts of one browser: it gets all rows of a range once, and then the new ones at each tick."""
 
-    def __init__(self, room: Room, client: Client) -> None:
+    def __init__(self, room: Room, client: Client, shown: Window) -> None:
         self._room = room
         self._client = client
-        self._span_s = SHORT_S
+        self._window = shown
         self._sent_unix_s: float | None = None
         self._sent_decisions = -1
         self._knobs: list[str] = []
@@ -27,51 +34,79 @@ class Panel:
     def lay_out(self) -> None:
         """Create the elements."""
         with ui.element("div").classes("ranges").props('role=group aria-label="Range of the charts"'):
-            for span_s, name in spec.RANGES.items():
-                button = ui.button(name, color=None, on_click=lambda _, span=span_s: self._choose(span))
-                self._buttons[span_s] = button.props("unelevated no-caps dense").classes("act")
+            for span_s, name in window.RANGES.items():
+                button = ui.button(name, color=None, on_click=lambda _, span=span_s: self._show(Window(span)))
+                self._buttons[span_s] = button.props("unelevated no-caps dense").classes("act range")
+            ui.html(_FIELDS, sanitize=False)
+        ui.on("adocd-range", self._choose)
         with ui.element("div").classes("charts live"):
-            for chart in spec.CHARTS:
+            for chart in spec.FIRST:
                 self._one(chart.key, chart.title, "panel chart")
             self._one("knobs", "Knobs, and each decision", "panel chart wide")
+        # Open where there is room; a phone opens it on demand.
+        with ui.element("details").classes("more-charts").props("open"):
+            with ui.element("summary"):
+                ui.html("<h2>Memory, background work and device</h2>", sanitize=False)
+            with ui.element("div").classes("charts live"):
+                for chart in spec.MORE:
+                    self._one(chart.key, chart.title, "panel chart")
         self._mark_range()
 
     def _one(self, key: str, title: str, classes: str) -> None:
         with ui.element("section").classes(classes).props(f'aria-labelledby="chart-{key}"'):
-            ui.html(f'<h2 id="chart-{key}">{title}</h2>', sanitize=False)
+            beside = '<span class="muted" id="marks-note"></span>' if key == "knobs" else ""
+            ui.html(
+                f'<div class="chart-head"><h2 id="chart-{key}">{title}</h2>'
+                f'<span class="readout" id="readout-{key}" aria-hidden="true"></span>{beside}</div>',
+                sanitize=False,
+            )
             chart = ui.echart({"series": []}).props(f'role=img aria-label="{title}: the figures are in the text above"')
             self._ids[key] = chart.id
 
-    def _choose(self, span_s: int) -> None:
-        self._span_s = span_s
+    def _choose(self, event: GenericEventArguments) -> None:
+        """Show the time that the visitor dragged over or typed."""
+        match event.args:
+            case [begin, end] if (chosen := window.chosen(begin, end)) is not None:
+                self._show(chosen)
+
+    def _show(self, shown: Window) -> None:
+        self._window = shown
         self._sent_unix_s = None
         self._mark_range()
 
     def _mark_range(self) -> None:
         for span_s, button in self._buttons.items():
-            button.props(f"aria-pressed={'true' if span_s == self._span_s else 'false'}")
-            button.classes(add="on" if span_s == self._span_s else "", remove="" if span_s == self._span_s else "on")
+            on = self._window.begin is None and span_s == self._window.span_s
+            button.props(f"aria-pressed={'true' if on else 'false'}")
+            button.classes(add="on" if on else "", remove="" if on else "on")
 
     async def refresh(self, now_s: float) -> None:
         """Send what is new, or everything after a change of the range or the knobs; `now_s` is monotonic."""
-        points = await self._room.charted(self._span_s, now_s)
-        if not points:
+        room, shown = self._room, self._window
+        if shown.begin is not None and self._sent_unix_s is not None:
+            return
+        points = await room.charted(shown, now_s)
+        if not points or shown is not self._window:
             return
         knobs = history.knobs_to_draw(points, spec.MOST_KNOBS)
+        more = {"acted": spec.acted(points), "stalls": spec.longest_stalls(room.diagnosis)}
         if self._sent_unix_s is None or knobs != self._knobs:
             self._knobs = knobs
-            marks = spec.marks(self._room.decisions, points, self._room.now_unix_s)
-            data = (self._ids, self._span_s, spec.as_data(knobs), spec.rows(points, knobs), marks)
-            self._run("setCharts", *data)
+            view = {"spanS": shown.span_s, "from": shown.begin, "to": shown.end, "query": shown.query}
+            self._run(
+                "setCharts", self._ids, view, spec.as_data(knobs), spec.rows(points, knobs), self._marks(points), more
+            )
         else:
             newer = [point for point in points if point["unix_s"] > self._sent_unix_s]
-            changed = self._sent_decisions != self._room.decisions_version
+            changed = self._sent_decisions != room.decisions_version
             if not newer and not changed:
                 return
-            again = spec.marks(self._room.decisions, points, self._room.now_unix_s) if changed else None
-            self._run("addRows", spec.rows(newer, knobs), again)
+            self._run("addRows", spec.rows(newer, knobs), self._marks(points) if changed else None, more)
         self._sent_unix_s = points[-1]["unix_s"]
-        self._sent_decisions = self._room.decisions_version
+        self._sent_decisions = room.decisions_version
+
+    def _marks(self, points: list[history.Point]) -> dict[str, Any]:
+        return spec.marks(self._room.decisions, points, self._room.now_unix_s, all_known=self._room.all_decisions)
 
     def reset(self) -> None:
         """Send everything at the next tick, because the browser has reconnected."""

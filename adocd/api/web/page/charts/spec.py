@@ -4,20 +4,22 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from adocd.api.web.page.charts.window import SHORT_S
 from adocd.api.web.page.model import decisions, history
 from adocd.api.web.page.model.decisions import ToldDecision
 from adocd.api.web.page.model.history import Point
+from adocd.model.repeats import in_rows
 
 #: How axes and tooltips format a value; charts.js has a function for each.
 Unit = Literal["count", "per_s", "bytes", "bytes_per_s", "share", "switch"]
 #: A colour's name; page.css has its values for dark and light.
 Colour = Literal["blue", "teal", "amber", "red", "violet", "grey"]
 
-#: The ranges that a visitor can choose, in seconds, with their names.
-RANGES = {900: "15 min", 3600: "1 h", 21600: "6 h", 86400: "24 h"}
 #: Most points of a range that a browser gets; the server thins them.
 MOST_POINTS = 600
 MOST_KNOBS = 6
+#: Points of a law that are no further apart than this are one span.
+_GAP_MS = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +46,8 @@ class Chart:
     lines: tuple[Curve, ...]
 
 
-CHARTS: tuple[Chart, ...] = (
+#: The charts that tell whether writes are held and why. Latency belongs beside the write rate.
+FIRST: tuple[Chart, ...] = (
     Chart(
         "stalled", "Writes held, by cause", "share",
         (
@@ -63,6 +66,9 @@ CHARTS: tuple[Chart, ...] = (
             Curve("stop at", "l0_stop_trigger", "red", limit=True),
         ),
     ),
+)  # fmt: skip
+#: What lies behind it.
+MORE: tuple[Chart, ...] = (
     Chart("memtables", "Memtables", "bytes", (Curve("in memory", "memtables_bytes", "blue"),)),
     Chart("waiting", "Memtables waiting for a flush", "count", (Curve("waiting", "immutable_memtables", "violet"),)),
     Chart(
@@ -84,6 +90,8 @@ CHARTS: tuple[Chart, ...] = (
     Chart("device", "Device, read and written", "bytes_per_s", (Curve("bytes", "device_bytes_per_s", "blue"),)),
     Chart("busy", "Device busy", "share", (Curve("busy", "device_busy_fraction", "amber"),)),
 )  # fmt: skip
+
+CHARTS = FIRST + MORE
 
 #: The columns of a row in the browser: they follow the time, and the knobs follow them.
 COLUMNS: tuple[str, ...] = tuple(dict.fromkeys(line.column for chart in CHARTS for line in chart.lines))
@@ -109,13 +117,47 @@ def as_data(knobs: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def marks(records: Sequence[dict[str, Any]], points: Sequence[Point], now_unix_s: float) -> list[dict[str, Any]]:
-    """Return the marks of the newest decisions within the points' range, each with its text."""
+def marks(
+    records: Sequence[dict[str, Any]], points: Sequence[Point], now_unix_s: float, *, all_known: bool
+) -> dict[str, Any]:
+    """Return the newest decisions within the points' range, each with its text, and a note on which these are.
+
+    `all_known`: whether `records` reach back to the first decision.
+    """
     if not points:
-        return []
-    begin = points[0]["unix_s"]
-    within = [record for record in records if record["unix_s"] >= begin][-decisions.MOST_MARKS :]
-    return [_mark(decisions.told(record, points, now_unix_s)) for record in within]
+        return {"items": [], "note": ""}
+    begin, end, spans = points[0]["unix_s"], points[-1]["unix_s"], history.measured(points)
+    rows = [row for row in in_rows(records) if row.last_unix_s >= begin and row.first_unix_s <= end]
+    shown = rows[-decisions.MOST_MARKS :]
+    whole = len(shown) == len(rows) and (all_known or not records or records[0]["unix_s"] < begin)
+    if not shown:
+        note = "no decision in this time" if whole else "decisions of this time are no longer known here"
+    else:
+        number = "the decision" if len(shown) == 1 else f"{'all' if whole else 'the last'} {len(shown)} decisions"
+        note = f"{number} of this time: a diamond each; dotted lines where options changed"
+    return {"items": [_mark(decisions.told(row, spans, now_unix_s)) for row in shown], "note": note}
+
+
+def acted(points: Sequence[Point]) -> list[tuple[int, int, str]]:
+    """Return the spans in which a law acted: begin and end in milliseconds, and the law."""
+    runs: list[tuple[int, int, str]] = []
+    for point in points:
+        law, end = point["controller"], round(point["unix_s"] * 1000)
+        if law is None:
+            continue
+        begin = round((point["unix_s"] - point["interval_s"]) * 1000)
+        if runs and runs[-1][2] == law and begin - runs[-1][1] <= _GAP_MS:
+            begin = runs.pop()[0]
+        runs.append((begin, end, law))
+    return runs
+
+
+def longest_stalls(diagnosis: dict[str, Any] | None) -> list[tuple[int, int, str]]:
+    """Return the longest stalls of a diagnosis: begin and end in milliseconds, and their number by length."""
+    longest = [] if diagnosis is None else diagnosis["longest"]
+    return [
+        (round(stall["begin"] * 1000), round(stall["end"] * 1000), str(rank)) for rank, stall in enumerate(longest, 1)
+    ]
 
 
 def knob_unit(name: str) -> Unit:
@@ -131,14 +173,16 @@ def _mark(told: ToldDecision) -> dict[str, Any]:
     return {
         "at": round(told.unix_s * 1000),
         "number": told.sequence,
-        "good": told.look != "bad",
+        "until": round(told.last_unix_s * 1000),
+        "short": " ".join(filter(None, ["; ".join(told.what), told.outcome.partition(":")[0], told.often])),
+        "look": told.look,
         "lines": [
             ["set", "; ".join(told.what)],
             ["signal", told.signal],
             ["rule", told.rule],
             ["guard", "; ".join(told.guards) or "nothing refused"],
-            ["outcome", told.outcome],
-            ["effect", told.effect_in_words],
+            ["outcome", f"{told.outcome} {told.often}".rstrip()],
+            ["effect", told.effect or "not measured yet"],
         ],
     }
 
@@ -158,8 +202,6 @@ def _number(value: float | None) -> float | None:
     return float(f"{value:.4g}")
 
 
-def ranges(span_s: int) -> tuple[str, int]:
+def ranges(span_s: float) -> tuple[str, int]:
     """Return the resolution and the number of points to request for a range."""
-    return ("1s" if span_s <= min(RANGES) else "1m"), min(
-        MOST_POINTS, span_s if span_s <= min(RANGES) else span_s // 60
-    )
+    return ("1s", round(span_s)) if span_s <= SHORT_S else ("1m", min(MOST_POINTS, round(span_s / 60)))

@@ -1,21 +1,21 @@
 """Decisions in words for operators: what was set, the signal, the rule, the guards' reasons, the effect."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from adocd.api.web.page.model.history import Point, measured
-from adocd.diagnosis.held import held
+from adocd.diagnosis.held import MeasuredSpan, held
 from adocd.model import in_words
+from adocd.model.repeats import CHANGED_NOTHING, Repeated
 
-Look = Literal["good", "dry", "bad"]
 #: Time before and after a decision that is compared for its effect.
 EFFECT_S = 60.0
 _LEAST_S = 5.0
-#: Outcomes that are as intended.
-GOOD = ("applied", "unchanged", "in-flight")
-#: Outcomes after which the new values are in force.
-_IN_FORCE = ("applied", "applied-unpersisted")
+Look = Literal["good", "quiet", "bad"]
+#: Outcomes that are as intended; and those that are no fault, but changed nothing, or not yet. All others failed.
+_GOOD, _QUIET = ("applied", "applied-unpersisted"), ("unchanged", "dry-run", "in-flight")
+#: What a decision that changed nothing is credited with.
+NO_EFFECT = "none, for nothing was changed"
 #: Most decisions that a chart marks, the newest ones: a law may repeat the same decision over and over.
 MOST_MARKS = 200
 
@@ -25,25 +25,26 @@ class ToldDecision:
     """One decision in words.
 
     Attributes:
-        sequence: its number, which never changes.
-        unix_s: when it was taken.
+        sequence: the number of the first like it, which never changes.
+        unix_s: when it was taken first.
+        often: how often it was taken, one after the other; empty for once.
+        last_unix_s: when it was taken last.
         what: what was set: `background jobs 2 → 4`.
         signal: what was seen.
         rule: what decided.
         reason: why the rule says so.
         guards: the guards' reasons; empty if none intervened.
         outcome: its outcome, with the time it took or the reason.
-        look: "good" if the outcome is as intended, "dry" if nothing was to be sent, else "bad".
-        effect: how long writers were held in the minute before and the minute after; empty if not known, and if the
-            decision is not in force.
-        times: how often it was decided without anything being sent.
-        until_unix_s: when it was decided last; None if only once.
-        in_force: whether the new values are in force after it.
+        look: whether the outcome is as intended; `quiet` where nothing was changed and nothing failed.
+        effect: how long writers were held in the minute before and the minute after; empty if not known, NO_EFFECT
+            if it changed nothing.
 
     """
 
     sequence: int
     unix_s: float
+    often: str
+    last_unix_s: float
     what: tuple[str, ...]
     signal: str
     rule: str
@@ -52,40 +53,37 @@ class ToldDecision:
     outcome: str
     look: Look
     effect: str
-    times: int = 1
-    until_unix_s: float | None = None
-    in_force: bool = True
-
-    @property
-    def effect_in_words(self) -> str:
-        """The effect, or why there is none to tell."""
-        return self.effect or ("not measured yet" if self.in_force else "none: nothing was changed")
 
 
-def told(record: dict[str, Any], points: Sequence[Point], now_unix_s: float) -> ToldDecision:
-    """Put a decision from REST into words."""
+def told(repeated: Repeated, spans: Sequence[MeasuredSpan], now_unix_s: float) -> ToldDecision:
+    """Put a decision from REST, taken once or more, into words."""
+    record = repeated.record
+    outcome = record["outcome"]
     return ToldDecision(
-        sequence=record["sequence"],
-        unix_s=record["unix_s"],
+        sequence=repeated.first_sequence,
+        unix_s=repeated.first_unix_s,
+        often=repeated.often,
+        last_unix_s=repeated.last_unix_s,
         what=_what(record),
         signal=record["signal"],
         rule=record["rule"],
         reason=record["reason"],
         guards=tuple(record["guards"]),
         outcome=_outcome(record),
-        look="dry" if record["outcome"] == "dry-run" else "good" if record["outcome"] in GOOD else "bad",
-        effect=effect(record["unix_s"], points, now_unix_s) if record["outcome"] in _IN_FORCE else "",
-        in_force=record["outcome"] in _IN_FORCE,
-        times=record["times"],
-        until_unix_s=record["until_unix_s"],
+        look="good" if outcome in _GOOD else "quiet" if outcome in _QUIET else "bad",
+        effect=NO_EFFECT if outcome in CHANGED_NOTHING else _effect_of(repeated, spans, now_unix_s),
     )
 
 
-def effect(at_unix_s: float, points: Sequence[Point], now_unix_s: float) -> str:
+def _effect_of(repeated: Repeated, spans: Sequence[MeasuredSpan], now_unix_s: float) -> str:
+    """Return the effect of what was applied and lasted; nothing is credited with a moment whose outcome is open."""
+    return effect(repeated.first_unix_s, spans, now_unix_s) if repeated.record["outcome"] in _GOOD else ""
+
+
+def effect(at_unix_s: float, spans: Sequence[MeasuredSpan], now_unix_s: float) -> str:
     """Compare how long writers were held before and after a moment; empty if too little was measured."""
-    known = measured(points)
-    before = held(known, at_unix_s - EFFECT_S, at_unix_s)
-    after = held(known, at_unix_s, min(now_unix_s, at_unix_s + EFFECT_S))
+    before = held(spans, at_unix_s - EFFECT_S, at_unix_s)
+    after = held(spans, at_unix_s, min(now_unix_s, at_unix_s + EFFECT_S))
     if before.measured_s < _LEAST_S or after.measured_s < _LEAST_S:
         return ""
     return (
@@ -100,7 +98,7 @@ def merged(known: Sequence[dict[str, Any]], news: Sequence[dict[str, Any]], most
     return [by_sequence[sequence] for sequence in sorted(by_sequence)][-most:]
 
 
-def _what(record: dict[str, Any]) -> tuple[str, ...]:
+def _what(record: Mapping[str, Any]) -> tuple[str, ...]:
     if record["settings"]:
         return tuple(_setting(setting) for setting in record["settings"])
     if record["changes"]:
@@ -120,7 +118,7 @@ def _change(change: dict[str, Any]) -> str:
     return f"{option}{family} {value} again" if before == value else f"{option}{family} {before} → {value}"
 
 
-def _outcome(record: dict[str, Any]) -> str:
+def _outcome(record: Mapping[str, Any]) -> str:
     words = str(record["outcome"]).replace("-", " ")
     if record["elapsed_s"] is not None and record["outcome"] == "applied":
         words += f" in {record['elapsed_s'] * 1000:.0f} ms"

@@ -8,6 +8,11 @@ from adocd.diagnosis.held import HeldWriters, MeasuredSpan, held
 
 Point = dict[str, Any]
 
+#: Points, of about a second each, that a target's state is told from.
+LATELY_POINTS = 180
+
+#: The colour of each cause (static/page.css).
+CAUSE_COLOURS = {"memtable": "violet", "l0": "amber", "pending_bytes": "red", "other": "grey"}
 _OF_WRITERS = itemgetter(*MeasuredSpan._fields)
 #: The knobs that the page draws first if they are known; the others follow by name.
 _FIRST_KNOBS = ("background_jobs", "write_buffer_size", "rate_limiter_bytes_per_sec")
@@ -18,6 +23,11 @@ _SAME_AS_JOBS, _NOT_SET = "max_background_jobs", -1
 def measured(points: Iterable[Point]) -> list[MeasuredSpan]:
     """Return the part of REST's points that is about writers."""
     return [MeasuredSpan(*_OF_WRITERS(point)) for point in points]
+
+
+def lately(points: Sequence[Point]) -> list[MeasuredSpan]:
+    """Return what the last points, enough for a target's state, measured of writers."""
+    return measured(points[-LATELY_POINTS:])
 
 
 def slots(points: Sequence[Point], begin_unix_s: float, end_unix_s: float, number: int) -> list[HeldWriters]:

@@ -1,10 +1,11 @@
 """What an operator can set: policies and pins; and the options that differ from their originals."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from adocd.model.in_words import count, option_value
+from adocd.model.in_words import count, named, option_value
 from adocd.model.options import OPTIONS
 from adocd.model.values import RATE_LIMITER_WORD
 
@@ -95,22 +96,60 @@ def parameter(words: str) -> bool | int | float | str:
     return value if isinstance(value, bool | int | float) else words
 
 
-def parameters(words: str) -> dict[str, bool | int | float | str]:
-    """Parse `key=value` pairs, separated by spaces or newlines. Raises InputNotUnderstood."""
-    read = {}
-    for pair in words.split():
-        key, equals, value = pair.partition("=")
-        if not key or not equals or not value:
-            raise InputNotUnderstood(f"a parameter is written as key=value, such as threads_max=8, not {pair!r}")
-        read[key] = parameter(value)
-    return read
+@dataclass(frozen=True, slots=True)
+class ParameterField:
+    """A parameter of a law as a field: its name in a policy, what it may be, its default, and its value in force."""
+
+    name: str
+    hint: str
+    default: str
+    value: str
+    is_switch: bool
 
 
-def parameters_in_words(given: dict[str, Any]) -> str:
-    """Format parameters as one types them: `key=value`, one per line."""
-    return "\n".join(
-        f"{name}={json.dumps(value) if isinstance(value, bool) else value}" for name, value in given.items()
-    )
+def fields_of(controller: str, laws: Mapping[str, dict[str, Any]], given: Mapping[str, Any]) -> list[ParameterField]:
+    """List the parameters of a law, or of several joined by +, whose parameters then begin with the law's name."""
+    names = controller.split("+")
+    return [
+        _field(f"{name}.{parameter}" if len(names) > 1 else parameter, parameter, default, laws[name], given)
+        for name in names
+        if name in laws
+        for parameter, default in laws[name]["parameters"].items()
+    ]
+
+
+def _field(name: str, parameter: str, default: Any, law: dict[str, Any], given: Mapping[str, Any]) -> ParameterField:
+    least, most = law["limits"].get(parameter, (None, None))
+    bounds = "" if least is None else f"from {named(parameter, _whole(least))}"
+    bounds += "" if most is None else f" to {named(parameter, _whole(most))}"
+    usual = "no default" if default is None else f"default {_shown_as(parameter, default)}"
+    is_switch = isinstance(default, bool)
+    hint = "; ".join(filter(None, [_unit_of(parameter), "" if is_switch else bounds.strip(), usual]))
+    return ParameterField(
+        name, hint, "" if default is None else _shown_as(parameter, default),
+        _shown_as(parameter, given[name]) if name in given else "", is_switch,
+    )  # fmt: skip
+
+
+def parameters(typed: Mapping[str, str]) -> dict[str, bool | int | float | str]:
+    """Read what was typed into the fields; an empty one keeps its default."""
+    return {name: parameter(words) for name, words in typed.items() if words.strip()}
+
+
+def _unit_of(name: str) -> str:
+    for suffix, unit in (("_bytes_per_s", "bytes/s, or such as 64 MiB"), ("_bytes", "bytes, or such as 64 MiB"),
+                         ("_fraction", "a share from 0 to 1"), ("_s", "seconds")):  # fmt: skip
+        if name.endswith(suffix):
+            return unit
+    return ""
+
+
+def _whole(value: float) -> float:
+    return int(value) if value == int(value) else value
+
+
+def _shown_as(name: str, value: Any) -> str:
+    return json.dumps(value) if isinstance(value, bool) else named(name, value).removesuffix("/s")
 
 
 def difference_in_words(difference: dict[str, Any]) -> list[str]:

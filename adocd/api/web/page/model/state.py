@@ -1,9 +1,16 @@
-"""The state of a target as one word, one sentence and one colour."""
+"""The state of a target in the last minute, as one value: every word, figure and colour of it comes from here.
 
+A word about the last second would change at every look, and would contradict the figures beside it.
+"""
+
+from collections import deque
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from adocd.api.explained import CAUSES
+from adocd.diagnosis.held import MeasuredSpan, held
+from adocd.model import in_words
 from adocd.model.latency_in_words import write_latency
 
 Level = Literal["ok", "delayed", "stopped", "silent", "closed"]
@@ -11,6 +18,15 @@ Level = Literal["ok", "delayed", "stopped", "silent", "closed"]
 #: Worst first: the order in which an operator wants to see them.
 ORDER: tuple[Level, ...] = ("stopped", "delayed", "silent", "ok", "closed")
 _SIGNS: dict[Level, str] = {"ok": "✓", "delayed": "▲", "stopped": "■", "silent": "?", "closed": "·"}
+#: The time that a word is about, and the history that is looked through for the word before it.
+MINUTE_S, HISTORY_S = 60.0, 180.0
+#: Shares of the minute at which a level begins, and below which it ends. They differ, so that words do not flicker.
+HELD, HELD_NO_MORE = 0.02, 0.01
+MOSTLY, MOSTLY_NO_MORE = 0.5, 0.35
+#: A stop that lasts so long, in which nobody wrote, is a standstill.
+STILL_S = 10.0
+#: A stall that is only suspected counts from this age on.
+SUSPECTED_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,15 +35,21 @@ class State:
 
     Attributes:
         level: chooses the colour; `sign` says the same without colour.
-        word: one or two words.
-        sentence: whether writes are held, by what and why.
-        since_unix_s: when the stall began; None if there is none.
+        title: the large words of the page.
+        word: the same in one to three words, for lists.
+        sentence: how long writes were held in the last minute and by what, or why that is not known.
+        rate: writes per second in the same time; None if not known, or nobody could write.
+        now: what holds writes at this moment; "" if nothing does that is worth a word.
+        since_unix_s: when that began; None if `now` is empty.
 
     """
 
     level: Level
+    title: str
     word: str
     sentence: str
+    rate: float | None = None
+    now: str = ""
     since_unix_s: float | None = None
 
     @property
@@ -36,20 +58,75 @@ class State:
         return _SIGNS[self.level]
 
 
-def state_of(target: dict[str, Any]) -> State:
-    """Return the state of a target from REST's list."""
+def state_of(target: dict[str, Any], spans: Sequence[MeasuredSpan] = ()) -> State:
+    """Return the state of a target of REST's list; `spans`: what was measured of it lately, oldest first."""
     if target["state"] == "closed":
-        return State("closed", "closed", "The database is closed.")
+        return State("closed", "The database is closed", "closed", "Its program has closed it, or has ended.")
     stall = target["stall"]
     if target["state"] != "attached":
         why = f" Writes were held when it fell silent: {stall['why']}." if stall else ""
-        return State("silent", "silent", f"Its agent does not answer: {target['sentence']}.{why}")
-    if stall is None:
-        return State("ok", "flowing", "Writes flow.")
-    if stall["condition"] == "possibly":
-        return State("silent", "possibly held", f"{_capital(stall['why'])}.", stall["since_unix_s"])
-    level: Level = "stopped" if stall["condition"] == "stopped" else "delayed"
-    return State(level, f"{level}: {causes_in_words(stall)}", f"{_capital(stall['why'])}.", stall["since_unix_s"])
+        return State("silent", "Its agent does not answer", "silent", f"{_capital(target['sentence'])}.{why}")
+    end = spans[-1].unix_s if spans else (stall or {}).get("noticed_unix_s", 0.0)
+    for_s = 0.0 if stall is None else max(0.0, end - stall["since_unix_s"])
+    if stall is not None and stall["condition"] == "possibly":
+        if for_s >= SUSPECTED_S or not spans:
+            why = f"{_capital(stall['why'])}."
+            return State("silent", "Writes may be held", "possibly held", why, None, why, stall["since_unix_s"])
+        stall, for_s = None, 0.0
+    return _measured(spans, end, stall, for_s)
+
+
+def _measured(spans: Sequence[MeasuredSpan], end: float, stall: dict[str, Any] | None, for_s: float) -> State:
+    minute = held((span for span in spans if span.unix_s > end - MINUTE_S), end - MINUTE_S, end)
+    if stall is None and minute.measured_s <= 0:
+        return State("ok", "Writes flow", "flowing", "Nothing holds writes now; the last minute was not measured.")
+    # What holds writes now counts while it lasts, even where its end is what measures it.
+    known_s = max(minute.measured_s, min(for_s, MINUTE_S))
+    share = max(minute.share, min(1.0, for_s / known_s) if known_s else 1.0 if stall else 0.0)
+    span = "the last minute" if known_s > 0.95 * MINUTE_S else f"the last {in_words.duration(known_s)}"
+    now = "" if stall is None else f"{_capital(stall['why'])}."
+    since = None if stall is None else stall["since_unix_s"]
+    if stall is not None and stall["condition"] == "stopped" and for_s >= STILL_S and _nobody_wrote(spans, end - for_s):
+        sentence = f"Nobody has written since, for {causes_in_words(stall)}."
+        return State("stopped", "Writes stand still", "standing still", sentence, None, now, since)
+    by = causes_in_words(stall) if minute.worst_cause is None and stall else CAUSES.get(minute.worst_cause or "", "")
+    sentence = f"Held {in_words.share(share)} of {span}{f', mostly by {by}' if by and share > 0 else ''}."
+    level = _level(_before(spans, end), share)
+    if level == "ok":
+        return State("ok", "Writes flow", "flowing", sentence, minute.writes_per_s)
+    title = "Writes are held much of the time" if level == "stopped" else "Writes are held at times"
+    return State(level, title, f"held {in_words.share(share)}", sentence, minute.writes_per_s, now, since)
+
+
+def _level(before: Level, share: float) -> Level:
+    """Return the level at this share of a minute after the level before."""
+    if share >= (MOSTLY_NO_MORE if before == "stopped" else MOSTLY):
+        return "stopped"
+    return "ok" if share < (HELD if before == "ok" else HELD_NO_MORE) else "delayed"
+
+
+def _before(spans: Iterable[MeasuredSpan], end: float) -> Level:
+    """Return the level that the points before the last one leave."""
+    level: Level = "ok"
+    window: deque[tuple[float, float, float]] = deque()
+    total = known = 0.0
+    for span in spans:
+        if span.unix_s <= end - HISTORY_S or span.unix_s >= end:
+            continue
+        one = held((span,), span.unix_s - span.interval_s, span.unix_s)
+        within = min(span.interval_s, MINUTE_S)
+        window.append((span.unix_s, within, within * one.share))
+        total, known = total + window[-1][2], known + within
+        while window[0][0] <= span.unix_s - MINUTE_S:
+            _, gone, share = window.popleft()
+            total, known = total - share, known - gone
+        level = _level(level, total / known if known > 0 else 0.0)
+    return level
+
+
+def _nobody_wrote(spans: Iterable[MeasuredSpan], since: float) -> bool:
+    """Whether every point that lies within the stop counts no writes; one without a count says nothing."""
+    return all(not span.writes_per_s for span in spans if span.unix_s - span.interval_s >= since)
 
 
 def write_latency_of(detail: dict[str, Any]) -> str:
@@ -63,19 +140,20 @@ def causes_in_words(stall: dict[str, Any]) -> str:
     return " and ".join(causes) or "cause unknown"
 
 
-def worst_first(targets: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Sort REST's list by state, then by path."""
-    return sorted(targets, key=lambda each: (ORDER.index(state_of(each).level), each["path"]))
+def worst_first(targets: Iterable[tuple[dict[str, Any], State]]) -> list[tuple[dict[str, Any], State]]:
+    """Sort targets by state, then by path."""
+    return sorted(targets, key=lambda each: (ORDER.index(each[1].level), each[0]["path"]))
 
 
-def summary(targets: list[dict[str, Any]]) -> str:
-    """Summarize the list in one sentence."""
-    if not targets:
+def summary(states: Sequence[State]) -> str:
+    """Summarize a list in one sentence."""
+    if not states:
         return "No database with an agent is open."
-    levels = [state_of(target).level for target in targets]
-    counts = {"flowing" if level == "ok" else level: levels.count(level) for level in ORDER}
+    levels = [state.level for state in states]
+    names: dict[Level, str] = {"stopped": "held much of the time", "delayed": "held at times", "ok": "flowing"}
+    counts = {names.get(level, level): levels.count(level) for level in ORDER}
     words = [f"{number} {word}" for word, number in counts.items() if number]
-    databases = "1 database" if len(targets) == 1 else f"{len(targets)} databases"
+    databases = "1 database" if len(states) == 1 else f"{len(states)} databases"
     return f"{databases}: {', '.join(words)}."
 
 

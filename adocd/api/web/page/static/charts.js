@@ -2,29 +2,13 @@
 (() => {
   "use strict";
   const adocd = (window.adocd = window.adocd || {});
-  const state = { spec: null, ids: {}, rows: [], marks: [], spanMs: 900000, drawn: false, zoom: null };
-  const units = ["TiB", "GiB", "MiB", "KiB"];
-
-  const size = (value) => {
-    for (let i = 0; i < units.length; i += 1) {
-      const factor = 2 ** (40 - 10 * i);
-      if (Math.abs(value) >= factor) return `${short(value / factor)} ${units[i]}`;
-    }
-    return `${Math.round(value)} B`;
-  };
-  const short = (value) => (Math.abs(value) >= 99.5 ? Math.round(value).toLocaleString("en") : String(+value.toPrecision(3)));
-  const words = {
-    count: (v) => short(v),
-    per_s: (v) => (v >= 1e6 ? `${short(v / 1e6)} M` : v >= 1e4 ? `${short(v / 1e3)} k` : short(v)),
-    bytes: size,
-    bytes_per_s: (v) => `${size(v)}/s`,
-    share: (v) => `${v > 0 && v < 0.095 ? (v * 100).toFixed(1) : Math.round(v * 100)} %`,
-    switch: (v) => (v ? "off" : "on"), // disable_auto_compactions: 1 is compaction off
-  };
+  const GROUP = "adocd";
+  const { state } = adocd;
+  const { LEFT, RIGHT, STALLS_PX, WITH_STALLS, escape, colour, clock, shown, grouped, lines, areas, markWords } = adocd.marking;
+  const words = adocd.words;
   const say = (unit, value) => (value === null || value === undefined ? "unknown" : words[unit](value));
-  const escape = (text) => String(text).replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);
-  const colour = (name) => getComputedStyle(document.body).getPropertyValue(`--${name}`).trim();
   const chart = (key) => (state.ids[key] === undefined ? null : getElement(state.ids[key])?.chart);
+  const keys = () => [...state.spec.charts.map((one) => one.key), "knobs"];
   const column = (name) => state.spec.columns.indexOf(name) + 1;
   const values = (name) => {
     const at = column(name);
@@ -33,17 +17,21 @@
   // Shares per second would look like a picket fence: draw their mean over 1/150 of the range, which is readable.
   const averages = (name) => {
     const at = column(name);
-    const width = state.spanMs / 150;
+    const [begin, end] = shown();
+    const width = Math.max(1000, (end - begin) / 150);
     const bins = new Map();
     for (const row of state.rows) {
       const value = row[at];
-      const begin = Math.floor(row[0] / width) * width;
-      const bin = bins.get(begin) ?? { sum: 0, count: 0 };
-      if (value !== null) bins.set(begin, { sum: bin.sum + value, count: bin.count + 1 });
+      const start = Math.floor(row[0] / width) * width;
+      const bin = bins.get(start) ?? { sum: 0, count: 0 };
+      if (value !== null) bins.set(start, { sum: bin.sum + value, count: bin.count + 1 });
     }
-    return [...bins].map(([begin, bin]) => [begin, bin.sum / bin.count]);
+    return [...bins].map(([start, bin]) => [Math.max(start, begin), bin.sum / bin.count]);
   };
-  const clock = (ms) => new Date(ms).toLocaleTimeString([], { hour12: false });
+  const hhmm = (ms) => {
+    const parts = { hour: "2-digit", minute: "2-digit", hour12: false };
+    return new Date(ms).toLocaleTimeString([], ms % 60000 ? { ...parts, second: "2-digit" } : parts);
+  };
 
   const axis = (unit, more) => ({
     type: "value",
@@ -56,38 +44,29 @@
   });
   const time = (more) => ({
     type: "time",
-    min: state.rows.length ? state.rows[state.rows.length - 1][0] - state.spanMs : undefined,
-    max: state.rows.length ? state.rows[state.rows.length - 1][0] : undefined,
+    min: shown()[0],
+    max: shown()[1],
     splitNumber: 4,
     axisLabel: { color: colour("muted"), fontSize: 11, hideOverlap: true, formatter: (ms) => hhmm(ms) },
     axisLine: { lineStyle: { color: colour("line") } },
     axisTick: { show: false },
     splitLine: { show: false },
+    axisPointer: { show: true, snap: true, label: { show: false }, lineStyle: { color: colour("ink"), width: 1, type: "solid", opacity: 0.5 } },
     ...more,
   });
-  const hhmm = (ms) => {
-    const parts = { hour: "2-digit", minute: "2-digit", hour12: false };
-    return new Date(ms).toLocaleTimeString([], ms % 60000 ? { ...parts, second: "2-digit" } : parts);
-  };
-  const tooltip = (formatter) => ({
-    trigger: "axis",
-    confine: true,
+  const tooltip = (more) => ({
     transitionDuration: 0,
+    appendToBody: true,
     backgroundColor: colour("surface"),
     borderColor: colour("line"),
     textStyle: { color: colour("ink"), fontSize: 12 },
-    extraCssText: "max-width: 24rem; white-space: normal",
-    formatter,
+    extraCssText: "max-width: min(26rem, 80vw); white-space: normal; pointer-events: none",
+    // Beside the crosshair, so that the tooltip does not hide what it tells of.
+    position: ([x], _params, _dom, _rect, { contentSize, viewSize }) => [
+      x + 18 + contentSize[0] <= viewSize[0] + 40 ? x + 18 : Math.max(-LEFT, x - 18 - contentSize[0]), 4,
+    ],
+    ...more,
   });
-  const decisionLines = () => ({
-    silent: true,
-    symbol: "none",
-    label: { show: false },
-    animation: false,
-    lineStyle: { color: colour("mark"), width: 1, type: "dotted", opacity: state.marks.length > 20 ? 0.25 : 0.5 },
-    data: state.marks.map((mark) => ({ xAxis: mark.at })),
-  });
-  const dataZoom = (axes) => [{ type: "inside", xAxisIndex: axes, zoomOnMouseWheel: "ctrl", moveOnMouseMove: false }];
 
   const last = (name) => {
     const row = state.rows[state.rows.length - 1];
@@ -103,7 +82,6 @@
     const step = 2 ** Math.ceil(Math.log2(highest / 3));
     return { interval: step, max: (v) => Math.ceil(v.max / step) * step };
   };
-
   // A knob's scale is labelled with its exact lowest and highest value.
   const between = (name) => {
     const known = state.rows.map((row) => row[column(name)]).filter((v) => v !== null && v !== undefined);
@@ -113,60 +91,88 @@
     return least < most ? { min: least, max: most, interval: most - least } : { min: 0, max: 2 * most, interval: most };
   };
 
-  const series = (name, line, data, first) => ({
+  const series = (name, line, unit, data, more) => ({
     name,
     type: "line",
     data,
     showSymbol: false,
     stack: line.stack || undefined,
-    step: line.stack ? "start" : line.limit ? "end" : false,
+    step: line.stack ? "start" : line.limit || unit === "count" ? "end" : false,
     areaStyle: line.stack ? { opacity: 1 } : undefined,
-    sampling: "minmax", // as many points as there are pixels
+    sampling: line.stack || unit === "count" ? undefined : "minmax", // as many points as there are pixels
     lineStyle: { width: line.stack ? 0 : 1.5, type: line.limit ? "dashed" : "solid" },
     color: colour(line.colour),
     emphasis: { disabled: true },
     animation: false,
     connectNulls: false,
-    markLine: first ? decisionLines() : undefined,
+    ...more,
   });
 
-  const drawOne = (one) => {
+  // The figure beside a title: at the crosshair, and the newest without one.
+  const readout = (key, ms) => {
+    const place = document.getElementById(`readout-${key}`);
+    const one = state.spec.charts.find((each) => each.key === key);
+    if (!place || !one || !state.rows.length) return;
+    let row = state.rows[state.rows.length - 1];
+    if (ms !== null) row = state.rows.find((each) => each[0] >= ms) ?? row;
+    const own = one.lines.filter((line) => !line.limit).map((line) => row[column(line.column)]);
+    const known = own.filter((value) => value !== null && value !== undefined);
+    const value = one.lines[0].stack ? known.reduce((a, b) => a + b, 0) : known[0];
+    place.textContent = known.length ? say(one.unit, one.unit === "share" ? Math.min(1, value) : value) : "unknown";
+    place.classList.toggle("at", ms !== null);
+  };
+
+  const drawOne = (one, index) => {
     const target = chart(one.key);
     if (!target) return;
-    const at = one.lines.filter((line) => !line.limit).map((line) => column(line.column));
     const stacked = one.lines.some((line) => line.stack);
-    const drawn = stacked ? one.lines.map((line) => averages(line.column)) : at.map((c) => state.rows.map((r) => [0, r[c]]));
+    const own = one.lines.filter((line) => !line.limit);
+    const drawn = own.map((line) => (stacked ? averages(line.column) : values(line.column)));
     const heights = drawn[0].map((_, i) => drawn.map((each) => each[i]?.[1] ?? 0));
     const highest = heights.reduce((most, h) => Math.max(most, stacked ? h.reduce((a, b) => a + b, 0) : Math.max(...h)), 0);
     // A distant limit would flatten everything else; the legend shows its value.
     const far = (line) => line.limit && (last(line.column) ?? 0) > 4 * highest;
     const nameOf = (line) => (line.limit ? `${line.name} ${say(one.unit, last(line.column))}` : line.name);
+    const data = (line) => (far(line) ? [] : line.stack ? averages(line.column) : values(line.column));
+    const many = one.lines.length > 1;
+    const top = (many ? 30 : 14) + (WITH_STALLS.includes(one.key) ? STALLS_PX : 0);
     target.setOption(
       {
         animation: false,
         aria: { enabled: false },
-        grid: { left: 8, right: 14, top: one.lines.length > 1 ? 30 : 12, bottom: 4, containLabel: true },
-        legend: { show: one.lines.length > 1, top: 0, left: 0, itemWidth: 14, itemHeight: 8, textStyle: { color: colour("muted"), fontSize: 11 } },
+        grid: { left: LEFT, right: RIGHT, top, bottom: 22 },
+        legend: {
+          show: many, top: 0, left: 0, itemWidth: 12, itemHeight: 3, icon: "rect", itemGap: 12,
+          textStyle: { color: colour("muted"), fontSize: 11 },
+        },
         xAxis: time(),
         yAxis: axis(one.unit, scale(one.unit, highest)),
-        tooltip: tooltip((points) => {
-          const lines = points
-            .filter((p) => p.value[1] !== null && p.value[1] !== undefined)
-            .map((p) => `${p.marker}${escape(p.seriesName)} <b>${escape(say(one.unit, p.value[1]))}</b>`);
-          return [escape(clock(points[0].value[0])), ...lines].join("<br>");
+        toolbox: { show: true, itemSize: 0, showTitle: false, feature: { dataZoom: { yAxisIndex: false, icon: { zoom: "none", back: "none" } } } },
+        tooltip: tooltip({
+          trigger: "axis",
+          formatter: (points) => {
+            readout(one.key, points[0].value[0]);
+            if (state.hovered !== one.key) return ""; // the others show their crosshair and their figure
+            const lines = points
+              .filter((p) => p.value[1] !== null && p.value[1] !== undefined)
+              .map((p) => `${p.marker}${escape(p.seriesName)} <b>${escape(say(one.unit, p.value[1]))}</b>`);
+            return [escape(clock(points[0].value[0])), ...lines].join("<br>");
+          },
         }),
-        dataZoom: dataZoom([0]),
-        series: one.lines.map((line, index) => series(nameOf(line), line, far(line) ? [] : line.stack ? averages(line.column) : values(line.column), index === 0)),
+        series: one.lines.map((line, i) =>
+          series(nameOf(line), line, one.unit, data(line), i === 0 ? { markLine: lines(one.key, target.getWidth(), top), markArea: areas(index === 1) } : {}),
+        ),
       },
       { notMerge: !state.drawn, lazyUpdate: true },
     );
+    readout(one.key, null);
   };
 
   const drawKnobs = () => {
     const target = chart("knobs");
     if (!target) return;
     const knobs = state.spec.knobs;
-    const high = 44;
+    const high = 40;
     const gap = 32;
     const top = 44;
     const wanted = `${top + Math.max(1, knobs.length) * (high + gap) + 12}px`;
@@ -176,13 +182,16 @@
       target.resize();
     }
     const axes = knobs.map((_, index) => index);
+    state.groups = grouped(target.getWidth());
+    const fill = { bad: colour("red"), good: colour("mark"), quiet: colour("surface") };
     target.setOption(
       {
         animation: false,
         aria: { enabled: false },
+        axisPointer: { link: [{ xAxisIndex: "all" }] },
         grid: [
-          { left: 70, right: 14, top: 8, height: 16 },
-          ...knobs.map((_, i) => ({ left: 70, right: 14, top: top + 10 + i * (high + gap), height: high })),
+          { left: LEFT, right: RIGHT, top: 8, height: 16 },
+          ...knobs.map((_, i) => ({ left: LEFT, right: RIGHT, top: top + 10 + i * (high + gap), height: high })),
         ],
         title: knobs.map((knob, i) => ({
           text: knob.name,
@@ -192,28 +201,28 @@
         })),
         xAxis: [
           time({ gridIndex: 0, axisLabel: { show: false }, axisLine: { show: false } }),
-          ...axes.map((i) => time({ gridIndex: i + 1, axisLabel: i === knobs.length - 1 ? undefined : { show: false } })),
-        ].map((x) => (x.axisLabel ? x : { ...x, axisLabel: time().axisLabel })),
+          ...axes.map((i) => time({ gridIndex: i + 1, ...(i === knobs.length - 1 ? {} : { axisLabel: { show: false } }) })),
+        ],
         yAxis: [
           { type: "value", gridIndex: 0, show: false, min: 0, max: 1 },
           ...knobs.map((knob, i) => axis(knob.unit, { gridIndex: i + 1, ...between(knob.name) })),
         ],
-        tooltip: { ...tooltip(undefined), trigger: "item" },
-        dataZoom: dataZoom([0, ...axes.map((i) => i + 1)]),
+        tooltip: tooltip({ trigger: "item" }),
         series: [
           {
             type: "scatter",
             xAxisIndex: 0,
             yAxisIndex: 0,
             symbol: "diamond",
-            symbolSize: 13,
             cursor: "pointer",
-            data: state.marks.map((mark) => ({
-              value: [mark.at, 0.5],
-              name: String(mark.number),
-              itemStyle: { color: mark.good ? colour("mark") : colour("red"), borderColor: colour("surface"), borderWidth: 1 },
+            data: state.groups.map((group, i) => ({
+              value: [group.at, 0.5],
+              name: String(i),
+              symbolSize: group.marks.length > 1 ? 18 : 13,
+              label: { show: group.marks.length > 1, formatter: String(group.marks.length), fontSize: 10, fontWeight: 700, color: group.look === "quiet" ? colour("ink") : colour("surface") },
+              itemStyle: { color: fill[group.look], borderColor: group.look === "quiet" ? colour("mark") : colour("surface"), borderWidth: 1 },
             })),
-            tooltip: { formatter: (p) => markWords(p.name) },
+            tooltip: { formatter: (p) => markWords(state.groups[Number(p.name)]) },
           },
           ...knobs.map((knob, i) => ({
             name: knob.name,
@@ -223,62 +232,84 @@
             yAxisIndex: i + 1,
             data: values(knob.name),
             showSymbol: false,
+            silent: true,
             color: colour("blue"),
             lineStyle: { width: 2 },
             emphasis: { disabled: true },
-            markLine: decisionLines(),
+            markLine: lines("knobs", target.getWidth(), 0),
+            markArea: areas(false),
           })),
         ],
       },
       { notMerge: !state.drawn, lazyUpdate: true },
     );
+    const note = document.getElementById("marks-note");
+    if (note) note.textContent = state.marks.note ?? "";
   };
 
-  const markWords = (number) => {
-    const mark = state.marks.find((each) => String(each.number) === number);
-    if (!mark) return "";
-    const lines = mark.lines.map(([name, text]) => `<span class="mark-name">${escape(name)}</span> ${escape(text)}`);
-    return [`<b>Decision ${mark.number}</b> ${escape(clock(mark.at))}`, ...lines].join("<br>");
+  let connected = false;
+  const connect = async () => {
+    const { echarts } = await import("nicegui-echart");
+    keys().forEach((key) => {
+      const one = chart(key);
+      one.group = GROUP;
+      one.getZr().on("mousemove", () => (state.hovered = key));
+      one.getZr().on("globalout", () => {
+        state.hovered = null;
+        keys().forEach((each) => readout(each, null));
+      });
+      one.on("datazoom", (event) => {
+        const { startValue, endValue } = event.batch?.[0] ?? event;
+        if (startValue === undefined) return;
+        const [from, to] = [startValue / 1000, endValue / 1000];
+        if (to - from >= 5 && state.asked !== from) adocd.choose((state.asked = from), to);
+      });
+    });
+    chart("knobs").on("click", (p) => p.seriesType === "scatter" && adocd.showDecision(state.groups[Number(p.name)].marks[0].number));
+    echarts.connect(GROUP);
+  };
+  // Dragging over a chart chooses its time; a finger scrolls the page instead.
+  const takeDrag = () => {
+    if (!matchMedia("(hover: hover)").matches) return;
+    state.spec.charts.forEach((one) => chart(one.key).dispatchAction({ type: "takeGlobalCursor", key: "dataZoomSelect", dataZoomSelectActive: true }));
   };
 
   const draw = () => {
     if (!state.spec || document.hidden) return;
-    if (state.spec.charts.some((one) => !chart(one.key)) || !chart("knobs")) {
+    if (keys().some((key) => !chart(key))) {
       setTimeout(draw, 50); // the elements appear one after the other
       return;
     }
+    const fresh = !state.drawn;
+    if (!connected) {
+      connected = true;
+      connect();
+    }
     state.spec.charts.forEach(drawOne);
     drawKnobs();
-    if (!state.drawn) {
-      chart("knobs").on("click", (p) => p.seriesType === "scatter" && adocd.showDecision(p.name));
-    }
     state.drawn = true;
+    if (fresh) setTimeout(takeDrag, 0);
     if (document.body) document.body.dataset.charts = String(state.rows.length); // for tests that wait for the charts
   };
 
-  adocd.showDecision = (number) => {
-    const row = document.getElementById(`decision-${number}`);
-    if (!row) return;
-    row.open = true;
-    row.scrollIntoView({ block: "center" });
-    row.querySelector("summary")?.focus();
-  };
-  adocd.setCharts = (ids, spanS, spec, rows, marks) => {
-    Object.assign(state, { ids, spec, rows, marks, spanMs: spanS * 1000, drawn: false });
+  adocd.setCharts = (ids, range, spec, rows, marks, more) => {
+    Object.assign(state, { ids, spec, rows, marks, more, range, drawn: false, asked: null });
     draw();
+    adocd.showRange(range.query);
   };
-  adocd.addRows = (rows, marks) => {
+  adocd.addRows = (rows, marks, more) => {
     if (!state.spec) return;
     if (marks !== null) state.marks = marks;
+    state.more = more;
     state.rows.push(...rows);
-    const last = state.rows.length ? state.rows[state.rows.length - 1][0] : 0;
-    while (state.rows.length && state.rows[0][0] < last - state.spanMs) state.rows.shift();
+    const end = state.rows.length ? state.rows[state.rows.length - 1][0] : 0;
+    while (state.rows.length && state.rows[0][0] < end - state.range.spanS * 1000) state.rows.shift();
     draw();
   };
   adocd.redraw = () => {
     state.drawn = false;
     draw();
   };
-  adocd.state = state;
   document.addEventListener("visibilitychange", draw);
+  document.addEventListener("toggle", (event) => event.target.matches?.("details.more-charts") && draw(), true);
 })();

@@ -49,9 +49,9 @@ class Overview:
             "During a stall, the restore waits for the stall to end.",
             "Restore all", self._restore, danger=True,
         )  # fmt: skip
-        act("Pause all", "strong pause", pause, enabled=can)
-        act("Resume all", "strong resume", resume, enabled=can)
-        act("Restore all", "strong restore", restore, enabled=can)
+        act("Pause all", "pause", pause, enabled=can)
+        act("Resume all", "resume", resume, enabled=can)
+        act("Restore all", "restore", restore, enabled=can)
 
     async def _pause(self, reason: str) -> str:
         answer = await self._visit.actions.do("POST", "/v1/pause", {"reason": reason})
@@ -72,10 +72,9 @@ class Overview:
 
     async def _refresh(self) -> None:
         feed = self._visit.feed
-        targets = state.worst_first(list(feed.targets.values()))
+        targets = state.worst_first((target, feed.state(target)) for target in feed.targets.values())
         rows = "".join(
-            parts.glance_row(target, feed.glances.get(target["id"], (0.0, []))[1], target.get("sentence") or "")
-            for target in targets[:_MOST_ROWS]
+            parts.glance_row(target, now, feed.glance(target["id"]).parts) for target, now in targets[:_MOST_ROWS]
         )
         more = len(targets) - _MOST_ROWS
         rest = f'<p class="muted">and {more} more in a better state.</p>' if more > 0 else ""
@@ -83,7 +82,8 @@ class Overview:
             '<div class="card"><h2>No database is open</h2><p>Start a program under the agent: '
             "<code>adocd exec -- PROGRAM</code></p></div>"
         )
-        self._visit.name(f"{state.state_of(targets[0]).sign} {state.summary(targets)} adocd" if targets else "adocd")
-        self._summary.show(f"<h1>{text(state.summary(targets))}</h1>")
+        summary = state.summary([now for _, now in targets])
+        self._visit.name(f"{targets[0][1].sign} {summary} adocd" if targets else "adocd")
+        self._summary.show(f"<h1>{text(summary)}</h1>")
         self._problems.show(parts.problems(feed.problems, feed.journal))
         self._list.show((rows + rest) if targets else empty if feed.journal is not None else "")

@@ -9,16 +9,19 @@ from typing import Any
 
 from adocd.api import sentences
 from adocd.api.explained import CAUSES
-from adocd.api.web.page.model import decisions, settings, state
+from adocd.api.web.page.model import settings, state
 from adocd.api.web.page.model.decisions import ToldDecision
+from adocd.api.web.page.model.history import CAUSE_COLOURS
+from adocd.api.web.page.model.state import State
 from adocd.api.web.page.model.units import text
 from adocd.diagnosis.held import HeldWriters
 from adocd.model import in_words
 
 _SIGNS = {"helps": "✓", "hurts": "✕", "same": "=", "unknown": "?", "idle": "·"}
+#: Decisions that are shown at once.
+_FIRST_ROWS = 8
 #: Shares of time from which an operator should look, and look at once.
 _MUCH_HELD, _MOST_HELD = 0.02, 0.2
-_CAUSE_COLOURS = {"memtable": "violet", "l0": "amber", "pending_bytes": "red", "other": "grey"}
 
 
 def at(unix_s: float) -> str:
@@ -31,23 +34,20 @@ def ago(unix_s: float) -> str:
     return f'<time-ago unix="{unix_s:.3f}"></time-ago>'
 
 
-def state_card(target: dict[str, Any]) -> str:
-    """Show whether writers are held, and by what."""
-    now = state.state_of(target)
-    title = {"ok": "Writes flow", "delayed": "Writes are delayed", "stopped": "Writes are STOPPED"}.get(
-        now.level, {"closed": "The database is closed"}.get(now.level, "The state is unknown")
-    )
-    since = (
-        f' <span class="muted">since {at(now.since_unix_s)}, {ago(now.since_unix_s)}</span>' if now.since_unix_s else ""
-    )
-    what = "" if now.level == "ok" else f"<p>{text(now.sentence)}{since}</p>"
-    cause = f'<p class="strong">{text(_cause(target))}</p>' if target.get("stall") else ""
-    rate = target.get("writes_per_s")
-    flow = f"<p>{in_words.count(rate)} writes per second</p>" if rate is not None else ""
+def state_card(now: State) -> str:
+    """Show how writers fared in the last minute, and what holds them now."""
+    rate = f"<p>{in_words.count(now.rate)} writes per second in the same time</p>" if now.rate is not None else ""
     return (
-        f'<div class="card state level-{now.level}"><h2 class="big">{_sign(now.sign)}{title}</h2>'
-        f"{cause}{what}{flow}</div>"
+        f'<div class="card state level-{now.level}"><h2 class="big">{_sign(now.sign)}{text(now.title)}</h2>'
+        f"<p>{text(now.sentence)}</p>{rate}{_now(now)}</div>"
     )
+
+
+def _now(state: State) -> str:
+    if not state.now or state.since_unix_s is None:
+        return ""
+    since = f'<span class="muted">since {at(state.since_unix_s)}, {ago(state.since_unix_s)}</span>'
+    return f"<p><b>Now</b> {text(state.now)} {since}</p>"
 
 
 def verdict_card(verdict: dict[str, Any] | None) -> str:
@@ -70,7 +70,7 @@ def verdict_card(verdict: dict[str, Any] | None) -> str:
 def _bar(name: str, held: dict[str, Any]) -> str:
     by_cause = [(cause, fraction) for cause, fraction in held["by_cause"].items() if fraction > 0]
     segments = "".join(
-        f'<span class="seg {_CAUSE_COLOURS.get(cause, "grey")}" style="width:{min(1.0, fraction) * 100:.1f}%"></span>'
+        f'<span class="seg {CAUSE_COLOURS.get(cause, "grey")}" style="width:{min(1.0, fraction) * 100:.1f}%"></span>'
         for cause, fraction in by_cause
     )
     causes = ", ".join(f"{CAUSES.get(cause, cause)} {in_words.share(fraction)}" for cause, fraction in by_cause)
@@ -87,47 +87,51 @@ def last_card(detail: dict[str, Any], last: ToldDecision | None) -> str:
     head = f'<h2>Policy <span class="strong">{policy}</span></h2>{paused}'
     if last is None:
         return f'<div class="card">{head}<p class="muted">It has made no decision yet.</p></div>'
-    outcome = f'<span class="tag {last.look}">{text(last.outcome)}{_times(last)}</span>'
+    outcome = f'<span class="tag {last.look}">{text(last.outcome)}</span>{_often(last)}'
     guards = f'<p class="muted">{text("; ".join(last.guards))}</p>' if last.guards else ""
     effect = f'<p class="muted">Effect: {text(last.effect)}</p>' if last.effect else ""
     what = f"<b>{text('; '.join(last.what))}</b>"
     return (
-        f'<div class="card">{head}<p>Last decision {ago(last.unix_s)}: {what} {outcome}</p>'
+        f'<div class="card">{head}<p>Last decision {ago(last.last_unix_s)}: {what} {outcome}</p>'
         f'<p>Seen: {text(last.signal)} <span class="muted">({text(last.rule)})</span></p>{guards}{effect}</div>'
     )
 
 
 def decision_list(tolds: Sequence[ToldDecision], more: int) -> str:
-    """Show decisions, newest first; each one expands to all its details."""
+    """Show decisions, newest first; each one expands to all its details, and older ones are there on demand."""
     if not tolds:
         return f'<p class="muted">{sentences.NO_DECISIONS}</p>'
-    rows = "".join(_decision(each) for each in tolds)
+    rows = [_decision(each) for each in tolds]
     rest = f'<p class="muted">and {more} older ones: see adocctl decisions.</p>' if more else ""
-    return f'<div class="decisions">{rows}</div>{rest}'
+    older = rows[_FIRST_ROWS:]
+    folded = (
+        f'<details class="older" id="older-decisions"><summary>{len(older)} older rows</summary>'
+        f"{''.join(older)}{rest}</details>"
+        if older else rest
+    )  # fmt: skip
+    return f'<div class="decisions">{"".join(rows[:_FIRST_ROWS])}{folded}</div>'
 
 
 def _decision(told: ToldDecision) -> str:
     facts = [
         ("signal", told.signal), ("rule", told.rule), ("reason", told.reason),
         ("guard", "; ".join(told.guards) or "nothing refused"), ("outcome", told.outcome),
-        ("effect", told.effect_in_words),
+        ("effect", told.effect or "not known"),
     ]  # fmt: skip
     body = "".join(f"<dt>{name}</dt><dd>{text(words)}</dd>" for name, words in facts)
+    until = f" to {at(told.last_unix_s)}" if told.often else ""
     return (
-        f'<details id="decision-{told.sequence}"><summary><span class="when">{_when(told)}</span>'
+        f'<details id="decision-{told.sequence}"><summary><span class="when">{at(told.unix_s)}{until}</span>'
         f'<span class="what">{text("; ".join(told.what))}</span>'
         f'<span class="why">{text(told.signal)}</span>'
-        f'<span class="tag {told.look}">{text(told.outcome.partition(":")[0])}{_times(told)}</span></summary>'
+        f'<span class="how"><span class="tag {told.look}">{text(told.outcome.partition(":")[0])}</span>'
+        f"{_often(told)}</span></summary>"
         f"<dl>{body}</dl></details>"
     )
 
 
-def _when(told: ToldDecision) -> str:
-    return at(told.unix_s) + (f" to {at(told.until_unix_s)}" if told.until_unix_s else "")
-
-
-def _times(told: ToldDecision) -> str:
-    return f", {told.times} times" if told.times > 1 else ""
+def _often(told: ToldDecision) -> str:
+    return f' <span class="often">{told.often}</span>' if told.often else ""
 
 
 def changed_table(changed: Sequence[settings.Changed]) -> str:
@@ -194,39 +198,47 @@ def restore_note(detail: dict[str, Any]) -> str:
     return f'<p class="note" role="status">Restoring the originals: {text(sentences.steps_left(restore))}.</p>'
 
 
-def glance_row(target: dict[str, Any], parts: Sequence[HeldWriters], last: str) -> str:
+def glance_row(target: dict[str, Any], now: State, parts: Sequence[HeldWriters]) -> str:
     """Show one target of the list: its state, its rate, its policy and its last 15 minutes."""
-    now = state.state_of(target)
     process = target["process"]
     program = "" if process is None else text(f"{process['program']} on {process['host']}")
     paused = ' <span class="tag warn">paused</span>' if target["paused"] else ""
+    rate = "" if now.rate is None else f"<b>{in_words.count(now.rate)}</b><small>writes/s</small>"
     return (
         f'<a class="glance level-{now.level}" href="target/{text(target["id"])}">'
         f"{_sign(now.sign)}"
         f'<span class="name"><b>{text(target["path"])}</b><small>{program}</small></span>'
-        f'<span class="word"><b>{text(now.word)}</b>'
-        f"<small>{'since ' + at(now.since_unix_s) if now.since_unix_s else ''}</small></span>"
+        f'<span class="word"><b>{text(now.word)}</b><small>{text(now.sentence)}</small></span>'
         f'<span class="spark">{sparkline(parts)}{_held_lately(parts)}</span>'
-        f'<span class="rate"><b>{in_words.count(target["writes_per_s"])}</b><small>writes/s</small></span>'
-        f'<span class="policy"><b>{text(state.policy_in_words(target))}</b>{paused}<small>{text(last)}</small></span>'
-        "</a>"
+        f'<span class="rate">{rate}</span>'
+        f'<span class="policy"><b>{text(state.policy_in_words(target))}</b>{paused}'
+        f"<small>{text(target['sentence'])}</small></span></a>"
     )
 
 
 def sparkline(parts: Sequence[HeldWriters]) -> str:
-    """Draw the share of time in which writes were held: a bar per part, coloured by its worst cause."""
+    """Draw the share of time in which writes were held, a bar per part in its worst cause's colour, and the writes."""
     bars = []
     for index, part in enumerate(parts):
         if part.measured_s <= 0:
             continue
-        high = max(1.0, part.share * 20) if part.share > 0 else 0.6
-        colour = _CAUSE_COLOURS.get(part.worst_cause or "", "line" if part.share == 0 else "grey")
-        bars.append(f'<rect class="{colour}" x="{index * 2}" y="{20 - high:.1f}" width="1.6" height="{high:.1f}"/>')
+        high = max(1.0, part.share * 28) if part.share > 0 else 0.6
+        colour = CAUSE_COLOURS.get(part.worst_cause or "", "line" if part.share == 0 else "grey")
+        bars.append(f'<rect class="{colour}" x="{index * 2}" y="{28 - high:.1f}" width="1.7" height="{high:.1f}"/>')
     label = f"writes {_held_of(parts)}"
     return (
-        f'<svg viewBox="0 0 {max(1, len(parts)) * 2} 20" preserveAspectRatio="none" role="img" aria-label="{label}">'
-        f"{''.join(bars)}</svg>"
+        f'<svg viewBox="0 0 {max(1, len(parts)) * 2} 28" preserveAspectRatio="none" role="img" aria-label="{label}">'
+        f"{''.join(bars)}{_rates(parts)}</svg>"
     )
+
+
+def _rates(parts: Sequence[HeldWriters]) -> str:
+    rates = [(index, part.writes_per_s) for index, part in enumerate(parts) if part.writes_per_s is not None]
+    most = max((rate for _, rate in rates), default=0.0)
+    if most <= 0:
+        return ""
+    points = " ".join(f"{index * 2 + 1},{27 - rate / most * 25:.1f}" for index, rate in rates)
+    return f'<polyline points="{points}"/>'
 
 
 def problems(found: dict[str, str], journal: dict[str, Any] | None) -> str:
@@ -244,21 +256,9 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return f'<div class="scroll" tabindex="0"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
 
 
-def last_of(
-    detail: dict[str, Any], points: Sequence[Any], records: Sequence[dict[str, Any]], now: float
-) -> ToldDecision | None:
-    """Return a target's last decision in words, preferably one that is not just a repetition of the same values."""
-    record = next((record for record in reversed(records) if record["settings"]), detail["last_decision"])
-    return None if record is None else decisions.told(record, points, now)
-
-
 def _sign(sign: str) -> str:
     """Show a sign, hidden from screen readers: the words beside it say the same."""
     return f'<span class="sign" aria-hidden="true">{sign}</span>'
-
-
-def _cause(target: dict[str, Any]) -> str:
-    return f"Cause: {state.causes_in_words(target['stall'])}"
 
 
 def _held_lately(parts: Sequence[HeldWriters]) -> str:

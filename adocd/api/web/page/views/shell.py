@@ -3,8 +3,8 @@
 import asyncio
 import json
 import time
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from fastapi import Request
@@ -38,6 +38,7 @@ class Visit:
     holder: "TokenHolder | None"
     grant: Grant
     client: Client
+    query: Mapping[str, str] = field(default_factory=dict)
     title: str = ""
 
     @classmethod
@@ -46,7 +47,7 @@ class Visit:
         cookie = request.cookies.get(session.COOKIE)
         grant: Grant = request.state.grant
         actions = Actions(upstream, lambda: sessions.holder(cookie))
-        return cls(feed, actions, sessions, cookie, grant.holder, grant, ui.context.client)
+        return cls(feed, actions, sessions, cookie, grant.holder, grant, ui.context.client, dict(request.query_params))
 
     @property
     def may_operate(self) -> bool:

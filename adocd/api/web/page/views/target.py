@@ -7,16 +7,19 @@ from nicegui import ui
 from adocd.api.web.page.actions.dialogs import act, confirmed
 from adocd.api.web.page.actions.pin import PinDialog
 from adocd.api.web.page.actions.policy import PolicyDialog
+from adocd.api.web.page.charts import window
 from adocd.api.web.page.charts.panel import Panel
-from adocd.api.web.page.model import decisions, settings
+from adocd.api.web.page.model import decisions, history, settings
 from adocd.api.web.page.model.restored import not_back
 from adocd.api.web.page.model.state import state_of
 from adocd.api.web.page.model.units import text
 from adocd.api.web.page.views import parts, why
 from adocd.api.web.page.views.pins import Pins
 from adocd.api.web.page.views.shell import Text, Visit, frame
+from adocd.model.repeats import in_rows
 
-_SHOWN_DECISIONS = 40
+#: Decisions to list: the first of them at once, the others on demand.
+_SHOWN_DECISIONS = 60
 
 
 class TargetPage:
@@ -48,7 +51,9 @@ class TargetPage:
             self._last = Text()
         self._restore_note = Text()
         self._buttons()
-        self._panel = Panel(room, visit.client)
+        with _section("What stalled, and why"):
+            self._why = Text("panel")
+        self._panel = Panel(room, visit.client, window.of_query(visit.query))
         self._panel.lay_out()
         with _section("Decisions"):
             self._decisions = Text()
@@ -86,9 +91,9 @@ class TargetPage:
         policy = PolicyDialog(self._room, visit.actions, visit.feed.controllers)
         self._pin = PinDialog(self._room, visit.actions)
         with ui.element("div").classes("actions"):
-            self._pause = act("Pause", "strong pause", pause, enabled=can)
-            self._resume = act("Resume", "strong resume", resume, enabled=can)
-            act("Restore originals", "strong restore", restore, enabled=can)
+            self._pause = act("Pause", "pause", pause, enabled=can)
+            self._resume = act("Resume", "resume", resume, enabled=can)
+            act("Restore originals", "restore", restore, enabled=can)
             act("Set policy…", "", policy.open, enabled=can)
             act("Reset policy", "", reset, enabled=can)
             act("Pin an option…", "", self._pin.open, enabled=can)
@@ -136,11 +141,13 @@ class TargetPage:
             return
         detail = room.detail | (feed.find(self._target) or {})
         now = room.now_unix_s
-        last = parts.last_of(detail, room.points, room.decisions, now)
-        state = state_of(detail)
+        rows = in_rows(room.decisions or filter(None, [detail["last_decision"]]))
+        newest = next((row for row in reversed(rows) if row.record["settings"]), rows[-1] if rows else None)
+        last = None if newest is None else decisions.told(newest, history.measured(room.points), now)
+        state = state_of(detail, history.lately(room.points))
         self._visit.name(f"{state.sign} {state.word}: {detail['path']} - adocd")
         self._head.show(f"<h1>{text(detail['path'])}</h1>{parts.facts(detail)}")
-        self._state.show(parts.state_card(detail))
+        self._state.show(parts.state_card(state))
         self._verdict.show(parts.verdict_card(room.verdict))
         self._last.show(parts.last_card(detail, last))
         self._restore_note.show(parts.restore_note(detail))
@@ -148,6 +155,7 @@ class TargetPage:
         self._resume.set_visibility(bool(detail["paused"]))
         self._changed.show(parts.changed_table(settings.changed(detail)))
         self._audit.show(parts.audit(room.operations))
+        self._why.show(why.diagnosis(room.diagnosis))
         self._findings.show(parts.findings(room.findings))
         self._why.show(why.diagnosis(room.diagnosis))
         self._pins.refresh()
@@ -160,9 +168,9 @@ class TargetPage:
         if version == self._told_version:
             return
         self._told_version = version
-        newest = list(reversed(self._room.decisions[-_SHOWN_DECISIONS:]))
-        tolds = [decisions.told(record, self._room.points, now_unix_s) for record in newest]
-        self._decisions.show(parts.decision_list(tolds, len(self._room.decisions) - len(tolds)))
+        rows, spans = in_rows(self._room.decisions), history.measured(self._room.points)
+        tolds = [decisions.told(row, spans, now_unix_s) for row in reversed(rows[-_SHOWN_DECISIONS:])]
+        self._decisions.show(parts.decision_list(tolds, sum(row.times for row in rows[:-_SHOWN_DECISIONS])))
 
 
 def _section(title: str) -> ui.element:

@@ -1,39 +1,69 @@
-"""What stalled, and why: the diagnosis of `adocctl explain` on a target's page, as HTML."""
+"""What stalled and why, and what would likely help: `explain`'s diagnosis as HTML. Pure functions."""
 
 from typing import Any
 
-from adocd.api import explained
+from adocd.api.explained import CAUSES
+from adocd.api.web.page.model.history import CAUSE_COLOURS
 from adocd.api.web.page.model.units import text
 from adocd.api.web.page.views.parts import at
+from adocd.model import in_words
+
+#: Advice that is shown at once: the first is about the worst cause.
+_MOST_ADVICE = 3
+_KINDS = {"stopped": "stopped", "delayed": "slowed"}
 
 
-def diagnosis(d: dict[str, Any] | None) -> str:
-    """Show for how long writes were held since when, the longest stalls with what led to them, and advice."""
-    if d is None or d["begin"] is None:
+def diagnosis(found: dict[str, Any] | None) -> str:
+    """Show a diagnosis of REST's: how long each cause held writes, the longest stalls, advice."""
+    if found is None:
         return '<p class="muted">Nothing has been seen of it yet.</p>'
-    since = f' <span class="muted">since {at(d["begin"])}</span>'
-    head = f'<p><span class="strong">{text(explained.held(d))}</span>{since}</p>'
-    if not d["stalls"]:
-        return head
-    longest = "".join(_stall(each) for each in d["longest"])
-    return (
-        f'{head}<h3>The longest stalls</h3><ol class="stalls">{longest}</ol><h3>What would likely help</h3>{_advice(d)}'
-    )
+    span_s = max(0.0, found["end"] - found["begin"])
+    since = f"in the {in_words.duration(span_s)} since {at(found['begin'])}"
+    if not found["stalls"]:
+        return f'<p>Nothing has stalled {since}.</p><p class="muted">Without stalls there is nothing to tune.</p>'
+    number = len(found["stalls"])
+    head = f"<p>{number:,} {'stall' if number == 1 else 'stalls'} {since}.</p>"
+    return f'{head}<div class="diagnosis">{_causes(found)}{_longest(found)}{_advice(found)}</div>'
 
 
-def _stall(stall: dict[str, Any]) -> str:
-    facts = (explained.led(stall["led"]), explained.around(stall["around"]))
-    more = "".join(f'<p class="muted">{text(fact)}</p>' for fact in facts if fact)
-    return f'<li>{at(stall["begin"])} <span class="strong">{text(explained.stall(stall))}</span>{more}</li>'
-
-
-def _advice(d: dict[str, Any]) -> str:
-    if not d["advice"]:
-        return '<p class="muted">No rule knows: the options now, where they are known, are usual.</p>'
+def _causes(found: dict[str, Any]) -> str:
+    most = max(found["stall_s"].values()) or 1.0
     rows = "".join(
-        f'<li><span class="strong">{text(each["do"])}</span> '
-        f'<span class="muted">({text(explained.CAUSES[each["cause"]])} in {text(each["column_family"])})</span>'
-        f'<p class="muted">{text(each["why"])} <span>{text(each["source"])}</span></p></li>'
-        for each in d["advice"]
+        f'<dt>{CAUSES.get(cause, cause)}</dt><dd><span class="bar" aria-hidden="true">'
+        f'<span class="seg {CAUSE_COLOURS.get(cause, "grey")}" style="width:{seconds / most * 100:.1f}%"></span></span>'
+        f"{in_words.span(seconds)}</dd>"
+        for cause, seconds in sorted(found["stall_s"].items(), key=lambda each: -each[1])
+        if seconds > 0
     )
-    return f'<ol class="advice">{rows}</ol>'
+    return f'<div><h3>By cause</h3><dl class="bars">{rows}</dl></div>'
+
+
+def _longest(found: dict[str, Any]) -> str:
+    rows = "".join(
+        f'<li value="{rank}"><b>{in_words.span(stall["stalled_s"])}</b> {_KINDS.get(stall["kind"], stall["kind"])} '
+        f'by {CAUSES.get(stall["cause"], stall["cause"])} <span class="muted">at {at(stall["begin"])}'
+        f"{'' if stall['ended'] else ', not over yet'}</span></li>"
+        for rank, stall in enumerate(found["longest"], 1)
+    )
+    return f'<div><h3>The longest, numbered in the charts</h3><ol class="longest">{rows}</ol></div>'
+
+
+def _advice(found: dict[str, Any]) -> str:
+    if not found["advice"]:
+        words = '<p class="muted">No rule knows what would help: the options, where they are known, are usual.</p>'
+    else:
+        rows = [
+            f"<details><summary><b>{text(each['do'])}</b> "
+            f'<span class="muted">for {CAUSES.get(each["cause"], each["cause"])}'
+            f"{_of(each['column_family'])}</span></summary>"
+            f'<p>{text(each["why"])}</p><p class="muted">{text(each["source"])}</p></details>'
+            for each in found["advice"]
+        ]
+        more, rest = "".join(rows[_MOST_ADVICE:]), len(rows) - _MOST_ADVICE
+        folded = f'<details id="more-advice"><summary class="muted">{rest} more</summary>{more}</details>'
+        words = "".join(rows[:_MOST_ADVICE]) + (folded if more else "")
+    return f'<div class="advice"><h3>What would likely help</h3>{words}</div>'
+
+
+def _of(family: str) -> str:
+    return f" of {text(family)}" if family else ""

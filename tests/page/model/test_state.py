@@ -1,0 +1,128 @@
+"""The large word of a target: about the last minute, never against the figures beside it, and never flickering."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adocd.api.web.page.model import history, state
+from adocd.api.web.page.model.state import State, state_of
+from adocd.api.web.page.views import parts
+from adocd.diagnosis.held import MeasuredSpan, held
+from tests.diagnosis.writers import held_points, measured
+from tests.page.points import stall, target
+
+
+def at(spans: Sequence[MeasuredSpan], now: dict[str, Any] | None = None) -> State:
+    return state_of(target(stall=now), spans)
+
+
+@pytest.mark.parametrize(
+    ("members", "level", "word"),
+    [
+        ({}, "ok", "flowing"),
+        ({"stall": stall("stopped", "memtable", "l0")}, "stopped", "held 100 %"),
+        ({"stall": stall("possibly")}, "silent", "possibly held"),
+        ({"state": "silent"}, "silent", "silent"),
+        ({"state": "closed", "stall": None}, "closed", "closed"),
+    ],
+)
+def test_states_without_a_history(members: dict[str, Any], level: str, word: str) -> None:
+    found = state_of(target(**members))
+    assert (found.level, found.word) == (level, word)
+
+
+def test_the_word_is_about_the_minute_and_not_about_this_second() -> None:
+    mostly = at(held_points(0, 55, 0.96) + held_points(55, 60, 0.0))
+    assert (mostly.level, mostly.title) == ("stopped", "Writes are held much of the time")
+    assert mostly.sentence == "Held 88 % of the last minute, mostly by level-0 files."
+    flowing = at(held_points(0, 60, 0.0), stall("stopped") | {"since_unix_s": 59.5})
+    assert (flowing.level, flowing.now) == ("ok", "")
+    assert at(held_points(0, 12, 0.3)).sentence == "Held 30 % of the last 12 s, mostly by level-0 files."
+
+
+def test_a_standstill_is_a_stop_in_which_nobody_wrote() -> None:
+    now = stall("stopped") | {"since_unix_s": 40.0}
+    still = at(held_points(0, 40, 0.0) + held_points(40, 60, 1.0, writes_per_s=0.0), now)
+    assert (still.title, still.rate, still.since_unix_s) == ("Writes stand still", None, 40.0)
+    other = at(held_points(0, 40, 0.0) + held_points(40, 60, 1.0, writes_per_s=36_070.0), now)
+    assert (other.title, other.rate is None) == ("Writes are held at times", False)
+    # What is still going on counts, also where only its end is measured.
+    assert at(held_points(0, 60, 0.0, writes_per_s=0.0), now).title == "Writes stand still"
+
+
+def test_what_was_held_in_the_minute_before_is_over_after_a_minute() -> None:
+    before = held_points(0, 60, 1.0)
+    assert [at([*before, *held_points(60, until, 0.0)]).level for until in (61, 90, 110, 121)] == [
+        "stopped", "stopped", "delayed", "ok",
+    ]  # fmt: skip
+
+
+#: A second: its share held, by what, and the writes of the rest of it.
+_SECOND = st.tuples(
+    st.sampled_from([0.0, 0.0, 0.005, 0.02, 0.3, 1.0]), st.sampled_from(["l0", "memtable"]), st.integers(0, 40_000)
+)
+#: Runs of like seconds, as stalls come.
+_HISTORY = st.lists(st.tuples(_SECOND, st.integers(1, 40)), min_size=1, max_size=12)
+_STALL = st.one_of(
+    st.none(),
+    st.tuples(st.sampled_from(["stopped", "delayed", "possibly"]), st.floats(0.0, 120.0)),
+)
+
+
+def spans_of(runs: list[tuple[tuple[float, str, int], int]]) -> list[MeasuredSpan]:
+    seconds = [second for second, times in runs for _ in range(times)]
+    return [
+        measured(
+            float(number), stopped_fraction=share, stalled_by_cause={cause: share}, writes_per_s=writes * (1 - share)
+        )
+        for number, (share, cause, writes) in enumerate(seconds, 1)
+    ]
+
+
+@given(_HISTORY, _STALL)
+def test_no_card_contradicts_itself(runs: list[tuple[Any, int]], now: tuple[str, float] | None) -> None:
+    spans = spans_of(runs)[-history.LATELY_POINTS :]
+    end = spans[-1].unix_s
+    stalled = None if now is None else stall(now[0]) | {"since_unix_s": end - now[1]}
+    found = at(spans, stalled)
+    html = parts.state_card(found)
+    minute = held(spans, end - state.MINUTE_S, end)
+    if found.level == "ok":
+        assert minute.share < state.HELD
+        assert "Now" not in html
+        assert "still" not in html
+    if found.title == "Writes stand still":
+        assert found.rate is None
+        assert "writes per second" not in html
+    if found.level in ("delayed", "stopped"):
+        assert "flow" not in html
+        assert found.title == "Writes stand still" or f"Held {found.word.removeprefix('held ')} of" in found.sentence
+    if now is not None and now[0] != "possibly" and now[1] >= 2.0:
+        assert found.level != "ok", "a stall that goes on is not green"
+    assert parts.glance_row(target(), found, []).count(f"<b>{found.word}</b>") == 1
+
+
+@given(_HISTORY)
+def test_a_word_changes_back_only_after_a_real_change(runs: list[tuple[Any, int]]) -> None:
+    spans = spans_of(runs)
+    words = [at(spans[max(0, number - history.LATELY_POINTS) : number]) for number in range(1, len(spans) + 1)]
+    shares = [held(spans[:number], number - 60.0, number).share for number in range(1, len(spans) + 1)]
+    for number in range(1, len(words)):
+        before, after = words[number - 1].level, words[number].level
+        if (before, after) == ("delayed", "ok"):
+            assert shares[number] < state.HELD_NO_MORE + 1e-9
+        if (before, after) == ("stopped", "delayed"):
+            assert shares[number] < state.MOSTLY_NO_MORE + 1e-9
+
+
+def test_the_worst_comes_first_and_the_sum_is_said() -> None:
+    listed = [target(path="/a"), target(path="/b", stall=stall()), target(path="/c", state="silent")]
+    told = state.worst_first((each, state_of(each)) for each in listed)
+    assert [each["path"] for each, _ in told] == ["/b", "/c", "/a"]
+    assert state.summary([now for _, now in told]) == "3 databases: 1 held much of the time, 1 silent, 1 flowing."
+    assert state.summary([]) == "No database with an agent is open."
