@@ -17,6 +17,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 from tests.cli.harness import NOWHERE, command, start
 from tests.page.browser import MIB, Site, site
 from tests.support.waiting import eventually
@@ -41,7 +43,8 @@ def _written(run_dir: Path, *flags: str) -> Iterator[int]:
     try:
         yield program.pid
     finally:
-        program.send_signal(signal.SIGCONT)
+        for each in psutil.Process(program.pid).children(recursive=True):
+            each.resume()
         program.send_signal(signal.SIGTERM)
         program.wait(60)
 
