@@ -26,7 +26,7 @@ WORDS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     ),
     "bad-law": ("Writes are held", "The tuner hurts", ("level0 slowdown trigger", "level-0 files")),
     "lost-agent": ("Its agent does not answer", "", ("Policy adoc",)),
-    "pinned-option": ("Writes", "", ("write_buffer_size = 2 MiB", "a bulk load", "in force")),
+    "pinned-option": ("Writes", "", ("Pinned: write_buffer_size = 2 MiB", "a bulk load", "in force")),
 }  # fmt: skip
 #: The tallest page of a phone, in pixels.
 TALLEST = 5000

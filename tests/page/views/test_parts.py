@@ -32,7 +32,9 @@ def test_names_that_look_like_markup_stay_names() -> None:
     told = decisions.told(row, [], 0.0)
     shown = [
         parts.state_card(state_of(evil)), parts.verdict_card(evil_verdict),
-        parts.last_card(evil, told), parts.decision_list([told], 0), parts.facts(evil), parts.restore_note(evil),
+        parts.last_card(evil, told), 
+        parts.last_card(target(), None, [{"option": EVIL, "value": EVIL}]),
+        parts.decision_list([told], 0), parts.facts(evil), parts.restore_note(evil),
         parts.glance_row(evil, state_of(evil), []), parts.problems({EVIL: EVIL}, {"problem": EVIL}),
         parts.findings([{"severity": EVIL, "subject": EVIL, "reason": EVIL, "fix": EVIL}]),
         parts.audit([{"unix_s": 1.0, "who": EVIL, "what": EVIL, "sentence": EVIL, "target": None}]),

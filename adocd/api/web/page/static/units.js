@@ -4,7 +4,9 @@
   const adocd = (window.adocd = window.adocd || {});
   const units = ["TiB", "GiB", "MiB", "KiB"];
   const short = (value) => (Math.abs(value) >= 99.5 ? Math.round(value).toLocaleString("en") : String(+value.toPrecision(3)));
+  const HUGE = 2 ** 60; // a value that is out of the way, such as a limit that never holds
   const size = (value) => {
+    if (value >= HUGE) return "huge";
     for (let i = 0; i < units.length; i += 1) {
       const factor = 2 ** (40 - 10 * i);
       if (Math.abs(value) >= factor) return `${short(value / factor)} ${units[i]}`;

@@ -147,7 +147,7 @@ class TargetPage:
         self._head.show(f"<h1>{text(detail['path'])}</h1>{parts.facts(detail)}")
         self._state.show(parts.state_card(state))
         self._verdict.show(parts.verdict_card(room.verdict))
-        self._last.show(parts.last_card(detail, last))
+        self._last.show(parts.last_card(detail, last, room.overrides))
         self._restore_note.show(parts.restore_note(detail))
         self._pause.set_visibility(not detail["paused"])
         self._resume.set_visibility(bool(detail["paused"]))
