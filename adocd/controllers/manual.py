@@ -75,7 +75,9 @@ class Manual(Controller):
         settings = not_there_yet(self._wanted(sample), sample)
         if not settings:
             return None
-        return Decision(settings, f"{len(settings)} knobs are not as given", "manual.hold", "the operator has set it")
+        return Decision(
+            settings, f"{len(settings)} of the given knobs had another value", "manual.hold", "the operator has set it"
+        )
 
     def _wanted(self, sample: Sample) -> Iterator[Setting]:
         for knob, value in self._held.items():

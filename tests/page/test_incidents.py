@@ -26,7 +26,7 @@ WORDS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     ),
     "bad-law": ("Writes are held", "The tuner hurts", ("level0 slowdown trigger", "level-0 files")),
     "lost-agent": ("Its agent does not answer", "", ("Policy adoc",)),
-    "pinned-option": ("Writes", "", ("write_buffer_size = 2 MiB", "a bulk load", "in force")),
+    "pinned-option": ("Writes", "", ("Pinned: write_buffer_size = 2 MiB", "a bulk load", "in force")),
 }  # fmt: skip
 #: The tallest page of a phone, in pixels.
 TALLEST = 5000
@@ -54,7 +54,7 @@ def test_the_page_says_what_happened(browser: Browser, places: Path, name: str) 
             page.locator("a.glance").first.wait_for()
             page.screenshot(path=places / f"{name}-{look}-all.png")
             page.locator("a.glance").first.click()
-            drawn(page, 30)
+            drawn(page, 20)
             expect(page.locator(".state h2")).to_contain_text(state)
             expect(page.locator(".verdict h2")).to_contain_text(verdict)
             for words in elsewhere:

@@ -122,6 +122,7 @@ _LAW = {
     "knobs": ["background_jobs", "batch_size"],
     "needs": "",
     "parameters": {"threads_max": 20, "batch_max_bytes": 512 * _MIB},
+    "limits": {"threads_max": [1, None], "batch_max_bytes": [1 * _MIB, None]},
     "default": False,
 }
 _FINDING = {

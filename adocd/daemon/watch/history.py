@@ -205,13 +205,17 @@ def measured_of(
 def thinned(
     packed: Iterable[Packed], resolution: Resolution, from_unix_s: float, to_unix_s: float, most: int
 ) -> tuple[float, list[Point]]:
-    """Return at most `most` points of this range, and how many seconds each covers.
+    """Return at most `most` points of this range, the newest, and how many seconds each covers.
 
     The points are aligned to multiples of that width, so that a moving chart shows the same points again. Gauges keep
     their peak; rates become means.
     """
     width_s = RESOLUTION_S[resolution]
-    while (to_unix_s // width_s) - (from_unix_s // width_s) + 1 > most and to_unix_s - from_unix_s > width_s:
+    # A range that begins between two borders touches one point more; that is no reason to halve the resolution.
+    is_long = to_unix_s - from_unix_s > most * width_s
+    while (
+        is_long and (to_unix_s // width_s) - (from_unix_s // width_s) + 1 > most and to_unix_s - from_unix_s > width_s
+    ):
         steps = math.ceil((to_unix_s - from_unix_s) / width_s / max(1, most - 1))
         width_s *= max(2, steps)
     found: dict[float, tuple[_Row, _Settings]] = {}

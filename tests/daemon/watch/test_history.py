@@ -107,6 +107,13 @@ def test_thinned_points_keep_peaks_and_the_mean() -> None:
     assert mean == pytest.approx(sum(range(600)) / 601, rel=1e-3)
 
 
+def test_a_range_of_as_many_seconds_as_points_is_not_thinned() -> None:
+    history = filled(600)
+    width_s, points = thinned(history.read("1s"), "1s", NOW_S + 99.5, NOW_S + 599.5, 500)
+    assert (width_s, len(points)) == (1.0, 500)
+    assert {p.interval_s for p in points} == {1.0}
+
+
 def test_thinned_points_stand_still_while_the_chart_moves() -> None:
     history = filled(600)
     _, before = thinned(history.read("1s"), "1s", NOW_S, NOW_S + 500, 100)

@@ -68,7 +68,13 @@ def _bad_law(at: Site, _pid: int) -> None:
 def _lost_agent(at: Site, _pid: int) -> None:
     _measured(at, _LONG_S)
     os.kill(at.detail()["process"]["pid"], signal.SIGSTOP)
-    eventually(lambda: at.detail()["state"] == "silent", what="silence")
+    eventually(lambda: _only_target(at)["state"] == "silent", what="silence")
+
+
+def _only_target(at: Site) -> dict[str, Any]:
+    """Return the one target of the list, whatever its state."""
+    (target,) = at.call("GET", "/v1/targets")["targets"]
+    return dict(target)
 
 
 def _pinned_option(at: Site, _pid: int) -> None:
@@ -88,7 +94,7 @@ INCIDENTS: dict[str, tuple[Callable[[Site, int], None], tuple[str, ...], tuple[s
 
 def answers(at: Site) -> dict[str, Any]:
     """Ask REST what the page asks."""
-    target = f"/v1/targets/{at.target()}"
+    target = f"/v1/targets/{_only_target(at)['id']}"
     paths = ["/healthz", "/v1/targets", "/v1/controllers", "/v1/operations", target]
     paths += [f"{target}/{part}" for part in ("decisions", "overrides", "lint", "verdict", "diagnosis", "policy")]
     found = {path: at.call("GET", path) for path in paths}

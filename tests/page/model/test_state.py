@@ -45,6 +45,14 @@ def test_the_word_is_about_the_minute_and_not_about_this_second() -> None:
     assert at(held_points(0, 12, 0.3)).sentence == "Held 30 % of the last 12 s, mostly by level-0 files."
 
 
+def test_how_long_writes_took_stands_beside_their_rate() -> None:
+    timed = [each._replace(write_p99_s=15e-6, write_max_s=1.25) for each in held_points(0, 60, 0.3)]
+    assert at(timed).latency == "p99 15 µs, worst 1.25 s"
+    assert "write latency p99 15 µs, worst 1.25 s" in parts.state_card(at(timed))
+    assert at(held_points(0, 60, 0.3)).latency == ""
+    assert "latency" not in parts.state_card(at(held_points(0, 60, 0.3)))
+
+
 def test_a_standstill_is_a_stop_in_which_nobody_wrote() -> None:
     now = stall("stopped") | {"since_unix_s": 40.0}
     still = at(held_points(0, 40, 0.0) + held_points(40, 60, 1.0, writes_per_s=0.0), now)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from adocd.api.web.page.model import decisions, settings, state
+from adocd.api.web.page.model import decisions, settings
 from adocd.api.web.page.model.decisions import ToldDecision
 from adocd.diagnosis.held import MeasuredSpan
 from adocd.model.knob import Knob
@@ -90,7 +90,7 @@ def test_what_is_typed_into_fields_becomes_parameters() -> None:
     assert settings.parameters(typed) == {
         "threads_max": 8,
         "tune_batch": False,
-        "batch_max_bytes": 96 << 20,
+        "batch_max_bytes": "96MiB",
         "name": "x",
     }
 
@@ -109,9 +109,3 @@ def test_what_a_policy_would_change_is_said_line_by_line() -> None:
     difference = {"changes": [{"field": "parameters.threads_max", "now": None, "wanted": 8}], "refused": None}
     assert settings.difference_in_words(difference) == ["parameters.threads_max: default → 8"]
     assert "nothing would change" in settings.difference_in_words({"changes": [], "refused": None})[0]
-
-
-def test_how_long_writes_take_is_in_the_pages_model() -> None:
-    known = {"p50_s": 6.5e-6, "p99_s": 15e-6, "p99_9_s": 73e-6, "max_s": 1.25, "why": None}
-    assert state.write_latency_of({"sample": {"write_latency": known}}).endswith("p99.9 73 µs, worst 1.25 s")
-    assert state.write_latency_of({"sample": None}) == ""

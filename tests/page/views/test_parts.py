@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from adocd.api.web.page.charts import spec, window
+from adocd.api.web.page.charts import span, spec
 from adocd.api.web.page.model import decisions
 from adocd.api.web.page.model.settings import Changed
 from adocd.api.web.page.model.state import state_of
@@ -32,7 +32,9 @@ def test_names_that_look_like_markup_stay_names() -> None:
     told = decisions.told(row, [], 0.0)
     shown = [
         parts.state_card(state_of(evil)), parts.verdict_card(evil_verdict),
-        parts.last_card(evil, told), parts.decision_list([told], 0), parts.facts(evil), parts.restore_note(evil),
+        parts.last_card(evil, told),
+        parts.last_card(target(), None, [{"option": EVIL, "value": EVIL}]),
+        parts.decision_list([told], 0), parts.facts(evil), parts.restore_note(evil),
         parts.glance_row(evil, state_of(evil), []), parts.problems({EVIL: EVIL}, {"problem": EVIL}),
         parts.findings([{"severity": EVIL, "subject": EVIL, "reason": EVIL, "fix": EVIL}]),
         parts.audit([{"unix_s": 1.0, "who": EVIL, "what": EVIL, "sentence": EVIL, "target": None}]),
@@ -143,6 +145,6 @@ def test_the_time_under_a_law_is_a_span_of_the_charts() -> None:
     ],
 )  # fmt: skip
 def test_a_link_keeps_the_range_and_takes_nothing_else(query: dict[str, str], link: str) -> None:
-    shown = window.of_query(query)
+    shown = span.of_query(query)
     assert shown.query == link
-    assert window.of_query(dict(pair.split("=") for pair in link.split("&") if pair)) == shown
+    assert span.of_query(dict(pair.split("=") for pair in link.split("&") if pair)) == shown

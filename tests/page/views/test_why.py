@@ -20,8 +20,13 @@ def test_the_diagnosis_says_what_stalled_and_what_would_help() -> None:
 def test_what_a_log_says_is_escaped() -> None:
     found = diagnosed(opened(), stall(10, STOP, family="<b>"), flushed(20, family="<b>"))
     assert found["stalls"]
-    assert "of &lt;b&gt;" in why.diagnosis(found)
-    assert "of <b>" not in why.diagnosis(found)
+    evil = found | {
+        "advice": [{"do": "<b>", "why": "<b>", "source": "<b>", "cause": "memtable", "column_family": "<b>"}]
+    }
+    shown = why.diagnosis(evil)
+    assert shown.count("&lt;b&gt;") == 4
+    assert "<b>&lt;b&gt;</b>" in shown
+    assert "of <b>" not in shown
 
 
 def test_where_nothing_stalled_there_is_no_advice() -> None:

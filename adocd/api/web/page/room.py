@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import quote
 
 from adocd.api.web.page.charts import spec
-from adocd.api.web.page.charts.window import SHORT_S, Window
+from adocd.api.web.page.charts.span import SHORT_S, ChartSpan
 from adocd.api.web.page.model import decisions, history
 from adocd.api.web.page.model.history import Point
 from adocd.targets.errors import TargetError
@@ -88,8 +88,8 @@ class Room:
         """Whether the decisions here reach back to the first of this run of the daemon."""
         return len(self.decisions) < _DECISIONS
 
-    async def charted(self, shown: Window, now_s: float) -> list[Point]:
-        """Return the points of a window; those of one that goes on and is longer than SHORT_S may be a minute old."""
+    async def charted(self, shown: ChartSpan, now_s: float) -> list[Point]:
+        """Return the points of a span; those of one that goes on and is longer than SHORT_S may be a minute old."""
         span_s = shown.span_s
         if shown.begin is not None and shown.end is not None:
             recent = self.now_unix_s - shown.begin <= SHORT_S

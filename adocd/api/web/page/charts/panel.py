@@ -7,8 +7,8 @@ from nicegui import ui
 from nicegui.client import Client
 from nicegui.events import GenericEventArguments
 
-from adocd.api.web.page.charts import spec, window
-from adocd.api.web.page.charts.window import Window
+from adocd.api.web.page.charts import span, spec
+from adocd.api.web.page.charts.span import ChartSpan
 from adocd.api.web.page.model import history
 from adocd.api.web.page.room import Room
 
@@ -21,10 +21,10 @@ _FIELDS = (
 class Panel:
     """The charts of one browser: it gets all rows of a range once, and then the new ones at each tick."""
 
-    def __init__(self, room: Room, client: Client, shown: Window) -> None:
+    def __init__(self, room: Room, client: Client, shown: ChartSpan) -> None:
         self._room = room
         self._client = client
-        self._window = shown
+        self._span = shown
         self._sent_unix_s: float | None = None
         self._sent_decisions = -1
         self._knobs: list[str] = []
@@ -34,12 +34,12 @@ class Panel:
     def lay_out(self) -> None:
         """Create the elements."""
         with ui.element("div").classes("ranges").props('role=group aria-label="Range of the charts"'):
-            for span_s, name in window.RANGES.items():
-                button = ui.button(name, color=None, on_click=lambda _, span=span_s: self._show(Window(span)))
+            for span_s, name in span.RANGES.items():
+                button = ui.button(name, color=None, on_click=lambda _, shown=span_s: self._show(ChartSpan(shown)))
                 self._buttons[span_s] = button.props("unelevated no-caps dense").classes("act range")
             ui.html(_FIELDS, sanitize=False)
         ui.on("adocd-range", self._choose)
-        with ui.element("div").classes("charts live"):
+        with ui.element("div").classes("charts first live"):
             for chart in spec.FIRST:
                 self._one(chart.key, chart.title, "panel chart")
             self._one("knobs", "Knobs, and each decision", "panel chart wide")
@@ -66,27 +66,27 @@ class Panel:
     def _choose(self, event: GenericEventArguments) -> None:
         """Show the time that the visitor dragged over or typed."""
         match event.args:
-            case [begin, end] if (chosen := window.chosen(begin, end)) is not None:
+            case [begin, end] if (chosen := span.chosen(begin, end)) is not None:
                 self._show(chosen)
 
-    def _show(self, shown: Window) -> None:
-        self._window = shown
+    def _show(self, shown: ChartSpan) -> None:
+        self._span = shown
         self._sent_unix_s = None
         self._mark_range()
 
     def _mark_range(self) -> None:
         for span_s, button in self._buttons.items():
-            on = self._window.begin is None and span_s == self._window.span_s
+            on = self._span.begin is None and span_s == self._span.span_s
             button.props(f"aria-pressed={'true' if on else 'false'}")
             button.classes(add="on" if on else "", remove="" if on else "on")
 
     async def refresh(self, now_s: float) -> None:
         """Send what is new, or everything after a change of the range or the knobs; `now_s` is monotonic."""
-        room, shown = self._room, self._window
+        room, shown = self._room, self._span
         if shown.begin is not None and self._sent_unix_s is not None:
             return
         points = await room.charted(shown, now_s)
-        if not points or shown is not self._window:
+        if not points or shown is not self._span:
             return
         knobs = history.knobs_to_draw(points, spec.MOST_KNOBS)
         more = {"acted": spec.acted(points), "stalls": spec.longest_stalls(room.diagnosis)}

@@ -4,14 +4,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from adocd.api.web.page.charts.window import SHORT_S
+from adocd.api.web.page.charts.span import SHORT_S
 from adocd.api.web.page.model import decisions, history
 from adocd.api.web.page.model.decisions import ToldDecision
 from adocd.api.web.page.model.history import Point
 from adocd.model.repeats import in_rows
 
-#: How axes and tooltips format a value; charts.js has a function for each.
-Unit = Literal["count", "per_s", "bytes", "bytes_per_s", "share", "switch"]
+#: How axes and tooltips format a value; units.js has a function for each. The scale of seconds is logarithmic.
+Unit = Literal["count", "per_s", "bytes", "bytes_per_s", "share", "s", "switch"]
 #: A colour's name; page.css has its values for dark and light.
 Colour = Literal["blue", "teal", "amber", "red", "violet", "grey"]
 
@@ -46,7 +46,7 @@ class Chart:
     lines: tuple[Curve, ...]
 
 
-#: The charts that tell whether writes are held and why. Latency belongs beside the write rate.
+#: The charts that tell whether writes are held and why.
 FIRST: tuple[Chart, ...] = (
     Chart(
         "stalled", "Writes held, by cause", "share",
@@ -58,6 +58,14 @@ FIRST: tuple[Chart, ...] = (
         ),
     ),
     Chart("writes", "Writes per second", "per_s", (Curve("writes", "writes_per_s", "blue"),)),
+    Chart(
+        "latency", "Write latency", "s",
+        (
+            Curve("p99", "write_p99_s", "amber"),
+            Curve("p50", "write_p50_s", "blue"),
+            Curve("worst", "write_max_s", "red"),
+        ),
+    ),
     Chart(
         "l0", "Level-0 files", "count",
         (

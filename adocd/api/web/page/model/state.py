@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from adocd.api.explained import CAUSES
-from adocd.diagnosis.held import MeasuredSpan, held
+from adocd.diagnosis.held import HeldWriters, MeasuredSpan, held
 from adocd.model import in_words
-from adocd.model.latency_in_words import write_latency
 
 Level = Literal["ok", "delayed", "stopped", "silent", "closed"]
 
@@ -39,6 +38,7 @@ class State:
         word: the same in one to three words, for lists.
         sentence: how long writes were held in the last minute and by what, or why that is not known.
         rate: writes per second in the same time; None if not known, or nobody could write.
+        latency: how long writes took in the same time; "" if nothing times them.
         now: what holds writes at this moment; "" if nothing does that is worth a word.
         since_unix_s: when that began; None if `now` is empty.
 
@@ -51,6 +51,7 @@ class State:
     rate: float | None = None
     now: str = ""
     since_unix_s: float | None = None
+    latency: str = ""
 
     @property
     def sign(self) -> str:
@@ -93,9 +94,16 @@ def _measured(spans: Sequence[MeasuredSpan], end: float, stall: dict[str, Any] |
     sentence = f"Held {in_words.share(share)} of {span}{f', mostly by {by}' if by and share > 0 else ''}."
     level = _level(_before(spans, end), share)
     if level == "ok":
-        return State("ok", "Writes flow", "flowing", sentence, minute.writes_per_s)
+        return State("ok", "Writes flow", "flowing", sentence, minute.writes_per_s, latency=_latency(minute))
     title = "Writes are held much of the time" if level == "stopped" else "Writes are held at times"
-    return State(level, title, f"held {in_words.share(share)}", sentence, minute.writes_per_s, now, since)
+    word, latency = f"held {in_words.share(share)}", _latency(minute)
+    return State(level, title, word, sentence, minute.writes_per_s, now, since, latency)
+
+
+def _latency(minute: HeldWriters) -> str:
+    if minute.write_p99_s is None or minute.write_max_s is None:
+        return ""
+    return f"p99 {in_words.time(minute.write_p99_s)}, worst {in_words.time(minute.write_max_s)}"
 
 
 def _level(before: Level, share: float) -> Level:
@@ -127,11 +135,6 @@ def _before(spans: Iterable[MeasuredSpan], end: float) -> Level:
 def _nobody_wrote(spans: Iterable[MeasuredSpan], since: float) -> bool:
     """Whether every point that lies within the stop counts no writes; one without a count says nothing."""
     return all(not span.writes_per_s for span in spans if span.unix_s - span.interval_s >= since)
-
-
-def write_latency_of(detail: dict[str, Any]) -> str:
-    """Say how long the writes of the last second took, or why that is not known; "" where nothing was measured yet."""
-    return write_latency(detail["sample"]["write_latency"]) if detail["sample"] else ""
 
 
 def causes_in_words(stall: dict[str, Any]) -> str:

@@ -34,11 +34,11 @@
   };
 
   const axis = (unit, more) => ({
-    type: "value",
+    type: unit === "s" ? "log" : "value", // latencies differ by a factor of ten thousand
     splitNumber: 3,
     axisLabel: { color: colour("muted"), fontSize: 11, formatter: (v) => say(unit, v) },
     splitLine: { lineStyle: { color: colour("line") } },
-    min: 0,
+    min: unit === "s" ? undefined : 0,
     minInterval: unit === "count" ? 1 : undefined,
     ...more,
   });

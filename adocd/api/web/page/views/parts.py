@@ -36,7 +36,9 @@ def ago(unix_s: float) -> str:
 
 def state_card(now: State) -> str:
     """Show how writers fared in the last minute, and what holds them now."""
-    rate = f"<p>{in_words.count(now.rate)} writes per second in the same time</p>" if now.rate is not None else ""
+    rate = f"<p>{in_words.count(now.rate)} writes per second in the same time" if now.rate is not None else ""
+    rate += f"; write latency {text(now.latency)}" if rate and now.latency else ""
+    rate += "</p>" if rate else ""
     return (
         f'<div class="card state level-{now.level}"><h2 class="big">{_sign(now.sign)}{text(now.title)}</h2>'
         f"<p>{text(now.sentence)}</p>{rate}{_now(now)}</div>"
@@ -80,11 +82,13 @@ def _bar(name: str, held: dict[str, Any]) -> str:
     )
 
 
-def last_card(detail: dict[str, Any], last: ToldDecision | None) -> str:
-    """Show the policy in force, its last decision, and why."""
+def last_card(detail: dict[str, Any], last: ToldDecision | None, pins: Sequence[dict[str, Any]] = ()) -> str:
+    """Show the policy in force, what is pinned against it, its last decision, and why."""
     policy = text(state.policy_in_words(detail))
     paused = f'<p class="tag warn">{text(detail["paused"])}</p>' if detail["paused"] else ""
-    head = f'<h2>Policy <span class="strong">{policy}</span></h2>{paused}'
+    pinned = ", ".join(f"{each['option']} = {in_words.option_value(each['option'], each['value'])}" for each in pins)
+    held = f'<p class="tag warn">Pinned: {text(pinned)}</p>' if pins else ""
+    head = f'<h2>Policy <span class="strong">{policy}</span></h2>{paused}{held}'
     if last is None:
         return f'<div class="card">{head}<p class="muted">It has made no decision yet.</p></div>'
     outcome = f'<span class="tag {last.look}">{text(last.outcome)}</span>{_often(last)}'

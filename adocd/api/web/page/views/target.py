@@ -7,7 +7,7 @@ from nicegui import ui
 from adocd.api.web.page.actions.dialogs import act, confirmed
 from adocd.api.web.page.actions.pin import PinDialog
 from adocd.api.web.page.actions.policy import PolicyDialog
-from adocd.api.web.page.charts import window
+from adocd.api.web.page.charts import span
 from adocd.api.web.page.charts.panel import Panel
 from adocd.api.web.page.model import decisions, history, settings
 from adocd.api.web.page.model.restored import not_back
@@ -53,12 +53,10 @@ class TargetPage:
         self._buttons()
         with _section("What stalled, and why"):
             self._why = Text("panel")
-        self._panel = Panel(room, visit.client, window.of_query(visit.query))
+        self._panel = Panel(room, visit.client, span.of_query(visit.query))
         self._panel.lay_out()
         with _section("Decisions"):
             self._decisions = Text()
-        with _section("What stalled, and why"):
-            self._why = Text("panel")
         with ui.element("div").classes("two section"):
             with _section("Pins"):
                 self._pins = Pins(room, visit)
@@ -149,7 +147,7 @@ class TargetPage:
         self._head.show(f"<h1>{text(detail['path'])}</h1>{parts.facts(detail)}")
         self._state.show(parts.state_card(state))
         self._verdict.show(parts.verdict_card(room.verdict))
-        self._last.show(parts.last_card(detail, last))
+        self._last.show(parts.last_card(detail, last, room.overrides))
         self._restore_note.show(parts.restore_note(detail))
         self._pause.set_visibility(not detail["paused"])
         self._resume.set_visibility(bool(detail["paused"]))

@@ -14,7 +14,7 @@ _LAST_UNIX_S = 1e11
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class ChartSpan:
     """`span_s` seconds up to now, or from `begin` to `end` in unix seconds where both are given."""
 
     span_s: int = SHORT_S
@@ -23,27 +23,27 @@ class Window:
 
     @property
     def query(self) -> str:
-        """Return this window as the query of the page's link; "" for the usual one."""
+        """Return it as the query of the page's link; "" for the usual one."""
         if self.begin is not None and self.end is not None:
             return f"from={self.begin:.0f}&to={self.end:.0f}"
         return "" if self.span_s == SHORT_S else f"span={self.span_s}"
 
 
-def chosen(begin: object, end: object) -> Window | None:
-    """Return the window between two times, which anyone may have written; None if they are none."""
+def chosen(begin: object, end: object) -> ChartSpan | None:
+    """Return the span between two times, which anyone may have written; None if they are none."""
     times = [_time(each) for each in (begin, end)]
     if None in times:
         return None
     first, last = times[0] or 0.0, times[1] or 0.0
-    return Window(SHORT_S, first, last) if _LEAST_S <= last - first <= _MOST_S else None
+    return ChartSpan(SHORT_S, first, last) if _LEAST_S <= last - first <= _MOST_S else None
 
 
-def of_query(query: Mapping[str, str]) -> Window:
-    """Return the window of a link; the usual one if it names none that can be shown."""
+def of_query(query: Mapping[str, str]) -> ChartSpan:
+    """Return the span of a link; the usual one if it names none that can be shown."""
     if (between := chosen(query.get("from"), query.get("to"))) is not None:
         return between
     spans = {str(span_s): span_s for span_s in RANGES}
-    return Window(spans.get(query.get("span", ""), SHORT_S))
+    return ChartSpan(spans.get(query.get("span", ""), SHORT_S))
 
 
 def _time(value: object) -> float | None:
