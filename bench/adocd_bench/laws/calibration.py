@@ -113,10 +113,11 @@ def middle(several: Sequence[Speeds]) -> Speeds:
 def bandwidth(profile_name: str, seconds: int = _DEVICE_SECONDS) -> ReadBandwidth:
     """Measure a capped program's bandwidth for reads alone and for reads with writes; raises BenchError."""
     profile = parse_profile(profile_name)
-    parent = choose_parent(None, needed_bytes(seconds, profile))
+    size_bytes = needed_bytes(seconds, profile)
+    parent = choose_parent(None, size_bytes)
     sys.stderr.write(f"reads on {profile_name}, {2 * seconds} s\n")
-    with workspace(parent) as place, capped(profile, parent) as cap, run_directory() as room:
-        command = [sys.executable, "-m", "adocd_bench.laws.streams", str(place), str(seconds)]
+    with workspace(parent) as place, capped(profile, place, size_bytes) as cap, run_directory() as room:
+        command = [sys.executable, "-m", "adocd_bench.laws.streams", str(cap.directory), str(seconds)]
         with child("streams", cap.command(command), room) as program:
             program.wait(2 * seconds + _OVERRUN_S)
             return ReadBandwidth(**json.loads(program.said()))
@@ -132,11 +133,11 @@ class WrittenUnderCap:
 
 
 def wal_outside_share(profile_name: str, seconds: int = _WAL_SECONDS) -> float:
-    """Measure which share of the WAL's bytes the profile's cap does not cover: 0 to 1; 0 without a cap.
+    """Measure which share of the WAL's bytes the profile's cap does not cover: 0 to 1; 0 where it covers all.
 
     Raises BenchError.
     """
-    if not parse_profile(profile_name).capped:
+    if not parse_profile(profile_name).wal_outside:
         return 0.0
     return escaped(written_under_cap(profile_name, seconds))
 
@@ -147,10 +148,11 @@ def written_under_cap(profile_name: str, seconds: int) -> WrittenUnderCap:
     The capped group's writes to the device are the table files, by direct I/O, and the part of the WAL under the cap.
     """
     profile = parse_profile(profile_name)
-    parent = choose_parent(None, needed_bytes(seconds, profile))
+    size_bytes = needed_bytes(seconds, profile)
+    parent = choose_parent(None, size_bytes)
     sys.stderr.write(f"the WAL on {profile_name}, {seconds} s\n")
-    with workspace(parent) as place, capped(profile, parent) as cap, run_directory() as room:
-        bench, fill = find_db_bench(), Fill(place / "database", seconds, 1, room / "seconds.csv")
+    with workspace(parent) as place, capped(profile, place, size_bytes) as cap, run_directory() as room:
+        bench, fill = find_db_bench(), Fill(cap.directory / "database", seconds, 1, room / "seconds.csv")
         flags = [f"--{name}={value}" for name, value in _FLUSHES_ALONE.items()]
         with child(bench.name, cap.command([*bench.command(fill), *flags]), room) as program:
             program.wait(seconds + _OVERRUN_S)
