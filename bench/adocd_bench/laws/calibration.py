@@ -125,7 +125,7 @@ def bandwidth(profile_name: str, seconds: int = _DEVICE_SECONDS) -> ReadBandwidt
 
 @dataclass(frozen=True, slots=True)
 class WrittenUnderCap:
-    """Bytes of one capped run: what its group wrote to the device, and the sizes of its tables and of its WAL."""
+    """Bytes of one capped run: what reached the device under the cap, and the sizes of its tables and of its WAL."""
 
     device_bytes: int
     tables_bytes: int
@@ -133,11 +133,12 @@ class WrittenUnderCap:
 
 
 def wal_outside_share(profile_name: str, seconds: int = _WAL_SECONDS) -> float:
-    """Measure which share of the WAL's bytes the profile's cap does not cover: 0 to 1; 0 where it covers all.
+    """Measure which share of the WAL's bytes takes nothing of the profile's bandwidth: 0 to 1; 0 without a cap.
 
+    Under `cap-N` that is what was deleted before the kernel wrote it back, under `cap-N-wal-outside` also the rest.
     Raises BenchError.
     """
-    if not parse_profile(profile_name).wal_outside:
+    if not parse_profile(profile_name).capped:
         return 0.0
     return escaped(written_under_cap(profile_name, seconds))
 
@@ -145,7 +146,7 @@ def wal_outside_share(profile_name: str, seconds: int = _WAL_SECONDS) -> float:
 def written_under_cap(profile_name: str, seconds: int) -> WrittenUnderCap:
     """Measure what a capped db_bench writes that only flushes; raises BenchError.
 
-    The capped group's writes to the device are the table files, by direct I/O, and the part of the WAL under the cap.
+    What is written to the device under the cap is the table files, by direct I/O, and a part of the WAL.
     """
     profile = parse_profile(profile_name)
     size_bytes = needed_bytes(seconds, profile)
@@ -154,18 +155,19 @@ def written_under_cap(profile_name: str, seconds: int) -> WrittenUnderCap:
     with workspace(parent) as place, capped(profile, place, size_bytes) as cap, run_directory() as room:
         bench, fill = find_db_bench(), Fill(cap.directory / "database", seconds, 1, room / "seconds.csv")
         flags = [f"--{name}={value}" for name, value in _FLUSHES_ALONE.items()]
+        before = cap.written_bytes() or 0
         with child(bench.name, cap.command([*bench.command(fill), *flags]), room) as program:
             program.wait(seconds + _OVERRUN_S)
         tables = sum(file.stat().st_size for file in fill.directory.glob("*.sst"))
         wal = bench.report(program.said(), seconds).writes * ENTRY_BYTES
-        return WrittenUnderCap(cap.written_bytes() or 0, tables, wal)
+        return WrittenUnderCap((cap.written_bytes() or 0) - before, tables, wal)
 
 
 def escaped(written: WrittenUnderCap) -> float:
     """Say which share of the WAL is not in what was written beside tables; raises RunFailed where it cannot be told."""
     if written.wal_bytes <= 0 or written.device_bytes < written.tables_bytes // 2:
         raise RunFailed(
-            f"the capped group wrote {written.device_bytes} bytes to the device and its tables have "
+            f"{written.device_bytes} bytes were written to the device under the cap and the tables have "
             f"{written.tables_bytes}: its device is not the one that is counted"
         )
     return min(1.0, max(0.0, 1 - (written.device_bytes - written.tables_bytes) / written.wal_bytes))
