@@ -9,6 +9,7 @@ from adocd_bench.evaluation.report.document import Document, Heading, Items, Par
 from adocd_bench.evaluation.report.papers import CLAIMS
 from adocd_bench.evaluation.report.sections_block import block_parts, command
 from adocd_bench.evaluation.report.sections_search import grid_parts, sustained_parts
+from adocd_bench.evaluation.report.sections_wal import wal_parts
 from adocd_bench.evaluation.report.summary import BASELINE, Block
 from adocd_bench.evaluation.search.halving import Searched
 from adocd_bench.evaluation.search.sustained import Search
@@ -40,6 +41,7 @@ def document(
     ]
     for block in blocks:
         parts += block_parts(block)
+    parts += wal_parts(blocks)
     parts += grid_parts(grids)
     parts += sustained_parts(searches)
     parts += _claims(blocks, searches)

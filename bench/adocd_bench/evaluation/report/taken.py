@@ -105,8 +105,8 @@ def _sentence(block: Block) -> str:
         absorbed = ""
         if written > cap:
             absorbed = (
-                f" RocksDB itself wrote up to {words.rate(written)}: the difference is log that was deleted while it was "
-                "in the page cache, or was still there at the end."
+                f" RocksDB itself wrote up to {words.rate(written)}: the difference is log that was deleted while it "
+                "was in the page cache, or was still there at the end."
             )
         return f"All that reached the device, the write-ahead log included, was under the cap: {counted}.{absorbed}"
     return f"Not everything that reached the device was under the cap of {words.rate(cap)}: {counted}."
