@@ -36,7 +36,8 @@ Json = Annotated[bool, typer.Option("--json", help="Machine-readable output.")]
 _LIST = "comma-separated"
 Out = Annotated[Path, typer.Option(help="Directory for the raw results; using the same one again resumes.")]
 Profile = Annotated[
-    str, typer.Option(help=f"Device profiles, {_LIST}: cap-N (N in MB/s, such as cap-210) or uncapped.")
+    str,
+    typer.Option(help=f"Device profiles, {_LIST}: cap-N (N in MB/s, such as cap-210), cap-N-wal-outside or uncapped."),
 ]
 Workload = Annotated[str, typer.Option(help=f"Workloads, {_LIST}; `adocd bench workloads` lists them.")]
 Seconds = Annotated[int, typer.Option(help="Length of each run's measured phase, in seconds.")]
@@ -87,7 +88,9 @@ def run_command(
 @bench_app.command(name="grid", epilog=EPILOG)
 def grid_command(
     out: Out,
-    profile: Annotated[str, typer.Option(help="A device profile: cap-N or uncapped.")] = DEFAULT_PROFILE,
+    profile: Annotated[
+        str, typer.Option(help="A device profile: cap-N, cap-N-wal-outside or uncapped.")
+    ] = DEFAULT_PROFILE,
     workload: Annotated[str, typer.Option(help="A workload.")] = "fillrandom",
     threads: Annotated[str, typer.Option(help=f"Background jobs to try, {_LIST}.")] = _joined(halving.THREADS),
     batch: Annotated[str, typer.Option(help=f"Batches to try, in MiB, {_LIST}.")] = _joined(halving.BATCHES_MIB),

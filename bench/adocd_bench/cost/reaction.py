@@ -15,6 +15,7 @@ from adocd_bench.host.device import parse_profile
 from adocd_bench.host.noise import cpu_times, others_share
 from adocd_bench.programs.db_bench import find_db_bench
 from adocd_bench.programs.fill import Fill
+from adocd_bench.run.interrupt import interruptible
 from adocd_bench.run.observe import AgentProgram, ObservedRun, observe
 from adocd_bench.run.workspace import choose_parent, run_directory, workspace
 
@@ -116,9 +117,10 @@ def reaction(seconds: float, runs: int, profile: str, directory: Path | None) ->
 
 def _run(seconds: int, seed: int, profile: str, directory: Path | None) -> ObservedRun:
     bench = find_db_bench()
-    parent = choose_parent(directory, _ROOM_BYTES + seconds * _ROOM_BYTES_PER_S)
-    with run_directory() as room, workspace(parent) as place, capped(parse_profile(profile), parent) as cap:
-        fill = Fill(place / "db", seconds, seed, room / "seconds.csv")
+    wanted, size_bytes = parse_profile(profile), _ROOM_BYTES + seconds * _ROOM_BYTES_PER_S
+    parent = choose_parent(directory, size_bytes)
+    with interruptible(), run_directory() as room, workspace(parent) as place, capped(wanted, place, size_bytes) as cap:
+        fill = Fill(cap.directory / "db", seconds, seed, room / "seconds.csv")
         command = [*bench.command(fill), *(f"--{name}={value}" for name, value in _SMALL.items())]
         program = AgentProgram(bench.name, command, fill.directory, seconds + _OVERRUN_S)
         return observe(program, Policy("adoc", _PARAMETERS), cap, room, look_s=_LOOK_S)

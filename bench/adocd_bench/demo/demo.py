@@ -83,11 +83,12 @@ def run_demo(
     seconds = math.ceil(options.seconds)
     wanted = parse_profile(options.profile or DEFAULT_PROFILE)
     workload = WORKLOADS[options.on]()
-    parent = choose_parent(options.directory, needed_bytes(seconds, wanted), roots)
+    size_bytes = needed_bytes(seconds, wanted)
+    parent = choose_parent(options.directory, size_bytes, roots)
     with ExitStack() as stack:
         stack.enter_context(interruptible())
-        directory = stack.enter_context(workspace(parent, roots))
-        cap, warning = _enter_cap(stack, wanted, parent, roots, explicit=options.profile is not None)
+        place = stack.enter_context(workspace(parent, roots))
+        cap, warning = _enter_cap(stack, wanted, (place, size_bytes), roots, explicit=options.profile is not None)
         if warning:
             choose_parent(parent, needed_bytes(seconds, UNCAPPED), roots)
             err.print(f"warning: {warning}", style="yellow", highlight=False, soft_wrap=True)
@@ -95,7 +96,7 @@ def run_demo(
             on=options.on,
             seconds=seconds,
             profile=cap.profile.name,
-            device=cap.device.name if cap.device else None,
+            device=cap.disk.name if cap.disk else None,
             directory=str(parent),
             rocksdb_version=workload.rocksdb_version,
             seed=secrets.randbelow(1 << 31) + 1,
@@ -103,7 +104,7 @@ def run_demo(
         live = out.is_terminal and not options.json_output
         picture = LiveView(_title(workload, facts))
         with view(out if live else err, picture, live) as shown:
-            plan = HalfPlan("fixed", workload, cap, directory / "database", seconds, facts.seed)
+            plan = HalfPlan("fixed", workload, cap, cap.directory / "database", seconds, facts.seed)
             fixed = _run(plan, shown)
             adoc = _run(replace(plan, policy="adoc"), shown)
     warnings = ([warning] if warning else []) + [*fixed.warnings, *adoc.warnings]
@@ -142,16 +143,19 @@ def _run(plan: HalfPlan, shown: DemoView) -> HalfOutcome:
 
 
 def _enter_cap(
-    stack: ExitStack, wanted: DeviceProfile, parent: Path, roots: Roots, *, explicit: bool
+    stack: ExitStack, wanted: DeviceProfile, at: tuple[Path, int], roots: Roots, *, explicit: bool
 ) -> tuple[Cap, str | None]:
-    """Cap the device; if that is impossible and the user asked for no profile, continue uncapped and say so."""
+    """Cap the device, `at` a workspace with so many bytes for it.
+
+    If that is impossible and the user asked for no profile, continue uncapped and say so.
+    """
     try:
-        return stack.enter_context(capped(wanted, parent, roots)), None
+        return stack.enter_context(capped(wanted, *at, roots)), None
     except CapUnavailable as error:
         if explicit:
             raise
         warning = f"running uncapped, the figures are this disk's own: {error}"
-        return stack.enter_context(capped(UNCAPPED, parent, roots)), warning
+        return stack.enter_context(capped(UNCAPPED, *at, roots)), warning
 
 
 def _title(workload: FillProgram, facts: DemoFacts) -> str:

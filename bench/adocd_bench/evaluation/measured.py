@@ -59,7 +59,7 @@ def keep(file: Path, known: MeasuredDevice) -> MeasuredDevice:
     return known
 
 
-def flushing(known: MeasuredDevice, cap: Cap, machine: raw.Machine, scale: int, place: Path) -> MeasuredDevice:
+def flushing(known: MeasuredDevice, cap: Cap, machine: raw.Machine, scale: int) -> MeasuredDevice:
     """Measure the rate that flushes alone reach under a cap; raises RunFailed."""
     used = scheme(BASELINE).used(Circumstances(scale))
     used = replace(used, options={**used.options, **_FLUSHES_ALONE})
@@ -68,7 +68,7 @@ def flushing(known: MeasuredDevice, cap: Cap, machine: raw.Machine, scale: int, 
     )  # nothing is ever compacted here
     workload = raw.WorkloadUsed("fillrandom", "", program.name, {}, program.seconds)
     wanted = one.WantedRun("flushing", used, cap.profile.name, workload, program.version, 1, 1, scale)
-    run = one.run(wanted, program, cap, machine, place)
+    run = one.run(wanted, program, cap, machine)
     rates = [each.flush_written_bytes_per_s or 0.0 for each in run.samples if each.at_s <= run.measured_s]
     if not any(rates):
         raise RunFailed("nothing was flushed while the rate of flushes was measured")

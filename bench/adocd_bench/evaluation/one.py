@@ -10,10 +10,10 @@ from pathlib import Path
 
 from adocd.model.policy import Policy
 from adocd.model.sample import Sample
-from adocd.probes.diskstats import SECTOR_BYTES, read_devices
 from adocd_bench.errors import CapUnavailable
 from adocd_bench.evaluation import raw
 from adocd_bench.evaluation.counted import Counted
+from adocd_bench.evaluation.device_count import DeviceCount
 from adocd_bench.evaluation.loads.program import LoadJob, LoadOutcome, LoadProgram
 from adocd_bench.host.cap import Cap
 from adocd_bench.host.device import block_device_of
@@ -48,15 +48,15 @@ def run(
     program: LoadProgram,
     cap: Cap,
     machine: raw.Machine,
-    place: Path,
     on_look: OnLook = lambda _: None,
 ) -> raw.RawRun:
-    """Run it in a new directory below `place`, which is gone afterwards. Raises BenchError."""
-    database = place / "database"
+    """Run it in a new directory on the cap's device, which is gone afterwards. Raises BenchError."""
+    database = cap.directory / "database"
     shutil.rmtree(database, ignore_errors=True)
     os.sync()  # earlier writes must not slow this run
-    device = _device_of(place)
-    cpu_before, sectors_before = cpu_times(), _written_bytes(device)
+    disk = cap.disk.name if cap.disk else _device_of(cap.directory)
+    device, whole = DeviceCount(cap.device.name if cap.device else disk, cap.dedicated), DeviceCount(disk)
+    cpu_before, whole_before = cpu_times(), whole.written_bytes()
     begun_unix_s, begun_s, group_before = time.time(), time.monotonic(), cap.written_bytes()
     try:
         with run_directory() as room:
@@ -69,6 +69,7 @@ def run(
 
             def looked(seen: Watched) -> None:
                 capping.look()
+                device.look()
                 on_look(seen.newest)
 
             observed = observe(started, policy, cap, room, tick_s=wanted.scheme.tick_s, look_s=_LOOK_S, on_look=looked)
@@ -78,11 +79,16 @@ def run(
     group = None if group_before is None else (cap.written_bytes() or 0) - group_before
     noise = raw.Noise(
         others_cpu_fraction=others_share(cpu_before, cpu_times()),
-        other_device_bytes=_others_bytes(observed, group, sectors_before, _written_bytes(device)),
+        other_device_bytes=_others_bytes(cap, observed, group, whole_before, whole.written_bytes()),
     )
     made = assembled(wanted, machine, observed, outcome, noise, (begun_unix_s, time.monotonic() - begun_s))
     imposed_s = capping.imposed_monotonic_s
-    return made if imposed_s is None else replace(made, capped_at_s=imposed_s - outcome.begin_monotonic_s)
+    return replace(
+        made,
+        wal_outside_cap=cap.profile.wal_outside,
+        device=device.between(outcome.begin_monotonic_s, outcome.begin_monotonic_s + outcome.measured_s),
+        capped_at_s=None if imposed_s is None else imposed_s - outcome.begin_monotonic_s,
+    )
 
 
 class _Capping:
@@ -137,7 +143,7 @@ def assembled(
         database=_process(observed, outcome),
         daemon=raw.Process(observed.daemon.cpu_s, observed.daemon.peak_rss_bytes),
         noise=noise,
-        wal_outside_cap=machine.cgroup_version == 1 and wanted.profile != "uncapped",
+        wal_outside_cap=False,
         warnings=tuple(_warnings(outcome, counted, last_s)),
         after=outcome.after,
     )
@@ -230,21 +236,18 @@ def _device_of(place: Path) -> str | None:
         return None
 
 
-def _written_bytes(device: str | None) -> int | None:
-    """Read what everybody has written to the device so far."""
-    if device is None:
-        return None
-    counters = read_devices((device,), time.monotonic()).devices.get(device)
-    return None if counters is None else counters.writes.sectors * SECTOR_BYTES
+def _others_bytes(
+    cap: Cap, observed: ObservedRun, group: int | None, before: int | None, after: int | None
+) -> int | None:
+    """Say what others wrote to the disk: all that was written but the program's own.
 
-
-def _others_bytes(observed: ObservedRun, group: int | None, before: int | None, after: int | None) -> int | None:
-    """Say what others wrote to the device: all that was written but the program's own.
-
-    The program's own is what its process dirtied and did not delete before it reached the device, or what the capped
-    group wrote, whichever is more: on cgroup v1 the group's count lacks the write-ahead log.
+    On a device of the run's own, the program's own is what that device counted. Else it is what its process dirtied and
+    did not delete before it reached the device, or what the capped group wrote, whichever is more: on cgroup v1 the
+    group's count lacks the write-ahead log.
     """
     if before is None or after is None or not observed.usage:
         return None
-    own = max(*(used.written_bytes for used in observed.usage.values()), group or 0)
+    own = group or 0
+    if not cap.dedicated:
+        own = max(own, *(used.written_bytes for used in observed.usage.values()))
     return max(0, after - before - own)

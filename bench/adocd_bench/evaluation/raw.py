@@ -146,6 +146,25 @@ class Noise:
 
 
 @dataclass(frozen=True, slots=True)
+class DeviceBytes:
+    """What a block device counted of its own in the measured phase (/proc/diskstats).
+
+    Attributes:
+        device: its kernel name.
+        dedicated: nobody but the run could write to it, and all writers are under its cap.
+        most_written_bytes_per_s: the highest rate of writing over a window of at least a second; None if the phase is
+            shorter.
+
+    """
+
+    device: str
+    dedicated: bool
+    written_bytes: int
+    read_bytes: int
+    most_written_bytes_per_s: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class Machine:
     """The machine of a run, with the versions of the programs."""
 
@@ -202,8 +221,10 @@ class RawRun:
         operations: the clients' operations in the measured phase.
         measured_s: how long the measured phase took, as the program reports it.
         drain_s: time until no compaction was left; None if that was not reached or not waited for.
-        wal_outside_cap: whether the cap did not limit the WAL's buffered writes (cgroup v1).
+        wal_outside_cap: whether the cap did not limit the WAL's buffered writes. Such runs have a profile's name with
+            `-wal-outside`; before there were such names, runs on cgroup v1 had the name without it.
         capped_at_s: when the cap took effect, for a run that began without it; else None.
+        device: what the capped device counted in the measured phase, without a cap the disk; None if not recorded.
         after: the clients' operations after the measured phase, if the workload continues to observe its effects.
         warnings: what the runner noticed, such as counts that disagree or a daemon that ended.
 
@@ -236,6 +257,7 @@ class RawRun:
     warnings: tuple[str, ...] = ()
     after: tuple[Operations, ...] = ()
     capped_at_s: float | None = None
+    device: DeviceBytes | None = None
 
 
 _FILE = ResultFile(

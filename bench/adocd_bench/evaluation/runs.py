@@ -19,7 +19,7 @@ from adocd_bench.evaluation.search import rates as searches
 from adocd_bench.evaluation.search.halving import Grid
 from adocd_bench.evaluation.search.sustained import RUNNING_SHARE, Search
 from adocd_bench.evaluation.setting import RunSite, prepare, program, setting, wanted
-from adocd_bench.host.device import parse_profile
+from adocd_bench.host.device import WAL_OUTSIDE, parse_profile
 from adocd_bench.results import is_there
 from adocd_bench.run.interrupt import interruptible
 
@@ -76,6 +76,7 @@ def carry_out(asked: RunsAsked, out: Path, directory: Path | None, console: Cons
     folder = Folder(out)
     folder.begin(asked)
     left, total = folder.left(asked), len(list(planned(asked)))
+    _refuse_other_caps(folder, asked)
     failed: dict[str, str] = {}
     if left:
         with _there(asked, out, directory) as there:
@@ -151,6 +152,18 @@ def _make(
 def _one(there: RunSite, asked: RunsAsked, run: Planned, found: _Searched, line: RunLine) -> raw.RawRun:
     load = program(asked, run.workload, found.per_s.get(run.block))
     return there.run(wanted(asked, run, _used(there, asked, run, found), load), load, line.look)
+
+
+def _refuse_other_caps(folder: Folder, asked: RunsAsked) -> None:
+    """Raise BadArgument for kept runs from when `cap-N` had the WAL outside the cap: the next would not be alike."""
+    for run in planned(asked):
+        if parse_profile(run.profile).wal_outside or not is_there(folder.file(run)):
+            continue
+        if raw.read(folder.file(run)).wal_outside_cap:
+            raise BadArgument(
+                f"{folder.directory} has runs of {run.profile} with the write-ahead log outside the cap, which is now "
+                f"called {run.profile}{WAL_OUTSIDE}: choose another --out"
+            )
 
 
 def _walls_s(folder: Folder, asked: RunsAsked) -> list[float]:

@@ -28,16 +28,16 @@ class RunSite:
     """The site of a plan's runs.
 
     Attributes:
-        place: the directory in which runs create their databases.
-        parent: the directory that contains it; its device is the one that is capped.
+        workspace: the directory in which runs have their databases, or the devices of their own.
+        room_bytes: the space that any of the runs needs at most, the size of such a device.
         file: where `known` is kept.
         machine: the machine's facts.
         known: what was measured on the device so far.
 
     """
 
-    place: Path
-    parent: Path
+    workspace: Path
+    room_bytes: int
     file: Path
     machine: raw.Machine
     known: MeasuredDevice
@@ -47,8 +47,8 @@ class RunSite:
         if profile.name in self.known.flushing_bytes_per_s:
             return
         progress.say(f"measuring the rate that flushes alone reach on {profile.name}")
-        with capped(profile, self.parent) as cap:
-            self.known = measured.flushing(self.known, cap, self.machine, scale, self.place)
+        with capped(profile, self.workspace, self.room_bytes) as cap:
+            self.known = measured.flushing(self.known, cap, self.machine, scale)
         measured.keep(self.file, self.known)
 
     def circumstances(self, profile: DeviceProfile, scale: int, grid_best: Options | None) -> Circumstances:
@@ -62,8 +62,8 @@ class RunSite:
 
     def run(self, wanted: one.WantedRun, load: LoadProgram, on_look: one.OnLook = lambda _: None) -> raw.RawRun:
         """Make one run under its profile's cap; raises BenchError."""
-        with capped(parse_profile(wanted.profile), self.parent) as cap:
-            return one.run(wanted, load, cap, self.machine, self.place, on_look)
+        with capped(parse_profile(wanted.profile), self.workspace, self.room_bytes) as cap:
+            return one.run(wanted, load, cap, self.machine, on_look)
 
 
 @contextlib.contextmanager
@@ -80,15 +80,15 @@ def setting(asked: RunsAsked, out: Path, directory: Path | None) -> Iterator[Run
         for load in loads
     )
     parent = choose_parent(directory, room)
-    for profile in profiles:
-        with capped(profile, parent):  # refuse a profile that cannot be capped before measuring anything
-            pass
     with workspace(parent) as place:
+        for profile in profiles:
+            with capped(profile, place, room):  # refuse a profile that cannot be capped before measuring anything
+                pass
         file = out / "measured.json"
         known = measured.know(file, place)
         for profile in profiles:
             refuse_above(profile, known.bandwidth)
-        yield RunSite(place, parent, file, machine(place, known.bandwidth), known)
+        yield RunSite(place, room, file, machine(place, known.bandwidth), known)
 
 
 def program(asked: RunsAsked, workload_name: str, found_per_s: float | None = None) -> LoadProgram:

@@ -1,13 +1,22 @@
-"""A cgroup that caps the bandwidth of one block device, and programs started in it.
+"""A block device with a capped bandwidth, and programs started under the cap.
 
-Works with cgroup v1 (`blkio.throttle.*_bps_device`) and v2 (`io.max`), whichever this machine has.
+`cap-N` is a device of its own (`adocd_bench.host.loop`), capped for everything that reads or writes on it, so that the
+write-ahead log is under the cap like flush and compaction:
 
-What the cap covers: everything a program in the group reads and writes past the page cache; with direct I/O
-for flush and compaction that is all of RocksDB's table files. What escapes it: on v1, buffered writes, because
-the kernel's own threads write them back later, outside the group. For RocksDB that is the write-ahead log,
-most of which is deleted before it ever reaches the disk. On v2 those are charged to the group too, where the
-file system supports it (ext4, btrfs, xfs) and the memory controller is on. Reads that the page cache answers
-never reach the device. Other programs on the disk are not slowed down by the cap, but share the real device.
+- cgroup v1 (`blkio.throttle.*_bps_device`): the cap is in the top group, to which the kernel counts the writeback of
+  everybody's buffered writes. A group below it has caps of its own and not the top group's, so the program runs in the
+  top group.
+- cgroup v2 (`io.max`): the top group can have no cap. The program runs in a group with the cap, and writeback counts to
+  the group that wrote: ext4 supports that where the memory controller is on. What ext4 writes to its own journal is the
+  kernel's and outside the cap; RocksDB's files change little there.
+
+`cap-N-wal-outside` caps the program's group on the disk as it is, for comparison, and is for cgroup v1 only. Under that
+cap is what the program reads and writes past the page cache: with direct I/O for flush and compaction all of RocksDB's
+table files. Buffered writes are outside, because the kernel's own threads write them back later, outside the group. For
+RocksDB that is the write-ahead log, most of which is deleted before it ever reaches the disk.
+
+Reads that the page cache answers never reach the device. Other programs on the disk are not slowed down by the cap, but
+share the real device.
 """
 
 import contextlib
@@ -19,8 +28,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from adocd.probes.diskstats import SECTOR_BYTES, read_devices
 from adocd_bench.errors import CapUnavailable
 from adocd_bench.host.device import REAL_ROOTS, DeviceProfile, Roots, WholeDisk, block_device_of
+from adocd_bench.host.loop import LoopDisk, loop_disk
 from adocd_bench.host.owner import own_token, owner_is_gone
 
 GROUP_PREFIX = "adocd-bench-"
@@ -36,16 +47,25 @@ class Cap:
 
     Attributes:
         profile: what is capped.
-        device: the disk that is capped, None when nothing is.
-        procs: the group's cgroup.procs, None when nothing is capped.
+        directory: where databases are to be, on the device.
+        device: the device that is capped, None when nothing is.
+        disk: the disk of this machine that it is on.
+        procs: cgroup.procs of the group that has the caps, None when nothing is capped.
         version: of the cgroups, 1 or 2.
 
     """
 
     profile: DeviceProfile
+    directory: Path
     device: WholeDisk | None = None
+    disk: WholeDisk | None = None
     procs: Path | None = None
     version: int = 1
+
+    @property
+    def dedicated(self) -> bool:
+        """Whether the device is the run's own: nobody else writes to it, and all that is written is under the cap."""
+        return self.device is not None and self.device != self.disk
 
     def command(self, arguments: Sequence[str]) -> list[str]:
         """Wrap a command line so that the program and all its children run under the cap.
@@ -72,10 +92,13 @@ class Cap:
             (self.procs.parent / name).write_text(value)
 
     def written_bytes(self) -> int | None:
-        """Count what the group has written to the device: what the cap covered. None where nothing is capped."""
+        """Count what was written to the device under the cap; None where nothing is capped."""
         if self.procs is None or self.device is None:
             return None
-        return written_bytes(self.procs.parent, self.device)
+        if not self.dedicated:
+            return written_bytes(self.procs.parent, self.device)
+        counters = read_devices((self.device.name,), time.monotonic()).devices.get(self.device.name)
+        return None if counters is None else counters.writes.sectors * SECTOR_BYTES
 
 
 class CgroupTree:
@@ -96,9 +119,20 @@ class CgroupTree:
             )
 
     def make(self, group: Path) -> None:
-        """Create the group; on v2 the io controller is handed down to it first."""
-        if self.version == 2 and "io" not in _read_words(self.hierarchy / "cgroup.subtree_control"):
-            (self.hierarchy / "cgroup.subtree_control").write_text("+io")
+        """Create the group; on v2 it gets the io controller, and memory, without which writeback is the top group's.
+
+        Raises CapUnavailable if there is no memory controller.
+        """
+        if self.version == 2:
+            if "memory" not in _read_words(self.hierarchy / "cgroup.controllers"):
+                raise CapUnavailable(
+                    f"without the memory controller, which {self.hierarchy} does not have, the write-ahead log is "
+                    "outside the cap: switch it on, or use --profile uncapped"
+                )
+            missing = {"io", "memory"} - set(_read_words(self.hierarchy / "cgroup.subtree_control"))
+            if missing:
+                words = " ".join(f"+{controller}" for controller in sorted(missing))
+                (self.hierarchy / "cgroup.subtree_control").write_text(words)
         group.mkdir()
 
     def processes(self, group: Path) -> list[int]:
@@ -159,33 +193,56 @@ def _lines(version: int, device: WholeDisk, set_caps: Mapping[str, str]) -> list
 
 @contextlib.contextmanager
 def capped(
-    profile: DeviceProfile, directory: Path, roots: Roots = REAL_ROOTS, tree: CgroupTree | None = None
+    profile: DeviceProfile,
+    workspace: Path,
+    size_bytes: int,
+    roots: Roots = REAL_ROOTS,
+    tree: CgroupTree | None = None,
 ) -> Iterator[Cap]:
-    """Cap the device that holds `directory`, for programs started with the yielded Cap's `command`.
+    """Cap a device for programs started with the yielded Cap's `command`, with their databases in its `directory`.
 
-    On the way out whatever still runs in the group is ended and the group removed. Groups that dead runs left
-    behind are removed on the way in. Nothing happens for an uncapped profile.
+    `workspace` is a directory that this process owns (`adocd_bench.run.workspace`). A device of the run's own has
+    `size_bytes` of its disk. On the way out programs that still run in a group of ours are ended, and everything is
+    taken down. Nothing happens for an uncapped profile: the directory is the workspace.
 
-    Raises CapUnavailable, with one sentence, if the cap cannot be set.
+    Raises CapUnavailable, with one sentence, if the cap cannot be set, and NotEnoughSpace.
     """
     if not profile.capped:
-        yield Cap(profile)
+        yield Cap(profile, workspace)
         return
-    device = block_device_of(directory, roots)
+    disk = block_device_of(workspace, roots)
     tree = tree or CgroupTree(roots)
-    group = tree.hierarchy / f"{GROUP_PREFIX}{own_token(roots.proc)}"
-    try:
-        tree.remove_leftovers()
-        tree.make(group)
-    except OSError as error:
-        raise refusal(error, tree.hierarchy) from error
-    cap = Cap(profile, device, group / "cgroup.procs", tree.version)
-    try:
+    if profile.wal_outside and tree.version == 2:
+        raise CapUnavailable(
+            f"{profile.name} needs cgroup v1, and cgroup v2 counts the write-ahead log to the program: use --profile "
+            f"{profile.speed}"
+        )
+    with contextlib.ExitStack() as stack:
+        own = LoopDisk(disk, workspace)
+        if not profile.wal_outside:
+            own = stack.enter_context(loop_disk(workspace, size_bytes, roots))
+        group = tree.hierarchy
+        if profile.wal_outside or tree.version == 2:
+            group = stack.enter_context(own_group(tree))
+        cap = Cap(profile, own.directory, own.device, disk, group / "cgroup.procs", tree.version)
         try:
             cap.impose()
         except OSError as error:
             raise refusal(error, group) from error
         yield cap
+
+
+@contextlib.contextmanager
+def own_group(tree: CgroupTree) -> Iterator[Path]:
+    """Make a group of this process, and end what runs in it afterwards; groups of dead runs are removed first."""
+    group = tree.hierarchy / f"{GROUP_PREFIX}{own_token(tree.proc)}"
+    try:
+        tree.remove_leftovers()
+        tree.make(group)
+    except OSError as error:
+        raise refusal(error, tree.hierarchy) from error
+    try:
+        yield group
     finally:
         _end(tree, group)
 

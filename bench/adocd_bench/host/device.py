@@ -2,7 +2,9 @@
 
 A profile makes a fast disk behave like a slower one by capping its bandwidth: `cap-210` is 210 MB/s. MB is
 10^6 bytes here, as disk makers and the ADOC paper count. The paper's devices (adoc-fast23, section 3.1,
-table 1) are `cap-210` (SATA HDD) and `cap-490` (SATA SSD); `uncapped` is the disk as it is.
+table 1) are `cap-210` (SATA HDD) and `cap-490` (SATA SSD); `uncapped` is the disk as it is. `cap-210-wal-outside` caps
+what the program does by direct I/O alone: its buffered writes, the write-ahead log's, are outside the cap
+(`adocd_bench.host.cap`).
 
 Reads are capped like writes, each at the profile's figure. The table gives one sequential bandwidth for a
 device, and compaction reads everything it writes again: with writes alone capped, a merge would read at the
@@ -25,6 +27,8 @@ from adocd_bench.errors import BadArgument, CapUnavailable
 
 MB = 1_000_000
 DEFAULT_PROFILE = "cap-210"
+#: The end of the name of a profile whose cap is for direct I/O alone.
+WAL_OUTSIDE = "-wal-outside"
 _MAX_CAP_MB_PER_S = 1_000_000
 
 _IN_MEMORY = {"tmpfs", "ramfs", "devtmpfs"}
@@ -39,36 +43,44 @@ class DeviceProfile:
         name: what the user types, such as `cap-210`.
         write_bytes_per_s: the cap on writes in bytes per second, None for none.
         read_bytes_per_s: the same for reads.
+        wal_outside: whether buffered writes are outside the cap.
 
     """
 
     name: str
     write_bytes_per_s: int | None = None
     read_bytes_per_s: int | None = None
+    wal_outside: bool = False
 
     @property
     def capped(self) -> bool:
         """Whether there is anything to cap."""
         return self.write_bytes_per_s is not None or self.read_bytes_per_s is not None
 
+    @property
+    def speed(self) -> str:
+        """The name without what is outside the cap, such as `cap-210`: two profiles with the same one are as fast."""
+        return self.name.removesuffix(WAL_OUTSIDE)
+
 
 UNCAPPED = DeviceProfile("uncapped")
 
 
 def parse_profile(name: str) -> DeviceProfile:
-    """Make the profile that a name such as `cap-210` (MB/s) or `uncapped` means.
+    """Make the profile that a name such as `cap-210` (MB/s), `cap-210-wal-outside` or `uncapped` means.
 
     Raises BadArgument for any other name.
     """
     if name == UNCAPPED.name:
         return UNCAPPED
-    match = re.fullmatch(r"cap-([1-9][0-9]{0,6})", name)
+    match = re.fullmatch(rf"cap-([1-9][0-9]{{0,6}})({WAL_OUTSIDE})?", name)
     if match is None or int(match[1]) > _MAX_CAP_MB_PER_S:
         raise BadArgument(
-            f"there is no device profile {name!r}: use cap-N with N in MB/s, such as cap-210, or uncapped"
+            f"there is no device profile {name!r}: use cap-N with N in MB/s, such as cap-210, cap-N{WAL_OUTSIDE}, or "
+            "uncapped"
         )
     bytes_per_s = int(match[1]) * MB
-    return DeviceProfile(name, write_bytes_per_s=bytes_per_s, read_bytes_per_s=bytes_per_s)
+    return DeviceProfile(name, bytes_per_s, bytes_per_s, wal_outside=match[2] is not None)
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from adocd_bench.errors import BenchError
 from adocd_bench.laws import attached, calibration, simulator, sine
 from adocd_bench.laws.measure import measure
 from adocd_bench.laws.readings import READINGS
+from adocd_bench.run.interrupt import interruptible
 
 
 def main() -> None:
@@ -35,18 +36,19 @@ def main() -> None:
     parser.add_argument("--again", type=Path, metavar="FILE", help="simulator: judge these runs, and run none")
     parser.add_argument("--unmeasured", action="store_true", help="simulator: use no measurements of this machine")
     asked = parser.parse_args()
-    try:
-        if asked.proof == "attached":
-            ok = _attached(asked.law or list(READINGS), asked.seconds or 60)
-        elif asked.proof == "sine":
-            ok = _sine(asked.seconds or sine.DEFAULT_PERIOD_S)
-        elif asked.proof == "machine":
-            ok = _machine(asked.seconds or calibration.SECONDS)
-        else:
-            runs = _runs(asked) if asked.again is None else simulator.read(asked.again)
-            ok = _judged(runs.unmeasured() if asked.unmeasured else runs)
-    except BenchError as error:
-        raise SystemExit(str(error)) from None
+    with interruptible():
+        try:
+            if asked.proof == "attached":
+                ok = _attached(asked.law or list(READINGS), asked.seconds or 60)
+            elif asked.proof == "sine":
+                ok = _sine(asked.seconds or sine.DEFAULT_PERIOD_S)
+            elif asked.proof == "machine":
+                ok = _machine(asked.seconds or calibration.SECONDS)
+            else:
+                runs = _runs(asked) if asked.again is None else simulator.read(asked.again)
+                ok = _judged(runs.unmeasured() if asked.unmeasured else runs)
+        except BenchError as error:
+            raise SystemExit(str(error)) from None
     raise SystemExit(0 if ok else 1)
 
 

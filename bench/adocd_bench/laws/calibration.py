@@ -113,10 +113,11 @@ def middle(several: Sequence[Speeds]) -> Speeds:
 def bandwidth(profile_name: str, seconds: int = _DEVICE_SECONDS) -> ReadBandwidth:
     """Measure a capped program's bandwidth for reads alone and for reads with writes; raises BenchError."""
     profile = parse_profile(profile_name)
-    parent = choose_parent(None, needed_bytes(seconds, profile))
+    size_bytes = needed_bytes(seconds, profile)
+    parent = choose_parent(None, size_bytes)
     sys.stderr.write(f"reads on {profile_name}, {2 * seconds} s\n")
-    with workspace(parent) as place, capped(profile, parent) as cap, run_directory() as room:
-        command = [sys.executable, "-m", "adocd_bench.laws.streams", str(place), str(seconds)]
+    with workspace(parent) as place, capped(profile, place, size_bytes) as cap, run_directory() as room:
+        command = [sys.executable, "-m", "adocd_bench.laws.streams", str(cap.directory), str(seconds)]
         with child("streams", cap.command(command), room) as program:
             program.wait(2 * seconds + _OVERRUN_S)
             return ReadBandwidth(**json.loads(program.said()))
@@ -124,7 +125,7 @@ def bandwidth(profile_name: str, seconds: int = _DEVICE_SECONDS) -> ReadBandwidt
 
 @dataclass(frozen=True, slots=True)
 class WrittenUnderCap:
-    """Bytes of one capped run: what its group wrote to the device, and the sizes of its tables and of its WAL."""
+    """Bytes of one capped run: what reached the device under the cap, and the sizes of its tables and of its WAL."""
 
     device_bytes: int
     tables_bytes: int
@@ -132,8 +133,9 @@ class WrittenUnderCap:
 
 
 def wal_outside_share(profile_name: str, seconds: int = _WAL_SECONDS) -> float:
-    """Measure which share of the WAL's bytes the profile's cap does not cover: 0 to 1; 0 without a cap.
+    """Measure which share of the WAL's bytes takes nothing of the profile's bandwidth: 0 to 1; 0 without a cap.
 
+    Under `cap-N` that is what was deleted before the kernel wrote it back, under `cap-N-wal-outside` also the rest.
     Raises BenchError.
     """
     if not parse_profile(profile_name).capped:
@@ -144,26 +146,28 @@ def wal_outside_share(profile_name: str, seconds: int = _WAL_SECONDS) -> float:
 def written_under_cap(profile_name: str, seconds: int) -> WrittenUnderCap:
     """Measure what a capped db_bench writes that only flushes; raises BenchError.
 
-    The capped group's writes to the device are the table files, by direct I/O, and the part of the WAL under the cap.
+    What is written to the device under the cap is the table files, by direct I/O, and a part of the WAL.
     """
     profile = parse_profile(profile_name)
-    parent = choose_parent(None, needed_bytes(seconds, profile))
+    size_bytes = needed_bytes(seconds, profile)
+    parent = choose_parent(None, size_bytes)
     sys.stderr.write(f"the WAL on {profile_name}, {seconds} s\n")
-    with workspace(parent) as place, capped(profile, parent) as cap, run_directory() as room:
-        bench, fill = find_db_bench(), Fill(place / "database", seconds, 1, room / "seconds.csv")
+    with workspace(parent) as place, capped(profile, place, size_bytes) as cap, run_directory() as room:
+        bench, fill = find_db_bench(), Fill(cap.directory / "database", seconds, 1, room / "seconds.csv")
         flags = [f"--{name}={value}" for name, value in _FLUSHES_ALONE.items()]
+        before = cap.written_bytes() or 0
         with child(bench.name, cap.command([*bench.command(fill), *flags]), room) as program:
             program.wait(seconds + _OVERRUN_S)
         tables = sum(file.stat().st_size for file in fill.directory.glob("*.sst"))
         wal = bench.report(program.said(), seconds).writes * ENTRY_BYTES
-        return WrittenUnderCap(cap.written_bytes() or 0, tables, wal)
+        return WrittenUnderCap((cap.written_bytes() or 0) - before, tables, wal)
 
 
 def escaped(written: WrittenUnderCap) -> float:
     """Say which share of the WAL is not in what was written beside tables; raises RunFailed where it cannot be told."""
     if written.wal_bytes <= 0 or written.device_bytes < written.tables_bytes // 2:
         raise RunFailed(
-            f"the capped group wrote {written.device_bytes} bytes to the device and its tables have "
+            f"{written.device_bytes} bytes were written to the device under the cap and the tables have "
             f"{written.tables_bytes}: its device is not the one that is counted"
         )
     return min(1.0, max(0.0, 1 - (written.device_bytes - written.tables_bytes) / written.wal_bytes))

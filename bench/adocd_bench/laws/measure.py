@@ -68,12 +68,13 @@ class MeasuredLaw:
 def measure(plan: LawPlan) -> MeasuredLaw:
     """Run the plan on a fresh database and an idle disk; raises BenchError."""
     profile = parse_profile(plan.profile)
-    parent = choose_parent(None, needed_bytes(plan.seconds, profile))
+    size_bytes = needed_bytes(plan.seconds, profile)
+    parent = choose_parent(None, size_bytes)
     sys.stderr.write(f"{plan.law} on {plan.profile}, {plan.seconds} s\n")
-    with workspace(parent) as place, capped(profile, parent) as cap, run_directory() as room:
+    with workspace(parent) as place, capped(profile, place, size_bytes) as cap, run_directory() as room:
         os.sync()
         before = cpu_times()
-        bench, fill = find_db_bench(), Fill(place / "database", plan.seconds, plan.seed, room / "seconds.csv")
+        bench, fill = find_db_bench(), Fill(cap.directory / "database", plan.seconds, plan.seed, room / "seconds.csv")
         command = [*bench.command(fill), *(f"--{name}={value}" for name, value in plan.flags.items())]
         program = AgentProgram(bench.name, command, fill.directory, plan.seconds + _OVERRUN_S)
         observed = observe(program, Policy(plan.law, plan.parameters), cap, room)

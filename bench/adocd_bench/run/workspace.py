@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from adocd_bench.errors import BadArgument, CapUnavailable, NotEnoughSpace
+from adocd_bench.host import loop
 from adocd_bench.host.device import REAL_ROOTS, DeviceProfile, Roots, block_device_of
 from adocd_bench.host.owner import own_token, owner_is_gone
 
@@ -24,6 +25,8 @@ _BASE_GB = 2.0
 def needed_bytes(seconds: int, profile: DeviceProfile) -> int:
     """Estimate the disk space, in bytes, that a run of this length needs at most."""
     per_s = _CAPPED_GB_PER_S if profile.capped else _UNCAPPED_GB_PER_S
+    if profile.write_bytes_per_s is not None and not profile.wal_outside:
+        per_s = min(per_s, profile.write_bytes_per_s / _GB)
     return round((_BASE_GB + per_s * seconds) * _GB)
 
 
@@ -75,10 +78,14 @@ def run_directory() -> Iterator[Path]:
 
 
 def remove_leftovers(parent: Path, roots: Roots = REAL_ROOTS) -> None:
-    """Remove the directories that runs of our user left behind when they were killed."""
-    for directory in parent.glob(f"{PREFIX}*"):
+    """Remove the directories that runs of our user left behind when they were killed, with their loop devices.
+
+    Those with a loop device are found wherever they are, others below `parent`. One whose program still runs stays.
+    """
+    below = (path.parent.resolve() / path.name for path in parent.glob(f"{PREFIX}*"))
+    for directory in {*below, *(image.parent for image in loop.images(roots))}:
         mine = not directory.is_symlink() and directory.is_dir() and directory.stat().st_uid == os.geteuid()
-        if mine and owner_is_gone(directory.name, PREFIX, roots.proc):
+        if mine and owner_is_gone(directory.name, PREFIX, roots.proc) and loop.take_down(directory / loop.IMAGE, roots):
             shutil.rmtree(directory, ignore_errors=True)
 
 

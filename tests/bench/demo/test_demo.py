@@ -122,7 +122,7 @@ def test_a_real_run_measures_both_halves_and_leaves_nothing(disk: Path, on: str)
 def test_an_interrupted_run_leaves_nothing_either(disk: Path, number: signal.Signals) -> None:
     with _start(60, disk, "embedded") as process:
         deadline_s = time.monotonic() + 30
-        while not list(disk.glob(f"{PREFIX}*/database/CURRENT")) and process.poll() is None:
+        while not list(disk.glob(f"{PREFIX}*/**/database/CURRENT")) and process.poll() is None:
             assert time.monotonic() < deadline_s
             time.sleep(0.05)
         assert process.poll() is None, "it ended by itself, and nothing was interrupted"

@@ -56,7 +56,7 @@ def test_a_real_plan_is_run_interrupted_and_resumed(disk: Path, tmp_path: Path) 
     asked = ("--scheme", "adoc", "--profile", profile(disk), "--seconds", "5", "--repeat", "1", "--scale", "8")
     out = tmp_path / "out"
     first = bench(*asked, disk=disk, out=out)
-    eventually(lambda: list(disk.glob(f"{PREFIX}*/database/CURRENT")), within_s=60, what="the first run has begun")
+    eventually(lambda: list(disk.glob(f"{PREFIX}*/**/database/CURRENT")), within_s=60, what="the first run has begun")
     first.send_signal(signal.SIGINT)
     status, _, errors = finished(first)
     assert (status, errors.count("interrupted; everything that was started is gone")) == (1, 1), errors

@@ -9,7 +9,12 @@ from pathlib import Path
 
 import pytest
 from adocd_bench.errors import BadArgument
+from adocd_bench.evaluation import raw
 from adocd_bench.evaluation.plan import Folder, Planned, RunsAsked, block_name, checked, planned
+from adocd_bench.evaluation.runs import carry_out
+from rich.console import Console
+
+from tests.bench.evaluation.builders import run_of, wanted_run
 
 ASKED = RunsAsked(("default", "adoc", "silk"), ("cap-50", "cap-25"), ("fillrandom", "overwrite"), 10, 3)
 
@@ -80,6 +85,16 @@ def test_another_plan_in_the_same_directory_is_refused(tmp_path: Path) -> None:
     Folder(tmp_path).begin(ASKED)
     with pytest.raises(BadArgument, match=r"another plan \(seconds 10, not 20\): give the same options to resume"):
         Folder(tmp_path).begin(replace(ASKED, seconds=20))
+
+
+def test_runs_with_the_wal_outside_a_cap_of_the_same_name_are_not_continued(tmp_path: Path) -> None:
+    """They are from before there were devices of the run's own."""
+    asked = replace(ASKED, profiles=("cap-50",), workloads=("fillrandom",))
+    folder, run = Folder(tmp_path), next(planned(asked))
+    folder.begin(asked)
+    raw.write(folder.file(run), replace(run_of(wanted_run(), ()), wal_outside_cap=True))
+    with pytest.raises(BadArgument, match=r"is now called cap-50-wal-outside: choose another --out$"):
+        carry_out(asked, tmp_path, tmp_path, Console(quiet=True))
 
 
 def test_a_damaged_plan_and_a_file_in_its_place_are_refused(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from adocd_bench.errors import CapUnavailable
-from adocd_bench.host.cap import GROUP_PREFIX, CgroupTree, capped, limit_lines, refusal, written_bytes
+from adocd_bench.host.cap import GROUP_PREFIX, Cap, CgroupTree, capped, limit_lines, own_group, refusal, written_bytes
 from adocd_bench.host.device import MB, UNCAPPED, DeviceProfile, WholeDisk, block_device_of, parse_profile
 from adocd_bench.host.owner import own_token
 
@@ -50,8 +50,10 @@ def test_a_direction_without_a_figure_is_left_alone(version: int, lines: list[tu
 
 def test_a_group_is_made_filled_and_removed_on_version_1(tmp_path: Path) -> None:
     roots = writable_tree("whole-disk", tmp_path)
-    with capped(parse_profile("cap-210"), Path("/db"), roots, FakeCgroupTree(roots)) as cap:
-        assert cap.device == VDA
+    with capped(parse_profile("cap-210-wal-outside"), Path("/db"), 0, roots, FakeCgroupTree(roots)) as cap:
+        assert cap.device == cap.disk == VDA
+        assert cap.directory == Path("/db")
+        assert not cap.dedicated
         assert cap.procs is not None
         group = cap.procs.parent
         assert group.parent == roots.cgroup / "blkio"
@@ -62,31 +64,45 @@ def test_a_group_is_made_filled_and_removed_on_version_1(tmp_path: Path) -> None
 def test_a_cap_is_lifted_and_imposed_again_on_either_version(tmp_path: Path) -> None:
     for version, name, file, lifted, imposed in (
         (1, "whole-disk", "blkio.throttle.write_bps_device", "254:0 0", "254:0 210000000"),
-        (2, "server", "io.max", "252:0 rbps=max wbps=max", "252:0 rbps=210000000 wbps=210000000"),
+        (2, "server", "io.max", "254:0 rbps=max wbps=max", "254:0 rbps=210000000 wbps=210000000"),
     ):
-        roots = writable_tree(name, tmp_path / name)
-        place = Path("/srv/databases") if version == 2 else Path("/db")
-        with capped(parse_profile("cap-210"), place, roots, FakeCgroupTree(roots)) as cap:
-            assert cap.procs is not None
-            cap.lift()
-            assert (cap.procs.parent / file).read_text() == lifted
+        hierarchy = FakeCgroupTree(writable_tree(name, tmp_path / name))
+        with own_group(hierarchy) as group:
+            cap = Cap(parse_profile("cap-210"), tmp_path, VDA, VDA, group / "cgroup.procs", version)
             cap.impose()
-            assert (cap.procs.parent / file).read_text() == imposed
+            assert (group / file).read_text() == imposed
+            cap.lift()
+            assert (group / file).read_text() == lifted
+            cap.impose()
+            assert (group / file).read_text() == imposed
+        assert not group.exists()
 
 
-def test_a_group_is_made_filled_and_removed_on_version_2(tmp_path: Path) -> None:
+def test_a_group_on_version_2_has_the_controller_that_charges_writeback(tmp_path: Path) -> None:
     roots = writable_tree("server", tmp_path)
-    with capped(parse_profile("cap-100"), Path("/srv/databases"), roots, FakeCgroupTree(roots)) as cap:
-        assert cap.procs is not None
-        group = cap.procs.parent
-        assert (roots.cgroup / "cgroup.subtree_control").read_text() == "+io"
-        assert (group / "io.max").read_text() == "252:0 rbps=100000000 wbps=100000000"
-    assert not group.exists()
+    (roots.cgroup / "cgroup.subtree_control").write_text("cpu")
+    with own_group(FakeCgroupTree(roots)):
+        assert (roots.cgroup / "cgroup.subtree_control").read_text() == "+io +memory"
+
+
+def test_version_2_without_the_memory_controller_is_refused(tmp_path: Path) -> None:
+    roots = writable_tree("server", tmp_path)
+    (roots.cgroup / "cgroup.controllers").write_text("cpu io\n")
+    with pytest.raises(CapUnavailable, match=r"^without the memory controller.*use --profile uncapped$"):
+        own_group(FakeCgroupTree(roots)).__enter__()
+
+
+def test_the_wal_outside_needs_version_1(tmp_path: Path) -> None:
+    """Version 2 counts buffered writes to the program, so that nothing is outside."""
+    roots = writable_tree("server", tmp_path)
+    asked = capped(parse_profile("cap-210-wal-outside"), Path("/srv/databases"), 0, roots, FakeCgroupTree(roots))
+    with pytest.raises(CapUnavailable, match=r"needs cgroup v1.*use --profile cap-210$"):
+        asked.__enter__()
 
 
 def test_the_group_is_removed_after_an_error_too(tmp_path: Path) -> None:
     roots = writable_tree("whole-disk", tmp_path)
-    with pytest.raises(KeyboardInterrupt), capped(parse_profile("cap-1"), Path("/"), roots, FakeCgroupTree(roots)):
+    with pytest.raises(KeyboardInterrupt), own_group(FakeCgroupTree(roots)):
         raise KeyboardInterrupt
     assert not list((roots.cgroup / "blkio").glob(f"{GROUP_PREFIX}*"))
 
@@ -147,14 +163,15 @@ def test_every_refusal_of_the_kernel_says_the_way_out(number: int, words: str) -
 
 
 def test_an_uncapped_run_touches_nothing_and_starts_programs_as_they_are(tmp_path: Path) -> None:
-    with capped(UNCAPPED, tmp_path, tree("container")) as cap:
+    with capped(UNCAPPED, tmp_path, 0, tree("container")) as cap:
         assert cap.command(["true", "-x"]) == ["true", "-x"]
         assert cap.device is None
+        assert cap.directory == tmp_path
 
 
 def test_the_wrapper_enters_the_group_and_becomes_the_program(tmp_path: Path) -> None:
     roots = writable_tree("whole-disk", tmp_path)
-    with capped(parse_profile("cap-1"), Path("/"), roots, FakeCgroupTree(roots)) as cap:
+    with capped(parse_profile("cap-1-wal-outside"), Path("/"), 0, roots, FakeCgroupTree(roots)) as cap:
         script = "import os, sys; print(os.getpid(), sys.argv[1:])"
         arguments = ["a b", "$HOME", ""]
         command = cap.command([sys.executable, "-c", script, *arguments])
@@ -169,19 +186,19 @@ def test_the_wrapper_enters_the_group_and_becomes_the_program(tmp_path: Path) ->
 def _skip_where_nothing_can_be_capped(directory: Path) -> None:
     """What is said where the device below the directory cannot be capped has a way out in it."""
     try:
-        with capped(parse_profile("cap-100"), directory):
+        with capped(parse_profile("cap-100-wal-outside"), directory, 0):
             return
     except CapUnavailable as refused:
         sentence = str(refused)
-    assert sentence.endswith("use --profile uncapped")
-    assert "root" in sentence or "container" in sentence or "--directory" in sentence
+    assert "use --profile" in sentence
+    assert "cgroup v1" in sentence or "root" in sentence or "container" in sentence or "--directory" in sentence
     pytest.skip(sentence)
 
 
 def test_a_program_in_the_group_writes_no_faster_than_the_cap(disk: Path) -> None:
     _skip_where_nothing_can_be_capped(disk)
     cap_bytes_per_s, mebibytes = 5 * MB, 20
-    with capped(parse_profile("cap-5"), disk) as cap:
+    with capped(parse_profile("cap-5-wal-outside"), disk, 0) as cap:
         assert cap.device == block_device_of(disk)
         command = cap.command([sys.executable, "-c", DIRECT_WRITER, str(disk / "file"), str(mebibytes)])
         cap.lift()
@@ -200,7 +217,7 @@ def test_a_program_in_the_group_writes_no_faster_than_the_cap(disk: Path) -> Non
 
 def test_what_still_runs_in_the_group_is_ended_with_it(disk: Path) -> None:
     _skip_where_nothing_can_be_capped(disk)
-    with capped(parse_profile("cap-20"), disk) as cap:
+    with capped(parse_profile("cap-20-wal-outside"), disk, 0) as cap:
         process = subprocess.Popen(cap.command(["sleep", "60"]))
         assert cap.procs is not None
         deadline_s = time.monotonic() + 10

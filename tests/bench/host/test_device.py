@@ -20,6 +20,13 @@ def test_a_profile_caps_both_directions_in_decimal_megabytes(name: str, mb_per_s
     assert profile.capped
 
 
+def test_what_is_outside_the_cap_is_in_the_name() -> None:
+    profile = parse_profile("cap-210-wal-outside")
+    assert (profile.wal_outside, profile.speed, profile.write_bytes_per_s) == (True, "cap-210", 210_000_000)
+    whole = parse_profile("cap-210")
+    assert (whole.wal_outside, whole.speed) == (False, "cap-210")
+
+
 def test_uncapped_caps_nothing() -> None:
     assert parse_profile("uncapped") is UNCAPPED
     assert not UNCAPPED.capped
@@ -31,10 +38,12 @@ def test_every_whole_figure_is_a_profile(mb_per_s: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["", "cap", "cap-", "cap-0", "cap-010", "cap--5", "cap-2.5", "cap-210MB", "cap-1000001", "ssd"]
+    "name", ["", "cap", "cap-", "cap-0", "cap-010", "cap--5", "cap-2.5", "cap-210MB", "cap-1000001", "ssd", "cap-5-wal"]
 )
 def test_other_names_are_refused_with_what_to_use(name: str) -> None:
-    with pytest.raises(BadArgument, match=r"use cap-N with N in MB/s, such as cap-210, or uncapped$"):
+    with pytest.raises(
+        BadArgument, match=r"use cap-N with N in MB/s, such as cap-210, cap-N-wal-outside, or uncapped$"
+    ):
         parse_profile(name)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from adocd_bench.evaluation.report.comparison import Cell, Comparison
 from adocd_bench.evaluation.report.sections import judgements
 from adocd_bench.evaluation.report.summary import Block, Judged, SchemeSummary, Standing
+from adocd_bench.evaluation.report.taken import taken
 from adocd_bench.evaluation.search.halving import Searched
 from adocd_bench.evaluation.search.sustained import Search
 
@@ -90,5 +91,6 @@ def _run(judged: Judged, counts: bool) -> dict[str, Any]:
         "wall_s": judged.run.wall_s,
         "disturbed_by": list(judged.marks),
         "counts": counts,
+        "written_bytes_per_s": asdict(taken(judged.run)),
         "figures": found,
     }

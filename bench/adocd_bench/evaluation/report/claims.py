@@ -59,7 +59,7 @@ class Where:
             block.workload.startswith(name[:-1]) if name.endswith("*") else block.workload == name
             for name in self.workloads
         )
-        return named and (not self.profiles or block.profile in self.profiles)
+        return named and (not self.profiles or block.speed in self.profiles)
 
     def words(self) -> str:
         """Name them."""
@@ -109,7 +109,7 @@ class Compares:
             return "not reproduced" if found.pairs >= PAIRS_FOR_NONE else "not shown"
         if (found.difference == "more") != self.more:
             return "not reproduced"
-        size = self.sizes.get(block.profile, self.sizes.get("*"))
+        size = self.sizes.get(block.speed, self.sizes.get("*"))
         if size is None or found.ratio is None:
             return "reproduced"
         reached = found.ratio.median >= size if self.more else found.ratio.median <= size

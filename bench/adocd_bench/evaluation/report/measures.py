@@ -7,7 +7,7 @@ from typing import Literal
 
 from adocd_bench.evaluation.report.accounting import ALL, RunFigures
 
-Unit = Literal["per_s", "share", "us", "s", "bytes", "count", "times", "cores", "us_per_operation"]
+Unit = Literal["per_s", "share", "us", "s", "bytes", "bytes_per_s", "count", "times", "cores", "us_per_operation"]
 Spans = Literal["queueing", "processing", "total"]
 _KINDS = ("write", "read", "scan", ALL)
 _SPANS: tuple[Spans, ...] = ("queueing", "processing", "total")

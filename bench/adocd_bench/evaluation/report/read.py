@@ -1,7 +1,7 @@
 """What a directory of `adocd bench run` holds."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from adocd_bench.errors import BadArgument
@@ -9,6 +9,7 @@ from adocd_bench.evaluation import raw
 from adocd_bench.evaluation.raw import RawRun
 from adocd_bench.evaluation.search.halving import Searched, grids_in
 from adocd_bench.evaluation.search.sustained import Search, searches_in
+from adocd_bench.host.device import WAL_OUTSIDE, parse_profile
 from adocd_bench.results import results_in
 
 RUNS, FAILED = "runs", "failed"
@@ -32,4 +33,28 @@ def found_in(directory: Path) -> FoundResults:
     if not files:
         raise BadArgument(f"{directory} has no raw results in {RUNS}/: make them by adocd bench run --out {directory}")
     failed = len(results_in(directory / FAILED))
-    return FoundResults(tuple(raw.read(file) for file in files), failed, searches_in(directory), grids_in(directory))
+    runs = tuple(raw.read(file) for file in files)
+    renamed = {run.block for run in runs if _has_older_name(run)}
+    grids = (
+        replace(found, grid=replace(found.grid, profile=f"{found.grid.profile}{WAL_OUTSIDE}"))
+        if found.grid.block in renamed
+        else found
+        for found in grids_in(directory)
+    )
+    return FoundResults(tuple(named_today(run) for run in runs), failed, searches_in(directory), tuple(grids))
+
+
+def named_today(run: RawRun) -> RawRun:
+    """Give a run, and its block, the profile's name that it would have today.
+
+    Before there was a device of the run's own, `cap-N` had the write-ahead log outside the cap on cgroup v1. The two
+    are never of one block.
+    """
+    if not _has_older_name(run):
+        return run
+    profile = f"{run.profile}{WAL_OUTSIDE}"
+    return replace(run, profile=profile, block=run.block.replace(run.profile, profile, 1))
+
+
+def _has_older_name(run: RawRun) -> bool:
+    return run.wal_outside_cap and not parse_profile(run.profile).wal_outside

@@ -9,9 +9,11 @@ from adocd_bench.evaluation.report.document import Document, Heading, Items, Par
 from adocd_bench.evaluation.report.papers import CLAIMS
 from adocd_bench.evaluation.report.sections_block import block_parts, command
 from adocd_bench.evaluation.report.sections_search import grid_parts, sustained_parts
+from adocd_bench.evaluation.report.sections_wal import wal_parts
 from adocd_bench.evaluation.report.summary import BASELINE, Block
 from adocd_bench.evaluation.search.halving import Searched
 from adocd_bench.evaluation.search.sustained import Search
+from adocd_bench.host.device import WAL_OUTSIDE
 
 _TITLE = "Evaluation of adocd's control laws on real RocksDB"
 _RANKED = (
@@ -39,6 +41,7 @@ def document(
     ]
     for block in blocks:
         parts += block_parts(block)
+    parts += wal_parts(blocks)
     parts += grid_parts(grids)
     parts += sustained_parts(searches)
     parts += _claims(blocks, searches)
@@ -111,8 +114,8 @@ def _escapes(runs: Sequence[RawRun]) -> list[str]:
     items = []
     if any(run.wal_outside_cap for run in runs):
         items.append(
-            "What escapes the cap: the write-ahead log, whose buffered writes cgroup v1 does not count to the program. "
-            "Flushes, compactions and reads are direct and under it."
+            f"What escapes the cap on profiles named {WAL_OUTSIDE}: the write-ahead log, whose buffered writes cgroup "
+            "v1 does not count to the program. Flushes, compactions and reads are direct and under it."
         )
     late_s = [run.capped_at_s for run in runs if run.capped_at_s is not None]
     if late_s:

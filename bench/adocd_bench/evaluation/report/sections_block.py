@@ -9,6 +9,7 @@ from adocd_bench.evaluation.report.document import Heading, Paragraph, Part, Pic
 from adocd_bench.evaluation.report.measures import MEASURES, POINTS, Spans, latency
 from adocd_bench.evaluation.report.pictures import pictures
 from adocd_bench.evaluation.report.summary import Block, SchemeSummary
+from adocd_bench.evaluation.report.taken import taken_parts
 
 #: Workloads whose rate is the operator's.
 _AT_A_RATE = ("constant", "ycsb-")
@@ -51,6 +52,7 @@ def block_parts(block: Block) -> list[Part]:
         _held(block),
         *_latencies(block),
         _of(block, "Amplification, memory, processors and what was left", _COST),
+        *taken_parts(block, command(block)),
         _of(block, "Decisions, and what control costs", _CONTROL),
         *_rules(block),
         *(Picture(drawing) for drawing in pictures(block)),

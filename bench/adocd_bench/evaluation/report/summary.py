@@ -23,6 +23,7 @@ from adocd_bench.evaluation.report import disturbed
 from adocd_bench.evaluation.report.accounting import RunFigures, figures
 from adocd_bench.evaluation.report.comparison import Cell, Comparison, cell, compare
 from adocd_bench.evaluation.report.measures import MEASURES, RANK_CLOSED, RANK_DRAINED, RANK_OPEN
+from adocd_bench.host.device import parse_profile
 
 BASELINE = "default"
 #: So many undisturbed repetitions make evidence.
@@ -103,6 +104,11 @@ class Block:
     def first(self) -> RawRun:
         """Any of its runs: what all have in common."""
         return self.schemes[0].runs[0].run
+
+    @property
+    def speed(self) -> str:
+        """The profile without what is outside its cap: the device of a paper that it stands for."""
+        return parse_profile(self.profile).speed
 
     @property
     def slug(self) -> str:

@@ -68,6 +68,7 @@ _BY_UNIT = {
     "share": share,
     "us": micros,
     "bytes": size,
+    "bytes_per_s": rate,
     "s": span,
     "per_s": digits,
     "count": digits,

@@ -125,7 +125,7 @@ def run(
         database=Process(cpu_s=10.0, peak_rss_bytes=200 * MIB, measured_cpu_s=5.0),
         daemon=Process(cpu_s=0.2, peak_rss_bytes=80 * MIB),
         noise=Noise(0.01, 0),
-        wal_outside_cap=True,
+        wal_outside_cap=False,
     )
     return replace(whole, **members)
 

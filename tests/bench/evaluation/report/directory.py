@@ -6,15 +6,20 @@ from dataclasses import replace
 from pathlib import Path
 
 from adocd_bench.evaluation import raw
-from adocd_bench.evaluation.raw import Noise, Operations, RawRun, Second
+from adocd_bench.evaluation.raw import DeviceBytes, Noise, Operations, RawRun, Second
 
 from tests.bench.evaluation.report.builders import at, decided, held, histogram, run, used
 
+#: Of the run's own, under a cap of 210 MB/s for 20 s.
+_DEVICE = DeviceBytes("loop0", True, 4_100_000_000, 2_000_000_000, 214e6)
 _PER_S = {"default": 1000, "auto-tuned": 900, "adoc": 1500, "silk": 1400, "bad": 100}
 
 
 def written(directory: Path) -> Path:
-    """Keep a closed and an open block of five schemes, three times, one run of them disturbed."""
+    """Keep a closed and an open block of five schemes, three times, one run of them disturbed.
+
+    The open one is from before there were devices of the run's own: its log is outside the cap, its name without that.
+    """
     (directory / "runs").mkdir(parents=True)
     (directory / "failed").mkdir()
     (directory / "failed" / "cap-210-fillrandom-mimd-1.json").write_text("{}")
@@ -31,6 +36,7 @@ def _closed() -> list[RawRun]:
             each = replace(
                 each,
                 scheme=_used(name),
+                device=_DEVICE,
                 stalls=(
                     held(2.0 if name == "default" else 0.5, begin_s=3, cause="l0"),
                     held(1.0, begin_s=9, condition="delayed", cause="pending_bytes"),
@@ -51,7 +57,7 @@ def _open() -> list[RawRun]:
             each = run(name, repetition, workload="peaks-100", offered_per_s=1000, scale=4)
             kinds = tuple(Operations(kind, 5_000, at(40, 5_000), late, late) for kind in ("write", "read"))
             rows = tuple(Second(at_s, 500, 500, 1000, 900) for at_s in range(10))
-            runs.append(replace(each, scheme=_used(name), operations=kinds, seconds=rows))
+            runs.append(replace(each, scheme=_used(name), operations=kinds, seconds=rows, wal_outside_cap=True))
     return runs
 
 
