@@ -7,7 +7,7 @@ import random
 from dataclasses import replace
 
 import pytest
-from adocd_bench.evaluation.raw import RawRun
+from adocd_bench.evaluation.raw import Noise, RawRun
 from adocd_bench.evaluation.report.comparison import difference_of
 from adocd_bench.evaluation.report.measures import MEASURES
 from adocd_bench.evaluation.report.sections_block import block_parts
@@ -66,6 +66,15 @@ def test_what_never_varied_or_repeats_another_measure_is_left_out() -> None:
     told = only(against_itself([1000, 1010, 990, 1000, 1005], [1000, 1010, 990, 1005, 1000]))
     assert {"throughput_per_s", "with_drain_per_s", "worst_second"} <= told.keys()
     assert not {"held_s", "held_share", "decisions", "all_processing_p99_us"} & told.keys()
+
+
+def test_disturbed_pairs_are_left_out() -> None:
+    block = against_itself([1000, 1010, 990, 1000, 1005, 1000], [1000, 1010, 990, 1005, 1000, 9000])
+    runs = [judged.run for scheme in block.schemes for judged in scheme.runs]
+    (block,) = summarise([replace(each, noise=Noise(0.5 * (each.repetition == 6))) for each in runs])
+    assert only(block)["throughput_per_s"].all_pairs.pairs == 5
+    (block,) = summarise([replace(each, noise=Noise(0.5)) for each in runs])
+    assert only(block) == {}, "they stay in the figures, as no others are left, and count for nothing here"
 
 
 def test_the_report_says_it_in_a_sentence_and_a_table() -> None:
