@@ -81,15 +81,19 @@ def test_too_little_data_gives_no_place(repetitions: int) -> None:
     assert found.weak == ("bad", "default", "mimd")
 
 
-def test_one_undisturbed_pair_of_three_gives_no_place() -> None:
+@pytest.mark.parametrize("repetitions", [3, 6])
+def test_one_undisturbed_pair_gives_no_place(repetitions: int) -> None:
     """Blocks of three with one undisturbed pair were "1=" where p99 was 0.3, 2.8 and 9 s."""
     runs = [
         run(name, repetition, offered_per_s=1000, total=at(late, 10_000), processing=at(1, 10_000))
         for name, late in (("default", 300_000), ("stability", 2_800_000), ("spring-and-gear", 9_000_000))
-        for repetition in (1, 2, 3)
+        for repetition in range(1, repetitions + 1)
     ]
     runs = [each if each.repetition == 1 else replace(each, noise=NOISY) for each in runs]
-    assert set(places(only(runs)).values()) == {NO_PLACE}
+    found = only(runs)
+    assert set(places(found).values()) == {NO_PLACE}
+    pairs = [scheme.against["all_total_p99_us"] for scheme in found.schemes if scheme.name != "default"]
+    assert [(each.pairs, each.difference) for each in pairs] == [(1, "too few")] * 2
     # Nor do five, where two of a scheme were disturbed.
     runs = block({"default": DEFAULT, "bad": BAD})
     runs[:2] = [replace(each, noise=NOISY) for each in runs[:2]]
