@@ -55,7 +55,7 @@ def run_command(
     profile: Profile = DEFAULT_PROFILE,
     workload: Workload = "fillrandom",
     seconds: Seconds = 60,
-    repeat: Annotated[int, typer.Option(help="Repetitions of each run.")] = 2,
+    repeat: Annotated[int, typer.Option(help="Repetitions of each run; a verdict needs five.")] = 5,
     scale: Scale = 1,
     seed: Seed = 1,
     rate: Annotated[

@@ -17,7 +17,7 @@ from adocd_bench.evaluation.device_count import DeviceCount
 from adocd_bench.evaluation.loads.program import LoadJob, LoadOutcome, LoadProgram
 from adocd_bench.host.cap import Cap
 from adocd_bench.host.device import block_device_of
-from adocd_bench.host.noise import cpu_times, others_share
+from adocd_bench.host.noise import cpu_times, others_cpu
 from adocd_bench.host.usage import Usage
 from adocd_bench.run.observe import AgentProgram, ObservedRun, Tick, Watched, observe, settings_of
 from adocd_bench.run.workspace import run_directory
@@ -77,9 +77,11 @@ def run(
     finally:
         shutil.rmtree(database, ignore_errors=True)
     group = None if group_before is None else (cap.written_bytes() or 0) - group_before
+    others = others_cpu(cpu_before, cpu_times())
     noise = raw.Noise(
-        others_cpu_fraction=others_share(cpu_before, cpu_times()),
+        others_cpu_fraction=others.user,
         other_device_bytes=_others_bytes(cap, observed, group, whole_before, whole.written_bytes()),
+        others_kernel_fraction=others.kernel,
     )
     made = assembled(wanted, machine, observed, outcome, noise, (begun_unix_s, time.monotonic() - begun_s))
     imposed_s = capping.imposed_monotonic_s

@@ -136,13 +136,21 @@ class Process:
 
 @dataclass(frozen=True, slots=True)
 class Noise:
-    """What other programs did meanwhile: their share of all CPUs (0 to 1), and the bytes they wrote to the device.
+    """What other programs did meanwhile.
 
-    `other_device_bytes` is None if they cannot be counted (no cap, or a device without counters).
+    Attributes:
+        others_cpu_fraction: the share of all CPUs (0 to 1) that other programs had in user mode, and that the
+            hypervisor gave to other guests (steal).
+        other_device_bytes: what they wrote to the device; None if it cannot be counted (no cap, or a device without
+            counters).
+        others_kernel_fraction: the share of all CPUs that the kernel had, except for the run's own system calls: for
+            other programs, and in its threads and interrupts also for the run. None: it was not recorded.
+
     """
 
     others_cpu_fraction: float
     other_device_bytes: int | None = None
+    others_kernel_fraction: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -214,6 +214,7 @@ def _stability(here: Circumstances) -> Parameters:
 _SILK_TICK_S = 0.2
 _ALL = (
     Scheme("default", "RocksDB as db_bench opens it: 2 background jobs, memtables of 64 MiB"),
+    Scheme("default-again", "the same as default, to see how often the report tells a scheme from itself"),
     Scheme("auto-tuned", "RocksDB's own auto-tuned rate limiter (ADOC's RocksDB-AT)", limiter=True, auto_tuned=True),
     Scheme(
         "grid-best", "the best static threads and batch that a grid search found", options=_grid_best, needs_grid=True

@@ -3,33 +3,39 @@
 import os
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import psutil
 import pytest
 from adocd_bench.demo.figures import disturbance
-from adocd_bench.host.noise import CpuTimes, cpu_times, others_share
+from adocd_bench.host.noise import CpuTimes, cpu_times, others_cpu, others_share
 
-#: Burns 0.3 s of user time.
-BURN = "import os\nwhile os.times().user < 0.3: sum(range(100_000))"
+#: Burns 0.3 s of user time, and 0.3 s of the kernel's.
+BURN = "import os\nwhile os.times().user < 0.3: sum(range(100_000))\nwhile os.times().system < 0.3: os.urandom(100_000)"
+NONE = CpuTimes(0.0, 0.0, 0.0, 0.0, 0.0)
 
 
 @pytest.mark.parametrize(
-    ("after", "share"),
+    ("after", "user", "kernel"),
     [
-        (CpuTimes(20.0, 10.0, 10.0), 0.0),
-        (CpuTimes(20.0, 15.0, 10.0), 0.25),
-        (CpuTimes(20.0, 20.0, 0.0), 1.0),
-        (CpuTimes(20.0, 5.0, 6.0), 0.0),  # the two clocks are not read at the same moment
-        (CpuTimes(0.0, 0.0, 0.0), 0.0),
+        (CpuTimes(20.0, 10.0, 0.0, 10.0, 0.0), 0.0, 0.0),
+        (CpuTimes(20.0, 15.0, 0.0, 10.0, 0.0), 0.25, 0.0),
+        (CpuTimes(20.0, 10.0, 5.0, 10.0, 1.0), 0.0, 0.2),
+        (CpuTimes(20.0, 12.0, 5.0, 10.0, 4.0), 0.1, 0.05),
+        (CpuTimes(20.0, 15.0, 5.0, 0.0, 0.0), 0.75, 0.25),
+        (CpuTimes(20.0, 5.0, 0.0, 6.0, 0.0), 0.0, 0.0),  # the two clocks are not read at the same moment
+        (CpuTimes(20.0, 9.0, 6.0, 10.0, 4.0), 0.0, 0.05),  # what is too much of one is too little of the other
+        (CpuTimes(20.0, 13.0, 3.0, 10.0, 4.0), 0.1, 0.0),
+        (NONE, 0.0, 0.0),
     ],
 )
-def test_the_share_is_what_was_busy_but_not_ours(after: CpuTimes, share: float) -> None:
-    assert others_share(CpuTimes(0.0, 0.0, 0.0), after) == pytest.approx(share)
+def test_the_share_is_what_was_busy_but_not_ours(after: CpuTimes, user: float, kernel: float) -> None:
+    found = others_cpu(NONE, after)
+    assert [found.user, found.kernel] == pytest.approx([user, kernel])
+    assert others_share(NONE, after) == pytest.approx(user + kernel)
 
 
-def test_a_processor_that_was_stolen_is_others_and_a_guest_counts_once(
+def test_what_proc_stat_says_that_was_stolen_or_the_kernels_is_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What another guest of the hypervisor takes cannot be had on demand: /proc/stat says it (proc(5))."""
@@ -42,19 +48,22 @@ def test_a_processor_that_was_stolen_is_others_and_a_guest_counts_once(
         (tmp_path / "stat").write_text(f"cpu  {ticks}\n")
         return cpu_times()
 
-    idle = read()
-    assert read(steal=3, idle=7).busy_s - idle.busy_s == pytest.approx(3.0)
-    found = read(user=4, nice=2, steal=1, guest=4, system=5, idle=8)
-    assert (found.all_s, found.busy_s) == (20.0, 7.0)
-    stolen = replace(read(steal=3, idle=7), ours_s=idle.ours_s)
-    assert others_share(idle, stolen) == pytest.approx(0.3)
+    # Guests' time is part of user time, and waiting for a device is not busy.
+    found = read(user=4, nice=2, steal=1, guest=4, system=5, irq=1, softirq=2, idle=4, iowait=1)
+    assert (found.all_s, found.user_s, found.kernel_s) == (20.0, 7.0, 8.0)
+    none = read()
+    for name in ("user", "nice", "system", "irq", "softirq", "steal"):
+        busy = others_share(none, read(**{name: 300, "idle": 700}))
+        assert busy == pytest.approx(0.3, abs=0.001), name  # but for what this test took itself
+    assert others_share(none, read(iowait=300, idle=700)) == 0.0
 
 
 def test_a_child_that_was_waited_for_is_ours() -> None:
     before = cpu_times()
     subprocess.run([sys.executable, "-c", BURN], check=True)
     after = cpu_times()
-    assert after.ours_s - before.ours_s >= 0.3
+    assert after.our_user_s - before.our_user_s >= 0.3
+    assert after.our_kernel_s - before.our_kernel_s >= 0.3
     assert after.all_s > before.all_s
 
 

@@ -8,6 +8,7 @@ from adocd_bench.evaluation.report.comparison import Cell, Comparison
 from adocd_bench.evaluation.report.sections import judgements
 from adocd_bench.evaluation.report.summary import Block, Judged, SchemeSummary, Standing
 from adocd_bench.evaluation.report.taken import taken
+from adocd_bench.evaluation.report.twins import Told, twins
 from adocd_bench.evaluation.search.halving import Searched
 from adocd_bench.evaluation.search.sustained import Search
 
@@ -52,6 +53,7 @@ def _block(block: Block) -> dict[str, Any]:
         "rank_by": block.rank_by,
         "weak": list(block.weak),
         "schemes": [_scheme(scheme) for scheme in block.schemes],
+        "identical_to_default": {name: [_told(each) for each in told] for name, told in twins(block)},
     }
 
 
@@ -78,6 +80,15 @@ def _cell(found: Cell | None) -> dict[str, Any] | None:
 
 def _comparison(found: Comparison) -> dict[str, Any]:
     return {"pairs": found.pairs, "difference": found.difference, "ratio": _cell(found.ratio)}
+
+
+def _told(found: Told) -> dict[str, Any]:
+    return {
+        "measure": found.measure,
+        "all_pairs": _comparison(found.all_pairs),
+        "fives_beside_each_other": {"told_apart": found.apart[0], "of": found.apart[1]},
+        "any_five": {"told_apart": found.any_apart[0], "same": found.same, "of": found.any_apart[1]},
+    }
 
 
 def _run(judged: Judged, counts: bool) -> dict[str, Any]:

@@ -2,10 +2,15 @@
 
 - `reproduced`: the difference is there, in the paper's direction, and at least of the size that the paper gives for
   this kind of device, where it gives one.
-- `direction only`: the difference is there, but smaller than the paper's.
-- `not reproduced`: the difference is there the other way round; or three undisturbed pairs or more show none.
-- `not shown`: too few undisturbed repetitions, a baseline that did not stall, or not run at all.
+- `smaller`: the difference is there, but smaller than the paper's.
+- `not reproduced`: the difference is there the other way round; or the two are the same, by the rule of `comparison`.
+- `direction`, `opposite direction`: what three or four undisturbed pairs show; a search for what lasts is made once, so
+  it shows no more. That is no verdict.
+- `not shown`: anything else: too few undisturbed repetitions, neither a difference nor sameness, a baseline that did
+  not stall, or not run at all.
 - `in part`: blocks say different things.
+
+A verdict needs five undisturbed pairs, or runs, in either direction.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,15 +19,16 @@ from types import MappingProxyType
 from typing import Literal, Protocol
 
 from adocd_bench.evaluation.report import words
+from adocd_bench.evaluation.report.comparison import DIRECTION_PAIRS, LEAST_HELD, LEAST_PAIRS, SAME_WITHIN
 from adocd_bench.evaluation.report.measures import MEASURES
 from adocd_bench.evaluation.report.summary import BASELINE, Block, SchemeSummary, compared
 from adocd_bench.evaluation.search.sustained import RUNNING_SHARE, Search
 
-ClaimVerdict = Literal["reproduced", "direction only", "not reproduced", "not shown", "in part"]
-#: A baseline that was held less than this share of the time left nothing to win.
-STALLS_LEAST = 0.005
-#: So many undisturbed pairs without a difference are an answer, too.
-PAIRS_FOR_NONE = 3
+ClaimVerdict = Literal[
+    "reproduced", "smaller", "not reproduced", "direction", "opposite direction", "not shown", "in part"
+]
+#: What is no verdict, beside `not shown`.
+_DIRECTIONS: frozenset[ClaimVerdict] = frozenset({"direction", "opposite direction"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +99,9 @@ class Compares:
             return ClaimFinding(block.name, "not shown", f"{MEASURES[self.measure].title} was not measured")
         ours = self._figures(mine, other)
         idle = _idle(block) if self.needs_stalls else None
-        if idle or mine.weak or other.weak:
-            return ClaimFinding(block.name, "not shown", f"{ours}; {idle or _weak(mine, other)}")
-        return ClaimFinding(block.name, self._verdict(block, mine, other), ours)
+        if idle:
+            return ClaimFinding(block.name, "not shown", f"{ours}; {idle}")
+        return ClaimFinding(block.name, self._verdict(block, mine, other), ours + _weak(mine, other))
 
     def _figures(self, mine: SchemeSummary, other: SchemeSummary) -> str:
         unit = MEASURES[self.measure].unit
@@ -105,15 +111,21 @@ class Compares:
 
     def _verdict(self, block: Block, mine: SchemeSummary, other: SchemeSummary) -> ClaimVerdict:
         found = compared(self.measure, mine, other)
-        if found.difference in ("none", "too few"):
-            return "not reproduced" if found.pairs >= PAIRS_FOR_NONE else "not shown"
+        if found.difference in ("not shown", "too few", "nothing to improve"):
+            return "not shown"
+        if found.difference in ("direction more", "direction less"):
+            return "direction" if (found.difference == "direction more") == self.more else "opposite direction"
+        size = self.sizes.get(block.speed, self.sizes.get("*"))
+        if found.difference == "same":
+            # Within the margin there is room for a difference of that size.
+            in_margin = size is not None and 1 / (1 + SAME_WITHIN) <= size <= 1 + SAME_WITHIN
+            return "not shown" if in_margin else "not reproduced"
         if (found.difference == "more") != self.more:
             return "not reproduced"
-        size = self.sizes.get(block.speed, self.sizes.get("*"))
         if size is None or found.ratio is None:
             return "reproduced"
         reached = found.ratio.median >= size if self.more else found.ratio.median <= size
-        return "reproduced" if reached else "direction only"
+        return "reproduced" if reached else "smaller"
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,10 +155,8 @@ class Exceeds:
             f"{MEASURES[name].title} {words.cell(MEASURES[name].unit, scheme.cells[name], scheme.marked)}"
             for name in (self.measure, self.over)
         )
-        if scheme.weak:
-            return ClaimFinding(block.name, "not shown", f"{ours}; {_weak(scheme)}")
         holds = [large[repetition] >= self.times * small[repetition] for repetition in large]
-        return ClaimFinding(block.name, _by_runs(holds), ours)
+        return ClaimFinding(block.name, _by_runs(holds, scheme), ours + _weak(scheme))
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,11 +188,9 @@ class Keeps:
         ours = f"{measure.title} {words.cell(measure.unit, scheme.cells[self.measure], scheme.marked)}"
         if block.seconds < self.least_s:
             return ClaimFinding(block.name, "not shown", f"{ours}, in {words.span(block.seconds)}")
-        if scheme.weak:
-            return ClaimFinding(block.name, "not shown", f"{ours}; {_weak(scheme)}")
         found = scheme.by_repetition(self.measure).values()
         holds = [each >= self.bound if self.at_least else each <= self.bound for each in found]
-        return ClaimFinding(block.name, _by_runs(holds), ours)
+        return ClaimFinding(block.name, _by_runs(holds, scheme), ours + _weak(scheme))
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,13 +216,11 @@ class Lasts:
         if not name.endswith(f"-{self.scheme}"):
             return None
         ours = f"{words.digits(search.lasts_per_s)} operations/s last, {words.share(search.share)} of the maximum"
-        verdict: ClaimVerdict = "not reproduced"
+        verdict: ClaimVerdict = "opposite direction"
         if search.lasts_per_s == 0:
             verdict = "not shown"
-        elif search.share <= self.share:
-            verdict = "reproduced"
         elif search.share < RUNNING_SHARE:
-            verdict = "direction only"
+            verdict = "direction"
         return ClaimFinding(name, verdict, ours)
 
 
@@ -259,12 +265,17 @@ def judge(
 
 def _together(findings: Sequence[ClaimFinding]) -> ClaimVerdict:
     said = {finding.verdict for finding in findings} - {"not shown"}
-    if not said:
+    verdicts = said - _DIRECTIONS
+    if verdicts:
+        return verdicts.pop() if len(verdicts) == 1 else "in part"
+    return said.pop() if len(said) == 1 else "not shown"
+
+
+def _by_runs(holds: Sequence[bool], scheme: SchemeSummary) -> ClaimVerdict:
+    if scheme.undisturbed < DIRECTION_PAIRS:
         return "not shown"
-    return said.pop() if len(said) == 1 else "in part"
-
-
-def _by_runs(holds: Sequence[bool]) -> ClaimVerdict:
+    if scheme.weak:
+        return "direction" if all(holds) else "not shown" if any(holds) else "opposite direction"
     if all(holds):
         return "reproduced"
     return "in part" if any(holds) else "not reproduced"
@@ -276,11 +287,11 @@ def _idle(block: Block) -> str | None:
     held = baseline.cells.get("held_share") if baseline else None
     if held is None:
         return "the block has no baseline"
-    if held.median >= STALLS_LEAST:
+    if held.median >= LEAST_HELD:
         return None
     return f"the baseline was held {words.share(held.median)} of the time: there was next to nothing to win"
 
 
 def _weak(*schemes: SchemeSummary) -> str:
     names = " and ".join(scheme.name for scheme in schemes if scheme.weak)
-    return f"fewer than two undisturbed repetitions of {names}"
+    return f"; fewer than {LEAST_PAIRS} undisturbed repetitions of {names}" if names else ""

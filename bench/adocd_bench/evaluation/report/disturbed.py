@@ -8,8 +8,9 @@ OTHERS_CPU_MOST, OTHERS_DEVICE_MOST, DISAGREEMENT_MOST = 0.10, 0.05, 0.02
 
 #: The rule, as the report says it.
 RULE = (
-    f"A run is marked as disturbed when other programs had more than {100 * OTHERS_CPU_MOST:g} % of all processors, "
-    f"when others wrote more than {100 * OTHERS_DEVICE_MOST:g} % of the device's bytes, when its counts by second and "
+    f"A run is marked as disturbed when others had more than {100 * OTHERS_CPU_MOST:g} % of all processors: other "
+    "programs, other guests of the hypervisor (steal), and the kernel, except for the run's own system calls; when "
+    f"others wrote more than {100 * OTHERS_DEVICE_MOST:g} % of the device's bytes, when its counts by second and "
     f"in all are more than {100 * DISAGREEMENT_MOST:g} % apart, when its drain was not reached or not waited for, or "
     "when its runner noticed something."
 )
@@ -23,9 +24,14 @@ def marks(run: RawRun) -> tuple[str, ...]:
     return tuple(mark for mark in (*found, *run.warnings) if mark)
 
 
+def others_cpu(run: RawRun) -> float:
+    """Say which share of all processors others had, the kernel included where its time was recorded."""
+    return run.noise.others_cpu_fraction + (run.noise.others_kernel_fraction or 0.0)
+
+
 def _cpu(run: RawRun) -> str | None:
-    share = run.noise.others_cpu_fraction
-    return f"other programs had {100 * share:.0f} % of the processors" if share > OTHERS_CPU_MOST else None
+    share = others_cpu(run)
+    return f"others had {100 * share:.0f} % of the processors" if share > OTHERS_CPU_MOST else None
 
 
 def _device(run: RawRun) -> str | None:

@@ -10,7 +10,7 @@ from adocd_bench.evaluation.report.papers import CLAIMS
 from adocd_bench.evaluation.report.sections_block import block_parts, command
 from adocd_bench.evaluation.report.sections_search import grid_parts, sustained_parts
 from adocd_bench.evaluation.report.sections_wal import wal_parts
-from adocd_bench.evaluation.report.summary import BASELINE, Block
+from adocd_bench.evaluation.report.summary import BASELINE, NO_PLACE, Block, Standing
 from adocd_bench.evaluation.search.halving import Searched
 from adocd_bench.evaluation.search.sustained import Search
 from adocd_bench.host.device import WAL_OUTSIDE
@@ -18,13 +18,14 @@ from adocd_bench.host.device import WAL_OUTSIDE
 _TITLE = "Evaluation of adocd's control laws on real RocksDB"
 _RANKED = (
     "Schemes are ranked by operations/s where the loop is closed, and by the 99th percentile of all latencies from the "
-    "intended start where it is open, for there throughput is what was offered. Schemes tie where no difference to the "
-    "best of their group was shown."
+    "intended start where it is open: there throughput is what was offered. A place is behind all schemes that were "
+    "found better and before all that were found worse, so it may be a range, such as 2 to 4. The sign = says that "
+    "those who share a place were found the same. Where nothing tells a scheme from any other, its place is not shown."
 )
 _LEFT_OUT = (
     "Medians and spreads are over repetitions. Disturbed runs are left out where two or more others of the scheme are "
-    f"left; else they are kept, and figures that they went into have {words.MARK}. A scheme with fewer than two "
-    "undisturbed repetitions makes its block weak evidence."
+    f"left; else they are kept, and figures that they went into have {words.MARK}. No verdict rests on them. A scheme "
+    f"with fewer than {comparison.LEAST_PAIRS} undisturbed repetitions makes its block weak evidence."
 )
 
 
@@ -63,6 +64,7 @@ def _head(runs: Sequence[RawRun], blocks: Sequence[Block], failed: int) -> list[
         f"{words.counted(len(runs), 'run')} in {words.counted(len(blocks), 'block')}, from {words.moment(first)} to "
         f"{words.moment(last)}; they took {words.digits(sum(run.wall_s for run in runs) / 3600)} h.",
         f"{marked} of {len(runs)} runs were disturbed and are marked at the end; {failed} failed and are not here.",
+        *_without_kernel(runs),
         *_caps(runs),
         *_escapes(runs),
     ]
@@ -76,7 +78,10 @@ def _head(runs: Sequence[RawRun], blocks: Sequence[Block], failed: int) -> list[
         )
     weak = [block.name for block in blocks if block.weak]
     if weak:
-        items.append(f"Weak evidence, with fewer than two undisturbed repetitions of a scheme: {', '.join(weak)}.")
+        items.append(
+            f"Weak evidence, with fewer than {comparison.LEAST_PAIRS} undisturbed repetitions of a scheme: "
+            f"{', '.join(weak)}."
+        )
     lone = [block.name for block in blocks if block.scheme(BASELINE) is None]
     if lone:
         items.append(f"Without a baseline of their own, and so without ratios: {', '.join(lone)}.")
@@ -102,6 +107,11 @@ def _bandwidth(runs: Sequence[RawRun], way: str) -> str:
     """Say what was measured; where that was before each plan, from the least to the most."""
     found = sorted({measured for run in runs if (measured := getattr(run.machine, way)) is not None})
     return " to ".join(dict.fromkeys(words.rate(measured) for measured in (*found[:1], *found[-1:])))
+
+
+def _without_kernel(runs: Sequence[RawRun]) -> list[str]:
+    lacking = sum(run.noise.others_kernel_fraction is None for run in runs)
+    return [f"Of {lacking} runs the kernel's time was not recorded, so others' CPU is without it."] if lacking else []
 
 
 def _caps(runs: Sequence[RawRun]) -> list[str]:
@@ -130,22 +140,24 @@ def _overview(blocks: Sequence[Block]) -> Table:
     rows = [
         (
             block.name,
-            ", ".join(f"{scheme.standing or '-'} {scheme.name}" for scheme in block.schemes),
+            _places([(scheme.standing, scheme.name) for scheme in block.schemes]),
             "p99 latency" if block.open_loop else "operations/s",
-            _drained_places(block),
+            _places([(scheme.drained_standing, scheme.name) for scheme in block.schemes]),
             str(block.repetitions),
             "weak" if block.weak else "",
         )
         for block in blocks
     ]
-    head = ("block", "places (= ties)", "ranked by", "places over run and drain", "repetitions", "evidence")
+    head = ("block", "places (= the same)", "ranked by", "places over run and drain", "repetitions", "evidence")
     return Table("All blocks", head, tuple(rows), words=6)
 
 
-def _drained_places(block: Block) -> str:
-    found = [(scheme.drained_standing, scheme.name) for scheme in block.schemes]
-    placed = sorted(((standing.place, str(standing), name) for standing, name in found if standing is not None))
-    return ", ".join(f"{standing} {name}" for _, standing, name in placed)
+def _places(standings: Sequence[tuple[Standing | None, str]]) -> str:
+    placed = [(standing, name) for standing, name in standings if standing is not None]
+    if placed and all(str(standing) == NO_PLACE for standing, _ in placed):
+        return NO_PLACE
+    ordered = sorted(placed, key=lambda each: (each[0].place, each[0].last))
+    return ", ".join(f"{name} ({standing})" for standing, name in ordered)
 
 
 def _rules() -> list[Part]:
@@ -200,9 +212,12 @@ def _claims(blocks: Sequence[Block], searches: Mapping[str, Search]) -> list[Par
         Heading(2, "Five claims, point by point"),
         Paragraph(
             "Each sentence of a paper is held against our runs by the rule beside it. Reproduced: the difference is "
-            "there, and at least of the size that the paper gives for this kind of device. Direction only: it is "
-            "there, but smaller. Not reproduced: it is the other way round, or three undisturbed pairs or more show "
-            "none. Not shown: too few undisturbed repetitions, a baseline that did not stall, or not run."
+            "there, and at least of the size that the paper gives for this kind of device. Smaller: it is there, but "
+            "smaller. Not reproduced: it is the other way round, or the two schemes are the same. These verdicts need "
+            f"{comparison.LEAST_PAIRS} undisturbed pairs. Direction, opposite direction: what "
+            f"{comparison.DIRECTION_PAIRS} or {comparison.LEAST_PAIRS - 1} pairs show, or one search for what lasts. "
+            "Not shown: fewer pairs, neither a difference nor sameness, a baseline in which writes were held "
+            f"for less than {100 * comparison.LEAST_HELD:g} % of the time, or not run."
         ),
     ]
     for number, (title, judged) in enumerate(judgements(blocks, searches), 1):
@@ -233,7 +248,7 @@ def _runs(blocks: Sequence[Block]) -> list[Part]:
                 words.moment(judged.run.started_unix_s),
                 words.digits(judged.figures.throughput_per_s),
                 words.span(judged.run.wall_s),
-                words.share(judged.run.noise.others_cpu_fraction),
+                words.share(disturbed.others_cpu(judged.run)),
                 "; ".join(judged.marks) + ("" if judged in scheme.used else " (left out)"),
             )
             for scheme in block.schemes

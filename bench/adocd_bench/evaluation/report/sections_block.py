@@ -4,12 +4,13 @@ from collections.abc import Sequence
 
 from adocd_bench.evaluation.report import words
 from adocd_bench.evaluation.report.accounting import ALL, CAUSES, CONDITIONS
-from adocd_bench.evaluation.report.comparison import cell
+from adocd_bench.evaluation.report.comparison import LEAST_PAIRS, cell
 from adocd_bench.evaluation.report.document import Heading, Paragraph, Part, Picture, Table
 from adocd_bench.evaluation.report.measures import MEASURES, POINTS, Spans, latency
 from adocd_bench.evaluation.report.pictures import pictures
 from adocd_bench.evaluation.report.summary import Block, SchemeSummary
 from adocd_bench.evaluation.report.taken import taken_parts
+from adocd_bench.evaluation.report.twins import twin_parts
 
 #: Workloads whose rate is the operator's.
 _AT_A_RATE = ("constant", "ycsb-")
@@ -44,7 +45,11 @@ def block_parts(block: Block) -> list[Part]:
         f"{workload.title}. {loop}, on {block.profile}; {words.counted(block.repetitions, 'repetition')} with "
         f"{words.span(block.first.measured_s)} measured in each, scale 1/{block.scale}."
     )
-    weak = f" Weak evidence: {', '.join(block.weak)} had fewer than two undisturbed repetitions." if block.weak else ""
+    weak = (
+        f" Weak evidence: {', '.join(block.weak)} had fewer than {LEAST_PAIRS} undisturbed repetitions."
+        if block.weak
+        else ""
+    )
     return [
         Heading(2, block.name),
         Paragraph(said + weak),
@@ -55,6 +60,7 @@ def block_parts(block: Block) -> list[Part]:
         *taken_parts(block, command(block)),
         _of(block, "Decisions, and what control costs", _CONTROL),
         *_rules(block),
+        *twin_parts(block, command(block)),
         *(Picture(drawing) for drawing in pictures(block)),
     ]
 

@@ -1,13 +1,13 @@
 """From runs to blocks: each scheme's figures over its repetitions, against its block's own baseline, and ranked.
 
 A block is what was interleaved: one profile, workload and scale. Disturbed runs are left out where two or more others
-are left of the scheme; else they are kept, and what they went into is marked. A scheme with fewer than two undisturbed
-repetitions makes its block weak evidence.
+are left of the scheme; else they are kept, and what they went into is marked. No verdict rests on them: pairs are of
+undisturbed runs alone. A scheme with fewer than five undisturbed repetitions makes its block weak evidence.
 
 Ranked by operations/s where the loop is closed, else by the 99th percentile of all latencies from the intended start:
-in an open loop throughput is what was offered, unless a scheme failed. A scheme ties with the best of the group before
-it where no difference to it was shown. In a closed loop a law that only puts work off looks well: a second place, by
-operations/s over run and drain, stands beside the first.
+in an open loop throughput is what was offered, unless a scheme failed. Places obey the rule of differences: a scheme is
+before those that were shown to be worse and behind those that were shown to be better. In a closed loop a law that only
+puts work off looks well: a second place, by operations/s over run and drain, stands beside the first.
 """
 
 import itertools
@@ -21,13 +21,28 @@ from adocd_bench.errors import BadArgument
 from adocd_bench.evaluation.raw import RawRun, SchemeUsed
 from adocd_bench.evaluation.report import disturbed
 from adocd_bench.evaluation.report.accounting import RunFigures, figures
-from adocd_bench.evaluation.report.comparison import Cell, Comparison, cell, compare
+from adocd_bench.evaluation.report.comparison import (
+    LEAST_HELD,
+    LEAST_PAIRS,
+    Cell,
+    Comparison,
+    Difference,
+    cell,
+    compare,
+)
 from adocd_bench.evaluation.report.measures import MEASURES, RANK_CLOSED, RANK_DRAINED, RANK_OPEN
 from adocd_bench.host.device import parse_profile
 
 BASELINE = "default"
-#: So many undisturbed repetitions make evidence.
-ENOUGH = 2
+#: What is said of a place where nothing was shown.
+NO_PLACE = "not shown"
+#: So many undisturbed repetitions, and the disturbed ones are left out.
+_ENOUGH = 2
+#: Held time: where the scheme that is compared with was hardly held, they have nothing to say.
+_HELD = {
+    "held_share", "stopped_share", "delayed_share", "held_s", "memtable_l0_held_s", "pending_held_s", "waited_share",
+    "stalls",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +56,27 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """A scheme's place by a measure, 1 for the best; `tied`: others have the same one."""
+    """A scheme's place by a measure, 1 for the best.
+
+    Attributes:
+        place: one more than there are schemes that were shown to be better.
+        last: as many as there are schemes that were not shown to be worse; all but the first place are possible.
+        of: how many schemes have a place.
+        tied: others are the same; all that lie between `place` and `last` were shown to be.
+
+    """
 
     place: int
-    tied: bool
+    last: int
+    of: int
+    tied: bool = False
 
     def __str__(self) -> str:
-        return f"{self.place}{'=' if self.tied else ''}"
+        if self.tied:
+            return f"{self.place}="
+        if self.place == self.last:
+            return str(self.place)
+        return NO_PLACE if self.last - self.place + 1 == self.of else f"{self.place} to {self.last}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +87,7 @@ class SchemeSummary:
         runs: all, by repetition.
         used: those that its figures are of.
         marked: there are disturbed ones among them.
-        weak: fewer than two repetitions of it were undisturbed.
+        undisturbed: how many repetitions of it were.
         cells: measure -> figure over repetitions; a measure that was not measured in all of them is not there.
         against: measure -> comparison with the baseline; empty for the baseline, or where there is none.
         standing: None where the block's rank is by what was not measured.
@@ -70,7 +99,7 @@ class SchemeSummary:
     runs: tuple[Judged, ...]
     used: tuple[Judged, ...]
     marked: bool
-    weak: bool
+    undisturbed: int
     cells: Mapping[str, Cell]
     against: Mapping[str, Comparison]
     standing: Standing | None = None
@@ -81,9 +110,15 @@ class SchemeSummary:
         """The scheme's name."""
         return self.used_as.name
 
-    def by_repetition(self, measure: str) -> dict[int, float]:
-        """Give a measure's figure in each repetition that counts."""
-        found = ((judged.run.repetition, MEASURES[measure].of(judged.figures)) for judged in self.used)
+    @property
+    def weak(self) -> bool:
+        """Whether there are too few undisturbed repetitions for a verdict."""
+        return self.undisturbed < LEAST_PAIRS
+
+    def by_repetition(self, measure: str, *, undisturbed: bool = False) -> dict[int, float]:
+        """Give a measure's figure in each repetition that counts, or in each undisturbed one."""
+        runs = [judged for judged in self.used if not (undisturbed and judged.marks)]
+        found = ((judged.run.repetition, MEASURES[measure].of(judged.figures)) for judged in runs)
         return {repetition: value for repetition, value in found if value is not None}
 
 
@@ -151,8 +186,18 @@ def _told_apart(blocks: Sequence[Block]) -> Iterable[Block]:
 
 
 def compared(measure: str, one: SchemeSummary, other: SchemeSummary) -> Comparison:
-    """Compare two schemes of a block by a measure."""
-    return compare(MEASURES[measure], one.by_repetition(measure), other.by_repetition(measure))
+    """Compare two schemes of a block by a measure: the ratio is of what counts, the verdict of undisturbed pairs."""
+    counting = compare(MEASURES[measure], one.by_repetition(measure), other.by_repetition(measure))
+    quiet = [each.by_repetition(measure, undisturbed=True) for each in (one, other)]
+    shown = compare(MEASURES[measure], *quiet)
+    return replace(shown, difference=_of_held(measure, shown.difference, other), ratio=counting.ratio)
+
+
+def _of_held(measure: str, difference: Difference, other: SchemeSummary) -> Difference:
+    held = other.cells.get("held_share")
+    if measure not in _HELD or held is None or held.median >= LEAST_HELD:
+        return difference
+    return difference if difference in ("more", "direction more", "too few") else "nothing to improve"
 
 
 def _block_key(run: RawRun) -> tuple[str, str, str, int, float]:
@@ -190,7 +235,7 @@ def _block(runs: Sequence[RawRun]) -> Block:
 def _scheme(runs: Sequence[RawRun]) -> SchemeSummary:
     judged = tuple(Judged(run, figures(run), disturbed.marks(run)) for run in runs)
     quiet = tuple(each for each in judged if not each.marks)
-    used = quiet if len(quiet) >= ENOUGH else judged
+    used = quiet if len(quiet) >= _ENOUGH else judged
     cells = {}
     for name, measure in MEASURES.items():
         values = [value for each in used if (value := measure.of(each.figures)) is not None]
@@ -202,7 +247,7 @@ def _scheme(runs: Sequence[RawRun]) -> SchemeSummary:
         runs=judged,
         used=used,
         marked=len(quiet) < len(used),
-        weak=len(quiet) < ENOUGH,
+        undisturbed=len(quiet),
         cells=cells,
         against={},
     )
@@ -227,19 +272,14 @@ def _ordered(schemes: Sequence[SchemeSummary], rank_by: str) -> list[SchemeSumma
 
 
 def _standings(schemes: Sequence[SchemeSummary], rank_by: str) -> dict[str, Standing]:
-    groups: list[list[SchemeSummary]] = []
-    for scheme in (each for each in _ordered(schemes, rank_by) if rank_by in each.cells):
-        if groups and _tied(rank_by, scheme, groups[-1][0]):
-            groups[-1].append(scheme)
-        else:
-            groups.append([scheme])
-    standings: dict[str, Standing] = {}
-    place = 1
-    for group in groups:
-        standings |= {scheme.name: Standing(place, len(group) > 1) for scheme in group}
-        place += len(group)
+    """Give places that the rule of differences allows."""
+    placed = [each for each in schemes if rank_by in each.cells]
+    better: Difference = "more" if MEASURES[rank_by].more_is_better else "less"
+    worse: Difference = "less" if better == "more" else "more"
+    standings = {}
+    for scheme in placed:
+        found = [compared(rank_by, scheme, other).difference for other in placed if other is not scheme]
+        place, last = 1 + found.count(worse), len(placed) - found.count(better)
+        tied = "same" in found and place + found.count("same") == last
+        standings[scheme.name] = Standing(place, last, len(placed), tied)
     return standings
-
-
-def _tied(rank_by: str, scheme: SchemeSummary, best: SchemeSummary) -> bool:
-    return compared(rank_by, scheme, best).difference in ("none", "too few")

@@ -1,15 +1,16 @@
 """Figures as a reader wants them: three digits that mean something, and the unit."""
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from adocd.model.in_words import in_unit
-from adocd_bench.evaluation.report.comparison import Cell, Comparison
+from adocd_bench.evaluation.report.comparison import Cell, Comparison, Difference
 from adocd_bench.evaluation.report.measures import Unit
 
 NOT_MEASURED = "not measured"
 #: Beside a figure that disturbed runs went into.
 MARK = "\N{DAGGER}"
-_DIFFERENCE = {"more": "more", "less": "less", "none": "no difference shown", "too few": "too few pairs"}
+_DIFFERENCE: Mapping[Difference, str] = {"not shown": "difference not shown", "too few": "too few pairs"}
 
 
 def digits(value: float) -> str:
@@ -104,7 +105,8 @@ def compared(found: Comparison | None) -> str:
     """Write how a figure compares with the baseline's."""
     if found is None:
         return ""
-    return f"{_DIFFERENCE[found.difference]}: {ratio(found.ratio)}"
+    said = _DIFFERENCE.get(found.difference, found.difference)
+    return f"{said}: {ratio(found.ratio)}"
 
 
 def _spread(low: str, high: str) -> str:

@@ -17,6 +17,8 @@ from tests.bench.evaluation.report.builders import at, block, held, run, stallin
 
 FILL = Where(("fillrandom",))
 FASTER = Compares("adoc", "default", "throughput_per_s", True, FILL, {"cap-210": 1.5}, needs_stalls=True)
+#: The default's operations/s in five repetitions.
+FIVE = (1000, 1010, 990, 1000, 1005)
 POINTS = {(number, point.claims): point for number, claim in enumerate(CLAIMS, 1) for point in claim.points}
 
 
@@ -36,12 +38,17 @@ def against(
 @pytest.mark.parametrize(
     ("adoc", "default", "stalled_s", "expected"),
     [
-        ((1600, 1610, 1590), (1000, 1010, 990), 2.0, "reproduced"),
-        ((1200, 1210, 1190), (1000, 1010, 990), 2.0, "direction only"),
-        ((700, 710, 690), (1000, 1010, 990), 2.0, "not reproduced"),
-        ((1001, 1011, 991), (1000, 1010, 990), 2.0, "not reproduced"),  # three pairs show none
-        ((1001, 1011), (1000, 1010), 2.0, "not shown"),  # two do not
-        ((1600, 1610, 1590), (1000, 1010, 990), 0.01, "not shown"),  # there was nothing to win
+        ((1600, 1610, 1590, 1600, 1605), FIVE, 2.0, "reproduced"),
+        ((1200, 1210, 1190, 1200, 1205), FIVE, 2.0, "smaller"),
+        ((700, 710, 690, 700, 705), FIVE, 2.0, "not reproduced"),
+        ((1001, 1011, 991, 1001, 1006), FIVE, 2.0, "not reproduced"),  # the same
+        ((1500, 900, 1000, 700, 1400), FIVE, 2.0, "not shown"),  # neither a difference nor the same
+        ((1600, 1610, 1590, 1600, 1605), FIVE, 0.01, "not shown"),  # there was nothing to win
+        ((1600, 1610, 1590, 1600), FIVE, 2.0, "direction"),
+        ((1600, 1610, 1590), FIVE, 2.0, "direction"),
+        ((700, 710, 690, 700), FIVE, 2.0, "opposite direction"),
+        ((1001, 1011, 991, 1001), FIVE, 2.0, "not shown"),
+        ((1600, 1610), FIVE, 2.0, "not shown"),
         ((1600,), (1000,), 2.0, "not shown"),
     ],
 )
@@ -53,24 +60,34 @@ def test_our_figures_and_the_reason_are_told() -> None:
     found = judge(ClaimPoint("s", "q", "c", FASTER), summarise(against((1600, 1620), (1000, 1000), 0.01)))
     (finding,) = found.findings
     assert finding.block == "cap-210-fillrandom"
-    assert "adoc 1,610 (1,600 .. 1,620), default 1,000; more: 1.61 (1.6 .. 1.62) times" in finding.ours
+    assert "adoc 1,610 (1,600 .. 1,620), default 1,000; too few pairs: 1.61 (1.6 .. 1.62) times" in finding.ours
     assert "the baseline was held 0.1 % of the time" in finding.ours
 
 
 def test_disturbed_runs_show_nothing() -> None:
-    runs = [replace(each, noise=Noise(0.5)) for each in against((1600, 1610), (1000, 1010))]
+    runs = [replace(each, noise=Noise(0.5)) for each in against((1600,) * 5, FIVE)]
     (finding,) = judge(ClaimPoint("s", "q", "c", FASTER), summarise(runs)).findings
     assert finding.verdict == "not shown"
-    assert "fewer than two undisturbed repetitions of adoc and default" in finding.ours
+    assert "fewer than 5 undisturbed repetitions of adoc and default" in finding.ours
 
 
 def test_a_profile_without_a_size_needs_the_direction_alone() -> None:
-    assert verdict(FASTER, against((1200, 1210, 1190), (1000, 1010, 990), profile="cap-490")) == "reproduced"
+    assert verdict(FASTER, against((1200, 1210, 1190, 1200, 1205), FIVE, profile="cap-490")) == "reproduced"
+
+
+def test_the_same_refutes_no_size_that_lies_within_the_margin() -> None:
+    near = replace(FASTER, sizes={"cap-210": 1.09})
+    assert verdict(near, against((1001, 1011, 991, 1001, 1006), FIVE)) == "not shown"
+    assert verdict(replace(FASTER, sizes={}), against((1001, 1011, 991, 1001, 1006), FIVE)) == "not reproduced"
 
 
 def test_blocks_that_disagree_are_told_so() -> None:
-    runs = against((1600, 1610), (1000, 1010)) + against((500, 510), (1000, 1010), profile="cap-490")
-    assert verdict(FASTER, runs) == "in part"
+    shown = against((1600,) * 5, FIVE)
+    assert verdict(FASTER, shown + against((500,) * 5, FIVE, profile="cap-490")) == "in part"
+    # A direction changes no verdict, and two that disagree are none.
+    weak = against((500,) * 4, FIVE[:4], profile="cap-490")
+    assert verdict(FASTER, shown + weak) == "reproduced"
+    assert verdict(FASTER, against((1600,) * 4, FIVE[:4]) + weak) == "not shown"
 
 
 def test_where_nothing_speaks_to_it_nothing_is_shown() -> None:
@@ -80,10 +97,17 @@ def test_where_nothing_speaks_to_it_nothing_is_shown() -> None:
 
 def test_less_is_held_against_a_size_from_below() -> None:
     rule = Compares("adoc", "default", "held_share", False, FILL, {"*": 0.5})
-    some = stalling("default", (1000,) * 3, (4.0, 4.1, 3.9))
-    assert verdict(rule, [*some, *stalling("adoc", (1000,) * 3, (1.0, 1.1, 0.9))]) == "reproduced"
-    assert verdict(rule, [*some, *stalling("adoc", (1000,) * 3, (3.0, 3.1, 2.9))]) == "direction only"
-    assert verdict(rule, [*some, *stalling("adoc", (1000,) * 3, (6.0, 6.1, 5.9))]) == "not reproduced"
+    some = stalling("default", (1000,) * 5, (4.0, 4.1, 3.9, 4.0, 4.1))
+    assert verdict(rule, [*some, *stalling("adoc", (1000,) * 5, (1.0, 1.1, 0.9, 1.0, 1.1))]) == "reproduced"
+    assert verdict(rule, [*some, *stalling("adoc", (1000,) * 5, (3.0, 3.1, 2.9, 3.0, 3.1))]) == "smaller"
+    assert verdict(rule, [*some, *stalling("adoc", (1000,) * 5, (6.0, 6.1, 5.9, 6.0, 6.1))]) == "not reproduced"
+
+
+def test_where_nothing_was_held_less_of_it_is_not_shown() -> None:
+    rule = Compares("adoc", "default", "stopped_share", False, FILL)
+    calm = stalling("default", (1000,) * 5, (0.0,) * 5)
+    assert verdict(rule, [*calm, *stalling("adoc", (1000,) * 5, (0.0,) * 5)]) == "not shown"
+    assert verdict(rule, [*calm, *stalling("adoc", (1000,) * 5, (3.0,) * 5)]) == "not reproduced"
 
 
 def late(name: str, queueing_us: Sequence[int], processing_us: int = 100, **members: str) -> list[RawRun]:
@@ -106,10 +130,14 @@ def late(name: str, queueing_us: Sequence[int], processing_us: int = 100, **memb
 
 def test_one_figure_far_above_another_in_every_run() -> None:
     rule = Exceeds("spring-and-gear", "write_queueing_p99_us", "write_processing_p99_us", 10, Where(("two-phase",)))
-    assert verdict(rule, late("spring-and-gear", (1000, 2000))) == "reproduced"
-    assert verdict(rule, late("spring-and-gear", (1000, 900))) == "in part"
-    assert verdict(rule, late("spring-and-gear", (10, 20))) == "not reproduced"
-    assert verdict(rule, late("spring-and-gear", (1000,))) == "not shown"
+    far, near = [1000, 2000, 3000, 4000, 5000], [10, 20, 30, 40, 50]
+    assert verdict(rule, late("spring-and-gear", far)) == "reproduced"
+    assert verdict(rule, late("spring-and-gear", [*far, 900])) == "in part"
+    assert verdict(rule, late("spring-and-gear", near)) == "not reproduced"
+    assert verdict(rule, late("spring-and-gear", far[:4])) == "direction"
+    assert verdict(rule, late("spring-and-gear", near[:3])) == "opposite direction"
+    assert verdict(rule, late("spring-and-gear", [*far[:3], 900])) == "not shown"
+    assert verdict(rule, late("spring-and-gear", far[:2])) == "not shown"
     closed = block({"spring-and-gear": (100, 100)}, workload="two-phase")
     assert verdict(rule, closed) == "not shown"
 
@@ -120,17 +148,22 @@ def test_a_bound_that_every_run_keeps() -> None:
     def runs(*per_s: int) -> list[RawRun]:
         return block({"silk": per_s}, workload="peaks-10", offered_per_s=1000)
 
-    assert verdict(rule, runs(990, 950)) == "reproduced"
-    assert verdict(rule, runs(990, 900)) == "in part"
-    assert verdict(rule, runs(800, 900)) == "not reproduced"
-    assert verdict(rule, runs(990)) == "not shown"
-    assert verdict(replace(rule, least_s=3600), runs(800, 900)) == "not shown"
+    assert verdict(rule, runs(990, 950, 960, 970, 980)) == "reproduced"
+    assert verdict(rule, runs(990, 900, 960, 970, 980)) == "in part"
+    assert verdict(rule, runs(800, 900, 800, 800, 800)) == "not reproduced"
+    assert verdict(rule, runs(990, 950, 960)) == "direction"
+    assert verdict(rule, runs(990, 950)) == "not shown"
+    assert verdict(replace(rule, least_s=3600), runs(800, 900, 800, 800, 800)) == "not shown"
 
 
 def test_silk_and_its_halves() -> None:
     runs = [
         each
-        for name, queueing in (("silk", (100, 110)), ("silk-bandwidth", (5000, 6000)), ("silk-hold", (50, 60)))
+        for name, queueing in (
+            ("silk", (100, 110, 105, 100, 110)),
+            ("silk-bandwidth", (5000, 6000, 5500, 5000, 6000)),
+            ("silk-hold", (50, 60, 55, 50, 60)),
+        )
         for each in late(name, queueing, 1, workload="peaks-100")
     ]
     found = {point.claims: judge(point, summarise(runs)).verdict for point in CLAIMS[3].points}
@@ -141,14 +174,14 @@ def test_silk_and_its_halves() -> None:
 
 def test_the_trace_is_found_by_the_beginning_of_its_name() -> None:
     point = CLAIMS[3].points[0]
-    runs = late("silk", (10, 11), 1, workload="trace:day.csv")
-    runs += late("auto-tuned", (90_000, 91_000), 1, workload="trace:day.csv")
+    runs = late("silk", (10, 11, 10, 11, 10), 1, workload="trace:day.csv")
+    runs += late("auto-tuned", (90_000, 91_000, 90_000, 91_000, 90_000), 1, workload="trace:day.csv")
     assert judge(point, summarise(runs)).verdict == "reproduced"
 
 
 def test_the_default_at_95_percent_is_not_sustainable_where_it_stalls() -> None:
     point = POINTS[5, "the default at 95 % of its own maximum stalls"]
-    calm = late("default", (1, 2))
+    calm = late("default", (1, 2, 1, 2, 1))
     long = [replace(each, workload=replace(each.workload, seconds=600.0)) for each in calm]
     stalls = [replace(each, stalls=(held(10.0),)) for each in long]
     assert judge(point, summarise(stalls)).verdict == "reproduced"
@@ -158,7 +191,7 @@ def test_the_default_at_95_percent_is_not_sustainable_where_it_stalls() -> None:
 
 @pytest.mark.parametrize(
     ("lasting", "expected"),
-    [((650.0,), "reproduced"), ((650.0, 800.0), "direction only"), ((950.0,), "not reproduced"), ((), "not shown")],
+    [((650.0,), "direction"), ((650.0, 800.0), "direction"), ((950.0,), "opposite direction"), ((), "not shown")],
 )
 def test_what_lasts_of_the_maximum(lasting: tuple[float, ...], expected: str) -> None:
     point = POINTS[5, "what is sustainable is about 30 % below the measured maximum"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from adocd_bench.evaluation.raw import Noise, RawRun
-from adocd_bench.evaluation.report.comparison import Cell, cell, compare
+from adocd_bench.evaluation.report.comparison import LEAST_PAIRS, Cell, Difference, cell, compare, difference_of
 from adocd_bench.evaluation.report.disturbed import marks
 from adocd_bench.evaluation.report.measures import MEASURES
 from hypothesis import given
@@ -12,7 +12,11 @@ from hypothesis import strategies as st
 
 from tests.bench.evaluation.report.builders import MIB, moved, run
 
-RATE, SHARE = MEASURES["throughput_per_s"], MEASURES["held_share"]
+RATE, SHARE, WORST = MEASURES["throughput_per_s"], MEASURES["held_share"], MEASURES["worst_second"]
+#: What the rule says the other way round.
+OPPOSITE: dict[Difference, Difference] = {
+    "more": "less", "less": "more", "direction more": "direction less", "direction less": "direction more",
+}  # fmt: skip
 
 
 def repetitions(*values: float) -> dict[int, float]:
@@ -22,20 +26,29 @@ def repetitions(*values: float) -> dict[int, float]:
 @pytest.mark.parametrize(
     ("mine", "others", "difference"),
     [
-        ((150, 160, 170), (100, 110, 120), "more"),
-        ((80, 70, 60), (100, 110, 120), "less"),
-        ((150, 115, 170), (100, 110, 120), "none"),  # one lies among the other's
-        ((104, 104, 104), (100, 100, 100), "none"),  # less than 5 %
-        ((106, 106, 106), (100, 100, 100), "more"),
         ((150,), (100,), "too few"),
-        ((), (100, 100), "too few"),
-        ((150, 151), (100, 101), "more"),
-        ((121, 141), (100, 120), "more"),  # 21 apart on the median, the other's runs 20
-        ((121, 130), (100, 120), "none"),  # with two pairs: 15.5, the other's runs are 20 apart
-        ((125, 165), (100, 101), "more"),  # 44.5, its own runs are 40 apart
-        ((125, 205), (100, 101), "none"),  # 64.5, its own runs are 80 apart
-        ((105.2, 105.2, 105.2), (100, 100, 100), "none"),  # 5 % of the larger
-        ((0, 0, 0), (0, 0, 0), "none"),
+        ((900, 901), (100, 101), "too few"),
+        ((), (100,) * 5, "too few"),
+        # Three or four pairs give no verdict, and never sameness.
+        ((150, 160, 170), (100, 110, 120), "direction more"),
+        ((80, 70, 60, 50), (100, 110, 120, 130), "direction less"),
+        ((900,) * 4, (100,) * 4, "direction more"),
+        ((150, 115, 170), (100, 110, 120), "not shown"),  # one lies among the other's
+        ((104,) * 4, (100,) * 4, "not shown"),  # less than 5 %
+        ((100,) * 4, (100,) * 4, "not shown"),
+        # By hand: t of 97 % for five pairs is 3.298, of 90 % 2.132; a standard error is the deviation over root 5.
+        ((150, 160, 170, 165, 155), (100, 110, 120, 115, 105), "more"),
+        ((80, 70, 60, 65, 75), (100, 110, 120, 115, 105), "less"),
+        ((106,) * 5, (100,) * 5, "more"),
+        ((104,) * 5, (100,) * 5, "same"),
+        ((111, 109, 110, 110, 110), (100,) * 5, "more"),
+        ((150, 90, 170, 150, 150), (100,) * 5, "not shown"),  # in logarithms 0.33 +- 0.37
+        ((150, 99, 170, 150, 150), (100,) * 5, "more"),  # 0.35 +- 0.31
+        ((98, 101, 103, 97, 102), (100,) * 5, "same"),  # 0.002 +- 0.025, and 10 % is 0.095
+        ((90, 112, 88, 111, 100), (100,) * 5, "not shown"),  # -0.003 +- 0.108
+        ((92, 108, 92, 108, 100), (100,) * 5, "same"),  # -0.003 +- 0.077
+        # What a machine does to both of a pair takes nothing away.
+        ((12, 120, 1200, 12_000, 120_000), (10, 100, 1000, 10_000, 100_000), "more"),
     ],
 )
 def test_the_rule(mine: tuple[float, ...], others: tuple[float, ...], difference: str) -> None:
@@ -43,8 +56,18 @@ def test_the_rule(mine: tuple[float, ...], others: tuple[float, ...], difference
 
 
 def test_next_to_nothing_of_the_time_is_nothing() -> None:
-    assert compare(SHARE, repetitions(0.004, 0.004, 0.004), repetitions(0, 0, 0)).difference == "none"
-    assert compare(SHARE, repetitions(0.006, 0.007, 0.008), repetitions(0, 0, 0)).difference == "more"
+    nothing = (0.0,) * 5
+    assert compare(SHARE, repetitions(*(0.004,) * 5), repetitions(*nothing)).difference == "same"
+    assert compare(SHARE, repetitions(0.006, 0.007, 0.008, 0.007, 0.006), repetitions(*nothing)).difference == "more"
+    assert compare(SHARE, repetitions(*nothing), repetitions(*nothing)).difference == "same"
+
+
+def test_a_share_and_what_may_be_nothing_are_compared_by_their_differences() -> None:
+    held = (0.40, 0.42, 0.41, 0.40, 0.42)
+    assert difference_of(SHARE, list(zip(held, (0.41, 0.41, 0.41, 0.41, 0.41), strict=True))) == "same"
+    assert difference_of(SHARE, list(zip(held, (0.20, 0.21, 0.22, 0.20, 0.21), strict=True))) == "more"
+    assert difference_of(WORST, [(0, 100), (5, 104), (0, 98), (0, 101), (3, 99)]) == "less"
+    assert difference_of(WORST, [(0, 100), (105, 0), (0, 0), (0, 101), (99, 99)]) == "not shown"
 
 
 def test_ratios_are_of_pairs() -> None:
@@ -64,10 +87,13 @@ VALUES = st.lists(st.floats(0, 1e9), min_size=0, max_size=8)
 
 @given(VALUES, VALUES)
 def test_a_difference_is_the_same_both_ways(mine: list[float], others: list[float]) -> None:
-    opposite = {"more": "less", "less": "more", "none": "none", "too few": "too few"}
-    there = compare(RATE, repetitions(*mine), repetitions(*others)).difference
-    assert compare(RATE, repetitions(*others), repetitions(*mine)).difference == opposite[there]
-    assert compare(RATE, repetitions(*mine), repetitions(*mine)).difference in ("none", "too few")
+    there = compare(RATE, repetitions(*mine), repetitions(*others))
+    assert compare(RATE, repetitions(*others), repetitions(*mine)).difference == OPPOSITE.get(
+        there.difference, there.difference
+    )
+    assert there.pairs >= LEAST_PAIRS or there.difference not in ("more", "less", "same")
+    same = "same" if len(mine) >= LEAST_PAIRS else "not shown" if len(mine) >= 3 else "too few"
+    assert compare(RATE, repetitions(*mine), repetitions(*mine)).difference == same
 
 
 def test_medians_and_intervals_by_rank() -> None:
@@ -96,7 +122,8 @@ def test_an_interval_holds_the_median_and_covers_enough(values: list[float]) -> 
 @pytest.mark.parametrize(
     ("disturbed", "words"),
     [
-        (run(noise=Noise(0.24)), "other programs had 24 % of the processors"),
+        (run(noise=Noise(0.24)), "others had 24 % of the processors"),
+        (run(noise=Noise(0.06, others_kernel_fraction=0.05)), "others had 11 % of the processors"),
         (run(noise=Noise(0.0, 100 * MIB), drained=moved(100 * MIB, 4.0)), "others wrote 17 % of the device's bytes"),
         (run(drain_s=None), "drain"),
         (run(warnings=("the daemon ended",)), "the daemon ended"),
@@ -113,6 +140,7 @@ def test_a_disturbed_run_is_marked(disturbed: RawRun, words: str) -> None:
     [
         run(),
         run(noise=Noise(0.10, None)),
+        run(noise=Noise(0.05, others_kernel_fraction=0.05)),
         run(noise=Noise(0.0, 100 * MIB), drained=moved(100 * MIB, 30.0)),
         run(noise=Noise(0.5e-1, 10**12), drained=moved(wal_bytes=None)),
         run(per_s=1000, seconds=100, operations=run(per_s=1000, seconds=99).operations),
