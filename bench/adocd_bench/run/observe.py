@@ -1,5 +1,6 @@
 """Runs a program with its agent and a daemon with a policy; collects the daemon's samples and decisions."""
 
+import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -135,11 +136,12 @@ class Watched:
 
     @property
     def decisions(self) -> tuple[DecisionRecord, ...]:
-        """The decisions in the last session, oldest first."""
-        ticks = self.ticks
-        since_s = ticks[0].sample.monotonic_s if ticks else 0.0
+        """The decisions in the last session, oldest first, those before its first sample that was seen included."""
+        newest = self.newest.session if self.newest else None
+        earlier = (tick.sample.monotonic_s for (session, _), tick in self._ticks.items() if session != newest)
+        since_s = max(earlier, default=-math.inf)
         found = (self._decisions[sequence] for sequence in sorted(self._decisions))
-        return tuple(each for each in found if each.monotonic_s >= since_s)
+        return tuple(each for each in found if each.monotonic_s > since_s)
 
     def look(self) -> None:
         """Ask the daemon for what is new. Raises RunFailed if its answer is malformed."""
