@@ -1,6 +1,5 @@
 """Runs a program with its agent and a daemon with a policy; collects the daemon's samples and decisions."""
 
-import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -136,12 +135,14 @@ class Watched:
 
     @property
     def decisions(self) -> tuple[DecisionRecord, ...]:
-        """The decisions in the last session, oldest first, those before its first sample that was seen included."""
-        newest = self.newest.session if self.newest else None
-        earlier = (tick.sample.monotonic_s for (session, _), tick in self._ticks.items() if session != newest)
-        since_s = max(earlier, default=-math.inf)
+        """The decisions in the last session, oldest first.
+
+        Where only one session was seen, those before its first sample that was seen belong to it.
+        """
+        ticks, sessions = self.ticks, {session for session, _ in self._ticks}
+        since_s = ticks[0].sample.monotonic_s if ticks and len(sessions) > 1 else 0.0
         found = (self._decisions[sequence] for sequence in sorted(self._decisions))
-        return tuple(each for each in found if each.monotonic_s > since_s)
+        return tuple(each for each in found if each.monotonic_s >= since_s)
 
     def look(self) -> None:
         """Ask the daemon for what is new. Raises RunFailed if its answer is malformed."""

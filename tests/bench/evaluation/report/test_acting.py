@@ -25,7 +25,8 @@ def spans(found: Acted) -> dict[str, tuple[tuple[float, float], ...]]:
 
 def test_nothing_was_done() -> None:
     found = of()
-    assert (found.fired, found.knobs, found.controlled_share) == ((), (), 0.0)
+    assert len(found.fired) == len(found.knobs) == 0
+    assert found.controlled_share == 0
 
 
 def test_a_knob_moves_and_returns() -> None:
@@ -34,7 +35,7 @@ def test_a_knob_moves_and_returns() -> None:
     assert (knob.moves, knob.first_s, knob.last_s) == (3, 2, 7)
     assert (knob.at_open, knob.at_begin, knob.at_end) == (64 * MIB, 64 * MIB, 64 * MIB)
     assert (knob.low, knob.high) == (64 * MIB, 192 * MIB)
-    assert knob.away_s == ((2, 3), (3, 7))
+    assert list(knob.away_s) == [(2, 3), (3, 7)]
     assert found.controlled_share == pytest.approx(0.5)
     assert found.fired == (Fired("adoc.memory", "phase", 3, 2, 7),)
 
@@ -42,7 +43,8 @@ def test_a_knob_moves_and_returns() -> None:
 def test_what_comes_after_the_phase_is_told_apart_and_controls_nothing() -> None:
     found = of(turned(-3, "a", background_jobs=2), turned(11, "b", background_jobs=4))
     assert [(each.rule, each.when) for each in found.fired] == [("a", "before"), ("b", "after")]
-    assert (found.knobs, found.controlled_share) == ((), 0.0)
+    assert len(found.knobs) == 0
+    assert found.controlled_share == 0
 
 
 def test_a_change_from_before_the_phase_lasts() -> None:
@@ -63,7 +65,8 @@ def test_it_counts_from_when_it_was_applied() -> None:
 @pytest.mark.parametrize("outcome", ["refused", "failed", "dry-run"])
 def test_what_was_not_applied_is_nothing(outcome: str) -> None:
     found = of(replace(decided(1.0), outcome=outcome))
-    assert (found.fired, found.controlled_share) == ((), 0.0)
+    assert len(found.fired) == 0
+    assert found.controlled_share == 0
 
 
 def test_several_knobs_control_the_time_that_they_cover_together() -> None:
@@ -87,8 +90,8 @@ def test_a_knob_that_is_first_put_back_was_away_before() -> None:
     found = of(turned(4, "silk.valley", level_base_size=256 * MIB))
     (knob,) = found.knobs
     assert knob.at_begin is None
-    assert knob.away_s == ((0, 4),)
-    assert of(turned(-4, "silk.valley", level_base_size=256 * MIB)).knobs == ()
+    assert list(knob.away_s) == [(0, 4)]
+    assert not of(turned(-4, "silk.valley", level_base_size=256 * MIB)).knobs
 
 
 def test_where_nothing_is_recorded_of_the_open_every_value_is_another() -> None:
@@ -106,4 +109,4 @@ def test_the_auto_tuned_limiter_is_seen_in_the_samples() -> None:
     whole: RawRun = replace(run("auto-tuned"), scheme=tuned, samples=samples)
     (knob,) = acted(whole).knobs
     assert (knob.knob, knob.moves, knob.away_s) == ("rate_limit", 2, ((2, 8),))
-    assert acted(replace(whole, scheme=replace(tuned, auto_tuned=False))).knobs == ()
+    assert not acted(replace(whole, scheme=replace(tuned, auto_tuned=False))).knobs
