@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
-from adocd_bench.evaluation.raw import LatencyHistogram, Noise, RawRun
+from adocd_bench.evaluation.raw import LatencyHistogram, Noise, Operations, RawRun
 from adocd_bench.evaluation.report.claims import ClaimRule, Compares, Exceeds, Keeps, Where
 from adocd_bench.evaluation.report.measures import MEASURES
 from adocd_bench.evaluation.report.papers import CLAIMS
@@ -127,6 +127,27 @@ def test_a_bound_that_every_run_keeps() -> None:
     assert verdict(rule, runs(800, 900)) == "not reproduced"
     assert verdict(rule, runs(990)) == "not shown"
     assert verdict(replace(rule, least_s=3600), runs(800, 900)) == "not shown"
+
+
+def test_writes_are_not_rates_over_unequal_lengths() -> None:
+    """A run that fell behind ended later: it did as many writes, at two thirds of the rate."""
+    rule = Compares("limits-raised", "default", "operations", True, Where(("sine-350",)))
+    runs = block({"limits-raised": (1500,) * 3, "default": (1000,) * 3}, workload="sine-350", offered_per_s=1500)
+    behind = [
+        replace(
+            each,
+            operations=(Operations("write", 15_000, None),),
+            measured_s=10.0 if each in runs[:3] else 15.0,
+            seconds=(),
+        )
+        for each in runs
+    ]
+    assert verdict(replace(rule, measure="throughput_per_s"), behind) == "reproduced"
+    assert verdict(rule, behind) == "not reproduced"
+    waves = [each.rule for each in POINTS.values() if isinstance(each.rule, Compares)]
+    about = [each for each in waves if any(name.startswith("sine") for name in each.where.workloads)]
+    assert about
+    assert "throughput_per_s" not in {each.measure for each in about}
 
 
 def test_silk_and_its_halves() -> None:
