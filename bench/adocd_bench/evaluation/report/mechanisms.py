@@ -1,7 +1,10 @@
 """What must act for a claim to be about its law: knobs that must be away, and for which share of the measured phase.
 
-This table was written down before any comparison that rests on it. A run in which the mechanism did not act is left out
-of the claim; where none is left, the verdict is `did not act`. Schemes that are options at open have no mechanism.
+The shares follow from the loads and the laws' own thresholds. They were written down on 2026-11-23: before any run that
+was made later, but after the kept results of that month, of which it was known what the laws had done.
+
+A run in which the mechanism did not act is left out of the claim; where none is left, the verdict is `did not act`.
+Schemes that are options at open have no mechanism.
 """
 
 from collections.abc import Iterable, Mapping
