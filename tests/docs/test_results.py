@@ -93,6 +93,14 @@ def test_what_adoc_turned() -> None:
     assert "`adoc` grew memtables only; its threads never moved" in WORDS
 
 
+def test_what_adocs_memory_rule_cost() -> None:
+    for run in runs("fillrandom-cap-210", "adoc"):
+        assert {each.rule for each in figures(run).acted.of("phase")} == {"adoc.memory", "actuator.repeat"}
+    memory = over_default("fillrandom-cap-210", "adoc", "peak_memory_bytes")
+    assert f"only its memory rule acted, and at 60 s the database took {memory} times the default's memory" in WORDS
+    assert f"Only ADOC's memory rule acted: it grew the memtables, so that the database took {memory} times" in README
+
+
 def test_latencies_at_95_percent() -> None:
     def p99_s(scheme: str) -> list[float]:
         found = [each.latency("write") for each in all_figures("two-phase-cap-100", scheme)]

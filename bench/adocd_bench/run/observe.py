@@ -135,9 +135,12 @@ class Watched:
 
     @property
     def decisions(self) -> tuple[DecisionRecord, ...]:
-        """The decisions in the last session, oldest first."""
-        ticks = self.ticks
-        since_s = ticks[0].sample.monotonic_s if ticks else 0.0
+        """The decisions in the last session, oldest first.
+
+        Where only one session was seen, those before its first sample that was seen belong to it.
+        """
+        ticks, sessions = self.ticks, {session for session, _ in self._ticks}
+        since_s = ticks[0].sample.monotonic_s if ticks and len(sessions) > 1 else 0.0
         found = (self._decisions[sequence] for sequence in sorted(self._decisions))
         return tuple(each for each in found if each.monotonic_s >= since_s)
 

@@ -158,6 +158,15 @@ def test_only_the_last_session_counts(fake: Known, watched: Watched, first_seque
     assert [each.sequence for each in watched.decisions] == [2]
 
 
+def test_a_decision_before_the_first_sample_that_was_seen_counts(fake: Known, watched: Watched) -> None:
+    fake.targets = [{"id": "y", "path": str(DATABASE)}]
+    fake.decisions = [decision_json(1, 1.0), decision_json(2, 4.0)]
+    fake.samples = [sample_json(3, sequence=4)]
+    watched.look()
+    watched.look_at_decisions()
+    assert [each.sequence for each in watched.decisions] == [1, 2]
+
+
 def test_decisions_come_in_order_with_what_became_of_them(fake: Known, watched: Watched) -> None:
     fake.targets = [{"id": "y", "path": str(DATABASE)}]
     fake.samples = [sample_json(0)]

@@ -19,6 +19,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from adocd_bench.evaluation.raw import LatencyHistogram, Moved, Operations, RawDecision, RawRun, Second
+from adocd_bench.evaluation.report.acting import Acted, acted
 from adocd_bench.evaluation.report.percentiles import Percentiles, mean_us, merged, percentiles
 
 #: Causes of stalls in the order in which they are told; others follow.
@@ -71,6 +72,7 @@ class RunFigures:
         apply_s: median from a change being sent to its being applied and read back.
         completed_share: operations done over those that were to start; None in a closed loop.
         reads_after_per_s: reads after the phase that one reader does in a second (1 over the mean processing time).
+        acted: what the law did.
 
     """
 
@@ -104,6 +106,7 @@ class RunFigures:
     daemon_memory_bytes: int
     completed_share: float | None
     reads_after_per_s: float | None
+    acted: Acted
 
     def latency(self, kind: str) -> Latencies | None:
         """Find one kind's latencies; None where there were no such operations."""
@@ -155,6 +158,7 @@ def figures(run: RawRun) -> RunFigures:
         daemon_memory_bytes=run.daemon.peak_rss_bytes,
         completed_share=_completed(run, operations),
         reads_after_per_s=_reads_after(run.after),
+        acted=acted(run),
     )
 
 

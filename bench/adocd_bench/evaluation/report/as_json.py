@@ -5,7 +5,8 @@ from dataclasses import asdict
 from typing import Any
 
 from adocd_bench.evaluation.report.comparison import Cell, Comparison
-from adocd_bench.evaluation.report.sections import judgements
+from adocd_bench.evaluation.report.coverage import coverage
+from adocd_bench.evaluation.report.sections_claims import judgements
 from adocd_bench.evaluation.report.summary import Block, Judged, SchemeSummary, Standing
 from adocd_bench.evaluation.report.taken import taken
 from adocd_bench.evaluation.report.twins import Told, twins
@@ -17,6 +18,7 @@ def as_json(
     blocks: Sequence[Block], failed: int, searches: Mapping[str, Search], grids: Sequence[Searched]
 ) -> dict[str, Any]:
     """Make the report's JSON object; what was not measured is null."""
+    claims = judgements(blocks, searches)
     return {
         "failed": failed,
         "sustainable": {name: asdict(found) | {"lasts_per_s": found.lasts_per_s} for name, found in searches.items()},
@@ -37,7 +39,11 @@ def as_json(
                     for found in judged
                 ],
             }
-            for title, judged in judgements(blocks, searches)
+            for title, judged in claims
+        ],
+        "coverage": [
+            {**asdict(each.shown), "verdict": each.verdict, "why": each.why}
+            for each in coverage([found for _, judged in claims for found in judged])
         ],
     }
 

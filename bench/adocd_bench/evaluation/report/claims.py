@@ -8,6 +8,8 @@
   it shows no more. That is no verdict.
 - `not shown`: anything else: too few undisturbed repetitions, neither a difference nor sameness, a baseline that did
   not stall, or not run at all.
+- `did not act`: no run of a scheme in which the mechanism acted that the claim is about (mechanisms.py). Other runs in
+  which it did not act are left out.
 - `in part`: blocks say different things.
 
 A verdict needs five undisturbed pairs, or runs, in either direction.
@@ -15,7 +17,6 @@ A verdict needs five undisturbed pairs, or runs, in either direction.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Literal, Protocol
 
 from adocd_bench.evaluation.report import words
@@ -25,10 +26,10 @@ from adocd_bench.evaluation.report.summary import BASELINE, Block, SchemeSummary
 from adocd_bench.evaluation.search.sustained import RUNNING_SHARE, Search
 
 ClaimVerdict = Literal[
-    "reproduced", "smaller", "not reproduced", "direction", "opposite direction", "not shown", "in part"
+    "reproduced", "smaller", "not reproduced", "direction", "opposite direction", "not shown", "did not act", "in part"
 ]
-#: What is no verdict, beside `not shown`.
-_DIRECTIONS: frozenset[ClaimVerdict] = frozenset({"direction", "opposite direction"})
+#: What three or four pairs show is no verdict.
+DIRECTIONS: frozenset[ClaimVerdict] = frozenset({"direction", "opposite direction"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,10 @@ class ClaimRule(Protocol):
 
     def words(self) -> str:
         """Say the rule in a sentence."""
+        ...
+
+    def schemes(self) -> tuple[str, ...]:
+        """Name the schemes whose mechanisms must have acted."""
         ...
 
     def judge(self, block: Block) -> ClaimFinding | None:
@@ -89,6 +94,10 @@ class Compares:
         """Say the rule in a sentence."""
         side = "more" if self.more else "less"
         return f"{MEASURES[self.measure].title}: {self.scheme} {side} than {self.against}, in {self.where.words()}"
+
+    def schemes(self) -> tuple[str, ...]:
+        """Name them."""
+        return (self.scheme, self.against)
 
     def judge(self, block: Block) -> ClaimFinding | None:
         """Hold it against a block."""
@@ -143,6 +152,10 @@ class Exceeds:
         large, small = MEASURES[self.measure].title, MEASURES[self.over].title
         return f"every run of {self.scheme}: {large} at least {self.times:g} times {small}, in {self.where.words()}"
 
+    def schemes(self) -> tuple[str, ...]:
+        """Name them."""
+        return (self.scheme,)
+
     def judge(self, block: Block) -> ClaimFinding | None:
         """Hold it against a block."""
         scheme = block.scheme(self.scheme)
@@ -178,6 +191,10 @@ class Keeps:
         long = f", for {words.span(self.least_s)} at least" if self.least_s else ""
         return f"every run of {self.scheme}: {measure.title} {side} {bound}, in {self.where.words()}{long}"
 
+    def schemes(self) -> tuple[str, ...]:
+        """Name them."""
+        return (self.scheme,)
+
     def judge(self, block: Block) -> ClaimFinding | None:
         """Hold it against a block."""
         scheme, measure = block.scheme(self.scheme), MEASURES[self.measure]
@@ -206,6 +223,10 @@ class Lasts:
             f"the rate that lasts under {self.scheme}: at most {words.share(self.share)} of the maximum, by bisection"
         )
 
+    def schemes(self) -> tuple[str, ...]:
+        """Name them."""
+        return ()
+
     def judge(self, block: Block) -> ClaimFinding | None:
         """No block speaks to it: it is a search of its own."""
         del block
@@ -222,53 +243,6 @@ class Lasts:
         elif search.share < RUNNING_SHARE:
             verdict = "direction"
         return ClaimFinding(name, verdict, ours)
-
-
-@dataclass(frozen=True, slots=True)
-class ClaimPoint:
-    """A sentence of a paper: where it stands, what it says, what it claims in short, and our rule."""
-
-    source: str
-    sentence: str
-    claims: str
-    rule: ClaimRule
-
-
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """One of the five: its title and its points."""
-
-    title: str
-    points: tuple[ClaimPoint, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Judgement:
-    """A point with what our blocks say to it."""
-
-    point: ClaimPoint
-    verdict: ClaimVerdict
-    findings: tuple[ClaimFinding, ...]
-
-
-def judge(
-    point: ClaimPoint, blocks: Sequence[Block], searches: Mapping[str, Search] = MappingProxyType({})
-) -> Judgement:
-    """Hold a point against all blocks, or against the searches for what lasts."""
-    rule = point.rule
-    found = [rule.judge(block) for block in blocks]
-    if isinstance(rule, Lasts):
-        found = [rule.judge_search(name, search) for name, search in searches.items()]
-    findings = tuple(each for each in found if each is not None)
-    return Judgement(point, _together(findings), findings)
-
-
-def _together(findings: Sequence[ClaimFinding]) -> ClaimVerdict:
-    said = {finding.verdict for finding in findings} - {"not shown"}
-    verdicts = said - _DIRECTIONS
-    if verdicts:
-        return verdicts.pop() if len(verdicts) == 1 else "in part"
-    return said.pop() if len(said) == 1 else "not shown"
 
 
 def _by_runs(holds: Sequence[bool], scheme: SchemeSummary) -> ClaimVerdict:

@@ -47,11 +47,13 @@ def _own() -> list[Measure]:
     return [
         Measure("throughput_per_s", "operations/s", "per_s", more, lambda f: f.throughput_per_s),
         Measure("with_drain_per_s", "operations/s over run and drain", "per_s", more, lambda f: f.with_drain_per_s),
+        Measure("operations", "operations in all", "count", more, lambda f: f.operations),
         Measure("completed_share", "done of what was offered", "share", more, lambda f: f.completed_share),
         Measure("worst_second", "worst second, operations", "count", more, partial(_worst, "operations")),
         Measure("worst_of_offered", "worst second, of offered", "share", more, partial(_worst, "of_offered")),
         Measure("longest_us", "longest operation", "us", less, partial(_worst, "longest_us")),
         Measure("held_share", "stopped or delayed", "share", less, lambda f: f.stopped_share + f.delayed_share),
+        Measure("controlled_share", "under control", "share", None, lambda f: f.acted.controlled_share),
         Measure("stopped_share", "stopped", "share", less, lambda f: f.stopped_share),
         Measure("delayed_share", "delayed", "share", less, lambda f: f.delayed_share),
         Measure("held_s", "stopped or delayed", "s", less, lambda f: f.held_for(*_all_causes(f))),

@@ -4,12 +4,12 @@ ADOC: Yu, Noh, Choi, Xue, FAST '23. Thesis: Warlo, Auto-tuning RocksDB, 2018. SI
 Stability: Luo, Carey, On Performance Stability in LSM-based Storage Systems, VLDB '19.
 """
 
-from adocd_bench.evaluation.report.claims import Claim, ClaimPoint, Compares, Exceeds, Keeps, Lasts, Where
+from adocd_bench.evaluation.report.claims import Compares, Exceeds, Keeps, Lasts, Where
 from adocd_bench.evaluation.report.measures import latency
+from adocd_bench.evaluation.report.papers_adoc import ADOC, HALVES
+from adocd_bench.evaluation.report.points import Claim, ClaimPoint
 
 _FILL = Where(("fillrandom",))
-#: The ADOC paper's SATA HDD and SATA SSD, by their bandwidth; seeks are left out.
-_HDD, _SSD = "cap-210", "cap-490"
 #: What is too much shows late, in the paper after 6000 of 7200 s: a tenth of that is the least to look for it.
 _STALLS_LATE_S = 600.0
 _TOTAL, _WRITE_TOTAL = latency("all", "total", "p99_us"), latency("write", "total", "p99_us")
@@ -18,140 +18,6 @@ _WAVE = Where(("sine-350", "sine"))
 _BURST = Where(("burst", "burst-lapse"))
 _PEAKS = Where(("peaks-10", "peaks-50", "peaks-100"))
 
-_ADOC = Claim(
-    "ADOC against RocksDB's default and its auto-tuned limiter: throughput and stall time",
-    (
-        ClaimPoint(
-            "ADOC 6.2, figure 12",
-            "ADOC shows the best performance over all devices.",
-            "more throughput than RocksDB-DF",
-            Compares("adoc", "default", "throughput_per_s", True, _FILL, needs_stalls=True),
-        ),
-        ClaimPoint(
-            "ADOC abstract; 6.2, figure 12",
-            "improves performance by as much as 322.8% compared with the auto-tuned RocksDB",
-            "more throughput than RocksDB-AT, up to 4.228 times",
-            Compares("adoc", "auto-tuned", "throughput_per_s", True, _FILL, needs_stalls=True),
-        ),
-        ClaimPoint(
-            "ADOC 6.2, figure 12; table 3",
-            "It shows 66.7%, 37.8%, 31.0%, and 55.1% higher average throughput over the next best performing scheme, "
-            "SILK-O, for PM, NVMe SSD, SATA SSD, and SATA HDD devices, respectively.",
-            "1.310 times SILK-O on the SATA SSD, 1.551 times on the HDD (ours has SILK-O's settings alone)",
-            Compares("adoc", "silk-o", "throughput_per_s", True, _FILL, {_HDD: 1.551, _SSD: 1.310}, needs_stalls=True),
-        ),
-        ClaimPoint(
-            "ADOC 6.2, figure 12",
-            "RocksDB-AT performs better than RocksDB-DF for NVMe SSD and SATA SSD",
-            "the limiter helps at a SATA SSD's bandwidth",
-            Compares("auto-tuned", "default", "throughput_per_s", True, Where(("fillrandom",), (_SSD,))),
-        ),
-        ClaimPoint(
-            "ADOC 6.2, figure 12",
-            "but performs worse for PM and SATA HDD",
-            "the limiter hurts at an HDD's bandwidth",
-            Compares("auto-tuned", "default", "throughput_per_s", False, Where(("fillrandom",), (_HDD,))),
-        ),
-        ClaimPoint(
-            "ADOC abstract; 6.2, figure 13",
-            "reduces the duration of write stalls by as much as 87.9% and improves performance by as much as 322.8% "
-            "compared with the auto-tuned RocksDB",
-            "less stall time than RocksDB-AT, down to 0.121 times",
-            Compares("adoc", "auto-tuned", "held_share", False, _FILL, needs_stalls=True),
-        ),
-        ClaimPoint(
-            "ADOC 1 (figure 13 leaves RocksDB-DF out)",
-            "a framework with a goal of minimizing write stalls by harmonizing the flow of data between LSM-KV "
-            "components",
-            "less stall time than the default; the paper gives no figure",
-            Compares("adoc", "default", "held_share", False, _FILL, needs_stalls=True),
-        ),
-        ClaimPoint(
-            "ADOC 6.2, figure 13",
-            "ADOC reduces the stall duration compared to SILK-O for PM, SATA SSD, SATA HDD by 45.2%, 8.7%, and 10.3%, "
-            "respectively.",
-            "0.913 times SILK-O's stall time on the SATA SSD, 0.897 times on the HDD",
-            Compares("adoc", "silk-o", "held_share", False, _FILL, {_HDD: 0.897, _SSD: 0.913}, needs_stalls=True),
-        ),
-        ClaimPoint(
-            "ADOC 6.2, figure 13",
-            "for MT and L0O stalls, ADOC is the lowest",
-            "less time held for memtables and level 0 than RocksDB-AT",
-            Compares("adoc", "auto-tuned", "memtable_l0_held_s", False, _FILL, needs_stalls=True),
-        ),
-        ClaimPoint(
-            "ADOC 6.2, figure 13",
-            "For the PS stall, however, ADOC seems to be doing worse than both SILK schemes",
-            "more time held for pending bytes than SILK-O",
-            Compares("adoc", "silk-o", "pending_held_s", True, _FILL, needs_stalls=True),
-        ),
-    ),
-)
-
-_HALVES = Claim(
-    "ADOC's two knobs alone: ADOC-T (threads) and ADOC-B (batch)",
-    (
-        ClaimPoint(
-            "ADOC 6.4, figure 20",
-            "Observing the throughput for ADOC-T, we see that it performs well for PM, but that the throughput "
-            "deteriorates with slower devices.",
-            "threads alone: less throughput than ADOC on slow devices",
-            Compares(
-                "adoc-threads",
-                "adoc",
-                "throughput_per_s",
-                False,
-                Where(("fillrandom",), (_HDD, _SSD)),
-                needs_stalls=True,
-            ),
-        ),
-        ClaimPoint(
-            "ADOC 6.4, figure 20",
-            "since ADOC-T does not adjust the batch size, its memory footprint is smaller",
-            "threads alone: less memory",
-            Compares("adoc-threads", "adoc", "peak_memory_bytes", False, _FILL, needs_stalls=True),
-        ),
-        ClaimPoint(
-            "ADOC 6.4, figure 20",
-            "The disk bandwidth and CPU utilization are also high since the batch size is relatively small",
-            "threads alone: more processors used",
-            Compares("adoc-threads", "adoc", "cores", True, _FILL, needs_stalls=True),
-        ),
-        ClaimPoint(
-            "ADOC 6.4, figure 20",
-            "It performs well for HDD, but throughput deteriorates as the devices get more powerful.",
-            "batch alone: less throughput than ADOC on fast devices",
-            Compares(
-                "adoc-batch",
-                "adoc",
-                "throughput_per_s",
-                False,
-                Where(("fillrandom",), (_SSD, "uncapped")),
-                needs_stalls=True,
-            ),
-        ),
-        ClaimPoint(
-            "ADOC 6.4, figure 20",
-            "Since it does not increase the number of threads, the memory footprint, the CPU utilization, and the "
-            "bandwidth utilization are all relatively low",
-            "batch alone: fewer processors used",
-            Compares("adoc-batch", "adoc", "cores", False, _FILL, needs_stalls=True),
-        ),
-        ClaimPoint(
-            "ADOC 6.4, figure 21",
-            "tuning both parameters together reduces the frequency and fluctuations of the adjustments",
-            "fewer decisions a minute than threads alone",
-            Compares("adoc", "adoc-threads", "decisions_per_minute", False, _FILL, needs_stalls=True),
-        ),
-        ClaimPoint(
-            "ADOC 6.4, figure 21",
-            "tuning both parameters together reduces the frequency and fluctuations of the adjustments",
-            "fewer decisions a minute than batch alone",
-            Compares("adoc", "adoc-batch", "decisions_per_minute", False, _FILL, needs_stalls=True),
-        ),
-    ),
-)
-
 _TOGGLE = Claim(
     "The compaction toggle under a sine wave, and what reads cost afterwards",
     (
@@ -159,7 +25,7 @@ _TOGGLE = Claim(
             "Thesis 4.3.1, figures 4.3 and 4.4",
             "In total it allows [...] 90.5% more writes than the Enabled Compactions over a 350second period",
             "423K writes against 222K: 1.905 times, in one period",
-            Compares("toggle", "default", "throughput_per_s", True, _WAVE, {"*": 1.905}),
+            Compares("toggle", "default", "operations", True, _WAVE, {"*": 1.905}),
         ),
         ClaimPoint(
             "Thesis 4.3.1 and 4.4, figure 4.4",
@@ -172,7 +38,7 @@ _TOGGLE = Claim(
             "Thesis 4.3.2, figures 4.5 and 4.6",
             "The tuned version managed to ingest 462K writes, only 2K less than disabled. Enabled did only manage 291K",
             "1.588 times the writes, with a quiet tail until 700 s",
-            Compares("toggle", "default", "throughput_per_s", True, Where(("sine-700",)), {"*": 1.588}),
+            Compares("toggle", "default", "operations", True, Where(("sine-700",)), {"*": 1.588}),
         ),
         ClaimPoint(
             "Thesis 4.3.2, figure 4.6",
@@ -193,16 +59,30 @@ _TOGGLE = Claim(
             "With the level0 stalling parameters increased, it is able to avoid the slowdown which results in "
             "cumulative write rate at 81.38MB/s, with stalling it is 61.92MB/s.",
             "raised limits alone: 1.314 times the default's writes, in one period",
-            Compares("limits-raised", "default", "throughput_per_s", True, _WAVE, {"*": 1.314}),
+            Compares("limits-raised", "default", "operations", True, _WAVE, {"*": 1.314}),
         ),
         ClaimPoint(
             "Thesis 4.5, figure 4.10",
             "An improvement, however, still less than the 116.34 MB/s achieved by the auto-tuner",
             "the toggle: 1.43 times the writes of raised limits alone",
-            Compares("toggle", "limits-raised", "throughput_per_s", True, _WAVE, {"*": 1.43}),
+            Compares("toggle", "limits-raised", "operations", True, _WAVE, {"*": 1.43}),
+        ),
+        ClaimPoint(
+            "Thesis 4.6.1, figure 4.11",
+            "For the Auto-tuned Compactions, it starts similar to the Enabled Compactions when compactions are enabled "
+            "initially. [...] Afterwards it converges against the same pattern like the Disabled Compactions",
+            "random writes as fast as they go: more throughput than with compactions on",
+            Compares("toggle", "default", "throughput_per_s", True, _FILL, needs_stalls=True),
+        ),
+        ClaimPoint(
+            "Thesis 4.6.2, figure 4.12",
+            "Disabled Compactions and Auto-tuned Compactions shows similar behaviour to the 250K fillrandom",
+            "overwrites as fast as they go: more throughput than with compactions on",
+            Compares("toggle", "default", "throughput_per_s", True, Where(("overwrite",)), needs_stalls=True),
         ),
     ),
 )
+
 
 _SILK = Claim(
     "SILK's tail latency under peaks, and its two halves alone",
@@ -297,4 +177,4 @@ _STABILITY = Claim(
 )
 
 #: All five.
-CLAIMS = (_ADOC, _HALVES, _TOGGLE, _SILK, _STABILITY)
+CLAIMS = (ADOC, HALVES, _TOGGLE, _SILK, _STABILITY)

@@ -4,10 +4,9 @@ from collections.abc import Mapping, Sequence
 
 from adocd_bench.evaluation.raw import RawRun, SchemeUsed
 from adocd_bench.evaluation.report import comparison, disturbed, words
-from adocd_bench.evaluation.report.claims import Judgement, judge
 from adocd_bench.evaluation.report.document import Document, Heading, Items, Paragraph, Part, Table
-from adocd_bench.evaluation.report.papers import CLAIMS
 from adocd_bench.evaluation.report.sections_block import block_parts, command
+from adocd_bench.evaluation.report.sections_claims import claim_parts
 from adocd_bench.evaluation.report.sections_search import grid_parts, sustained_parts
 from adocd_bench.evaluation.report.sections_wal import wal_parts
 from adocd_bench.evaluation.report.summary import BASELINE, NO_PLACE, Block, Standing
@@ -45,14 +44,9 @@ def document(
     parts += wal_parts(blocks)
     parts += grid_parts(grids)
     parts += sustained_parts(searches)
-    parts += _claims(blocks, searches)
+    parts += claim_parts(blocks, searches)
     parts += _runs(blocks)
     return Document(_TITLE, parts)
-
-
-def judgements(blocks: Sequence[Block], searches: Mapping[str, Search]) -> list[tuple[str, list[Judgement]]]:
-    """Hold every claim against the blocks, and against what lasts."""
-    return [(claim.title, [judge(point, blocks, searches) for point in claim.points]) for claim in CLAIMS]
 
 
 def _head(runs: Sequence[RawRun], blocks: Sequence[Block], failed: int) -> list[Part]:
@@ -205,37 +199,6 @@ def _as_run(scheme: SchemeUsed, baseline: SchemeUsed | None) -> tuple[str, ...]:
 
 def _listed(values: Mapping[str, object]) -> str:
     return ", ".join(f"{name}={value}" for name, value in sorted(values.items()))
-
-
-def _claims(blocks: Sequence[Block], searches: Mapping[str, Search]) -> list[Part]:
-    parts: list[Part] = [
-        Heading(2, "Five claims, point by point"),
-        Paragraph(
-            "Each sentence of a paper is held against our runs by the rule beside it. Reproduced: the difference is "
-            "there, and at least of the size that the paper gives for this kind of device. Smaller: it is there, but "
-            "smaller. Not reproduced: it is the other way round, or the two schemes are the same. These verdicts need "
-            f"{comparison.LEAST_PAIRS} undisturbed pairs. Direction, opposite direction: what "
-            f"{comparison.DIRECTION_PAIRS} or {comparison.LEAST_PAIRS - 1} pairs show, or one search for what lasts. "
-            "Not shown: fewer pairs, neither a difference nor sameness, a baseline in which writes were held "
-            f"for less than {100 * comparison.LEAST_HELD:g} % of the time, or not run."
-        ),
-    ]
-    for number, (title, judged) in enumerate(judgements(blocks, searches), 1):
-        rows = [
-            (found.point.source, f"\N{LEFT DOUBLE QUOTATION MARK}{found.point.sentence}\N{RIGHT DOUBLE QUOTATION MARK}",
-             found.point.claims, found.point.rule.words(), _ours(found), found.verdict)
-            for found in judged
-        ]  # fmt: skip
-        parts.append(Heading(3, f"{number}. {title}"))
-        head = ("source", "the paper's words", "claims", "our rule", "our figures", "verdict")
-        parts.append(Table(f"Points of claim {number}", head, tuple(rows), words=6))
-    return parts
-
-
-def _ours(found: Judgement) -> str:
-    if not found.findings:
-        return "no block of ours speaks to it"
-    return "; ".join(f"{each.block}: {each.ours} ({each.verdict})" for each in found.findings)
 
 
 def _runs(blocks: Sequence[Block]) -> list[Part]:

@@ -8,6 +8,7 @@ from adocd_bench.evaluation.report.comparison import LEAST_PAIRS, cell
 from adocd_bench.evaluation.report.document import Heading, Paragraph, Part, Picture, Table
 from adocd_bench.evaluation.report.measures import MEASURES, POINTS, Spans, latency
 from adocd_bench.evaluation.report.pictures import pictures
+from adocd_bench.evaluation.report.sections_acted import acted_parts
 from adocd_bench.evaluation.report.summary import Block, SchemeSummary
 from adocd_bench.evaluation.report.taken import taken_parts
 from adocd_bench.evaluation.report.twins import twin_parts
@@ -59,6 +60,7 @@ def block_parts(block: Block) -> list[Part]:
         _of(block, "Amplification, memory, processors and what was left", _COST),
         *taken_parts(block, command(block)),
         _of(block, "Decisions, and what control costs", _CONTROL),
+        *acted_parts(block, command(block)),
         *_rules(block),
         *twin_parts(block, command(block)),
         *(Picture(drawing) for drawing in pictures(block)),
@@ -69,7 +71,8 @@ def _done(block: Block) -> Table:
     open_loop = ("completed_share", "worst_of_offered") if block.open_loop else ()
     names = ["throughput_per_s", "with_drain_per_s", *open_loop, "worst_second", "longest_us"]
     names += [name for name in ("reads_after_per_s",) if any(name in scheme.cells for scheme in block.schemes)]
-    versus = (block.rank_by, "throughput_per_s") if block.open_loop else (block.rank_by, "held_share")
+    # An open loop that fell behind ends later: its operations are compared, not its rate.
+    versus = (block.rank_by, "operations") if block.open_loop else (block.rank_by, "held_share")
     drained = any(scheme.drained_standing for scheme in block.schemes)
     places = ("place", "place over run and drain") if drained else ("place",)
     head = ["scheme", *places, *(f"{MEASURES[name].title}, over default's" for name in versus)]

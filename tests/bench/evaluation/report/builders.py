@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -21,6 +21,7 @@ from adocd_bench.evaluation.raw import (
     Second,
     WorkloadUsed,
 )
+from adocd_bench.evaluation.report.mechanisms import MECHANISMS
 
 MIB = 1 << 20
 #: 2026-01-01 00:00 UTC.
@@ -62,6 +63,22 @@ def decided(at_s: float, rule: str = "l0", outcome: str = "applied", elapsed_s: 
     return RawDecision(at_s, rule, "L0 files 21", {"background_jobs": 4}, outcome, elapsed_s)
 
 
+def turned(at_s: float, rule: str = "adoc.memory", /, **settings: int) -> RawDecision:
+    """One applied decision that turned these knobs."""
+    return RawDecision(at_s, rule, "a signal", settings, "applied")
+
+
+def acting(runs: Iterable[RawRun]) -> list[RawRun]:
+    """Let every law do what a claim about it needs, from the phase's begin on; its knobs have no value at open."""
+    made = []
+    for each in runs:
+        found = MECHANISMS.get("adoc, both knobs" if each.scheme.name == "adoc" else each.scheme.name)
+        settings = {knob: 0 for part in found.needed for knob in part.knobs} if found else {}
+        decisions = (turned(0.1, f"{each.scheme.name}.rule", **settings),) if settings else ()
+        made.append(replace(each, decisions=(*each.decisions, *decisions)))
+    return made
+
+
 def moved(user_bytes: int = 100 * MIB, amplification: float = 5.0, **members: Any) -> Moved:
     """RocksDB's own counts: a fifth of what was written is flushed."""
     written = round(user_bytes * amplification)
@@ -79,8 +96,9 @@ def moved(user_bytes: int = 100 * MIB, amplification: float = 5.0, **members: An
 
 
 def used(name: str, **members: Any) -> SchemeUsed:
-    """A scheme that is its law."""
-    whole = SchemeUsed(name, f"The scheme {name}", {}, None, False, name, {})
+    """A scheme that is its law; the default has none."""
+    policy = "fixed" if name == "default" else name
+    whole = SchemeUsed(name, f"The scheme {name}", {}, None, False, policy, {})
     return replace(whole, **members)
 
 

@@ -6,14 +6,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
-from adocd_bench.evaluation.raw import LatencyHistogram, Noise, RawRun
-from adocd_bench.evaluation.report.claims import ClaimPoint, ClaimRule, Compares, Exceeds, Keeps, Where, judge
+from adocd_bench.evaluation.raw import LatencyHistogram, Noise, Operations, RawRun
+from adocd_bench.evaluation.report.claims import ClaimRule, Compares, Exceeds, Keeps, Where
 from adocd_bench.evaluation.report.measures import MEASURES
 from adocd_bench.evaluation.report.papers import CLAIMS
+from adocd_bench.evaluation.report.points import ClaimPoint, judge
 from adocd_bench.evaluation.report.summary import summarise
 from adocd_bench.evaluation.search.sustained import Search, TriedRate
 
-from tests.bench.evaluation.report.builders import at, block, held, run, stalling
+from tests.bench.evaluation.report.builders import acting, at, block, held, run, stalling
 
 FILL = Where(("fillrandom",))
 FASTER = Compares("adoc", "default", "throughput_per_s", True, FILL, {"cap-210": 1.5}, needs_stalls=True)
@@ -23,7 +24,8 @@ POINTS = {(number, point.claims): point for number, claim in enumerate(CLAIMS, 1
 
 
 def verdict(rule: ClaimRule, runs: Sequence[RawRun]) -> str:
-    return judge(ClaimPoint("s", "q", "c", rule), summarise(runs)).verdict
+    """Judge runs in which every law acted."""
+    return judge(ClaimPoint("s", "q", "c", rule), summarise(acting(runs))).verdict
 
 
 def against(
@@ -57,7 +59,7 @@ def test_comparing(adoc: Sequence[int], default: Sequence[int], stalled_s: float
 
 
 def test_our_figures_and_the_reason_are_told() -> None:
-    found = judge(ClaimPoint("s", "q", "c", FASTER), summarise(against((1600, 1620), (1000, 1000), 0.01)))
+    found = judge(ClaimPoint("s", "q", "c", FASTER), summarise(acting(against((1600, 1620), (1000, 1000), 0.01))))
     (finding,) = found.findings
     assert finding.block == "cap-210-fillrandom"
     assert "adoc 1,610 (1,600 .. 1,620), default 1,000; too few pairs: 1.61 (1.6 .. 1.62) times" in finding.ours
@@ -66,7 +68,7 @@ def test_our_figures_and_the_reason_are_told() -> None:
 
 def test_disturbed_runs_show_nothing() -> None:
     runs = [replace(each, noise=Noise(0.5)) for each in against((1600,) * 5, FIVE)]
-    (finding,) = judge(ClaimPoint("s", "q", "c", FASTER), summarise(runs)).findings
+    (finding,) = judge(ClaimPoint("s", "q", "c", FASTER), summarise(acting(runs))).findings
     assert finding.verdict == "not shown"
     assert "fewer than 5 undisturbed repetitions of adoc and default" in finding.ours
 
@@ -156,6 +158,27 @@ def test_a_bound_that_every_run_keeps() -> None:
     assert verdict(replace(rule, least_s=3600), runs(800, 900, 800, 800, 800)) == "not shown"
 
 
+def test_writes_are_not_rates_over_unequal_lengths() -> None:
+    """A run that fell behind ended later: it did as many writes, at two thirds of the rate."""
+    rule = Compares("limits-raised", "default", "operations", True, Where(("sine-350",)))
+    runs = block({"limits-raised": (1500,) * 5, "default": (1000,) * 5}, workload="sine-350", offered_per_s=1500)
+    behind = [
+        replace(
+            each,
+            operations=(Operations("write", 15_000, None),),
+            measured_s=10.0 if each in runs[:5] else 15.0,
+            seconds=(),
+        )
+        for each in runs
+    ]
+    assert verdict(replace(rule, measure="throughput_per_s"), behind) == "reproduced"
+    assert verdict(rule, behind) == "not reproduced"
+    waves = [each.rule for each in POINTS.values() if isinstance(each.rule, Compares)]
+    about = [each for each in waves if any(name.startswith("sine") for name in each.where.workloads)]
+    assert about
+    assert "throughput_per_s" not in {each.measure for each in about}
+
+
 def test_silk_and_its_halves() -> None:
     runs = [
         each
@@ -166,7 +189,7 @@ def test_silk_and_its_halves() -> None:
         )
         for each in late(name, queueing, 1, workload="peaks-100")
     ]
-    found = {point.claims: judge(point, summarise(runs)).verdict for point in CLAIMS[3].points}
+    found = {point.claims: judge(point, summarise(acting(runs))).verdict for point in CLAIMS[3].points}
     assert found["bandwidth alone: higher p99 than SILK"] == "reproduced"
     assert found["priorities alone (ours: holding deeper compactions): higher p99 than SILK"] == "not reproduced"
     assert found["a production trace: p99 at most 0.01 times the auto-tuned limiter's"] == "not shown"
@@ -176,7 +199,7 @@ def test_the_trace_is_found_by_the_beginning_of_its_name() -> None:
     point = CLAIMS[3].points[0]
     runs = late("silk", (10, 11, 10, 11, 10), 1, workload="trace:day.csv")
     runs += late("auto-tuned", (90_000, 91_000, 90_000, 91_000, 90_000), 1, workload="trace:day.csv")
-    assert judge(point, summarise(runs)).verdict == "reproduced"
+    assert judge(point, summarise(acting(runs))).verdict == "reproduced"
 
 
 def test_the_default_at_95_percent_is_not_sustainable_where_it_stalls() -> None:

@@ -71,7 +71,7 @@ def test_every_table_of_a_block_says_its_command(markdown: str) -> None:
     closed = next(part for part in blocks if part.startswith("cap-210-fillrandom"))
     commands = re.findall(r"^By `(.*)`\.$", closed, re.MULTILINE)
     tables = re.findall(r"^\*\*.*\*\*$", closed, re.MULTILINE)
-    assert len(commands) == len(tables) == 7
+    assert len(commands) == len(tables) == 8
     assert set(commands) == {
         "adocd bench run --scheme adoc,auto-tuned,bad,default,silk --profile cap-210 --workload fillrandom "
         "--seconds 20 --repeat 6 --scale 4 --out DIR"
@@ -115,6 +115,18 @@ def test_what_the_device_took_and_whether_it_was_under_the_cap(markdown: str) ->
     ) in opened
 
 
+def test_what_a_law_did_is_told_run_by_run(markdown: str) -> None:
+    rows = re.findall(r"^\| (\w+) \| 1 \| (82.4 %|0 %) \| (.*) \| (.*) \| (.*) \|$", markdown, re.MULTILINE)
+    assert rows[0] == (
+        "adoc",
+        "82.4 %",
+        "l0 (3.5 s)",
+        "background_jobs not recorded to 4 (1 change, 3.5 s), away for 82.4 %",
+        "",
+    )
+    assert rows[-1] == ("silk", "0 %", "nothing", "none", "")
+
+
 def test_missing_is_said_and_never_zero(markdown: str) -> None:
     control = markdown.partition("**Decisions, and what control costs**")[2].partition("\n\nBy")[0]
     (default,) = re.findall(r"^\| default .*$", control, re.MULTILINE)
@@ -123,7 +135,7 @@ def test_missing_is_said_and_never_zero(markdown: str) -> None:
 
 def test_markdown_is_whole(markdown: str) -> None:
     tokens = MarkdownIt().enable("table").parse(markdown)
-    assert sum(token.type == "table_open" for token in tokens) == 2 + 7 + 8 + 5 + 2
+    assert sum(token.type == "table_open" for token in tokens) == 2 + 8 + 9 + 7 + 2
     # What is in a rule's name is text, not a cell's end and not HTML.
     (row,) = re.findall(r"^\| adoc \| mmo .*$", markdown, re.MULTILINE)
     assert row == r"| adoc | mmo \| \<b> | refused | 1 |"
@@ -186,8 +198,15 @@ def test_all_figures_as_json(results: Path, tmp_path: Path, capsys: pytest.Captu
     assert adoc["standing"] == {"place": 1, "last": 1, "of": 5, "tied": False}
     assert [run["counts"] for run in closed["schemes"][-1]["runs"]] == [True] * 5 + [False]
     assert opened["rank_by"] == "all_total_p99_us"
-    assert [len(claim["points"]) for claim in found["claims"]] == [10, 7, 7, 6, 6]
+    assert [len(claim["points"]) for claim in found["claims"]] == [14, 7, 9, 6, 6]
     assert found["claims"][0]["points"][0]["verdict"] == "reproduced"
+    acted = adoc["runs"][0]["figures"]["acted"]
+    assert acted["fired"] == [{"rule": "l0", "when": "phase", "count": 1, "first_s": 3.52, "last_s": 3.52}]
+    assert [(knob["knob"], knob["away_s"]) for knob in acted["knobs"]] == [("background_jobs", [[3.52, 20.0]])]
+    assert adoc["figures"]["controlled_share"]["median"] == pytest.approx(16.48 / 20)
+    covered = {(each["paper"], each["label"]): each["verdict"] for each in found["coverage"]}
+    assert covered["ADOC", "figure 2"] == "nothing measured"
+    assert covered["SILK", "figure 8B"] == "did not act"
 
 
 def test_rates_that_last_are_told(tmp_path: Path) -> None:

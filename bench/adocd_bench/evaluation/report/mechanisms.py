@@ -1,0 +1,145 @@
+"""What must act for a claim to be about its law: knobs that must be away, and for which share of the measured phase.
+
+The shares follow from the loads and the laws' own thresholds. They were written down on 2026-11-23: before any run that
+was made later, but after the kept results of that month, of which it was known what the laws had done.
+
+A run in which the mechanism did not act is left out of the claim; where none is left, the verdict is `did not act`.
+Schemes that are options at open have no mechanism.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from adocd_bench.evaluation.report import words
+from adocd_bench.evaluation.report.acting import Acted
+from adocd_bench.evaluation.report.summary import Block, SchemeSummary, summarise
+
+#: What the daemon decides by itself: repeating or putting back a change.
+_DAEMONS = "actuator."
+_HALF, _QUARTER, _NEARLY_ALL = 0.5, 0.25, 0.9
+
+
+@dataclass(frozen=True, slots=True)
+class Needed:
+    """One part of a mechanism: any of the knobs away for a share of the phase, or for another one in some workloads."""
+
+    what: str
+    knobs: tuple[str, ...]
+    least: float
+    least_in: Mapping[str, float] = field(default_factory=dict)
+
+    def least_share(self, workload: str) -> float:
+        """Give the least share in a workload."""
+        return self.least_in.get(workload, self.least)
+
+    def missing(self, acted: Acted, workload: str) -> str | None:
+        """Say what was missing in a run; None where it acted."""
+        share, least = acted.away_share(*self.knobs), self.least_share(workload)
+        if share >= least:
+            return None
+        return f"{self.what} for {words.share(share)} of the phase, {words.share(least)} needed"
+
+    def words(self) -> str:
+        """Say the rule."""
+        others = "".join(f", {words.share(least)} in {name}" for name, least in self.least_in.items())
+        return f"{self.what} ({', '.join(self.knobs)}): {words.share(self.least)} of the phase{others}"
+
+
+@dataclass(frozen=True, slots=True)
+class Mechanism:
+    """All parts must act; `workload` says which load makes them act, and why."""
+
+    needed: tuple[Needed, ...]
+    workload: str
+
+    def missing(self, acted: Acted, workload: str) -> str | None:
+        """Say what was missing in a run; None where all of it acted."""
+        return next((said for each in self.needed if (said := each.missing(acted, workload)) is not None), None)
+
+    def words(self) -> str:
+        """Say the rule."""
+        return "; ".join(each.words() for each in self.needed)
+
+
+_THREADS = Needed("threads were moved", ("background_jobs",), _HALF)
+_BATCH = Needed("the batch was moved", ("batch_size",), _HALF)
+_LIMITER = Needed("the limiter was moved", ("rate_limit",), _HALF)
+_HELD = Needed("deeper compactions were held back", ("level_base_size",), _QUARTER)
+#: The wave is above its middle for half of its 350 s; a tail of 350 or 650 s makes that a smaller share.
+_OFF = Needed(
+    "compaction was off", ("auto_compaction",), _QUARTER, {"sine-700": _QUARTER / 2, "sine-1000": _QUARTER * 0.35}
+)
+_STALLS = "writes as fast as they go, for the rules answer stalls, and the baseline must have some"
+_PEAKS = (
+    "peaks in which clients use more than 75 % of the bandwidth, the law's own threshold for a hold; peaks take half "
+    "of the time or more, and half of that is needed"
+)
+
+#: Scheme, or what a point asks of one -> its mechanism.
+MECHANISMS: Mapping[str, Mechanism] = {
+    "adoc": Mechanism((Needed("threads or batch were moved", ("background_jobs", "batch_size"), _HALF),), _STALLS),
+    "adoc, both knobs": Mechanism(
+        (_THREADS, _BATCH), "the same, until level 0 overflows as well, for only that raises threads"
+    ),
+    "adoc-threads": Mechanism((_THREADS,), "the same: level 0 at its slowdown trigger raises threads"),
+    "adoc-batch": Mechanism((_BATCH,), "the same: memtable stalls raise the batch"),
+    "adoc-released": Mechanism(
+        (Needed("threads or batch were moved", ("background_jobs", "batch_size"), _HALF),), _STALLS
+    ),
+    "auto-tuned": Mechanism((_LIMITER,), "any with flushes and compactions, which RocksDB's own tuning counts"),
+    "mimd": Mechanism((_LIMITER,), "any with flushes and compactions"),
+    "toggle": Mechanism(
+        (_OFF,),
+        "flushes at half of the device or more, for longer than the law's window of 10 s and dwell time of 30 s: the "
+        "thesis's wave, half of which is above its middle, and half of that is needed; fillrandom of 300 s or more",
+    ),
+    "toggle-residual": Mechanism((_LIMITER,), "the thesis's wave"),
+    "silk": Mechanism((_LIMITER, _HELD), _PEAKS),
+    "silk-bandwidth": Mechanism((_LIMITER,), _PEAKS),
+    "silk-hold": Mechanism((_HELD,), _PEAKS),
+    "stability": Mechanism(
+        (Needed("the slowdown was out of the way", ("level0_slowdown_trigger",), _NEARLY_ALL),), "any that stalls"
+    ),
+    "spring-and-gear": Mechanism(
+        (Needed("the delay followed level 0", ("delayed_write_rate",), _HALF),), "any that fills level 0"
+    ),
+    "bad": Mechanism((Needed("the limiter was down", ("rate_limit",), _NEARLY_ALL),), "any"),
+}
+
+
+def acting(block: Block, mechanisms: Mapping[str, str]) -> tuple[Block | None, str]:
+    """Leave out the runs in which a scheme's mechanism did not act; None, and why, where none of a scheme is left."""
+    idle: set[tuple[str, int]] = set()
+    said: list[str] = []
+    for name, wanted in mechanisms.items():
+        scheme, mechanism = block.scheme(name), MECHANISMS.get(wanted)
+        if scheme is None or mechanism is None:
+            continue
+        missing = _missing(scheme, mechanism, block.workload)
+        idle |= {(name, repetition) for repetition in missing}
+        if len(missing) == len(scheme.runs):
+            said.append(f"{name} did not act: {'; '.join(dict.fromkeys(missing.values()))}")
+    if said:
+        return None, "; ".join(said)
+    if not idle:
+        return block, ""
+    runs = [judged.run for scheme in block.schemes for judged in scheme.runs]
+    (left,) = summarise(run for run in runs if (run.scheme.name, run.repetition) not in idle)
+    return replace(left, name=block.name), ""
+
+
+def applied(block: Block, schemes: Iterable[str]) -> str:
+    """Name the law's rules that were applied in the measured phase; the daemon's own are left out."""
+    said = []
+    for name in schemes:
+        scheme = block.scheme(name)
+        runs = scheme.used if scheme else ()
+        rules = sorted({each.rule for judged in runs for each in judged.figures.acted.of("phase")})
+        mine = [rule for rule in rules if not rule.startswith(_DAEMONS)]
+        said += [f"{name} applied {', '.join(mine)}"] if mine else []
+    return "; ".join(said)
+
+
+def _missing(scheme: SchemeSummary, mechanism: Mechanism, workload: str) -> dict[int, str]:
+    found = ((judged.run.repetition, mechanism.missing(judged.figures.acted, workload)) for judged in scheme.runs)
+    return {repetition: said for repetition, said in found if said is not None}

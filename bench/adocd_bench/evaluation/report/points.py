@@ -1,0 +1,76 @@
+"""The points of the papers, and what our blocks say to each, if the mechanism that it is about acted in them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+
+from adocd_bench.evaluation.report.claims import DIRECTIONS, ClaimFinding, ClaimRule, ClaimVerdict, Lasts
+from adocd_bench.evaluation.report.mechanisms import acting, applied
+from adocd_bench.evaluation.report.summary import Block
+from adocd_bench.evaluation.search.sustained import Search
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimPoint:
+    """A sentence of a paper: where it stands, what it says, what it claims in short, and our rule.
+
+    `needs` is scheme -> mechanism, where the sentence is not about what the scheme's own mechanism is.
+    """
+
+    source: str
+    sentence: str
+    claims: str
+    rule: ClaimRule
+    needs: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One of the five: its title and its points."""
+
+    title: str
+    points: tuple[ClaimPoint, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """A point with what our blocks say to it."""
+
+    point: ClaimPoint
+    verdict: ClaimVerdict
+    findings: tuple[ClaimFinding, ...]
+
+
+def judge(
+    point: ClaimPoint, blocks: Sequence[Block], searches: Mapping[str, Search] = MappingProxyType({})
+) -> Judgement:
+    """Hold a point against all blocks, or against the searches for what lasts."""
+    rule = point.rule
+    found = [_finding(point, block) for block in blocks]
+    if isinstance(rule, Lasts):
+        found = [rule.judge_search(name, search) for name, search in searches.items()]
+    findings = tuple(each for each in found if each is not None)
+    return Judgement(point, _together(findings), findings)
+
+
+def _finding(point: ClaimPoint, block: Block) -> ClaimFinding | None:
+    """Hold a point against those runs of a block in which the mechanisms acted."""
+    found = point.rule.judge(block)
+    if found is None:
+        return None
+    left, why = acting(block, {name: point.needs.get(name, name) for name in point.rule.schemes()})
+    if left is None:
+        return ClaimFinding(found.block, "did not act", f"{found.ours}; {why}")
+    found = found if left is block else point.rule.judge(left)
+    rules = applied(left, point.rule.schemes())
+    return replace(found, ours=f"{found.ours}; {rules}") if found is not None and rules else found
+
+
+def _together(findings: Sequence[ClaimFinding]) -> ClaimVerdict:
+    said = {finding.verdict for finding in findings}
+    if verdicts := said - DIRECTIONS - {"not shown", "did not act"}:
+        return verdicts.pop() if len(verdicts) == 1 else "in part"
+    if directions := said & DIRECTIONS:
+        return directions.pop() if len(directions) == 1 else "not shown"
+    # That a law did not act says more than that too little was run.
+    return "did not act" if "did not act" in said else "not shown"

@@ -1,0 +1,67 @@
+"""Every figure and table of the papers has a verdict, from the points that name it."""
+
+from __future__ import annotations
+
+import pytest
+from adocd_bench.evaluation.report.coverage import coverage, is_about, named
+from adocd_bench.evaluation.report.papers import CLAIMS
+from adocd_bench.evaluation.report.papers_shown import SHOWN
+from adocd_bench.evaluation.report.points import judge
+from adocd_bench.evaluation.report.summary import summarise
+
+from tests.bench.evaluation.report.builders import acting, stalling
+
+POINTS = [point for claim in CLAIMS for point in claim.points]
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("ADOC 6.2, figure 12; table 3", {"figure 12", "table 3"}),
+        ("Thesis 4.3.1, figures 4.3 and 4.4", {"figure 4.3", "figure 4.4"}),
+        ("Thesis 4.3.1 and 4.4, figure 4.4", {"figure 4.4"}),
+        ("Stability 5.2, figure 12a", {"figure 12"}),
+        ("SILK 6.5, figure 8C (top)", {"figure 8C"}),
+        ("SILK 6, summary; 6.4, figure 8B", {"figure 8B"}),
+        ("ADOC 1", set()),
+    ],
+)
+def test_what_a_source_names(source: str, expected: set[str]) -> None:
+    assert named(source) == expected
+
+
+def test_each_figure_is_there_once_and_each_source_is() -> None:
+    keys = [(shown.paper, shown.label) for shown in SHOWN]
+    assert len(keys) == len(set(keys))
+    counted = {paper: sum(key[0] == paper for key in keys) for paper in dict(keys)}
+    # As many as the papers have captions.
+    assert counted == {"ADOC": 21 + 4, "Thesis": 3 + 18 + 12 + 1, "SILK": 13 + 2 + 1, "Stability": 18 + 1, "Blog": 3}
+
+
+def test_every_point_is_about_a_figure_that_can_be_measured() -> None:
+    for found in [judge(point, ()) for point in POINTS]:
+        about = [shown for shown in SHOWN if is_about(found, shown)]
+        assert {shown.kind for shown in about} == {"ours"}, found.point.source
+
+
+def test_what_has_no_point_says_why() -> None:
+    for each in coverage([judge(point, ()) for point in POINTS]):
+        assert each.why
+        assert each.verdict == {"ours": "not run", "inside": "not reachable from outside"}.get(
+            each.shown.kind, "nothing measured"
+        )
+
+
+def test_verdicts_are_those_of_the_points() -> None:
+    def covered(*, laws_act: bool) -> dict[tuple[str, str], str]:
+        runs = stalling("default", (1000, 1010, 990, 1000, 1005), (2.0,) * 5)
+        runs += stalling("adoc", (1600, 1610, 1590, 1600, 1605), (0.0,) * 5)
+        blocks = summarise(acting(runs) if laws_act else runs)
+        return {
+            (each.shown.paper, each.shown.label): each.verdict
+            for each in coverage([judge(point, blocks) for point in POINTS])
+        }
+
+    assert covered(laws_act=True)["ADOC", "figure 12"] == "4 not run, 1 reproduced"
+    assert covered(laws_act=False)["ADOC", "figure 12"] == "4 not run, 1 did not act"
+    assert covered(laws_act=True)["ADOC", "figure 17"] == "not run"

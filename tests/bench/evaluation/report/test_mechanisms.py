@@ -1,0 +1,154 @@
+"""A claim rests on runs in which its law acted; what the kept raw results say to that."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+from adocd_bench.evaluation.raw import RawRun
+from adocd_bench.evaluation.report.acting import Acted, acted
+from adocd_bench.evaluation.report.claims import Compares, Where
+from adocd_bench.evaluation.report.mechanisms import MECHANISMS
+from adocd_bench.evaluation.report.papers import CLAIMS
+from adocd_bench.evaluation.report.points import ClaimPoint, Judgement, judge
+from adocd_bench.evaluation.report.read import found_in
+from adocd_bench.evaluation.report.summary import Block, summarise
+from adocd_bench.evaluation.schemes import SCHEMES
+
+from adocd.model.knob import Knob
+from tests.bench.evaluation.report.builders import acting, block, stalling, turned
+from tests.bench.kept import RESULTS, needs_results
+
+FASTER = ClaimPoint(
+    "s", "q", "c", Compares("adoc", "default", "throughput_per_s", True, Where(("fillrandom",)), needs_stalls=True)
+)
+
+
+def runs(adoc: Sequence[int] = (1600, 1610, 1590, 1600, 1605)) -> list[RawRun]:
+    return stalling("default", (1000, 1010, 990, 1000, 1005), (2.0,) * 5) + stalling("adoc", adoc, (0.0,) * 5)
+
+
+def test_the_table_names_schemes_and_knobs_that_there_are() -> None:
+    for name, mechanism in MECHANISMS.items():
+        assert name.partition(",")[0] in SCHEMES
+        assert mechanism.workload
+        for part in mechanism.needed:
+            assert set(part.knobs) <= set(Knob)
+            assert min(part.least, *part.least_in.values(), 1.0) > 0
+    laws = {name for name, scheme in SCHEMES.items() if scheme.policy != "fixed" or scheme.auto_tuned}
+    assert laws <= MECHANISMS.keys(), "every law has a mechanism"
+
+
+def test_a_law_that_did_nothing_gets_no_verdict_however_much_faster_it_was() -> None:
+    (finding,) = judge(FASTER, summarise(runs())).findings
+    assert finding.verdict == "did not act"
+    assert finding.ours.endswith("adoc did not act: threads or batch were moved for 0 % of the phase, 50 % needed")
+    assert judge(FASTER, summarise(runs((500, 510, 490, 500, 505)))).verdict == "did not act"
+
+
+def test_a_law_that_acted_too_late_or_too_briefly_did_not_act() -> None:
+    def with_one(at_s: float) -> str:
+        decided = [replace(each, decisions=(turned(at_s, batch_size=1),)) for each in runs()]
+        return judge(FASTER, summarise(decided)).verdict
+
+    assert [with_one(at_s) for at_s in (4.9, 5.1, 10.5)] == ["reproduced", "did not act", "did not act"]
+
+
+def test_runs_in_which_it_did_not_act_are_left_out() -> None:
+    kept = [
+        replace(each, decisions=()) if each.scheme.name == "adoc" and each.repetition == 1 else each
+        for each in acting(runs((10, 1610, 1590, 1600, 1605)))
+    ]
+    (finding,) = judge(FASTER, summarise(kept)).findings
+    assert finding.verdict == "direction", "four pairs are left"
+    assert finding.ours.startswith("adoc 1,602 (1,590 .. 1,610), default 1,000 (990 .. 1,010)")
+    assert finding.ours.endswith("; adoc applied adoc.rule")
+    one = [replace(each, decisions=()) if each.repetition < 5 else each for each in kept]
+    assert judge(FASTER, summarise(one)).verdict == "not shown", "one run is left"
+
+
+def test_a_point_can_ask_for_more_than_its_scheme_does() -> None:
+    both = replace(FASTER, needs={"adoc": "adoc, both knobs"})
+    batch = [replace(each, decisions=(turned(0.1, batch_size=1),)) for each in runs()]
+    assert judge(FASTER, summarise(batch)).verdict == "reproduced"
+    assert judge(both, summarise(batch)).verdict == "did not act"
+    assert judge(both, summarise(acting(runs()))).verdict == "reproduced"
+
+
+def test_options_at_open_need_no_law() -> None:
+    raised = ClaimPoint("s", "q", "c", Compares("limits-raised", "default", "throughput_per_s", True, FASTER_WHERE))
+    found = judge(
+        raised, summarise(block({"default": (100, 101, 102, 101, 100), "limits-raised": (200, 201, 202, 203, 202)}))
+    )
+    assert found.verdict == "reproduced"
+
+
+FASTER_WHERE = Where(("fillrandom",))
+
+
+@functools.cache
+def kept(directory: str) -> tuple[RawRun, ...]:
+    return found_in(RESULTS / "evaluation" / directory).runs
+
+
+def done(directory: str, scheme: str) -> list[Acted]:
+    found = [acted(run) for run in kept(directory) if run.scheme.name == scheme]
+    assert len(found) == 2
+    return found
+
+
+def judged(directory: str, *schemes: str) -> list[Judgement]:
+    """Judge all points that are about one of these schemes first, and that the kept block speaks to."""
+    blocks: tuple[Block, ...] = summarise(kept(directory))
+    points = [
+        point for claim in CLAIMS for point in claim.points if point.rule.schemes()[:1] in [(s,) for s in schemes]
+    ]
+    found = [each for point in points if (each := judge(point, blocks)).findings]
+    assert found
+    return found
+
+
+@needs_results
+def test_the_toggle_of_30_s_only_prepared() -> None:
+    for found in done("quick", "toggle"):
+        assert {each.rule for each in found.of("phase")} == {"toggle.prepared", "actuator.repeat"}
+        assert {"toggle.off", "toggle.on"} <= {each.rule for each in found.of("after")}
+        (off,) = [each for each in found.of("after") if each.rule == "toggle.off"]
+        assert 30.0 < off.first_s < 31.0
+        assert found.away_share("auto_compaction") == 0
+        assert found.away_share("memtable_number") == pytest.approx(found.controlled_share)
+    assert {each.verdict for each in judged("quick", "toggle")} == {"did not act"}
+
+
+@needs_results
+def test_the_toggle_in_the_sine_ended_before_the_peak() -> None:
+    off_s = [found.away_share("auto_compaction") * found.measured_s for found in done("sine-cap-210", "toggle")]
+    assert [round(each) for each in sorted(off_s)] == [40, 52]
+    found = judged("sine-cap-210", "toggle")
+    assert {each.verdict for each in found} == {"did not act"}
+    assert all("25 % needed" in each.findings[0].ours for each in found)
+
+
+@needs_results
+def test_silk_moved_its_limiter_in_the_peaks_and_held_nothing() -> None:
+    for found in done("peaks-cap-100", "silk"):
+        assert [knob.knob for knob in found.knobs] == ["rate_limit"]
+    for found in done("peaks-cap-100", "silk-hold"):
+        assert (found.of("phase"), found.controlled_share) == ((), 0)
+    verdicts = {each.verdict for each in judged("peaks-cap-100", "silk", "silk-hold", "silk-bandwidth")}
+    assert verdicts == {"did not act"}
+
+
+@needs_results
+def test_adoc_moved_no_thread_so_nothing_is_said_of_both_knobs() -> None:
+    for found in done("fillrandom-cap-210", "adoc"):
+        assert [knob.knob for knob in found.knobs] == ["batch_size"]
+        assert found.controlled_share > 0.9
+    blocks = summarise(kept("fillrandom-cap-210"))
+    halves = [each for point in CLAIMS[1].points if (each := judge(point, blocks)).findings]
+    assert len(halves) == 6
+    assert {each.verdict for each in halves} == {"did not act"}
+    (first, *_) = [judge(point, blocks) for point in CLAIMS[0].points]
+    assert "adoc applied adoc.memory" in first.findings[0].ours
