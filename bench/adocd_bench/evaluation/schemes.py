@@ -139,6 +139,11 @@ def base_options(scale: int) -> Options:
     return {**{name: here.size(size) for name, size in _SIZES.items()}, **_COUNTS}
 
 
+def owners_options(scale: int) -> Mapping[str, str]:
+    """Return the options at which every run is drained: the baseline's, and compaction on."""
+    return {**{name: str(value) for name, value in base_options(scale).items()}, "disable_auto_compactions": "false"}
+
+
 def batch(size_bytes: int) -> Options:
     """Return the three options that set ADOC's batch (adoc-fast23, 5)."""
     return {

@@ -7,7 +7,7 @@ from adocd_bench.evaluation.report import comparison, disturbed, words
 from adocd_bench.evaluation.report.claims import Judgement, judge
 from adocd_bench.evaluation.report.document import Document, Heading, Items, Paragraph, Part, Table
 from adocd_bench.evaluation.report.papers import CLAIMS
-from adocd_bench.evaluation.report.sections_block import block_parts, command
+from adocd_bench.evaluation.report.sections_block import DRAINED_BEFORE, block_parts, command
 from adocd_bench.evaluation.report.sections_search import grid_parts, sustained_parts
 from adocd_bench.evaluation.report.summary import BASELINE, Block
 from adocd_bench.evaluation.search.halving import Searched
@@ -15,9 +15,10 @@ from adocd_bench.evaluation.search.sustained import Search
 
 _TITLE = "Evaluation of adocd's control laws on real RocksDB"
 _RANKED = (
-    "Schemes are ranked by operations/s where the loop is closed, and by the 99th percentile of all latencies from the "
-    "intended start where it is open, for there throughput is what was offered. Schemes tie where no difference to the "
-    "best of their group was shown."
+    "Closed loops are ranked by operations/s over run, restore and drain: the phase's operations over the time until "
+    "the owner's options were back and nothing was due under them. Open loops are ranked by the 99th percentile of all "
+    "latencies from the intended start, for there throughput is what was offered. Schemes tie where no difference to "
+    "the best of their group was shown."
 )
 _LEFT_OUT = (
     "Medians and spreads are over repetitions. Disturbed runs are left out where two or more others of the scheme are "
@@ -74,6 +75,9 @@ def _head(runs: Sequence[RawRun], blocks: Sequence[Block], failed: int) -> list[
     weak = [block.name for block in blocks if block.weak]
     if weak:
         items.append(f"Weak evidence, with fewer than two undisturbed repetitions of a scheme: {', '.join(weak)}.")
+    before = [block.name for block in blocks if not block.restored]
+    if before:
+        items.append(f"{DRAINED_BEFORE} So in {', '.join(before)}. Compare these with no others.")
     lone = [block.name for block in blocks if block.scheme(BASELINE) is None]
     if lone:
         items.append(f"Without a baseline of their own, and so without ratios: {', '.join(lone)}.")
@@ -128,19 +132,19 @@ def _overview(blocks: Sequence[Block]) -> Table:
         (
             block.name,
             ", ".join(f"{scheme.standing or '-'} {scheme.name}" for scheme in block.schemes),
-            "p99 latency" if block.open_loop else "operations/s",
-            _drained_places(block),
+            "p99 latency" if block.open_loop else "operations/s over run and drain",
+            _phase_places(block),
             str(block.repetitions),
             "weak" if block.weak else "",
         )
         for block in blocks
     ]
-    head = ("block", "places (= ties)", "ranked by", "places over run and drain", "repetitions", "evidence")
+    head = ("block", "places (= ties)", "ranked by", "places in the phase", "repetitions", "evidence")
     return Table("All blocks", head, tuple(rows), words=6)
 
 
-def _drained_places(block: Block) -> str:
-    found = [(scheme.drained_standing, scheme.name) for scheme in block.schemes]
+def _phase_places(block: Block) -> str:
+    found = [(scheme.phase_standing, scheme.name) for scheme in block.schemes]
     placed = sorted(((standing.place, str(standing), name) for standing, name in found if standing is not None))
     return ", ".join(f"{standing} {name}" for _, standing, name in placed)
 

@@ -15,6 +15,11 @@ _AT_A_RATE = ("constant", "ycsb-")
 _CPU = ("cores", "cpu_us_per_operation", "cpu_s")
 _COST = ("write_amplification", "write_amplification_drained", "peak_memory_bytes", *_CPU, "debt_bytes", "drain_s")
 _REACTION = ("decisions", "decisions_per_minute", "stalls", "unanswered_stalls", "reaction_s", "apply_s")
+#: What a block says whose runs are older than the restore.
+DRAINED_BEFORE = (
+    "Drained under the law's options: the originals were never restored, so what would come due with them is missing "
+    "in the time over run and drain."
+)
 _CONTROL = (*_REACTION, "daemon_cores", "daemon_memory_bytes")
 
 
@@ -43,10 +48,11 @@ def block_parts(block: Block) -> list[Part]:
         f"{workload.title}. {loop}, on {block.profile}; {words.counted(block.repetitions, 'repetition')} with "
         f"{words.span(block.first.measured_s)} measured in each, scale 1/{block.scale}."
     )
+    drained = "" if block.restored else f" {DRAINED_BEFORE}"
     weak = f" Weak evidence: {', '.join(block.weak)} had fewer than two undisturbed repetitions." if block.weak else ""
     return [
         Heading(2, block.name),
-        Paragraph(said + weak),
+        Paragraph(said + drained + weak),
         _done(block),
         _held(block),
         *_latencies(block),
@@ -59,16 +65,16 @@ def block_parts(block: Block) -> list[Part]:
 
 def _done(block: Block) -> Table:
     open_loop = ("completed_share", "worst_of_offered") if block.open_loop else ()
-    names = ["throughput_per_s", "with_drain_per_s", *open_loop, "worst_second", "longest_us"]
+    names = ["with_drain_per_s", "throughput_per_s", *open_loop, "worst_second", "longest_us"]
     names += [name for name in ("reads_after_per_s",) if any(name in scheme.cells for scheme in block.schemes)]
     versus = (block.rank_by, "throughput_per_s") if block.open_loop else (block.rank_by, "held_share")
-    drained = any(scheme.drained_standing for scheme in block.schemes)
-    places = ("place", "place over run and drain") if drained else ("place",)
+    closed = any(scheme.phase_standing for scheme in block.schemes)
+    places = ("place over run and drain", "place in the phase") if closed else ("place",)
     head = ["scheme", *places, *(f"{MEASURES[name].title}, over default's" for name in versus)]
     rows = [
         (
             scheme.name,
-            *(str(standing or "-") for standing in (scheme.standing, scheme.drained_standing)[: len(places)]),
+            *(str(standing or "-") for standing in (scheme.standing, scheme.phase_standing)[: len(places)]),
             *(words.compared(scheme.against.get(name)) for name in versus),
             *(_cell(scheme, name) for name in names),
         )
