@@ -13,10 +13,10 @@ from adocd.model.sample import Sample
 from adocd.probes.diskstats import SECTOR_BYTES, read_devices
 from adocd_bench.errors import CapUnavailable
 from adocd_bench.evaluation import raw
+from adocd_bench.evaluation.circumstances import owners_options
 from adocd_bench.evaluation.counted import Counted
 from adocd_bench.evaluation.drained import drain_s_of, settled_of
 from adocd_bench.evaluation.loads.program import LoadJob, LoadOutcome, LoadProgram
-from adocd_bench.evaluation.schemes import owners_options
 from adocd_bench.host.cap import Cap
 from adocd_bench.host.device import block_device_of
 from adocd_bench.host.noise import cpu_times, others_share

@@ -41,7 +41,7 @@ def test_every_plan_has_the_baseline_and_names_nothing_twice() -> None:
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"schemes": ("adox",)}, r"there is no scheme 'adox': use some of default, auto-tuned, .*bad$"),
+        ({"schemes": ("adox",)}, r"there is no scheme 'adox': use some of default, default-with-adoc-memory, .*bad$"),
         ({"profiles": ("fast",)}, r"there is no device profile 'fast'"),
         ({"workloads": ("fill",)}, r"there is no workload 'fill': use some of fillrandom, .*trace:FILE$"),
         ({"workloads": ("trace:/no/such",)}, r"the trace /no/such cannot be read"),

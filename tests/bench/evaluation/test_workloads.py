@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 from adocd_bench.errors import BadArgument
+from adocd_bench.evaluation.circumstances import Circumstances
 from adocd_bench.evaluation.loads import workloads
 from adocd_bench.evaluation.loads.closed_loop import DbBenchLoad
 from adocd_bench.evaluation.loads.generated import GeneratedLoad
 from adocd_bench.evaluation.loads.program import LoadJob
 from adocd_bench.evaluation.loads.workloads import WORKLOADS, LoadAsked
 from adocd_bench.evaluation.plan import RunsAsked
-from adocd_bench.evaluation.schemes import SCHEMES, Circumstances
+from adocd_bench.evaluation.schemes import SCHEMES
 from adocd_bench.evaluation.search import two_phase
 from adocd_bench.evaluation.setting import program
 from adocd_bench.load.arrivals import mean_per_s, total_s

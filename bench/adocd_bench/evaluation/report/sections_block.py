@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 
+from adocd_bench.evaluation.memory import WITHIN_GRID, most_bytes, twin
 from adocd_bench.evaluation.report import words
 from adocd_bench.evaluation.report.accounting import ALL, CAUSES, CONDITIONS
 from adocd_bench.evaluation.report.comparison import cell
 from adocd_bench.evaluation.report.document import Heading, Paragraph, Part, Picture, Table
 from adocd_bench.evaluation.report.measures import MEASURES, POINTS, Spans, latency
 from adocd_bench.evaluation.report.pictures import pictures
-from adocd_bench.evaluation.report.summary import Block, SchemeSummary
+from adocd_bench.evaluation.report.summary import BASELINE, Block, SchemeSummary
 
 #: Workloads whose rate is the operator's.
 _AT_A_RATE = ("constant", "ycsb-")
@@ -54,6 +55,7 @@ def block_parts(block: Block) -> list[Part]:
         Heading(2, block.name),
         Paragraph(said + drained + weak),
         _done(block),
+        *_memory(block),
         _held(block),
         *_latencies(block),
         _of(block, "Amplification, memory, processors and what was left", _COST),
@@ -82,6 +84,32 @@ def _done(block: Block) -> Table:
     ]
     titles = [MEASURES[name].title for name in names]
     return Table("Operations", (*head, *titles), tuple(rows), words=3 + len(places), command=command(block))
+
+
+def _memory(block: Block) -> list[Part]:
+    """Show what each scheme may take and took, and which twin makes the memory equal."""
+    baseline = block.scheme(BASELINE)
+    budget = None if baseline is None else most_bytes(baseline.used_as)
+    if baseline is None or budget is None:
+        return []
+    used = [scheme.used_as for scheme in block.schemes]
+    rows = []
+    for scheme in block.schemes:
+        most, other = most_bytes(scheme.used_as), twin(scheme.used_as, baseline.used_as, used)
+        rows.append(
+            (
+                scheme.name,
+                "missing" if other is None else other or "needs none",
+                "not known" if most is None else words.size(most),
+                "not known" if most is None else f"{words.digits(most / budget)}",
+                _cell(scheme, "peak_memory_bytes"),
+            )
+        )
+    said = f"The block's memory budget is the baseline's, {words.size(budget)} in memtables."
+    if not block.open_loop and block.scheme(WITHIN_GRID) is None:
+        said += f" `{WITHIN_GRID}` is missing, so the block does not say what static options reach in that memory."
+    head = ("scheme", "its twin in memory", "memtables at most", "of the budget", MEASURES["peak_memory_bytes"].title)
+    return [Paragraph(said), Table("Memory", head, tuple(rows), words=2, command=command(block))]
 
 
 def _held(block: Block) -> Table:
