@@ -72,7 +72,7 @@ def _done(block: Block) -> Table:
     versus = (block.rank_by, "throughput_per_s") if block.open_loop else (block.rank_by, "held_share")
     closed = any(scheme.phase_standing for scheme in block.schemes)
     places = ("place over run and drain", "place in the phase") if closed else ("place",)
-    head = ["scheme", *places, *(f"{MEASURES[name].title}, over default's" for name in versus)]
+    head = ["scheme", *places, *(f"{_title(block, name)}, over default's" for name in versus)]
     rows = [
         (
             scheme.name,
@@ -82,8 +82,14 @@ def _done(block: Block) -> Table:
         )
         for scheme in block.schemes
     ]
-    titles = [MEASURES[name].title for name in names]
+    titles = [_title(block, name) for name in names]
     return Table("Operations", (*head, *titles), tuple(rows), words=3 + len(places), command=command(block))
+
+
+def _title(block: Block, name: str) -> str:
+    """Name a measure; nothing was restored in older runs."""
+    title = MEASURES[name].title
+    return title if block.restored else title.replace("run, restore and drain", "run and drain")
 
 
 def _memory(block: Block) -> list[Part]:
