@@ -15,7 +15,7 @@ from adocd_bench.evaluation.loads.workloads import workload
 from adocd_bench.evaluation.plan import Folder, Planned, RunsAsked, checked, planned
 from adocd_bench.evaluation.progress import RunLine, RunsProgress, time_text
 from adocd_bench.evaluation.schemes import Scheme, scheme
-from adocd_bench.evaluation.search import grid
+from adocd_bench.evaluation.search import grid, halving
 from adocd_bench.evaluation.search import rates as searches
 from adocd_bench.evaluation.search.halving import BATCHES_MIB, Grid
 from adocd_bench.evaluation.search.sustained import RUNNING_SHARE, Search
@@ -116,11 +116,10 @@ def _search(there: RunSite, asked: RunsAsked, out: Path, schemes: list[Scheme], 
             wanted_grid = Grid(run.profile, run.workload, found_per_s=found.per_s.get(run.block))
             found.best[run.block] = grid.best(there, wanted_grid, asked, out, console, any_grid=True)
         if any(each.needs_grid_within for each in schemes):
-            wanted_grid = replace(
-                Grid(run.profile, run.workload, found_per_s=found.per_s.get(run.block)),
-                batches_mib=BATCHES_MIB[:1],
-                within_memory=True,
-            )
+            wanted_grid = Grid(run.profile, run.workload, found_per_s=found.per_s.get(run.block))
+            before = halving.read(out / halving.GRIDS / f"{wanted_grid.block}.json")
+            threads = wanted_grid.threads if before is None else before.grid.threads  # both grids try the same
+            wanted_grid = replace(wanted_grid, threads=threads, batches_mib=BATCHES_MIB[:1], within_memory=True)
             found.best_within[run.block] = grid.best(there, wanted_grid, asked, out, console, any_grid=True)
     return found
 
