@@ -12,14 +12,17 @@ from adocd.model.policy import Policy
 from adocd.model.sample import Sample
 from adocd_bench.errors import CapUnavailable
 from adocd_bench.evaluation import raw
+from adocd_bench.evaluation.circumstances import owners_options
 from adocd_bench.evaluation.counted import Counted
 from adocd_bench.evaluation.device_count import DeviceCount
+from adocd_bench.evaluation.drained import drain_s_of, settled_of
 from adocd_bench.evaluation.loads.program import LoadJob, LoadOutcome, LoadProgram
 from adocd_bench.host.cap import Cap
 from adocd_bench.host.device import block_device_of
 from adocd_bench.host.noise import cpu_times, others_cpu
 from adocd_bench.host.usage import Usage
 from adocd_bench.run.observe import AgentProgram, ObservedRun, Tick, Watched, observe, settings_of
+from adocd_bench.run.settle import Settlement, Settling
 from adocd_bench.run.workspace import run_directory
 
 _DISAGREE = 0.02
@@ -72,7 +75,24 @@ def run(
                 device.look()
                 on_look(seen.newest)
 
-            observed = observe(started, policy, cap, room, tick_s=wanted.scheme.tick_s, look_s=_LOOK_S, on_look=looked)
+            with Settling(room, database, owners_options(wanted.scale)) as settling:
+
+                def polled(seen: Watched) -> None:
+                    if program.is_settling(job):
+                        settling.look(seen)
+                        if settling.is_over(seen):
+                            program.release(job)
+
+                observed = observe(
+                    started,
+                    policy,
+                    cap,
+                    room,
+                    tick_s=wanted.scheme.tick_s,
+                    look_s=_LOOK_S,
+                    on_look=looked,
+                    on_poll=polled,
+                )
             outcome = program.outcome(job, observed)
     finally:
         shutil.rmtree(database, ignore_errors=True)
@@ -83,7 +103,8 @@ def run(
         other_device_bytes=_others_bytes(cap, observed, group, whole_before, whole.written_bytes()),
         others_kernel_fraction=others.kernel,
     )
-    made = assembled(wanted, machine, observed, outcome, noise, (begun_unix_s, time.monotonic() - begun_s))
+    took = (begun_unix_s, time.monotonic() - begun_s)
+    made = assembled(wanted, machine, observed, outcome, noise, took, settling.seen)
     imposed_s = capping.imposed_monotonic_s
     return replace(
         made,
@@ -117,9 +138,15 @@ def assembled(
     outcome: LoadOutcome,
     noise: raw.Noise,
     took: tuple[float, float],
+    settlement: Settlement,
 ) -> raw.RawRun:
-    """Put a run together; `took` is when it began, in unix seconds, and for how long it went on."""
+    """Put a run together; `took` is when it began, in unix seconds, and for how long it went on.
+
+    Raises RunFailed where the program ended before the originals were restored.
+    """
     counted, end_s = Counted(observed.ticks, outcome.begin_monotonic_s), outcome.measured_s
+    settled = settled_of(outcome, settlement)
+    drain_s = None if settled is None else drain_s_of(settled, observed, outcome)
     last_s = observed.ticks[-1].sample.monotonic_s - outcome.begin_monotonic_s
     return raw.RawRun(
         format=raw.FORMAT,
@@ -135,27 +162,28 @@ def assembled(
         machine=replace(machine, rocksdb_version=outcome.rocksdb_version, program_version=wanted.program_version),
         operations=outcome.operations,
         measured_s=end_s,
-        drain_s=outcome.drain_s,
+        drain_s=drain_s,
         seconds=outcome.seconds,
         samples=tuple(_sampled(tick, outcome.begin_monotonic_s) for tick in _since(observed, outcome)),
         stalls=tuple(_stalls(observed, outcome)),
         decisions=tuple(_decisions(observed, outcome.begin_monotonic_s)),
         at_end=counted.moved(end_s, end_s),
-        drained=_drained(outcome, counted, last_s),
+        drained=_drained(settled, drain_s, counted, last_s),
         database=_process(observed, outcome),
         daemon=raw.Process(observed.daemon.cpu_s, observed.daemon.peak_rss_bytes),
         noise=noise,
         wal_outside_cap=False,
-        warnings=tuple(_warnings(outcome, counted, last_s)),
+        warnings=tuple(_warnings(outcome, drain_s, counted, last_s)),
         after=outcome.after,
+        settled=settled,
     )
 
 
-def _drained(outcome: LoadOutcome, counted: Counted, last_s: float) -> raw.Moved | None:
+def _drained(settled: raw.Settled | None, drain_s: float | None, counted: Counted, last_s: float) -> raw.Moved | None:
     """Give the counts of the last sample, where it is after the drain: nothing has moved since."""
-    if outcome.drain_s is None or last_s < outcome.measured_s + outcome.drain_s:
+    if settled is None or drain_s is None or last_s < settled.clients_ended_s + drain_s:
         return None
-    return replace(counted.moved(last_s), at_s=outcome.measured_s + outcome.drain_s)
+    return replace(counted.moved(last_s), at_s=settled.clients_ended_s + drain_s)
 
 
 def _since(observed: ObservedRun, outcome: LoadOutcome) -> list[Tick]:
@@ -220,8 +248,8 @@ def _cpu_s(usage: Mapping[float, Usage], monotonic_s: float) -> float:
     return low + (high - low) * (monotonic_s - times[after - 1]) / (times[after] - times[after - 1])
 
 
-def _warnings(outcome: LoadOutcome, counted: Counted, last_s: float) -> Iterator[str]:
-    if outcome.drain_s is None:
+def _warnings(outcome: LoadOutcome, drain_s: float | None, counted: Counted, last_s: float) -> Iterator[str]:
+    if drain_s is None:
         yield "not everything was compacted in the end, so how long the drain takes is not known"
     if last_s < outcome.measured_s:
         yield "the daemon saw nothing after the measured phase, so the counts at its end are those of its last second"

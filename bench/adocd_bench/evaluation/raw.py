@@ -218,6 +218,36 @@ class WorkloadUsed:
 
 
 @dataclass(frozen=True, slots=True)
+class Settled:
+    """How the owner's options came back after the measured phase, and what was due under them.
+
+    Attributes:
+        clients_ended_s: the clients had stopped, and the drain began.
+        asked_s: the daemon was asked to restore.
+        restored_s: the restore was done.
+        owners_s: every option had the owner's value, in every scheme the same one.
+        changed: what the bench set itself for that, since the database had been opened with other values.
+        quiet_s: from then on nothing ran or was due; None if that was not reached.
+        running_flushes, running_compactions, flush_pending, compaction_pending, memtables, pending_compaction_bytes:
+            what RocksDB said last; `memtables` are those with content. The bytes are an estimate.
+
+    """
+
+    clients_ended_s: float
+    asked_s: float
+    restored_s: float
+    owners_s: float
+    changed: Mapping[str, str]
+    quiet_s: float | None
+    running_flushes: int
+    running_compactions: int
+    flush_pending: int
+    compaction_pending: int
+    memtables: int
+    pending_compaction_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class RawRun:
     """One run: a scheme under a workload on a device profile, from a fresh database to the end of its drain.
 
@@ -228,12 +258,14 @@ class RawRun:
         started_unix_s: when the program was started.
         operations: the clients' operations in the measured phase.
         measured_s: how long the measured phase took, as the program reports it.
-        drain_s: time until no compaction was left; None if that was not reached or not waited for.
+        drain_s: time from the clients' end until nothing was left to flush or compact under the owner's options (kept
+            runs without `settled`: under the law's); None if that was not reached or not waited for.
         wal_outside_cap: whether the cap did not limit the WAL's buffered writes. Such runs have a profile's name with
             `-wal-outside`; before there were such names, runs on cgroup v1 had the name without it.
         capped_at_s: when the cap took effect, for a run that began without it; else None.
         device: what the capped device counted in the measured phase, without a cap the disk; None if not recorded.
         after: the clients' operations after the measured phase, if the workload continues to observe its effects.
+        settled: the restore and the drain; None in runs that were drained under the law's options, or not at all.
         warnings: what the runner noticed, such as counts that disagree or a daemon that ended.
 
     """
@@ -266,6 +298,7 @@ class RawRun:
     after: tuple[Operations, ...] = ()
     capped_at_s: float | None = None
     device: DeviceBytes | None = None
+    settled: Settled | None = None
 
 
 _FILE = ResultFile(

@@ -3,20 +3,21 @@
 import contextlib
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from rich.console import Console
 
 from adocd_bench.errors import BadArgument, BenchError
 from adocd_bench.evaluation import raw
+from adocd_bench.evaluation.circumstances import Options
 from adocd_bench.evaluation.loads.workloads import workload
 from adocd_bench.evaluation.plan import Folder, Planned, RunsAsked, checked, planned
 from adocd_bench.evaluation.progress import RunLine, RunsProgress, time_text
-from adocd_bench.evaluation.schemes import Options, Scheme, scheme
-from adocd_bench.evaluation.search import grid
+from adocd_bench.evaluation.schemes import Scheme, scheme
+from adocd_bench.evaluation.search import grid, halving
 from adocd_bench.evaluation.search import rates as searches
-from adocd_bench.evaluation.search.halving import Grid
+from adocd_bench.evaluation.search.halving import BATCHES_MIB, Grid
 from adocd_bench.evaluation.search.sustained import RUNNING_SHARE, Search
 from adocd_bench.evaluation.setting import RunSite, prepare, program, setting, wanted
 from adocd_bench.host.device import WAL_OUTSIDE, parse_profile
@@ -98,15 +99,16 @@ def carry_out(asked: RunsAsked, out: Path, directory: Path | None, console: Cons
 
 @dataclass(frozen=True, slots=True)
 class _Searched:
-    """What is found before the runs, by block: the grid's options, and the rate of a workload that finds its own."""
+    """What is found before the runs, by block: both grids' options, and the rate of a workload that finds its own."""
 
-    best: dict[str, Options]
-    per_s: dict[str, float]
+    best: dict[str, Options] = field(default_factory=dict)
+    best_within: dict[str, Options] = field(default_factory=dict)
+    per_s: dict[str, float] = field(default_factory=dict)
 
 
 def _search(there: RunSite, asked: RunsAsked, out: Path, schemes: list[Scheme], console: Console) -> _Searched:
     """Search, or read what was found before."""
-    found = _Searched({}, {})
+    found = _Searched()
     for run in {run.block: run for run in planned(asked)}.values():
         if workload(run.workload).needs_maximum:
             maximum = searches.maximum(there, asked, run, out, console)
@@ -114,19 +116,28 @@ def _search(there: RunSite, asked: RunsAsked, out: Path, schemes: list[Scheme], 
         if any(each.needs_grid for each in schemes):
             wanted_grid = Grid(run.profile, run.workload, found_per_s=found.per_s.get(run.block))
             found.best[run.block] = grid.best(there, wanted_grid, asked, out, console, any_grid=True)
+        if any(each.needs_grid_within for each in schemes):
+            wanted_grid = Grid(run.profile, run.workload, found_per_s=found.per_s.get(run.block))
+            before = halving.read(out / halving.GRIDS / f"{wanted_grid.block}.json")
+            threads = wanted_grid.threads if before is None else before.grid.threads  # both grids try the same
+            wanted_grid = replace(wanted_grid, threads=threads, batches_mib=BATCHES_MIB[:1], within_memory=True)
+            found.best_within[run.block] = grid.best(there, wanted_grid, asked, out, console, any_grid=True)
     return found
 
 
 def _resolve(there: RunSite, asked: RunsAsked) -> None:
     """Raise BadArgument for a scheme that cannot be run here, before hours are spent on searching."""
-    found = _Searched({run.block: {} for run in planned(asked)}, {})
+    none: dict[str, Options] = {run.block: {} for run in planned(asked)}
+    found = _Searched(none, none)
     for run in planned(asked):
         _used(there, asked, run, found)
 
 
 def _used(there: RunSite, asked: RunsAsked, run: Planned, found: _Searched) -> raw.SchemeUsed:
     profile = parse_profile(run.profile)
-    return scheme(run.scheme).used(there.circumstances(profile, asked.scale, found.best.get(run.block)))
+    here = there.circumstances(profile, asked.scale)
+    best, within = found.best.get(run.block), found.best_within.get(run.block)
+    return scheme(run.scheme).used(replace(here, grid_best=best, grid_best_within=within))
 
 
 def _make(

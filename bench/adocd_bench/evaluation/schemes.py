@@ -17,63 +17,18 @@ from adocd.model.knob import MIB
 from adocd.model.options import OUT_OF_THE_WAY
 from adocd.model.policy import ParameterValue, Policy
 from adocd_bench.errors import BadArgument
+from adocd_bench.evaluation.circumstances import GIB, Circumstances, Options, base_options, batch
 from adocd_bench.evaluation.raw import SchemeUsed
 
-GIB = 1 << 30
-#: Largest scale: it divides the 64 MiB of a memtable to 1 MiB, the smallest size that laws accept.
-SCALE_MAX = 64
-_SIZES = {
-    "write_buffer_size": 64 * MIB,
-    "target_file_size_base": 64 * MIB,
-    "max_bytes_for_level_base": 256 * MIB,
-    "soft_pending_compaction_bytes_limit": 64 * GIB,
-    "hard_pending_compaction_bytes_limit": 128 * GIB,
-    "delayed_write_rate": 8 * MIB,
-}
-_COUNTS = {
-    "max_background_jobs": 2,
-    "max_write_buffer_number": 2,
-    "level0_file_num_compaction_trigger": 4,
-    "level0_slowdown_writes_trigger": 20,
-    "level0_stop_writes_trigger": 36,
-}
-#: max_bytes_for_level_base in batches, as ADOC sets it with its batch (LAWS, section 5).
-_LEVEL_BASE_BATCHES = 4
 #: The divisor of the bandwidth for SILK's margin and step: the paper has 10 of 200 MB/s (silk-atc19, 5.2.1).
 _SILK_SHARE = 20
 _BAD_SHARE = 20
+#: Memtables that toggle prepares, its own default.
+_TOGGLE_MEMTABLES = 6
+#: ADOC's largest batch at scale 1.
+_ADOC_BATCH = 512 * MIB
 
-Options = Mapping[str, int]
 Parameters = Mapping[str, ParameterValue]
-
-
-@dataclass(frozen=True, slots=True)
-class Circumstances:
-    """What schemes need to know: the scale, and figures measured before.
-
-    Attributes:
-        scale: every size is divided by it.
-        bandwidth_bytes_per_s: the device's bandwidth, capped or measured; None if it is not known.
-        flushing_bytes_per_s: the rate that flushes alone reach; None if it was not measured.
-        grid_best: the best options that the grid found; None without a grid.
-
-    """
-
-    scale: int = 1
-    bandwidth_bytes_per_s: int | None = None
-    flushing_bytes_per_s: int | None = None
-    grid_best: Options | None = None
-
-    def size(self, size_bytes: int) -> int:
-        """Divide a size or limit in bytes by the scale; the result is at least 1 MiB."""
-        return max(MIB, size_bytes // self.scale)
-
-    @property
-    def bandwidth(self) -> int:
-        """The device's bandwidth in bytes/s; raises BadArgument if it is not known."""
-        if self.bandwidth_bytes_per_s is None:
-            raise BadArgument("the device's bandwidth is not known here: use a profile with a cap, such as cap-210")
-        return self.bandwidth_bytes_per_s
 
 
 def _no_options(_: Circumstances) -> Options:
@@ -99,6 +54,7 @@ class Scheme:
         tick_s: the daemon's cycle; less than 1 s only if the law's period is, because short cycles cost more.
         needs_flushing: whether it needs the rate that flushes alone reach.
         needs_grid: whether it needs the grid's result.
+        needs_grid_within: whether it needs that of the grid within the baseline's memory.
 
     """
 
@@ -112,6 +68,7 @@ class Scheme:
     tick_s: float = 1.0
     needs_flushing: bool = False
     needs_grid: bool = False
+    needs_grid_within: bool = False
 
     def used(self, here: Circumstances) -> SchemeUsed:
         """Return the scheme as it is run here; raises BadArgument if it cannot be run here."""
@@ -131,21 +88,6 @@ class Scheme:
             parameters=parameters,
             tick_s=self.tick_s,
         )
-
-
-def base_options(scale: int) -> Options:
-    """Return the options that every database is opened with, unless its scheme replaces them."""
-    here = Circumstances(scale)
-    return {**{name: here.size(size) for name, size in _SIZES.items()}, **_COUNTS}
-
-
-def batch(size_bytes: int) -> Options:
-    """Return the three options that set ADOC's batch (adoc-fast23, 5)."""
-    return {
-        "write_buffer_size": size_bytes,
-        "target_file_size_base": size_bytes,
-        "max_bytes_for_level_base": _LEVEL_BASE_BATCHES * size_bytes,
-    }
 
 
 def _silk_preset(threads: int, batch_mib: int) -> Callable[[Circumstances], Options]:
@@ -174,17 +116,23 @@ def _grid_best(here: Circumstances) -> Options:
     return here.grid_best
 
 
+def _grid_best_within(here: Circumstances) -> Options:
+    if here.grid_best_within is None:
+        raise BadArgument("the scheme grid-best-within-memory needs its grid's result: run it with `adocd bench run`")
+    return here.grid_best_within
+
+
 def _adoc(**switches: bool) -> Callable[[Circumstances], Parameters]:
     return lambda here: {
         **switches,
         "batch_min_bytes": here.size(64 * MIB),
-        "batch_max_bytes": here.size(512 * MIB),
+        "batch_max_bytes": here.size(_ADOC_BATCH),
         "batch_step_bytes": here.size(64 * MIB),
     }
 
 
 def _adoc_released(here: Circumstances) -> Parameters:
-    return {"batch_min_bytes": here.size(64 * MIB), "batch_max_bytes": here.size(512 * MIB)}
+    return {"batch_min_bytes": here.size(64 * MIB), "batch_max_bytes": here.size(_ADOC_BATCH)}
 
 
 def _toggle(here: Circumstances) -> Parameters:
@@ -215,9 +163,25 @@ _SILK_TICK_S = 0.2
 _ALL = (
     Scheme("default", "RocksDB as db_bench opens it: 2 background jobs, memtables of 64 MiB"),
     Scheme("default-again", "the same as default, to see how often the report tells a scheme from itself"),
+    Scheme(
+        "default-with-adoc-memory",
+        "default with the largest batch that ADOC may reach, from the open on: what its memory alone brings",
+        options=lambda here: batch(here.size(_ADOC_BATCH)),
+    ),
+    Scheme(
+        "default-with-toggle-memory",
+        "default with the six memtables of toggle's preparation: what its memory alone brings",
+        options=lambda _: {"max_write_buffer_number": _TOGGLE_MEMTABLES},
+    ),
     Scheme("auto-tuned", "RocksDB's own auto-tuned rate limiter (ADOC's RocksDB-AT)", limiter=True, auto_tuned=True),
     Scheme(
         "grid-best", "the best static threads and batch that a grid search found", options=_grid_best, needs_grid=True
+    ),
+    Scheme(
+        "grid-best-within-memory",
+        "the best static threads that a grid search found, with the baseline's memory",
+        options=_grid_best_within,
+        needs_grid_within=True,
     ),
     Scheme("adoc", "ADOC, as in the paper", "adoc", _adoc()),
     Scheme("adoc-threads", "ADOC-T: threads only", "adoc", _adoc(tune_batch=False)),
@@ -232,6 +196,13 @@ _ALL = (
     ),
     Scheme(
         "toggle", "switches automatic compaction off during write peaks (Warlo)", "toggle", _toggle, needs_flushing=True
+    ),
+    Scheme(
+        "toggle-two-memtables",
+        "toggle within the baseline's memory: two memtables instead of six",
+        "toggle",
+        lambda here: {**_toggle(here), "memtables": 2},
+        needs_flushing=True,
     ),
     Scheme(
         "toggle-residual",
@@ -273,7 +244,18 @@ _ALL = (
 )
 SCHEMES: Mapping[str, Scheme] = {scheme.name: scheme for scheme in _ALL}
 BASELINE = "default"
-DEFAULT_SCHEMES = (BASELINE, "auto-tuned", "grid-best", "adoc", "silk", "toggle")
+#: With a twin for each that may use more memory than the baseline (memory.py).
+DEFAULT_SCHEMES = (
+    BASELINE,
+    "default-with-adoc-memory",
+    "default-with-toggle-memory",
+    "auto-tuned",
+    "grid-best-within-memory",
+    "grid-best",
+    "adoc",
+    "silk",
+    "toggle",
+)
 
 
 def scheme(name: str) -> Scheme:

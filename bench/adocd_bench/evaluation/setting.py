@@ -7,13 +7,14 @@ from pathlib import Path
 
 from adocd_bench.errors import BadArgument
 from adocd_bench.evaluation import measured, one, raw
+from adocd_bench.evaluation.circumstances import Circumstances
 from adocd_bench.evaluation.loads.program import LoadProgram
 from adocd_bench.evaluation.loads.workloads import LoadAsked, workload
 from adocd_bench.evaluation.machine import machine
 from adocd_bench.evaluation.measured import MeasuredDevice
 from adocd_bench.evaluation.plan import Planned, RunsAsked
 from adocd_bench.evaluation.progress import RunsProgress
-from adocd_bench.evaluation.schemes import Circumstances, Options, Scheme
+from adocd_bench.evaluation.schemes import Scheme
 from adocd_bench.host.bandwidth import refuse_above
 from adocd_bench.host.cap import capped
 from adocd_bench.host.device import DeviceProfile, parse_profile
@@ -51,13 +52,12 @@ class RunSite:
             self.known = measured.flushing(self.known, cap, self.machine, scale)
         measured.keep(self.file, self.known)
 
-    def circumstances(self, profile: DeviceProfile, scale: int, grid_best: Options | None) -> Circumstances:
+    def circumstances(self, profile: DeviceProfile, scale: int) -> Circumstances:
         """Return what schemes need to know about a profile."""
         return Circumstances(
             scale=scale,
             bandwidth_bytes_per_s=self.known.bandwidth_under(profile),
             flushing_bytes_per_s=self.known.flushing_bytes_per_s.get(profile.name),
-            grid_best=grid_best,
         )
 
     def run(self, wanted: one.WantedRun, load: LoadProgram, on_look: one.OnLook = lambda _: None) -> raw.RawRun:

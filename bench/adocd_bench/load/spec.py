@@ -77,10 +77,14 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Drain:
-    """A phase that waits until no flush or compaction runs or is pending; the active memtable is left as it is."""
+    """A phase that waits until no flush or compaction runs or is pending; the active memtable is left as it is.
+
+    With `until` it flushes the memtables instead, and waits until that file exists.
+    """
 
     name: str
     at_most_s: float = 600.0
+    until: Path | None = None
     set_options: Mapping[str, OptionText] = field(default_factory=dict)
 
 
@@ -128,7 +132,8 @@ class LoadSpec:
 def _phase(phase: Work | Drain) -> dict[str, Any]:
     content = asdict(phase)
     if isinstance(phase, Drain):
-        content["drain"] = {"at_most_s": content.pop("at_most_s")}
+        until = {"until": content.pop("until")}
+        content["drain"] = {"at_most_s": content.pop("at_most_s")} | (until if phase.until is not None else {})
     else:
         loop = "open" if isinstance(phase.arrivals, OpenArrivals) else "closed"
         content[loop] = content.pop("arrivals")

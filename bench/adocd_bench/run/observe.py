@@ -7,6 +7,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
+from adocd.api.client import NoDaemon, RestError
 from adocd.diagnosis.stalls.log import StallLog
 from adocd.model.decision_record import DecisionRecord
 from adocd.model.policy import Policy
@@ -174,6 +175,15 @@ class Watched:
         for each in () if answer is None else self._daemon.take(path, answer, "decisions", _DECISIONS):
             self._keep(each)
 
+    def restore(self) -> None:
+        """Have the originals restored and the law paused, as an operator does. Raises RunFailed if that is refused."""
+        try:
+            answer = self._daemon.rest.post(f"/v1/targets/{self._id}/restore")
+        except (NoDaemon, RestError) as error:
+            raise RunFailed(f"the daemon did not restore the originals: {error}") from None
+        for sentence in (answer.get("failed") or {}).values():
+            raise RunFailed(f"the daemon did not restore the originals: {sentence}")
+
     def _find(self) -> str | None:
         listed = self._daemon.ask("/v1/targets")
         if listed is None:
@@ -210,11 +220,12 @@ def observe(
     tick_s: float = 1.0,
     look_s: float = POLL_S,
     on_look: Callable[[Watched], None] = lambda _: None,
+    on_poll: Callable[[Watched], None] = lambda _: None,
 ) -> ObservedRun:
     """Run the program to its end under `cap`, with sockets and output in `room`.
 
     It asks the daemon every `look_s` seconds, and then calls `on_look` with what it has collected so far. Each look
-    costs a few milliseconds of CPU time.
+    costs a few milliseconds of CPU time. `on_poll` is called at least every `POLL_S` seconds.
 
     Raises RunFailed if the program or the daemon fails, or if the agent never appears.
     """
@@ -226,7 +237,10 @@ def observe(
                 watched.look()
                 on_look(watched)
                 _check(daemon, watched, started)
-                time.sleep(look_s)
+                look_again_s = time.monotonic() + look_s
+                while not started.ended() and (left_s := look_again_s - time.monotonic()) > 0:
+                    on_poll(watched)
+                    time.sleep(min(POLL_S, left_s))
         watched.look()
         watched.look_at_decisions()
         on_look(watched)

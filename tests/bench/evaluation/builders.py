@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from adocd_bench.evaluation import raw
+from adocd_bench.evaluation.circumstances import Circumstances
 from adocd_bench.evaluation.one import WantedRun
-from adocd_bench.evaluation.schemes import SCHEMES, Circumstances
+from adocd_bench.evaluation.schemes import SCHEMES
 
 MOVED = raw.Moved(10.0, 0, 0, 0, 0, 0, 0, 0.0)
 MACHINE = raw.Machine(2, "a processor", 8 << 30, "6.1", "a system", "sda", 4e8, 4e8, 1, "0.1.0", "7.8.3", "db_bench")

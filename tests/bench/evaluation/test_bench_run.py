@@ -99,6 +99,13 @@ def _check(run: raw.RawRun) -> None:
     assert run.drain_s is not None
     assert run.drain_s >= 0
     assert (run.at_end.flush_written_bytes or 0) > 0
+    assert run.settled is not None
+    assert run.measured_s - 1 < run.settled.asked_s < run.settled.restored_s <= run.settled.owners_s
+    assert run.settled.quiet_s is not None
+    assert run.drain_s >= run.settled.owners_s - run.settled.clients_ended_s - 0.01
+    due = (run.settled.running_flushes, run.settled.running_compactions, run.settled.flush_pending)
+    assert (*due, run.settled.compaction_pending, run.settled.memtables) == (0, 0, 0, 0, 0)
+    assert any(sample.at_s > run.settled.owners_s for sample in run.samples)
     if run.drained is not None:  # the program may end before the daemon's next look
         assert run.drained.pending_compaction_bytes == 0
         assert (run.drained.flush_written_bytes or 0) >= (run.at_end.flush_written_bytes or 0)

@@ -9,6 +9,7 @@ from adocd_bench.evaluation import one, raw
 from adocd_bench.evaluation.loads.program import LoadOutcome
 from adocd_bench.host.usage import Usage
 from adocd_bench.run.observe import ObservedRun, Tick
+from adocd_bench.run.settle import Settlement
 
 from adocd.model.snapshot import OptionValues
 from tests.bench.evaluation.builders import MACHINE, wanted_run
@@ -29,8 +30,8 @@ def observed(begin_s: float, end_s: float) -> ObservedRun:
 
 
 def assembled(seen: ObservedRun) -> raw.RawRun:
-    outcome = LoadOutcome((), (), BEGIN_S, MEASURED_S, 0.0, "7.8.3")
-    return one.assembled(wanted_run(), MACHINE, seen, outcome, raw.Noise(0.0), (0.0, 12.0))
+    outcome = LoadOutcome((), (), BEGIN_S, MEASURED_S, None, "7.8.3")
+    return one.assembled(wanted_run(), MACHINE, seen, outcome, raw.Noise(0.0), (0.0, 12.0), Settlement())
 
 
 @pytest.mark.parametrize(

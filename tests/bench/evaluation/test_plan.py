@@ -46,7 +46,10 @@ def test_every_plan_has_the_baseline_and_names_nothing_twice() -> None:
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"schemes": ("adox",)}, r"there is no scheme 'adox': use some of default, default-again, auto-tuned, .*bad$"),
+        (
+            {"schemes": ("adox",)},
+            r"there is no scheme 'adox': use some of default, default-again, .*bad$",
+        ),
         ({"profiles": ("fast",)}, r"there is no device profile 'fast'"),
         ({"workloads": ("fill",)}, r"there is no workload 'fill': use some of fillrandom, .*trace:FILE$"),
         ({"workloads": ("trace:/no/such",)}, r"the trace /no/such cannot be read"),

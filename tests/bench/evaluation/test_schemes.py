@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from adocd_bench.errors import BadArgument
-from adocd_bench.evaluation.schemes import (
-    BASELINE,
-    DEFAULT_SCHEMES,
-    SCALE_MAX,
-    SCHEMES,
-    Circumstances,
-    base_options,
-    batch,
-)
+from adocd_bench.evaluation import memory
+from adocd_bench.evaluation.circumstances import SCALE_MAX, Circumstances, base_options, batch
+from adocd_bench.evaluation.schemes import BASELINE, DEFAULT_SCHEMES, SCHEMES
 from adocd_bench.host.device import MB
 
 from adocd.controllers import registry
@@ -21,7 +17,8 @@ from adocd.model.policy import Policy
 
 
 def here(scale: int = 1) -> Circumstances:
-    return Circumstances(scale, 210 * MB, 150 * MB, batch(128 * MIB))
+    best = batch(128 * MIB)
+    return Circumstances(scale, 210 * MB, 150 * MB, best, {"max_background_jobs": 8})
 
 
 @pytest.mark.parametrize("scale", [1, 4, SCALE_MAX])
@@ -44,9 +41,41 @@ def test_every_law_of_ours_that_needs_a_limiter_has_one_at_the_open() -> None:
     assert [name for name, limiter in turning.items() if not limiter and name != "toggle"] == []
 
 
-def test_the_defaults_are_six_and_the_baseline_is_the_first() -> None:
-    assert DEFAULT_SCHEMES == (BASELINE, "auto-tuned", "grid-best", "adoc", "silk", "toggle")
-    assert set(DEFAULT_SCHEMES) <= set(SCHEMES)
+def test_each_default_scheme_has_the_baselines_memory_or_a_twin_with_the_same() -> None:
+    assert DEFAULT_SCHEMES[0] == BASELINE
+    block = [SCHEMES[name].used(here()) for name in DEFAULT_SCHEMES]
+    found = {used.name: memory.twin(used, block[0], block) for used in block}
+    assert {name: other for name, other in found.items() if other} == {
+        "adoc": "default-with-adoc-memory",
+        "toggle": "default-with-toggle-memory",
+        "grid-best": "grid-best-within-memory",
+    }
+    assert None not in found.values()
+
+
+def test_a_twin_has_exactly_the_same_memory_or_the_baselines() -> None:
+    def in_block(*names: str) -> dict[str, str | None]:
+        block = [SCHEMES[name].used(here()) for name in ("default", *names)]
+        return {used.name: memory.twin(used, block[0], block) for used in block[1:]}
+
+    assert in_block("adoc", "default-with-toggle-memory") == {"adoc": None, "default-with-toggle-memory": ""}
+    assert in_block("adoc", "adoc-threads") == {"adoc": "adoc-threads", "adoc-threads": ""}
+    assert in_block("toggle", "toggle-two-memtables") == {"toggle": "toggle-two-memtables", "toggle-two-memtables": ""}
+    assert in_block("silk-o", "silk", "bad") == {"silk-o": None, "silk": "", "bad": ""}
+
+
+@pytest.mark.parametrize("scale", [1, 16])
+def test_the_most_that_memtables_take(scale: int) -> None:
+    most = {name: memory.most_bytes(SCHEMES[name].used(here(scale))) for name in ("default", "adoc", "toggle", "silk")}
+    in_mib = {name: None if size is None else size * scale // MIB for name, size in most.items()}
+    assert in_mib == {"default": 128, "adoc": 1024, "toggle": 384, "silk": 128}
+
+
+def test_of_a_law_that_nobody_knows_the_memory_is_not_known() -> None:
+    used = SCHEMES["default"].used(here())
+    assert memory.most_bytes(replace(used, policy="of-another-package")) is None
+    assert memory.most_bytes(replace(used, policy="manual", parameters={"batch_size": MIB})) is None
+    assert memory.most_bytes(replace(used, options={})) is None
 
 
 def test_a_scale_divides_sizes_and_bounds_and_leaves_counts_and_bandwidths() -> None:

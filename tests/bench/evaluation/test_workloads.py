@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from adocd_bench.errors import BadArgument
+from adocd_bench.evaluation.circumstances import Circumstances
 from adocd_bench.evaluation.loads import workloads
+from adocd_bench.evaluation.loads.closed_loop import DbBenchLoad
 from adocd_bench.evaluation.loads.generated import GeneratedLoad
 from adocd_bench.evaluation.loads.program import LoadJob
 from adocd_bench.evaluation.loads.workloads import WORKLOADS, LoadAsked
 from adocd_bench.evaluation.plan import RunsAsked
-from adocd_bench.evaluation.schemes import SCHEMES, Circumstances
+from adocd_bench.evaluation.schemes import SCHEMES
 from adocd_bench.evaluation.search import two_phase
 from adocd_bench.evaluation.setting import program
 from adocd_bench.load.arrivals import mean_per_s, total_s
 from adocd_bench.load.spec import ClosedArrivals, Drain, OpenArrivals
+from adocd_bench.programs.db_bench import DbBench
 
 OPEN = ("constant", "two-phase", "burst", "burst-lapse", "sine", "sine-350", "sine-1000", "peaks-10", "peaks-100")
 
@@ -81,7 +85,7 @@ def test_ycsb_is_a_closed_loop_and_open_with_a_rate() -> None:
 def test_a_database_is_loaded_settles_is_measured_and_drained(tmp_path: Path) -> None:
     scheme = SCHEMES["auto-tuned"].used(Circumstances(4, 50_000_000))
     spec = made("burst", 4).spec(LoadJob(tmp_path / "db", tmp_path, 60, 7, scheme))
-    assert [phase.name for phase in spec.phases] == ["load", "settle", "measured", "drain", "watched"]
+    assert [phase.name for phase in spec.phases] == ["load", "settle", "measured", "drain"]
     assert (spec.rate_limiter_bytes_per_s, spec.auto_tuned, spec.seed) == (50_000_000, True, 7)
     assert spec.options["write_buffer_size"] == str(16 << 20)
 
@@ -99,12 +103,42 @@ def test_a_program_that_loads_says_when_it_is_done_and_one_that_does_not_is_meas
     assert said == [True, True, True, True, False]
 
 
+def test_a_program_is_settled_from_when_its_clients_have_stopped_until_it_is_told(tmp_path: Path) -> None:
+    job = LoadJob(tmp_path / "db", tmp_path, 60, 7, SCHEMES["default"].used(Circumstances()))
+    load = made("burst", 4)
+    output, drain = tmp_path / f"{load.name}.out", load.spec(job).phases[-1]
+    output.write_text("phase load\nphase settle\nphase measured\n")
+    assert not load.is_settling(job)
+    output.write_text("phase load\nphase settle\nphase measured\nphase drain\n")
+    assert load.is_settling(job)
+    assert isinstance(drain, Drain)
+    assert drain.until is not None
+    assert not drain.until.exists()
+    load.release(job)
+    assert drain.until.exists()
+
+
+def test_db_bench_is_settled_from_its_result_on(tmp_path: Path) -> None:
+    job = LoadJob(tmp_path / "db", tmp_path, 60, 7, SCHEMES["default"].used(Circumstances()))
+    load = DbBenchLoad(DbBench("db_bench", "7.8.3"), "overwrite", 60, 1000)
+    output = tmp_path / "db_bench.out"
+    assert not load.is_settling(job)
+    output.write_text("Set seed to 1\nfilluniquerandom : 3.0 micros/op\nwaitforcompaction(/db): started\n")
+    assert not load.is_settling(job)
+    output.write_text(output.read_text() + "overwrite    :      30.604 micros/op 32674 ops/sec\n")
+    assert load.is_settling(job)
+    assert not replace(load, drained=False).is_settling(job)
+    (benchmarks,) = (flag for flag in load.command(job) if flag.startswith("--benchmarks=") and "overwrite" in flag)
+    assert benchmarks.endswith("overwrite,flush,waitforcompaction,waitforcompaction")
+
+
 def test_after_the_wave_it_is_read_with_compaction_off_and_then_drained(tmp_path: Path) -> None:
     spec = made("sine-350").spec(LoadJob(tmp_path / "db", tmp_path, 350, 1, SCHEMES["default"].used(Circumstances())))
-    assert [phase.name for phase in spec.phases] == ["measured", "reads", "drain", "watched"]
+    assert [phase.name for phase in spec.phases] == ["measured", "reads", "drain"]
     reads, drain = spec.phases[1:3]
     assert reads.set_options == {"disable_auto_compactions": "true"}
     assert isinstance(drain, Drain)
+    assert drain.until is not None
     assert drain.set_options == {"disable_auto_compactions": "false"}
 
 

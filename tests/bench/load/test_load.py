@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -28,7 +29,7 @@ from adocd.probes.log.events import CompactionFinished
 from tests.conftest import REPOSITORY
 from tests.docs.markdown import blocks
 from tests.support.agent_client import AgentClient
-from tests.support.waiting import eventually
+from tests.support.waiting import PATIENCE_S, eventually
 
 RECORDS = 2000
 LOAD = Work("load", ClosedArrivals(count=RECORDS), Mix(update=1), KeyChoice("sequential", RECORDS))
@@ -245,6 +246,28 @@ def test_a_drain_gives_up_in_time(run: Run) -> None:
     assert drain is not None
     assert not drain.reached
     assert result.drain_s is None
+
+
+def test_a_drain_can_be_told_to_flush_and_to_wait_for_a_file(run: Run, disk: Path) -> None:
+    """The database stays open meanwhile, so that others can restore its options and see what is due."""
+    told = disk / "drained"
+    writes, hold = fast("run", ClosedArrivals(count=100), measured=True), Drain("drain", 60.0, told)
+    result: list[LoadResult] = []
+    running = Thread(target=lambda: result.append(run(writes, hold)))
+    running.start()
+    eventually(lambda: list(disk.glob("db/*.sst")), what="the memtable is flushed")
+    assert result == []
+    told.touch()
+    running.join(PATIENCE_S)
+    (drained,) = (phase.drain for phase in result[0].phases if phase.drain is not None)
+    assert drained.reached
+
+
+def test_a_drain_that_nobody_ends_gives_up_in_time(run: Run, disk: Path) -> None:
+    result = run(fast("run", ClosedArrivals(count=10), measured=True), Drain("drain", 0.3, disk / "drained"))
+    drain = result.phases[1].drain
+    assert drain is not None
+    assert not drain.reached
 
 
 def test_options_can_change_between_phases(run: Run, disk: Path) -> None:

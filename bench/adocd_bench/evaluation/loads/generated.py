@@ -8,19 +8,17 @@ from typing import Any
 
 from adocd_bench.errors import RunFailed
 from adocd_bench.evaluation.loads.program import LoadJob, LoadOutcome
-from adocd_bench.load.arrivals import constant
 from adocd_bench.load.build import PROGRAM
 from adocd_bench.load.result import read_result
-from adocd_bench.load.spec import ClosedArrivals, Drain, KeyChoice, LoadSpec, Mix, OpenArrivals, Work
+from adocd_bench.load.spec import ClosedArrivals, Drain, KeyChoice, LoadSpec, Mix, OptionText, Work
 from adocd_bench.programs.fill import KEY_BYTES
 from adocd_bench.run.observe import ObservedRun
+from adocd_bench.run.settle import SETTLED_WITHIN_S
 
 #: Extra time for loading and settling, and the same again for the drain.
 _BESIDE_S = 900.0
-_DRAIN_S = 600.0
-#: Idle time at the end, so that the daemon's last sample shows the state after the drain.
-_WATCHED_S = 2.5
-_LOAD, _SETTLE = "load", "settle"
+_DRAIN_S = SETTLED_WITHIN_S
+_LOAD, _SETTLE, _DRAIN = "load", "settle", "drain"
 _PREPARING = {_LOAD, _SETTLE}
 #: Reads of what a phase has left behind: the thesis's number (Warlo 2018, figure 4.2), or so long.
 READS, READS_S = 100_000, 30.0
@@ -74,9 +72,15 @@ class GeneratedLoad:
 
     def is_preparing(self, job: LoadJob) -> bool:
         """Read its current phase from its standard output."""
-        output = job.room / f"{self.name}.out"
-        said = output.read_text(encoding="utf-8") if output.exists() else ""
-        return self.loaded and (not said or said.split()[-1] in _PREPARING)
+        return self.loaded and self._phase(job) in _PREPARING
+
+    def is_settling(self, job: LoadJob) -> bool:
+        """Return whether its last phase has begun."""
+        return self._phase(job) == _DRAIN
+
+    def release(self, job: LoadJob) -> None:
+        """Make the file that it waits for."""
+        _released(job).touch()
 
     def environment(self) -> Mapping[str, str]:
         """Return no variables: it needs none."""
@@ -87,7 +91,7 @@ class GeneratedLoad:
         return LoadSpec(
             database=job.database,
             result=_result(job),
-            phases=self._phases(),
+            phases=self._phases(job),
             options={**job.scheme.options, "use_direct_io_for_flush_and_compaction": True},
             rate_limiter_bytes_per_s=job.scheme.rate_limiter_bytes_per_s,
             auto_tuned=job.scheme.auto_tuned,
@@ -105,38 +109,44 @@ class GeneratedLoad:
             raise RunFailed(f"{PROGRAM} was interrupted")
         measured = result.measured
         following = result.phases[result.phases.index(measured) + 1 :]
-        drains = [phase.seconds for phase in following if phase.drain is not None and phase.drain.reached]
+        drains = [phase.begin_monotonic_s for phase in following if phase.drain is not None]
         return LoadOutcome(
             operations=measured.operations,
             seconds=measured.raw_seconds,
             begin_monotonic_s=measured.begin_monotonic_s,
             measured_s=measured.seconds,
-            drain_s=drains[0] if drains else None,
+            clients_ended_monotonic_s=drains[0] if drains else None,
             rocksdb_version=result.rocksdb_version,
             after=tuple(each for phase in following for each in phase.operations),
         )
 
-    def _phases(self) -> tuple[Work | Drain, ...]:
+    def _phase(self, job: LoadJob) -> str:
+        """Name its phase, as its standard output has it; the first one before it has said anything."""
+        output = job.room / f"{self.name}.out"
+        said = output.read_text(encoding="utf-8") if output.exists() else ""
+        return said.split()[-1] if said else self._phases(job)[0].name
+
+    def _phases(self, job: LoadJob) -> tuple[Work | Drain, ...]:
         phases: list[Work | Drain] = []
         if self.loaded:
             phases += [load(self.work.keys.records), Drain(_SETTLE, _DRAIN_S)]
         if self.warm_up is not None:
             phases.append(self.warm_up)
         phases.append(replace(self.work, measured=True))
+        options: dict[str, OptionText] = {}
         if self.reads is not None:
             phases.append(replace(self.reads, set_options={"disable_auto_compactions": "true"}))
-            phases.append(Drain("drain", _DRAIN_S, {"disable_auto_compactions": "false"}))
-        else:
-            phases.append(Drain("drain", _DRAIN_S))
-        return (
-            *phases,
-            replace(self.work, name="watched", arrivals=OpenArrivals(constant(0.0, _WATCHED_S)), threads=1),
-        )
+            options = {"disable_auto_compactions": "false"}
+        return (*phases, Drain(_DRAIN, _DRAIN_S, _released(job), options))
 
 
 def load(records: int) -> Work:
     """Write each record once, in the order of their numbers, which is random in that of their keys."""
     return Work(_LOAD, ClosedArrivals(count=records), Mix(update=1.0), KeyChoice("sequential", records))
+
+
+def _released(job: LoadJob) -> Path:
+    return job.room / "drained"
 
 
 def _result(job: LoadJob) -> Path:

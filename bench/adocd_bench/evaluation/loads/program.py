@@ -33,7 +33,7 @@ class LoadJob:
 class LoadOutcome:
     """What the program says of its run; `begin_monotonic_s` is when its measured phase began.
 
-    `drain_s` is from the phase's end until nothing was left to flush or compact; None where that was not reached.
+    `clients_ended_monotonic_s` is when its clients had stopped and it began to flush; None where it is not drained.
     `rocksdb_version` is that of the library it ran with; `after` is what clients did after the measured phase.
     """
 
@@ -41,7 +41,7 @@ class LoadOutcome:
     seconds: tuple[Second, ...]
     begin_monotonic_s: float
     measured_s: float
-    drain_s: float | None
+    clients_ended_monotonic_s: float | None
     rocksdb_version: str
     after: tuple[Operations, ...] = ()
 
@@ -81,6 +81,12 @@ class LoadProgram(Protocol):
 
     def is_preparing(self, job: LoadJob) -> bool:
         """Return whether it is in unmeasured work such as loading, in which the device need not be capped."""
+
+    def is_settling(self, job: LoadJob) -> bool:
+        """Return whether its clients have stopped, and it holds the database open to be restored and drained."""
+
+    def release(self, job: LoadJob) -> None:
+        """Let it close the database, since nothing is due any more."""
 
     def environment(self) -> Mapping[str, str]:
         """Return the environment variables to add."""

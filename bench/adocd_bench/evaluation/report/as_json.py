@@ -57,6 +57,7 @@ def _block(block: Block) -> dict[str, Any]:
         "seconds": block.seconds,
         "open_loop": block.open_loop,
         "rank_by": block.rank_by,
+        "drained_under": "the owner's options" if block.restored else "the law's options",
         "weak": list(block.weak),
         "schemes": [_scheme(scheme) for scheme in block.schemes],
         "identical_to_default": {name: [_told(each) for each in told] for name, told in twins(block)},
@@ -67,7 +68,7 @@ def _scheme(scheme: SchemeSummary) -> dict[str, Any]:
     return {
         "scheme": scheme.name,
         "standing": _standing(scheme.standing),
-        "standing_over_run_and_drain": _standing(scheme.drained_standing),
+        "standing_in_phase": _standing(scheme.phase_standing),
         "marked": scheme.marked,
         "weak": scheme.weak,
         "figures": {name: _cell(found) for name, found in scheme.cells.items()},

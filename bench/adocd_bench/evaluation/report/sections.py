@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from adocd_bench.evaluation.raw import RawRun, SchemeUsed
 from adocd_bench.evaluation.report import comparison, disturbed, words
 from adocd_bench.evaluation.report.document import Document, Heading, Items, Paragraph, Part, Table
-from adocd_bench.evaluation.report.sections_block import block_parts, command
+from adocd_bench.evaluation.report.sections_block import DRAINED_BEFORE, block_parts, command
 from adocd_bench.evaluation.report.sections_claims import claim_parts
 from adocd_bench.evaluation.report.sections_search import grid_parts, sustained_parts
 from adocd_bench.evaluation.report.sections_wal import wal_parts
@@ -16,10 +16,12 @@ from adocd_bench.host.device import WAL_OUTSIDE
 
 _TITLE = "Evaluation of adocd's control laws on real RocksDB"
 _RANKED = (
-    "Schemes are ranked by operations/s where the loop is closed, and by the 99th percentile of all latencies from the "
-    "intended start where it is open: there throughput is what was offered. A place is behind all schemes that were "
-    "found better and before all that were found worse, so it may be a range, such as 2 to 4. The sign = says that "
-    "those who share a place were found the same. Where nothing tells a scheme from any other, its place is not shown."
+    "Closed loops are ranked by operations/s over run, restore and drain: the phase's operations over the time until "
+    "the owner's options were back and nothing was due under them. Open loops are ranked by the 99th percentile of all "
+    "latencies from the intended start, for there throughput is what was offered. A place is behind all schemes that "
+    "were found better and before all that were found worse, so it may be a range, such as 2 to 4. The sign = says "
+    "that those who share a place were found the same. Where nothing tells a scheme from any other, its place is not "
+    "shown."
 )
 _LEFT_OUT = (
     "Medians and spreads are over repetitions. Disturbed runs are left out where two or more others of the scheme are "
@@ -76,6 +78,9 @@ def _head(runs: Sequence[RawRun], blocks: Sequence[Block], failed: int) -> list[
             f"Weak evidence, with fewer than {comparison.LEAST_PAIRS} undisturbed repetitions of a scheme: "
             f"{', '.join(weak)}."
         )
+    before = [block.name for block in blocks if not block.restored]
+    if before:
+        items.append(f"{DRAINED_BEFORE} So in {', '.join(before)}. Compare these with no others.")
     lone = [block.name for block in blocks if block.scheme(BASELINE) is None]
     if lone:
         items.append(f"Without a baseline of their own, and so without ratios: {', '.join(lone)}.")
@@ -135,14 +140,14 @@ def _overview(blocks: Sequence[Block]) -> Table:
         (
             block.name,
             _places([(scheme.standing, scheme.name) for scheme in block.schemes]),
-            "p99 latency" if block.open_loop else "operations/s",
-            _places([(scheme.drained_standing, scheme.name) for scheme in block.schemes]),
+            "p99 latency" if block.open_loop else "operations/s over run and drain",
+            _places([(scheme.phase_standing, scheme.name) for scheme in block.schemes]),
             str(block.repetitions),
             "weak" if block.weak else "",
         )
         for block in blocks
     ]
-    head = ("block", "places (= the same)", "ranked by", "places over run and drain", "repetitions", "evidence")
+    head = ("block", "places (= the same)", "ranked by", "places in the phase", "repetitions", "evidence")
     return Table("All blocks", head, tuple(rows), words=6)
 
 

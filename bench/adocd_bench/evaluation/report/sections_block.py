@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from adocd_bench.evaluation.memory import WITHIN_GRID, most_bytes, twin
 from adocd_bench.evaluation.report import words
 from adocd_bench.evaluation.report.accounting import ALL, CAUSES, CONDITIONS
 from adocd_bench.evaluation.report.comparison import LEAST_PAIRS, cell
@@ -9,7 +10,7 @@ from adocd_bench.evaluation.report.document import Heading, Paragraph, Part, Pic
 from adocd_bench.evaluation.report.measures import MEASURES, POINTS, Spans, latency
 from adocd_bench.evaluation.report.pictures import pictures
 from adocd_bench.evaluation.report.sections_acted import acted_parts
-from adocd_bench.evaluation.report.summary import Block, SchemeSummary
+from adocd_bench.evaluation.report.summary import BASELINE, Block, SchemeSummary
 from adocd_bench.evaluation.report.taken import taken_parts
 from adocd_bench.evaluation.report.twins import twin_parts
 
@@ -18,6 +19,11 @@ _AT_A_RATE = ("constant", "ycsb-")
 _CPU = ("cores", "cpu_us_per_operation", "cpu_s")
 _COST = ("write_amplification", "write_amplification_drained", "peak_memory_bytes", *_CPU, "debt_bytes", "drain_s")
 _REACTION = ("decisions", "decisions_per_minute", "stalls", "unanswered_stalls", "reaction_s", "apply_s")
+#: What a block says whose runs are older than the restore.
+DRAINED_BEFORE = (
+    "Drained under the law's options: the originals were never restored, so what would come due with them is missing "
+    "in the time over run and drain."
+)
 _CONTROL = (*_REACTION, "daemon_cores", "daemon_memory_bytes")
 
 
@@ -51,10 +57,12 @@ def block_parts(block: Block) -> list[Part]:
         if block.weak
         else ""
     )
+    drained = "" if block.restored else f" {DRAINED_BEFORE}"
     return [
         Heading(2, block.name),
-        Paragraph(said + weak),
+        Paragraph(said + drained + weak),
         _done(block),
+        *_memory(block),
         _held(block),
         *_latencies(block),
         _of(block, "Amplification, memory, processors and what was left", _COST),
@@ -69,24 +77,56 @@ def block_parts(block: Block) -> list[Part]:
 
 def _done(block: Block) -> Table:
     open_loop = ("completed_share", "worst_of_offered") if block.open_loop else ()
-    names = ["throughput_per_s", "with_drain_per_s", *open_loop, "worst_second", "longest_us"]
+    names = ["with_drain_per_s", "throughput_per_s", *open_loop, "worst_second", "longest_us"]
     names += [name for name in ("reads_after_per_s",) if any(name in scheme.cells for scheme in block.schemes)]
     # An open loop that fell behind ends later: its operations are compared, not its rate.
     versus = (block.rank_by, "operations") if block.open_loop else (block.rank_by, "held_share")
-    drained = any(scheme.drained_standing for scheme in block.schemes)
-    places = ("place", "place over run and drain") if drained else ("place",)
-    head = ["scheme", *places, *(f"{MEASURES[name].title}, over default's" for name in versus)]
+    closed = any(scheme.phase_standing for scheme in block.schemes)
+    places = ("place over run and drain", "place in the phase") if closed else ("place",)
+    head = ["scheme", *places, *(f"{_title(block, name)}, over default's" for name in versus)]
     rows = [
         (
             scheme.name,
-            *(str(standing or "-") for standing in (scheme.standing, scheme.drained_standing)[: len(places)]),
+            *(str(standing or "-") for standing in (scheme.standing, scheme.phase_standing)[: len(places)]),
             *(words.compared(scheme.against.get(name)) for name in versus),
             *(_cell(scheme, name) for name in names),
         )
         for scheme in block.schemes
     ]
-    titles = [MEASURES[name].title for name in names]
+    titles = [_title(block, name) for name in names]
     return Table("Operations", (*head, *titles), tuple(rows), words=3 + len(places), command=command(block))
+
+
+def _title(block: Block, name: str) -> str:
+    """Name a measure; nothing was restored in older runs."""
+    title = MEASURES[name].title
+    return title if block.restored else title.replace("run, restore and drain", "run and drain")
+
+
+def _memory(block: Block) -> list[Part]:
+    """Show what each scheme may take and took, and which twin makes the memory equal."""
+    baseline = block.scheme(BASELINE)
+    budget = None if baseline is None else most_bytes(baseline.used_as)
+    if baseline is None or budget is None:
+        return []
+    used = [scheme.used_as for scheme in block.schemes]
+    rows = []
+    for scheme in block.schemes:
+        most, other = most_bytes(scheme.used_as), twin(scheme.used_as, baseline.used_as, used)
+        rows.append(
+            (
+                scheme.name,
+                "missing" if other is None else other or "needs none",
+                "not known" if most is None else words.size(most),
+                "not known" if most is None else f"{words.digits(most / budget)}",
+                _cell(scheme, "peak_memory_bytes"),
+            )
+        )
+    said = f"The block's memory budget is the baseline's, {words.size(budget)} in memtables."
+    if not block.open_loop and block.scheme(WITHIN_GRID) is None:
+        said += f" `{WITHIN_GRID}` is missing, so the block does not say what static options reach in that memory."
+    head = ("scheme", "its twin in memory", "memtables at most", "of the budget", MEASURES["peak_memory_bytes"].title)
+    return [Paragraph(said), Table("Memory", head, tuple(rows), words=2, command=command(block))]
 
 
 def _held(block: Block) -> Table:

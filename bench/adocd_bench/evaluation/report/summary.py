@@ -4,10 +4,12 @@ A block is what was interleaved: one profile, workload and scale. Disturbed runs
 are left of the scheme; else they are kept, and what they went into is marked. No verdict rests on them: pairs are of
 undisturbed runs alone. A scheme with fewer than five undisturbed repetitions makes its block weak evidence.
 
-Ranked by operations/s where the loop is closed, else by the 99th percentile of all latencies from the intended start:
-in an open loop throughput is what was offered, unless a scheme failed. Places obey the rule of differences: a scheme is
-before those that were shown to be worse and behind those that were shown to be better. In a closed loop a law that only
-puts work off looks well: a second place, by operations/s over run and drain, stands beside the first.
+Ranked by operations/s over run, restore and drain where the loop is closed, for in the phase alone a law that only puts
+work off looks well; that place stands beside the first. An open loop is ranked by the 99th percentile of all latencies
+from the intended start: its throughput is what was offered, unless a scheme failed. Places obey the rule of
+differences: a scheme is before those that were shown to be worse and behind those that were shown to be better.
+
+Runs that were drained under the law's options (before the bench restored the owner's) never share a block with others.
 """
 
 import itertools
@@ -30,7 +32,7 @@ from adocd_bench.evaluation.report.comparison import (
     cell,
     compare,
 )
-from adocd_bench.evaluation.report.measures import MEASURES, RANK_CLOSED, RANK_DRAINED, RANK_OPEN
+from adocd_bench.evaluation.report.measures import MEASURES, RANK_CLOSED, RANK_OPEN, RANK_PHASE
 from adocd_bench.host.device import parse_profile
 
 BASELINE = "default"
@@ -91,7 +93,7 @@ class SchemeSummary:
         cells: measure -> figure over repetitions; a measure that was not measured in all of them is not there.
         against: measure -> comparison with the baseline; empty for the baseline, or where there is none.
         standing: None where the block's rank is by what was not measured.
-        drained_standing: the same by operations/s over run and drain, of a closed loop.
+        phase_standing: the same by operations/s in the measured phase, of a closed loop.
 
     """
 
@@ -103,7 +105,7 @@ class SchemeSummary:
     cells: Mapping[str, Cell]
     against: Mapping[str, Comparison]
     standing: Standing | None = None
-    drained_standing: Standing | None = None
+    phase_standing: Standing | None = None
 
     @property
     def name(self) -> str:
@@ -160,6 +162,11 @@ class Block:
         """How many there are of the scheme that has most."""
         return max(len(scheme.runs) for scheme in self.schemes)
 
+    @property
+    def restored(self) -> bool:
+        """Whether its runs were drained under the owner's options; else under the law's."""
+        return self.first.settled is not None
+
     def scheme(self, name: str) -> SchemeSummary | None:
         """Find a scheme; None where it was not run."""
         return next((scheme for scheme in self.schemes if scheme.name == name), None)
@@ -178,11 +185,16 @@ def summarise(runs: Iterable[RawRun]) -> tuple[Block, ...]:
 
 
 def _told_apart(blocks: Sequence[Block]) -> Iterable[Block]:
-    """Add length and scale to the names of blocks that have the same one: it is heading, anchor and file."""
+    """Add what tells them apart to the names of blocks that have the same one: it is heading, anchor and file."""
     names = Counter(block.name for block in blocks)
+    longer = Counter((block.name, block.seconds, block.scale) for block in blocks)
     for block in blocks:
-        same = names[block.name] > 1
-        yield replace(block, name=f"{block.name}, {block.seconds:g} s, scale 1/{block.scale}") if same else block
+        name = block.name
+        if names[block.name] > 1:
+            name += f", {block.seconds:g} s, scale 1/{block.scale}"
+        if longer[block.name, block.seconds, block.scale] > 1:
+            name += ", restored" if block.restored else ", not restored"
+        yield replace(block, name=name)
 
 
 def compared(measure: str, one: SchemeSummary, other: SchemeSummary) -> Comparison:
@@ -200,11 +212,14 @@ def _of_held(measure: str, difference: Difference, other: SchemeSummary) -> Diff
     return difference if difference in ("more", "direction more", "too few") else "nothing to improve"
 
 
-def _block_key(run: RawRun) -> tuple[str, str, str, int, float]:
-    return run.block, run.profile, run.workload.name, run.scale, run.workload.seconds
+_BlockKey = tuple[str, str, str, int, float, bool]
 
 
-def _order(run: RawRun) -> tuple[tuple[str, str, str, int, float], str, int]:
+def _block_key(run: RawRun) -> _BlockKey:
+    return run.block, run.profile, run.workload.name, run.scale, run.workload.seconds, run.settled is not None
+
+
+def _order(run: RawRun) -> tuple[_BlockKey, str, int]:
     return _block_key(run), run.scheme.name, run.repetition
 
 
@@ -216,7 +231,7 @@ def _block(runs: Sequence[RawRun]) -> Block:
     rank_by = RANK_OPEN if open_loop else RANK_CLOSED
     schemes = [_with(scheme, baseline) for scheme in found]
     standings = _standings(schemes, rank_by)
-    drained = {} if open_loop else _standings(schemes, RANK_DRAINED)
+    in_phase = {} if open_loop else _standings(schemes, RANK_PHASE)
     return Block(
         name=first.block,
         profile=first.profile,
@@ -226,7 +241,7 @@ def _block(runs: Sequence[RawRun]) -> Block:
         open_loop=open_loop,
         rank_by=rank_by,
         schemes=tuple(
-            replace(scheme, standing=standings.get(scheme.name), drained_standing=drained.get(scheme.name))
+            replace(scheme, standing=standings.get(scheme.name), phase_standing=in_phase.get(scheme.name))
             for scheme in _ordered(schemes, rank_by)
         ),
     )

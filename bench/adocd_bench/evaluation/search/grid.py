@@ -19,10 +19,11 @@ from rich.console import Console
 from adocd.model.knob import MIB
 from adocd_bench.errors import BadArgument, BenchError, RunFailed
 from adocd_bench.evaluation import one, raw
+from adocd_bench.evaluation.circumstances import Circumstances, Options, batch
 from adocd_bench.evaluation.loads.closed_loop import DbBenchLoad
 from adocd_bench.evaluation.plan import Planned, RunsAsked
 from adocd_bench.evaluation.progress import RunsProgress
-from adocd_bench.evaluation.schemes import BASELINE, Circumstances, Options, batch, scheme
+from adocd_bench.evaluation.schemes import BASELINE, scheme
 from adocd_bench.evaluation.search import halving
 from adocd_bench.evaluation.search.halving import BATCHES_MIB, GRIDS, Grid, Searched, TriedOptions
 from adocd_bench.evaluation.search.two_phase import percentile_us

@@ -25,11 +25,14 @@ class Grid:
     batches_mib: tuple[int, ...] = BATCHES_MIB
     #: The rate, in operations/s, of a workload whose rate is found by a search; else None.
     found_per_s: float | None = None
+    #: Only batches that take no more memory than the baseline's.
+    within_memory: bool = False
 
     @property
     def block(self) -> str:
-        """The name of the block that the grid is for."""
-        return block_name(self.profile, self.workload)
+        """The name of the block that the grid is for, and of its file."""
+        name = block_name(self.profile, self.workload)
+        return f"{name}-within-memory" if self.within_memory else name
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ def maximum(there: RunSite, asked: RunsAsked, run: Planned, out: Path, console: 
 
     def measure() -> float:
         load = two_phase.testing_phase(program(asked, run.workload), asked.seconds)
-        used = scheme(BASELINE).used(there.circumstances(parse_profile(run.profile), asked.scale, None))
+        used = scheme(BASELINE).used(there.circumstances(parse_profile(run.profile), asked.scale))
         with RunsProgress(console, 1, asked.seconds).run(f"the testing phase of {run.block}") as line:
             return two_phase.maximum_per_s(there.run(wanted(asked, run, used, load), load, line.look))
 
@@ -35,7 +35,7 @@ def sustainable(there: RunSite, asked: RunsAsked, run: Planned, out: Path, conso
     search = two_phase.search(
         file, asked.seconds, asked.scale, lambda: maximum(there, asked, run, out, console).maximum_per_s
     )
-    used = scheme(run.scheme).used(there.circumstances(parse_profile(run.profile), asked.scale, None))
+    used = scheme(run.scheme).used(there.circumstances(parse_profile(run.profile), asked.scale))
     progress = RunsProgress(console, max(1, _TESTS - len(search.tested)), asked.seconds)
     while (per_s := search.next_per_s) is not None:
         load = program(asked, run.workload, per_s)

@@ -19,6 +19,7 @@ from adocd_bench.evaluation.raw import (
     RawStall,
     SchemeUsed,
     Second,
+    Settled,
     WorkloadUsed,
 )
 from adocd_bench.evaluation.report.mechanisms import MECHANISMS
@@ -95,6 +96,13 @@ def moved(user_bytes: int = 100 * MIB, amplification: float = 5.0, **members: An
     return replace(whole, **members)
 
 
+def settled(clients_ended_s: float = 10.0, **members: Any) -> Settled:
+    """The owner's options are back after a second, and nothing is due after five."""
+    at_s = clients_ended_s
+    whole = Settled(at_s, at_s + 0.1, at_s + 0.9, at_s + 1.0, {}, at_s + 5.0, 0, 0, 0, 0, 0, 0)
+    return replace(whole, **members)
+
+
 def used(name: str, **members: Any) -> SchemeUsed:
     """A scheme that is its law; the default has none."""
     policy = "fixed" if name == "default" else name
@@ -144,6 +152,7 @@ def run(
         daemon=Process(cpu_s=0.2, peak_rss_bytes=80 * MIB),
         noise=Noise(0.01, 0),
         wal_outside_cap=False,
+        settled=settled(float(seconds)),
     )
     return replace(whole, **members)
 

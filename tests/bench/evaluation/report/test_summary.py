@@ -8,6 +8,8 @@ import pytest
 from adocd_bench.errors import BadArgument
 from adocd_bench.evaluation.raw import Noise, Operations, RawRun
 from adocd_bench.evaluation.report.comparison import Cell
+from adocd_bench.evaluation.report.document import Paragraph
+from adocd_bench.evaluation.report.sections_block import DRAINED_BEFORE, block_parts
 from adocd_bench.evaluation.report.summary import NO_PLACE, Block, SchemeSummary, compared, summarise
 
 from tests.bench.evaluation.report.builders import at, block, repeated, run, stalling
@@ -35,9 +37,23 @@ def test_a_law_that_only_puts_work_off_has_another_place_with_the_drain_in_it() 
     found = only(block({"toggle": (1500,) * 5, "default": (1000,) * 5}))
     runs = [replace(judged.run, drain_s=90.0) for judged in named(found, "toggle").runs]
     found = only([*runs, *(replace(judged.run, drain_s=0.0) for judged in named(found, "default").runs)])
-    assert places(found) == {"toggle": "1", "default": "2"}
-    drained = {scheme.name: str(scheme.drained_standing) for scheme in found.schemes}
-    assert drained == {"default": "1", "toggle": "2"}
+    assert places(found) == {"toggle": "2", "default": "1"}
+    in_phase = {scheme.name: str(scheme.phase_standing) for scheme in found.schemes}
+    assert in_phase == {"default": "2", "toggle": "1"}
+
+
+def test_runs_that_were_drained_under_the_laws_options_are_never_compared_with_others() -> None:
+    before = block({"default": (1000,) * 3, "adoc": (1500,) * 3}, settled=None)
+    after = block({"default": (1000,) * 3, "toggle": (1500,) * 3})
+    found = summarise([*before, *after])
+    assert {one.name: [scheme.name for scheme in one.schemes] for one in found} == {
+        "cap-210-fillrandom, 10 s, scale 1/1, not restored": ["adoc", "default"],
+        "cap-210-fillrandom, 10 s, scale 1/1, restored": ["toggle", "default"],
+    }
+    assert all(len(scheme.runs) == 3 for one in found for scheme in one.schemes)
+    for one in found:
+        said = [part.text for part in block_parts(one) if isinstance(part, Paragraph)]
+        assert [DRAINED_BEFORE in text for text in said[:1]] == [not one.restored]
 
 
 def test_medians_spreads_and_paired_ratios() -> None:

@@ -88,6 +88,6 @@ def test_the_same_block_with_the_log_outside_is_compared_pair_by_pair() -> None:
     assert isinstance(table, Table)
     assert table.title == "cap-210-fillrandom and cap-210-wal-outside-fillrandom"
     assert {row[0] for row in table.rows} == {"default"}
-    assert table.rows[0][1:4] == ("operations/s", "810 (720 .. 900)", "900 (800 .. 1,000)")
+    assert table.rows[0][1:4] == ("operations/s in the phase", "810 (720 .. 900)", "900 (800 .. 1,000)")
     assert table.rows[0][4].endswith(": 0.9")
     assert wal_parts([block for block in blocks if not parse_profile(block.profile).wal_outside]) == []

@@ -7,13 +7,14 @@ import random
 from dataclasses import replace
 
 import pytest
+from adocd_bench.evaluation.circumstances import Circumstances
 from adocd_bench.evaluation.raw import Noise, RawRun
 from adocd_bench.evaluation.report.comparison import difference_of
 from adocd_bench.evaluation.report.measures import MEASURES
 from adocd_bench.evaluation.report.sections_block import block_parts
 from adocd_bench.evaluation.report.summary import Block, summarise
 from adocd_bench.evaluation.report.twins import Told, twins
-from adocd_bench.evaluation.schemes import SCHEMES, Circumstances
+from adocd_bench.evaluation.schemes import SCHEMES
 
 from tests.bench.evaluation.report.builders import repeated
 
@@ -81,7 +82,7 @@ def test_the_report_says_it_in_a_sentence_and_a_table() -> None:
     text = str(block_parts(against_itself([1000] * 5, [2000, 2010, 2020, 2000, 2010])))
     assert "default-again against default, which are the same" in text
     assert "The rule told them apart in " in text
-    assert "'operations/s', '5', 'more: 2.01 (2 .. 2.02)', '1 of 1', '100 %', '0 %'" in text
+    assert "'operations/s in the phase', '5', 'more: 2.01 (2 .. 2.02)', '1 of 1', '100 %', '0 %'" in text
 
 
 @pytest.mark.parametrize("count", [1, 4])

@@ -1,5 +1,7 @@
 #include "drain.h"
 
+#include <unistd.h>
+
 namespace adocd::load {
 namespace {
 
@@ -44,6 +46,18 @@ Drained WaitUntilDrained(const Database& database, double at_most_s, Signals* si
   }
   const bool reached = quiet == kQuietLooks;
   return {reached, reached ? quiet_since_s : SecondsSince(begin_ns),
+          Property(database, rocksdb::DB::Properties::kEstimatePendingCompactionBytes)};
+}
+
+Drained FlushAndWaitFor(const std::string& file, const Database& database, double at_most_s, Signals* signals) {
+  const uint64_t begin_ns = NowNs();
+  const auto flushed = database.rocksdb()->Flush(rocksdb::FlushOptions());
+  if (!flushed.ok()) throw Failed("the memtables could not be flushed: " + flushed.ToString());
+  bool is_there = false;
+  do {
+    is_there = access(file.c_str(), F_OK) == 0;
+  } while (!is_there && SecondsSince(begin_ns) < at_most_s && !signals->Wait(kLookEveryNs));
+  return {is_there, SecondsSince(begin_ns),
           Property(database, rocksdb::DB::Properties::kEstimatePendingCompactionBytes)};
 }
 

@@ -30,7 +30,9 @@ PhaseResult RunPhase(const Spec& spec, size_t index, Database* database, Inserte
   database->SetOptions(phase.set_options);
   if (phase.drain) {
     result.begin_ns = NowNs();
-    result.drained = WaitUntilDrained(*database, phase.drain->at_most_s, signals);
+    const auto& [at_most_s, until] = *phase.drain;
+    result.drained = until.empty() ? WaitUntilDrained(*database, at_most_s, signals)
+                                   : FlushAndWaitFor(until, *database, at_most_s, signals);
     result.seconds = result.drained->seconds;
   } else {
     inserted->AtLeast(phase.records);

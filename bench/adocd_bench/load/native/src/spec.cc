@@ -179,7 +179,8 @@ Phase ReadPhase(const Json& json, const std::string& path) {
   if (closed != nullptr) phase.closed = ReadClosed(*closed, object.At("closed"));
   if (drain != nullptr) {
     Object inner(*drain, object.At("drain"));
-    phase.drain = Drain{inner.Number("at_most_s", 0, 1e7).value_or(600)};
+    phase.drain = Drain{inner.Number("at_most_s", 0, 1e7).value_or(600),
+                        inner.Find("until") == nullptr ? "" : inner.Text("until")};
     inner.Close();
     if (phase.measured) throw SpecError(path + " drains: it has no operations to be measured");
   } else {

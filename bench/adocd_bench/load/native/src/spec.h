@@ -37,6 +37,7 @@ struct Closed {
 
 struct Drain {
   double at_most_s = 0;
+  std::string until;  // a file; empty: until nothing is left
 };
 
 // Exactly one of open, closed and drain is set.

@@ -1,0 +1,68 @@
+"""How much memory a scheme's memtables may take, and whether another scheme of its block takes as much.
+
+RocksDB holds up to max_write_buffer_number memtables of write_buffer_size; a law may raise either. The block cache is
+the same in all schemes. A figure of a scheme with more memory than the baseline's is held against a twin: the same law
+within the baseline's memory, or a static scheme with exactly the same memory.
+"""
+
+from collections.abc import Iterable, Mapping
+
+from adocd.controllers.adoc import AdocBounds
+from adocd.controllers.toggle import ToggleParameters
+from adocd_bench.evaluation.raw import SchemeUsed
+
+#: Laws of which it is known whether they raise either; `manual` sets what its parameters say.
+_KNOWN = frozenset(
+    {"fixed", "manual", "adoc", "adoc-released", "toggle", "mimd", "silk", "stability", "spring-and-gear"}
+)
+_MANUAL_MEMORY = frozenset({"batch_size", "memtable_number"})
+#: What a scheme is within the baseline's memory.
+_WITHIN: Mapping[str, str] = {
+    "adoc": "adoc-threads",
+    "toggle": "toggle-two-memtables",
+    "grid-best": "grid-best-within-memory",
+}
+#: A block that compares throughput needs it: what patience alone finds in the same memory.
+WITHIN_GRID = "grid-best-within-memory"
+
+
+def most_bytes(used: SchemeUsed) -> int | None:
+    """Give the most bytes in memtables, from what was recorded; None where that is not known."""
+    try:
+        size, number = int(used.options["write_buffer_size"]), int(used.options["max_write_buffer_number"])
+    except (KeyError, ValueError):
+        return None
+    given = dict(used.parameters)
+    match used.policy:
+        case "adoc" | "adoc-released" if given.get("tune_batch", True):
+            size = max(size, int(given.get("batch_max_bytes", AdocBounds.model_fields["batch_max_bytes"].default)))
+        case "toggle" if not given.get("residual", False):
+            number = max(number, int(given.get("memtables", ToggleParameters.model_fields["memtables"].default)))
+        case "manual" if _MANUAL_MEMORY & given.keys():
+            return None
+        case policy if policy not in _KNOWN:
+            return None
+    return size * number
+
+
+def twin(used: SchemeUsed, baseline: SchemeUsed, block: Iterable[SchemeUsed]) -> str | None:
+    """Name the scheme of the block that makes the memory equal.
+
+    Empty for one that needs none: it may take no more than the baseline, or is there as a twin. None where its twin is
+    missing.
+    """
+    static = f"{baseline.name}-with-"
+    if used.name.startswith(static):
+        return ""
+    mine, budget = most_bytes(used), most_bytes(baseline)
+    if mine is not None and budget is not None and mine <= budget:
+        return ""
+    others = [each for each in block if each.name != used.name]
+    within = _WITHIN.get(used.name)
+    for each in others:
+        takes = most_bytes(each)
+        if each.name == within and takes is not None and budget is not None and takes <= budget:
+            return each.name
+    # Another law's, or a grid's, would not say what the memory alone brings.
+    twins = (each for each in others if each.policy == "fixed" and each.name.startswith(static))
+    return next((each.name for each in twins if mine is not None and most_bytes(each) == mine), None)
