@@ -54,6 +54,8 @@ def serious(page: Page) -> list[str]:
     """What axe finds serious or worse, once nothing fades in any more."""
     # A dialog begins to fade in a frame after it is there.
     page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    # On a busy machine it may begin later, but the class is there at once.
+    page.wait_for_function('!document.querySelector(\'[class*="-enter-active"], [class*="-leave-active"]\')')
     page.wait_for_function("document.getAnimations().every(each => each.playState !== 'running')")
     response = Axe().run(page).response
     assert "color-contrast" in {each["id"] for each in response["passes"]}, "axe has seen no text"

@@ -82,7 +82,8 @@ class Overview:
             '<div class="card"><h2>No database is open</h2><p>Start a program under the agent: '
             "<code>adocd exec -- PROGRAM</code></p></div>"
         )
-        summary = state.summary([now for _, now in targets])
+        # Until the daemon has answered, nobody knows whether there is a database.
+        summary = "Asking the daemon…" if feed.journal is None else state.summary([now for _, now in targets])
         self._visit.name(f"{targets[0][1].sign} {summary} adocd" if targets else "adocd")
         self._summary.show(f"<h1>{text(summary)}</h1>")
         self._problems.show(parts.problems(feed.problems, feed.journal))
