@@ -23,6 +23,7 @@ def demo_command(
     ] = None,
     directory: Annotated[Path | None, typer.Option(help="Directory for the databases; default: one on a disk.")] = None,
     picture: Annotated[Path | None, typer.Option(help="Also save the picture and the report as SVG here.")] = None,
+    keep: Annotated[Path | None, typer.Option(help="Also keep the result, with each second's writes, here.")] = None,
     as_json: Json = False,
 ) -> None:
     """Show what adocd does: real write pressure on a real RocksDB, first left alone, then controlled.
@@ -32,7 +33,7 @@ def demo_command(
     try:
         if on == DbBench.name:
             find_or_build_agent()
-        demo.run_demo(demo.DemoOptions(on, seconds, profile, directory, as_json, picture))
+        demo.run_demo(demo.DemoOptions(on, seconds, profile, directory, as_json, picture, keep))
     except BenchError as error:
         fail(str(error), Exit.USAGE if isinstance(error, BadArgument) else Exit.FAILED)
     except NativeError as error:

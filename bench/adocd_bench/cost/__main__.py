@@ -1,5 +1,7 @@
 """What control costs: `python -m adocd_bench.cost attach|snapshot|daemon|fleet|reaction|tools`; JSON in the end.
 
+`--keep FILE` keeps every single value, and `--again FILE` shows what kept values come to.
+
 - attach [--on db_bench | embedded]: the host's CPU time per write on an in-memory load that never stalls, with the
   agent and a daemon whose policy is `fixed` against without either, in interleaved pairs; and the CPU time of the
   agent's own threads.
@@ -19,13 +21,11 @@ import contextlib
 import json
 import os
 import resource
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
@@ -34,6 +34,17 @@ from adocd.api.client import RestClient
 from adocd.targets.agent import Agent
 from adocd.targets.errors import TargetError
 from adocd.targets.run_dir import agent_sockets
+from adocd_bench.cost.measured import (
+    FILE,
+    Attach,
+    Daemon,
+    Fleets,
+    MeasuredCost,
+    Reactions,
+    Snapshots,
+    TimedSnapshots,
+    Tools,
+)
 from adocd_bench.cost.programs import IDLE, IN_MEMORY, SNAPSHOT_CASES, Start
 from adocd_bench.cost.reaction import reaction
 from adocd_bench.cost.tools import tools
@@ -47,9 +58,10 @@ _MEMORY_ROOT = Path("/dev/shm")  # noqa: S108  # what is measured must not touch
 #: The agent renews its snapshot when a request finds it older than 50 ms.
 _FRESH_S = 0.055
 _WITHIN_S = 60.0
+_KINDS = ("attach", "snapshot", "daemon", "fleet", "reaction", "tools")
 
 
-def attach(pairs: int, writes: int, on: str) -> dict[str, object]:
+def attach(pairs: int, writes: int, on: str) -> Attach:
     """Measure the cost of being attached to the program `on`: CPU microseconds per write, and shares."""
     without, attached, threads = [], [], []
     for number in range(2 * pairs):
@@ -60,37 +72,23 @@ def attach(pairs: int, writes: int, on: str) -> dict[str, object]:
             cost_us, agent_cpu_s_per_s = _cpu_us_per_write(writes, on, attached=True)
             attached.append(cost_us)
             threads.append(agent_cpu_s_per_s)
-    ratios = [a / b for a, b in zip(attached, without, strict=True)]
-    measured = {
-        "on": on,
-        "pairs": pairs,
-        "writes": writes,
-        "without_us_per_write": _spread(without),
-        "attached_us_per_write": _spread(attached),
-        "ratio": _spread(ratios),
-    }
     # Threads of a Python program have no names of their own in /proc (before Python 3.14).
-    return measured if on == "embedded" else measured | {"agent_threads_cpu_s_per_s": _spread(threads)}
+    return Attach(on, writes, tuple(without), tuple(attached), () if on == "embedded" else tuple(threads))
 
 
-def snapshot(count: int, on: str) -> dict[str, object]:
+def snapshot(count: int, on: str) -> Snapshots:
     """Measure the time of a snapshot of the program `on`; microseconds."""
-    cases = SNAPSHOT_CASES[on]
-    return {"on": on, "count": count} | {name: _snapshot_case(start, count) for name, start in cases.items()}
+    return Snapshots(on, {name: _snapshot_case(start, count) for name, start in SNAPSHOT_CASES[on].items()})
 
 
-def daemon(seconds: float) -> dict[str, object]:
+def daemon(seconds: float) -> Daemon:
     """Measure `adocd serve` on one target at 1 Hz: its share of a core, its resident memory."""
     with run_directory() as room, _database(room, IDLE), _serving(room, sampled=True) as process:
         began_s, began = time.monotonic(), process.cpu_times()
         time.sleep(seconds)
         ended, elapsed_s = process.cpu_times(), time.monotonic() - began_s
         used_s = ended.user + ended.system - began.user - began.system
-        return {
-            "seconds": round(elapsed_s, 1),
-            "share_of_a_core": round(used_s / elapsed_s, 5),
-            "resident_mib": round(process.memory_info().rss / 2**20, 1),
-        }
+        return Daemon(elapsed_s, used_s, process.memory_info().rss)
 
 
 def _cpu_us_per_write(writes: int, on: str, *, attached: bool) -> tuple[float, float]:
@@ -137,42 +135,27 @@ def _agent_threads_cpu_s(pid: int) -> float:
     return total_ns / 1e9
 
 
-def _snapshot_case(start: Start, count: int) -> dict[str, float]:
+def _snapshot_case(start: Start, count: int) -> TimedSnapshots:
     with run_directory() as room, _database(room, start):
-        timed = asyncio.run(_time_snapshots(room, count))
-    return _spread(timed.request_us) | {
-        "p99.9": round(statistics.quantiles(timed.request_us, n=1000)[-1], 1),
-        "collect_p50": round(statistics.median(timed.collect_us), 1),
-        "collect_p99.9": round(statistics.quantiles(timed.collect_us, n=1000)[-1], 1),
-        "stopped_fraction": round(timed.stopped / count, 3),
-    }
+        return asyncio.run(_time_snapshots(room, count))
 
 
-@dataclass
-class _Timed:
-    """Microseconds of every request and of taking every snapshot, and how many saw writes stopped."""
-
-    request_us: list[float] = field(default_factory=list)
-    collect_us: list[float] = field(default_factory=list)
-    stopped: int = 0
-
-
-async def _time_snapshots(room: Path, count: int) -> _Timed:
+async def _time_snapshots(room: Path, count: int) -> TimedSnapshots:
     (socket,) = agent_sockets(room)
     agent = Agent(socket)
     (database,) = await agent.databases()
     target = agent.target(database)
-    timed = _Timed()
+    request_us, collect_us, stopped = [], [], 0
     for _ in range(count):
         await asyncio.sleep(_FRESH_S)
         began_s = time.perf_counter()
         taken = await target.snapshot(None)
-        timed.request_us.append((time.perf_counter() - began_s) * 1e6)
-        timed.collect_us.append(taken.collect_s * 1e6)
-        timed.stopped += taken.properties.get("rocksdb.is-write-stopped", 0) > 0
+        request_us.append(round((time.perf_counter() - began_s) * 1e6, 3))
+        collect_us.append(round(taken.collect_s * 1e6, 3))
+        stopped += taken.properties.get("rocksdb.is-write-stopped", 0) > 0
     await target.close()
     await agent.close()
-    return timed
+    return TimedSnapshots(tuple(request_us), tuple(collect_us), stopped)
 
 
 @contextlib.contextmanager
@@ -219,14 +202,6 @@ def _is_sampled(daemon: RestClient) -> bool:
     return any(target["writes_per_s"] is not None for target in daemon.get("/v1/targets")["targets"])
 
 
-def _spread(values: Sequence[float]) -> dict[str, float]:
-    return {
-        "min": round(min(values), 5),
-        "p50": round(statistics.median(values), 5),
-        "max": round(max(values), 5),
-    }
-
-
 def _numbers(text: str) -> tuple[int, ...]:
     return tuple(int(word) for word in text.split(","))
 
@@ -238,7 +213,7 @@ def _words(text: str) -> tuple[str, ...]:
 def main() -> None:
     """Measure what the command line names."""
     parser = argparse.ArgumentParser(description="What control costs.")
-    parser.add_argument("what", choices=["attach", "snapshot", "daemon", "fleet", "reaction", "tools"])
+    parser.add_argument("what", choices=_KINDS)
     parser.add_argument(
         "--on", choices=list(IN_MEMORY), default="db_bench", help="attach, snapshot: the program to measure"
     )
@@ -252,31 +227,44 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=5, help="reaction, tools: how many")
     parser.add_argument("--profile", default="cap-50", help="reaction: the device profile")
     parser.add_argument("--directory", type=Path, help="reaction: directory for its database")
+    parser.add_argument("--keep", type=Path, metavar="FILE", help="keep every single value here")
+    parser.add_argument("--again", type=Path, metavar="FILE", help="show what these values come to, and run nothing")
     asked = parser.parse_args()
     try:
-        if asked.what == "attach":
-            measured = attach(asked.pairs, asked.writes, asked.on)
-        elif asked.what == "snapshot":
-            measured = snapshot(asked.snapshots, asked.on)
-        elif asked.what == "fleet":
-            plans = [
-                FleetPlan(number, policy, asked.seconds, asked.per_process)
-                for policy in asked.policies
-                for number in asked.targets
-            ]
-            measured = fleets(plans, sys.stderr.write)
-        elif asked.what == "reaction":
-            if asked.on != "db_bench":
-                raise BadArgument(f"reaction is measured on db_bench, whose LOG has every stall, and not on {asked.on}")
-            measured = reaction(asked.seconds, asked.runs, asked.profile, asked.directory)
-        elif asked.what == "tools":
-            with run_directory() as room, _database(room, IDLE), _serving(room, sampled=True):
-                measured = tools(room, asked.runs)
-        else:
-            measured = daemon(asked.seconds)
+        measured = FILE.read(asked.again) if asked.again else measure(asked)
+        if asked.keep:
+            FILE.write(asked.keep, measured, indent=None)
     except BenchError as error:
         raise SystemExit(str(error)) from None
-    sys.stdout.write(json.dumps(measured) + "\n")
+    sys.stdout.write(json.dumps(measured.found.figures()) + "\n")
+
+
+def measure(asked: argparse.Namespace) -> MeasuredCost:
+    """Measure what is asked for; raises BenchError."""
+    began_unix_s = time.time()
+    return MeasuredCost(began_unix_s, os.cpu_count() or 1, _found(asked))
+
+
+def _found(asked: argparse.Namespace) -> Attach | Snapshots | Daemon | Fleets | Reactions | Tools:
+    if asked.what == "attach":
+        return attach(asked.pairs, asked.writes, asked.on)
+    if asked.what == "snapshot":
+        return snapshot(asked.snapshots, asked.on)
+    if asked.what == "fleet":
+        plans = [
+            FleetPlan(number, policy, asked.seconds, asked.per_process)
+            for policy in asked.policies
+            for number in asked.targets
+        ]
+        return Fleets(fleets(plans, sys.stderr.write))
+    if asked.what == "reaction":
+        if asked.on != "db_bench":
+            raise BadArgument(f"reaction is measured on db_bench, whose LOG has every stall, and not on {asked.on}")
+        return reaction(asked.seconds, asked.runs, asked.profile, asked.directory)
+    if asked.what == "tools":
+        with run_directory() as room, _database(room, IDLE), _serving(room, sampled=True):
+            return tools(room, asked.runs)
+    return daemon(asked.seconds)
 
 
 if __name__ == "__main__":

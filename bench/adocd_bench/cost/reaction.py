@@ -1,15 +1,13 @@
 """Measures reaction time: from a stall's start in RocksDB's LOG until a change is sent and applied."""
 
-import statistics
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from adocd.model.decision_record import DecisionRecord
 from adocd.model.policy import Policy
 from adocd.probes.log.stalls import StallFound
+from adocd_bench.cost.measured import ReactedTo, Reactions
 from adocd_bench.host.cap import capped
 from adocd_bench.host.device import parse_profile
 from adocd_bench.host.noise import cpu_times, others_share
@@ -93,26 +91,12 @@ def _until_s(decision: LawDecision) -> float:
     return decision.sent_s + (decision.elapsed_s or 0.0) + _WINDOW_S
 
 
-def reaction(seconds: float, runs: int, profile: str, directory: Path | None) -> dict[str, Any]:
+def reaction(seconds: float, runs: int, profile: str, directory: Path | None) -> Reactions:
     """Run stock db_bench under a cap and the law adoc the given number of times, each on a fresh database."""
     before = cpu_times()
     done = [_run(round(seconds), number + 1, profile, directory) for number in range(runs)]
-    stalled = [stall for run in done for stall in run.stalls]
-    found = [one for run in done for one in _reactions(run)]
-    answered = [one for one in found if one.why_not is None]
-    return {
-        "on": "db_bench",
-        "profile": profile,
-        "seconds": round(seconds),
-        "runs": runs,
-        "stalls": len(found),
-        "stalls_by_cause": dict(Counter(f"{stall.cause} {stall.condition}" for stall in stalled)),
-        "answered": len(answered),
-        "sent_s": _spread([one.sent_s for one in answered if one.sent_s is not None]),
-        "applied_s": _spread([one.applied_s for one in answered if one.applied_s is not None]),
-        "not_answered": dict(Counter(one.why_not for one in found if one.why_not is not None).most_common()),
-        "machine_busy_with_others": round(others_share(before, cpu_times()), 3),
-    }
+    found = tuple(each for number, run in enumerate(done, 1) for each in _reactions(run, number))
+    return Reactions(profile, round(seconds), runs, found, others_share(before, cpu_times()))
 
 
 def _run(seconds: int, seed: int, profile: str, directory: Path | None) -> ObservedRun:
@@ -126,10 +110,16 @@ def _run(seconds: int, seed: int, profile: str, directory: Path | None) -> Obser
         return observe(program, Policy("adoc", _PARAMETERS), cap, room, look_s=_LOOK_S)
 
 
-def _reactions(run: ObservedRun) -> list[Reaction]:
+def _reactions(run: ObservedRun, number: int) -> list[ReactedTo]:
     to_unix_s = run.unix_minus_monotonic_s
     decided = [_of(record, to_unix_s) for record in run.decisions if record.rule.startswith("adoc.")]
-    return reactions(run.stalls, decided, run.ticks[0].sample.monotonic_s + to_unix_s)
+    found = reactions(run.stalls, decided, run.ticks[0].sample.monotonic_s + to_unix_s)
+    return [
+        ReactedTo(
+            number, stall.cause, stall.condition, stall.begin_s, stall.end_s, one.sent_s, one.applied_s, one.why_not
+        )
+        for stall, one in zip(run.stalls, found, strict=True)
+    ]
 
 
 def _of(record: DecisionRecord, to_unix_s: float) -> LawDecision:
@@ -140,11 +130,3 @@ def _of(record: DecisionRecord, to_unix_s: float) -> LawDecision:
         record.outcome,
         "; ".join(note.partition(":")[0] for note in record.guards),
     )
-
-
-def _spread(values: Sequence[float]) -> dict[str, float] | None:
-    if not values:
-        return None
-    ordered = sorted(values)
-    at_90 = ordered[-(-9 * len(ordered) // 10) - 1]
-    return {"p50": round(statistics.median(ordered), 3), "p90": round(at_90, 3), "max": round(ordered[-1], 3)}

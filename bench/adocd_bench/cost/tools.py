@@ -2,11 +2,11 @@
 
 import os
 import resource
-import statistics
 import subprocess
 import sys
 from pathlib import Path
 
+from adocd_bench.cost.measured import Tools
 from adocd_bench.errors import RunFailed
 from adocd_bench.host.noise import cpu_times, others_share
 
@@ -14,7 +14,7 @@ from adocd_bench.host.noise import cpu_times, others_share
 COMMANDS = ("adocctl --help", "adocctl targets", "adocctl --version", "adocd --help", "adocd exec -- true")
 
 
-def tools(room: Path, runs: int) -> dict[str, object]:
+def tools(room: Path, runs: int) -> Tools:
     """Measure each command `runs` times, in turn, so that a drift of the machine's speed affects all equally."""
     environment = dict(os.environ) | {"ADOCD_RUN_DIR": str(room), "COLUMNS": "120"}
     measured: dict[str, list[float]] = {command: [] for command in COMMANDS}
@@ -24,11 +24,7 @@ def tools(room: Path, runs: int) -> dict[str, object]:
             cpu_s = _cpu_s(command, environment)
             if number > 0:  # the first may have to compile Python's files
                 taken.append(cpu_s)
-    return {
-        "runs": runs,
-        "cpu_s": {command: _spread(taken) for command, taken in measured.items()},
-        "machine_busy_with_others": round(others_share(before, cpu_times()), 2),
-    }
+    return Tools({command: tuple(taken) for command, taken in measured.items()}, others_share(before, cpu_times()))
 
 
 def _cpu_s(command: str, environment: dict[str, str]) -> float:
@@ -41,7 +37,3 @@ def _cpu_s(command: str, environment: dict[str, str]) -> float:
     if done.returncode != 0:
         raise RunFailed(f"{command} ended with {done.returncode}: {done.stderr.strip()}")
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-
-
-def _spread(taken: list[float]) -> dict[str, float]:
-    return {"min": round(min(taken), 3), "p50": round(statistics.median(taken), 3), "max": round(max(taken), 3)}

@@ -11,6 +11,7 @@ import os
 import re
 import secrets
 import shutil
+import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -18,7 +19,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from adocd_bench.demo.figures import DemoFacts, DemoResult
+from adocd_bench.demo.figures import FILE, DemoFacts, DemoResult, MeasuredDemo
 from adocd_bench.demo.half import HalfOutcome, HalfPlan, run_half
 from adocd_bench.demo.report import print_report
 from adocd_bench.demo.view import DemoView, LiveView, view
@@ -50,6 +51,7 @@ class DemoOptions:
         profile: the device profile's name; None is `cap-210` where the device can be capped, else `uncapped`.
         directory: where the databases go; None chooses a place on a disk.
         picture: where the last picture and the report go as SVG; None for nowhere.
+        keep: where the result goes, to work its figures out again; None for nowhere.
         json_output: whether the last line on standard output is the result as JSON, and nothing else is there.
 
     """
@@ -60,6 +62,7 @@ class DemoOptions:
     directory: Path | None = None
     json_output: bool = False
     picture: Path | None = None
+    keep: Path | None = None
 
 
 def run_demo(
@@ -80,7 +83,7 @@ def run_demo(
         raise BadArgument(f"--seconds must be from {_MIN_SECONDS} to {_MAX_SECONDS}, not {options.seconds:g}")
     if options.picture is not None and not os.access(options.picture.parent, os.W_OK):
         raise BadArgument(f"--picture cannot be written: {options.picture.parent} is no directory you may write to")
-    seconds = math.ceil(options.seconds)
+    seconds, began_unix_s = math.ceil(options.seconds), time.time()
     wanted = parse_profile(options.profile or DEFAULT_PROFILE)
     workload = WORKLOADS[options.on]()
     size_bytes = needed_bytes(seconds, wanted)
@@ -112,6 +115,8 @@ def run_demo(
     print_report(err if options.json_output else out, result)
     if options.picture is not None:
         _save_picture(options.picture, picture, result)
+    if options.keep is not None:
+        FILE.write(options.keep, MeasuredDemo(began_unix_s, os.cpu_count() or 1, result))
     if options.json_output:
         out.file.write(json.dumps(result.as_json(), ensure_ascii=False) + "\n")
         out.file.flush()

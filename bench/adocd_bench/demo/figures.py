@@ -5,10 +5,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from pydantic import TypeAdapter
+
 from adocd.model.decision_record import DecisionRecord
 from adocd.model.sample import Sample
 from adocd_bench.errors import RunFailed
 from adocd_bench.programs.fill import FillReport
+from adocd_bench.results import ResultFile
 from adocd_bench.run.observe import settings_of
 
 _MICROS_PER_S = 1_000_000
@@ -38,6 +41,7 @@ class HalfFigures:
         writes: how many writes it made.
         writes_per_s: the mean, by its own account.
         worst_second_writes_per_s: the fewest writes in a whole second of its report file.
+        writes_by_second: the writes of each whole second of its report file.
         stalled_fraction: share of the time the writer waited (increase of STALL_MICROS over elapsed time).
         stopped_fraction: share of the time that writes were seen stopped; RocksDB reports a stop for full memtables
             only when it is over, so between two samples one can be missed and this is a lower bound.
@@ -57,6 +61,7 @@ class HalfFigures:
     delayed_fraction: float
     decisions: tuple[DecisionNote, ...] = ()
     others_cpu_fraction: float = 0.0
+    writes_by_second: tuple[int, ...] = ()
 
     def decisions_by_rule(self) -> dict[str, int]:
         """Count the decisions of each rule, the most frequent first."""
@@ -124,6 +129,18 @@ class DemoResult:
         }
 
 
+@dataclass(frozen=True)
+class MeasuredDemo:
+    """The result as it is kept, and when it was measured."""
+
+    began_unix_s: float
+    cpus: int
+    result: DemoResult
+
+
+FILE = ResultFile(TypeAdapter(MeasuredDemo), option="--keep")
+
+
 def half_figures(
     policy: str,
     report: FillReport,
@@ -158,6 +175,7 @@ def half_figures(
         stopped_fraction=(last.stopped_s - first.stopped_s) / elapsed_s,
         delayed_fraction=(last.delayed_s - first.delayed_s) / elapsed_s,
         decisions=tuple(decision_note(decision, first.monotonic_s) for decision in decisions),
+        writes_by_second=tuple(writes_by_second),
     )
 
 

@@ -1,4 +1,4 @@
-"""Detection of stalls, how many and how soon: `python -m adocd_bench.detection [--seconds N] [--json FILE]`.
+"""Detection of stalls: `python -m adocd_bench.detection [--seconds N] [--keep FILE | --again FILE]`.
 
 Provokes each of RocksDB's stall causes (adocd_bench.detection.settings): with stock db_bench under the native agent,
 and with rocksdict under the Python agent. During a run it records what a daemon would receive, at 1 Hz and at 10 Hz
@@ -7,35 +7,55 @@ detectors and compares the result with the stalls in RocksDB's own LOG (adocd_be
 """
 
 import argparse
-import json
+import os
 import sys
+import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from adocd_bench.detection.measure import run
+from adocd_bench.detection.measured import FILE, KeptSetting, MeasuredDetection, kept
 from adocd_bench.detection.settings import SETTINGS
-from adocd_bench.detection.table import as_json, tables
+from adocd_bench.detection.table import tables
 from adocd_bench.errors import BenchError
+from adocd_bench.host.noise import cpu_times, others_share
+
+AGENTS = ("native", "python")
 
 
 def main() -> None:
     """Measure, and print the tables."""
     parser = argparse.ArgumentParser(description="What of RocksDB's stalls is seen, and how soon.")
     parser.add_argument("--seconds", type=int, default=20, help="length of each setting's run")
-    parser.add_argument("--json", type=Path, help="write every figure to this file")
+    parser.add_argument("--keep", type=Path, metavar="FILE", help="keep every stall's figures here")
+    parser.add_argument("--again", type=Path, metavar="FILE", help="show these figures, and run nothing")
     asked = parser.parse_args()
     try:
-        measured = run(SETTINGS, asked.seconds)
+        found = FILE.read(asked.again) if asked.again else measure(asked.seconds)
+        if asked.keep:
+            FILE.write(asked.keep, found, indent=None)
     except BenchError as error:
         raise SystemExit(str(error)) from None
-    for agent in ("native", "python"):
-        of_it = [each for each in measured if each.setting.agent == agent]
-        outcomes = [outcome for each in of_it for outcome in each.outcomes]
-        sys.stdout.write(f"The {agent} agent: {sum(each.true for each in of_it)} stalls")
-        if agent == "native":  # the Python agent has no stall events
-            sys.stdout.write(f", of which its events confirm {sum(each.confirmed for each in of_it)}")
-        sys.stdout.write(f"\n\n{tables(outcomes)}\n")
-    if asked.json is not None:
-        asked.json.write_text(json.dumps([as_json(o) for each in measured for o in each.outcomes], indent=1) + "\n")
+    sys.stdout.write(page(found))
+
+
+def measure(seconds: int) -> MeasuredDetection:
+    """Run all settings; raises BenchError."""
+    began_unix_s, before = time.time(), cpu_times()
+    settings = kept(run(SETTINGS, seconds))
+    return MeasuredDetection(began_unix_s, os.cpu_count() or 1, seconds, others_share(before, cpu_times()), settings)
+
+
+def page(found: MeasuredDetection) -> str:
+    """Show what was measured, in Markdown, by agent."""
+    return "\n".join(_section(agent, [each for each in found.settings if each.agent == agent]) for agent in AGENTS)
+
+
+def _section(agent: str, of_it: Sequence[KeptSetting]) -> str:
+    told = f"The {agent} agent: {sum(each.true for each in of_it)} stalls"
+    if agent == "native":  # the Python agent has no stall events
+        told += f", of which its events confirm {sum(each.confirmed for each in of_it)}"
+    return f"{told}\n\n{tables([outcome for each in of_it for outcome in each.scores()])}"
 
 
 if __name__ == "__main__":

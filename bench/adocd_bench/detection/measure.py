@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from adocd.probes.log import read_log
+from adocd.probes.log.stalls import StallFound
 from adocd_bench.detection.record import Record, SnapshotTaken, record
 from adocd_bench.detection.score import DETECTORS, DetectorOutcome, confirmed, score
 from adocd_bench.detection.settings import StallSetting
@@ -24,12 +25,17 @@ _ROOM_BYTES = 500_000_000
 
 @dataclass(frozen=True, slots=True)
 class MeasuredSetting:
-    """One setting: how each detector did at each period, and how many true stalls the agent's events confirm."""
+    """One setting: how each detector did at each period, and how many true stalls the agent's events confirm.
+
+    `records` and `truth` are what that was worked out of.
+    """
 
     setting: StallSetting
     outcomes: tuple[DetectorOutcome, ...]
     true: int
     confirmed: int
+    records: tuple[Record, ...]
+    truth: tuple[StallFound, ...]
 
 
 def measure(setting: StallSetting, seconds: int, room: Path) -> MeasuredSetting:
@@ -47,7 +53,7 @@ def measure(setting: StallSetting, seconds: int, room: Path) -> MeasuredSetting:
     finest: Record = min(records, key=lambda each: each.period_s)
     true, agreed = confirmed(finest, truth)
     outcomes = tuple(score(setting.name, each, detector, truth) for each in records for detector in DETECTORS)
-    return MeasuredSetting(setting, outcomes, true, agreed)
+    return MeasuredSetting(setting, outcomes, true, agreed, tuple(records), tuple(truth))
 
 
 def run(settings: Sequence[StallSetting], seconds: int) -> list[MeasuredSetting]:

@@ -8,30 +8,6 @@ from adocd_bench.detection.score import DETECTORS, Class, DetectorOutcome, Tally
 _HEAD = "| cause | condition | lasting | of them |"
 
 
-def as_json(outcome: DetectorOutcome) -> dict[str, object]:
-    """Convert one detector's figures on one run to JSON types; times are seconds."""
-    return {
-        "setting": outcome.setting,
-        "detector": outcome.detector,
-        "period_s": outcome.period_s,
-        "told": outcome.told,
-        "false": outcome.false,
-        "stalls": [
-            {
-                "cause": cause,
-                "condition": condition,
-                "length": length,
-                "true": tally.true,
-                "seen": tally.seen,
-                "right": tally.right,
-                "late_s": [round(each, 4) for each in tally.late_s],
-                "off_s": [round(each, 4) for each in tally.off_s],
-            }
-            for ((cause, condition), length), tally in sorted(outcome.tallies.items())
-        ],
-    }
-
-
 def tables(outcomes: Sequence[DetectorOutcome]) -> str:
     """Make one table per period, and one of all reported stalls with the false ones."""
     periods = sorted({outcome.period_s for outcome in outcomes}, reverse=True)

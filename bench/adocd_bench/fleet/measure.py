@@ -1,7 +1,6 @@
 """Measures the cost of a daemon with many simulated targets, and whether its cycles are on time."""
 
 import contextlib
-import statistics
 import sys
 import tempfile
 import time
@@ -15,7 +14,8 @@ import psutil
 
 from adocd.api.client import RestClient
 from adocd.model.policy import Policy
-from adocd_bench.host.noise import CpuTimes, cpu_times, others_share
+from adocd_bench.fleet.measured import FleetMeasured
+from adocd_bench.host.noise import cpu_times, others_share
 from adocd_bench.run.child import Child, child, wait_until
 from adocd_bench.run.daemon import serving
 from adocd_bench.run.workspace import run_directory
@@ -45,24 +45,24 @@ _HEAD = (
 )
 
 
-def fleets(plans: Iterable[FleetPlan], say: Callable[[str], object]) -> dict[str, Any]:
+def fleets(plans: Iterable[FleetPlan], say: Callable[[str], object]) -> tuple[FleetMeasured, ...]:
     """Measure one fleet after the other, and print each table row as soon as it is known."""
     measured = []
     say(f"The targets are SIMULATED: what is measured is the daemon.\n\n{_HEAD}")
     for plan in plans:
-        found = fleet(plan)
-        measured.append(found)
+        measured.append(fleet(plan))
+        found = measured[-1].figures()
         late = found["jitter_ms"]
         say(
             f"| {found['targets']:,} | {found['policy']} | {found['share_of_a_core']:.3f} "
             f"| {found['ms_per_target_and_second']:.2f} | {found['resident_mib']:.0f} "
             f"| {late['p50']:.1f}, {late['p99']:.1f}, {late['max']:.1f} | {found['cycles_missed']} |\n"
         )
-    return {"simulated": True, "fleets": measured}
+    return tuple(measured)
 
 
-def fleet(asked: FleetPlan) -> dict[str, Any]:
-    """Measure one fleet: shares of a core, resident memory, and how late its cycles were, in milliseconds."""
+def fleet(asked: FleetPlan) -> FleetMeasured:
+    """Measure one fleet."""
     with (
         run_directory() as room,
         tempfile.TemporaryDirectory(prefix="adocd-fleet-") as directory,
@@ -78,7 +78,7 @@ def fleet(asked: FleetPlan) -> dict[str, Any]:
         time.sleep(asked.seconds)
         then, others = _Reading.of(rest, process, beside), cpu_times()
         times = [_times(rest, target, before.monotonic_s, then.monotonic_s) for target in _some(rest)]
-    return _figures(asked, before, then, times, (machine, others))
+    return _measured(asked, before, then, times, others_share(machine, others))
 
 
 @dataclass(frozen=True)
@@ -105,67 +105,33 @@ class _Reading:
         )
 
 
-def _figures(
+def _measured(
     asked: FleetPlan,
     before: _Reading,
     then: _Reading,
     times: Sequence[Sequence[float]],
-    machine: tuple[CpuTimes, CpuTimes],
-) -> dict[str, Any]:
-    elapsed_s = then.monotonic_s - before.monotonic_s
-    tick_s = float(then.vitals["tick_s"])
-    used_s = then.cpu_s - before.cpu_s
-    cycles = _grown(before, then, "tick_duration")
-    lateness = _grown(before, then, "tick_lateness")
-    bounds = then.vitals["tick_lateness"]["bounds_s"]
-    done, due = sum(cycles), asked.targets * elapsed_s / tick_s
-    jitters_ms = sorted(1000 * late_s for series in times for late_s in jitters(series, tick_s))
-    return {
-        "targets": asked.targets,
-        "policy": asked.policy,
-        "seconds": round(elapsed_s, 1),
-        "share_of_a_core": round(used_s / elapsed_s, 4),
-        "ms_per_target_and_second": round(1000 * used_s / elapsed_s / asked.targets, 3),
-        "resident_mib": round(then.resident_bytes / 2**20, 1),
-        "cycles": done,
-        "cycles_missed": max(0, round(due - done - asked.targets)),
-        "jitter_ms": {
-            "p50": round(statistics.median(jitters_ms), 2),
-            "p99": round(jitters_ms[max(0, -(-99 * len(jitters_ms) // 100) - 1)], 2),
-            "max": round(jitters_ms[-1], 2),
-        },
-        "began_within_100_ms": round(_within(bounds, lateness, 0.1), 5),
-        "garbage_collections": sum(collections := _grown(before, then, "garbage_collection")),
-        "garbage_pause_within_ms": 1000 * _most(bounds, collections),
-        "simulated_share_of_a_core": round((then.simulated_cpu_s - before.simulated_cpu_s) / elapsed_s, 3),
-        "machine_busy_with_others": round(others_share(*machine), 3),
-    }
+    others_cpu_fraction: float,
+) -> FleetMeasured:
+    return FleetMeasured(
+        targets=asked.targets,
+        policy=asked.policy,
+        elapsed_s=then.monotonic_s - before.monotonic_s,
+        tick_s=float(then.vitals["tick_s"]),
+        cpu_s=then.cpu_s - before.cpu_s,
+        simulated_cpu_s=then.simulated_cpu_s - before.simulated_cpu_s,
+        resident_bytes=then.resident_bytes,
+        bounds_s=tuple(then.vitals["tick_lateness"]["bounds_s"]),
+        durations=_grown(before, then, "tick_duration"),
+        lateness=_grown(before, then, "tick_lateness"),
+        collections=_grown(before, then, "garbage_collection"),
+        times_s=tuple(tuple(round(each, 6) for each in series) for series in times),
+        others_cpu_fraction=others_cpu_fraction,
+    )
 
 
-def jitters(times_s: Sequence[float], tick_s: float) -> list[float]:
-    """Say how far each time is from its nominal one, in seconds: the grid of `tick_s` that is nearest to all."""
-    if not times_s:
-        return []
-    phases = [time_s % tick_s for time_s in times_s]
-    # The median on a circle: as seen from the first, so that a grid near 0 is not torn apart.
-    turned = [(phase - phases[0] + tick_s / 2) % tick_s for phase in phases]
-    middle = statistics.median(turned)
-    return [abs(phase - middle) for phase in turned]
-
-
-def _grown(before: _Reading, then: _Reading, histogram: str) -> list[int]:
+def _grown(before: _Reading, then: _Reading, histogram: str) -> tuple[int, ...]:
     pairs = zip(then.vitals[histogram]["counts"], before.vitals[histogram]["counts"], strict=True)
-    return [now - was for now, was in pairs]
-
-
-def _within(bounds: Sequence[float], counts: Sequence[int], bound: float) -> float:
-    return sum(count for limit, count in zip(bounds, counts, strict=False) if limit <= bound) / max(1, sum(counts))
-
-
-def _most(bounds: Sequence[float], counts: Sequence[int]) -> float:
-    """Say which bound all values were within; infinity where some were beyond all."""
-    most = max((at for at, count in enumerate(counts) if count), default=0)
-    return bounds[most] if most < len(bounds) else float("inf")
+    return tuple(now - was for now, was in pairs)
 
 
 def _all_sampled(rest: RestClient, targets: int) -> bool:

@@ -19,10 +19,10 @@ from rocksdict import DBCompressionType, Env, Options, Rdict
 
 from adocd_bench.programs.fill import KEY_BYTES, VALUE_BYTES
 
-_MEMTABLE_BYTES = 8 << 20
+MEMTABLE_BYTES = 8 << 20
 _MOST_JOBS = 20
 #: RocksDB's own ratio: the base level holds four memtables' worth, where an L0 compaction is due.
-_LEVEL_BASE_BYTES = 4 * _MEMTABLE_BYTES
+_LEVEL_BASE_BYTES = 4 * MEMTABLE_BYTES
 
 
 def options() -> Options:
@@ -32,8 +32,8 @@ def options() -> Options:
     chosen.enable_statistics()
     chosen.set_compression_type(DBCompressionType.none())
     chosen.set_use_direct_io_for_flush_and_compaction(True)
-    chosen.set_write_buffer_size(_MEMTABLE_BYTES)
-    chosen.set_target_file_size_base(_MEMTABLE_BYTES)
+    chosen.set_write_buffer_size(MEMTABLE_BYTES)
+    chosen.set_target_file_size_base(MEMTABLE_BYTES)
     chosen.set_max_bytes_for_level_base(_LEVEL_BASE_BYTES)
     chosen.set_max_background_jobs(_MOST_JOBS)
     return chosen

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 from adocd_bench.fleet.database import FleetDatabase
 from adocd_bench.fleet.figures import FleetFigures, FleetLoad
-from adocd_bench.fleet.measure import FleetPlan, fleets, jitters
+from adocd_bench.fleet.measure import FleetPlan, fleets
+from adocd_bench.fleet.measured import jitters
 from adocd_bench.fleet.server import FleetAgent, serve
 
 from adocd.model.change import ColumnFamilyChange, DatabaseChange, RestoreStep
@@ -135,9 +136,8 @@ def test_jitter_is_the_distance_from_the_nearest_grid() -> None:
 def test_fifty_targets_are_measured() -> None:
     """How late they are is for `python -m adocd_bench.fleet` to say, on a machine that does nothing else."""
     said: list[str] = []
-    found = fleets([FleetPlan(50, "adoc", seconds=5, settle_s=2)], said.append)
-    (figures,) = found["fleets"]
-    assert found["simulated"]
+    (measured,) = fleets([FleetPlan(50, "adoc", seconds=5, settle_s=2)], said.append)
+    figures = measured.figures()
     expected = 50 * figures["seconds"]
     assert 0.5 * expected < figures["cycles"] + figures["cycles_missed"] < 1.5 * expected
     assert figures["jitter_ms"]["max"] > 0, "no two cycles are at exactly the same distance"

@@ -1,0 +1,190 @@
+"""Measured figures in README and docs: what raw results come to, or a sentence that says that none were kept."""
+
+from __future__ import annotations
+
+import re
+import statistics
+from functools import partial
+
+import pytest
+from adocd_bench.cost.measured import FILE as COST
+from adocd_bench.demo.demo import DEFAULT_SECONDS
+from adocd_bench.detection.__main__ import page
+from adocd_bench.detection.measured import FILE as DETECTION
+from adocd_bench.host.device import DEFAULT_PROFILE, UNCAPPED, parse_profile
+from adocd_bench.latency.__main__ import tables
+from adocd_bench.latency.measured import FILE as LATENCY
+from adocd_bench.programs.embedded_program import MEMTABLE_BYTES
+from adocd_bench.results import results_in
+from adocd_bench.run.workspace import needed_bytes
+
+from adocd.cli.exits import Exit
+from adocd.controllers.adoc import AdocParameters
+from adocd.daemon.fleet.config import DaemonConfig
+from tests.bench.kept import RESULTS, needs_results
+from tests.conftest import REPOSITORY
+
+NOT_KEPT = "raw data not kept"
+
+
+def text(name: str) -> str:
+    return (REPOSITORY / name).read_text(encoding="utf-8")
+
+
+def words(name: str) -> str:
+    """Read a page as one line, to look for a sentence in."""
+    return " ".join(text(name).split())
+
+
+def rows(of: str) -> list[str]:
+    """Give all rows of all tables."""
+    return [line for line in of.splitlines() if line.startswith("|")]
+
+
+@needs_results
+def test_detection() -> None:
+    found = DETECTION.read(RESULTS / "detection" / "busy.json")
+    assert rows(text("docs/detection.md")) == rows(page(found))
+    said = words("docs/detection.md")
+    native = [each for each in found.settings if each.agent == "native"]
+    confirmed, true = sum(each.confirmed for each in native), sum(each.true for each in native)
+    assert f"they confirm {confirmed} of {true} stalls of db_bench" in said
+    assert f"of which other programs used {found.others_cpu_fraction:.0%} (".replace("%", " %") in said
+    assert (len(native), len(found.settings) - len(native)) == (9, 2)
+    assert (
+        f"in nine settings, and a Python program (rocksdict, RocksDB 9.8.4) under the Python agent in two, {20} s"
+        in said
+    )
+    assert found.seconds == 20
+    false = {
+        (of.name, each.detector, each.period_s): each.false
+        for of in found.settings
+        for each in of.outcomes
+        if each.false
+    }
+    told = partial(lambda name: (name, "agent and LOG", 0.1))
+    assert false == {told("everything at once"): 2, told("level-0 slowdowns"): 1, told("pending-bytes stops"): 1}
+    assert (
+        "`agent and LOG`, looked at ten times a second, told four false stalls: two in "
+        '"everything at once", and one each in "level-0 slowdowns" and "pending-bytes stops".' in said
+    )
+    log_late_s = [
+        late_s
+        for of in found.settings
+        for each in of.outcomes
+        if (each.detector, each.period_s) == ("LOG", 0.1)
+        for tally in each.tallies
+        for late_s in tally.late_s
+    ]
+    assert f"Here that was within {max(log_late_s):.2f} s," in said
+
+
+@needs_results
+def test_the_time_of_writes() -> None:
+    found = LATENCY.read(RESULTS / "latency" / "busy.json")
+    shown = rows(text("docs/latency.md"))
+    assert shown[-len(rows(tables(found))) :] == rows(tables(found))
+    said = words("docs/latency.md")
+    assert {len(pairs) for pairs in found.pairs.values()} == {3}
+    assert f"(three pairs of {found.writes:,} writes each;" in said
+    ratios = [pair.ratio for pairs in found.pairs.values() for pair in pairs]
+    assert f"the ratios of its pairs lie between {min(ratios):.3f} and {max(ratios):.3f}." in said
+    one_thread = statistics.median(pair.off_us_per_write for pair in found.pairs[1])
+    assert "takes **12.5 ns of CPU for each write**" in said
+    assert f"That is {12.5e-3 / one_thread:.1%} of what".replace("%", " %") in said
+
+
+@needs_results
+def test_from_a_stall_to_a_change() -> None:
+    found = COST.read(RESULTS / "cost" / "reaction-busy.json").found.figures()
+    page_rows, said = rows(text("docs/cost.md")), words("docs/cost.md")
+    for what, key in (
+        ("from the stall's beginning to the change being sent", "sent_s"),
+        ("to its being applied", "applied_s"),
+    ):
+        assert f"| {what} | {' | '.join(f'{found[key][each]:.2f} s' for each in ('p50', 'p90', 'max'))} |" in page_rows
+    causes, why = found["stalls_by_cause"], list(found["not_answered"].items())
+    assert set(causes) == {"memtable stopped", "l0 delayed"}
+    (early, began), (flight, was), (nothing, decided) = why
+    assert [early[:8], flight[:8], nothing[:8], decided] == ["it began", "an earli", "the law ", 1]
+    assert (
+        f"There were {found['stalls']} stalls in four runs ({causes['memtable stopped']} stops by memtables, "
+        f"{causes['l0 delayed']} delays by level 0); {found['answered']} of them led to a change. Of the others "
+        f"{began} began before the daemon had found the database and measured one window, {was} while an earlier "
+        f"change was in flight, and on one the law decided nothing. Other programs used "
+        f"{100 * found['machine_busy_with_others']:.0f} % of the machine." in said
+    )
+    assert (found["runs"], found["seconds"], found["profile"]) == (4, 30, "cap-50")
+
+
+@needs_results
+def test_the_terminal_and_the_daemon() -> None:
+    tools = COST.read(RESULTS / "cost" / "tools-busy.json").found.figures()
+    table = text("docs/cost.md").partition("## The terminal")[2]
+    spreads = {name: f"{of['p50']:.2f} ({of['min']:.2f} to {of['max']:.2f})" for name, of in tools["cpu_s"].items()}
+    assert rows(table)[2:] == [f"| `{name}` | {spread} |" for name, spread in spreads.items()]
+    busy = 100 * tools["machine_busy_with_others"]
+    assert f"Medians of {tools['runs']} runs on 2026-11-23, while other programs used {busy:.0f} %" in " ".join(
+        table.split()
+    )
+    daemon = COST.read(RESULTS / "cost" / "daemon-busy.json").found.figures()
+    share, memory = 100 * daemon["share_of_a_core"], daemon["resident_mib"]
+    assert f"at 1 Hz | {share:.1f} % of a core, {memory:.0f} MiB resident |" in text("docs/cost.md")
+
+
+@pytest.mark.parametrize(
+    ("name", "section"),
+    [
+        ("docs/cost.md", "## In short"),
+        ("docs/cost.md", "## One daemon, many databases"),
+        ("docs/cost.md", "## Memory"),
+        ("docs/cost.md", "## The host"),
+        ("docs/results.md", "## The demo's load"),
+        ("docs/latency.md", "## What it costs, and whether it is right"),
+    ],
+)
+def test_where_nothing_was_kept_the_page_says_so(name: str, section: str) -> None:
+    part = " ".join(text(name).partition(f"{section}\n")[2].partition("\n## ")[0].split())
+    assert re.search(rf"on 2026-11-2\d, {NOT_KEPT}\b", part)
+
+
+@needs_results
+def test_all_that_is_kept_is_shown_somewhere() -> None:
+    for kept in ("cost", "detection", "latency"):
+        assert results_in(RESULTS / kept)
+        assert f"bench/results/{kept}" in text(f"docs/{kept}.md")
+
+
+#: Each figure of README's prose that no raw result has: a fact of the configuration, by the code that decides it; or a
+#: name, with None. Its laws' figures are in test_results.py.
+PLAIN: dict[str, object] = {
+    "FAST'23": None,
+    f"a device capped at {round(parse_profile(DEFAULT_PROFILE).write_bytes_per_s or 0) // 10**6} MB/s: "
+    f"{DEFAULT_SECONDS:.0f} s left alone, then {DEFAULT_SECONDS:.0f} s under ADOC": None,
+    f"its memtables are {MEMTABLE_BYTES >> 20} MiB": None,
+    "Python 3.11 or newer": 'requires-python = ">=3.11"' in text("pyproject.toml"),
+    f"that needs {round(needed_bytes(40, parse_profile(DEFAULT_PROFILE)) / 1e9)} GB free, or "
+    f"{round(needed_bytes(40, UNCAPPED) / 1e9)} GB if the demo cannot cap": None,
+    "`make test` needs Debian 12": None,
+    "`librocksdb.so` of Debian 12 (tested: RocksDB 7.8.3, x86-64)": None,
+    "(tested: 0.3.29, RocksDB 9.8.4)": "rocksdict==0.3.29" in text("requirements.lock"),
+    "flushes and compactions to 64 MB/s": "--rate-limiter 64MB " in text("README.md"),
+    f"silent for {DaemonConfig().lease_ttl_s:.0f} s": None,
+    "a `bytes_per_sync` of 0": None,
+    f"Exit code {int(Exit.NO_TARGET)} means that the run directory has no agent": None,
+    f"grow to {AdocParameters().batch_max_bytes >> 20} MiB": None,
+    "level-0 files": None,
+    "Apache-2.0": None,
+}
+
+
+def test_every_number_of_readme_is_plain_or_measured() -> None:
+    page = re.sub(r"```.*?```|\]\([^)]*\)", " ", text("README.md"), flags=re.DOTALL)
+    paragraphs = re.split(r"\n\s*\n", page)
+    (measured,) = (each for each in paragraphs if "has all figures" in each)
+    prose = " ".join(" ".join(each for each in paragraphs if each is not measured).split())
+    for sentence, holds in PLAIN.items():
+        assert sentence in prose
+        assert holds in (None, True), sentence
+        prose = prose.replace(sentence, "")
+    assert re.findall(r"\S*\d\S*", prose) == []
