@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 from adocd_bench.evaluation import one, raw
 from adocd_bench.evaluation.counted import Counted
 from adocd_bench.evaluation.loads.program import LoadOutcome
+from adocd_bench.host.cap import Cap
+from adocd_bench.host.device import parse_profile
 from adocd_bench.host.usage import Usage
 from adocd_bench.run.observe import ObservedRun, Tick
+from adocd_bench.run.settle import Due, Settlement
 
 from adocd.model.sample import ColumnFamilySample, Sample
 from adocd.model.snapshot import Counters, OptionValues
@@ -42,14 +46,13 @@ def observed(*ticks: Tick, **members: Any) -> ObservedRun:
     )
 
 
-def assembled(
-    seen: ObservedRun, *, writes: int = 0, drain_s: float | None = 0.0, profile: str = "cap-50"
-) -> raw.RawRun:
-    outcome = LoadOutcome(
-        (raw.Operations("write", writes, None),) if writes else (), (), BEGIN_S, MEASURED_S, drain_s, "7.8.3"
-    )
-    wanted = replace(wanted_run(), profile=profile)
-    return one.assembled(wanted, MACHINE, seen, outcome, raw.Noise(0.0), (0.0, 12.0))
+def assembled(seen: ObservedRun, *, writes: int = 0, is_drained: bool = True) -> raw.RawRun:
+    ended_s = BEGIN_S + MEASURED_S
+    operations = (raw.Operations("write", writes, None),) if writes else ()
+    outcome = LoadOutcome(operations, (), BEGIN_S, MEASURED_S, ended_s, "7.8.3")
+    quiet_s = ended_s if is_drained else None
+    settlement = Settlement(ended_s, ended_s, ended_s, {}, quiet_s, Due(ended_s, 0, 0, 0, 0, 0, 0))
+    return one.assembled(wanted_run(), MACHINE, seen, outcome, raw.Noise(0.0), (0.0, 12.0), settlement)
 
 
 def test_a_sample_has_the_worst_of_its_families_or_their_sum() -> None:
@@ -108,13 +111,8 @@ def test_what_is_missing_at_the_end_is_told() -> None:
     assert assembled(observed(tick(11.0))).warnings == ()
     (early,) = assembled(observed(tick(9.0))).warnings
     assert "saw nothing after the measured phase" in early
-    (owing,) = assembled(observed(tick(11.0)), drain_s=None).warnings
+    (owing,) = assembled(observed(tick(11.0)), is_drained=False).warnings
     assert "not everything was compacted" in owing
-
-
-def test_the_wal_escapes_the_first_version_of_cgroups_where_there_is_a_cap() -> None:
-    assert assembled(observed(tick(11.0))).wal_outside_cap
-    assert not assembled(observed(tick(11.0)), profile="uncapped").wal_outside_cap
 
 
 def test_clients_writes_count_to_the_sample_after_the_phase_and_background_writes_to_its_end() -> None:
@@ -137,9 +135,12 @@ def test_the_debt_is_that_of_the_first_sample_from_then_on_of_all_families() -> 
     assert [counted.moved(at_s).pending_compaction_bytes for at_s in (0.5, 2.0, 2.5, 9.0)] == [11, 21, 31, 31]
 
 
+SHARED = Cap(parse_profile("cap-50-wal-outside"), Path("/nowhere"))
+
+
 def written(before: int | None, after: int | None, own: int, group: int | None) -> int | None:
     usage = {BEGIN_S: Usage(1.0, 1, own // 2), BEGIN_S + 1: Usage(1.0, 1, own)}
-    return one._others_bytes(observed(tick(1.0), usage=usage), group, before, after)
+    return one._others_bytes(SHARED, observed(tick(1.0), usage=usage), group, before, after)
 
 
 def test_what_others_wrote_is_the_devices_less_the_programs_own() -> None:
@@ -148,4 +149,4 @@ def test_what_others_wrote_is_the_devices_less_the_programs_own() -> None:
     assert written(100, 1100, own=600, group=500) == 400
     assert written(100, 1100, own=2000, group=None) == 0, "what it dirtied had not all reached the device"
     assert written(None, 1100, own=600, group=None) is None
-    assert one._others_bytes(observed(tick(1.0)), 700, 100, 1100) is None
+    assert one._others_bytes(SHARED, observed(tick(1.0)), 700, 100, 1100) is None

@@ -55,7 +55,7 @@ def test_a_phase_begins_when_its_first_second_did_and_the_rest_is_a_second_of_it
 ) -> None:
     seen = observed(RESULT.format("fillrandom", 3.5, 65), (4.0, 65))
     found = load(bench, "fillrandom").outcome(job(tmp_path, [10, 20, 30]), seen)
-    assert (found.begin_monotonic_s, found.measured_s, found.drain_s) == (BEGIN_S, 3.5, None)
+    assert (found.begin_monotonic_s, found.measured_s, found.clients_ended_monotonic_s) == (BEGIN_S, 3.5, None)
     assert [(each.kind, each.count) for each in found.operations] == [("write", 65)]
     assert found.seconds == (Second(0, 10, 0), Second(1, 20, 0), Second(2, 30, 0), Second(3, 5, 0))
 
