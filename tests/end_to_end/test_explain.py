@@ -26,6 +26,11 @@ def stalls_with_surroundings(run_dir: Path) -> bool:
     return has_target(run_dir) and any(stall["around"] for stall in explained(run_dir)["longest"])
 
 
+def status_with_surroundings(run_dir: Path) -> Any:
+    status = json.loads(command("adocctl", "status", "--json", run_dir=run_dir).ok())
+    return status if status["sample"] and status["sample"]["surroundings"] else None
+
+
 def test_a_live_database(run_dir: Path, native_agent_library: Path) -> None:
     with serving(run_dir), DB_BENCH.running(run_dir):
         eventually(lambda: stalls_with_surroundings(run_dir), what="a stall is explained")
@@ -39,7 +44,7 @@ def test_a_live_database(run_dir: Path, native_agent_library: Path) -> None:
         shown = command("adocctl", "explain", found["target"], run_dir=run_dir).ok()
         assert "Around it: " in shown
         assert "the process used" in shown
-        status = json.loads(command("adocctl", "status", "--json", run_dir=run_dir).ok())
+        status = eventually(lambda: status_with_surroundings(run_dir), what="a sample that was looked around in time")
         assert status["sample"]["surroundings"]["process"]["pools"]["low"]["threads"] >= 1
         assert status["around"]
     command("adocctl", "explain", "nowhere", run_dir=run_dir).failed(4, "no file 'nowhere'", "no daemon answers")

@@ -9,7 +9,7 @@ from adocd_bench.evaluation.report.coverage import coverage
 from adocd_bench.evaluation.report.sections_claims import judgements
 from adocd_bench.evaluation.report.summary import Block, Judged, SchemeSummary, Standing
 from adocd_bench.evaluation.report.taken import taken
-from adocd_bench.evaluation.report.twins import Told, twins
+from adocd_bench.evaluation.report.twins import SelfTold, twins
 from adocd_bench.evaluation.search.halving import Searched
 from adocd_bench.evaluation.search.sustained import Search
 
@@ -89,7 +89,7 @@ def _comparison(found: Comparison) -> dict[str, Any]:
     return {"pairs": found.pairs, "difference": found.difference, "ratio": _cell(found.ratio)}
 
 
-def _told(found: Told) -> dict[str, Any]:
+def _told(found: SelfTold) -> dict[str, Any]:
     return {
         "measure": found.measure,
         "all_pairs": _comparison(found.all_pairs),

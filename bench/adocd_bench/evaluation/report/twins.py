@@ -25,7 +25,7 @@ _SEED = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class SelfTold:
     """What the rule says of one measure of two identical schemes.
 
     Attributes:
@@ -44,7 +44,7 @@ class Told:
     same: int
 
 
-def twins(block: Block) -> Iterator[tuple[str, tuple[Told, ...]]]:
+def twins(block: Block) -> Iterator[tuple[str, tuple[SelfTold, ...]]]:
     """Give each scheme that was run as the baseline was, under another name, with what the rule says of it."""
     baseline = block.scheme(BASELINE)
     if baseline is None:
@@ -79,7 +79,7 @@ def twin_parts(block: Block, command: str) -> list[Part]:
     return parts
 
 
-def _said(told: Sequence[Told]) -> str:
+def _said(told: Sequence[SelfTold]) -> str:
     if not told:
         return f"There are fewer than {LEAST_PAIRS} undisturbed pairs, or nothing varied: the rule says nothing."
     beside, beside_of = (sum(each.apart[side] for each in told) for side in (0, 1))
@@ -101,7 +101,7 @@ def _as_run(scheme: SchemeUsed) -> tuple[object, ...]:
     return dict(scheme.options), *limiter, scheme.policy, dict(scheme.parameters), scheme.tick_s
 
 
-def _told(block: Block, scheme: SchemeSummary, baseline: SchemeSummary) -> Iterator[Told]:
+def _told(block: Block, scheme: SchemeSummary, baseline: SchemeSummary) -> Iterator[SelfTold]:
     for name, measure in MEASURES.items():
         mine, others = (each.by_repetition(name, undisturbed=True) for each in (scheme, baseline))
         pairs = [(mine[repetition], others[repetition]) for repetition in sorted(mine.keys() & others.keys())]
@@ -110,7 +110,7 @@ def _told(block: Block, scheme: SchemeSummary, baseline: SchemeSummary) -> Itera
             continue
         beside = [pairs[at : at + LEAST_PAIRS] for at in range(0, len(pairs) - LEAST_PAIRS + 1, LEAST_PAIRS)]
         said = [difference_of(measure, five) for five in _drawn(pairs)]
-        yield Told(
+        yield SelfTold(
             name,
             compared(name, scheme, baseline),
             (sum(difference_of(measure, five) in ("more", "less") for five in beside), len(beside)),

@@ -13,7 +13,7 @@ from adocd_bench.evaluation.report.comparison import difference_of
 from adocd_bench.evaluation.report.measures import MEASURES
 from adocd_bench.evaluation.report.sections_block import block_parts
 from adocd_bench.evaluation.report.summary import Block, summarise
-from adocd_bench.evaluation.report.twins import Told, twins
+from adocd_bench.evaluation.report.twins import SelfTold, twins
 from adocd_bench.evaluation.schemes import SCHEMES
 
 from tests.bench.evaluation.report.builders import repeated
@@ -32,7 +32,7 @@ def against_itself(default: list[int], again: list[int], name: str = "default-ag
     return block
 
 
-def only(block: Block) -> dict[str, Told]:
+def only(block: Block) -> dict[str, SelfTold]:
     ((name, told),) = twins(block)
     assert name == "default-again"
     return {each.measure: each for each in told}
