@@ -51,14 +51,6 @@ def choose(page: Page, dialog: Locator, field: str, value: str) -> None:
 
 
 def serious(page: Page) -> list[str]:
-    """What axe finds serious or worse, also at a second look: on a busy machine a dialog may fade in at the first.
-
-    Half faded in, the dark words of a bright button on a dark page have too little contrast.
-    """
-    return seen_by_axe(page) and seen_by_axe(page)
-
-
-def seen_by_axe(page: Page) -> list[str]:
     """What axe finds serious or worse, once nothing fades in any more."""
     # A dialog begins to fade in a frame after it is there.
     page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
