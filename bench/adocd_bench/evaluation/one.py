@@ -18,7 +18,7 @@ from adocd_bench.evaluation.device_count import DeviceCount
 from adocd_bench.evaluation.drained import drain_s_of, settled_of
 from adocd_bench.evaluation.loads.program import LoadJob, LoadOutcome, LoadProgram
 from adocd_bench.host.cap import Cap
-from adocd_bench.host.device import block_device_of
+from adocd_bench.host.device import block_device_of, parse_profile
 from adocd_bench.host.noise import cpu_times, others_cpu
 from adocd_bench.host.usage import Usage
 from adocd_bench.run.observe import AgentProgram, ObservedRun, Tick, Watched, observe, settings_of
@@ -108,7 +108,6 @@ def run(
     imposed_s = capping.imposed_monotonic_s
     return replace(
         made,
-        wal_outside_cap=cap.profile.wal_outside,
         device=device.between(outcome.begin_monotonic_s, outcome.begin_monotonic_s + outcome.measured_s),
         capped_at_s=None if imposed_s is None else imposed_s - outcome.begin_monotonic_s,
     )
@@ -172,7 +171,7 @@ def assembled(
         database=_process(observed, outcome),
         daemon=raw.Process(observed.daemon.cpu_s, observed.daemon.peak_rss_bytes),
         noise=noise,
-        wal_outside_cap=False,
+        wal_outside_cap=parse_profile(wanted.profile).wal_outside,
         warnings=tuple(_warnings(outcome, drain_s, counted, last_s)),
         after=outcome.after,
         settled=settled,

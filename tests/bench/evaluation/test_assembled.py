@@ -46,13 +46,15 @@ def observed(*ticks: Tick, **members: Any) -> ObservedRun:
     )
 
 
-def assembled(seen: ObservedRun, *, writes: int = 0, is_drained: bool = True) -> raw.RawRun:
+def assembled(seen: ObservedRun, *, writes: int = 0, is_drained: bool = True, profile: str = "cap-50") -> raw.RawRun:
     ended_s = BEGIN_S + MEASURED_S
     operations = (raw.Operations("write", writes, None),) if writes else ()
     outcome = LoadOutcome(operations, (), BEGIN_S, MEASURED_S, ended_s, "7.8.3")
     quiet_s = ended_s if is_drained else None
     settlement = Settlement(ended_s, ended_s, ended_s, {}, quiet_s, Due(ended_s, 0, 0, 0, 0, 0, 0))
-    return one.assembled(wanted_run(), MACHINE, seen, outcome, raw.Noise(0.0), (0.0, 12.0), settlement)
+    return one.assembled(
+        replace(wanted_run(), profile=profile), MACHINE, seen, outcome, raw.Noise(0.0), (0.0, 12.0), settlement
+    )
 
 
 def test_a_sample_has_the_worst_of_its_families_or_their_sum() -> None:
@@ -113,6 +115,14 @@ def test_what_is_missing_at_the_end_is_told() -> None:
     assert "saw nothing after the measured phase" in early
     (owing,) = assembled(observed(tick(11.0)), is_drained=False).warnings
     assert "not everything was compacted" in owing
+
+
+def test_the_wal_is_outside_the_cap_where_the_profile_says_so() -> None:
+    outside = {
+        profile: assembled(observed(tick(11.0)), profile=profile).wal_outside_cap
+        for profile in ("cap-50", "cap-50-wal-outside", "uncapped")
+    }
+    assert outside == {"cap-50": False, "cap-50-wal-outside": True, "uncapped": False}
 
 
 def test_clients_writes_count_to_the_sample_after_the_phase_and_background_writes_to_its_end() -> None:

@@ -8,7 +8,7 @@ from nicegui import ui
 from adocd.api.web.page.actions.ask import Actions, NotDone
 from adocd.api.web.page.actions.dialogs import Dialog
 from adocd.api.web.page.model import settings
-from adocd.api.web.page.model.settings import InputNotUnderstood, ParameterField
+from adocd.api.web.page.model.settings import ParameterField
 from adocd.api.web.page.model.units import text
 from adocd.api.web.page.room import Room
 
@@ -86,7 +86,7 @@ class PolicyDialog:
     async def _preview(self) -> None:
         try:
             difference = await self._actions.do("POST", f"{self._room.path}/policy/difference", self._asked())
-        except (NotDone, InputNotUnderstood) as error:
+        except NotDone as error:
             self._dialog.fails(str(error))
             return
         self._dialog.fails(difference["refused"] or "")

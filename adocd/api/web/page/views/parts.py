@@ -36,13 +36,17 @@ def ago(unix_s: float) -> str:
 
 def state_card(now: State) -> str:
     """Show how writers fared in the last minute, and what holds them now."""
-    rate = f"<p>{in_words.count(now.rate)} writes per second in the same time" if now.rate is not None else ""
-    rate += f"; write latency {text(now.latency)}" if rate and now.latency else ""
-    rate += "</p>" if rate else ""
     return (
         f'<div class="card state level-{now.level}"><h2 class="big">{_sign(now.sign)}{text(now.title)}</h2>'
-        f"<p>{text(now.sentence)}</p>{rate}{_now(now)}</div>"
+        f"<p>{text(now.sentence)}</p>{_rate(now)}{_now(now)}</div>"
     )
+
+
+def _rate(state: State) -> str:
+    if state.rate is None:
+        return ""
+    latency = f"; write latency {text(state.latency)}" if state.latency else ""
+    return f"<p>{in_words.count(state.rate)} writes per second in the same time{latency}</p>"
 
 
 def _now(state: State) -> str:
