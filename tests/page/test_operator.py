@@ -50,20 +50,6 @@ def choose(page: Page, dialog: Locator, field: str, value: str) -> None:
     page.get_by_role("option", name=value, exact=True).click()
 
 
-#: The contrast of each element's colour to the first ground that is not transparent (WCAG 2.2, 1.4.3).
-CONTRASTS = """(elements) => elements.map((element) => {
-  const light = (colour) => {
-    const [r, g, b] = colour.match(/[0-9.]+/g).map((part) => part / 255)
-      .map((part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4));
-    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
-  };
-  let ground = element;
-  while (getComputedStyle(ground).backgroundColor === "rgba(0, 0, 0, 0)") ground = ground.parentElement;
-  const both = [light(getComputedStyle(element).color), light(getComputedStyle(ground).backgroundColor)];
-  return (Math.max(...both) + 0.05) / (Math.min(...both) + 0.05);
-})"""
-
-
 def serious(page: Page) -> list[str]:
     """What axe finds serious or worse, once nothing fades in any more."""
     # A dialog begins to fade in a frame after it is there.
@@ -194,10 +180,7 @@ def test_it_can_be_read_by_everybody_in_both_colours(
         page.get_by_role("button", name=button).click()
         page.get_by_role("dialog").wait_for()
         if scheme == "dark":  # the contrast of their colours is lower there
-            # By the colours alone: while a dialog changes its height, axe takes what lies behind it for its ground.
-            ratios = page.get_by_role("dialog").locator("h2, button").evaluate_all(CONTRASTS)
-            assert len(ratios) >= 3
-            assert min(ratios) >= 4.5
+            assert serious(page) == []
         page.screenshot(path=pictures / f"{button.split()[0].lower()}-{scheme}.png")
         page.get_by_role("dialog").get_by_role("button", name="Cancel").click()
         expect(page.get_by_role("dialog")).to_be_hidden()

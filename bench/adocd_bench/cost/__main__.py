@@ -50,6 +50,7 @@ from adocd_bench.cost.reaction import reaction
 from adocd_bench.cost.tools import tools
 from adocd_bench.errors import BadArgument, BenchError, RunFailed
 from adocd_bench.fleet.measure import FleetPlan, fleets
+from adocd_bench.host.process_cpu import process_cpu_s
 from adocd_bench.run.child import child, wait_until
 from adocd_bench.run.daemon import serving
 from adocd_bench.run.workspace import run_directory
@@ -84,10 +85,9 @@ def snapshot(count: int, on: str) -> Snapshots:
 def daemon(seconds: float) -> Daemon:
     """Measure `adocd serve` on one target at 1 Hz: its share of a core, its resident memory."""
     with run_directory() as room, _database(room, IDLE), _serving(room, sampled=True) as process:
-        began_s, began = time.monotonic(), process.cpu_times()
+        began_s, began_cpu_s = time.monotonic(), process_cpu_s(process.pid)
         time.sleep(seconds)
-        ended, elapsed_s = process.cpu_times(), time.monotonic() - began_s
-        used_s = ended.user + ended.system - began.user - began.system
+        used_s, elapsed_s = process_cpu_s(process.pid) - began_cpu_s, time.monotonic() - began_s
         return Daemon(elapsed_s, used_s, process.memory_info().rss)
 
 

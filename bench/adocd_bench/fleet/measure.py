@@ -16,6 +16,7 @@ from adocd.api.client import RestClient
 from adocd.model.policy import Policy
 from adocd_bench.fleet.measured import FleetMeasured
 from adocd_bench.host.noise import cpu_times, others_share
+from adocd_bench.host.process_cpu import process_cpu_s
 from adocd_bench.run.child import Child, child, wait_until
 from adocd_bench.run.daemon import serving
 from adocd_bench.run.workspace import run_directory
@@ -94,12 +95,10 @@ class _Reading:
     @classmethod
     def of(cls, rest: RestClient, daemon: psutil.Process, simulated: psutil.Process) -> "_Reading":
         vitals = rest.get("/v1/vitals")
-        used = daemon.cpu_times()
-        beside = [each.cpu_times() for each in (simulated, *simulated.children())]
         return cls(
             time.monotonic(),
-            used.user + used.system,
-            sum(each.user + each.system for each in beside),
+            process_cpu_s(daemon.pid),
+            sum(process_cpu_s(each.pid) for each in (simulated, *simulated.children())),
             daemon.memory_info().rss,
             vitals,
         )

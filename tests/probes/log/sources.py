@@ -21,6 +21,9 @@ from pathlib import Path
 
 from rocksdict import Options, Rdict, WriteBatch
 
+from adocd.probes.log import read_log
+from adocd.probes.log.dump_events import StatisticsDump
+
 MIB = 1 << 20
 
 
@@ -103,12 +106,23 @@ def by_rocksdict(directory: Path) -> Made:
     for family in (database, second):
         family.flush()
         family.compact_range(None, None)
-    _until_at_rest(lambda: int(database.property_value("rocksdb.num-running-compactions") or 0) == 0)
-    time.sleep(1.3)  # one more dump
-    made = Made(directory / "db", tickers_in(options.get_statistics() or ""), time.time())
+    _until_at_rest(
+        lambda: all(
+            int(database.property_value(f"rocksdb.{name}") or 0) == 0
+            for name in ("num-running-compactions", "compaction-pending", "num-running-flushes")
+        )
+    )
+    rested_s = time.time()
+    made = Made(directory / "db", tickers_in(options.get_statistics() or ""), rested_s)
+    # The figures of the first dump that is stamped after this moment may have been taken before it.
+    _until_at_rest(lambda: len(_dumps_after(made.log, rested_s)) > 1)
     second.close()
     database.close()
     return made
+
+
+def _dumps_after(log: Path, time_s: float) -> list[StatisticsDump]:
+    return [event for event in read_log(log) if isinstance(event, StatisticsDump) and event.time_s > time_s]
 
 
 def by_mariadb(directory: Path) -> Made:
