@@ -1,4 +1,4 @@
-"""CPU time of another process in nanoseconds: /proc/PID/stat counts in ticks of 10 ms, too coarse for a quiet second."""
+"""CPU time of another process in nanoseconds; /proc/PID/stat counts in ticks of 10 ms, too coarse for one second."""
 
 import ctypes
 import os
