@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 
 import pytest
-
 from adocd_bench.host.process_cpu import process_cpu_s
 
 
