@@ -15,6 +15,26 @@ def not_original(option: dict[str, Any]) -> str:
     return f"{option['option']} is {option['value']}, not its original {option['original']}"
 
 
+def undo_first(verdict: dict[str, Any] | None, target: str) -> str:
+    """Say how to undo what hurts, which comes before all other advice; "" where nothing does."""
+    if verdict is None or verdict["kind"] != "hurts":
+        return ""
+    if verdict["pinned"]:
+        return f"Undo it first: remove the pin, as `adocctl override remove {verdict['pinned']} {target}` does."
+    return f"Undo it first: restore the originals, as `adocctl restore {target}` does. That also pauses the law."
+
+
+def silent_remedy(process: dict[str, Any] | None) -> str:
+    """Say what to do about an agent that does not answer."""
+    if process is None or process["pid"] is None:
+        return "Nothing can be changed there until it answers. `adocctl doctor` looks for the cause."
+    return (
+        f"Nothing can be changed there until it answers. Look at the process on {process['host']}: "
+        f"`ps -o pid,stat,wchan,cmd -p {process['pid']}`. T is stopped (`kill -CONT {process['pid']}` lets it go on), "
+        "D waits for a disk."
+    )
+
+
 def steps_left(restore: dict[str, Any]) -> str:
     """Say how far a restore that is running or waiting has come, and what it waits for."""
     waits = f", waiting for {restore['waiting_for']}" if restore["waiting_for"] else ""

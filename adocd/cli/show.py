@@ -83,6 +83,23 @@ def _journal(journal: dict[str, Any]) -> None:
         console.print(f"{journal['lost_decisions']} decisions never came into the journal {journal['path']}.")
 
 
+def _add_state(facts: Table, t: dict[str, Any]) -> None:
+    facts.add_row("state", t["state"])
+    facts.add_row("policy", policy_in_words(t))
+    if t["paused"]:
+        facts.add_row("paused", t["paused"])
+    facts.add_row("last cycle", t["sentence"])
+    if t["stall"]:
+        facts.add_row("stall", _stall(t["stall"]))
+    if t["state"] == "silent":
+        facts.add_row("what to do", sentences.silent_remedy(t["process"]))
+
+
+def _tuner(verdict: dict[str, Any], target: str) -> str:
+    undo = sentences.undo_first(verdict, target)
+    return f"{verdict['title']}. {verdict['sentence']}" + (f" {undo}" if undo else "")
+
+
 def status(t: dict[str, Any]) -> None:
     """Show one target."""
     process, sample = t["process"], t["sample"]
@@ -92,17 +109,11 @@ def status(t: dict[str, Any]) -> None:
     if process:
         facts.add_row("process", f"{program_in_words(process)}, RocksDB {process['rocksdb_version']}")
         facts.add_row("seen by", "its directory alone" if is_directory else process["agent"])
-    facts.add_row("state", t["state"])
-    facts.add_row("policy", policy_in_words(t))
-    if t["paused"]:
-        facts.add_row("paused", t["paused"])
-    facts.add_row("last cycle", t["sentence"])
-    if t["stall"]:
-        facts.add_row("stall", _stall(t["stall"]))
+    _add_state(facts, t)
     if sample and t["state"] != "attached":
         facts.add_row("last figures", f"it is {t['state']}: what follows is what was known before")
-    if (verdict := t.get("verdict")) is not None:
-        facts.add_row("tuner", f"{verdict['title']}. {verdict['sentence']}")
+    if t.get("verdict") is not None:
+        facts.add_row("tuner", _tuner(t["verdict"], t["id"]))
     if t["lease"]:
         facts.add_row("lease", f"{t['lease']['holder']}, expires in {t['lease']['expires_in_s']:.1f} s")
     if t["restore"] and t["restore"]["state"] in ("running", "waiting"):

@@ -1,11 +1,14 @@
-"""Does the tuner help or hurt? Compares how long writers were held before the policy acted and since. Pure."""
+"""Does the tuner help or hurt? Compares how long writers were held before the policy acted and since. Pure.
+
+A pin that is newer than the policy is judged in its place: it beats the law, so the law is not what has changed last.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from adocd.diagnosis.held import HeldWriters, MeasuredSpan, held, without_control
-from adocd.model.in_words import count, duration, share, time
+from adocd.model.in_words import count, duration, option_value, share, time
 from adocd.model.policy import Policy
 
 Kind = Literal["helps", "hurts", "same", "unknown", "idle"]
@@ -19,6 +22,16 @@ _LEAST_SHARE, _LEAST_RATIO = 0.01, 0.2
 
 
 @dataclass(frozen=True, slots=True)
+class PinnedOption:
+    """An operator's pin that is in force; `unix_s` is when it was set."""
+
+    option: str
+    value: str
+    who: str
+    unix_s: float
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """The answer, as a kind, a title and a sentence.
 
@@ -28,6 +41,7 @@ class Verdict:
         sentence: the figures behind it.
         before: how writers fared before the policy acted; None where that is unknown.
         since: how writers have fared since.
+        pinned: the option whose pin is judged; None where the policy is judged.
 
     """
 
@@ -36,6 +50,7 @@ class Verdict:
     sentence: str
     before: HeldWriters | None = None
     since: HeldWriters | None = None
+    pinned: str | None = None
 
 
 def joined(minutes: Sequence[MeasuredSpan], seconds: Sequence[MeasuredSpan]) -> list[MeasuredSpan]:
@@ -51,15 +66,22 @@ def verdict(
     points: Sequence[MeasuredSpan],
     now_unix_s: float,
     logged: HeldWriters | None = None,
+    pin: PinnedOption | None = None,
 ) -> Verdict:
     """Judge a target's policy by its history: against the last time without control, dry runs included.
 
     `paused` is the reason why the law decides nothing, None if it may decide. `began_unix_s` is when the policy began
     to act, None if no operator started it: then it has acted ever since the database was found. `points` are oldest
     first, at any resolution. `logged` is what the LOG tells of the time before, for when nothing was measured then.
+    `pin` is the newest pin in force; it is judged instead if it is newer than the policy, or the policy is idle, and
+    enough was measured before it.
     """
-    lately = held(points, now_unix_s - SPAN_S, now_unix_s)
-    if (idle := _idle(policy, paused)) is not None:
+    lately, idle = held(points, now_unix_s - SPAN_S, now_unix_s), _idle(policy, paused)
+    if pin is not None and (idle is not None or pin.unix_s >= (began_unix_s or 0.0)):
+        before = held(points, pin.unix_s - SPAN_S, pin.unix_s)
+        if before.measured_s >= _LEAST_S:
+            return _of_pin(pin, before, held(points, max(pin.unix_s, now_unix_s - SPAN_S), now_unix_s), now_unix_s)
+    if idle is not None:
         words = f"{idle} {_was_held(lately)} of {_last(lately)}." if lately.measured_s else idle
         return Verdict("idle", "The tuner is not acting", words, since=lately)
     controller = policy.controller
@@ -82,12 +104,24 @@ def verdict(
     if since.measured_s < _LEAST_S:
         words = f"{controller} has acted for {duration(since.measured_s)} only; ask again in half a minute."
         return Verdict("unknown", "Cannot tell yet", words, before, since)
-    words = (
-        f"{_was_held(before)} of the {duration(before.measured_s)} before {controller} began "
-        f"({duration(now_unix_s - began_unix_s)} ago{source}), and {share(since.share)} of {_last(since)}."
-        f"{_load(before, since)}{_latency(before, since)}"
+    words = _compared(before, since, f"{controller} began ({duration(now_unix_s - began_unix_s)} ago{source})")
+    return Verdict(*_judged("tuner", before, since), words, before, since)
+
+
+def _of_pin(pin: PinnedOption, before: HeldWriters, since: HeldWriters, now_unix_s: float) -> Verdict:
+    pinned = f"{pin.who} pinned {pin.option} to {option_value(pin.option, pin.value)}"
+    if since.measured_s < _LEAST_S:
+        words = f"{pinned} {duration(since.measured_s)} ago only; ask again in half a minute."
+        return Verdict("unknown", "Cannot tell yet", words, before, since, pin.option)
+    words = _compared(before, since, f"{pinned} ({duration(now_unix_s - pin.unix_s)} ago)")
+    return Verdict(*_judged("pin", before, since), words, before, since, pin.option)
+
+
+def _compared(before: HeldWriters, since: HeldWriters, began: str) -> str:
+    return (
+        f"{_was_held(before)} of the {duration(before.measured_s)} before {began}, "
+        f"and {share(since.share)} of {_last(since)}.{_load(before, since)}{_latency(before, since)}"
     )
-    return Verdict(*_judged(before, since), words, before, since)
 
 
 def _idle(policy: Policy, paused: str | None) -> str | None:
@@ -101,15 +135,15 @@ def _idle(policy: Policy, paused: str | None) -> str | None:
     return None
 
 
-def _judged(before: HeldWriters, since: HeldWriters) -> tuple[Kind, str]:
+def _judged(who: str, before: HeldWriters, since: HeldWriters) -> tuple[Kind, str]:
     difference = since.share - before.share
     counts = max(_LEAST_SHARE, _LEAST_RATIO * before.share)
     if difference <= -counts:
-        return "helps", "The tuner helps"
+        return "helps", f"The {who} helps"
     # A rise from almost zero has no earlier value to be a share of.
     if difference >= counts:
-        return "hurts", "The tuner hurts"
-    return "same", "No difference"
+        return "hurts", f"The {who} hurts"
+    return "same", "No difference" if who == "tuner" else f"The {who} makes no difference"
 
 
 def _was_held(span: HeldWriters) -> str:

@@ -100,11 +100,12 @@ def test_what_is_known_of_a_silent_database_is_called_old(monkeypatch: pytest.Mo
     more: dict[str, Any] = {
         "sentence": "the agent has been silent for 10 s", "sample": sample, "lease": None, "restore": None,
         "unseen_column_families": [], "overrides": [], "options": None, "originals": None, "last_decision": None,
-        "process": {"program": "db_bench", "pid": 7, "rocksdb_version": "7.8.3", "agent": "native 0.1.0"},
+        "process": {"program": "db_bench", "host": "h", "pid": 7, "rocksdb_version": "7.8.3", "agent": "native 0.1.0"},
     }  # fmt: skip
     output = StringIO()
     monkeypatch.setattr(show, "console", Console(file=output, width=200, highlight=False, markup=False))
     show.status(target("/db") | more | {"state": "silent"})
+    assert "ps -o pid,stat,wchan,cmd -p 7" in output.getvalue()
     assert "it is silent: what follows is what was known before" in output.getvalue()
     assert "delayed 100%; then delayed" in output.getvalue()
     assert "mean 4 ms; only the mean is known" in output.getvalue()

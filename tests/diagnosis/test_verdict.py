@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 
 from adocd.diagnosis.held import HeldWriters, MeasuredSpan
-from adocd.diagnosis.verdict import joined, verdict
+from adocd.diagnosis.verdict import PinnedOption, joined, verdict
 from adocd.model.policy import Policy
 from tests.diagnosis.writers import held_points, measured
 
 ADOC = Policy("adoc")
+PIN = PinnedOption("write_buffer_size", "2097152", "alice", 600.0)
 
 
 @pytest.mark.parametrize(
@@ -115,3 +116,28 @@ def test_where_nothing_was_measured_before_the_log_tells(began: float | None) ->
 def test_a_few_seconds_of_a_log_are_no_baseline() -> None:
     logged = HeldWriters(20.0, 0.5, {"l0": 0.5}, None)
     assert verdict(ADOC, None, None, held_points(0, 100, 0.1, controller="adoc"), 100.0, logged).kind == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("policy", "paused", "began"), [(ADOC, None, None), (ADOC, None, 300.0), (ADOC, "bob paused it", 700.0)]
+)
+def test_a_pin_that_is_newer_than_the_policy_is_judged_in_its_place(
+    policy: Policy, paused: str | None, began: float | None
+) -> None:
+    points = held_points(0, 600, 0.1, controller="adoc") + held_points(600, 900, 0.6, controller="adoc")
+    found = verdict(policy, paused, began, points, 900.0, pin=PIN)
+    assert (found.kind, found.title, found.pinned) == ("hurts", "The pin hurts", "write_buffer_size")
+    assert "held for 10 % of the 10 min before alice pinned write_buffer_size to 2 MiB (5 min ago)" in found.sentence
+    assert "60 % of the last 5 min" in found.sentence
+
+
+def test_a_pin_that_is_older_than_the_policy_is_not_judged_nor_is_one_before_all_that_is_known() -> None:
+    points = held_points(0, 600, 0.5) + held_points(600, 1200, 0.1)
+    assert verdict(ADOC, None, 700.0, points, 1200.0, pin=PIN).pinned is None
+    assert verdict(ADOC, None, None, points, 1200.0, pin=PinnedOption("x", "1", "alice", 10.0)).pinned is None
+
+
+def test_a_pin_of_a_few_seconds_is_not_judged_yet() -> None:
+    found = verdict(ADOC, None, None, held_points(0, 610, 0.1), 610.0, pin=PIN)
+    assert (found.kind, found.pinned) == ("unknown", "write_buffer_size")
+    assert "10 s ago only" in found.sentence

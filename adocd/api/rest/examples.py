@@ -141,6 +141,7 @@ _VERDICT = {
     "Writes per second: 41,200 before, 52,310 since.",
     "before": {"measured_s": 900.0, "share": 0.38, "by_cause": {"l0": 0.31, "memtable": 0.07}, "writes_per_s": 41200.0},
     "since": {"measured_s": 900.0, "share": 0.021, "by_cause": {"memtable": 0.021}, "writes_per_s": 52310.0},
+    "pinned": None,
 }
 
 _KEPT = {

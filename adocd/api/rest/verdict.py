@@ -9,17 +9,16 @@ from pydantic import BaseModel, Field
 
 from adocd.api.rest.document import TargetId, errors
 from adocd.daemon.book.began import began_unix_s
-from adocd.daemon.book.book import Book
-from adocd.daemon.book.journal.records import Operation
 from adocd.daemon.control.target_loop import TargetLoop
+from adocd.daemon.fleet.operators import Operators, PinState
 from adocd.daemon.watch.history import Packed, measured_of
 from adocd.diagnosis.held import HeldWriters
-from adocd.diagnosis.verdict import SPAN_S, Verdict, joined, verdict
+from adocd.diagnosis.verdict import SPAN_S, PinnedOption, Verdict, joined, verdict
 from adocd.model.policy import Policy
 
 
 class VerdictView(BaseModel):
-    """Whether a target's policy helps or hurts."""
+    """Whether a target's policy, or the newest pin that is in force there, helps or hurts."""
 
     target: str
     path: str
@@ -32,11 +31,12 @@ class _Remembered(NamedTuple):
     policy: Policy
     paused: str | None
     began_unix_s: float | None
+    pin: PinnedOption | None
     minutes: Sequence[Packed]
     seconds: Sequence[Packed]
 
 
-def install(app: FastAPI, find: Callable[[str], TargetLoop], book: Book) -> None:
+def install(app: FastAPI, find: Callable[[str], TargetLoop], operators: Operators) -> None:
     """Add the route."""
 
     @app.get(
@@ -48,22 +48,30 @@ def install(app: FastAPI, find: Callable[[str], TargetLoop], book: Book) -> None
         """Compare how long writers were held in the last 15 minutes without control and in the last 15 minutes.
 
         Dry runs are without control. Where nothing was measured before the policy began, the LOG of the current open
-        stands for it, up to the first change of an option.
+        stands for it, up to the first change of an option. If a pin is in force that is newer than the policy, the pin
+        is judged, by the 15 minutes before it.
         """
         loop = find(target)
         # Outside the event loop: 15 minutes of seconds take some ms, and the control loop must not wait for them.
-        judged = await asyncio.to_thread(_judged, _remembered(loop, reversed(book.operations)), loop.logged_before)
+        judged = await asyncio.to_thread(_judged, _remembered(loop, operators), loop.logged_before)
         return VerdictView(target=loop.id, path=loop.path, verdict=judged)
 
 
-def _remembered(loop: TargetLoop, newest_first: Iterable[Operation]) -> _Remembered:
+def _remembered(loop: TargetLoop, operators: Operators) -> _Remembered:
     return _Remembered(
         loop.status.policy,
         loop.status.paused,
-        began_unix_s(newest_first, loop.id),
+        began_unix_s(reversed(operators.book.operations), loop.id),
+        _newest(operators.overrides_of(loop)),
         loop.remembered.history.read("1m"),
         loop.remembered.history.read("1s"),
     )
+
+
+def _newest(pins: Iterable[PinState]) -> PinnedOption | None:
+    """Return the newest pin that is in force."""
+    newest = max((pin.override for pin in pins if pin.ineffective is None), key=lambda each: each.unix_s, default=None)
+    return None if newest is None else PinnedOption(newest.option, newest.value, newest.who, newest.unix_s)
 
 
 def _judged(known: _Remembered, logged_before: Callable[[float, float], HeldWriters | None]) -> Verdict | None:
@@ -73,4 +81,4 @@ def _judged(known: _Remembered, logged_before: Callable[[float, float], HeldWrit
     points = joined(list(measured_of(known.minutes)), seconds)
     first = points[0].unix_s - points[0].interval_s
     logged = logged_before(first if known.began_unix_s is None else known.began_unix_s, SPAN_S)
-    return verdict(known.policy, known.paused, known.began_unix_s, points, seconds[-1].unix_s, logged)
+    return verdict(known.policy, known.paused, known.began_unix_s, points, seconds[-1].unix_s, logged, known.pin)

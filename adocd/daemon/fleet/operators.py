@@ -19,7 +19,7 @@ from adocd.daemon.control.target_loop import TargetLoop
 from adocd.daemon.fleet.fleet import NOT_UNDERSTOOD, Fleet
 from adocd.model import units
 from adocd.model.capabilities import ONLY_OBSERVED
-from adocd.model.in_words import named, pinned
+from adocd.model.in_words import duration, named, pinned
 from adocd.model.policy import Policy
 from adocd.model.values import OptionName
 from adocd.targets.errors import OnlyObserved, TargetError
@@ -302,7 +302,7 @@ def in_words(policy: Policy) -> str:
 
 
 def _pinned_in_words(asked: OverrideRequest) -> str:
-    how_long = "until it is removed" if asked.for_s is None else f"for {asked.for_s:g} s"
+    how_long = "until it is removed" if asked.for_s is None else f"for {duration(asked.for_s)}"
     why = f": {asked.reason}" if asked.reason else ""
     value = pinned(asked.option, asked.value)
     return f"{asked.who} pinned {asked.option}{_of(asked.column_family)} to {value} {how_long}{why}"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -73,6 +75,29 @@ def test_a_policy_is_judged_by_what_the_daemon_remembers(tmp_path: Path) -> None
         _, answer = await service.call("GET", f"{service.target}/verdict")
         assert answer["verdict"]["kind"] == "idle"
         assert "a look" in answer["verdict"]["sentence"]
+
+    with_service(tmp_path, FakeDatabase(tmp_path / "db"), body)
+
+
+def test_a_pin_in_force_is_judged_and_one_that_is_not_is_not(tmp_path: Path) -> None:
+    async def body(service: Service) -> None:
+        await service.call("PUT", f"{service.target}/policy", {"controller": "adoc"})
+        put = await service.call("PUT", f"{service.target}/overrides/max_background_jobs", {"value": "3"})
+        assert put[0] == 200, put
+        service.loop.remembered.history = remembered(time.time() - 300, 0.1, 0.4)
+
+        async def judged() -> dict[str, Any]:
+            return dict((await service.call("GET", f"{service.target}/verdict"))[1]["verdict"])
+
+        async def in_force() -> bool:
+            (pin,) = (await service.call("GET", f"{service.target}/overrides"))[1]["overrides"]
+            return pin["ineffective"] is None
+
+        while not await in_force():
+            assert (await judged())["pinned"] is None
+            await asyncio.sleep(0.01)
+        found = await judged()
+        assert (found["pinned"], found["title"]) == ("max_background_jobs", "The pin hurts")
 
     with_service(tmp_path, FakeDatabase(tmp_path / "db"), body)
 

@@ -26,12 +26,19 @@ def test_names_that_look_like_markup_stay_names() -> None:
     evil["process"] = dict.fromkeys(("host", "program", "rocksdb_version", "agent"), EVIL) | {"pid": 1}
     evil["restore"] = {"state": "waiting", "steps_left": 1, "waiting_for": EVIL}
     evil_held = {"measured_s": 9.0, "share": 0.1, "by_cause": {EVIL: 0.1}, "writes_per_s": None}
-    evil_verdict = {"kind": EVIL, "title": EVIL, "sentence": EVIL, "before": evil_held, "since": evil_held}
+    evil_verdict = {
+        "kind": EVIL,
+        "title": EVIL,
+        "sentence": EVIL,
+        "before": evil_held,
+        "since": evil_held,
+        "pinned": EVIL,
+    }
     record = decision(signal=EVIL, rule=EVIL, reason=EVIL, guards=[EVIL], detail=EVIL)
     (row,) = in_rows([record])
     told = decisions.told(row, [], 0.0)
     shown = [
-        parts.state_card(state_of(evil)), parts.verdict_card(evil_verdict),
+        parts.state_card(state_of(evil)), parts.verdict_card(evil_verdict, EVIL),
         parts.last_card(evil, told),
         parts.last_card(target(), None, [{"option": EVIL, "value": EVIL}]),
         parts.decision_list([told], 0), parts.facts(evil), parts.restore_note(evil),
@@ -55,13 +62,44 @@ def test_a_stall_is_said_with_its_cause_and_since_when() -> None:
 def test_a_verdict_is_shown_with_what_was_before_and_since() -> None:
     before = {"measured_s": 60.0, "share": 0.3, "by_cause": {"l0": 0.3, "other": 0.0}, "writes_per_s": None}
     since = {"measured_s": 60.0, "share": 0.02, "by_cause": {"memtable": 0.02}, "writes_per_s": None}
-    verdict = {"kind": "helps", "title": "The tuner helps", "sentence": "so it is", "before": before, "since": since}
-    html = parts.verdict_card(verdict)
+    verdict = {"kind": "helps", "title": "The tuner helps", "sentence": "so it is", "before": before, "since": since,
+               "pinned": None}  # fmt: skip
+    html = parts.verdict_card(verdict, "aff")
+    assert "Undo" not in html
     assert "The tuner helps" in html
     assert "<b>30 %</b> held (level-0 files 30 %)" in html
     assert "<b>2.0 %</b> held (memtables 2.0 %)" in html
-    assert "<dt>lately</dt>" in parts.verdict_card(verdict | {"before": None})
-    assert "Nothing is measured yet" in parts.verdict_card(None)
+    assert "<dt>lately</dt>" in parts.verdict_card(verdict | {"before": None}, "aff")
+    assert "Nothing is measured yet" in parts.verdict_card(None, "aff")
+
+
+@pytest.mark.parametrize(
+    ("pinned", "command"),
+    [(None, "adocctl restore aff"), ("write_buffer_size", "adocctl override remove write_buffer_size aff")],
+)
+def test_what_hurts_is_to_be_undone_first(pinned: str | None, command: str) -> None:
+    verdict = {"kind": "hurts", "title": "", "sentence": "", "before": None, "since": None, "pinned": pinned}
+    assert f"<code>{command}</code>" in parts.verdict_card(verdict, "aff")
+
+
+def test_a_silent_agent_has_a_remedy_and_its_last_figures() -> None:
+    html = parts.state_card(state_of(target(state="silent"), writers.held_points(0, 60, 0.0)))
+    assert "<code>ps -o pid,stat" in html
+    assert 'writes per second in its last minute, until <local-time unix="60.000">' in html
+    assert "writes per second" not in parts.state_card(state_of(target(state="silent")))
+
+
+def test_a_law_that_is_refused_does_not_look_at_work() -> None:
+    refused = target(last_decision=decision(3, 50.0, outcome="refused", times=38, until_unix_s=88.0))
+    assert "last decision refused" in parts.glance_row(refused, state_of(refused), [])
+    taken = target(last_decision=decision(3, 50.0))
+    assert "last decision" not in parts.glance_row(taken, state_of(taken), [])
+
+
+def test_the_end_of_a_restore_is_said_while_it_lasts() -> None:
+    back = target(paused="alice restored it", restore={"state": "done", "steps_left": 0, "waiting_for": None})
+    assert "original values again" in parts.restore_note(back)
+    assert parts.restore_note(back | {"paused": None}) == ""
 
 
 def test_the_small_chart_says_its_figure_to_who_cannot_see_it() -> None:

@@ -61,19 +61,29 @@ class Dialog:
 
 
 def confirmed(
-    key: str, title: str, words: str, confirm: str, do: Do, *, danger: bool = False, reason: bool = False
+    key: str,
+    title: str,
+    words: str,
+    confirm: str,
+    do: Do,
+    *,
+    danger: bool = False,
+    reason: bool = False,
+    here: Callable[[], str] | None = None,
 ) -> Callable[[], None]:
     """Return a function that opens a confirmation dialog; `reason`: also ask for a reason, which REST keeps.
 
-    `words` is HTML.
+    `words` is HTML. `here` returns a sentence on what the action is about, as it is when the dialog opens.
     """
     dialog = Dialog(key, title)
     with dialog.body:
         ui.html(f"<p>{words}</p>", sanitize=False)
+        about = ui.label("")
         why = ui.input("Reason, for your colleagues").props("outlined dense maxlength=500") if reason else None
     dialog.buttons(confirm, lambda: do("" if why is None else why.value or ""), danger=danger)
 
     def opened() -> None:
+        about.set_text("" if here is None else here())
         if why is not None:
             why.set_value("")
         dialog.open()

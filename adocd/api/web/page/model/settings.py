@@ -1,7 +1,7 @@
 """What an operator can set: policies and pins; and the options that differ from their originals."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,8 @@ EXPIRIES: dict[str, float | None] = {
     "1 day": 86400.0,
     "until it is removed": None,
 }
+#: Most changed options that a dialog lists; the page's table has all.
+_MOST_WORDS = 12
 
 
 class InputNotUnderstood(ValueError):
@@ -50,6 +52,17 @@ def changed(detail: dict[str, Any]) -> list[Changed]:
     if None not in (limit, original) and limit != original:
         found.append(Changed("process", RATE_LIMITER_WORD, str(limit), str(original)))
     return found
+
+
+def changed_in_words(found: Sequence[Changed]) -> str:
+    """List changed options with their originals: `write_buffer_size 512 MiB (originally 64 MiB)`."""
+    words = [
+        f"{each.option}{'' if each.scope in ('database', 'process', 'default') else f' of {each.scope}'} "
+        f"{option_value(each.option, each.now)} (originally {option_value(each.option, each.original)})"
+        for each in found
+    ]
+    more = len(words) - _MOST_WORDS
+    return ", ".join(words[:_MOST_WORDS]) + (f", and {more} more" if more > 0 else "")
 
 
 def pinnable(detail: dict[str, Any]) -> dict[str, str]:

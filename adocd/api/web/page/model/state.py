@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from adocd.api import sentences
 from adocd.api.explained import CAUSES
 from adocd.diagnosis.held import HeldWriters, MeasuredSpan, held
 from adocd.model import in_words
@@ -41,6 +42,8 @@ class State:
         latency: how long writes took in the same time; "" if nothing times them.
         now: what holds writes at this moment; "" if nothing does that is worth a word.
         since_unix_s: when that began; None if `now` is empty.
+        remedy: what to do about an agent that does not answer; "" if it does.
+        measured_unix_s: when the figures of a silent target were measured; None if it is not silent, or none are known.
 
     """
 
@@ -52,6 +55,8 @@ class State:
     now: str = ""
     since_unix_s: float | None = None
     latency: str = ""
+    remedy: str = ""
+    measured_unix_s: float | None = None
 
     @property
     def sign(self) -> str:
@@ -65,8 +70,7 @@ def state_of(target: dict[str, Any], spans: Sequence[MeasuredSpan] = ()) -> Stat
         return State("closed", "The database is closed", "closed", "Its program has closed it, or has ended.")
     stall = target["stall"]
     if target["state"] != "attached":
-        why = f" Writes were held when it fell silent: {stall['why']}." if stall else ""
-        return State("silent", "Its agent does not answer", "silent", f"{_capital(target['sentence'])}.{why}")
+        return _silent(target, stall, spans)
     end = spans[-1].unix_s if spans else (stall or {}).get("noticed_unix_s", 0.0)
     for_s = 0.0 if stall is None else max(0.0, end - stall["since_unix_s"])
     if stall is not None and stall["condition"] == "possibly":
@@ -75,6 +79,22 @@ def state_of(target: dict[str, Any], spans: Sequence[MeasuredSpan] = ()) -> Stat
             return State("silent", "Writes may be held", "possibly held", why, None, why, stall["since_unix_s"])
         stall, for_s = None, 0.0
     return _measured(spans, end, stall, for_s)
+
+
+def _silent(target: dict[str, Any], stall: dict[str, Any] | None, spans: Sequence[MeasuredSpan]) -> State:
+    """Return the state of a target whose agent does not answer, with what was measured of it last."""
+    why = f" Writes were held when it fell silent: {stall['why']}." if stall else ""
+    last = state_of(target | {"state": "attached"}, spans) if spans else None
+    return State(
+        "silent",
+        "Its agent does not answer",
+        "silent",
+        f"{_capital(target['sentence'])}.{why}",
+        rate=None if last is None else last.rate,
+        latency="" if last is None else last.latency,
+        remedy=sentences.silent_remedy(target["process"]),
+        measured_unix_s=None if last is None else spans[-1].unix_s,
+    )
 
 
 def _measured(spans: Sequence[MeasuredSpan], end: float, stall: dict[str, Any] | None, for_s: float) -> State:

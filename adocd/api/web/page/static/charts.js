@@ -305,6 +305,7 @@
     const end = state.rows.length ? state.rows[state.rows.length - 1][0] : 0;
     while (state.rows.length && state.rows[0][0] < end - state.range.spanS * 1000) state.rows.shift();
     draw();
+    adocd.showTimes();
   };
   adocd.redraw = () => {
     state.drawn = false;

@@ -6,6 +6,10 @@
   const local = (unix) => new Date(unix * 1000 - new Date(unix * 1000).getTimezoneOffset() * 60000).toISOString().slice(0, 19);
   adocd.showRange = (query) => {
     history.replaceState(history.state, "", query ? `?${query}` : location.pathname);
+    adocd.showTimes();
+  };
+  // The two fields follow the charts, which go on.
+  adocd.showTimes = () => {
     const [begin, end] = adocd.marking.shown();
     const fields = [document.getElementById("range-from"), document.getElementById("range-to")];
     fields.forEach((field, i) => {

@@ -16,10 +16,13 @@ from adocd.api.web.page.model.state import State
 from adocd.api.web.page.model.units import text
 from adocd.diagnosis.held import HeldWriters
 from adocd.model import in_words
+from adocd.model.repeats import in_rows
 
 _SIGNS = {"helps": "✓", "hurts": "✕", "same": "=", "unknown": "?", "idle": "·"}
+#: Outcomes of a decision that was meant to change something and did not.
+_FAILED = ("refused", "rejected", "failed")
 #: Decisions that are shown at once.
-_FIRST_ROWS = 8
+_FIRST_ROWS = 6
 #: Shares of time from which an operator should look, and look at once.
 _MUCH_HELD, _MOST_HELD = 0.02, 0.2
 
@@ -38,7 +41,7 @@ def state_card(now: State) -> str:
     """Show how writers fared in the last minute, and what holds them now."""
     return (
         f'<div class="card state level-{now.level}"><h2 class="big">{_sign(now.sign)}{text(now.title)}</h2>'
-        f"<p>{text(now.sentence)}</p>{_rate(now)}{_now(now)}</div>"
+        f"<p>{text(now.sentence)}</p>{_rate(now)}{_now(now)}{_remedy(now.remedy)}</div>"
     )
 
 
@@ -46,7 +49,20 @@ def _rate(state: State) -> str:
     if state.rate is None:
         return ""
     latency = f"; write latency {text(state.latency)}" if state.latency else ""
-    return f"<p>{in_words.count(state.rate)} writes per second in the same time{latency}</p>"
+    when = (
+        "in the same time"
+        if state.measured_unix_s is None
+        else f"in its last minute, until {at(state.measured_unix_s)}"
+    )
+    return f"<p>{in_words.count(state.rate)} writes per second {when}{latency}</p>"
+
+
+def _remedy(words: str) -> str:
+    """Show what to do; what stands between backticks is a command."""
+    if not words:
+        return ""
+    pieces = (f"<code>{text(each)}</code>" if index % 2 else text(each) for index, each in enumerate(words.split("`")))
+    return f'<p class="remedy">{"".join(pieces)}</p>'
 
 
 def _now(state: State) -> str:
@@ -56,8 +72,8 @@ def _now(state: State) -> str:
     return f"<p><b>Now</b> {text(state.now)} {since}</p>"
 
 
-def verdict_card(verdict: dict[str, Any] | None) -> str:
-    """Show whether the tuner helps or hurts, with the shares before and since as bars."""
+def verdict_card(verdict: dict[str, Any] | None, target: str) -> str:
+    """Show whether the tuner helps or hurts, how to undo what hurts, and the shares before and since as bars."""
     if verdict is None:
         return '<div class="card"><h2>Does the tuner help?</h2><p class="muted">Nothing is measured yet.</p></div>'
     before, since = verdict["before"], verdict["since"]
@@ -69,6 +85,7 @@ def verdict_card(verdict: dict[str, Any] | None) -> str:
     return (
         f'<div class="card verdict {text(verdict["kind"])}">'
         f'<h2 class="big">{_sign(_SIGNS.get(verdict["kind"], "?"))}{text(verdict["title"])}</h2>'
+        f"{_remedy(sentences.undo_first(verdict, target))}"
         f'<p>{text(verdict["sentence"])}</p><dl class="bars">{bars}</dl></div>'
     )
 
@@ -89,7 +106,7 @@ def _bar(name: str, held: dict[str, Any]) -> str:
 def last_card(detail: dict[str, Any], last: ToldDecision | None, pins: Sequence[dict[str, Any]] = ()) -> str:
     """Show the policy in force, what is pinned against it, its last decision, and why."""
     policy = text(state.policy_in_words(detail))
-    paused = f'<p class="tag warn">{text(detail["paused"])}</p>' if detail["paused"] else ""
+    paused = f'<p class="tag warn">Paused: {text(detail["paused"])}</p>' if detail["paused"] else ""
     pinned = ", ".join(f"{each['option']} = {in_words.option_value(each['option'], each['value'])}" for each in pins)
     held = f'<p class="tag warn">Pinned: {text(pinned)}</p>' if pins else ""
     head = f'<h2>Policy <span class="strong">{policy}</span></h2>{paused}{held}'
@@ -199,11 +216,17 @@ def facts(detail: dict[str, Any]) -> str:
 
 
 def restore_note(detail: dict[str, Any]) -> str:
-    """Show the progress of a restore; "" if none is running."""
+    """Show the progress of a restore, and its end as long as the law is paused; "" if there is neither."""
     restore = detail["restore"]
-    if restore is None or restore["state"] not in ("running", "waiting"):
+    if restore is None:
         return ""
-    return f'<p class="note" role="status">Restoring the originals: {text(sentences.steps_left(restore))}.</p>'
+    if restore["state"] in ("running", "waiting"):
+        words = f"Restoring the originals: {sentences.steps_left(restore)}."
+    elif restore["state"] == "done" and detail["paused"] and not settings.changed(detail):
+        words = "All options have their original values again. adocd changes nothing here until you resume."
+    else:
+        return ""
+    return f'<p class="note" role="status">{text(words)}</p>'
 
 
 def glance_row(target: dict[str, Any], now: State, parts: Sequence[HeldWriters]) -> str:
@@ -220,8 +243,18 @@ def glance_row(target: dict[str, Any], now: State, parts: Sequence[HeldWriters])
         f'<span class="spark">{sparkline(parts)}{_held_lately(parts)}</span>'
         f'<span class="rate">{rate}</span>'
         f'<span class="policy"><b>{text(state.policy_in_words(target))}</b>{paused}'
-        f"<small>{text(target['sentence'])}</small></span></a>"
+        f"<small>{text(_last_cycle(target))}</small></span></a>"
     )
+
+
+def _last_cycle(target: dict[str, Any]) -> str:
+    """Say what the last cycle did, and that its last decision was refused: a law that is, changes nothing."""
+    sentence, last = str(target["sentence"]), target["last_decision"]
+    if last is None or last["outcome"] not in _FAILED:
+        return sentence
+    (row,) = in_rows([last])
+    often = f" {row.often}" if row.often else ""
+    return f"last decision {last['outcome']}{often}; {sentence}"
 
 
 def sparkline(parts: Sequence[HeldWriters]) -> str:
@@ -260,8 +293,13 @@ def problems(found: dict[str, str], journal: dict[str, Any] | None) -> str:
 def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Make a table; the cells are HTML."""
     head = "".join(f'<th scope="col">{name or "<span class=sr>more</span>"}</th>' for name in columns)
-    body = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows)
+    body = "".join("<tr>" + "".join(map(_cell, columns, row)) + "</tr>" for row in rows)
     return f'<div class="scroll" tabindex="0"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+
+
+def _cell(column: str, cell: str) -> str:
+    """Make a cell that knows its column's name: on a phone there are no columns."""
+    return f'<td data-name="{column}">{cell}</td>'
 
 
 def _sign(sign: str) -> str:

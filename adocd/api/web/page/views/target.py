@@ -72,14 +72,14 @@ class TargetPage:
         visit, can = self._visit, self._visit.may_operate
         pause = confirmed(
             "pause", "Pause the tuner here?", "Its law stops deciding. Changed options stay, and pins still act.",
-            "Pause", self._do_pause, reason=True,
+            "Pause", self._do_pause, reason=True, here=lambda: self._changed_here("These stay as they are"),
         )  # fmt: skip
         resume = confirmed("resume", "Resume the tuner?", "Its law decides again.", "Resume", self._do_resume)
         restore = confirmed(
             "restore", "Restore the originals?",
             "Every option of this database goes back to what its owner set, and adocd changes nothing new until "
             "you resume. During a stall, the restore waits for the stall to end.",
-            "Restore originals", self._do_restore, danger=True,
+            "Restore originals", self._do_restore, danger=True, here=lambda: self._changed_here("These go back"),
         )  # fmt: skip
         reset = confirmed(
             "reset", "Reset the policy?",
@@ -95,6 +95,10 @@ class TargetPage:
             act("Set policy…", "", policy.open, enabled=can)
             act("Reset policy", "", reset, enabled=can)
             act("Pin an option…", "", self._pin.open, enabled=can)
+
+    def _changed_here(self, what: str) -> str:
+        found = [] if self._room.detail is None else settings.changed(self._room.detail)
+        return f"{what}: {settings.changed_in_words(found)}." if found else "No option differs from its original now."
 
     async def _do_pause(self, reason: str) -> str:
         answer = await self._visit.actions.do("POST", f"{self._room.path}/pause", {"reason": reason})
@@ -146,14 +150,13 @@ class TargetPage:
         self._visit.name(f"{state.sign} {state.word}: {detail['path']} - adocd")
         self._head.show(f"<h1>{text(detail['path'])}</h1>{parts.facts(detail)}")
         self._state.show(parts.state_card(state))
-        self._verdict.show(parts.verdict_card(room.verdict))
+        self._verdict.show(parts.verdict_card(room.verdict, detail["id"]))
         self._last.show(parts.last_card(detail, last, room.overrides))
         self._restore_note.show(parts.restore_note(detail))
         self._pause.set_visibility(not detail["paused"])
         self._resume.set_visibility(bool(detail["paused"]))
         self._changed.show(parts.changed_table(settings.changed(detail)))
         self._audit.show(parts.audit(room.operations))
-        self._why.show(why.diagnosis(room.diagnosis))
         self._findings.show(parts.findings(room.findings))
         self._why.show(why.diagnosis(room.diagnosis))
         self._pins.refresh()
