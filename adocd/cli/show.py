@@ -8,12 +8,12 @@ import typer
 from rich.table import Table
 
 from adocd.api import sentences
+from adocd.api.latency_in_words import write_latency
+from adocd.api.repeats import in_rows
 from adocd.cli.console import PIPE_COLUMNS, Terminal, columns
 from adocd.cli.terminal import clock, say
 from adocd.model.in_words import UNKNOWN, knob_value, option_value, size
-from adocd.model.latency_in_words import write_latency
 from adocd.model.printable import printable_content
-from adocd.model.repeats import in_rows
 
 console = Terminal(width=columns())
 

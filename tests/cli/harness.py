@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import signal
 import subprocess
@@ -12,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from tests.support import forked
 from tests.support.forked import Forked
@@ -81,6 +83,26 @@ def serving(run_dir: Path, *arguments: str, **environment: str) -> AbstractConte
 def script_serving(run_dir: Path, *arguments: str, **environment: str) -> AbstractContextManager[Running]:
     """Run the installed `adocd serve`, as `serving` does otherwise."""
     return _serving(start_script, run_dir, *arguments, env=environment_of(run_dir, **environment))
+
+
+def quickly_serving(run_dir: Path, *arguments: str) -> AbstractContextManager[Running]:
+    """Serve with ten looks a second, so that nobody waits for the first."""
+    quick = run_dir / "quick.toml"
+    quick.write_text("[daemon]\ntick_s = 0.1\n")
+    return serving(run_dir, "--config", str(quick), *arguments)
+
+
+def adocctl_json(run_dir: Path, *arguments: str) -> Any:
+    """Run adocctl, and read what it prints as JSON."""
+    return json.loads(command("adocctl", *arguments, "--json", run_dir=run_dir).ok())
+
+
+def wait_for_target(run_dir: Path) -> None:
+    """Wait until the daemon has measured a database."""
+    eventually(
+        lambda: any(t["writes_per_s"] is not None for t in adocctl_json(run_dir, "targets")["targets"]),
+        what="a sampled target",
+    )
 
 
 def _done(start: Callable[..., Running], name: str, *arguments: str, env: Mapping[str, str]) -> Done:

@@ -5,30 +5,18 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.cli.harness import command, log_of, script, script_serving, serving
+from tests.cli.harness import adocctl_json, command, log_of, script, script_serving, serving, wait_for_target
 from tests.daemon.harness import overflowing
 from tests.support.fake_agent import FakeAgent
 from tests.support.fake_database import FakeDatabase
 from tests.support.waiting import eventually
 
 
-def adocctl_json(run_dir: Path, *arguments: str) -> Any:
-    return json.loads(command("adocctl", *arguments, "--json", run_dir=run_dir).ok())
-
-
 def batch(database: FakeDatabase) -> str:
     return database.options.column_families["default"]["write_buffer_size"]
-
-
-def wait_for_target(run_dir: Path) -> None:
-    eventually(
-        lambda: any(t["writes_per_s"] is not None for t in adocctl_json(run_dir, "targets")["targets"]),
-        what="a sampled target",
-    )
 
 
 def test_an_operators_way_through(run_dir: Path) -> None:

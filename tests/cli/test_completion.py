@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.harness import BIN, command
-from tests.cli.test_adocctl import wait_for_target
-from tests.cli.test_operate import serving
+from tests.cli.harness import BIN, command, wait_for_target
+from tests.cli.harness import quickly_serving as serving
 from tests.support.fake_agent import FakeAgent
 from tests.support.fake_database import FakeDatabase
 

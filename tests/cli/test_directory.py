@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import urllib.request
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.cli.harness import command, log_of, serving
+from tests.cli.harness import adocctl_json, command, log_of, serving
 from tests.support.observed import TALKATIVE, db_bench, rocksdict_program
 from tests.support.waiting import eventually
-
-
-def adocctl_json(run_dir: Path, *arguments: str) -> Any:
-    return json.loads(command("adocctl", *arguments, "--json", run_dir=run_dir).ok())
 
 
 def status_when(run_dir: Path, *, sampled: bool = True) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from adocd.cli.doctor import agents, daemon, places, processes, web
 from adocd.cli.doctor.finding import DoctorFinding
 from adocd.daemon.book.tokens import TokenStore
 from tests.cli.harness import command
-from tests.cli.test_operate import serving
+from tests.cli.harness import quickly_serving as serving
 from tests.support.fake_agent import FakeAgent
 from tests.support.fake_daemon import HEALTH, FakeDaemon
 from tests.support.fake_database import FakeDatabase

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.cli.harness import command
-from tests.cli.test_adocctl import wait_for_target
-from tests.cli.test_operate import serving
 from tests.cli.test_policy import every_command
-from tests.support.fake_agent import FakeAgent
-from tests.support.fake_database import FakeDatabase
 
 pytestmark = pytest.mark.long
 
@@ -72,16 +66,6 @@ ALONE = {"doctor", "replay", "simulate", "controllers", "token create", "token l
 DIRECTLY = {"restore": 4, "explain": 4}
 TAKES_A_TARGET = sorted(name for name, words in NEEDS.items() if "TARGET" in words)
 TALKS = sorted(NEEDS.keys() - {"replay", "simulate", "doctor"})
-
-
-@pytest.fixture(scope="module")
-def served() -> Iterator[Path]:
-    """A run directory with a daemon and one database."""
-    with tempfile.TemporaryDirectory(prefix="adocd-") as made:
-        directory = Path(made)
-        with FakeAgent(directory, [FakeDatabase(directory / "db")]), serving(directory):
-            wait_for_target(directory)
-            yield directory
 
 
 def fails(name: str, words: tuple[str, ...], run_dir: Path, status: int, **environment: str) -> str:

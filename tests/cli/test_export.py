@@ -13,9 +13,9 @@ import pytest
 from adocd.cli import show_export
 from adocd.cli.exported import Exported, Kept, exported
 from adocd.model.options import OUT_OF_THE_WAY
-from tests.cli.harness import command
-from tests.cli.test_adocctl import batch, wait_for_target
-from tests.cli.test_operate import serving
+from tests.cli.harness import command, wait_for_target
+from tests.cli.harness import quickly_serving as serving
+from tests.cli.test_adocctl import batch
 from tests.daemon.harness import overflowing
 from tests.support.fake_agent import FakeAgent
 from tests.support.waiting import eventually

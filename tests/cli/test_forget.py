@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.harness import command, log_of
-from tests.cli.test_adocctl import adocctl_json, wait_for_target
-from tests.cli.test_operate import SLOWDOWN, adocctl, journal, serving, slowdown
+from tests.cli.harness import adocctl_json, command, log_of, wait_for_target
+from tests.cli.harness import quickly_serving as serving
+from tests.cli.test_operate import SLOWDOWN, adocctl, journal, slowdown
 from tests.support.fake_agent import FakeAgent
 from tests.support.fake_database import FakeDatabase
 from tests.support.waiting import eventually
@@ -110,7 +110,7 @@ def test_what_an_operator_does_is_a_line_in_the_log(run_dir: Path) -> None:
         assert words == [
             "set the policy to adoc, as a dry run",
             "left the policy to the configuration: fixed",
-            f"pinned {SLOWDOWN} to 30 for 3600 s: a bulk load",
+            f"pinned {SLOWDOWN} to 30 for 60 min: a bulk load",
             f"removed the pin of {SLOWDOWN}",
             "paused it: a look",
             "let its law go on",

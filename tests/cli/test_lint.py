@@ -6,8 +6,7 @@ import json
 from pathlib import Path
 
 from adocd.cli.exits import Exit
-from tests.cli.harness import command, serving
-from tests.cli.test_adocctl import adocctl_json, wait_for_target
+from tests.cli.harness import adocctl_json, command, serving, wait_for_target
 from tests.support.fake_agent import FakeAgent
 from tests.support.fake_database import FakeDatabase
 

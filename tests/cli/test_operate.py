@@ -5,17 +5,14 @@ from __future__ import annotations
 import json
 import signal
 import sqlite3
-import tempfile
-from collections.abc import Iterator
-from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
 
 from adocd.daemon.book.journal.schema import APPLICATION_ID
-from tests.cli.harness import Done, Running, command, log_of
-from tests.cli.harness import serving as slowly_serving
-from tests.cli.test_adocctl import adocctl_json, batch, wait_for_target
+from tests.cli.harness import Done, Running, adocctl_json, command, log_of, wait_for_target
+from tests.cli.harness import quickly_serving as serving
+from tests.cli.test_adocctl import batch
 from tests.daemon.harness import overflowing
 from tests.support.fake_agent import FakeAgent
 from tests.support.fake_database import FakeDatabase
@@ -25,13 +22,6 @@ pytestmark = pytest.mark.long
 
 MIB = 1 << 20
 SLOWDOWN = "level0_slowdown_writes_trigger"
-
-
-def serving(run_dir: Path, *arguments: str) -> AbstractContextManager[Running]:
-    """Serve with ten looks a second, so that nobody waits for the first."""
-    quick = run_dir / "quick.toml"
-    quick.write_text("[daemon]\ntick_s = 0.1\n")
-    return slowly_serving(run_dir, "--config", str(quick), *arguments)
 
 
 def adocctl(run_dir: Path, *arguments: str) -> Done:
@@ -98,16 +88,6 @@ def test_a_pin_for_all_targets(run_dir: Path) -> None:
         adocctl(run_dir, "override", "remove", SLOWDOWN, "--all").ok()
         for database in databases:
             eventually(lambda d=database: slowdown(d) == "20", what="it is back")  # type: ignore[misc]
-
-
-@pytest.fixture(scope="module")
-def served() -> Iterator[Path]:
-    """A run directory with a daemon for tests that only ask for what is refused."""
-    with tempfile.TemporaryDirectory(prefix="adocd-") as made:
-        directory = Path(made)
-        with FakeAgent(directory, [FakeDatabase(directory / "db")]), serving(directory):
-            wait_for_target(directory)
-            yield directory
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,8 @@ import pytest
 import typer.main
 
 from adocd.cli import adocctl as program
-from tests.cli.harness import command
-from tests.cli.test_adocctl import adocctl_json, wait_for_target
-from tests.cli.test_operate import serving
+from tests.cli.harness import adocctl_json, command, wait_for_target
+from tests.cli.harness import quickly_serving as serving
 from tests.support.fake_agent import FakeAgent
 from tests.support.fake_daemon import Answer, FakeDaemon
 from tests.support.fake_database import FakeDatabase

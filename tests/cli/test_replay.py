@@ -13,8 +13,7 @@ from typing import Any
 import pytest
 
 from adocd.controllers import registry
-from tests.cli.harness import BIN, command, environment_of, serving
-from tests.cli.test_adocctl import adocctl_json, wait_for_target
+from tests.cli.harness import BIN, adocctl_json, command, environment_of, serving, wait_for_target
 from tests.controllers.laws import PARAMETERS
 from tests.daemon.harness import overflowing
 from tests.recording.made import looks, write

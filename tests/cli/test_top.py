@@ -14,9 +14,8 @@ from adocd.cli.top import over_time, words
 from adocd.cli.top.feed import Frame, TopFeed
 from adocd.cli.top.screen import Screen, fits
 from adocd.model.in_words import option_value
-from tests.cli.harness import command, no_traceback, serving
+from tests.cli.harness import adocctl_json, command, no_traceback, serving, wait_for_target
 from tests.cli.pseudo_terminal import PseudoTerminal
-from tests.cli.test_adocctl import adocctl_json, wait_for_target
 from tests.daemon.harness import overflowing
 from tests.support.fake_agent import FakeAgent
 from tests.support.fake_database import FakeDatabase

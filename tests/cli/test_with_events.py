@@ -6,10 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tests.cli.harness import command
+from tests.cli.harness import adocctl_json, command, wait_for_target
+from tests.cli.harness import quickly_serving as serving
 from tests.cli.pseudo_terminal import PseudoTerminal
-from tests.cli.test_adocctl import adocctl_json, wait_for_target
-from tests.cli.test_operate import serving
 from tests.daemon.harness import overflowing
 from tests.support.fake_agent import FakeAgent
 from tests.support.waiting import eventually

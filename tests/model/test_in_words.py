@@ -6,10 +6,10 @@ from dataclasses import asdict
 
 import pytest
 
+from adocd.api.latency_in_words import write_latency
 from adocd.model.in_words import duration, exact_size, knob_value, named, option_value, pinned, share, size, span, time
 from adocd.model.knob import Knob
 from adocd.model.latency import WriteLatency
-from adocd.model.latency_in_words import write_latency
 
 MIB = 1 << 20
 

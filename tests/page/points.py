@@ -83,7 +83,6 @@ def target(**members: Any) -> dict[str, Any]:
         "condition": "normal",
         "stall": None,
         "decisions": 0,
-        "last_decision": None,
     }
     return values | members
 

@@ -24,9 +24,11 @@ WORDS: dict[str, tuple[str, str, tuple[str, ...]]] = {
         "Writes are held", "The tuner is not acting",
         ("dry run", "none, for nothing was changed", "What would likely help", "The longest, numbered in the charts"),
     ),
-    "bad-law": ("Writes are held", "The tuner hurts", ("level0 slowdown trigger", "level-0 files")),
-    "lost-agent": ("Its agent does not answer", "", ("Policy adoc",)),
-    "pinned-option": ("Writes", "", ("Pinned: write_buffer_size = 2 MiB", "a bulk load", "in force")),
+    "bad-law": ("Writes are held", "The tuner hurts", ("level0 slowdown trigger", "level-0 files", "Undo it first: restore the originals")),
+    "lost-agent": ("Its agent does not answer", "", ("Policy adoc", "ps -o pid,stat", "in its last minute, until")),
+    "pinned-option": (
+        "Writes", "The pin", ("Pinned: write_buffer_size = 2 MiB", "a bulk load", "in force"),
+    ),
 }  # fmt: skip
 #: The tallest page of a phone, in pixels.
 TALLEST = 5000

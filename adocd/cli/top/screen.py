@@ -8,12 +8,12 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
 from adocd.api import sentences
+from adocd.api.latency_in_words import write_latency
 from adocd.cli.show import known, percent, policy_in_words, program_in_words, rate
 from adocd.cli.terminal import clock
 from adocd.cli.top import over_time, words
 from adocd.cli.top.feed import Frame
 from adocd.model.in_words import option_value, size, span
-from adocd.model.latency_in_words import write_latency
 from adocd.model.printable import printable
 
 #: How long (s) the screen says that the daemon answers again.

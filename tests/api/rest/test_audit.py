@@ -42,7 +42,7 @@ def test_everything_an_operator_does_is_taken_down(tmp_path: Path) -> None:
         assert [(one["what"], one["sentence"].removeprefix(f"{me} ")) for one in done] == [
             ("set-policy", "set the policy to adoc with threads_max 8, batch_max_bytes 256 MiB, as a dry run"),
             ("reset-policy", "left the policy to the configuration: fixed"),
-            ("pin", f"pinned {SLOWDOWN} to 30 for 3600 s: a bulk load"),
+            ("pin", f"pinned {SLOWDOWN} to 30 for 60 min: a bulk load"),
             ("unpin", f"removed the pin of {SLOWDOWN}"),
             ("pause", "paused it: maintenance"),
             ("resume", "let its law go on"),

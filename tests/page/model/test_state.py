@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from adocd.api.web.page.model import history, state
@@ -116,6 +116,7 @@ def test_no_card_contradicts_itself(runs: list[tuple[Any, int]], now: tuple[str,
 
 
 @given(_HISTORY)
+@example([((1.0, "l0", 0), 1), ((0.005, "l0", 0), 40), ((0.02, "l0", 0), 21)])
 def test_a_word_changes_back_only_after_a_real_change(runs: list[tuple[Any, int]]) -> None:
     spans = spans_of(runs)
     words = [at(spans[max(0, number - history.LATELY_POINTS) : number]) for number in range(1, len(spans) + 1)]

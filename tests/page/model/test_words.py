@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from adocd.api.repeats import CHANGED_NOTHING, in_rows
 from adocd.api.web.page.model import decisions, settings
 from adocd.api.web.page.model.decisions import ToldDecision
 from adocd.diagnosis.held import MeasuredSpan
 from adocd.model.knob import Knob
-from adocd.model.repeats import CHANGED_NOTHING, in_rows
 from tests.diagnosis.writers import held_points
 from tests.page.points import decision
 

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
+from adocd.api.repeats import in_rows
 from adocd.api.web.page.charts import span, spec
 from adocd.api.web.page.model import decisions
 from adocd.api.web.page.model.settings import Changed
 from adocd.api.web.page.model.state import state_of
 from adocd.api.web.page.views import parts
 from adocd.diagnosis.held import held
-from adocd.model.repeats import in_rows
 from tests.diagnosis import writers
 from tests.page.points import decision, held_points, point, stall, target
 
@@ -89,17 +89,14 @@ def test_a_silent_agent_has_a_remedy_and_its_last_figures() -> None:
     assert "writes per second" not in parts.state_card(state_of(target(state="silent")))
 
 
-def test_a_law_that_is_refused_does_not_look_at_work() -> None:
-    refused = target(last_decision=decision(3, 50.0, outcome="refused", times=38, until_unix_s=88.0))
-    assert "last decision refused" in parts.glance_row(refused, state_of(refused), [])
-    taken = target(last_decision=decision(3, 50.0))
-    assert "last decision" not in parts.glance_row(taken, state_of(taken), [])
-
-
 def test_the_end_of_a_restore_is_said_while_it_lasts() -> None:
     back = target(paused="alice restored it", restore={"state": "done", "steps_left": 0, "waiting_for": None})
+    values = {"database": {"max_background_jobs": "2"}, "column_families": {}, "rate_limiter_bytes_per_s": None}
+    back |= {"options": values, "originals": values}
     assert "original values again" in parts.restore_note(back)
     assert parts.restore_note(back | {"paused": None}) == ""
+    tuned = values | {"database": {"max_background_jobs": "4"}}
+    assert parts.restore_note(back | {"options": tuned}) == "", "not all of them are back"
 
 
 def test_the_small_chart_says_its_figure_to_who_cannot_see_it() -> None:

@@ -4,11 +4,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from adocd.api.repeats import in_rows
 from adocd.api.web.page.charts.span import SHORT_S
 from adocd.api.web.page.model import decisions, history
 from adocd.api.web.page.model.decisions import ToldDecision
 from adocd.api.web.page.model.history import Point
-from adocd.model.repeats import in_rows
 
 #: How axes and tooltips format a value; units.js has a function for each. The scale of seconds is logarithmic.
 Unit = Literal["count", "per_s", "bytes", "bytes_per_s", "share", "s", "switch"]

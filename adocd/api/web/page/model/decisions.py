@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from adocd.api.repeats import CHANGED_NOTHING, Repeated
 from adocd.diagnosis.held import MeasuredSpan, held
 from adocd.model import in_words
-from adocd.model.repeats import CHANGED_NOTHING, Repeated
 
 #: Time before and after a decision that is compared for its effect.
 EFFECT_S = 60.0

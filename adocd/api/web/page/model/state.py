@@ -127,7 +127,11 @@ def _latency(minute: HeldWriters) -> str:
 
 
 def _level(before: Level, share: float) -> Level:
-    """Return the level at this share of a minute after the level before."""
+    """Return the level at this share of a minute after the level before.
+
+    The share is rounded, because two ways of adding up the same seconds must not lie on two sides of a bound.
+    """
+    share = round(share, 9)
     if share >= (MOSTLY_NO_MORE if before == "stopped" else MOSTLY):
         return "stopped"
     return "ok" if share < (HELD if before == "ok" else HELD_NO_MORE) else "delayed"

@@ -16,11 +16,8 @@ from adocd.api.web.page.model.state import State
 from adocd.api.web.page.model.units import text
 from adocd.diagnosis.held import HeldWriters
 from adocd.model import in_words
-from adocd.model.repeats import in_rows
 
 _SIGNS = {"helps": "✓", "hurts": "✕", "same": "=", "unknown": "?", "idle": "·"}
-#: Outcomes of a decision that was meant to change something and did not.
-_FAILED = ("refused", "rejected", "failed")
 #: Decisions that are shown at once.
 _FIRST_ROWS = 6
 #: Shares of time from which an operator should look, and look at once.
@@ -243,18 +240,8 @@ def glance_row(target: dict[str, Any], now: State, parts: Sequence[HeldWriters])
         f'<span class="spark">{sparkline(parts)}{_held_lately(parts)}</span>'
         f'<span class="rate">{rate}</span>'
         f'<span class="policy"><b>{text(state.policy_in_words(target))}</b>{paused}'
-        f"<small>{text(_last_cycle(target))}</small></span></a>"
+        f"<small>{text(target['sentence'])}</small></span></a>"
     )
-
-
-def _last_cycle(target: dict[str, Any]) -> str:
-    """Say what the last cycle did, and that its last decision was refused: a law that is, changes nothing."""
-    sentence, last = str(target["sentence"]), target["last_decision"]
-    if last is None or last["outcome"] not in _FAILED:
-        return sentence
-    (row,) = in_rows([last])
-    often = f" {row.often}" if row.often else ""
-    return f"last decision {last['outcome']}{often}; {sentence}"
 
 
 def sparkline(parts: Sequence[HeldWriters]) -> str:

@@ -4,6 +4,7 @@ import time
 
 from nicegui import ui
 
+from adocd.api.repeats import in_rows
 from adocd.api.web.page.actions.dialogs import act, confirmed
 from adocd.api.web.page.actions.pin import PinDialog
 from adocd.api.web.page.actions.policy import PolicyDialog
@@ -16,7 +17,6 @@ from adocd.api.web.page.model.units import text
 from adocd.api.web.page.views import parts, why
 from adocd.api.web.page.views.pins import Pins
 from adocd.api.web.page.views.shell import Text, Visit, frame
-from adocd.model.repeats import in_rows
 
 #: Decisions to list: the first of them at once, the others on demand.
 _SHOWN_DECISIONS = 60

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from adocd.model.repeats import in_rows
+from adocd.api.repeats import in_rows
 
 
 def record(sequence: int, rule: str = "adoc.level0", value: int = 4, outcome: str = "dry-run", **more: Any) -> Any:
