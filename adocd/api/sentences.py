@@ -15,13 +15,18 @@ def not_original(option: dict[str, Any]) -> str:
     return f"{option['option']} is {option['value']}, not its original {option['original']}"
 
 
-def undo_first(verdict: dict[str, Any] | None, target: str) -> str:
-    """Say how to undo what hurts, which comes before all other advice; "" where nothing does."""
-    if verdict is None or verdict["kind"] != "hurts":
+def next_step(verdict: dict[str, Any] | None, target: dict[str, Any]) -> str:
+    """Say how to undo what hurts, or how to let a dry run act; "" for neither. Commands stand between backticks."""
+    if verdict is None:
         return ""
-    if verdict["pinned"]:
-        return f"Undo it first: remove the pin, as `adocctl override remove {verdict['pinned']} {target}` does."
-    return f"Undo it first: restore the originals, as `adocctl restore {target}` does. That also pauses the law."
+    if verdict["kind"] == "hurts" and verdict["pinned"]:
+        return f"Undo it first. Remove the pin: `adocctl override remove {verdict['pinned']} {target['id']}`"
+    if verdict["kind"] == "hurts":
+        return f"Undo it first. Restore the originals, which also pauses the law: `adocctl restore {target['id']}`"
+    if (policy := target["policy"])["dry_run"] and not target["paused"]:
+        given = "".join(f" --set {name}={value}" for name, value in policy["parameters"].items())
+        return f"To let it act: `adocctl set-policy {policy['controller']} {target['id']}{given}`"
+    return ""
 
 
 def silent_remedy(process: dict[str, Any] | None) -> str:

@@ -95,9 +95,9 @@ def _add_state(facts: Table, t: dict[str, Any]) -> None:
         facts.add_row("what to do", sentences.silent_remedy(t["process"]))
 
 
-def _tuner(verdict: dict[str, Any], target: str) -> str:
-    undo = sentences.undo_first(verdict, target)
-    return f"{verdict['title']}. {verdict['sentence']}" + (f" {undo}" if undo else "")
+def _tuner(t: dict[str, Any]) -> str:
+    verdict, step = t["verdict"], sentences.next_step(t["verdict"], t)
+    return f"{verdict['title']}. {verdict['sentence']}" + (f" {step}" if step else "")
 
 
 def status(t: dict[str, Any]) -> None:
@@ -113,7 +113,7 @@ def status(t: dict[str, Any]) -> None:
     if sample and t["state"] != "attached":
         facts.add_row("last figures", f"it is {t['state']}: what follows is what was known before")
     if t.get("verdict") is not None:
-        facts.add_row("tuner", _tuner(t["verdict"], t["id"]))
+        facts.add_row("tuner", _tuner(t))
     if t["lease"]:
         facts.add_row("lease", f"{t['lease']['holder']}, expires in {t['lease']['expires_in_s']:.1f} s")
     if t["restore"] and t["restore"]["state"] in ("running", "waiting"):

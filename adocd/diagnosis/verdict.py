@@ -97,22 +97,28 @@ def verdict(
             f"{controller} has acted ever since this database was found, and its LOG tells of no time before, "
             "so there is nothing to compare with."
         )
-        return Verdict("unknown", "Cannot tell", f"{words} {_was_held(lately)} of {_last(lately)}.", since=lately)
+        return Verdict(
+            "unknown", "Cannot tell if it helps", f"{words} {_was_held(lately)} of {_last(lately)}.", since=lately
+        )
     if before.measured_s < _LEAST_S:
         words = f"too little was measured before {controller} began, {duration(now_unix_s - began_unix_s)} ago."
-        return Verdict("unknown", "Cannot tell", f"{_was_held(since)} of {_last(since)}; {words}", since=since)
+        return Verdict(
+            "unknown", "Cannot tell if it helps", f"{_was_held(since)} of {_last(since)}; {words}", since=since
+        )
     if since.measured_s < _LEAST_S:
         words = f"{controller} has acted for {duration(since.measured_s)} only; ask again in half a minute."
-        return Verdict("unknown", "Cannot tell yet", words, before, since)
+        return Verdict("unknown", "Cannot tell yet if it helps", words, before, since)
     words = _compared(before, since, f"{controller} began ({duration(now_unix_s - began_unix_s)} ago{source})")
-    return Verdict(*_judged("tuner", before, since), words, before, since)
+    # What manual sets is somebody's word, and the tuner has no part in it.
+    who = "manual policy" if controller == "manual" else "tuner"
+    return Verdict(*_judged(who, before, since), words, before, since)
 
 
 def _of_pin(pin: PinnedOption, before: HeldWriters, since: HeldWriters, now_unix_s: float) -> Verdict:
     pinned = f"{pin.who} pinned {pin.option} to {option_value(pin.option, pin.value)}"
     if since.measured_s < _LEAST_S:
         words = f"{pinned} {duration(since.measured_s)} ago only; ask again in half a minute."
-        return Verdict("unknown", "Cannot tell yet", words, before, since, pin.option)
+        return Verdict("unknown", "Cannot tell yet if it helps", words, before, since, pin.option)
     words = _compared(before, since, f"{pinned} ({duration(now_unix_s - pin.unix_s)} ago)")
     return Verdict(*_judged("pin", before, since), words, before, since, pin.option)
 
@@ -143,7 +149,7 @@ def _judged(who: str, before: HeldWriters, since: HeldWriters) -> tuple[Kind, st
     # A rise from almost zero has no earlier value to be a share of.
     if difference >= counts:
         return "hurts", f"The {who} hurts"
-    return "same", "No difference" if who == "tuner" else f"The {who} makes no difference"
+    return "same", f"The {who} makes no difference"
 
 
 def _was_held(span: HeldWriters) -> str:

@@ -48,13 +48,13 @@ def duration(seconds: float) -> str:
 
 
 def span(seconds: float) -> str:
-    """Format a measured time in one unit, to three digits: `0.012 s`, `12.3 s`, `3.5 min`, `2.0 h`."""
+    """Format a measured time in one unit, to three digits: `661 µs`, `0.525 s`, `12.3 s`, `3.5 min`, `2.0 h`."""
     if seconds >= 7200:
         return f"{seconds / 3600:.1f} h"
     if seconds >= 120:
         minutes = seconds / 60
         return f"{minutes:.1f} min" if minutes < 99.95 else f"{minutes:.0f} min"
-    return f"{max(0.0, seconds):.3g} s"
+    return time(seconds) if 0 < seconds < 0.0995 else f"{max(0.0, seconds):.3g} s"
 
 
 def time(seconds: float | None) -> str:

@@ -44,8 +44,8 @@ def test_a_duration(seconds: float, said: str) -> None:
 @pytest.mark.parametrize(
     ("seconds", "said"),
     [
-        (-0.1, "0 s"), (0.0123, "0.0123 s"), (1, "1 s"), (12.34, "12.3 s"), (119, "119 s"), (300, "5.0 min"),
-        (7199.7, "120 min"), (7200, "2.0 h"),
+        (-0.1, "0 s"), (0.0123, "12.3 ms"), (0.000661, "661 µs"), (1, "1 s"), (12.34, "12.3 s"), (119, "119 s"),
+        (300, "5.0 min"), (7199.7, "120 min"), (7200, "2.0 h"),
     ],
 )  # fmt: skip
 def test_a_measured_time(seconds: float, said: str) -> None:

@@ -22,9 +22,15 @@ LOOKS: dict[str, dict[str, Any]] = {
 WORDS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "stall": (
         "Writes are held", "The tuner is not acting",
-        ("dry run", "none, for nothing was changed", "What would likely help", "The longest, numbered in the charts"),
+        (
+            "dry run", "To let it act", "none, for nothing was changed", "What would likely help",
+            "The longest, numbered in the charts",
+        ),
     ),
-    "bad-law": ("Writes are held", "The tuner hurts", ("level0 slowdown trigger", "level-0 files", "Undo it first: restore the originals")),
+    "bad-law": (
+        "Writes are held", "The manual policy hurts",
+        ("level0 slowdown trigger", "level-0 files", "Undo it first. Restore the originals"),
+    ),
     "lost-agent": ("Its agent does not answer", "", ("Policy adoc", "ps -o pid,stat", "in its last minute, until")),
     "pinned-option": (
         "Writes", "The pin", ("Pinned: write_buffer_size = 2 MiB", "a bulk load", "in force"),

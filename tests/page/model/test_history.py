@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from adocd.api.web.page.model import history
+from adocd.model.options import BYTES_PER_SYNC_OFF
 from tests.page.points import held_points, point
 
 
@@ -25,4 +26,6 @@ def test_the_knobs_that_were_turned_are_drawn_and_else_the_usual_ones() -> None:
     assert history.knobs_to_draw(points, 4) == ["background_jobs", "write_buffer_size"]
     turned = [*points, point(3, knobs=still | {"write_buffer_size": 2})]
     assert history.knobs_to_draw(turned, 4) == ["write_buffer_size"]
+    off = [point(1, knobs={"bytes_per_sync": value}) for value in (0, BYTES_PER_SYNC_OFF)]
+    assert history.knobs_to_draw([*turned, *off], 4) == ["write_buffer_size"], "it is off all the time"
     assert history.knobs_to_draw([point(1, knobs=None)], 4) == []

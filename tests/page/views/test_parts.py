@@ -38,7 +38,7 @@ def test_names_that_look_like_markup_stay_names() -> None:
     (row,) = in_rows([record])
     told = decisions.told(row, [], 0.0)
     shown = [
-        parts.state_card(state_of(evil)), parts.verdict_card(evil_verdict, EVIL),
+        parts.state_card(state_of(evil)), parts.verdict_card(evil_verdict, evil),
         parts.last_card(evil, told),
         parts.last_card(target(), None, [{"option": EVIL, "value": EVIL}]),
         parts.decision_list([told], 0), parts.facts(evil), parts.restore_note(evil),
@@ -64,13 +64,13 @@ def test_a_verdict_is_shown_with_what_was_before_and_since() -> None:
     since = {"measured_s": 60.0, "share": 0.02, "by_cause": {"memtable": 0.02}, "writes_per_s": None}
     verdict = {"kind": "helps", "title": "The tuner helps", "sentence": "so it is", "before": before, "since": since,
                "pinned": None}  # fmt: skip
-    html = parts.verdict_card(verdict, "aff")
+    html = parts.verdict_card(verdict, target(id="aff"))
     assert "Undo" not in html
     assert "The tuner helps" in html
     assert "<b>30 %</b> held (level-0 files 30 %)" in html
     assert "<b>2.0 %</b> held (memtables 2.0 %)" in html
-    assert "<dt>lately</dt>" in parts.verdict_card(verdict | {"before": None}, "aff")
-    assert "Nothing is measured yet" in parts.verdict_card(None, "aff")
+    assert "<dt>lately</dt>" in parts.verdict_card(verdict | {"before": None}, target(id="aff"))
+    assert "Nothing is measured yet" in parts.verdict_card(None, target(id="aff"))
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,15 @@ def test_a_verdict_is_shown_with_what_was_before_and_since() -> None:
 )
 def test_what_hurts_is_to_be_undone_first(pinned: str | None, command: str) -> None:
     verdict = {"kind": "hurts", "title": "", "sentence": "", "before": None, "since": None, "pinned": pinned}
-    assert f"<code>{command}</code>" in parts.verdict_card(verdict, "aff")
+    assert f"<code>{command}</code>" in parts.verdict_card(verdict, target(id="aff"))
+
+
+def test_a_dry_run_says_how_to_let_it_act() -> None:
+    verdict = {"kind": "idle", "title": "", "sentence": "", "before": None, "since": None, "pinned": None}
+    policy = {"controller": "adoc", "parameters": {"threads_max": 8}, "dry_run": True, "shaping": {}}
+    dry = target(id="aff", policy=policy)
+    assert "<code>adocctl set-policy adoc aff --set threads_max=8</code>" in parts.verdict_card(verdict, dry)
+    assert "<code>" not in parts.verdict_card(verdict, dry | {"paused": "alice paused it"})
 
 
 def test_a_silent_agent_has_a_remedy_and_its_last_figures() -> None:

@@ -17,6 +17,13 @@ def test_the_diagnosis_says_what_stalled_and_what_would_help() -> None:
     assert found["advice"][0]["do"] in shown.replace("&#x27;", "'")
 
 
+def test_what_hurts_is_undone_before_any_other_advice_is_taken() -> None:
+    found = diagnosed(opened(max_background_jobs=2), stall(10, STOP, stopped=True), flushed(20), flushed(40))
+    shown = why.diagnosis(found, "Undo it: `adocctl restore aff`.")
+    assert "<code>adocctl restore aff</code>" in shown
+    assert shown.index("adocctl restore") < shown.index('id="more-advice"') < shown.index("<details><summary>")
+
+
 def test_what_a_log_says_is_escaped() -> None:
     found = diagnosed(opened(), stall(10, STOP, family="<b>"), flushed(20, family="<b>"))
     assert found["stalls"]

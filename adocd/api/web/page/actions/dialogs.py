@@ -96,7 +96,7 @@ def act(words: str, look: str, on_click: Callable[[], Any], *, enabled: bool) ->
     button = ui.button(words, color=None, on_click=on_click).props("unelevated no-caps").classes(f"act {look}")
     if not enabled:
         button.disable()
-        button.props('title="Log in with a token that may operate"')
+        button.props('title="Log in with a token that may operate"').classes("locked")
     return button
 
 

@@ -10,7 +10,7 @@ from adocd.model import in_words
 
 #: Time before and after a decision that is compared for its effect.
 EFFECT_S = 60.0
-_LEAST_S = 5.0
+_LEAST_S = 20.0
 Look = Literal["good", "quiet", "bad"]
 #: Outcomes that are as intended; and those that are no fault, but changed nothing, or not yet. All others failed.
 _GOOD, _QUIET = ("applied", "applied-unpersisted"), ("unchanged", "dry-run", "in-flight")

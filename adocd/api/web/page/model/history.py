@@ -5,6 +5,7 @@ from operator import itemgetter
 from typing import Any
 
 from adocd.diagnosis.held import HeldWriters, MeasuredSpan, held
+from adocd.model.options import BYTES_PER_SYNC_OFF
 
 Point = dict[str, Any]
 
@@ -55,8 +56,13 @@ def knob_names(points: Sequence[Point]) -> list[str]:
 def knobs_to_draw(points: Sequence[Point], most: int) -> list[str]:
     """Choose the knobs of a chart: those that changed, or if none did, the first two; at most `most`."""
     names = knob_names(points)
-    turned = [name for name in names if len({knobs(point).get(name) for point in points} - {None}) > 1]
+    turned = [name for name in names if len({_in_force(knobs(point).get(name)) for point in points} - {None}) > 1]
     return (turned or names[:2])[:most]
+
+
+def _in_force(value: float | None) -> float | None:
+    """Return the value; that which switches bytes_per_sync off without an effect of its own is 0, which is off too."""
+    return 0 if value == BYTES_PER_SYNC_OFF else value
 
 
 def knobs(point: Point) -> dict[str, float | None]:

@@ -78,7 +78,8 @@
       const most = [0.1, 0.5, 1].find((each) => highest <= each) ?? 1;
       return { max: most, interval: most / 2 };
     }
-    if (!unit.startsWith("bytes") || highest <= 0) return {};
+    if (!unit.startsWith("bytes")) return {};
+    if (highest <= 0) return { max: 1, interval: 1 };
     const step = 2 ** Math.ceil(Math.log2(highest / 3));
     return { interval: step, max: (v) => Math.ceil(v.max / step) * step };
   };

@@ -17,7 +17,7 @@ from adocd.api.web.page.model.units import text
 from adocd.diagnosis.held import HeldWriters
 from adocd.model import in_words
 
-_SIGNS = {"helps": "✓", "hurts": "✕", "same": "=", "unknown": "?", "idle": "·"}
+_SIGNS = {"helps": "✓", "hurts": "✕", "same": "=", "unknown": "?", "idle": "○"}
 #: Decisions that are shown at once.
 _FIRST_ROWS = 6
 #: Shares of time from which an operator should look, and look at once.
@@ -38,7 +38,7 @@ def state_card(now: State) -> str:
     """Show how writers fared in the last minute, and what holds them now."""
     return (
         f'<div class="card state level-{now.level}"><h2 class="big">{_sign(now.sign)}{text(now.title)}</h2>'
-        f"<p>{text(now.sentence)}</p>{_rate(now)}{_now(now)}{_remedy(now.remedy)}</div>"
+        f"<p>{text(now.sentence)}</p>{_rate(now)}{_now(now)}{remedy(now.remedy)}</div>"
     )
 
 
@@ -54,8 +54,8 @@ def _rate(state: State) -> str:
     return f"<p>{in_words.count(state.rate)} writes per second {when}{latency}</p>"
 
 
-def _remedy(words: str) -> str:
-    """Show what to do; what stands between backticks is a command."""
+def remedy(words: str) -> str:
+    """Show what to do; "" if it is nothing. What stands between backticks is a command."""
     if not words:
         return ""
     pieces = (f"<code>{text(each)}</code>" if index % 2 else text(each) for index, each in enumerate(words.split("`")))
@@ -69,8 +69,8 @@ def _now(state: State) -> str:
     return f"<p><b>Now</b> {text(state.now)} {since}</p>"
 
 
-def verdict_card(verdict: dict[str, Any] | None, target: str) -> str:
-    """Show whether the tuner helps or hurts, how to undo what hurts, and the shares before and since as bars."""
+def verdict_card(verdict: dict[str, Any] | None, target: dict[str, Any]) -> str:
+    """Show whether the tuner helps or hurts, what to do then, and the shares before and since as bars."""
     if verdict is None:
         return '<div class="card"><h2>Does the tuner help?</h2><p class="muted">Nothing is measured yet.</p></div>'
     before, since = verdict["before"], verdict["since"]
@@ -82,7 +82,7 @@ def verdict_card(verdict: dict[str, Any] | None, target: str) -> str:
     return (
         f'<div class="card verdict {text(verdict["kind"])}">'
         f'<h2 class="big">{_sign(_SIGNS.get(verdict["kind"], "?"))}{text(verdict["title"])}</h2>'
-        f"{_remedy(sentences.undo_first(verdict, target))}"
+        f"{remedy(sentences.next_step(verdict, target))}"
         f'<p>{text(verdict["sentence"])}</p><dl class="bars">{bars}</dl></div>'
     )
 
@@ -231,7 +231,8 @@ def glance_row(target: dict[str, Any], now: State, parts: Sequence[HeldWriters])
     process = target["process"]
     program = "" if process is None else text(f"{process['program']} on {process['host']}")
     paused = ' <span class="tag warn">paused</span>' if target["paused"] else ""
-    rate = "" if now.rate is None else f"<b>{in_words.count(now.rate)}</b><small>writes/s</small>"
+    old = "" if now.measured_unix_s is None else " before"
+    rate = "" if now.rate is None else f"<b>{in_words.count(now.rate)}</b><small>writes/s{old}</small>"
     return (
         f'<a class="glance level-{now.level}" href="target/{text(target["id"])}">'
         f"{_sign(now.sign)}"
@@ -240,7 +241,7 @@ def glance_row(target: dict[str, Any], now: State, parts: Sequence[HeldWriters])
         f'<span class="spark">{sparkline(parts)}{_held_lately(parts)}</span>'
         f'<span class="rate">{rate}</span>'
         f'<span class="policy"><b>{text(state.policy_in_words(target))}</b>{paused}'
-        f"<small>{text(target['sentence'])}</small></span></a>"
+        f"<small>last cycle: {text(target['sentence'])}</small></span></a>"
     )
 
 

@@ -175,8 +175,8 @@ def _hint(visit: Visit) -> None:
         else "You can read everything here, and change nothing"
     )
     ui.html(
-        f"<div class=\"hint\">{what}. To change anything, log in with a token, made on the daemon's machine by "
-        "<code>adocctl token create NAME --scope operate</code></div>", sanitize=False,
+        f'<div class="hint">{what}. <span class="how">To change anything, log in with a token, made on the daemon\'s '
+        "machine by <code>adocctl token create NAME --scope operate</code></span></div>", sanitize=False,
     )  # fmt: skip
 
 

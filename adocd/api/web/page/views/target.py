@@ -4,6 +4,7 @@ import time
 
 from nicegui import ui
 
+from adocd.api import sentences
 from adocd.api.repeats import in_rows
 from adocd.api.web.page.actions.dialogs import act, confirmed
 from adocd.api.web.page.actions.pin import PinDialog
@@ -150,7 +151,7 @@ class TargetPage:
         self._visit.name(f"{state.sign} {state.word}: {detail['path']} - adocd")
         self._head.show(f"<h1>{text(detail['path'])}</h1>{parts.facts(detail)}")
         self._state.show(parts.state_card(state))
-        self._verdict.show(parts.verdict_card(room.verdict, detail["id"]))
+        self._verdict.show(parts.verdict_card(room.verdict, detail))
         self._last.show(parts.last_card(detail, last, room.overrides))
         self._restore_note.show(parts.restore_note(detail))
         self._pause.set_visibility(not detail["paused"])
@@ -158,7 +159,8 @@ class TargetPage:
         self._changed.show(parts.changed_table(settings.changed(detail)))
         self._audit.show(parts.audit(room.operations))
         self._findings.show(parts.findings(room.findings))
-        self._why.show(why.diagnosis(room.diagnosis))
+        hurts = room.verdict is not None and room.verdict["kind"] == "hurts"
+        self._why.show(why.diagnosis(room.diagnosis, sentences.next_step(room.verdict, detail) if hurts else ""))
         self._pins.refresh()
         self._show_decisions(now)
         await self._panel.refresh(time.monotonic())

@@ -5,7 +5,7 @@ from typing import Any
 from adocd.api.explained import CAUSES
 from adocd.api.web.page.model.history import CAUSE_COLOURS
 from adocd.api.web.page.model.units import text
-from adocd.api.web.page.views.parts import at
+from adocd.api.web.page.views.parts import at, remedy
 from adocd.model import in_words
 
 #: Advice that is shown at once: the first is about the worst cause.
@@ -13,8 +13,11 @@ _MOST_ADVICE = 3
 _KINDS = {"stopped": "stopped", "delayed": "slowed"}
 
 
-def diagnosis(found: dict[str, Any] | None) -> str:
-    """Show a diagnosis of REST's: how long each cause held writes, the longest stalls, advice."""
+def diagnosis(found: dict[str, Any] | None, undo: str = "") -> str:
+    """Show a diagnosis of REST's: how long each cause held writes, the longest stalls, advice.
+
+    `undo` says how to undo what hurts; it comes before all advice, which is folded then.
+    """
     if found is None:
         return '<p class="muted">Nothing has been seen of it yet.</p>'
     span_s = max(0.0, found["end"] - found["begin"])
@@ -23,7 +26,7 @@ def diagnosis(found: dict[str, Any] | None) -> str:
         return f'<p>Nothing has stalled {since}.</p><p class="muted">Without stalls there is nothing to tune.</p>'
     number = len(found["stalls"])
     head = f"<p>{number:,} {'stall' if number == 1 else 'stalls'} {since}.</p>"
-    return f'{head}<div class="diagnosis">{_causes(found)}{_longest(found)}{_advice(found)}</div>'
+    return f'{head}<div class="diagnosis">{_causes(found)}{_longest(found)}{_advice(found, undo)}</div>'
 
 
 def _causes(found: dict[str, Any]) -> str:
@@ -35,7 +38,8 @@ def _causes(found: dict[str, Any]) -> str:
         for cause, seconds in sorted(found["stall_s"].items(), key=lambda each: -each[1])
         if seconds > 0
     )
-    return f'<div><h3>By cause</h3><dl class="bars">{rows}</dl></div>'
+    note = '<p class="muted">Each stall added up; the shares above are of the seconds measured.</p>'
+    return f'<div><h3>By cause</h3><dl class="bars">{rows}</dl>{note}</div>'
 
 
 def _longest(found: dict[str, Any]) -> str:
@@ -48,7 +52,7 @@ def _longest(found: dict[str, Any]) -> str:
     return f'<div><h3>The longest, numbered in the charts</h3><ol class="longest">{rows}</ol></div>'
 
 
-def _advice(found: dict[str, Any]) -> str:
+def _advice(found: dict[str, Any], undo: str) -> str:
     if not found["advice"]:
         words = '<p class="muted">No rule knows what would help: the options, where they are known, are usual.</p>'
     else:
@@ -59,10 +63,11 @@ def _advice(found: dict[str, Any]) -> str:
             f'<p>{text(each["why"])}</p><p class="muted">{text(each["source"])}</p></details>'
             for each in found["advice"]
         ]
-        more, rest = "".join(rows[_MOST_ADVICE:]), len(rows) - _MOST_ADVICE
+        most = 0 if undo else _MOST_ADVICE
+        more, rest = "".join(rows[most:]), len(rows) - most
         folded = f'<details id="more-advice"><summary class="muted">{rest} more</summary>{more}</details>'
-        words = "".join(rows[:_MOST_ADVICE]) + (folded if more else "")
-    return f'<div class="advice"><h3>What would likely help</h3>{words}</div>'
+        words = "".join(rows[:most]) + (folded if more else "")
+    return f'<div class="advice"><h3>What would likely help</h3>{remedy(undo)}{words}</div>'
 
 
 def _of(family: str) -> str:
