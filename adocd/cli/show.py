@@ -7,7 +7,7 @@ from typing import Any
 import typer
 from rich.table import Table
 
-from adocd.api import sentences
+from adocd.api import remedy, sentences
 from adocd.api.latency_in_words import write_latency
 from adocd.api.repeats import in_rows
 from adocd.cli.console import PIPE_COLUMNS, Terminal, columns
@@ -92,11 +92,12 @@ def _add_state(facts: Table, t: dict[str, Any]) -> None:
     if t["stall"]:
         facts.add_row("stall", _stall(t["stall"]))
     if t["state"] == "silent":
-        facts.add_row("what to do", sentences.silent_remedy(t["process"]))
+        facts.add_row("what to do", str(remedy.wake(t["process"])))
 
 
 def _tuner(t: dict[str, Any]) -> str:
-    verdict, step = t["verdict"], sentences.next_step(t["verdict"], t)
+    verdict = t["verdict"]
+    step = remedy.undo(verdict, t) or remedy.let_act(t)
     return f"{verdict['title']}. {verdict['sentence']}" + (f" {step}" if step else "")
 
 

@@ -23,10 +23,15 @@ _LEAST_SHARE, _LEAST_RATIO = 0.01, 0.2
 
 @dataclass(frozen=True, slots=True)
 class PinnedOption:
-    """An operator's pin that is in force; `unix_s` is when it was set."""
+    """An operator's pin that is in force; `unix_s` is when it was set.
+
+    `column_family` None means every one of them, or an option of the database. `everywhere`: it is on all targets.
+    """
 
     option: str
+    column_family: str | None
     value: str
+    everywhere: bool
     who: str
     unix_s: float
 
@@ -41,7 +46,7 @@ class Verdict:
         sentence: the figures behind it.
         before: how writers fared before the policy acted; None where that is unknown.
         since: how writers have fared since.
-        pinned: the option whose pin is judged; None where the policy is judged.
+        pinned: the pin that is judged; None where the policy is judged.
 
     """
 
@@ -50,7 +55,7 @@ class Verdict:
     sentence: str
     before: HeldWriters | None = None
     since: HeldWriters | None = None
-    pinned: str | None = None
+    pinned: PinnedOption | None = None
 
 
 def joined(minutes: Sequence[MeasuredSpan], seconds: Sequence[MeasuredSpan]) -> list[MeasuredSpan]:
@@ -115,12 +120,13 @@ def verdict(
 
 
 def _of_pin(pin: PinnedOption, before: HeldWriters, since: HeldWriters, now_unix_s: float) -> Verdict:
-    pinned = f"{pin.who} pinned {pin.option} to {option_value(pin.option, pin.value)}"
+    family = "" if pin.column_family is None else f" of column family {pin.column_family}"
+    pinned = f"{pin.who} pinned {pin.option}{family} to {option_value(pin.option, pin.value)}"
     if since.measured_s < _LEAST_S:
         words = f"{pinned} {duration(since.measured_s)} ago only; ask again in half a minute."
-        return Verdict("unknown", "Cannot tell yet if it helps", words, before, since, pin.option)
+        return Verdict("unknown", "Cannot tell yet if it helps", words, before, since, pin)
     words = _compared(before, since, f"{pinned} ({duration(now_unix_s - pin.unix_s)} ago)")
-    return Verdict(*_judged("pin", before, since), words, before, since, pin.option)
+    return Verdict(*_judged("pin", before, since), words, before, since, pin)
 
 
 def _compared(before: HeldWriters, since: HeldWriters, began: str) -> str:

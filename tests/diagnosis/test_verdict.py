@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from adocd.diagnosis.held import HeldWriters, MeasuredSpan
@@ -10,7 +12,7 @@ from adocd.model.policy import Policy
 from tests.diagnosis.writers import held_points, measured
 
 ADOC = Policy("adoc")
-PIN = PinnedOption("write_buffer_size", "2097152", "alice", 600.0)
+PIN = PinnedOption("write_buffer_size", None, "2097152", everywhere=False, who="alice", unix_s=600.0)
 
 
 @pytest.mark.parametrize(
@@ -126,7 +128,7 @@ def test_a_pin_that_is_newer_than_the_policy_is_judged_in_its_place(
 ) -> None:
     points = held_points(0, 600, 0.1, controller="adoc") + held_points(600, 900, 0.6, controller="adoc")
     found = verdict(policy, paused, began, points, 900.0, pin=PIN)
-    assert (found.kind, found.title, found.pinned) == ("hurts", "The pin hurts", "write_buffer_size")
+    assert (found.kind, found.title, found.pinned) == ("hurts", "The pin hurts", PIN)
     assert "held for 10 % of the 10 min before alice pinned write_buffer_size to 2 MiB (5 min ago)" in found.sentence
     assert "60 % of the last 5 min" in found.sentence
 
@@ -134,10 +136,16 @@ def test_a_pin_that_is_newer_than_the_policy_is_judged_in_its_place(
 def test_a_pin_that_is_older_than_the_policy_is_not_judged_nor_is_one_before_all_that_is_known() -> None:
     points = held_points(0, 600, 0.5) + held_points(600, 1200, 0.1)
     assert verdict(ADOC, None, 700.0, points, 1200.0, pin=PIN).pinned is None
-    assert verdict(ADOC, None, None, points, 1200.0, pin=PinnedOption("x", "1", "alice", 10.0)).pinned is None
+    assert verdict(ADOC, None, None, points, 1200.0, pin=replace(PIN, unix_s=10.0)).pinned is None
 
 
 def test_a_pin_of_a_few_seconds_is_not_judged_yet() -> None:
     found = verdict(ADOC, None, None, held_points(0, 610, 0.1), 610.0, pin=PIN)
-    assert (found.kind, found.pinned) == ("unknown", "write_buffer_size")
+    assert (found.kind, found.pinned) == ("unknown", PIN)
     assert "10 s ago only" in found.sentence
+
+
+def test_a_pin_of_one_column_family_names_it() -> None:
+    points = held_points(0, 600, 0.1) + held_points(600, 900, 0.6)
+    found = verdict(ADOC, None, None, points, 900.0, pin=replace(PIN, column_family="hot"))
+    assert "before alice pinned write_buffer_size of column family hot to 2 MiB" in found.sentence

@@ -81,7 +81,7 @@ def test_detection() -> None:
 
 @needs_results
 def test_the_time_of_writes() -> None:
-    found = LATENCY.read(RESULTS / "latency" / "quiet.json")
+    found = LATENCY.read(RESULTS / "latency" / "ten-pairs.json")
     shown = rows(text("docs/latency.md"))
     assert shown[-len(rows(tables(found))) :] == rows(tables(found))
     said = words("docs/latency.md")

@@ -71,7 +71,11 @@ def _remembered(loop: TargetLoop, operators: Operators) -> _Remembered:
 def _newest(pins: Iterable[PinState]) -> PinnedOption | None:
     """Return the newest pin that is in force."""
     newest = max((pin.override for pin in pins if pin.ineffective is None), key=lambda each: each.unix_s, default=None)
-    return None if newest is None else PinnedOption(newest.option, newest.value, newest.who, newest.unix_s)
+    if newest is None:
+        return None
+    return PinnedOption(
+        newest.option, newest.column_family, newest.value, newest.target is None, newest.who, newest.unix_s
+    )
 
 
 def _judged(known: _Remembered, logged_before: Callable[[float, float], HeldWriters | None]) -> Verdict | None:

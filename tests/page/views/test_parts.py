@@ -32,7 +32,7 @@ def test_names_that_look_like_markup_stay_names() -> None:
         "sentence": EVIL,
         "before": evil_held,
         "since": evil_held,
-        "pinned": EVIL,
+        "pinned": {"option": EVIL, "column_family": EVIL, "everywhere": False},
     }
     record = decision(signal=EVIL, rule=EVIL, reason=EVIL, guards=[EVIL], detail=EVIL)
     (row,) = in_rows([record])
@@ -73,21 +73,9 @@ def test_a_verdict_is_shown_with_what_was_before_and_since() -> None:
     assert "Nothing is measured yet" in parts.verdict_card(None, target(id="aff"))
 
 
-@pytest.mark.parametrize(
-    ("pinned", "command"),
-    [(None, "adocctl restore aff"), ("write_buffer_size", "adocctl override remove write_buffer_size aff")],
-)
-def test_what_hurts_is_to_be_undone_first(pinned: str | None, command: str) -> None:
-    verdict = {"kind": "hurts", "title": "", "sentence": "", "before": None, "since": None, "pinned": pinned}
-    assert f"<code>{command}</code>" in parts.verdict_card(verdict, target(id="aff"))
-
-
-def test_a_dry_run_says_how_to_let_it_act() -> None:
-    verdict = {"kind": "idle", "title": "", "sentence": "", "before": None, "since": None, "pinned": None}
-    policy = {"controller": "adoc", "parameters": {"threads_max": 8}, "dry_run": True, "shaping": {}}
-    dry = target(id="aff", policy=policy)
-    assert "<code>adocctl set-policy adoc aff --set threads_max=8</code>" in parts.verdict_card(verdict, dry)
-    assert "<code>" not in parts.verdict_card(verdict, dry | {"paused": "alice paused it"})
+def test_what_hurts_is_to_be_undone_first() -> None:
+    verdict = {"kind": "hurts", "title": "", "sentence": "", "before": None, "since": None, "pinned": None}
+    assert "<code>adocctl restore aff</code>" in parts.verdict_card(verdict, target(id="aff"))
 
 
 def test_a_silent_agent_has_a_remedy_and_its_last_figures() -> None:

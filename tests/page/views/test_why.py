@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from adocd.api.remedy import Remedy
 from adocd.api.web.page.views import why
 from tests.diagnosis.logs import diagnosed, flushed, opened, stall
 
@@ -19,7 +20,7 @@ def test_the_diagnosis_says_what_stalled_and_what_would_help() -> None:
 
 def test_what_hurts_is_undone_before_any_other_advice_is_taken() -> None:
     found = diagnosed(opened(max_background_jobs=2), stall(10, STOP, stopped=True), flushed(20), flushed(40))
-    shown = why.diagnosis(found, "Undo it: `adocctl restore aff`.")
+    shown = why.diagnosis(found, Remedy("Undo it:", "adocctl restore aff"))
     assert "<code>adocctl restore aff</code>" in shown
     assert shown.index("adocctl restore") < shown.index('id="more-advice"') < shown.index("<details><summary>")
 

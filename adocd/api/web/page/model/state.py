@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from adocd.api import sentences
 from adocd.api.explained import CAUSES
+from adocd.api.remedy import Remedy, wake
 from adocd.diagnosis.held import HeldWriters, MeasuredSpan, held
 from adocd.model import in_words
 
@@ -42,7 +42,7 @@ class State:
         latency: how long writes took in the same time; "" if nothing times them.
         now: what holds writes at this moment; "" if nothing does that is worth a word.
         since_unix_s: when that began; None if `now` is empty.
-        remedy: what to do about an agent that does not answer; "" if it does.
+        remedy: what to do about an agent that does not answer; None if it does.
         measured_unix_s: when the figures of a silent target were measured; None if it is not silent, or none are known.
 
     """
@@ -55,7 +55,7 @@ class State:
     now: str = ""
     since_unix_s: float | None = None
     latency: str = ""
-    remedy: str = ""
+    remedy: Remedy | None = None
     measured_unix_s: float | None = None
 
     @property
@@ -82,18 +82,19 @@ def state_of(target: dict[str, Any], spans: Sequence[MeasuredSpan] = ()) -> Stat
 
 
 def _silent(target: dict[str, Any], stall: dict[str, Any] | None, spans: Sequence[MeasuredSpan]) -> State:
-    """Return the state of a target whose agent does not answer, with what was measured of it last."""
+    """Return the state of a target whose agent does not answer, with what its last minute was like."""
     why = f" Writes were held when it fell silent: {stall['why']}." if stall else ""
-    last = state_of(target | {"state": "attached"}, spans) if spans else None
+    end = spans[-1].unix_s if spans else 0.0
+    minute = held(spans, end - MINUTE_S, end)
     return State(
         "silent",
         "Its agent does not answer",
         "silent",
         f"{_capital(target['sentence'])}.{why}",
-        rate=None if last is None else last.rate,
-        latency="" if last is None else last.latency,
-        remedy=sentences.silent_remedy(target["process"]),
-        measured_unix_s=None if last is None else spans[-1].unix_s,
+        rate=minute.writes_per_s,
+        latency=_latency(minute),
+        remedy=wake(target["process"]),
+        measured_unix_s=end if spans else None,
     )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from adocd.api import sentences
 from adocd.api.explained import CAUSES
+from adocd.api.remedy import Remedy, let_act, undo
 from adocd.api.web.page.model import settings, state
 from adocd.api.web.page.model.decisions import ToldDecision
 from adocd.api.web.page.model.history import CAUSE_COLOURS
@@ -54,12 +55,11 @@ def _rate(state: State) -> str:
     return f"<p>{in_words.count(state.rate)} writes per second {when}{latency}</p>"
 
 
-def remedy(words: str) -> str:
-    """Show what to do; "" if it is nothing. What stands between backticks is a command."""
-    if not words:
+def remedy(found: Remedy | None) -> str:
+    """Show what to do, with the command set apart; "" if there is nothing to do."""
+    if found is None:
         return ""
-    pieces = (f"<code>{text(each)}</code>" if index % 2 else text(each) for index, each in enumerate(words.split("`")))
-    return f'<p class="remedy">{"".join(pieces)}</p>'
+    return f'<p class="remedy">{text(found.words)} <code>{text(found.command)}</code> {text(found.more)}</p>'
 
 
 def _now(state: State) -> str:
@@ -82,7 +82,7 @@ def verdict_card(verdict: dict[str, Any] | None, target: dict[str, Any]) -> str:
     return (
         f'<div class="card verdict {text(verdict["kind"])}">'
         f'<h2 class="big">{_sign(_SIGNS.get(verdict["kind"], "?"))}{text(verdict["title"])}</h2>'
-        f"{remedy(sentences.next_step(verdict, target))}"
+        f"{remedy(undo(verdict, target) or let_act(target))}"
         f'<p>{text(verdict["sentence"])}</p><dl class="bars">{bars}</dl></div>'
     )
 

@@ -4,7 +4,7 @@ import time
 
 from nicegui import ui
 
-from adocd.api import sentences
+from adocd.api.remedy import undo
 from adocd.api.repeats import in_rows
 from adocd.api.web.page.actions.dialogs import act, confirmed
 from adocd.api.web.page.actions.pin import PinDialog
@@ -159,8 +159,7 @@ class TargetPage:
         self._changed.show(parts.changed_table(settings.changed(detail)))
         self._audit.show(parts.audit(room.operations))
         self._findings.show(parts.findings(room.findings))
-        hurts = room.verdict is not None and room.verdict["kind"] == "hurts"
-        self._why.show(why.diagnosis(room.diagnosis, sentences.next_step(room.verdict, detail) if hurts else ""))
+        self._why.show(why.diagnosis(room.diagnosis, undo(room.verdict, detail)))
         self._pins.refresh()
         self._show_decisions(now)
         await self._panel.refresh(time.monotonic())

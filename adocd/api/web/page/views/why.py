@@ -3,6 +3,7 @@
 from typing import Any
 
 from adocd.api.explained import CAUSES
+from adocd.api.remedy import Remedy
 from adocd.api.web.page.model.history import CAUSE_COLOURS
 from adocd.api.web.page.model.units import text
 from adocd.api.web.page.views.parts import at, remedy
@@ -13,7 +14,7 @@ _MOST_ADVICE = 3
 _KINDS = {"stopped": "stopped", "delayed": "slowed"}
 
 
-def diagnosis(found: dict[str, Any] | None, undo: str = "") -> str:
+def diagnosis(found: dict[str, Any] | None, undo: Remedy | None = None) -> str:
     """Show a diagnosis of REST's: how long each cause held writes, the longest stalls, advice.
 
     `undo` says how to undo what hurts; it comes before all advice, which is folded then.
@@ -52,7 +53,7 @@ def _longest(found: dict[str, Any]) -> str:
     return f'<div><h3>The longest, numbered in the charts</h3><ol class="longest">{rows}</ol></div>'
 
 
-def _advice(found: dict[str, Any], undo: str) -> str:
+def _advice(found: dict[str, Any], undo: Remedy | None) -> str:
     if not found["advice"]:
         words = '<p class="muted">No rule knows what would help: the options, where they are known, are usual.</p>'
     else:
