@@ -1,6 +1,7 @@
 """How a run was settled after its measured phase, in the run's own time."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from adocd.probes.log.events import CompactionFinished, FlushFinished, LogEvent, TrivialMove
 from adocd_bench.errors import RunFailed
@@ -8,6 +9,18 @@ from adocd_bench.evaluation import raw
 from adocd_bench.evaluation.loads.program import LoadOutcome
 from adocd_bench.run.observe import ObservedRun
 from adocd_bench.run.settle import Settlement
+
+#: What RocksDB writes to its LOG for each compaction that it gives up for want of disk space, again and again
+#: (db_impl_compaction_flush.cc, EnoughRoomForCompaction).
+_NO_ROOM = "Cancelled compaction because not enough room"
+
+
+def see_room(database: Path) -> None:
+    """Raise RunFailed if the disk was too small for a compaction: nothing that follows is the scheme's doing."""
+    if _NO_ROOM in (database / "LOG").read_text(encoding="utf-8", errors="replace"):
+        raise RunFailed(
+            "the disk was too small: RocksDB cancelled a compaction because there was not enough room for it"
+        )
 
 
 def settled_of(outcome: LoadOutcome, seen: Settlement) -> raw.Settled | None:

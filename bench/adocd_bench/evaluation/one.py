@@ -15,7 +15,7 @@ from adocd_bench.evaluation import raw
 from adocd_bench.evaluation.circumstances import owners_options
 from adocd_bench.evaluation.counted import Counted
 from adocd_bench.evaluation.device_count import DeviceCount
-from adocd_bench.evaluation.drained import drain_s_of, settled_of
+from adocd_bench.evaluation.drained import drain_s_of, see_room, settled_of
 from adocd_bench.evaluation.loads.program import LoadJob, LoadOutcome, LoadProgram
 from adocd_bench.host.cap import Cap
 from adocd_bench.host.device import block_device_of, parse_profile
@@ -93,6 +93,7 @@ def run(
                     on_look=looked,
                     on_poll=polled,
                 )
+            see_room(database)
             outcome = program.outcome(job, observed)
     finally:
         shutil.rmtree(database, ignore_errors=True)

@@ -14,20 +14,23 @@ from adocd_bench.host.owner import own_token, owner_is_gone
 
 PREFIX = "adocd-demo-"
 _GB = 1_000_000_000
-# Upper bounds, so that a run never fills a disk. With fillrandom under `fixed` on two cores, the database grew by
-# 0.07 GB/s at cap-210 and by 0.08 GB/s without a cap. A compaction also needs room for its inputs and outputs at the
-# same time, and a law may make the run faster.
-_CAPPED_GB_PER_S = 0.2
-_UNCAPPED_GB_PER_S = 0.35
-_BASE_GB = 2.0
+# Upper bounds, so that a run never fills a disk. One thread of db_bench writes up to 0.16 GB/s for as long as nothing
+# holds it up, and over several minutes at most half of that. The largest compaction needs room for all of it twice:
+# where it had not, RocksDB cancelled it for want of headroom, again and again, and the drain never ended. The base is
+# for the WAL, memtables and what RocksDB keeps free. A device of the run's own takes no more than its cap.
+_FIRST_GB_PER_S, _FIRST_S = 0.16, 100
+_LATER_GB_PER_S = 0.08
+_TIMES = 2.2
+_BASE_GB = 4.0
 
 
 def needed_bytes(seconds: int, profile: DeviceProfile) -> int:
     """Estimate the disk space, in bytes, that a run of this length needs at most."""
-    per_s = _CAPPED_GB_PER_S if profile.capped else _UNCAPPED_GB_PER_S
+    first_s = min(seconds, _FIRST_S) if profile.capped else seconds
+    gb = _FIRST_GB_PER_S * first_s + _LATER_GB_PER_S * (seconds - first_s)
     if profile.write_bytes_per_s is not None and not profile.wal_outside:
-        per_s = min(per_s, profile.write_bytes_per_s / _GB)
-    return round((_BASE_GB + per_s * seconds) * _GB)
+        gb = min(gb, profile.write_bytes_per_s / _GB * seconds)
+    return round((_BASE_GB + _TIMES * gb) * _GB)
 
 
 def choose_parent(requested: Path | None, room_bytes: int, roots: Roots = REAL_ROOTS) -> Path:
