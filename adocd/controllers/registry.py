@@ -12,13 +12,16 @@ from adocd.controllers import plugins
 from adocd.controllers.adoc import Adoc
 from adocd.controllers.adoc_released import AdocReleased
 from adocd.controllers.base import Controller
+from adocd.controllers.cockroach import Cockroach
 from adocd.controllers.composite import PLUS, Composite, conflict
 from adocd.controllers.fixed import Fixed
 from adocd.controllers.manual import Manual
 from adocd.controllers.mimd import Mimd
 from adocd.controllers.silk import Silk
+from adocd.controllers.speedb import Speedb
 from adocd.controllers.spring_and_gear import SpringAndGear
 from adocd.controllers.stability import Stability
+from adocd.controllers.tikv import Tikv
 from adocd.controllers.toggle import Toggle
 from adocd.model import mistakes, units
 from adocd.model.nearest import instead, nearest
@@ -26,7 +29,21 @@ from adocd.model.policy import ParameterValue, Policy
 
 #: The laws that come with adocd.
 LAWS: Mapping[str, type[Controller]] = {
-    law.name: law for law in (Fixed, Manual, Adoc, AdocReleased, Mimd, Toggle, Silk, Stability, SpringAndGear)
+    law.name: law
+    for law in (
+        Fixed,
+        Manual,
+        Adoc,
+        AdocReleased,
+        Mimd,
+        Toggle,
+        Silk,
+        Stability,
+        SpringAndGear,
+        Speedb,
+        Tikv,
+        Cockroach,
+    )
 }
 
 #: The law that `adocd serve` runs when no policy is named: it watches and changes nothing.

@@ -40,6 +40,10 @@ def turned(**figures: Any) -> Sample:
         (make("adoc"), make("silk", hold=False), set()),
         (make("adoc", tune_batch=False), make("manual", level0_slowdown_trigger=9), set()),
         (make("spring-and-gear"), make("adoc"), set()),
+        (make("adoc"), make("tikv"), ADOC_READS),
+        (make("adoc"), make("cockroach"), {Knob.LEVEL0_SLOWDOWN}),
+        (make("adoc"), make("speedb"), set()),
+        (make("speedb"), make("stability"), {Knob.LEVEL0_SLOWDOWN, Knob.LEVEL0_STOP, Knob.SOFT_PENDING_LIMIT}),
     ],
     ids=lambda value: value.name if isinstance(value, Controller) else "",
 )

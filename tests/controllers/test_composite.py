@@ -77,6 +77,11 @@ def test_one_decision_of_none_one_and_two() -> None:
             "stability and spring-and-gear cannot work together: both turn level0_slowdown_trigger; leave one law out",
         ),
         (
+            "speedb+tikv",
+            {},
+            "speedb and tikv cannot work together: both turn delayed_write_rate; leave one law out",
+        ),
+        (
             "adoc+stability",
             {},
             "adoc and stability cannot work together: batch_size and file_size exclude each other; leave one law out, "

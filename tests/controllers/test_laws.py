@@ -21,7 +21,7 @@ from tests.controllers.laws import MB, TICKERS, Plant, all_settings, flushed, ma
 
 LAWS = sorted(registry.LAWS)
 #: These go by rates, and not by how often they are asked: a window may be as long as it likes.
-BY_RATE = ["fixed", "manual", "silk", "spring-and-gear", "stability"]
+BY_RATE = ["fixed", "manual", "silk", "speedb", "spring-and-gear", "stability"]
 
 _sizes = st.integers(0, 300 * GIB)
 _ticks = dict.fromkeys(TICKERS, st.integers(0, 2 * 10**9))
@@ -33,7 +33,12 @@ def _figures(
     tickers: st.SearchStrategy[dict[str, int] | None],
 ) -> st.SearchStrategy[dict[str, object]]:
     events = st.lists(st.builds(flushed, st.integers(0, GIB), st.floats(0, 10)), max_size=3).map(tuple)
-    members = ("flush_written_bytes_per_s", "compaction_written_bytes_per_s", "written_bytes_per_s")
+    members = (
+        "flush_written_bytes_per_s",
+        "compaction_written_bytes_per_s",
+        "written_bytes_per_s",
+        "flushed_bytes_per_s",
+    )
     return st.fixed_dictionaries(
         {
             "l0_files": st.integers(0, 300),

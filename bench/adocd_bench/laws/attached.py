@@ -7,7 +7,8 @@ from adocd.controllers import registry
 from adocd.model.decision_record import DecisionRecord
 from adocd.model.policy import ParameterValue, Policy
 from adocd_bench.laws.measure import Flags, LawPlan, MeasuredLaw
-from adocd_bench.laws.readings import MB, MIB, READINGS, WantedSettings
+from adocd_bench.laws.readings import MB, MIB, READINGS
+from adocd_bench.laws.wanted import WantedSettings
 from adocd_bench.laws.windows import gaps, windows
 
 #: The demo's device, where a database with RocksDB's default options stalls within seconds.

@@ -10,11 +10,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from adocd.model.policy import ParameterValue
 from adocd.model.sample import ColumnFamilySample, Sample
+from adocd_bench.laws import readings_systems
+from adocd_bench.laws.wanted import Given, WantedSettings
 
 MIB, MB = 1 << 20, 1_000_000
-#: Values to set, by the knob's name and the column family.
-WantedSettings = dict[tuple[str, str | None], int]
-Given = Mapping[str, ParameterValue]
 Reading = Callable[[Sequence[Sample], Given], Iterator[WantedSettings]]
 _READ = ("rocksdb.bytes.read", "rocksdb.number.multiget.bytes.read", "rocksdb.db.iter.bytes.read")
 _DRAINS = "rocksdb.number.rate_limiter.drains"
@@ -186,6 +185,9 @@ READINGS: Mapping[str, tuple[Reading, frozenset[str] | None]] = {
     "silk": (silk, frozenset({"rate_limit"})),
     "stability": (stability, None),
     "spring-and-gear": (spring_and_gear, None),
+    "speedb": (readings_systems.speedb, None),
+    "tikv": (readings_systems.tikv, None),
+    "cockroach": (readings_systems.cockroach, None),
 }
 
 
