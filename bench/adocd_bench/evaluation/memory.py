@@ -13,7 +13,20 @@ from adocd_bench.evaluation.raw import SchemeUsed
 
 #: Laws of which it is known whether they raise either; `manual` sets what its parameters say.
 _KNOWN = frozenset(
-    {"fixed", "manual", "adoc", "adoc-released", "toggle", "mimd", "silk", "stability", "spring-and-gear"}
+    {
+        "fixed",
+        "manual",
+        "adoc",
+        "adoc-released",
+        "toggle",
+        "mimd",
+        "silk",
+        "stability",
+        "spring-and-gear",
+        "speedb",
+        "tikv",
+        "cockroach",
+    }
 )
 _MANUAL_MEMORY = frozenset({"batch_size", "memtable_number"})
 #: What a scheme is within the baseline's memory.

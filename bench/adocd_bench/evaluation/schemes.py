@@ -159,6 +159,14 @@ def _stability(here: Circumstances) -> Parameters:
     return {"file_size_max_bytes": here.size(64 * MIB), "bytes_per_sync": here.size(16 * MIB)}
 
 
+def _tikv(here: Circumstances) -> Parameters:
+    return {"soft_pending_bytes": here.size(192 * GIB), "hard_pending_bytes": here.size(1024 * GIB)}
+
+
+def _cockroach(here: Circumstances) -> Parameters:
+    return {"l0_sublevel_bytes": 5 * MIB // here.scale}
+
+
 _SILK_TICK_S = 0.2
 _ALL = (
     Scheme("default", "RocksDB as db_bench opens it: 2 background jobs, memtables of 64 MiB"),
@@ -227,6 +235,9 @@ _ALL = (
         "spring-and-gear",
         lambda here: {"floor_bytes_per_s": here.size(4 * MIB)},
     ),
+    Scheme("speedb", "Speedb's dynamic delay: the rate is what is left before a stop", "speedb"),
+    Scheme("tikv", "TiKV's flow controller, on RocksDB's delay", "tikv", _tikv),
+    Scheme("cockroach", "CockroachDB's store admission, on RocksDB's delay", "cockroach", _cockroach),
     Scheme("silk-d", "the ADOC paper's settings SILK-D, without SILK: 2 threads, 64 MiB", options=_silk_preset(2, 64)),
     Scheme(
         "silk-p", "the ADOC paper's settings SILK-P, without SILK: 4 threads, 128 MiB", options=_silk_preset(4, 128)

@@ -1,7 +1,8 @@
 """What must act for a claim to be about its law: knobs that must be away, and for which share of the measured phase.
 
 The shares follow from the loads and the laws' own thresholds. They were written down on 2026-11-23: before any run that
-was made later, but after the kept results of that month, of which it was known what the laws had done.
+was made later, but after the kept results of that month, of which it was known what the laws had done. Those of
+`speedb`, `tikv` and `cockroach` were written down before any run of them.
 
 A run in which the mechanism did not act is left out of the claim; where none is left, the verdict is `did not act`.
 Schemes that are options at open have no mechanism.
@@ -103,6 +104,24 @@ MECHANISMS: Mapping[str, Mechanism] = {
     ),
     "spring-and-gear": Mechanism(
         (Needed("the delay followed level 0", ("delayed_write_rate",), _HALF),), "any that fills level 0"
+    ),
+    "speedb": Mechanism(
+        (Needed("the rate followed what was left before a stop", ("delayed_write_rate",), _QUARTER),),
+        "any that is delayed for half of the time, by level 0 or pending bytes; the rate is the owner's at a limit",
+    ),
+    "tikv": Mechanism(
+        (
+            Needed("the slowdown was TiKV's", ("level0_slowdown_trigger",), _NEARLY_ALL),
+            Needed("the rate was a limit, or the next one", ("delayed_write_rate",), _NEARLY_ALL),
+        ),
+        "any that fills level 0 to more than 20 files, again and again; below that nothing differs",
+    ),
+    "cockroach": Mechanism(
+        (
+            Needed("the slowdown was at 5 files", ("level0_slowdown_trigger",), _HALF),
+            Needed("the rate followed level 0", ("delayed_write_rate",), _HALF),
+        ),
+        "any that keeps level 0 at 5 files or more, for much longer than the law's 15 s",
     ),
     "bad": Mechanism((Needed("the limiter was down", ("rate_limit",), _NEARLY_ALL),), "any"),
 }
