@@ -35,7 +35,11 @@ _RESTORED_ZEROS = {
     BYTES_PER_SYNC: str(BYTES_PER_SYNC_OFF),
 }
 
+TRIGGER = "level0_file_num_compaction_trigger"
 SLOWDOWN, STOP = "level0_slowdown_writes_trigger", "level0_stop_writes_trigger"
+BASE = "max_bytes_for_level_base"
+#: Options that make later compactions wider. RocksDB reads them when it picks a compaction, and not again.
+_WIDTHS = (of_database("max_subcompactions"), of_database("max_background_jobs"))
 SOFT, HARD = "soft_pending_compaction_bytes_limit", "hard_pending_compaction_bytes_limit"
 #: A rising rate within 1/100 of the original goes there at once: steps of 0.8 and 1.25 miss it by a byte or so.
 _NEAR_SHARE = 100
@@ -69,7 +73,9 @@ def plan(
     Column families come first. While writes are delayed, each of their changes lowers the delayed write rate, and a
     database-wide change resets it to its maximum (HAZARDS 6, 7: write_controller.h, set_max_delayed_write_rate). So the
     database's call comes last and, during a delay, carries the rate in force. That call would also switch on a
-    bytes_per_sync that is off (HAZARDS 19), so it carries that option, too.
+    bytes_per_sync that is off (HAZARDS 19), so it carries that option, too. If a column family's change makes a
+    compaction due, and the database's makes compactions wider, the database's call comes first: RocksDB decides about a
+    compaction's width when it picks it (compaction_picker_level.cc).
     """
     current = sample.values
     # An option that is not reported cannot be set, for example in a dropped column family.
@@ -88,7 +94,7 @@ def plan(
         if current.get(BYTES_PER_SYNC) == _OFF:
             wanted.setdefault(BYTES_PER_SYNC, str(BYTES_PER_SYNC_OFF))
     return ChangePlan(
-        changes=_calls(wanted),
+        changes=_calls(wanted, database_first=_widens(wanted, current) and _opens(wanted, current)),
         sent=wanted,
         restore=way_back(baseline, ours | wanted.keys(), current, wanted),
         held=tuple(held),
@@ -233,7 +239,24 @@ def _postpone(
     if baseline.get(hard, _OFF) != _OFF and (may_be_off or _may_exceed(hard, back, baseline, reached)):
         later.append(_when(family, _PENDING_BYTES, int(baseline[hard]), HARD, baseline[hard]))
         _raise(hard, back, baseline, reached, _OFF if may_be_off else None)
+    base = of_family(family, BASE)
+    if {base, slowdown} <= baseline.keys() and _may_exceed(base, back, baseline, reached):
+        later.append(_when(family, _L0_FILES, max(1, int(baseline[slowdown])), BASE, baseline[base]))
+        _raise(base, back, baseline, reached, None)
     return later
+
+
+def _widens(wanted: Values, current: Values) -> bool:
+    return any(option in wanted and int(wanted[option]) > int(current[option]) for option in _WIDTHS)
+
+
+def _opens(wanted: Values, current: Values) -> bool:
+    """Whether a change of a column family may make a compaction due at once."""
+    return any(
+        (option.option == TRIGGER and int(value) < int(current[option]))
+        or (option.option == SWITCH and value == "false")
+        for option, value in wanted.items()
+    )
 
 
 def _may_exceed(option: OptionName, back: Values, baseline: Values, reached: tuple[Values, Values]) -> bool:
@@ -261,7 +284,7 @@ def _when(family: str, prop: str, below: int, option: str, value: str) -> Restor
     return RestoreStep(ColumnFamilyChange(family, {option: value}), Below(family, prop, below))
 
 
-def _calls(values: Values) -> tuple[Change, ...]:
+def _calls(values: Values, *, database_first: bool = False) -> tuple[Change, ...]:
     """Group values into calls in sending order, one per column family."""
     families: dict[str, dict[str, str]] = {}
     database: dict[str, str] = {}
@@ -279,4 +302,5 @@ def _calls(values: Values) -> tuple[Change, ...]:
             case "rate_limiter":
                 limiter.append(RateLimiterChange(int(value)))
     calls: list[Change] = [ColumnFamilyChange(name, options) for name, options in families.items()]
-    return (*calls, *pools, *limiter, *([DatabaseChange(database)] if database else []))
+    whole: list[Change] = [DatabaseChange(database)] if database else []
+    return (*whole, *calls, *pools, *limiter) if database_first else (*calls, *pools, *limiter, *whole)

@@ -11,7 +11,7 @@ from adocd.daemon.change.guards.compaction import CompactionLimits
 from adocd.daemon.change.guards.guard import Beside
 from adocd.daemon.change.guards.memory import worst_case_bytes
 from adocd.daemon.change.ledger import Ledger
-from adocd.daemon.change.planner import DELAYED_WRITE_RATE, ChangePlan
+from adocd.daemon.change.planner import BASE, DELAYED_WRITE_RATE, ChangePlan
 from adocd.daemon.control.steering import Scope, Steering, SteeringStep
 from adocd.model.change import Change, RestoreStep
 from adocd.model.knob import MIB
@@ -135,13 +135,18 @@ class Played:
         places = [(option.scope, option.name) for change in plan.changes for option in list(named(change))[:1]]
         assert len(places) == len(set(places)), "all options of a family travel in one call"
         if ("database", None) in places:
-            assert places[-1] == ("database", None)
+            widens = any(
+                int(value) > int(values[option])
+                for option, value in plan.sent.items()
+                if option.option in ("max_subcompactions", "max_background_jobs")
+            )
+            assert places[-1] == ("database", None) or (widens and places[0] == ("database", None))
         for option, value in sent:
             assert value == self._original(option) or out_of_bounds(option, value) is None
 
     def _leads_back(self, option: OptionName, value: str) -> bool:
         """Whether a value is an original, or keeps writes going until the original's turn comes."""
-        return value == self._original(option) or option.option in (STOP, HARD, DELAYED_WRITE_RATE.option)
+        return value == self._original(option) or option.option in (STOP, HARD, BASE, DELAYED_WRITE_RATE.option)
 
     def _still_brakes(self, sample: Sample, changes: tuple[Change, ...]) -> None:
         """Any effective SetDBOptions puts the delayed rate to its maximum, so that must be the rate in force.

@@ -90,6 +90,17 @@ def test_column_families_come_before_the_database() -> None:
     assert [step.change.scope for step in found.restore] == [change.scope for change in found.changes]
 
 
+def test_a_wider_merge_is_set_before_the_change_that_makes_it_due() -> None:
+    width, gate = database(max_subcompactions=4), family({TRIGGER: 4})
+    found = plan(width | gate, opened({TRIGGER: 16}))
+    assert found.changes == (DatabaseChange({"max_subcompactions": "4"}), ColumnFamilyChange("default", {TRIGGER: "4"}))
+    # Narrower, or without anything that becomes due, the database comes last as ever.
+    wide = opened({TRIGGER: 16})
+    wide.apply(DatabaseChange({"max_subcompactions": "4"}))
+    for calm in (plan(database(max_subcompactions=1) | gate, wide), plan(width | family({TRIGGER: 8}))):
+        assert [change.scope for change in calm.changes] == ["column_family", "database"]
+
+
 def test_pools_and_limiter_lead_back() -> None:
     found = plan({of_pool("high"): "2", of_pool("low"): "6", RATE_LIMITER: str(MIB)})
     assert found.changes == (ThreadPoolChange("high", 2), ThreadPoolChange("low", 6), RateLimiterChange(MIB))
@@ -271,6 +282,15 @@ def test_a_host_that_had_compaction_off_has_it_off_again() -> None:
     host = defaults() | OFF
     found = plan(ON, RocksDB(host), host)
     assert found.restore == (RestoreStep(ColumnFamilyChange("default", {SWITCH: "true"})),)
+
+
+def test_a_larger_base_level_comes_back_when_level_0_is_merged() -> None:
+    base = "max_bytes_for_level_base"
+    found = plan(family({base: 16 * GIB}))
+    assert found.restore == (waits(base, str(256 * MIB), L0_FILES, below=20),)
+    # One that was made smaller is no reason to wait.
+    smaller = plan(family({base: 64 * MIB}))
+    assert smaller.restore == (RestoreStep(ColumnFamilyChange("default", {base: str(256 * MIB)})),)
 
 
 def test_what_goes_below_its_original_and_may_still_be_above_goes_up_first() -> None:
