@@ -60,6 +60,7 @@ class Surroundings:
         group: the limits of the process's cgroups; None if unknown.
         cpus: number of online CPUs that the process may use, not counting its cgroup's quota; None if unknown.
         missing: what could not be measured, one sentence each.
+        free_bytes: the free space of the data's file system; None if unknown.
 
     """
 
@@ -73,6 +74,7 @@ class Surroundings:
     group: GroupLimits | None
     cpus: int | None
     missing: tuple[str, ...]
+    free_bytes: int | None = None
 
     @property
     def storages(self) -> tuple[Storage, ...]:

@@ -21,6 +21,7 @@ from adocd.probes.cpus import cpus_of
 from adocd.probes.device_limit import LimitDetector
 from adocd.probes.diskstats import activity, devices_in, read_lines
 from adocd.probes.files import read_text
+from adocd.probes.free_space import free_bytes
 from adocd.probes.pressure import places_of, pressure_activity, read_limits, read_pressure
 from adocd.probes.process import process_activity, read_process
 from adocd.probes.shared import Shared
@@ -114,6 +115,7 @@ class SurroundingsProbe:
             group=self._limits.group,
             cpus=self._limits.cpus,
             missing=tuple(dict.fromkeys(gaps)),
+            free_bytes=self._disks.free_bytes(),
         )
 
 
@@ -161,6 +163,8 @@ class _Disks:
         self._shared = shared
         self._resolved_s: float | None = None
         self._names: tuple[str, ...] = ()
+        #: The process whose mounts hold the path; None for this one's.
+        self._mounts_of: int | None = None
         self._before: DiskReading | None = None
         self._detectors: dict[str, LimitDetector] = {}
         self.data = Storage(str(path), "", "", (), ())
@@ -202,8 +206,13 @@ class _Disks:
                 limits.append(limit)
         return tuple(devices), tuple(limits), gaps
 
+    def free_bytes(self) -> int | None:
+        """Return the free space of the data's file system in bytes; None if it cannot be read."""
+        return free_bytes(self._path, self._root, self._mounts_of)
+
     def _resolve(self, monotonic_s: float) -> None:
         pid, gap = _whose_mounts(self._pid, self._root)
+        self._mounts_of = pid
         self.data = storage_of(self._path, self._root, pid)
         wal = None if self._wal_dir is None else storage_of(self._wal_dir, self._root, pid)
         self.wal = None if wal is None or _same(self.data, wal) else wal
