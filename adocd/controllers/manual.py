@@ -2,8 +2,9 @@
 
 For comparing a setting with a law under the same guards, journal and restore, and for scripts that do the tuning.
 A knob is held in every column family. For one column family, or for a limited time, pin the option instead (`adocctl
-override`): a pin beats this law like any other. Units are the knob's own: bytes, bytes/s, threads, files, memtables;
-`auto_compaction` is a switch. Bounds are those of the options (docs/safety.md). Without parameters it holds nothing.
+override`): a pin beats this law like any other. Units are the knob's own: bytes, bytes/s, threads, files, memtables,
+percent; `auto_compaction` is a switch. Bounds are those of the options (docs/safety.md). Without parameters it holds
+nothing.
 
 Does harm exactly where the values do, because it never looks at the database. Source: none, it is the operator's word.
 """
@@ -46,8 +47,8 @@ def _field(knob: Knob) -> tuple[Any, Any]:
         return (bool | None, None)
     least, most = _RATE_LIMIT_FLOOR, _MOST
     if facts.options:
-        option = OPTIONS[facts.options[0]]
-        least, most = 0 if facts.zero_is_off else max(1, option.minimum), option.maximum
+        option, times = OPTIONS[facts.options[0]], 100 if facts.unit == "percent" else 1
+        least, most = 0 if facts.zero_is_off else max(1, option.minimum) * times, option.maximum * times
     return (int | None, Field(default=None, ge=least, le=most, description=facts.unit))
 
 

@@ -128,6 +128,8 @@ def knob_value(knob: str, value: int) -> str:
         return "on" if value else "off"
     if value == 0 and facts.zero_is_off:
         return "off"
+    if facts.unit == "percent":
+        return f"{value / 100:g}"
     if facts.unit in _OF_BYTES:
         return size(value) + facts.unit.removeprefix("bytes")
     return "out of the way" if value == OUT_OF_THE_WAY else str(value)

@@ -16,6 +16,7 @@ class Knob(StrEnum):
     FLUSH_THREADS = "flush_threads"
     COMPACTION_THREADS = "compaction_threads"
     SUBCOMPACTIONS = "subcompactions"
+    COMPACTION_READAHEAD = "compaction_readahead"
     RATE_LIMIT = "rate_limit"
     DELAYED_WRITE_RATE = "delayed_write_rate"
     BYTES_PER_SYNC = "bytes_per_sync"
@@ -24,6 +25,8 @@ class Knob(StrEnum):
     MEMTABLE_NUMBER = "memtable_number"
     FILE_SIZE = "file_size"
     LEVEL_BASE_SIZE = "level_base_size"
+    LEVEL_MULTIPLIER = "level_multiplier"
+    COMPACTION_SIZE = "compaction_size"
     LEVEL0_TRIGGER = "level0_compaction_trigger"
     LEVEL0_SLOWDOWN = "level0_slowdown_trigger"
     LEVEL0_STOP = "level0_stop_trigger"
@@ -38,7 +41,7 @@ class KnobFacts:
     Attributes:
         scope: whether it belongs to a column family, the database or the process (a rate limiter).
         options: the RocksDB options that carry it; none if it is not an option.
-        unit: of its value; `switch` is 1 for on and 0 for off.
+        unit: of its value; `switch` is 1 for on and 0 for off, `percent` a fraction times 100.
         disables: options that have no effect while this knob is turned, or that cancel its effect.
         zero_is_off: whether 0 removes the limit, and so counts as the highest value.
 
@@ -46,13 +49,13 @@ class KnobFacts:
 
     scope: Literal["column_family", "database", "process"]
     options: tuple[str, ...]
-    unit: Literal["bytes", "bytes/s", "threads", "memtables", "files", "switch"]
+    unit: Literal["bytes", "bytes/s", "threads", "memtables", "files", "percent", "switch"]
     disables: tuple[str, ...] = ()
     zero_is_off: bool = False
 
 
 def _family(
-    option: str, unit: Literal["bytes", "memtables", "files", "switch"], *, zero_is_off: bool = False
+    option: str, unit: Literal["bytes", "memtables", "files", "percent", "switch"], *, zero_is_off: bool = False
 ) -> KnobFacts:
     return KnobFacts("column_family", (option,), unit, zero_is_off=zero_is_off)
 
@@ -72,6 +75,7 @@ KNOBS: Mapping[Knob, KnobFacts] = {
         "database", ("max_background_compactions",), "threads", disables=("max_background_jobs",)
     ),
     Knob.SUBCOMPACTIONS: KnobFacts("database", ("max_subcompactions",), "threads"),
+    Knob.COMPACTION_READAHEAD: KnobFacts("database", ("compaction_readahead_size",), "bytes"),
     Knob.RATE_LIMIT: KnobFacts("process", (), "bytes/s"),
     Knob.DELAYED_WRITE_RATE: KnobFacts("database", ("delayed_write_rate",), "bytes/s"),
     Knob.BYTES_PER_SYNC: KnobFacts("database", ("bytes_per_sync",), "bytes"),
@@ -80,6 +84,8 @@ KNOBS: Mapping[Knob, KnobFacts] = {
     Knob.MEMTABLE_NUMBER: _family("max_write_buffer_number", "memtables"),
     Knob.FILE_SIZE: _family("target_file_size_base", "bytes"),
     Knob.LEVEL_BASE_SIZE: _family("max_bytes_for_level_base", "bytes"),
+    Knob.LEVEL_MULTIPLIER: _family("max_bytes_for_level_multiplier", "percent"),
+    Knob.COMPACTION_SIZE: _family("max_compaction_bytes", "bytes"),
     Knob.LEVEL0_TRIGGER: _family("level0_file_num_compaction_trigger", "files"),
     Knob.LEVEL0_SLOWDOWN: _family("level0_slowdown_writes_trigger", "files"),
     Knob.LEVEL0_STOP: _family("level0_stop_writes_trigger", "files"),

@@ -3,7 +3,7 @@
 from adocd.model.knob import KNOBS, Knob
 from adocd.model.sample import Sample
 from adocd.model.snapshot import OptionValues
-from adocd.model.threads import COMPACTION_POOL, FLUSH_POOL, ThreadsBy
+from adocd.model.threads import COMPACTION_POOL, FLUSH_POOL, ThreadsBy, threads_now
 
 _POOLS = {Knob.FLUSH_THREADS: FLUSH_POOL, Knob.COMPACTION_THREADS: COMPACTION_POOL}
 
@@ -21,12 +21,14 @@ def owners_value(knob: Knob, sample: Sample, column_family: str | None = None) -
     That is the value that a restore sets; if it is unknown, because nothing has been changed yet, the present value.
     """
     original = None
-    if sample.originals is not None and knob is not Knob.BACKGROUND_JOBS:
+    if sample.originals is not None:
         original = _read(knob, sample.originals, sample.threads_by, column_family)
     return value_now(knob, sample, column_family) if original is None else original
 
 
 def _read(knob: Knob, options: OptionValues, threads_by: ThreadsBy | None, column_family: str | None) -> int | None:
+    if knob is Knob.BACKGROUND_JOBS:
+        return threads_now(options, threads_by)
     if knob is Knob.RATE_LIMIT:
         return options.rate_limiter_bytes_per_s
     if knob in _POOLS and threads_by is ThreadsBy.POOLS:
@@ -38,4 +40,6 @@ def _read(knob: Knob, options: OptionValues, threads_by: ThreadsBy | None, colum
     value = values.get(facts.options[0])
     if value is None:
         return None
+    if facts.unit == "percent":
+        return round(float(value) * 100)
     return int(value == "false") if facts.unit == "switch" else int(value)

@@ -38,8 +38,13 @@ def _of_family(setting: Setting, cf: ColumnFamilySample, owners: Values) -> dict
     if setting.knob is Knob.BATCH_SIZE:
         return _batch(setting.value, cf, owners)
     facts = KNOBS[setting.knob]
-    # RocksDB's switch is inverted: disable_auto_compactions.
-    value = ("false" if setting.value else "true") if facts.unit == "switch" else str(setting.value)
+    match facts.unit:
+        case "switch":  # RocksDB's is inverted: disable_auto_compactions.
+            value = "false" if setting.value else "true"
+        case "percent":
+            value = f"{setting.value / 100:.6f}"  # as RocksDB writes a double, for the value that is read back
+        case _:
+            value = str(setting.value)
     return {of_family(cf.name, facts.options[0]): value}
 
 

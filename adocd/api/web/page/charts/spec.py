@@ -174,7 +174,7 @@ def knob_unit(name: str) -> Unit:
         return "switch"
     if name.endswith("_rate") or name.endswith("per_s"):
         return "bytes_per_s"
-    return "bytes" if any(word in name for word in ("size", "bytes")) else "count"
+    return "bytes" if any(word in name for word in ("size", "bytes", "readahead")) else "count"
 
 
 def _mark(told: ToldDecision) -> dict[str, Any]:
