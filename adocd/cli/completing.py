@@ -63,7 +63,8 @@ def parameters(incomplete: str) -> Words:
 def shaping(incomplete: str) -> Words:
     """Complete KEY= of the shaping guards."""
     words = {"step_factor=": "largest growth of a value in one step", "pacing_s=": "minimum time between two changes"}
-    return _those(incomplete, [*words.items(), ("refractory_s=", "rest after a reversal")])
+    more = [("refractory_s=", "rest after a reversal"), ("judge_s=", "time over which changes are judged")]
+    return _those(incomplete, [*words.items(), *more])
 
 
 def pins(incomplete: str) -> Words:

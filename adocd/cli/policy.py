@@ -14,6 +14,9 @@ from adocd.cli.target import Json, TargetName, daemon, target_id
 
 app = typer.Typer(help="Show a target's policy, and what another one would change.", no_args_is_help=True)
 
+#: What --judge stands for, in seconds.
+_JUDGED_S = 30.0
+
 Controller = Annotated[
     str,
     typer.Argument(
@@ -35,19 +38,23 @@ Shape = Annotated[
     typer.Option(
         "--shape",
         metavar="KEY=VALUE",
-        help="A shaping guard: step_factor, pacing_s or refractory_s.",
+        help="A shaping guard: step_factor, pacing_s, refractory_s or judge_s.",
         autocompletion=completing.shaping,
     ),
 ]
+Judge = Annotated[bool, typer.Option("--judge", help="Take back changes that made things worse: --shape judge_s=30.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Decide and log, but change nothing.")]
 
 
-def wanted(controller: str, parameter: list[str] | None, shape: list[str] | None, *, dry_run: bool) -> dict[str, Any]:
+def wanted(
+    controller: str, parameter: list[str] | None, shape: list[str] | None, *, judge: bool, dry_run: bool
+) -> dict[str, Any]:
     """Build a policy's JSON for REST."""
+    judged = {"judge_s": _JUDGED_S} if judge else {}
     return {
         "controller": controller,
         "parameters": parse_parameters(parameter or []),
-        "shaping": parse_parameters(shape or [], "--shape"),
+        "shaping": {**judged, **parse_parameters(shape or [], "--shape")},
         "dry_run": dry_run,
     }
 
@@ -95,6 +102,7 @@ def diff(
     target: TargetName = None,
     parameter: Parameter = None,
     shape: Shape = None,
+    judge: Judge = False,
     dry_run: DryRun = False,
     file: Annotated[
         Path | None,
@@ -111,15 +119,15 @@ def diff(
     """
     client = daemon()
     if file is not None:
-        if target is not None or parameter or shape or dry_run:
-            fail("--file gives the whole policy: leave out the law, --set, --shape and --dry-run", Exit.USAGE)
+        if target is not None or parameter or shape or judge or dry_run:
+            fail("--file gives the whole policy: leave out the law, --set, --shape, --judge and --dry-run", Exit.USAGE)
         id_ = target_id(client, controller)
         body = _of_file(file, str(client.get(f"/v1/targets/{id_}")["path"]))
     else:
         if controller is None:
             fail("say which policy to compare with: a law, such as adoc, or --file FILE", Exit.USAGE)
         id_ = target_id(client, target)
-        body = wanted(controller, parameter, shape, dry_run=dry_run)
+        body = wanted(controller, parameter, shape, judge=judge, dry_run=dry_run)
     answer = client.post(f"/v1/targets/{id_}/policy/difference", body)
     show.json_or(as_json, answer, show_policy.difference)
     if answer["refused"]:

@@ -16,6 +16,7 @@ def set_policy(
     target: TargetName = None,
     parameter: policy.Parameter = None,
     shape: policy.Shape = None,
+    judge: policy.Judge = False,
     dry_run: policy.DryRun = False,
     if_match: Annotated[
         str | None,
@@ -30,7 +31,7 @@ def set_policy(
     Shows what it replaced. With --if-match, fails with exit code 5 if somebody has set another policy since.
     """
     client = daemon()
-    body = policy.wanted(controller, parameter, shape, dry_run=dry_run)
+    body = policy.wanted(controller, parameter, shape, judge=judge, dry_run=dry_run)
     answer, replaced = policy.put(client, target_id(client, target), body, if_match)
     show.json_or(as_json, answer, show.policy)
     if not as_json:

@@ -12,12 +12,14 @@ class Shaping:
     """Limits on how fast a law may move its knobs; 0 means no limit, as in the published laws.
 
     `step_factor`: the largest factor by which a knob may grow or shrink at once. `pacing_s`: the least time between two
-    decisions. `refractory_s`: the least time before a knob reverses direction.
+    decisions. `refractory_s`: the least time before a knob reverses direction. `judge_s`: the time over which changes
+    are judged, to take back those that made things worse.
     """
 
     step_factor: float = 0.0
     pacing_s: float = 0.0
     refractory_s: float = 0.0
+    judge_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

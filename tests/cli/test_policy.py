@@ -127,7 +127,7 @@ def test_how_the_policy_of_a_file_would_differ(run_dir: Path) -> None:
         command("adocctl", "policy", "diff", "--file", str(file), "db", run_dir=run_dir).ok()
         assert daemon.asked[-1][3] == {
             "controller": "adoc", "parameters": {"threads_max": 6}, "dry_run": True,
-            "shaping": {"step_factor": 2.0, "pacing_s": 0.0, "refractory_s": 0.0},
+            "shaping": {"step_factor": 2.0, "pacing_s": 0.0, "refractory_s": 0.0, "judge_s": 0.0},
         }  # fmt: skip
         file.write_text("[policy]\ncontroler = 1\n")
         diff = ("policy", "diff", "--file", str(file))

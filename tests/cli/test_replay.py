@@ -109,7 +109,7 @@ def test_the_same_file_gives_the_same_replay(simulated: Path, tmp_path: Path) ->
     assert first["decisions"]
     assert first == second
     assert first["parameters"] == {"threads_max": 6}
-    assert first["shaping"] == {"step_factor": 0, "pacing_s": 5, "refractory_s": 0}
+    assert first["shaping"] == {"step_factor": 0, "pacing_s": 5, "refractory_s": 0, "judge_s": 0}
     assert any(note.startswith("pacing: ") for decided in first["decisions"] for note in decided["guards"])
 
 
@@ -156,7 +156,12 @@ def test_the_figures_of_a_damaged_recording(tmp_path: Path) -> None:
         ("recording", ("--policy", "nobody"), 2, "there is no controller 'nobody'"),
         ("recording", ("--policy", "adoc", "--set", "thread_max=4"), 2, "adoc has no parameter 'thread_max'"),
         ("recording", ("--policy", "mimd"), 2, "mimd must be told what the device can write"),
-        ("recording", ("--policy", "adoc", "--shape", "pace=4"), 2, "there are step_factor, pacing_s, refractory_s"),
+        (
+            "recording",
+            ("--policy", "adoc", "--shape", "pace=4"),
+            2,
+            "there are step_factor, pacing_s, refractory_s, judge_s",
+        ),
         ("recording", ("--policy", "adoc", "--shape", "step_factor=1"), 2, "step_factor must be more than 1"),
     ],
 )

@@ -50,7 +50,7 @@ def test_every_guard_is_explained() -> None:
     changes = REPOSITORY / "adocd" / "daemon" / "change"
     safety = "".join(file.read_text() for file in (changes / "guards").glob("*.py"))
     assert set(first_cells("Safety guards")) == set(re.findall(r'Refusal\("([^"]+)"', safety))
-    shaping = (changes / "shaping.py").read_text()
+    shaping = (changes / "shaping.py").read_text() + (changes / "judge.py").read_text()
     assert set(first_cells("Shaping guards")) == set(re.findall(r'Note\("(\w+)"', shaping))
     assert {*first_cells("Safety guards"), *first_cells("Shaping guards"), "override"} == set(NAMES)
     keys = {row.split("|")[2].strip().strip("`") for row in rows("Shaping guards")}

@@ -78,6 +78,7 @@ class Attached:
         """Switch to another policy; raises registry.PolicyError when it is invalid."""
         if self.session is not None:
             self.session.take_policy(policy)
+            self.session.law.judge.remember(self._remembered.samples)
         self._policy = policy
 
     def take_settings(self, settings: LoopSettings) -> None:

@@ -143,9 +143,14 @@ class Cycle:
     # -- decide and guard
 
     async def _decide(self, session: Session, view: CycleView) -> tuple[Decision, Sample] | None:
-        """Ask the law, and release the knobs it gives up; None if it decides nothing or was paused meanwhile."""
+        """Ask the law, and release the knobs it gives up; None if it decides nothing or was paused meanwhile.
+
+        If its earlier changes have made things worse, they are taken back instead.
+        """
         asked = await session.law.step(view.snapshot, session.ledger.originals, session.made)
         session.steering.release(session.law.given_up, view.sample)
+        if (back := session.law.judge.observe(view.sample)) is not None:
+            asked = back, view.sample
         return asked if self._book.pause_of(self._id) is None else None
 
     async def _shadow(self, session: Session, process: HostProcess, view: CycleView) -> str | None:

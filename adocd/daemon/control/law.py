@@ -9,12 +9,14 @@ from adocd.controllers.base import Controller
 from adocd.controllers.beside import as_if_alone, others_turn
 from adocd.controllers.composite import joined, parts_of
 from adocd.controllers.plugins import in_words
+from adocd.daemon.change.guards.guard import Note
+from adocd.daemon.change.judge import Judge
 from adocd.daemon.change.reach import why_not
 from adocd.daemon.change.shaping import Shaper
 from adocd.daemon.change.sound import what_is_wrong
 from adocd.daemon.control import bounded
 from adocd.model.capabilities import Capabilities
-from adocd.model.decision import Decision
+from adocd.model.decision import Decision, Setting
 from adocd.model.knob import Knob
 from adocd.model.policy import Policy
 from adocd.model.sample import Sample
@@ -45,6 +47,7 @@ class Law:
         self.policy = policy
         self.controller = registry.create(policy)
         self.shaper = Shaper(policy.shaping)
+        self.judge = Judge(policy.shaping.judge_s)
         #: Why the laws that turn the rate limiter no longer decide; None while they may.
         self.limited: str | None = None
         laws = parts_of(self.controller)
@@ -92,6 +95,12 @@ class Law:
                 last = sample
         decision = joined(decisions)
         return None if decision is None or last is None else (decision, last)
+
+    def shape(self, settings: tuple[Setting, ...], window: Sample) -> tuple[tuple[Setting, ...], tuple[Note, ...]]:
+        """Return what the judge and shaping leave of a decision's settings, and their notes."""
+        kept, rests = self.judge.rest(settings, window)
+        shaped, notes = self.shaper.shape(kept, window)
+        return shaped, (*rests, *notes)
 
     def stop_limiting(self, why: str) -> None:
         """Stop asking the laws that turn the rate limiter, because something else changed it.

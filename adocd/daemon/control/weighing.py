@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 
 from adocd.daemon.change.guards.guard import ALONE, Beside, Note
+from adocd.daemon.change.judge import TAKE_BACK
 from adocd.daemon.control.law import Law
 from adocd.daemon.control.steering import Guarded, Steering
 from adocd.model.decision import Decision
@@ -43,12 +44,15 @@ def weigh(
 ) -> Weighed:
     """Weigh a law's decision, and the window it is based on, against the database's present state.
 
-    Shaping counts what remains as carried out.
+    Shaping counts what remains as carried out. It does not limit what the judge takes back.
     """
     decision, window = asked
-    settings, notes = law.shaper.shape(decision.settings, window)
+    takes_back = decision.rule == TAKE_BACK
+    settings, notes = (decision.settings, ()) if takes_back else law.shape(decision.settings, window)
     guarded = steering.guard(settings, pins, sample, now_s, beside)
     law.shaper.carried_out(guarded.settings, window)
+    if not takes_back:
+        law.judge.carried_out(guarded.settings, window)
     return Weighed(replace(decision, settings=settings), guarded, notes + guarded.notes, _shrinks(guarded, sample))
 
 

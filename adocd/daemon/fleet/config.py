@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from adocd.controllers import registry
+from adocd.daemon.change.judge import JUDGED_S_MIN
 from adocd.daemon.fleet import address
 from adocd.daemon.fleet.quantities import Bytes, Seconds, or_text
 from adocd.model import mistakes
@@ -54,6 +55,22 @@ class ShapingConfig(_Section):
         Seconds,
         Field(ge=0, le=3600, description="least time before a knob reverses direction", json_schema_extra=or_text),
     ] = 0.0
+    judge_s: Annotated[
+        Seconds,
+        Field(
+            ge=0,
+            le=3600,
+            description="time over which changes are judged, to take back those that made things worse; 15 s or more",
+            json_schema_extra=or_text,
+        ),
+    ] = 0.0
+
+    @field_validator("judge_s")
+    @classmethod
+    def _says_something(cls, judge_s: float) -> float:
+        if 0 < judge_s < JUDGED_S_MIN:
+            raise ValueError(f"must be at least {JUDGED_S_MIN:g} s, or 0 to judge nothing")
+        return judge_s
 
     @field_validator("step_factor")
     @classmethod

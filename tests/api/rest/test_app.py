@@ -33,7 +33,7 @@ def test_targets_and_one_of_them(tmp_path: Path) -> None:
 
 def test_a_policy_is_set_decides_and_is_told(tmp_path: Path) -> None:
     async def body(service: Service) -> None:
-        shaping = {"step_factor": 0.0, "pacing_s": 2.0, "refractory_s": 0.0}
+        shaping = {"step_factor": 0.0, "pacing_s": 2.0, "refractory_s": 0.0, "judge_s": 0.0}
         wanted = {
             "controller": "adoc",
             "parameters": {"batch_max_bytes": 256 << 20},

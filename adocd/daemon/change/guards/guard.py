@@ -18,6 +18,7 @@ GuardName = Literal[
     "step",
     "pacing",
     "refractory",
+    "judge",
     "override",
 ]
 NAMES: tuple[GuardName, ...] = get_args(GuardName)

@@ -16,6 +16,7 @@ _SHAPING = {
     "step_factor": "Largest factor by which a step changes a knob (0: any)",
     "pacing_s": "Least time between two decisions, in seconds (0: any)",
     "refractory_s": "Least time before a knob reverses its direction, in seconds (0: any)",
+    "judge_s": "Take back changes that made things worse, judged over so many seconds (0: keep them)",
 }
 
 

@@ -1,0 +1,162 @@
+"""Takes back changes that made things worse. Off unless the policy asks for it; pure.
+
+A trial begins with a change and takes `judge_s`; further changes join it. At its end the seconds after it began are
+compared with as many before. Worse means that writers waited for a larger share of the time, or that they wrote fewer
+bytes while they had to wait; by more than a margin, and by more than twice the standard error of the difference. Single
+seconds depend on their neighbours (a flush or a compaction takes several), so the error is that of means over 5 s.
+
+What made things worse is taken back to the values before the trial, and its knobs rest for ten trials. The judge cannot
+know whether the load turned in the same moment, so a knob that rests may be tried again later. Source: ours.
+"""
+
+import math
+from collections import deque
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from statistics import fmean, variance
+
+from adocd.daemon.change.guards.guard import Note
+from adocd.model import in_words
+from adocd.model.decision import Decision, Setting
+from adocd.model.knob import Knob
+from adocd.model.reading import value_now
+from adocd.model.sample import Sample
+
+TAKE_BACK = "judge.take_back"
+#: Seconds of one mean, and the fewest means that say something.
+_BLOCK_S, _BLOCKS_MIN = 5.0, 3
+#: The shortest time over which changes can be judged.
+JUDGED_S_MIN = _BLOCK_S * _BLOCKS_MIN
+#: Less of a difference counts for nothing: a share of the time, and a share of the bytes.
+_WAITED_MARGIN, _WRITTEN_MARGIN = 0.05, 0.10
+_ERRORS = 2.0
+_REST_TRIALS = 10
+
+_Key = tuple[Knob, str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Second:
+    """What one sample says of writers: the share of the time that they waited, 0 to 1, and the bytes/s they wrote."""
+
+    ended_s: float
+    waited: float
+    written: float
+
+
+@dataclass(slots=True)
+class _Trial:
+    began_s: float
+    before: dict[_Key, int] = field(default_factory=dict)
+
+
+class Judge:
+    """Judges one law's changes, in the samples' own time; `judge_s` of 0 judges nothing."""
+
+    def __init__(self, judge_s: float) -> None:
+        self._judge_s = judge_s
+        self._seconds: deque[_Second] = deque()
+        self._trial: _Trial | None = None
+        self._rests: dict[_Key, float] = {}
+
+    def remember(self, samples: Iterable[Sample]) -> None:
+        """Take in samples from before the law, so that its first change can be judged, too."""
+        for sample in samples if self._judge_s else ():
+            self._add(sample)
+
+    def observe(self, sample: Sample) -> Decision | None:
+        """Take in a sample; return the decision that takes back a trial that ended and made things worse."""
+        if not self._judge_s:
+            return None
+        self._add(sample)
+        now_s, trial = sample.monotonic_s, self._trial
+        if trial is None or now_s - trial.began_s < self._judge_s:
+            return None
+        self._trial = None
+        return self._judged(trial, sample)
+
+    def _add(self, sample: Sample) -> None:
+        waited = sample.stalled_fraction if sample.waited_fraction is None else sample.waited_fraction
+        if waited is not None and sample.written_bytes_per_s is not None:
+            self._seconds.append(_Second(sample.monotonic_s, min(1.0, waited), sample.written_bytes_per_s))
+        while self._seconds and self._seconds[0].ended_s < sample.monotonic_s - 2 * self._judge_s:
+            self._seconds.popleft()
+
+    def rest(self, settings: Iterable[Setting], sample: Sample) -> tuple[tuple[Setting, ...], tuple[Note, ...]]:
+        """Leave out the settings of knobs that rest; a note says why."""
+        kept, notes = [], []
+        for setting in settings:
+            if sample.monotonic_s < self._rests.get(_key(setting), 0.0):
+                # The same words each time, so that repeated decisions are one record.
+                words = f"{setting.knob} has made things worse, so it rests for {_REST_TRIALS * self._judge_s:.0f} s"
+                notes.append(Note("judge", words))
+            else:
+                kept.append(setting)
+        return tuple(kept), tuple(notes)
+
+    def carried_out(self, settings: Iterable[Setting], sample: Sample) -> None:
+        """Remember what was decided: it begins a trial, or joins the one that runs."""
+        if not self._judge_s:
+            return
+        for setting in settings:
+            now = value_now(setting.knob, sample, setting.column_family)
+            if now is None or now == setting.value:
+                continue
+            if self._trial is None:
+                self._trial = _Trial(sample.monotonic_s)
+            self._trial.before.setdefault(_key(setting), now)
+
+    def _judged(self, trial: _Trial, sample: Sample) -> Decision | None:
+        before = [each for each in self._seconds if each.ended_s <= trial.began_s]
+        after = [each for each in self._seconds if each.ended_s > trial.began_s]
+        worse = _worse(before, after)
+        back = tuple(
+            Setting(knob, value, family)
+            for (knob, family), value in trial.before.items()
+            if value_now(knob, sample, family) not in (None, value)
+        )
+        if worse is None or not back:
+            return None
+        until_s = sample.monotonic_s + _REST_TRIALS * self._judge_s
+        self._rests |= dict.fromkeys(trial.before, until_s)
+        reason = f"what made things worse is taken back, and rests for {_REST_TRIALS * self._judge_s:.0f} s"
+        return Decision(back, worse, TAKE_BACK, reason)
+
+
+def _key(setting: Setting) -> _Key:
+    return setting.knob, setting.column_family
+
+
+def _worse(before: Sequence[_Second], after: Sequence[_Second]) -> str | None:
+    """Return in what way the time after was worse than before; None if it was not, or too little is known."""
+    waited = [_means(part, [each.waited for each in part]) for part in (before, after)]
+    written = [_means(part, [each.written for each in part]) for part in (before, after)]
+    if min(map(len, waited)) < _BLOCKS_MIN:
+        return None
+    more = fmean(waited[1]) - fmean(waited[0])
+    if more > max(_WAITED_MARGIN, _ERRORS * _error(waited)):
+        said = " and ".join(
+            f"{in_words.share(fmean(part))} {when}" for part, when in zip(waited, ("before", "after"), strict=True)
+        )
+        return f"writers waited {said}"
+    fewer = fmean(written[0]) - fmean(written[1])
+    held = fmean(waited[1]) > _WAITED_MARGIN
+    if held and fewer > max(_WRITTEN_MARGIN * fmean(written[0]), _ERRORS * _error(written)):
+        said = " and ".join(
+            f"{in_words.size(fmean(part))}/s {when}" for part, when in zip(written, ("before", "after"), strict=True)
+        )
+        return f"held writers wrote {said}"
+    return None
+
+
+def _means(seconds: Sequence[_Second], values: Sequence[float]) -> list[float]:
+    """Return the means of successive blocks of time."""
+    blocks: dict[int, list[float]] = {}
+    for second, value in zip(seconds, values, strict=True):
+        blocks.setdefault(int(second.ended_s // _BLOCK_S), []).append(value)
+    return [fmean(block) for block in blocks.values()]
+
+
+def _error(parts: Sequence[Sequence[float]]) -> float:
+    """Return the standard error of the difference between the means of two parts."""
+    return math.sqrt(sum(variance(part) / len(part) for part in parts))

@@ -1,0 +1,169 @@
+"""What made things worse is taken back, and rests; what chance may have done is kept."""
+
+from __future__ import annotations
+
+from random import Random
+
+from adocd.daemon.change.guards.guard import Note
+from adocd.daemon.change.judge import TAKE_BACK, Judge
+from adocd.model.decision import Decision, Setting
+from adocd.model.knob import Knob
+from adocd.model.sample import Sample
+from tests.builders import sample
+
+JOBS, RATE = Knob.BACKGROUND_JOBS, Knob.DELAYED_WRITE_RATE
+MB = 1_000_000
+
+
+class Scene:
+    """A database under a judge: a second with 100 MB/s written, and writers that wait for a share of it."""
+
+    def __init__(self, judge_s: float = 30.0) -> None:
+        self.judge = Judge(judge_s)
+        self.now_s = 1000.0
+        self.jobs = 4
+        self.random = Random(1)  # noqa: S311
+
+    def sample(self, waited: float | None = 0.1, mb_per_s: float = 100.0) -> Sample:
+        """Measure a second."""
+        return sample(
+            monotonic_s=self.now_s,
+            background_jobs=self.jobs,
+            waited_fraction=waited,
+            stalled_fraction=waited,
+            written_bytes_per_s=mb_per_s * MB,
+        )
+
+    def live(self, seconds: int, waited: float = 0.1, mb_per_s: float = 100.0, spread: float = 0.02) -> Decision | None:
+        """Live for some seconds; return what the judge decides, at most once."""
+        found = []
+        for _ in range(seconds):
+            self.now_s += 1.0
+            share = min(1.0, max(0.0, waited + self.random.gauss(0, spread)))
+            written = mb_per_s * (1 + self.random.gauss(0, spread))
+            if (decided := self.judge.observe(self.sample(share, written))) is not None:
+                found.append(decided)
+        assert len(found) <= 1
+        return found[0] if found else None
+
+    def turn(self, jobs: int) -> None:
+        """Let the law's decision be carried out."""
+        self.judge.carried_out((Setting(JOBS, jobs),), self.sample())
+        self.jobs = jobs
+
+    def rest(self, jobs: int) -> tuple[tuple[Setting, ...], tuple[Note, ...]]:
+        """Ask whether the law may turn its knob."""
+        return self.judge.rest((Setting(JOBS, jobs),), self.sample())
+
+
+def test_a_change_after_which_writers_wait_longer_is_taken_back() -> None:
+    scene = Scene()
+    scene.live(60)
+    scene.turn(8)
+    decided = scene.live(30, waited=0.4)
+    assert decided is not None
+    assert (decided.rule, decided.settings) == (TAKE_BACK, (Setting(JOBS, 4),))
+    assert decided.signal == "writers waited 10 % before and 40 % after"
+
+
+def test_its_knob_rests_for_ten_trials_and_another_does_not() -> None:
+    scene = Scene()
+    scene.live(60)
+    scene.turn(8)
+    assert scene.live(30, waited=0.4) is not None
+    assert scene.rest(8) == (
+        (),
+        (Note("judge", "background_jobs has made things worse, so it rests for 300 s"),),
+    )
+    other = (Setting(RATE, 8 * MB),)
+    assert scene.judge.rest(other, scene.sample()) == (other, ())
+    scene.now_s += 300.0
+    assert scene.rest(8) == ((Setting(JOBS, 8),), ())
+
+
+def test_a_change_after_which_held_writers_write_less_is_taken_back() -> None:
+    scene = Scene()
+    scene.live(60, waited=0.5)
+    scene.turn(8)
+    decided = scene.live(30, waited=0.5, mb_per_s=60)
+    assert decided is not None
+    assert decided.signal == "held writers wrote 94.6 MiB/s before and 57.7 MiB/s after"
+
+
+def test_writers_who_want_less_are_no_reason() -> None:
+    scene = Scene()
+    scene.live(60, waited=0.0, spread=0.0)
+    scene.turn(8)
+    assert scene.live(60, waited=0.0, mb_per_s=10, spread=0.0) is None
+
+
+def test_what_helps_or_changes_nothing_is_kept() -> None:
+    for waited in (0.0, 0.1, 0.13):
+        scene = Scene()
+        scene.live(60)
+        scene.turn(8)
+        assert scene.live(60, waited=waited) is None
+        assert scene.rest(16)[1] == ()
+
+
+def test_a_difference_within_the_noise_is_kept() -> None:
+    """Seconds that are 0 or 1 by chance differ by more than the margin between two windows, and mean nothing."""
+    taken = 0
+    for seed in range(40):
+        scene = Scene()
+        scene.random = Random(seed)  # noqa: S311
+        scene.live(60, waited=0.5, spread=0.5)
+        scene.turn(8)
+        taken += scene.live(40, waited=0.5, spread=0.5) is not None
+    assert taken <= 8
+
+
+def test_further_changes_join_the_trial_and_all_go_back_to_where_it_began() -> None:
+    scene = Scene()
+    scene.live(60)
+    scene.turn(8)
+    scene.live(10, waited=0.4)
+    scene.turn(12)
+    decided = scene.live(20, waited=0.4)
+    assert decided is not None
+    assert decided.settings == (Setting(JOBS, 4),)
+
+
+def test_what_is_back_already_needs_no_decision() -> None:
+    scene = Scene()
+    scene.live(60)
+    scene.turn(8)
+    scene.turn(4)
+    assert scene.live(30, waited=0.4) is None
+
+
+def test_too_little_before_or_nothing_measured_says_nothing() -> None:
+    young = Scene()
+    young.live(8)
+    young.turn(8)
+    assert young.live(60, waited=0.9) is None
+    blind = Scene()
+    blind.turn(8)
+    for _ in range(60):
+        blind.now_s += 1
+        assert blind.judge.observe(blind.sample(None)) is None
+
+
+def test_it_judges_only_where_the_policy_asks_for_it() -> None:
+    scene = Scene(judge_s=0.0)
+    scene.live(60)
+    scene.turn(8)
+    assert scene.live(60, waited=0.9) is None
+
+
+def test_the_first_change_of_a_law_is_judged_by_what_was_seen_before_it() -> None:
+    scene = Scene()
+    seen = []
+    for _ in range(40):
+        scene.now_s += 1.0
+        seen.append(scene.sample())
+    scene.judge.remember(seen)
+    scene.turn(8)
+    decided = scene.live(31, waited=0.4)
+    assert decided is not None
+    assert decided.settings == (Setting(JOBS, 4),)
