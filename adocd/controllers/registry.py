@@ -21,6 +21,7 @@ from adocd.controllers.silk import Silk
 from adocd.controllers.speedb import Speedb
 from adocd.controllers.spring_and_gear import SpringAndGear
 from adocd.controllers.stability import Stability
+from adocd.controllers.tide.law import Tide
 from adocd.controllers.tikv import Tikv
 from adocd.controllers.toggle import Toggle
 from adocd.model import mistakes, units
@@ -43,6 +44,7 @@ LAWS: Mapping[str, type[Controller]] = {
         Speedb,
         Tikv,
         Cockroach,
+        Tide,
     )
 }
 

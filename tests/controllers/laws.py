@@ -10,6 +10,7 @@ from adocd.controllers import registry
 from adocd.controllers.base import Controller
 from adocd.controllers.mimd import DRAINS
 from adocd.controllers.silk import READ_TICKERS
+from adocd.controllers.tide.learned import READ_TICKERS as COUNTED_READS
 from adocd.daemon.change.translate import options_of
 from adocd.model.decision import Decision, Setting
 from adocd.model.knob import MIB, Knob
@@ -30,7 +31,7 @@ PARAMETERS: Mapping[str, Mapping[str, ParameterValue]] = {
 }
 DATABASE = DATABASE_OPTIONS | {"bytes_per_sync": "0", "max_subcompactions": "1"}
 RATE = 150 * MB
-TICKERS = (DRAINS, *READ_TICKERS)
+TICKERS = (DRAINS, *READ_TICKERS, *COUNTED_READS)
 
 
 def make(name: str, **parameters: ParameterValue) -> Controller:

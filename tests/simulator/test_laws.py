@@ -51,6 +51,8 @@ MOST = {
     "speedb": Most(),
     "tikv": Most(),
     "cockroach": Most(l0_files=128 + 2),
+    # Its budget of memory, and its bound of files.
+    "tide": Most(memtables_bytes=512 * MIB, l0_files=200 + 4, jobs=12, batch_bytes=128 * MIB),
 }
 #: RocksDB stops writes there, and no law may let it grow for ever without.
 PENDING_MOST = 256 * GIB

@@ -8,6 +8,7 @@ within the baseline's memory, or a static scheme with exactly the same memory.
 from collections.abc import Iterable, Mapping
 
 from adocd.controllers.adoc import AdocBounds
+from adocd.controllers.tide.law import TideParameters
 from adocd.controllers.toggle import ToggleParameters
 from adocd_bench.evaluation.raw import SchemeUsed
 
@@ -26,6 +27,7 @@ _KNOWN = frozenset(
         "speedb",
         "tikv",
         "cockroach",
+        "tide",
     }
 )
 _MANUAL_MEMORY = frozenset({"batch_size", "memtable_number"})
@@ -51,6 +53,9 @@ def most_bytes(used: SchemeUsed) -> int | None:
             size = max(size, int(given.get("batch_max_bytes", AdocBounds.model_fields["batch_max_bytes"].default)))
         case "toggle" if not given.get("residual", False):
             number = max(number, int(given.get("memtables", ToggleParameters.model_fields["memtables"].default)))
+        case "tide":
+            budget = int(given.get("memory_max_bytes", TideParameters.model_fields["memory_max_bytes"].default))
+            return max(size * number, budget)
         case "manual" if _MANUAL_MEMORY & given.keys():
             return None
         case policy if policy not in _KNOWN:

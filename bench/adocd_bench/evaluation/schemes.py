@@ -27,6 +27,8 @@ _BAD_SHARE = 20
 _TOGGLE_MEMTABLES = 6
 #: ADOC's largest batch at scale 1.
 _ADOC_BATCH = 512 * MIB
+#: Tide's own defaults at scale 1.
+_TIDE_MEMORY, _TIDE_MEMTABLES = 512 * MIB, 4
 
 Parameters = Mapping[str, ParameterValue]
 
@@ -167,6 +169,10 @@ def _cockroach(here: Circumstances) -> Parameters:
     return {"l0_sublevel_bytes": 5 * MIB // here.scale}
 
 
+def _tide(here: Circumstances) -> Parameters:
+    return {"memory_max_bytes": here.size(_TIDE_MEMORY), "debt_max_bytes": here.size(32 * GIB)}
+
+
 _SILK_TICK_S = 0.2
 _ALL = (
     Scheme("default", "RocksDB as db_bench opens it: 2 background jobs, memtables of 64 MiB"),
@@ -180,6 +186,14 @@ _ALL = (
         "default-with-toggle-memory",
         "default with the six memtables of toggle's preparation: what its memory alone brings",
         options=lambda _: {"max_write_buffer_number": _TOGGLE_MEMTABLES},
+    ),
+    Scheme(
+        "default-with-tide-memory",
+        "default with tide's memory budget, from the open on: what its memory alone brings",
+        options=lambda here: {
+            "write_buffer_size": here.size(_TIDE_MEMORY // _TIDE_MEMTABLES),
+            "max_write_buffer_number": _TIDE_MEMTABLES,
+        },
     ),
     Scheme("auto-tuned", "RocksDB's own auto-tuned rate limiter (ADOC's RocksDB-AT)", limiter=True, auto_tuned=True),
     Scheme(
@@ -238,6 +252,7 @@ _ALL = (
     Scheme("speedb", "Speedb's dynamic delay: the rate is what is left before a stop", "speedb"),
     Scheme("tikv", "TiKV's flow controller, on RocksDB's delay", "tikv", _tikv),
     Scheme("cockroach", "CockroachDB's store admission, on RocksDB's delay", "cockroach", _cockroach),
+    Scheme("tide", "adocd's own law: floods into level 0, one wide merge, and a slope", "tide", _tide),
     Scheme("silk-d", "the ADOC paper's settings SILK-D, without SILK: 2 threads, 64 MiB", options=_silk_preset(2, 64)),
     Scheme(
         "silk-p", "the ADOC paper's settings SILK-P, without SILK: 4 threads, 128 MiB", options=_silk_preset(4, 128)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from adocd.model.policy import ParameterValue
 from adocd.model.sample import ColumnFamilySample, Sample
 from adocd_bench.laws import readings_systems
+from adocd_bench.laws.reading_tide import tide
 from adocd_bench.laws.wanted import Given, WantedSettings
 
 MIB, MB = 1 << 20, 1_000_000
@@ -188,6 +189,7 @@ READINGS: Mapping[str, tuple[Reading, frozenset[str] | None]] = {
     "speedb": (readings_systems.speedb, None),
     "tikv": (readings_systems.tikv, None),
     "cockroach": (readings_systems.cockroach, None),
+    "tide": (tide, frozenset({"background_jobs", "subcompactions", "memtable_size", "memtable_number"})),
 }
 
 

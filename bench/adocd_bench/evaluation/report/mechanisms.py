@@ -2,7 +2,7 @@
 
 The shares follow from the loads and the laws' own thresholds. They were written down on 2026-11-23: before any run that
 was made later, but after the kept results of that month, of which it was known what the laws had done. Those of
-`speedb`, `tikv` and `cockroach` were written down before any run of them.
+`speedb`, `tikv` and `cockroach` were written down before any run of them, that of `tide` after its first one.
 
 A run in which the mechanism did not act is left out of the claim; where none is left, the verdict is `did not act`.
 Schemes that are options at open have no mechanism.
@@ -122,6 +122,13 @@ MECHANISMS: Mapping[str, Mechanism] = {
             Needed("the rate followed level 0", ("delayed_write_rate",), _HALF),
         ),
         "any that keeps level 0 at 5 files or more, for much longer than the law's 15 s",
+    ),
+    "tide": Mechanism(
+        (
+            Needed("the memory budget was taken", ("memtable_size", "memtable_number"), _HALF),
+            Needed("level 0's gate was shut", ("level0_compaction_trigger",), _HALF),
+        ),
+        "writes as fast as they go, without reads; with reads the gate stays the owner's",
     ),
     "bad": Mechanism((Needed("the limiter was down", ("rate_limit",), _NEARLY_ALL),), "any"),
 }

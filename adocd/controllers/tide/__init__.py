@@ -1,0 +1,1 @@
+"""Tide, the law of our own: `adocd.controllers.tide.law`."""

@@ -1,0 +1,373 @@
+"""Tide: take a flood of writes into level 0, merge it there once and wide, and give everything back at the ebb.
+
+Ours. Over a load and the compactions that it leaves behind, the device is busy under any law, so operations per second
+come to the device's rate, divided by the write amplification. Few and large merges out of level 0 write least: a flush
+and one merge, against four writes and more under RocksDB's defaults. So in a flood this law shuts level 0's gate, its
+compaction trigger, until level 0 holds half of a bound; RocksDB then opens it by itself, for one large merge. The base
+level is as large as the bound meanwhile, because level 0 is also due when it holds more than that (version_set.cc,
+ComputeCompactionScore).
+
+| regime | when | what |
+|---|---|---|
+| calm | none of the others | everything is the owner's |
+| flood | two immutable memtables, a stall, twice the owner's trigger | memory, flush slots, wide merges; a shut gate |
+| brim | level 0 is at 0.6 of the bound | the same, and writes are delayed, from what clients do to what lasts |
+| ebb | for 5 s clients write a tenth, or 1/8 of the device | the owner's trigger, then base level, then calm |
+
+In a flood the memory budget is taken at once, in memtables with a flush slot for each that waits, and merges are four
+threads wide. At the ebb all of level 0 becomes one merge; the base level returns after it, and the rest when nothing is
+due.
+
+The bound of level 0, shared among the column families that were in a flood, is the smallest of
+
+    device x pay_back_s / 2      level 1 may hold as much, and a merge out of level 0 writes both
+    debt_max_bytes
+    free space / 3               a merge needs its inputs' space again, and RocksDB cancels one that has not got it
+    soft pending limit / 2       which counts it, and what level 1 holds
+    files_max memtables
+
+It is RocksDB's stop trigger meanwhile, so it is never exceeded by more than what memtables hold. Rates in bytes/s, n in
+files per bound, g the room above the gate in gates, c what clients do, at its peak:
+
+    lasting    r = 0.95 device g / (1 + L1 / L0 + g)     level 0 grows by g while one gate is merged with level 1
+    slope      R = c + (r - c) x (n - 0.6) / 0.35        up to n = 0.95
+               R = r - 3/4 r x (n - 0.95) / 0.05         beyond that
+
+The device's rate is learned: it is the most that flushes and compactions were seen to write together, and it comes down
+within minutes while a compaction runs and less is written. So a device that slows down, or has lost its burst credits,
+makes the bound and the lasting rate smaller.
+
+Where anybody reads, level 0 keeps the owner's numbers of files, because a read looks into each. Then the files get
+larger, up to the memory budget, and the slope is between the owner's slowdown and stop. Reads are counted by tickers;
+without Statistics the law takes them for granted.
+
+Assumes level compaction. Does harm to readers that come when a flood has just been taken in: until it is merged they
+look into a large level 0, for up to `pay_back_s`. What level 1 holds above the owner's base then moves down at leisure:
+that debt has no bound of its own. Not reachable: pace within a running merge, and priorities of flushes on the device.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import ClassVar
+
+from pydantic import Field
+
+from adocd.controllers.admitted import HeldRate, released
+from adocd.controllers.base import Controller, Needs, Parameters
+from adocd.controllers.settings import not_there_yet
+from adocd.controllers.tide.learned import Learned
+from adocd.model.decision import Decision, Setting
+from adocd.model.in_words import exact_size
+from adocd.model.knob import MIB, Knob
+from adocd.model.reading import owners_value
+from adocd.model.sample import ColumnFamilySample, Sample
+
+#: Clients are at the ebb below this share of their peak, or of the device, for so long.
+_EBB_OF_CLIENTS, _EBB_OF_DEVICE, _EBB_S = 1 / 10, 1 / 8, 5.0
+#: The bound follows what is learned in steps of at least this factor, because each step is a SetOptions call.
+_BOUND_STEP = 1.3
+#: Shares of the bound: where the gate opens, where writes slow down, and where they are as slow as what lasts.
+_GATE, _SLOPE, _LASTS = 0.5, 0.6, 0.95
+_LASTING = 0.95
+#: At the bound itself, of the rate that lasts.
+_LEAST_SHARE = 1 / 4
+_FREE_SHARE, _PENDING_SHARE = 3, 2
+#: Writes are never held below it, in bytes/s.
+_FLOOR = 4 * MIB
+_OF_FAMILY = (
+    Knob.MEMTABLE_SIZE,
+    Knob.MEMTABLE_NUMBER,
+    Knob.LEVEL_BASE_SIZE,
+    Knob.LEVEL0_TRIGGER,
+    Knob.LEVEL0_SLOWDOWN,
+    Knob.LEVEL0_STOP,
+)
+_OF_DATABASE = frozenset({Knob.BACKGROUND_JOBS, Knob.SUBCOMPACTIONS, Knob.DELAYED_WRITE_RATE})
+
+
+class Regime(StrEnum):
+    """What the law is doing; of one database, for jobs and rates are shared by its column families."""
+
+    CALM = "calm"
+    FLOOD = "flood"
+    BRIM = "brim"
+    EBB = "ebb"
+
+
+_ADMITS = (Regime.FLOOD, Regime.BRIM)
+_REASONS = {
+    Regime.CALM: "the flood is paid back, so every option is the owner's again",
+    Regime.FLOOD: "memtables take what flushes cannot yet, and level 0 collects files for one large merge",
+    Regime.BRIM: "level 0 is merged while it fills, so writes slow down towards what lasts",
+    Regime.EBB: "clients leave the device alone, so it pays back what level 0 holds",
+}
+
+
+class TideParameters(Parameters):
+    """The owner's budgets."""
+
+    memory_max_bytes: int = Field(
+        default=512 * MIB, ge=MIB, le=1 << 50, description="most memory for the memtables of all column families"
+    )
+    pay_back_s: float = Field(
+        default=300.0,
+        ge=1,
+        le=86400,
+        description="how long the device may need to merge what a flood leaves in level 0",
+    )
+    debt_max_bytes: int = Field(default=32 << 30, ge=MIB, le=1 << 50, description="most bytes in level 0")
+    files_max: int = Field(default=200, ge=8, le=10_000, description="most level-0 files while nobody reads")
+    reads_share: float = Field(
+        default=0.01,
+        ge=0,
+        le=1,
+        description="reads, as a share of writes, from which on level 0 keeps the owner's files",
+    )
+    memtables: int = Field(default=4, ge=2, le=64, description="memtables among which the memory is divided")
+    flush_slots: int = Field(default=3, ge=1, le=32)
+    subcompactions: int = Field(default=4, ge=1, le=64, description="width of a merge out of level 0")
+
+
+@dataclass(frozen=True, slots=True)
+class _Gate:
+    """Limits of one column family's level 0, in files, and the size of its base level in bytes."""
+
+    trigger: int
+    slowdown: int
+    stop: int
+    base_bytes: int
+
+
+class Tide(Controller):
+    """Regimes by the state of level 0 and of the clients; each regime is a set of values."""
+
+    name = "tide"
+    summary = "adocd's own: a flood goes into level 0, is merged once and wide, and is paid back at the ebb"
+    source = "adocd's own"
+    period_s = 1.0
+    knobs = frozenset(_OF_FAMILY) | _OF_DATABASE
+    optional_knobs = _OF_DATABASE
+    reads = frozenset({Knob.SOFT_PENDING_LIMIT})
+    needs = Needs(level_bytes=True, background_rates=True, level_compaction=True)
+    parameters_model: ClassVar[type[Parameters]] = TideParameters
+
+    def __init__(self, parameters: TideParameters) -> None:
+        self._parameters = parameters
+        self._learned = Learned()
+        self._rate = HeldRate()
+        self._regime = Regime.CALM
+        #: The column families that were in a flood, each with the files that its bound allows.
+        self._bounds: dict[str, int] = {}
+        self._quiet_s = 0.0
+        self._reads = False
+        #: Running merges out of level 0, by job.
+        self._merges: set[int] = set()
+
+    def step(self, sample: Sample) -> Decision | None:
+        """Learn, choose the regime, and set what it needs."""
+        self._learned.observe(sample)
+        self._follow_merges(sample)
+        self._reads = self._learned.reads_matter(self._parameters.reads_share)
+        self._regime = self._next(sample)
+        settings = (
+            *not_there_yet(self._wanted(sample), sample),
+            *self._rate.settings(sample, self._admitted(sample)),
+        )
+        if not settings:
+            return None
+        return Decision(settings, self._signal(sample), f"tide.{self._regime}", _REASONS[self._regime])
+
+    # -- regimes
+
+    def _next(self, sample: Sample) -> Regime:
+        pressed = {cf.name for cf in sample.column_families if self._is_pressed(cf, sample)}
+        for name in pressed:
+            self._bounds.setdefault(name, 0)
+        for name in self._bounds.keys() - {cf.name for cf in sample.column_families}:
+            del self._bounds[name]
+        if self._regime is Regime.CALM:
+            if not pressed:
+                self._bounds.clear()
+                return Regime.CALM
+            self._quiet_s = 0.0
+        if self._is_quiet(sample):
+            return Regime.CALM if self._is_paid(sample) else Regime.EBB
+        if self._regime is Regime.EBB and not pressed:
+            return Regime.CALM if self._is_paid(sample) else Regime.EBB
+        self._bound(sample)
+        gates = [(cf, self._gate(cf, sample)) for cf in self._flooded(sample)]
+        return Regime.BRIM if any(cf.l0_files >= gate.slowdown for cf, gate in gates) else Regime.FLOOD
+
+    def _is_pressed(self, cf: ColumnFamilySample, sample: Sample) -> bool:
+        trigger = owners_value(Knob.LEVEL0_TRIGGER, sample, cf.name) or 0
+        return _is_held(cf) or 0 < 2 * trigger <= cf.l0_files
+
+    def _is_quiet(self, sample: Sample) -> bool:
+        """Whether clients have written little for some seconds."""
+        learned = self._learned
+        enough = max(_EBB_OF_CLIENTS * (learned.clients or 0.0), _EBB_OF_DEVICE * (learned.device or 0.0))
+        waits = sample.condition != "normal" or any(map(_is_held, sample.column_families))
+        self._quiet_s = 0.0 if learned.writes > enough or waits else self._quiet_s + sample.interval_s
+        return self._quiet_s >= _EBB_S
+
+    def _is_paid(self, sample: Sample) -> bool:
+        """Whether nothing is due, with the owner's trigger and base in force."""
+        return all(
+            cf.l0_files <= max(1, owners_value(Knob.LEVEL0_TRIGGER, sample, cf.name) or 0)
+            and cf.options.max_bytes_for_level_base_bytes == owners_value(Knob.LEVEL_BASE_SIZE, sample, cf.name)
+            and cf.pending_compaction_bytes <= cf.options.max_bytes_for_level_base_bytes
+            for cf in self._flooded(sample)
+        )
+
+    def _flooded(self, sample: Sample) -> list[ColumnFamilySample]:
+        return [cf for cf in sample.column_families if cf.name in self._bounds]
+
+    def _follow_merges(self, sample: Sample) -> None:
+        for event in sample.events:
+            if event.kind == "compaction_begin" and event.base_level == 0 and event.job is not None:
+                self._merges.add(event.job)
+            elif event.kind == "compaction_end" and event.job is not None:
+                self._merges.discard(event.job)
+        if not sample.running_compactions:
+            self._merges.clear()
+
+    # -- the bound of level 0
+
+    def _bound(self, sample: Sample) -> None:
+        """Follow the largest backlog that the device, the disk and the owner allow, in coarse steps."""
+        for cf in self._flooded(sample):
+            size, _ = self._memtables(cf, sample)
+            files = min(self._parameters.files_max, self._backlog(cf, sample) // size)
+            now = self._bounds[cf.name]
+            if not now / _BOUND_STEP <= files <= now * _BOUND_STEP:
+                self._bounds[cf.name] = files
+
+    def _backlog(self, cf: ColumnFamilySample, sample: Sample) -> int:
+        """Return the most bytes that this column family's level 0 may hold."""
+        p, count = self._parameters, len(self._bounds)
+        limits = [p.debt_max_bytes / count]
+        if self._learned.device is not None:
+            limits.append(self._learned.device * p.pay_back_s / 2 / count)
+        free = None if sample.surroundings is None else sample.surroundings.free_bytes
+        if free is not None and cf.level_bytes is not None:
+            # What level 0 holds has been taken already; its merge also writes what level 1 holds.
+            spare = free + cf.level_bytes[0] - sum(cf.level_bytes[1:2])
+            limits.append(max(0.0, spare / _FREE_SHARE / count))
+        if (soft := owners_value(Knob.SOFT_PENDING_LIMIT, sample, cf.name)) is not None and soft > 0:
+            limits.append(soft / _PENDING_SHARE)
+        return int(min(limits))
+
+    def _gate(self, cf: ColumnFamilySample, sample: Sample) -> _Gate:
+        """Return the limits of level 0 in a flood: the owner's numbers of files where reads matter or no more fit."""
+        trigger, slowdown, stop, base = (
+            owners_value(knob, sample, cf.name) or 0
+            for knob in (Knob.LEVEL0_TRIGGER, Knob.LEVEL0_SLOWDOWN, Knob.LEVEL0_STOP, Knob.LEVEL_BASE_SIZE)
+        )
+        size, _ = self._memtables(cf, sample)
+        bound = self._bounds.get(cf.name, 0)
+        if self._reads or bound * _GATE <= slowdown:
+            return _Gate(trigger, slowdown, stop, max(base, trigger * size))
+        return _Gate(int(bound * _GATE), int(bound * _SLOPE), bound, max(base, bound * size))
+
+    # -- values
+
+    def _wanted(self, sample: Sample) -> Iterator[Setting]:
+        if self._regime is Regime.CALM:
+            yield from self._owners(sample)
+            return
+        p, ebb = self._parameters, self._regime is Regime.EBB
+        slots = 1 if ebb or self._reads else p.flush_slots
+        yield Setting(Knob.BACKGROUND_JOBS, max(owners_value(Knob.BACKGROUND_JOBS, sample) or 0, 4 * slots))
+        yield Setting(Knob.SUBCOMPACTIONS, max(owners_value(Knob.SUBCOMPACTIONS, sample) or 0, p.subcompactions))
+        for cf in self._flooded(sample):
+            yield from self._ebbing(cf, sample) if ebb else self._flooding(cf, sample)
+
+    def _owners(self, sample: Sample) -> Iterator[Setting]:
+        """Give everything back."""
+        for knob in (Knob.BACKGROUND_JOBS, Knob.SUBCOMPACTIONS):
+            if (value := owners_value(knob, sample)) is not None:
+                yield Setting(knob, value)
+        for cf in sample.column_families:
+            yield from released(_OF_FAMILY, cf, sample)
+
+    def _flooding(self, cf: ColumnFamilySample, sample: Sample) -> Iterator[Setting]:
+        gate, (size, number) = self._gate(cf, sample), self._memtables(cf, sample)
+        values = {
+            Knob.MEMTABLE_SIZE: size,
+            Knob.MEMTABLE_NUMBER: number,
+            Knob.LEVEL_BASE_SIZE: gate.base_bytes,
+            Knob.LEVEL0_TRIGGER: gate.trigger,
+            Knob.LEVEL0_SLOWDOWN: gate.slowdown,
+            Knob.LEVEL0_STOP: gate.stop,
+        }
+        yield from (Setting(knob, value, cf.name) for knob, value in values.items())
+
+    def _ebbing(self, cf: ColumnFamilySample, sample: Sample) -> Iterator[Setting]:
+        """Open the gate; the base level follows once level 0 is merged, so that it is merged only once.
+
+        While a merge out of level 0 runs, the gate stays: RocksDB would merge the files that came since within level 0.
+        """
+        trigger = owners_value(Knob.LEVEL0_TRIGGER, sample, cf.name)
+        base = owners_value(Knob.LEVEL_BASE_SIZE, sample, cf.name)
+        if trigger is not None and not self._merges:
+            yield Setting(Knob.LEVEL0_TRIGGER, trigger, cf.name)
+        if base is not None and cf.l0_files <= max(1, trigger or 0):
+            yield Setting(Knob.LEVEL_BASE_SIZE, base, cf.name)
+
+    def _memtables(self, cf: ColumnFamilySample, sample: Sample) -> tuple[int, int]:
+        """Return the size in bytes and the number of memtables within the budget, never less than the owner's."""
+        p, others = self._parameters, 0
+        for other in sample.column_families:
+            if other.name not in self._bounds:
+                others += other.options.write_buffer_size_bytes * other.options.max_write_buffer_number
+        owners = (
+            owners_value(Knob.MEMTABLE_SIZE, sample, cf.name) or MIB,
+            owners_value(Knob.MEMTABLE_NUMBER, sample, cf.name) or 2,
+        )
+        share = max(0, p.memory_max_bytes - others) // max(1, len(self._bounds))
+        number = max(owners[1], p.memtables)
+        size = share // number // MIB * MIB
+        if size >= owners[0]:
+            return size, number
+        number = share // owners[0]
+        return owners[0], max(owners[1], number)
+
+    # -- admission
+
+    def _admitted(self, sample: Sample) -> int | None:
+        """Return the rate at which RocksDB delays writes, in bytes/s, set before it does; None for the owner's."""
+        flooded, clients = self._flooded(sample), self._learned.clients
+        if self._regime not in _ADMITS or clients is None or not flooded:
+            return None
+        return max(_FLOOR, int(min(self._allowed(cf, sample, clients) for cf in flooded)))
+
+    def _allowed(self, cf: ColumnFamilySample, sample: Sample, clients: float) -> float:
+        """Return what this column family's level 0 allows all writers, in bytes/s."""
+        gate, device = self._gate(cf, sample), self._learned.device
+        if cf.l0_files < gate.slowdown or device is None or not cf.level_bytes:
+            # RocksDB delays here only when the last memtable fills: then flushes say what lasts.
+            return max(clients / 2, self._learned.flushes or clients)
+        above = sum(cf.level_bytes[1:2]) / max(1, cf.level_bytes[0])
+        lasting = max(gate.slowdown + 1, int(gate.stop * _LASTS))
+        room = (lasting - gate.trigger) / max(1, gate.trigger)
+        lasts = min(clients, _LASTING * device * room / (1 + above + room))
+        if cf.l0_files <= lasting:
+            return clients + (lasts - clients) * (cf.l0_files - gate.slowdown) / (lasting - gate.slowdown)
+        beyond = min(1.0, (cf.l0_files - lasting) / max(1, gate.stop - lasting))
+        return lasts * (1 - (1 - _LEAST_SHARE) * beyond)
+
+    def _signal(self, sample: Sample) -> str:
+        flooded = self._flooded(sample) or list(sample.column_families)
+        worst = max(flooded, key=lambda cf: (cf.l0_files, cf.immutable_memtables))
+        device = "not learned yet" if self._learned.device is None else f"{exact_size(int(self._learned.device))}/s"
+        reads = "reads matter" if self._reads else "nobody reads"
+        return (
+            f"column family {worst.name}: {worst.l0_files} L0 files, {worst.immutable_memtables} immutable memtables; "
+            f"device {device}, clients write {exact_size(int(self._learned.writes))}/s, {reads}"
+        )
+
+
+def _is_held(cf: ColumnFamilySample) -> bool:
+    """Whether its memtables wait for flushes, or it has stalled writes."""
+    return cf.immutable_memtables > 1 or any(cf.stall_counts.values())

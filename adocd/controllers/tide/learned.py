@@ -1,0 +1,83 @@
+"""What tide learns of the machine and of the clients from the samples."""
+
+import math
+from dataclasses import dataclass
+
+from adocd.model.sample import Sample
+
+#: Time constants in seconds: of a rate, of the device where it is slower than known, of the clients' peak.
+_SMOOTHING_S, _SLOWER_S, _PEAK_S = 3.0, 60.0, 300.0
+#: The reads that are counted: point lookups, and the beginnings of scans (statistics.h).
+READ_TICKERS = ("rocksdb.number.keys.read", "rocksdb.number.multiget.keys.read", "rocksdb.number.db.seek")
+
+
+@dataclass(slots=True)
+class Mean:
+    """A mean over time with exponential weights; None before the first value."""
+
+    constant_s: float
+    value: float | None = None
+
+    def add(self, value: float, seconds: float) -> float:
+        """Take in a value that held for these seconds; return the new mean."""
+        share = 1.0 if self.value is None else -math.expm1(-seconds / self.constant_s)
+        self.value = value if self.value is None else self.value + (value - self.value) * share
+        return self.value
+
+
+class Learned:
+    """Rates in bytes/s, each None until it was seen.
+
+    `device` is what flushes and compactions together get written: it rises to whatever is seen, and falls only while a
+    compaction is at work, because otherwise nothing asks for more. `clients` is the peak of what clients wrote, which
+    fades within minutes; `writes` is what they write now, `flushes` what flushes write while memtables wait for them.
+    """
+
+    def __init__(self) -> None:
+        self.device: float | None = None
+        self.clients: float | None = None
+        self.flushes: float | None = None
+        self._background, self._writes, self._flushing = Mean(_SMOOTHING_S), Mean(_SMOOTHING_S), Mean(_SMOOTHING_S)
+        self._reads_per_s, self._writes_per_s = Mean(_SMOOTHING_S), Mean(_SMOOTHING_S)
+        self._knows_reads = False
+
+    @property
+    def writes(self) -> float:
+        """What clients write now, in bytes/s."""
+        return self._writes.value or 0.0
+
+    def observe(self, sample: Sample) -> None:
+        """Take in a sample."""
+        seconds = sample.interval_s
+        self._learn_device(sample)
+        self._learn_reads(sample)
+        if sample.written_bytes_per_s is not None:
+            now = self._writes.add(sample.written_bytes_per_s, seconds)
+            self.clients = max(now, (self.clients or 0.0) * math.exp(-seconds / _PEAK_S))
+        if sample.flush_written_bytes_per_s is not None and any(
+            cf.immutable_memtables > 1 for cf in sample.column_families
+        ):
+            self.flushes = self._flushing.add(sample.flush_written_bytes_per_s, seconds)
+
+    def reads_matter(self, share: float) -> bool:
+        """Whether reads are at least this share of the writes; yes where nothing counts them."""
+        if not self._knows_reads:
+            return True
+        return (self._reads_per_s.value or 0.0) > share * (self._writes_per_s.value or 0.0)
+
+    def _learn_device(self, sample: Sample) -> None:
+        rates = (sample.flush_written_bytes_per_s, sample.compaction_written_bytes_per_s)
+        if None in rates:
+            return
+        now = self._background.add(sum(rate or 0.0 for rate in rates), sample.interval_s)
+        if self.device is None or now > self.device:
+            self.device = now
+        elif sample.running_compactions:
+            self.device += (now - self.device) * -math.expm1(-sample.interval_s / _SLOWER_S)
+
+    def _learn_reads(self, sample: Sample) -> None:
+        reads = [rate for ticker in READ_TICKERS if (rate := sample.ticker_per_s(ticker)) is not None]
+        self._knows_reads = bool(reads) and sample.writes_per_s is not None
+        if self._knows_reads:
+            self._reads_per_s.add(sum(reads), sample.interval_s)
+            self._writes_per_s.add(sample.writes_per_s or 0.0, sample.interval_s)

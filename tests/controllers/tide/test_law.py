@@ -1,0 +1,181 @@
+"""Tide's regimes: what each one sets, and when it turns."""
+
+from __future__ import annotations
+
+import pytest
+
+from adocd.controllers.base import Controller
+from adocd.model.knob import MIB, Knob
+from tests.controllers.laws import MB, Plant, make, settings
+
+READ = "rocksdb.number.keys.read"
+GIB = 1024 * MIB
+#: The memory budget of 512 MiB among four memtables.
+MEMTABLE = 128 * MIB
+
+
+class Scene:
+    """A database with the law at work, clients that write 100 MB/s, and a device that writes 200."""
+
+    def __init__(self, **parameters: float) -> None:
+        self.law: Controller = make("tide", **parameters)
+        self.plant = Plant()
+        self.plant.tickers = {READ: 0}
+        self.plant.members |= {"writes_per_s": 100_000.0, "written_bytes_per_s": 100.0 * MB}
+        self.background(60, 140)
+
+    def background(self, flush: float, compaction: float, running: int = 1) -> None:
+        """Let flushes and compactions write so many MB/s."""
+        self.plant.members |= {
+            "flush_written_bytes_per_s": flush * MB,
+            "compaction_written_bytes_per_s": compaction * MB,
+            "running_compactions": running,
+        }
+
+    def level0(self, files: int, above: int = 0) -> None:
+        """Let level 0 have files of one memtable each, and level 1 have `above` bytes."""
+        self.plant.l0_files = files
+        self.plant.level_bytes = (files * MEMTABLE, above, 0, 0, 0, 0, 0)
+
+    def writes(self, mb_per_s: float) -> None:
+        """Let clients write so many MB/s."""
+        self.plant.members |= {"writes_per_s": mb_per_s * 1000, "written_bytes_per_s": mb_per_s * MB}
+
+    def step(self, seconds: int = 1) -> tuple[str, dict[Knob, int]]:
+        """Live for some seconds; return the last decision's rule and what all of them set."""
+        rule, found = "", {}
+        for _ in range(seconds):
+            decision = self.plant.step(self.law)
+            rule = decision.rule if decision else rule
+            found |= settings(decision)
+        return rule, found
+
+    def flooded(self) -> tuple[str, dict[Knob, int]]:
+        """Let it be calm for long enough to learn the machine, and then let a memtable wait for its flush."""
+        self.step(30)
+        self.plant.immutable_memtables = 2
+        return self.step()
+
+
+def test_it_changes_nothing_while_nothing_presses() -> None:
+    scene = Scene()
+    scene.level0(7)
+    assert scene.step(60) == ("", {})
+
+
+def test_a_flood_takes_the_memory_at_once_and_shuts_the_gate_of_level_0() -> None:
+    """512 MiB are four memtables of 128 MiB; 200 MB/s pay back 223 files of that, and 200 are the most."""
+    rule, found = Scene().flooded()
+    assert rule == "tide.flood"
+    assert found == {
+        Knob.MEMTABLE_SIZE: MEMTABLE,
+        Knob.MEMTABLE_NUMBER: 4,
+        Knob.LEVEL_BASE_SIZE: 200 * MEMTABLE,
+        Knob.LEVEL0_TRIGGER: 100,
+        Knob.LEVEL0_SLOWDOWN: 120,
+        Knob.LEVEL0_STOP: 200,
+        Knob.BACKGROUND_JOBS: 12,
+        Knob.SUBCOMPACTIONS: 4,
+        Knob.DELAYED_WRITE_RATE: found[Knob.DELAYED_WRITE_RATE],
+    }
+
+
+def test_the_bound_is_what_the_device_pays_back() -> None:
+    """20 MB/s pay back 3 GB in 300 s, and as much of level 1: 22 memtables, about as many as the owner's slowdown."""
+    scene = Scene()
+    scene.background(10, 10)
+    found = scene.flooded()[1]
+    assert Knob.LEVEL0_TRIGGER not in found
+    slow = Scene(pay_back_s=3000.0)
+    slow.background(10, 10)
+    assert slow.flooded()[1][Knob.LEVEL0_TRIGGER] == 100
+
+
+def test_where_somebody_reads_level_0_keeps_its_files_and_they_get_larger() -> None:
+    scene = Scene()
+    scene.plant.tickers = {READ: 50_000}
+    found = scene.flooded()[1]
+    assert found[Knob.MEMTABLE_SIZE] == MEMTABLE
+    assert found[Knob.LEVEL_BASE_SIZE] == 4 * MEMTABLE
+    assert not {Knob.LEVEL0_TRIGGER, Knob.LEVEL0_SLOWDOWN, Knob.LEVEL0_STOP} & found.keys()
+
+
+def test_readers_that_come_open_the_gate() -> None:
+    scene = Scene()
+    scene.flooded()
+    scene.level0(50)
+    scene.plant.tickers = {READ: 50_000}
+    found = scene.step(5)[1]
+    assert (found[Knob.LEVEL0_TRIGGER], found[Knob.LEVEL0_SLOWDOWN], found[Knob.LEVEL0_STOP]) == (4, 20, 36)
+
+
+def test_the_memory_is_never_above_the_budget_and_never_below_the_owners() -> None:
+    small = Scene(memory_max_bytes=100 * MIB).flooded()[1]
+    assert not {Knob.MEMTABLE_SIZE, Knob.MEMTABLE_NUMBER} & small.keys()
+    middle = Scene(memory_max_bytes=200 * MIB).flooded()[1]
+    assert middle[Knob.MEMTABLE_NUMBER] == 3
+    assert Knob.MEMTABLE_SIZE not in middle
+
+
+def test_at_the_brim_writes_slow_down_to_what_lasts_and_at_the_bound_to_a_quarter() -> None:
+    """190 of 200 files, level 1 of 30, room of 0.9 gates: 0.95 x 200 x 0.9 / (1 + 30/190 + 0.9) = 83.1 MB/s."""
+    scene = Scene()
+    scene.flooded()
+    rates = []
+    for files in (120, 155, 190, 200):
+        scene.level0(files, above=30 * MEMTABLE)
+        scene.step()
+        rates.append(int(scene.plant.now("delayed_write_rate")) / MB)
+    # At 155 files it would be 90.8, and less than a tenth is no reason to move; at 200 it is a quarter of 83.4.
+    assert rates == pytest.approx([100, 100, 83.1, 20.9], rel=0.01)
+
+
+def test_the_rate_is_sent_again_where_rocksdb_has_cut_it() -> None:
+    scene = Scene()
+    scene.flooded()
+    scene.level0(200, above=30 * MEMTABLE)
+    rate = scene.step()[1][Knob.DELAYED_WRITE_RATE]
+    assert Knob.DELAYED_WRITE_RATE not in scene.step()[1]
+    scene.plant.members["delayed_write_rate_bytes_per_s"] = int(rate * 0.64)
+    assert scene.step()[1][Knob.DELAYED_WRITE_RATE] == rate + 1, "an equal value would be left out"
+
+
+def test_at_the_ebb_level_0_is_merged_before_the_base_level_comes_back() -> None:
+    scene = Scene()
+    scene.flooded()
+    scene.plant.immutable_memtables = 0
+    scene.level0(60)
+    scene.writes(1)
+    rule, found = scene.step(15)
+    assert rule == "tide.ebb"
+    assert found[Knob.LEVEL0_TRIGGER] == 4
+    assert Knob.LEVEL_BASE_SIZE not in found
+    scene.level0(0, above=60 * MEMTABLE)
+    scene.plant.pending_bytes = 7 * GIB
+    assert scene.step()[1] == {Knob.LEVEL_BASE_SIZE: 256 * MIB}
+    assert scene.step() == ("", {}), "what level 1 holds is still due"
+
+
+def test_what_is_paid_is_given_back() -> None:
+    scene = Scene()
+    scene.flooded()
+    scene.plant.immutable_memtables = 0
+    scene.level0(0)
+    scene.writes(1)
+    scene.step(20)
+    assert scene.plant.values == scene.plant.originals
+    assert scene.step(60) == ("", {})
+
+
+def test_a_flood_that_comes_back_is_met_again() -> None:
+    scene = Scene()
+    scene.flooded()
+    scene.plant.immutable_memtables = 0
+    scene.level0(60)
+    scene.writes(1)
+    assert scene.step(15)[0] == "tide.ebb"
+    scene.writes(100)
+    scene.plant.immutable_memtables = 2
+    rule, found = scene.step(15)
+    assert rule == "tide.flood"
+    assert found[Knob.LEVEL0_TRIGGER] == 100

@@ -1,0 +1,72 @@
+"""What the law learns: the device's rate, the clients' peak, and whether anybody reads."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from adocd.controllers.tide.learned import Learned
+from adocd.model.sample import Sample
+from tests.controllers.laws import MB, Plant
+
+READ = "rocksdb.number.keys.read"
+
+
+def seen(learned: Learned, plant: Plant, seconds: int = 30, **members: object) -> Learned:
+    for _ in range(seconds):
+        learned.observe(replace(plant.sample(), **members))  # type: ignore[arg-type]
+    return learned
+
+
+def working(flush: float, compaction: float, running: int = 1) -> dict[str, object]:
+    return {
+        "flush_written_bytes_per_s": flush * MB,
+        "compaction_written_bytes_per_s": compaction * MB,
+        "running_compactions": running,
+    }
+
+
+def test_nothing_is_known_before_anything_is_measured() -> None:
+    learned = Learned()
+    blank: Sample = replace(Plant().sample(), flush_written_bytes_per_s=None, written_bytes_per_s=None)
+    learned.observe(blank)
+    assert (learned.device, learned.clients, learned.flushes) == (None, None, None)
+
+
+def test_the_device_is_what_flushes_and_compactions_write_at_most() -> None:
+    learned = seen(Learned(), Plant(), **working(60, 140))
+    assert learned.device == pytest.approx(200 * MB, rel=0.01)
+    # Without a compaction nothing asks for the whole device, so a lower rate says nothing.
+    seen(learned, Plant(), 600, **working(20, 0, running=0))
+    assert learned.device == pytest.approx(200 * MB, rel=0.01)
+
+
+def test_a_slower_device_is_learned_within_minutes_while_a_compaction_runs() -> None:
+    learned = seen(Learned(), Plant(), **working(60, 140))
+    seen(learned, Plant(), 60, **working(10, 40))
+    assert learned.device is not None
+    assert 50 * MB < learned.device < 120 * MB, "one time constant: 50 + 150 / e"
+    seen(learned, Plant(), 240, **working(10, 40))
+    assert learned.device < 60 * MB
+
+
+def test_the_clients_peak_fades_within_minutes() -> None:
+    learned = seen(Learned(), Plant(), written_bytes_per_s=100.0 * MB)
+    seen(learned, Plant(), 300, written_bytes_per_s=1.0 * MB)
+    assert learned.clients == pytest.approx(100 * MB / 2.718, rel=0.05)
+    assert learned.writes == pytest.approx(1 * MB, rel=0.01)
+
+
+@pytest.mark.parametrize(("reads_per_s", "matter"), [(0, False), (50, False), (150, True)])
+def test_reads_matter_from_a_share_of_the_writes_on(reads_per_s: int, matter: bool) -> None:
+    plant = Plant()
+    plant.tickers = {READ: reads_per_s}
+    learned = seen(Learned(), plant, writes_per_s=10_000.0)
+    assert learned.reads_matter(0.01) is matter
+
+
+def test_without_statistics_reads_are_taken_for_granted() -> None:
+    plant = Plant()
+    plant.tickers = None
+    assert seen(Learned(), plant, writes_per_s=10_000.0).reads_matter(0.01)
