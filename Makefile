@@ -134,12 +134,16 @@ laws-simulator: agent ## three laws on a real db_bench, beside the simulator; 24
 
 # The quick set: a small grid, nine schemes, two repetitions. What is in there is not measured again; remove it to begin anew.
 BENCH := .cache/bench
-.PHONY: bench
+.PHONY: bench evaluation
 bench: agent ## nine schemes on a real db_bench, side by side, and a report in .cache/bench; 30 minutes, on a quiet machine
 	@./.ci/install-packages $(DB_BENCH_PACKAGES)
 	@$(BIN)/adocd bench grid --threads 2,6,12,20 --batch 64,256,512 --seconds 30 --out $(BENCH)
 	@$(BIN)/adocd bench run --seconds 30 --repeat 2 --out $(BENCH)
 	@$(BIN)/adocd bench report $(BENCH)
+
+evaluation: agent ## all runs of docs/evaluation/report.md, in several sittings: it goes on where it stopped; many hours
+	@./.ci/install-packages $(DB_BENCH_PACKAGES)
+	@PATH="$(CURDIR)/$(BIN):$$PATH" bench/evaluation.sh
 
 dist: .venv/.ready ## wheel and source archive of adocd, of its bench and of the Python agent, in dist/
 	@rm -f dist/*.whl dist/*.tar.gz

@@ -87,6 +87,7 @@ def plan(
     held = []
     for cf in sample.column_families:
         held += _stage(cf, wanted, current)
+        held += _hold_base(cf, wanted, current, baseline)
     held += _hold_brake(wanted, goal, sample, baseline, rate_may_rise_to)
     if any(option.scope == "database" for option in wanted):
         is_pinned = goal.get(DELAYED_WRITE_RATE, "") not in ("", _original_rate(baseline))
@@ -181,6 +182,19 @@ def _stage(cf: ColumnFamilySample, wanted: dict[OptionName, str], current: Value
                 f"{cf.pending_compaction_bytes}, are below that"
             )
     return held
+
+
+def _hold_base(cf: ColumnFamilySample, wanted: dict[OptionName, str], current: Values, baseline: Values) -> list[str]:
+    """Keep a raised base level until level 0 is merged, where the original is to come back (see way_back)."""
+    base, slowdown = of_family(cf.name, BASE), baseline.get(of_family(cf.name, SLOWDOWN))
+    if slowdown is None or base not in wanted or wanted[base] != baseline.get(base):
+        return []
+    below = max(1, int(slowdown))
+    if int(wanted[base]) >= int(current[base]) or cf.l0_files < below:
+        return []
+    return [
+        f"{BASE} of {cf.name} goes to {wanted.pop(base)} when level 0, now {cf.l0_files} files, has less than {below}"
+    ]
 
 
 def _hold_brake(

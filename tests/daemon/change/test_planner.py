@@ -288,6 +288,13 @@ def test_a_larger_base_level_comes_back_when_level_0_is_merged() -> None:
     base = "max_bytes_for_level_base"
     found = plan(family({base: 16 * GIB}))
     assert found.restore == (waits(base, str(256 * MIB), L0_FILES, below=20),)
+    # The daemon's own way back waits for the same.
+    large = opened({base: 16 * GIB}, l0=20)
+    back = plan(family({base: 256 * MIB}), large, defaults(), {next(iter(family({base: 0})))})
+    assert back.changes == ()
+    assert back.held == (f"{base} of default goes to {256 * MIB} when level 0, now 20 files, has less than 20",)
+    merged = opened({base: 16 * GIB}, l0=19)
+    assert plan(family({base: 256 * MIB}), merged, defaults()).sent == family({base: 256 * MIB})
     # One that was made smaller is no reason to wait.
     smaller = plan(family({base: 64 * MIB}))
     assert smaller.restore == (RestoreStep(ColumnFamilyChange("default", {base: str(256 * MIB)})),)
