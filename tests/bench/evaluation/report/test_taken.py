@@ -91,3 +91,8 @@ def test_the_same_block_with_the_log_outside_is_compared_pair_by_pair() -> None:
     assert table.rows[0][1:4] == ("operations/s in the phase", "810 (720 .. 900)", "900 (800 .. 1,000)")
     assert table.rows[0][4].endswith(": 0.9")
     assert wal_parts([block for block in blocks if not parse_profile(block.profile).wal_outside]) == []
+
+
+def test_a_block_that_was_drained_under_the_laws_options_is_compared_with_none_that_was_restored() -> None:
+    older = repeated("default", (1000, 900, 800), profile="cap-210-wal-outside", wal_outside_cap=True, settled=None)
+    assert wal_parts(summarise([*repeated("default", (900, 810, 720)), *older])) == []
