@@ -43,7 +43,7 @@ class Scene:
 
     def step(self, seconds: int = 1) -> tuple[str, dict[Knob, int]]:
         """Live for some seconds; return the last decision's rule and what all of them set."""
-        rule, found = "", {}
+        rule, found = "", dict[Knob, int]()
         for _ in range(seconds):
             decision = self.plant.step(self.law)
             rule = decision.rule if decision else rule

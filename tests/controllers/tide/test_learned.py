@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -13,13 +14,13 @@ from tests.controllers.laws import MB, Plant
 READ = "rocksdb.number.keys.read"
 
 
-def seen(learned: Learned, plant: Plant, seconds: int = 30, **members: object) -> Learned:
+def seen(learned: Learned, plant: Plant, seconds: int = 30, **members: Any) -> Learned:
     for _ in range(seconds):
-        learned.observe(replace(plant.sample(), **members))  # type: ignore[arg-type]
+        learned.observe(replace(plant.sample(), **members))
     return learned
 
 
-def working(flush: float, compaction: float, running: int = 1) -> dict[str, object]:
+def working(flush: float, compaction: float, running: int = 1) -> dict[str, Any]:
     return {
         "flush_written_bytes_per_s": flush * MB,
         "compaction_written_bytes_per_s": compaction * MB,
