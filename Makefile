@@ -141,7 +141,7 @@ bench: agent ## nine schemes on a real db_bench, side by side, and a report in .
 	@$(BIN)/adocd bench run --seconds 30 --repeat 2 --out $(BENCH)
 	@$(BIN)/adocd bench report $(BENCH)
 
-evaluation: agent ## all runs of docs/evaluation/report.md, in several sittings: it goes on where it stopped; many hours
+evaluation: agent ## the evaluation's blocks under today's rules, in several sittings: each goes on where it stopped; hours
 	@./.ci/install-packages $(DB_BENCH_PACKAGES)
 	@PATH="$(CURDIR)/$(BIN):$$PATH" bench/evaluation.sh
 

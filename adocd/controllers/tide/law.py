@@ -69,7 +69,8 @@ _EBB_OF_CLIENTS, _EBB_OF_DEVICE, _EBB_S = 1 / 10, 1 / 8, 5.0
 _BOUND_STEP = 1.3
 #: Shares of the bound: where the gate opens, where writes slow down, and where they are as slow as what lasts.
 _GATE, _SLOPE, _LASTS = 0.5, 0.6, 0.95
-_LASTING = 0.95
+#: Of the device, what the lasting rate counts on.
+_DEVICE_SHARE = 0.95
 #: At the bound itself, of the rate that lasts.
 _LEAST_SHARE = 1 / 4
 _FREE_SHARE, _PENDING_SHARE = 3, 2
@@ -160,7 +161,9 @@ class Tide(Controller):
         #: The column families that were in a flood, each with the files that its bound allows.
         self._bounds: dict[str, int] = {}
         self._quiet_s = 0.0
-        self._reads = False
+        self._is_read = False
+        #: Of the memory budget, what each of them may take, in bytes.
+        self._memory_bytes = 0
         #: Running merges out of level 0, by job.
         self._merges: set[int] = set()
 
@@ -168,7 +171,7 @@ class Tide(Controller):
         """Learn, choose the regime, and set what it needs."""
         self._learned.observe(sample)
         self._follow_merges(sample)
-        self._reads = self._learned.reads_matter(self._parameters.reads_share)
+        self._is_read = self._learned.reads_matter(self._parameters.reads_share)
         self._regime = self._next(sample)
         settings = (
             *not_there_yet(self._wanted(sample), sample),
@@ -186,6 +189,7 @@ class Tide(Controller):
             self._bounds.setdefault(name, 0)
         for name in self._bounds.keys() - {cf.name for cf in sample.column_families}:
             del self._bounds[name]
+        self._share_memory(sample)
         if self._regime is Regime.CALM:
             if not pressed:
                 self._bounds.clear()
@@ -266,7 +270,7 @@ class Tide(Controller):
         )
         size, _ = self._memtables(cf, sample)
         bound = self._bounds.get(cf.name, 0)
-        if self._reads or bound * _GATE <= slowdown:
+        if self._is_read or bound * _GATE <= slowdown:
             return _Gate(trigger, slowdown, stop, max(base, trigger * size))
         return _Gate(int(bound * _GATE), int(bound * _SLOPE), bound, max(base, bound * size))
 
@@ -277,7 +281,7 @@ class Tide(Controller):
             yield from self._owners(sample)
             return
         p, ebb = self._parameters, self._regime is Regime.EBB
-        slots = 1 if ebb or self._reads else p.flush_slots
+        slots = 1 if ebb or self._is_read else p.flush_slots
         yield Setting(Knob.BACKGROUND_JOBS, max(owners_value(Knob.BACKGROUND_JOBS, sample) or 0, 4 * slots))
         yield Setting(Knob.SUBCOMPACTIONS, max(owners_value(Knob.SUBCOMPACTIONS, sample) or 0, p.subcompactions))
         for cf in self._flooded(sample):
@@ -317,21 +321,26 @@ class Tide(Controller):
 
     def _memtables(self, cf: ColumnFamilySample, sample: Sample) -> tuple[int, int]:
         """Return the size in bytes and the number of memtables within the budget, never less than the owner's."""
-        p, others = self._parameters, 0
-        for other in sample.column_families:
-            if other.name not in self._bounds:
-                others += other.options.write_buffer_size_bytes * other.options.max_write_buffer_number
         owners = (
             owners_value(Knob.MEMTABLE_SIZE, sample, cf.name) or MIB,
             owners_value(Knob.MEMTABLE_NUMBER, sample, cf.name) or 2,
         )
-        share = max(0, p.memory_max_bytes - others) // max(1, len(self._bounds))
-        number = max(owners[1], p.memtables)
-        size = share // number // MIB * MIB
+        number = max(owners[1], self._parameters.memtables)
+        size = self._memory_bytes // number // MIB * MIB
         if size >= owners[0]:
             return size, number
-        number = share // owners[0]
+        number = self._memory_bytes // owners[0]
         return owners[0], max(owners[1], number)
+
+    def _share_memory(self, sample: Sample) -> None:
+        """Divide what the other column families leave of the budget among those that were in a flood."""
+        others = sum(
+            cf.options.write_buffer_size_bytes * cf.options.max_write_buffer_number
+            for cf in sample.column_families
+            if cf.name not in self._bounds
+        )
+        left = max(0, self._parameters.memory_max_bytes - others)
+        self._memory_bytes = left // max(1, len(self._bounds))
 
     # -- admission
 
@@ -351,7 +360,7 @@ class Tide(Controller):
         above = sum(cf.level_bytes[1:2]) / max(1, cf.level_bytes[0])
         lasting = max(gate.slowdown + 1, int(gate.stop * _LASTS))
         room = (lasting - gate.trigger) / max(1, gate.trigger)
-        lasts = min(clients, _LASTING * device * room / (1 + above + room))
+        lasts = min(clients, _DEVICE_SHARE * device * room / (1 + above + room))
         if cf.l0_files <= lasting:
             return clients + (lasts - clients) * (cf.l0_files - gate.slowdown) / (lasting - gate.slowdown)
         beyond = min(1.0, (cf.l0_files - lasting) / max(1, gate.stop - lasting))
@@ -361,7 +370,7 @@ class Tide(Controller):
         flooded = self._flooded(sample) or list(sample.column_families)
         worst = max(flooded, key=lambda cf: (cf.l0_files, cf.immutable_memtables))
         device = "not learned yet" if self._learned.device is None else f"{exact_size(int(self._learned.device))}/s"
-        reads = "reads matter" if self._reads else "nobody reads"
+        reads = "reads matter" if self._is_read else "nobody reads"
         return (
             f"column family {worst.name}: {worst.l0_files} L0 files, {worst.immutable_memtables} immutable memtables; "
             f"device {device}, clients write {exact_size(int(self._learned.writes))}/s, {reads}"
