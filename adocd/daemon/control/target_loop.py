@@ -262,7 +262,7 @@ class TargetLoop:
             return self._fall_back(str(error))
         except Exception:
             failed = self._policy.controller
-            if failed == registry.DEFAULT:
+            if failed == registry.WATCHING:
                 _log.exception("%s: the cycle failed", self.path)
                 return "the cycle failed, see the daemon's log; a lease that is held expires"
             _log.exception("%s: the cycle failed under %s", self.path, failed)
@@ -270,14 +270,14 @@ class TargetLoop:
 
     def _fall_back(self, why: str) -> str:
         """Replace the policy by the default, and record that in the decision log, where operators look."""
-        _log.error("%s: %s; the policy falls back to %s", self.path, why, registry.DEFAULT)
-        decision = Decision((), why, "daemon.fall_back", f"a law that fails is not asked again: {registry.DEFAULT} is")
+        _log.error("%s: %s; the policy falls back to %s", self.path, why, registry.WATCHING)
+        decision = Decision((), why, "daemon.fall_back", f"a law that fails is not asked again: {registry.WATCHING} is")
         sample = None if self._attached is None else self._attached.sample
         monotonic_s = 0.0 if sample is None else sample.monotonic_s
         self.remembered.decisions.add(self._policy.controller, decision, monotonic_s, (), "failed")
-        self._take_policy(Policy(registry.DEFAULT))
+        self._take_policy(Policy(registry.WATCHING))
         self._fell_back = why
-        return f"{why}; the policy is now {registry.DEFAULT}"
+        return f"{why}; the policy is now {registry.WATCHING}"
 
     def _take_policy(self, policy: Policy) -> None:
         registry.create(policy)
