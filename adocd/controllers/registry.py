@@ -119,7 +119,8 @@ def parts_of(policy: Policy) -> tuple[tuple[str, Mapping[str, ParameterValue]], 
 def plain(policy: Policy) -> Policy:
     """Return the policy with its law's own name, and sizes, rates and times as numbers: 256 MiB is 268435456.
 
-    Raises PolicyError. Everything that reads a policy from people does this first, so that policies compare and are kept as numbers.
+    Raises PolicyError. Everything that reads a policy from people does this first, so that policies compare and are
+    kept as numbers.
     """
     read: dict[str, ParameterValue] = {}
     wrong: dict[str, str] = {}

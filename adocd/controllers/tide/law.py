@@ -41,7 +41,13 @@ Where anybody reads, level 0 keeps the owner's numbers of files, because a read 
 larger, up to the memory budget, and the slope is between the owner's slowdown and stop. Reads are counted by tickers;
 without Statistics the law takes them for granted.
 
-Assumes level compaction. Does harm to readers that come when a flood has just been taken in: until it is merged they
+Under universal compaction, whose sorted runs have no base level to fill, only memory, flush slots and threads are the
+law's; other styles are left alone. A memtable budget is not all of the memory: a wide merge reads ahead in each of its
+inputs. So where the owner has a compaction_readahead_size, it is lowered until that takes a quarter of the budget.
+
+The law judges itself by whole floods, and leaves some to the owner's options (adocd.controllers.tide.judged).
+
+Does harm to readers that come when a flood has just been taken in: until it is merged they
 look into a large level 0, for up to `pay_back_s`. What level 1 holds above the owner's base then moves down at leisure:
 that debt has no bound of its own. Not reachable: pace within a running merge, and priorities of flushes on the device.
 """
@@ -56,10 +62,12 @@ from pydantic import Field
 from adocd.controllers.admitted import HeldRate, released
 from adocd.controllers.base import Controller, Needs, Parameters
 from adocd.controllers.settings import not_there_yet
+from adocd.controllers.tide.judged import Judged
 from adocd.controllers.tide.learned import Learned
 from adocd.model.decision import Decision, Setting
 from adocd.model.in_words import exact_size
 from adocd.model.knob import MIB, Knob
+from adocd.model.options import LEVEL_COMPACTION, UNIVERSAL_COMPACTION
 from adocd.model.reading import owners_value
 from adocd.model.sample import ColumnFamilySample, Sample
 
@@ -84,7 +92,10 @@ _OF_FAMILY = (
     Knob.LEVEL0_SLOWDOWN,
     Knob.LEVEL0_STOP,
 )
-_OF_DATABASE = frozenset({Knob.BACKGROUND_JOBS, Knob.SUBCOMPACTIONS, Knob.DELAYED_WRITE_RATE})
+_WIDTH = (Knob.BACKGROUND_JOBS, Knob.SUBCOMPACTIONS, Knob.COMPACTION_READAHEAD)
+_OF_DATABASE = frozenset({*_WIDTH, Knob.DELAYED_WRITE_RATE})
+#: Of the memory budget, what the readahead of a merge may take; and the least readahead that is set, in bytes.
+_READAHEAD_SHARE, _READAHEAD_LEAST = 4, 64 << 10
 
 
 class Regime(StrEnum):
@@ -150,12 +161,13 @@ class Tide(Controller):
     knobs = frozenset(_OF_FAMILY) | _OF_DATABASE
     optional_knobs = _OF_DATABASE
     reads = frozenset({Knob.SOFT_PENDING_LIMIT})
-    needs = Needs(level_bytes=True, background_rates=True, level_compaction=True)
+    needs = Needs(level_bytes=True, background_rates=True)
     parameters_model: ClassVar[type[Parameters]] = TideParameters
 
     def __init__(self, parameters: TideParameters) -> None:
         self._parameters = parameters
         self._learned = Learned()
+        self._judged = Judged()
         self._rate = HeldRate()
         self._regime = Regime.CALM
         #: The column families that were in a flood, each with the files that its bound allows.
@@ -172,7 +184,10 @@ class Tide(Controller):
         self._learned.observe(sample)
         self._follow_merges(sample)
         self._is_read = self._learned.reads_matter(self._parameters.reads_share)
-        self._regime = self._next(sample)
+        was, self._regime = self._regime, self._next(sample)
+        # A flood's first window is the one in which it was noticed, so nothing in it is the law's doing.
+        self._judged.observe(sample, is_flood=Regime.CALM not in (was, self._regime) or self._is_left(sample))
+        self.declined = self._judged.rests if self._regime is Regime.CALM else None
         settings = (
             *not_there_yet(self._wanted(sample), sample),
             *self._rate.settings(sample, self._admitted(sample)),
@@ -191,7 +206,7 @@ class Tide(Controller):
             del self._bounds[name]
         self._share_memory(sample)
         if self._regime is Regime.CALM:
-            if not pressed:
+            if not pressed or self._judged.rests:
                 self._bounds.clear()
                 return Regime.CALM
             self._quiet_s = 0.0
@@ -203,7 +218,13 @@ class Tide(Controller):
         gates = [(cf, self._gate(cf, sample)) for cf in self._flooded(sample)]
         return Regime.BRIM if any(cf.l0_files >= gate.slowdown for cf, gate in gates) else Regime.FLOOD
 
+    def _is_left(self, sample: Sample) -> bool:
+        """Whether a flood has come that is left to the owner's options."""
+        return self._judged.rests is not None and any(self._is_pressed(cf, sample) for cf in sample.column_families)
+
     def _is_pressed(self, cf: ColumnFamilySample, sample: Sample) -> bool:
+        if _style(cf, sample) not in (LEVEL_COMPACTION, UNIVERSAL_COMPACTION):
+            return False
         trigger = owners_value(Knob.LEVEL0_TRIGGER, sample, cf.name) or 0
         return _is_held(cf) or 0 < 2 * trigger <= cf.l0_files
 
@@ -270,6 +291,8 @@ class Tide(Controller):
         )
         size, _ = self._memtables(cf, sample)
         bound = self._bounds.get(cf.name, 0)
+        if _style(cf, sample) != LEVEL_COMPACTION:
+            return _Gate(trigger, slowdown, stop, base)
         if self._is_read or bound * _GATE <= slowdown:
             return _Gate(trigger, slowdown, stop, max(base, trigger * size))
         return _Gate(int(bound * _GATE), int(bound * _SLOPE), bound, max(base, bound * size))
@@ -283,13 +306,18 @@ class Tide(Controller):
         p, ebb = self._parameters, self._regime is Regime.EBB
         slots = 1 if ebb or self._is_read else p.flush_slots
         yield Setting(Knob.BACKGROUND_JOBS, max(owners_value(Knob.BACKGROUND_JOBS, sample) or 0, 4 * slots))
-        yield Setting(Knob.SUBCOMPACTIONS, max(owners_value(Knob.SUBCOMPACTIONS, sample) or 0, p.subcompactions))
+        width = max(owners_value(Knob.SUBCOMPACTIONS, sample) or 0, p.subcompactions)
+        yield Setting(Knob.SUBCOMPACTIONS, width)
+        if (readahead := owners_value(Knob.COMPACTION_READAHEAD, sample)) is not None:
+            inputs = width * max((self._gate(cf, sample).stop for cf in self._flooded(sample)), default=1)
+            fits = max(_READAHEAD_LEAST, p.memory_max_bytes // _READAHEAD_SHARE // inputs)
+            yield Setting(Knob.COMPACTION_READAHEAD, min(readahead, fits))
         for cf in self._flooded(sample):
             yield from self._ebbing(cf, sample) if ebb else self._flooding(cf, sample)
 
     def _owners(self, sample: Sample) -> Iterator[Setting]:
         """Give everything back."""
-        for knob in (Knob.BACKGROUND_JOBS, Knob.SUBCOMPACTIONS):
+        for knob in _WIDTH:
             if (value := owners_value(knob, sample)) is not None:
                 yield Setting(knob, value)
         for cf in sample.column_families:
@@ -346,7 +374,8 @@ class Tide(Controller):
 
     def _admitted(self, sample: Sample) -> int | None:
         """Return the rate at which RocksDB delays writes, in bytes/s, set before it does; None for the owner's."""
-        flooded, clients = self._flooded(sample), self._learned.clients
+        flooded = [cf for cf in self._flooded(sample) if _style(cf, sample) == LEVEL_COMPACTION]
+        clients = self._learned.clients
         if self._regime not in _ADMITS or clients is None or not flooded:
             return None
         return max(_FLOOR, int(min(self._allowed(cf, sample, clients) for cf in flooded)))
@@ -375,6 +404,10 @@ class Tide(Controller):
             f"column family {worst.name}: {worst.l0_files} L0 files, {worst.immutable_memtables} immutable memtables; "
             f"device {device}, clients write {exact_size(int(self._learned.writes))}/s, {reads}"
         )
+
+
+def _style(cf: ColumnFamilySample, sample: Sample) -> str:
+    return sample.options.column_families.get(cf.name, {}).get("compaction_style", LEVEL_COMPACTION)
 
 
 def _is_held(cf: ColumnFamilySample) -> bool:

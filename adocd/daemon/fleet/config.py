@@ -93,8 +93,8 @@ class PolicyConfig(_Section):
 
     controller: str = Field(
         default=registry.WATCHING,
-        description="the control law; `adocctl controllers` lists them, `default` stands for the one that adocd recommends, "
-        "and `adoc+mimd` names two at once",
+        description="the control law; `adocctl controllers` lists them, `default` stands for the one that adocd "
+        "recommends, and `adoc+mimd` names two at once",
     )
     parameters: dict[str, ParameterValue] = Field(
         default_factory=dict, description="the law's own parameters; with several laws, one table per law, by its name"
