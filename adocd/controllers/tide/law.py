@@ -37,9 +37,11 @@ The device's rate is learned: it is the most that flushes and compactions were s
 within minutes while a compaction runs and less is written. So a device that slows down, or has lost its burst credits,
 makes the bound and the lasting rate smaller.
 
-Where anybody reads, level 0 keeps the owner's numbers of files, because a read looks into each. Then the files get
-larger, up to the memory budget, and the slope is between the owner's slowdown and stop. Reads are counted by tickers;
-without Statistics the law takes them for granted.
+Where anybody reads, level 0 keeps the owner's numbers of files, because a read looks into each, and merges the owner's
+threads, because they take the device from reads. Then only the files get larger, up to the memory budget, and the slope
+is between the owner's slowdown and stop. What a flood has left in level 0 when readers come is merged at once; until
+then the owner's slowdown and stop wait, because they would hold writers meanwhile. Reads are counted by tickers, and
+matter for a minute after the last; without Statistics the law takes them for granted.
 
 Under universal compaction, whose sorted runs have no base level to fill, only memory, flush slots and threads are the
 law's; other styles are left alone. A memtable budget is not all of the memory: a wide merge reads ahead in each of its
@@ -131,7 +133,7 @@ class TideParameters(Parameters):
     debt_max_bytes: int = Field(default=32 << 30, ge=MIB, le=1 << 50, description="most bytes in level 0")
     files_max: int = Field(default=200, ge=8, le=10_000, description="most level-0 files while nobody reads")
     reads_share: float = Field(
-        default=0.01,
+        default=0.001,
         ge=0,
         le=1,
         description="reads, as a share of writes, from which on level 0 keeps the owner's files",
@@ -293,8 +295,12 @@ class Tide(Controller):
         bound = self._bounds.get(cf.name, 0)
         if _style(cf, sample) != LEVEL_COMPACTION:
             return _Gate(trigger, slowdown, stop, base)
-        if self._is_read or bound * _GATE <= slowdown:
+        if bound * _GATE <= slowdown or (self._is_read and cf.l0_files < slowdown):
             return _Gate(trigger, slowdown, stop, max(base, trigger * size))
+        if self._is_read:
+            # Level 0 is full of what came before the readers: it is merged now, but the owner's limits would hold
+            # writers for as long as that takes.
+            return _Gate(trigger, int(bound * _SLOPE), bound, max(base, bound * size))
         return _Gate(int(bound * _GATE), int(bound * _SLOPE), bound, max(base, bound * size))
 
     # -- values
@@ -304,9 +310,10 @@ class Tide(Controller):
             yield from self._owners(sample)
             return
         p, ebb = self._parameters, self._regime is Regime.EBB
-        slots = 1 if ebb or self._is_read else p.flush_slots
-        yield Setting(Knob.BACKGROUND_JOBS, max(owners_value(Knob.BACKGROUND_JOBS, sample) or 0, 4 * slots))
-        width = max(owners_value(Knob.SUBCOMPACTIONS, sample) or 0, p.subcompactions)
+        jobs, width = (owners_value(knob, sample) or 1 for knob in (Knob.BACKGROUND_JOBS, Knob.SUBCOMPACTIONS))
+        if not self._is_read:
+            jobs, width = max(jobs, 4 * (1 if ebb else p.flush_slots)), max(width, p.subcompactions)
+        yield Setting(Knob.BACKGROUND_JOBS, jobs)
         yield Setting(Knob.SUBCOMPACTIONS, width)
         if (readahead := owners_value(Knob.COMPACTION_READAHEAD, sample)) is not None:
             inputs = width * max((self._gate(cf, sample).stop for cf in self._flooded(sample)), default=1)

@@ -118,6 +118,18 @@ def test_a_program_is_settled_from_when_its_clients_have_stopped_until_it_is_tol
     assert drain.until.exists()
 
 
+def test_db_bench_prepares_until_the_wait_after_its_load_is_over(tmp_path: Path) -> None:
+    job = LoadJob(tmp_path / "db", tmp_path, 60, 7, SCHEMES["default"].used(Circumstances()))
+    load = DbBenchLoad(DbBench("db_bench", "7.8.3"), "overwrite", 60, 1000)
+    output, said, is_preparing = tmp_path / "db_bench.out", "", [load.is_preparing(job)]
+    for line in ("filluniquerandom : 9 ops/sec", "waitforcompaction(/db): started", "waitforcompaction(/db): finished"):
+        said += f"{line}\n"
+        output.write_text(said)
+        is_preparing.append(load.is_preparing(job))
+    assert is_preparing == [True, True, True, False]
+    assert not DbBenchLoad(DbBench("db_bench", "7.8.3"), "fillrandom", 60).is_preparing(job), "it loads nothing"
+
+
 def test_db_bench_is_settled_from_its_result_on(tmp_path: Path) -> None:
     job = LoadJob(tmp_path / "db", tmp_path, 60, 7, SCHEMES["default"].used(Circumstances()))
     load = DbBenchLoad(DbBench("db_bench", "7.8.3"), "overwrite", 60, 1000)

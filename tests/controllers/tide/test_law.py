@@ -104,6 +104,7 @@ def test_where_somebody_reads_level_0_keeps_its_files_and_they_get_larger() -> N
     assert found[Knob.MEMTABLE_SIZE] == MEMTABLE
     assert found[Knob.LEVEL_BASE_SIZE] == 4 * MEMTABLE
     assert not {Knob.LEVEL0_TRIGGER, Knob.LEVEL0_SLOWDOWN, Knob.LEVEL0_STOP} & found.keys()
+    assert not {Knob.BACKGROUND_JOBS, Knob.SUBCOMPACTIONS} & found.keys()
 
 
 def test_readers_that_come_open_the_gate() -> None:
@@ -112,7 +113,20 @@ def test_readers_that_come_open_the_gate() -> None:
     scene.level0(50)
     scene.plant.tickers = {READ: 50_000}
     found = scene.step(5)[1]
-    assert (found[Knob.LEVEL0_TRIGGER], found[Knob.LEVEL0_SLOWDOWN], found[Knob.LEVEL0_STOP]) == (4, 20, 36)
+    assert (found[Knob.LEVEL0_TRIGGER], found[Knob.BACKGROUND_JOBS], found[Knob.SUBCOMPACTIONS]) == (4, 2, 1)
+    assert not {Knob.LEVEL0_SLOWDOWN, Knob.LEVEL0_STOP} & found.keys(), "they would hold writers until it is merged"
+    scene.level0(3)
+    found = scene.step()[1]
+    assert (found[Knob.LEVEL0_SLOWDOWN], found[Knob.LEVEL0_STOP]) == (20, 36)
+
+
+def test_readers_that_pause_are_expected_back_for_a_minute() -> None:
+    scene = Scene()
+    scene.plant.tickers = {READ: 50_000}
+    scene.flooded()
+    scene.plant.tickers = {READ: 0}
+    assert Knob.LEVEL0_TRIGGER not in scene.step(55)[1]
+    assert scene.step(30)[1][Knob.LEVEL0_TRIGGER] == 100
 
 
 def test_the_memory_is_never_above_the_budget_and_never_below_the_owners() -> None:

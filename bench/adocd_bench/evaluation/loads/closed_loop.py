@@ -34,6 +34,7 @@ ENTRY_BYTES = KEY_BYTES + VALUE_BYTES
 _BESIDE_S = 900.0
 _KINDS: Mapping[Benchmark, OperationKind] = {"fillrandom": "write", "overwrite": "write", "readwhilewriting": "read"}
 _BUCKET = re.compile(r"^[(\[]\s*(\d+),\s*(\d+)\s*\]\s+(\d+)", re.MULTILINE)
+_LOADED = re.compile(r"^waitforcompaction\(.*\): finished", re.MULTILINE)
 _MAX = re.compile(r"^Min: \d+\s+Median: [0-9.]+\s+Max: (\d+)", re.MULTILINE)
 
 
@@ -85,15 +86,12 @@ class DbBenchLoad:
         return [*self.bench.command(fill), *(f"--{name}={value}" for name, value in flags.items())]
 
     def is_preparing(self, job: LoadJob) -> bool:
-        """Return False always: db_bench does not report when its load is over."""
-        del job
-        return False
+        """Look for the end of the wait that follows the load: db_bench writes of it as soon as it is over."""
+        return self.records is not None and _LOADED.search(self._said(job)) is None
 
     def is_settling(self, job: LoadJob) -> bool:
         """Look for the measured benchmark's result, which db_bench writes as soon as it has it."""
-        output = job.room / f"{self.name}.out"
-        said = output.read_text(encoding="utf-8") if output.exists() else ""
-        return self.drained and f"\n{self.benchmark} " in said
+        return self.drained and f"\n{self.benchmark} " in self._said(job)
 
     def release(self, job: LoadJob) -> None:
         """Do nothing: it ends by itself."""
@@ -129,6 +127,10 @@ class DbBenchLoad:
             clients_ended_monotonic_s=begin_s + seconds if self.drained else None,
             rocksdb_version=self.bench.rocksdb_version,
         )
+
+    def _said(self, job: LoadJob) -> str:
+        output = job.room / f"{self.name}.out"
+        return output.read_text(encoding="utf-8") if output.exists() else ""
 
     def _report(self, job: LoadJob) -> Path:
         return job.room / "seconds.csv"
