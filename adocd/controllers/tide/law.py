@@ -94,13 +94,17 @@ class Regime(StrEnum):
     FLOOD = "flood"
     BRIM = "brim"
     EBB = "ebb"
+    YIELD = "yield"
 
 
 _ADMITS = (Regime.FLOOD, Regime.BRIM)
+#: These end when nobody is pressed, even if clients write.
+_MAY_END = (Regime.EBB, Regime.YIELD)
 _REASONS = {
     Regime.CALM: "the flood is paid back, so every option is the owner's again",
     Regime.FLOOD: "memtables take what flushes cannot yet, and level 0 collects files for one large merge",
     Regime.BRIM: "level 0 is merged while it fills, so writes slow down towards what lasts",
+    Regime.YIELD: "other databases want more of these disks than is left, so level 0 collects files for a later merge",
     Regime.EBB: "clients leave the device alone, so it pays back what level 0 holds",
 }
 
@@ -160,6 +164,8 @@ class Tide(Controller):
         self._regime = Regime.CALM
         #: The column families that were in a flood, each with the files that its bound allows.
         self._bounds: dict[str, int] = {}
+        #: Those that were pressed themselves; the others only leave the disks to their neighbours.
+        self._pressed: set[str] = set()
         self._quiet_s = 0.0
         self._is_read = False
         #: Of the memory budget, what each of them may take, in bytes.
@@ -184,28 +190,35 @@ class Tide(Controller):
     # -- regimes
 
     def _next(self, sample: Sample) -> Regime:
+        if self._regime is Regime.CALM:
+            self._bounds.clear()
+            self._pressed.clear()
+        families = {cf.name for cf in sample.column_families}
         pressed = {cf.name for cf in sample.column_families if self._is_pressed(cf, sample)}
-        for name in pressed:
+        self._pressed = (self._pressed | pressed) & families
+        yields = sample.allowance is not None and sample.allowance.is_scarce and not self._is_read
+        for name in families if yields else pressed:
             self._bounds.setdefault(name, 0)
-        for name in self._bounds.keys() - {cf.name for cf in sample.column_families}:
+        for name in self._bounds.keys() - families:
             del self._bounds[name]
         self._share_memory(sample)
         if self._regime is Regime.CALM:
-            if not pressed:
-                self._bounds.clear()
+            if not self._bounds:
                 return Regime.CALM
             self._quiet_s = 0.0
-        if self._is_quiet(sample):
+        if (self._is_quiet(sample) or (self._regime in _MAY_END and not pressed)) and not yields:
             return Regime.CALM if self._is_paid(sample) else Regime.EBB
-        if self._regime is Regime.EBB and not pressed:
-            return Regime.CALM if self._is_paid(sample) else Regime.EBB
+        if not self._pressed:
+            self._bound(sample)
+            return Regime.YIELD
         self._bound(sample)
         gates = [(cf, self._gate(cf, sample)) for cf in self._flooded(sample)]
         return Regime.BRIM if any(cf.l0_files >= gate.slowdown for cf, gate in gates) else Regime.FLOOD
 
     def _is_pressed(self, cf: ColumnFamilySample, sample: Sample) -> bool:
         trigger = owners_value(Knob.LEVEL0_TRIGGER, sample, cf.name) or 0
-        return _is_held(cf) or 0 < 2 * trigger <= cf.l0_files
+        collects = cf.name in self._bounds and cf.name not in self._pressed  # then its files are our doing
+        return _is_held(cf) or (0 < 2 * trigger <= cf.l0_files and not collects)
 
     def _is_quiet(self, sample: Sample) -> bool:
         """Whether clients have written little for some seconds."""
@@ -251,16 +264,23 @@ class Tide(Controller):
         """Return the most bytes that this column family's level 0 may hold."""
         p, count = self._parameters, len(self._bounds)
         limits = [p.debt_max_bytes / count]
-        if self._learned.device is not None:
-            limits.append(self._learned.device * p.pay_back_s / 2 / count)
+        if (device := self._device(sample)) is not None:
+            limits.append(device * p.pay_back_s / 2 / count)
         free = None if sample.surroundings is None else sample.surroundings.free_bytes
         if free is not None and cf.level_bytes is not None:
             # What level 0 holds has been taken already; its merge also writes what level 1 holds.
-            spare = free + cf.level_bytes[0] - sum(cf.level_bytes[1:2])
-            limits.append(max(0.0, spare / _FREE_SHARE / count))
+            room = free + cf.level_bytes[0]
+            if sample.allowance is not None and sample.allowance.space_bytes is not None:
+                room = min(room, sample.allowance.space_bytes)
+            limits.append(max(0.0, (room - sum(cf.level_bytes[1:2])) / _FREE_SHARE / count))
         if (soft := owners_value(Knob.SOFT_PENDING_LIMIT, sample, cf.name)) is not None and soft > 0:
             limits.append(soft / _PENDING_SHARE)
         return int(min(limits))
+
+    def _device(self, sample: Sample) -> float | None:
+        """Return what flushes and compactions may count on, in bytes/s: what was seen here, or the share of all."""
+        allowed = None if sample.allowance is None else sample.allowance.device_bytes_per_s
+        return self._learned.device if allowed is None else allowed
 
     def _gate(self, cf: ColumnFamilySample, sample: Sample) -> _Gate:
         """Return the limits of level 0 in a flood: the owner's numbers of files where reads matter or no more fit."""
@@ -281,9 +301,12 @@ class Tide(Controller):
             yield from self._owners(sample)
             return
         p, ebb = self._parameters, self._regime is Regime.EBB
-        slots = 1 if ebb or self._is_read else p.flush_slots
-        yield Setting(Knob.BACKGROUND_JOBS, max(owners_value(Knob.BACKGROUND_JOBS, sample) or 0, 4 * slots))
-        yield Setting(Knob.SUBCOMPACTIONS, max(owners_value(Knob.SUBCOMPACTIONS, sample) or 0, p.subcompactions))
+        width = None if sample.allowance is None else sample.allowance.width
+        slots = 1 if ebb or self._is_read else min(p.flush_slots, width or p.flush_slots)
+        threads = min(p.subcompactions, width or p.subcompactions)
+        if self._pressed:
+            yield Setting(Knob.BACKGROUND_JOBS, max(owners_value(Knob.BACKGROUND_JOBS, sample) or 0, 4 * slots))
+            yield Setting(Knob.SUBCOMPACTIONS, max(owners_value(Knob.SUBCOMPACTIONS, sample) or 0, threads))
         for cf in self._flooded(sample):
             yield from self._ebbing(cf, sample) if ebb else self._flooding(cf, sample)
 
@@ -325,6 +348,8 @@ class Tide(Controller):
             owners_value(Knob.MEMTABLE_SIZE, sample, cf.name) or MIB,
             owners_value(Knob.MEMTABLE_NUMBER, sample, cf.name) or 2,
         )
+        if cf.name not in self._pressed:
+            return owners
         number = max(owners[1], self._parameters.memtables)
         size = self._memory_bytes // number // MIB * MIB
         if size >= owners[0]:
@@ -337,10 +362,13 @@ class Tide(Controller):
         others = sum(
             cf.options.write_buffer_size_bytes * cf.options.max_write_buffer_number
             for cf in sample.column_families
-            if cf.name not in self._bounds
+            if cf.name not in self._pressed
         )
-        left = max(0, self._parameters.memory_max_bytes - others)
-        self._memory_bytes = left // max(1, len(self._bounds))
+        most = self._parameters.memory_max_bytes
+        if sample.allowance is not None:
+            most = min(most, sample.allowance.memtables_bytes)
+        left = max(0, most - others)
+        self._memory_bytes = left // max(1, len(self._pressed))
 
     # -- admission
 
@@ -353,7 +381,7 @@ class Tide(Controller):
 
     def _allowed(self, cf: ColumnFamilySample, sample: Sample, clients: float) -> float:
         """Return what this column family's level 0 allows all writers, in bytes/s."""
-        gate, device = self._gate(cf, sample), self._learned.device
+        gate, device = self._gate(cf, sample), self._device(sample)
         if cf.l0_files < gate.slowdown or device is None or not cf.level_bytes:
             # RocksDB delays here only when the last memtable fills: then flushes say what lasts.
             return max(clients / 2, self._learned.flushes or clients)
