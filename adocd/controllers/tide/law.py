@@ -13,6 +13,7 @@ ComputeCompactionScore).
 | flood | two immutable memtables, a stall, twice the owner's trigger | memory, flush slots, wide merges; a shut gate |
 | brim | level 0 is at 0.6 of the bound | the same, and writes are delayed, from what clients do to what lasts |
 | ebb | for 5 s clients write a tenth, or 1/8 of the device | the owner's trigger, then base level, then calm |
+| yield | others want more of the same disks than is left | the gate and the base level alone: merges are put off |
 
 In a flood the memory budget is taken at once, in memtables with a flush slot for each that waits, and merges are four
 threads wide. At the ebb all of level 0 becomes one merge; the base level returns after it, and the rest when nothing is
@@ -41,6 +42,16 @@ Where anybody reads, level 0 keeps the owner's numbers of files, because a read 
 larger, up to the memory budget, and the slope is between the owner's slowdown and stop. Reads are counted by tickers;
 without Statistics the law takes them for granted.
 
+Other databases on the same disks: the daemon's arbiter allots each an allowance, and this law keeps to it.
+
+- The memory budget is no more than its part of all memory; the device's rate is its share of what all were seen to
+  write; the free space is its part. So what all of them owe together is no more than one alone would owe.
+- While others want more than is left of the disks, it puts its own merges off, also those that are due: one merge of
+  twenty files writes far less than five merges of four, and what it saves goes to them. For that it turns the gate and
+  the base level, in one call, and leaves memory and threads alone. An ebb waits for the same reason.
+- While a neighbour waits that uses less than its share, it flushes and merges with no more threads than `width`: what
+  it has under way, the neighbour's requests queue behind.
+
 Assumes level compaction. Does harm to readers that come when a flood has just been taken in: until it is merged they
 look into a large level 0, for up to `pay_back_s`. What level 1 holds above the owner's base then moves down at leisure:
 that debt has no bound of its own. Not reachable: pace within a running merge, and priorities of flushes on the device.
@@ -48,15 +59,14 @@ that debt has no bound of its own. Not reachable: pace within a running merge, a
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import ClassVar
-
-from pydantic import Field
 
 from adocd.controllers.admitted import HeldRate, released
 from adocd.controllers.base import Controller, Needs, Parameters
 from adocd.controllers.settings import not_there_yet
 from adocd.controllers.tide.learned import Learned
+from adocd.controllers.tide.parameters import TideParameters
+from adocd.controllers.tide.regime import ADMITS, MAY_END, REASONS, Regime
 from adocd.model.decision import Decision, Setting
 from adocd.model.in_words import exact_size
 from adocd.model.knob import MIB, Knob
@@ -85,53 +95,6 @@ _OF_FAMILY = (
     Knob.LEVEL0_STOP,
 )
 _OF_DATABASE = frozenset({Knob.BACKGROUND_JOBS, Knob.SUBCOMPACTIONS, Knob.DELAYED_WRITE_RATE})
-
-
-class Regime(StrEnum):
-    """What the law is doing; of one database, for jobs and rates are shared by its column families."""
-
-    CALM = "calm"
-    FLOOD = "flood"
-    BRIM = "brim"
-    EBB = "ebb"
-    YIELD = "yield"
-
-
-_ADMITS = (Regime.FLOOD, Regime.BRIM)
-#: These end when nobody is pressed, even if clients write.
-_MAY_END = (Regime.EBB, Regime.YIELD)
-_REASONS = {
-    Regime.CALM: "the flood is paid back, so every option is the owner's again",
-    Regime.FLOOD: "memtables take what flushes cannot yet, and level 0 collects files for one large merge",
-    Regime.BRIM: "level 0 is merged while it fills, so writes slow down towards what lasts",
-    Regime.YIELD: "other databases want more of these disks than is left, so level 0 collects files for a later merge",
-    Regime.EBB: "clients leave the device alone, so it pays back what level 0 holds",
-}
-
-
-class TideParameters(Parameters):
-    """The owner's budgets."""
-
-    memory_max_bytes: int = Field(
-        default=512 * MIB, ge=MIB, le=1 << 50, description="most memory for the memtables of all column families"
-    )
-    pay_back_s: float = Field(
-        default=300.0,
-        ge=1,
-        le=86400,
-        description="how long the device may need to merge what a flood leaves in level 0",
-    )
-    debt_max_bytes: int = Field(default=32 << 30, ge=MIB, le=1 << 50, description="most bytes in level 0")
-    files_max: int = Field(default=200, ge=8, le=10_000, description="most level-0 files while nobody reads")
-    reads_share: float = Field(
-        default=0.01,
-        ge=0,
-        le=1,
-        description="reads, as a share of writes, from which on level 0 keeps the owner's files",
-    )
-    memtables: int = Field(default=4, ge=2, le=64, description="memtables among which the memory is divided")
-    flush_slots: int = Field(default=3, ge=1, le=32)
-    subcompactions: int = Field(default=4, ge=1, le=64, description="width of a merge out of level 0")
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +148,7 @@ class Tide(Controller):
         )
         if not settings:
             return None
-        return Decision(settings, self._signal(sample), f"tide.{self._regime}", _REASONS[self._regime])
+        return Decision(settings, self._signal(sample), f"tide.{self._regime}", REASONS[self._regime])
 
     # -- regimes
 
@@ -206,7 +169,7 @@ class Tide(Controller):
             if not self._bounds:
                 return Regime.CALM
             self._quiet_s = 0.0
-        if (self._is_quiet(sample) or (self._regime in _MAY_END and not pressed)) and not yields:
+        if (self._is_quiet(sample) or (self._regime in MAY_END and not pressed)) and not yields:
             return Regime.CALM if self._is_paid(sample) else Regime.EBB
         if not self._pressed:
             self._bound(sample)
@@ -375,7 +338,7 @@ class Tide(Controller):
     def _admitted(self, sample: Sample) -> int | None:
         """Return the rate at which RocksDB delays writes, in bytes/s, set before it does; None for the owner's."""
         flooded, clients = self._flooded(sample), self._learned.clients
-        if self._regime not in _ADMITS or clients is None or not flooded:
+        if self._regime not in ADMITS or clients is None or not flooded:
             return None
         return max(_FLOOR, int(min(self._allowed(cf, sample, clients) for cf in flooded)))
 

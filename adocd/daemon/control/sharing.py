@@ -20,8 +20,9 @@ _SLOWER_S = 60.0
 _STEADY_S = 10.0
 #: Bytes that no memtables reach.
 _NO_LIMIT = float(1 << 60)
-#: A database waits from this share of the time on.
-_WAITS = 0.02
+#: A database waits from this share of the time on, and is said to wait for so long after: others that make way for it
+#: change their options, which costs all of them a moment.
+_WAITS, _WAITS_S = 0.05, 30.0
 #: Threads of all databases that write at once while one of them waits: more only make its own requests wait longer.
 _THREADS = 6
 #: Whoever wanted more does so for this long: writes wait for some seconds, and flow for some.
@@ -39,21 +40,25 @@ class Needs:
     """What one target wrote, and whether it wants more.
 
     `bytes_per_s` is what its flushes and compactions wrote, `flushed_bytes_per_s` its flushes alone. The WAL does not
-    count: where it is not synced, most of it is deleted before it reaches a disk.
-    `waits`: writes wait or are delayed. `wanted_s`: when it last waited, or memtables waited for their flush, or
-    level 0 for its merge; None if never.
+    count: where it is not synced, most of it is deleted before it reaches a disk. `waited_s`: when its writes last
+    waited or were delayed. `wanted_s`: when they did, or memtables waited for their flush, or level 0 for its merge.
     """
 
     disks: frozenset[str]
     bytes_per_s: float
     flushed_bytes_per_s: float
-    waits: bool
+    waited_s: float | None
     wanted_s: float | None
     memtables_bytes: int
     level0_bytes: int
     free_bytes: int | None
     monotonic_s: float
     priority: Priority
+
+    @property
+    def waits(self) -> bool:
+        """Whether its writes wait, now or some seconds ago."""
+        return self.waited_s is not None and self.monotonic_s - self.waited_s < _WAITS_S
 
     @property
     def wants_more(self) -> bool:
@@ -73,7 +78,7 @@ def needs_of(sample: Sample, memtables_bytes: int, priority: Priority) -> Needs 
         disks=frozenset(around.data.disks),
         bytes_per_s=sum(rate or 0.0 for rate in rates),
         flushed_bytes_per_s=sample.flush_written_bytes_per_s or 0.0,
-        waits=waits,
+        waited_s=sample.monotonic_s if waits else None,
         wanted_s=sample.monotonic_s if wants else None,
         memtables_bytes=memtables_bytes,
         level0_bytes=sum(cf.level_bytes[0] for cf in sample.column_families if cf.level_bytes),
@@ -114,6 +119,7 @@ class Sharing:
                 bytes_per_s=before.bytes_per_s + (needs.bytes_per_s - before.bytes_per_s) * follows,
                 flushed_bytes_per_s=before.flushed_bytes_per_s
                 + (needs.flushed_bytes_per_s - before.flushed_bytes_per_s) * follows,
+                waited_s=before.waited_s if needs.waited_s is None else needs.waited_s,
                 wanted_s=before.wanted_s if needs.wanted_s is None else needs.wanted_s,
             )
         self._needs[target_id] = needs

@@ -20,7 +20,7 @@ CALM = Needs(
     disks=frozenset({"sda"}),
     bytes_per_s=10.0 * MB,
     flushed_bytes_per_s=2.0 * MB,
-    waits=False,
+    waited_s=None,
     wanted_s=None,
     memtables_bytes=32 * MIB,
     level0_bytes=64 * MIB,
@@ -28,7 +28,7 @@ CALM = Needs(
     monotonic_s=100.0,
     priority=Priority(),
 )
-HOT = replace(CALM, bytes_per_s=60.0 * MB, wanted_s=100.0, waits=True)
+HOT = replace(CALM, bytes_per_s=60.0 * MB, wanted_s=100.0, waited_s=100.0)
 
 
 def lived(sharing: Sharing, needs: dict[str, Needs], seconds: int = 30) -> dict[str, Allowance | None]:
@@ -36,8 +36,9 @@ def lived(sharing: Sharing, needs: dict[str, Needs], seconds: int = 30) -> dict[
     found: dict[str, Allowance | None] = {}
     for second in range(seconds):
         for name, each in needs.items():
-            wanted_s = None if each.wanted_s is None else each.wanted_s + second
-            sharing.put(name, replace(each, monotonic_s=each.monotonic_s + second, wanted_s=wanted_s))
+            now_s = each.monotonic_s + second
+            waited_s, wanted_s = (None if at_s is None else now_s for at_s in (each.waited_s, each.wanted_s))
+            sharing.put(name, replace(each, monotonic_s=now_s, waited_s=waited_s, wanted_s=wanted_s))
         found = {name: sharing.allowance(name, GIB, 128 * MIB) for name in needs}
     return found
 
@@ -102,7 +103,7 @@ def test_memory_and_space_go_by_need_too() -> None:
 
 
 def test_whoever_waits_below_its_share_narrows_the_others() -> None:
-    starved = replace(CALM, waits=True, wanted_s=100.0)
+    starved = replace(CALM, waited_s=100.0, wanted_s=100.0)
     found = allotted(Sharing(), {"hot": HOT, "starved": starved, "calm": CALM})
     assert (found["starved"].width, found["starved"].waiting) == (None, 0)
     assert (found["hot"].width, found["hot"].waiting) == (2, 1)
@@ -112,7 +113,7 @@ def test_whoever_waits_below_its_share_narrows_the_others() -> None:
 def test_whoever_waited_wants_more_for_some_seconds() -> None:
     sharing = Sharing()
     allotted(sharing, {"hot": HOT, "calm": CALM})
-    flows = replace(HOT, waits=False, wanted_s=None, monotonic_s=130.0)
+    flows = replace(HOT, waited_s=None, wanted_s=None, monotonic_s=130.0)
     calm = replace(CALM, monotonic_s=130.0)
     assert allotted(sharing, {"hot": flows, "calm": calm}, seconds=5)["calm"].is_scarce
     assert not allotted(sharing, {"hot": flows, "calm": calm}, seconds=15)["calm"].is_scarce
