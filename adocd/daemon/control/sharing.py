@@ -32,7 +32,9 @@ _SHORT = 0.6
 #: The space that a target needs if it does not want more: its level 0, and what it flushes in so long.
 _SPACE_S = 60.0
 #: What is allotted stays for so long, in seconds; each loop asks for its own in each of its cycles.
-_ALLOTTED_S = 0.5
+_ALLOTTED_S = 0.9
+#: Groups are made anew at most this often, in seconds: a thousand databases open one by one.
+_GROUPED_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +106,8 @@ class Sharing:
         self._needs: dict[str, Needs] = {}
         #: By target, its group: all that share a disk with it, or with one that does.
         self._groups: dict[str, _Group] = {}
+        #: When the groups were made; None before the first time.
+        self._grouped_s: float | None = None
         self._is_grouped = True
 
     def put(self, target_id: str, needs: Needs | None) -> None:
@@ -138,18 +142,21 @@ class Sharing:
 
         `budget_bytes` is the budget for the memtables of all targets, and `memtables_bytes` what those take now.
         """
-        if not self.is_on:
+        needs = self._needs.get(target_id)
+        if not self.is_on or needs is None:
             return None
-        self._group()
+        self._group(needs.monotonic_s)
         group = self._groups.get(target_id)
         if group is None or len(group.members) < 2:
             return None
         return group.allowance(target_id, self._needs, budget_bytes, memtables_bytes)
 
-    def _group(self) -> None:
-        if self._is_grouped:
+    def _group(self, now_s: float) -> None:
+        if self._is_grouped or (
+            self._grouped_s is not None and self._grouped_s <= now_s < self._grouped_s + _GROUPED_S
+        ):
             return
-        self._is_grouped = True
+        self._is_grouped, self._grouped_s = True, now_s
         found = _groups({target: needs.disks for target, needs in self._needs.items()})
         groups = [_Group(members, self._device_of(members)) for members in found]
         self._groups = {target: group for group in groups for target in group.members}
@@ -199,7 +206,7 @@ class _Group:
         """Allot anew where that is due, and return what this target was allotted."""
         now_s = all_needs[target_id].monotonic_s
         if self._at_s is None or not self._at_s <= now_s < self._at_s + _ALLOTTED_S or target_id not in self._allotted:
-            members = {member: all_needs[member] for member in self.members}
+            members = {member: all_needs[member] for member in self.members if member in all_needs}
             there = {one: needs for one, needs in members.items() if now_s - needs.monotonic_s < _OLD_S}
             seconds = 0.0 if self._at_s is None else max(0.0, now_s - self._at_s)
             self._learn(there, seconds)
