@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass
 
-from adocd.model.in_words import exact_size
-
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
@@ -37,11 +35,13 @@ class Allowance:
     def in_words(self) -> str:
         """Say it in one sentence, without a full stop."""
         others = f"{self.others} other {'database' if self.others == 1 else 'databases'}"
-        rate = "" if self.device_bytes_per_s is None else f" ({exact_size(int(self.device_bytes_per_s))}/s)"
+        rate = "" if self.device_bytes_per_s is None else f" ({self.device_bytes_per_s / 1e6:.0f} MB/s)"
         why = "one of them wants more than is left" if self.is_scarce else "none of them wants more than it gets"
         words = f"it shares its disks with {others} and may count on {100 * self.device_share:.0f} %{rate}, as {why}"
         if self.width is None:
             return words
-        who = "one waits" if self.waiting == 1 else f"{self.waiting} wait"
+        who = (
+            "one waits and uses less than its" if self.waiting == 1 else f"{self.waiting} wait and use less than their"
+        )
         threads = "1 thread" if self.width == 1 else f"{self.width} threads"
-        return f"{words}; it should write with {threads} at most, because {who} and uses less than its share"
+        return f"{words}; it should write with {threads} at most, because {who} share"

@@ -107,7 +107,7 @@ def test_whoever_waits_below_its_share_narrows_the_others() -> None:
     found = allotted(Sharing(), {"hot": HOT, "starved": starved, "calm": CALM})
     assert (found["starved"].width, found["starved"].waiting) == (None, 0)
     assert (found["hot"].width, found["hot"].waiting) == (2, 1)
-    assert "it should write with 2 threads at most, because one waits" in found["hot"].in_words()
+    assert "it should write with 2 threads at most, because one waits and uses" in found["hot"].in_words()
 
 
 def test_whoever_waited_wants_more_for_some_seconds() -> None:
