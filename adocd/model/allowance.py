@@ -12,7 +12,9 @@ class Allowance:
     Attributes:
         others: the number of other databases on its disks.
         device_share: its share of what the disks write, 0 to 1; all shares together make 1.
-        device_bytes_per_s: that share of what all of them were seen to write together; None as long as none has.
+        device_bytes_per_s: what it can count on in the long run, of what all of them were seen to write together: its
+            share, or the fair one, by weight, if that is more, for that it gets as soon as it wants it. None as long as
+            nothing was written.
         memtables_bytes: the most memory for its memtables.
         space_bytes: of the free space and of what level 0 of all of them holds, its part; None if that is not known.
         is_scarce: whether at least one of them wants more of the disks than is left. What can be put off, should be:
@@ -35,7 +37,7 @@ class Allowance:
     def in_words(self) -> str:
         """Say it in one sentence, without a full stop."""
         others = f"{self.others} other {'database' if self.others == 1 else 'databases'}"
-        rate = "" if self.device_bytes_per_s is None else f" ({self.device_bytes_per_s / 1e6:.0f} MB/s)"
+        rate = "" if self.device_bytes_per_s is None else f" (in the long run {self.device_bytes_per_s / 1e6:.0f} MB/s)"
         why = "one of them wants more than is left" if self.is_scarce else "none of them wants more than it gets"
         words = f"it shares its disks with {others} and may count on {100 * self.device_share:.0f} %{rate}, as {why}"
         if self.width is None:

@@ -75,8 +75,9 @@ from adocd.model.sample import ColumnFamilySample, Sample
 
 #: Clients are at the ebb below this share of their peak, or of the device, for so long.
 _EBB_OF_CLIENTS, _EBB_OF_DEVICE, _EBB_S = 1 / 10, 1 / 8, 5.0
-#: The bound follows what is learned in steps of at least this factor, because each step is a SetOptions call.
-_BOUND_STEP = 1.3
+#: The bound follows what is learned in steps of at least this factor, because each step is a SetOptions call, and down
+#: only after so many seconds: what neighbours want for a moment opens no gate.
+_BOUND_STEP, _BOUND_DOWN_S = 1.3, 10.0
 #: Shares of the bound: where the gate opens, where writes slow down, and where they are as slow as what lasts.
 _GATE, _SLOPE, _LASTS = 0.5, 0.6, 0.95
 #: Of the device, what the lasting rate counts on.
@@ -129,6 +130,8 @@ class Tide(Controller):
         self._bounds: dict[str, int] = {}
         #: Those that were pressed themselves; the others only leave the disks to their neighbours.
         self._pressed: set[str] = set()
+        #: For how long each one's bound has been too high.
+        self._too_high_s: dict[str, float] = {}
         self._quiet_s = 0.0
         self._is_read = False
         #: Of the memory budget, what each of them may take, in bytes.
@@ -220,8 +223,10 @@ class Tide(Controller):
             size, _ = self._memtables(cf, sample)
             files = min(self._parameters.files_max, self._backlog(cf, sample) // size)
             now = self._bounds[cf.name]
-            if not now / _BOUND_STEP <= files <= now * _BOUND_STEP:
-                self._bounds[cf.name] = files
+            too_high_s = self._too_high_s.get(cf.name, 0.0) + sample.interval_s if files < now / _BOUND_STEP else 0.0
+            if files > now * _BOUND_STEP or too_high_s >= _BOUND_DOWN_S:
+                self._bounds[cf.name], too_high_s = files, 0.0
+            self._too_high_s[cf.name] = too_high_s
 
     def _backlog(self, cf: ColumnFamilySample, sample: Sample) -> int:
         """Return the most bytes that this column family's level 0 may hold."""
@@ -246,14 +251,17 @@ class Tide(Controller):
         return self._learned.device if allowed is None else allowed
 
     def _gate(self, cf: ColumnFamilySample, sample: Sample) -> _Gate:
-        """Return the limits of level 0 in a flood: the owner's numbers of files where reads matter or no more fit."""
+        """Return the limits of level 0 in a flood: the owner's numbers of files where reads matter, or it is small.
+
+        That is if writes would slow down at fewer bytes than the owner's, whose files are smaller.
+        """
         trigger, slowdown, stop, base = (
             owners_value(knob, sample, cf.name) or 0
             for knob in (Knob.LEVEL0_TRIGGER, Knob.LEVEL0_SLOWDOWN, Knob.LEVEL0_STOP, Knob.LEVEL_BASE_SIZE)
         )
         size, _ = self._memtables(cf, sample)
-        bound = self._bounds.get(cf.name, 0)
-        if self._is_read or bound * _GATE <= slowdown:
+        bound, small = self._bounds.get(cf.name, 0), owners_value(Knob.MEMTABLE_SIZE, sample, cf.name) or size
+        if self._is_read or bound * _GATE <= trigger or bound * _SLOPE * size <= slowdown * small:
             return _Gate(trigger, slowdown, stop, max(base, trigger * size))
         return _Gate(int(bound * _GATE), int(bound * _SLOPE), bound, max(base, bound * size))
 

@@ -8,7 +8,7 @@ from math import inf
 from adocd.daemon.control.arbiter import Claim, shared
 from adocd.model.allowance import Allowance
 from adocd.model.policy import Priority
-from adocd.model.sample import ColumnFamilySample, Sample
+from adocd.model.sample import Sample
 
 #: A need that was measured is allowed to grow by this factor until it is measured again.
 _HEADROOM = 1.5
@@ -25,12 +25,14 @@ _NO_LIMIT = float(1 << 60)
 _WAITS, _WAITS_S = 0.05, 30.0
 #: Threads of all databases that write at once while one of them waits: more only make its own requests wait longer.
 _THREADS = 6
-#: Whoever wanted more does so for this long: writes wait for some seconds, and flow for some.
-_WANTS_S = 10.0
-#: Disks are short from this share of what they are known to write on, if somebody wants more.
-_SHORT = 0.6
-#: The space that a target needs if it does not want more: its level 0, and what it flushes in so long.
-_SPACE_S = 60.0
+#: Whoever wanted more does so for this long. Writes wait for some seconds and flow for some, and whoever makes way for
+#: others changes its options, which holds its own writes for up to some tenths of a second: so that is to be rare.
+_WANTS_S = 60.0
+#: Disks are short from this share of what they are known to write on, if somebody wants more; below, something else is.
+_SHORT = 0.3
+#: The space that a target needs if it does not want more: its level 0 and what it flushes in so long, or this share of
+#: its fair share.
+_SPACE_S, _SPACE_SHARE = 60.0, 0.5
 #: What is allotted stays for so long, in seconds; each loop asks for its own in each of its cycles.
 _ALLOTTED_S = 0.9
 #: Groups are made anew at most this often, in seconds: a thousand databases open one by one.
@@ -43,7 +45,7 @@ class Needs:
 
     `bytes_per_s` is what its flushes and compactions wrote, `flushed_bytes_per_s` its flushes alone. The WAL does not
     count: where it is not synced, most of it is deleted before it reaches a disk. `waited_s`: when its writes last
-    waited or were delayed. `wanted_s`: when they did, or memtables waited for their flush, or level 0 for its merge.
+    waited or were delayed. `wanted_s`: when they did, or memtables waited for their flush.
     """
 
     disks: frozenset[str]
@@ -75,7 +77,7 @@ def needs_of(sample: Sample, memtables_bytes: int, priority: Priority) -> Needs 
         return None
     rates = (sample.flush_written_bytes_per_s, sample.compaction_written_bytes_per_s)
     waits = sample.condition != "normal" or (sample.waited_fraction or 0.0) > _WAITS
-    wants = waits or any(map(_is_behind, sample.column_families))
+    wants = waits or any(cf.immutable_memtables > 1 for cf in sample.column_families)
     return Needs(
         disks=frozenset(around.data.disks),
         bytes_per_s=sum(rate or 0.0 for rate in rates),
@@ -88,11 +90,6 @@ def needs_of(sample: Sample, memtables_bytes: int, priority: Priority) -> Needs 
         monotonic_s=sample.monotonic_s,
         priority=priority,
     )
-
-
-def _is_behind(cf: ColumnFamilySample) -> bool:
-    """Whether memtables wait for a flush, or level 0 is due for a merge by the trigger that is in force."""
-    return cf.immutable_memtables > 1 or 0 < cf.options.level0_file_num_compaction_trigger <= cf.l0_files
 
 
 class Sharing:
@@ -234,7 +231,8 @@ def allotted(
     `memory_bytes` the budget for all memtables, None for none.
 
     Whoever wants more gets as much as it can of each; the others need of the disks what they write now and half as much
-    again, of the memory what their memtables take, and of the space what level 0 holds and what they flush in a minute.
+    again, of the memory what their memtables take, and of the space what level 0 holds and what they flush in a minute,
+    or half of their fair share. Nobody counts on less bandwidth than its fair share, which it gets if it wants it.
     Bandwidth that nobody needs goes to all of them, by weight, so that nobody is held to what it happens to need.
     """
     whole, scarce = device or 1.0, device is not None and writes > _SHORT * device
@@ -242,7 +240,7 @@ def allotted(
     weights = {target: needs.priority.weight for target, needs in members.items()}
     fair = {target: weight / sum(weights.values()) for target, weight in weights.items()}
     left = max(0.0, whole - sum(share.values()))
-    memory, space = _memory(members, memory_bytes), _space(members)
+    memory, space = _memory(members, memory_bytes), _space(members, fair)
     starved = {
         target
         for target, needs in members.items()
@@ -256,7 +254,7 @@ def allotted(
         found[target] = Allowance(
             others=len(members) - 1,
             device_share=rate / whole,
-            device_bytes_per_s=None if device is None else rate,
+            device_bytes_per_s=None if device is None else max(rate, fair[target] * whole),
             memtables_bytes=int(memory[target]),
             space_bytes=None if space is None else int(space[target]),
             is_scarce=is_scarce,
@@ -272,14 +270,18 @@ def _memory(members: Mapping[str, Needs], memory_bytes: int | None) -> dict[str,
     return dict.fromkeys(members, _NO_LIMIT) if memory_bytes is None else _by_need(members, needs, float(memory_bytes))
 
 
-def _space(members: Mapping[str, Needs]) -> dict[str, float] | None:
+def _space(members: Mapping[str, Needs], fair: Mapping[str, float]) -> dict[str, float] | None:
     """Share the free space, of the file system that has least of it, and what level 0 of each holds already."""
     free = [each.free_bytes for each in members.values() if each.free_bytes is not None]
     if not free:
         return None
     held = {target: float(each.level0_bytes) for target, each in members.items()}
-    needs = {target: held[target] + each.flushed_bytes_per_s * _SPACE_S for target, each in members.items()}
-    return _by_need(members, needs, min(free) + sum(held.values()))
+    whole = min(free) + sum(held.values())
+    needs = {
+        target: max(held[target] + each.flushed_bytes_per_s * _SPACE_S, _SPACE_SHARE * fair[target] * whole)
+        for target, each in members.items()
+    }
+    return _by_need(members, needs, whole)
 
 
 def _by_need(members: Mapping[str, Needs], needs: Mapping[str, float], whole: float) -> dict[str, float]:

@@ -74,6 +74,7 @@ def test_what_the_others_do_not_need_goes_to_the_one_that_wants_more() -> None:
     assert found["hot"].device_share == pytest.approx(0.4, abs=0.01)
     assert found["calm-0"].device_share == pytest.approx(0.15, abs=0.01)
     assert found["hot"].device_bytes_per_s == pytest.approx(40 * MB, rel=0.01)
+    assert found["calm-0"].device_bytes_per_s == pytest.approx(20 * MB, rel=0.01), "a fifth, if it wants it"
     assert sum(each.device_share for each in found.values()) == pytest.approx(1)
     assert all(each.is_scarce for each in found.values())
 
@@ -94,12 +95,15 @@ def test_weights_and_floors_decide_between_those_that_want_more() -> None:
 
 
 def test_memory_and_space_go_by_need_too() -> None:
-    """The calm one keeps its memtables and gets a minute of flushes in space; the hot one gets the rest of 1 GiB."""
-    found = allotted(Sharing(), {"hot": HOT, "calm": CALM})
+    """The calm one keeps its memtables, and a quarter of the space, half its share; the hot one has the rest."""
+    found, space = allotted(Sharing(), {"hot": HOT, "calm": CALM}), 10 * GIB + 2 * 64 * MIB
     assert found["calm"].memtables_bytes == 32 * MIB
     assert found["hot"].memtables_bytes == GIB - 32 * MIB - (128 - 64) * MIB, "others of the daemon take 64 MiB"
-    assert found["calm"].space_bytes == 64 * MIB + 120 * MB
-    assert found["hot"].space_bytes == 10 * GIB + 2 * 64 * MIB - (64 * MIB + 120 * MB)
+    assert found["calm"].space_bytes == space // 4
+    assert found["hot"].space_bytes == space - space // 4
+    full = replace(CALM, level0_bytes=4 * GIB)
+    found = allotted(Sharing(), {"hot": HOT, "full": full})
+    assert found["full"].space_bytes == 4 * GIB + 120 * MB, "its level 0, and a minute of flushes"
 
 
 def test_whoever_waits_below_its_share_narrows_the_others() -> None:
@@ -110,13 +114,13 @@ def test_whoever_waits_below_its_share_narrows_the_others() -> None:
     assert "it should write with 2 threads at most, because one waits and uses" in found["hot"].in_words()
 
 
-def test_whoever_waited_wants_more_for_some_seconds() -> None:
+def test_whoever_waited_wants_more_for_a_minute() -> None:
     sharing = Sharing()
     allotted(sharing, {"hot": HOT, "calm": CALM})
     flows = replace(HOT, waited_s=None, wanted_s=None, monotonic_s=130.0)
     calm = replace(CALM, monotonic_s=130.0)
-    assert allotted(sharing, {"hot": flows, "calm": calm}, seconds=5)["calm"].is_scarce
-    assert not allotted(sharing, {"hot": flows, "calm": calm}, seconds=15)["calm"].is_scarce
+    assert allotted(sharing, {"hot": flows, "calm": calm}, seconds=25)["calm"].is_scarce
+    assert not allotted(sharing, {"hot": flows, "calm": calm}, seconds=65)["calm"].is_scarce
 
 
 def test_a_closed_target_leaves_its_share_to_the_others() -> None:
