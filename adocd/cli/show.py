@@ -121,6 +121,8 @@ def status(t: dict[str, Any]) -> None:
         facts.add_row("restore", sentences.steps_left(t["restore"]))
     if sample:
         _sample_facts(facts, sample, is_directory=is_directory, now="now" if t["state"] == "attached" else "then")
+    if t.get("shared") and t["state"] == "attached":  # an older daemon has none
+        facts.add_row("disks", t["shared"])
     if t["unseen_column_families"]:
         facts.add_row("left alone", ", ".join(t["unseen_column_families"]) + ": the program gave the agent no handle")
     for override in t["overrides"]:

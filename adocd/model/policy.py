@@ -23,6 +23,17 @@ class Shaping:
 
 
 @dataclass(frozen=True, slots=True)
+class Priority:
+    """How a target's claim compares with those of others that share disks or memory with it.
+
+    `weight` is relative; `floor` is a share, 0 to 1, that it gets before others if it needs it.
+    """
+
+    weight: float = 1.0
+    floor: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class Policy:
     """A controller's name, its parameters and its shaping; with `dry_run` it decides, but nothing is applied."""
 

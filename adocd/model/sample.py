@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Self
 
+from adocd.model.allowance import Allowance
 from adocd.model.latency import WriteLatency
 from adocd.model.overflow import Overflow
 from adocd.model.snapshot import Condition, Counters, Event, OptionValues
@@ -147,6 +148,8 @@ class Sample:
     write_latency: WriteLatency | None = None
     #: Disks, process and pressure, measured over intervals of their own; None if they cannot be observed.
     surroundings: Surroundings | None = None
+    #: What it may count on of the disks that it shares; None if it is alone on them, or nobody shares them out.
+    allowance: Allowance | None = None
     #: The condition at the interval's start, according to stall events alone.
     condition_told_before: Condition = "normal"
 

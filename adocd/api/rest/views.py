@@ -133,6 +133,11 @@ class TargetDetailView(TargetView):
     added_options: dict[str, str] = Field(description="options that the agent added to the program's own at open")
     sample: ShownSample | None
     around: str | None = Field(description="its disks and process now, in one sentence; the figures are in the sample")
+    shared: str | None = Field(
+        default=None,
+        description="what it may count on of the disks that it shares, and why, in one sentence; null: it is alone on "
+        "them, or nobody shares them out",
+    )
     options: OptionValues | None
     originals: OptionValues | None
     lease: Lease | None
@@ -274,6 +279,7 @@ def target_detail(status: Status) -> TargetDetailView:
         added_options={} if detail is None else dict(detail.added_options),
         sample=status.sample,
         around=status.around,
+        shared=status.shared,
         options=None if snapshot is None else snapshot.options,
         originals=status.originals,
         lease=status.lease,

@@ -13,6 +13,7 @@ ComputeCompactionScore).
 | flood | two immutable memtables, a stall, twice the owner's trigger | memory, flush slots, wide merges; a shut gate |
 | brim | level 0 is at 0.6 of the bound | the same, and writes are delayed, from what clients do to what lasts |
 | ebb | for 5 s clients write a tenth, or 1/8 of the device | the owner's trigger, then base level, then calm |
+| yield | others want more of the same disks than is left | the gate and the base level alone: merges are put off |
 
 In a flood the memory budget is taken at once, in memtables with a flush slot for each that waits, and merges are four
 threads wide. At the ebb all of level 0 becomes one merge; the base level returns after it, and the rest when nothing is
@@ -43,6 +44,16 @@ is between the owner's slowdown and stop. What a flood has left in level 0 when 
 then the owner's slowdown and stop wait, because they would hold writers meanwhile. Reads are counted by tickers, and
 matter for a minute after the last; without Statistics the law takes them for granted.
 
+Other databases on the same disks: the daemon's arbiter allots each an allowance, and this law keeps to it.
+
+- The memory budget is no more than its part of all memory; the device's rate is its share of what all were seen to
+  write; the free space is its part. So what all of them owe together is no more than one alone would owe.
+- While others want more than is left of the disks, it puts its own merges off, also those that are due: one merge of
+  twenty files writes far less than five merges of four, and what it saves goes to them. For that it turns the gate and
+  the base level, in one call, and leaves memory and threads alone. An ebb waits for the same reason.
+- While a neighbour waits that uses less than its share, it flushes and merges with no more threads than `width`: what
+  it has under way, the neighbour's requests queue behind.
+
 Under universal compaction, whose sorted runs have no base level to fill, only memory, flush slots and threads are the
 law's; other styles are left alone. A memtable budget is not all of the memory: a wide merge reads ahead in each of its
 inputs. So where the owner has a compaction_readahead_size, it is lowered until that takes a quarter of the budget.
@@ -56,16 +67,15 @@ that debt has no bound of its own. Not reachable: pace within a running merge, a
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import ClassVar
-
-from pydantic import Field
 
 from adocd.controllers.admitted import HeldRate, released
 from adocd.controllers.base import Controller, Needs, Parameters
 from adocd.controllers.settings import not_there_yet
 from adocd.controllers.tide.judged import Judged
 from adocd.controllers.tide.learned import Learned
+from adocd.controllers.tide.parameters import TideParameters
+from adocd.controllers.tide.regime import ADMITS, MAY_END, REASONS, Regime
 from adocd.model.decision import Decision, Setting
 from adocd.model.in_words import exact_size
 from adocd.model.knob import MIB, Knob
@@ -75,8 +85,9 @@ from adocd.model.sample import ColumnFamilySample, Sample
 
 #: Clients are at the ebb below this share of their peak, or of the device, for so long.
 _EBB_OF_CLIENTS, _EBB_OF_DEVICE, _EBB_S = 1 / 10, 1 / 8, 5.0
-#: The bound follows what is learned in steps of at least this factor, because each step is a SetOptions call.
-_BOUND_STEP = 1.3
+#: The bound follows what is learned in steps of at least this factor, because each step is a SetOptions call, and down
+#: only after so many seconds: what neighbours want for a moment opens no gate.
+_BOUND_STEP, _BOUND_DOWN_S = 1.3, 10.0
 #: Shares of the bound: where the gate opens, where writes slow down, and where they are as slow as what lasts.
 _GATE, _SLOPE, _LASTS = 0.5, 0.6, 0.95
 #: Of the device, what the lasting rate counts on.
@@ -98,49 +109,6 @@ _WIDTH = (Knob.BACKGROUND_JOBS, Knob.SUBCOMPACTIONS, Knob.COMPACTION_READAHEAD)
 _OF_DATABASE = frozenset({*_WIDTH, Knob.DELAYED_WRITE_RATE})
 #: Of the memory budget, what the readahead of a merge may take; and the least readahead that is set, in bytes.
 _READAHEAD_SHARE, _READAHEAD_LEAST = 4, 64 << 10
-
-
-class Regime(StrEnum):
-    """What the law is doing; of one database, for jobs and rates are shared by its column families."""
-
-    CALM = "calm"
-    FLOOD = "flood"
-    BRIM = "brim"
-    EBB = "ebb"
-
-
-_ADMITS = (Regime.FLOOD, Regime.BRIM)
-_REASONS = {
-    Regime.CALM: "the flood is paid back, so every option is the owner's again",
-    Regime.FLOOD: "memtables take what flushes cannot yet, and level 0 collects files for one large merge",
-    Regime.BRIM: "level 0 is merged while it fills, so writes slow down towards what lasts",
-    Regime.EBB: "clients leave the device alone, so it pays back what level 0 holds",
-}
-
-
-class TideParameters(Parameters):
-    """The owner's budgets."""
-
-    memory_max_bytes: int = Field(
-        default=512 * MIB, ge=MIB, le=1 << 50, description="most memory for the memtables of all column families"
-    )
-    pay_back_s: float = Field(
-        default=300.0,
-        ge=1,
-        le=86400,
-        description="how long the device may need to merge what a flood leaves in level 0",
-    )
-    debt_max_bytes: int = Field(default=32 << 30, ge=MIB, le=1 << 50, description="most bytes in level 0")
-    files_max: int = Field(default=200, ge=8, le=10_000, description="most level-0 files while nobody reads")
-    reads_share: float = Field(
-        default=0.001,
-        ge=0,
-        le=1,
-        description="reads, as a share of writes, from which on level 0 keeps the owner's files",
-    )
-    memtables: int = Field(default=4, ge=2, le=64, description="memtables among which the memory is divided")
-    flush_slots: int = Field(default=3, ge=1, le=32)
-    subcompactions: int = Field(default=4, ge=1, le=64, description="width of a merge out of level 0")
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +142,10 @@ class Tide(Controller):
         self._regime = Regime.CALM
         #: The column families that were in a flood, each with the files that its bound allows.
         self._bounds: dict[str, int] = {}
+        #: Those that were pressed themselves; the others only leave the disks to their neighbours.
+        self._pressed: set[str] = set()
+        #: For how long each one's bound has been too high.
+        self._too_high_s: dict[str, float] = {}
         self._quiet_s = 0.0
         self._is_read = False
         #: Of the memory budget, what each of them may take, in bytes.
@@ -196,26 +168,35 @@ class Tide(Controller):
         )
         if not settings:
             return None
-        return Decision(settings, self._signal(sample), f"tide.{self._regime}", _REASONS[self._regime])
+        return Decision(settings, self._signal(sample), f"tide.{self._regime}", REASONS[self._regime])
 
     # -- regimes
 
     def _next(self, sample: Sample) -> Regime:
+        if self._regime is Regime.CALM:
+            self._bounds.clear()
+            self._pressed.clear()
+        families = {cf.name for cf in sample.column_families}
         pressed = {cf.name for cf in sample.column_families if self._is_pressed(cf, sample)}
-        for name in pressed:
+        self._pressed = (self._pressed | pressed) & families
+        yields = sample.allowance is not None and sample.allowance.is_scarce and not self._is_read
+        for name in families if yields else pressed:
             self._bounds.setdefault(name, 0)
-        for name in self._bounds.keys() - {cf.name for cf in sample.column_families}:
+        for name in self._bounds.keys() - families:
             del self._bounds[name]
         self._share_memory(sample)
         if self._regime is Regime.CALM:
-            if not pressed or self._judged.rests:
+            if self._judged.rests:
                 self._bounds.clear()
+                self._pressed.clear()
+            if not self._bounds:
                 return Regime.CALM
             self._quiet_s = 0.0
-        if self._is_quiet(sample):
+        if (self._is_quiet(sample) or (self._regime in MAY_END and not pressed)) and not yields:
             return Regime.CALM if self._is_paid(sample) else Regime.EBB
-        if self._regime is Regime.EBB and not pressed:
-            return Regime.CALM if self._is_paid(sample) else Regime.EBB
+        if not self._pressed:
+            self._bound(sample)
+            return Regime.YIELD
         self._bound(sample)
         gates = [(cf, self._gate(cf, sample)) for cf in self._flooded(sample)]
         return Regime.BRIM if any(cf.l0_files >= gate.slowdown for cf, gate in gates) else Regime.FLOOD
@@ -228,7 +209,8 @@ class Tide(Controller):
         if _style(cf, sample) not in (LEVEL_COMPACTION, UNIVERSAL_COMPACTION):
             return False
         trigger = owners_value(Knob.LEVEL0_TRIGGER, sample, cf.name) or 0
-        return _is_held(cf) or 0 < 2 * trigger <= cf.l0_files
+        collects = cf.name in self._bounds and cf.name not in self._pressed  # then its files are our doing
+        return _is_held(cf) or (0 < 2 * trigger <= cf.l0_files and not collects)
 
     def _is_quiet(self, sample: Sample) -> bool:
         """Whether clients have written little for some seconds."""
@@ -267,35 +249,48 @@ class Tide(Controller):
             size, _ = self._memtables(cf, sample)
             files = min(self._parameters.files_max, self._backlog(cf, sample) // size)
             now = self._bounds[cf.name]
-            if not now / _BOUND_STEP <= files <= now * _BOUND_STEP:
-                self._bounds[cf.name] = files
+            too_high_s = self._too_high_s.get(cf.name, 0.0) + sample.interval_s if files < now / _BOUND_STEP else 0.0
+            if files > now * _BOUND_STEP or too_high_s >= _BOUND_DOWN_S:
+                self._bounds[cf.name], too_high_s = files, 0.0
+            self._too_high_s[cf.name] = too_high_s
 
     def _backlog(self, cf: ColumnFamilySample, sample: Sample) -> int:
         """Return the most bytes that this column family's level 0 may hold."""
         p, count = self._parameters, len(self._bounds)
         limits = [p.debt_max_bytes / count]
-        if self._learned.device is not None:
-            limits.append(self._learned.device * p.pay_back_s / 2 / count)
+        if (device := self._device(sample)) is not None:
+            limits.append(device * p.pay_back_s / 2 / count)
         free = None if sample.surroundings is None else sample.surroundings.free_bytes
         if free is not None and cf.level_bytes is not None:
             # What level 0 holds has been taken already; its merge also writes what level 1 holds.
-            spare = free + cf.level_bytes[0] - sum(cf.level_bytes[1:2])
-            limits.append(max(0.0, spare / _FREE_SHARE / count))
+            room = free + cf.level_bytes[0]
+            if sample.allowance is not None and sample.allowance.space_bytes is not None:
+                room = min(room, sample.allowance.space_bytes)
+            limits.append(max(0.0, (room - sum(cf.level_bytes[1:2])) / _FREE_SHARE / count))
         if (soft := owners_value(Knob.SOFT_PENDING_LIMIT, sample, cf.name)) is not None and soft > 0:
             limits.append(soft / _PENDING_SHARE)
         return int(min(limits))
 
+    def _device(self, sample: Sample) -> float | None:
+        """Return what flushes and compactions may count on, in bytes/s: what was seen here, or the share of all."""
+        allowed = None if sample.allowance is None else sample.allowance.device_bytes_per_s
+        return self._learned.device if allowed is None else allowed
+
     def _gate(self, cf: ColumnFamilySample, sample: Sample) -> _Gate:
-        """Return the limits of level 0 in a flood: the owner's numbers of files where reads matter or no more fit."""
+        """Return the limits of level 0 in a flood: the owner's numbers of files where reads matter, or it is small.
+
+        That is if writes would slow down at fewer bytes than the owner's, whose files are smaller.
+        """
         trigger, slowdown, stop, base = (
             owners_value(knob, sample, cf.name) or 0
             for knob in (Knob.LEVEL0_TRIGGER, Knob.LEVEL0_SLOWDOWN, Knob.LEVEL0_STOP, Knob.LEVEL_BASE_SIZE)
         )
         size, _ = self._memtables(cf, sample)
-        bound = self._bounds.get(cf.name, 0)
+        bound, small = self._bounds.get(cf.name, 0), owners_value(Knob.MEMTABLE_SIZE, sample, cf.name) or size
         if _style(cf, sample) != LEVEL_COMPACTION:
             return _Gate(trigger, slowdown, stop, base)
-        if bound * _GATE <= slowdown or (self._is_read and cf.l0_files < slowdown):
+        is_small = bound * _GATE <= trigger or bound * _SLOPE * size <= slowdown * small
+        if is_small or (self._is_read and cf.l0_files < slowdown):
             return _Gate(trigger, slowdown, stop, max(base, trigger * size))
         if self._is_read:
             # Level 0 is full of what came before the readers: it is merged now, but the owner's limits would hold
@@ -309,18 +304,24 @@ class Tide(Controller):
         if self._regime is Regime.CALM:
             yield from self._owners(sample)
             return
-        p, ebb = self._parameters, self._regime is Regime.EBB
+        if self._pressed:
+            yield from self._threads(sample)
+        for cf in self._flooded(sample):
+            yield from self._ebbing(cf, sample) if self._regime is Regime.EBB else self._flooding(cf, sample)
+
+    def _threads(self, sample: Sample) -> Iterator[Setting]:
+        """Take flush slots and wide merges, unless that would take the device from reads or from a neighbour."""
+        p, allowed = self._parameters, None if sample.allowance is None else sample.allowance.width
         jobs, width = (owners_value(knob, sample) or 1 for knob in (Knob.BACKGROUND_JOBS, Knob.SUBCOMPACTIONS))
         if not self._is_read:
-            jobs, width = max(jobs, 4 * (1 if ebb else p.flush_slots)), max(width, p.subcompactions)
+            slots = 1 if self._regime is Regime.EBB else min(p.flush_slots, allowed or p.flush_slots)
+            jobs, width = max(jobs, 4 * slots), max(width, min(p.subcompactions, allowed or p.subcompactions))
         yield Setting(Knob.BACKGROUND_JOBS, jobs)
         yield Setting(Knob.SUBCOMPACTIONS, width)
         if (readahead := owners_value(Knob.COMPACTION_READAHEAD, sample)) is not None:
             inputs = width * max((self._gate(cf, sample).stop for cf in self._flooded(sample)), default=1)
             fits = max(_READAHEAD_LEAST, p.memory_max_bytes // _READAHEAD_SHARE // inputs)
             yield Setting(Knob.COMPACTION_READAHEAD, min(readahead, fits))
-        for cf in self._flooded(sample):
-            yield from self._ebbing(cf, sample) if ebb else self._flooding(cf, sample)
 
     def _owners(self, sample: Sample) -> Iterator[Setting]:
         """Give everything back."""
@@ -360,6 +361,8 @@ class Tide(Controller):
             owners_value(Knob.MEMTABLE_SIZE, sample, cf.name) or MIB,
             owners_value(Knob.MEMTABLE_NUMBER, sample, cf.name) or 2,
         )
+        if cf.name not in self._pressed:
+            return owners
         number = max(owners[1], self._parameters.memtables)
         size = self._memory_bytes // number // MIB * MIB
         if size >= owners[0]:
@@ -372,10 +375,13 @@ class Tide(Controller):
         others = sum(
             cf.options.write_buffer_size_bytes * cf.options.max_write_buffer_number
             for cf in sample.column_families
-            if cf.name not in self._bounds
+            if cf.name not in self._pressed
         )
-        left = max(0, self._parameters.memory_max_bytes - others)
-        self._memory_bytes = left // max(1, len(self._bounds))
+        most = self._parameters.memory_max_bytes
+        if sample.allowance is not None:
+            most = min(most, sample.allowance.memtables_bytes)
+        left = max(0, most - others)
+        self._memory_bytes = left // max(1, len(self._pressed))
 
     # -- admission
 
@@ -383,13 +389,13 @@ class Tide(Controller):
         """Return the rate at which RocksDB delays writes, in bytes/s, set before it does; None for the owner's."""
         flooded = [cf for cf in self._flooded(sample) if _style(cf, sample) == LEVEL_COMPACTION]
         clients = self._learned.clients
-        if self._regime not in _ADMITS or clients is None or not flooded:
+        if self._regime not in ADMITS or clients is None or not flooded:
             return None
         return max(_FLOOR, int(min(self._allowed(cf, sample, clients) for cf in flooded)))
 
     def _allowed(self, cf: ColumnFamilySample, sample: Sample, clients: float) -> float:
         """Return what this column family's level 0 allows all writers, in bytes/s."""
-        gate, device = self._gate(cf, sample), self._learned.device
+        gate, device = self._gate(cf, sample), self._device(sample)
         if cf.l0_files < gate.slowdown or device is None or not cf.level_bytes:
             # RocksDB delays here only when the last memtable fills: then flushes say what lasts.
             return max(clients / 2, self._learned.flushes or clients)

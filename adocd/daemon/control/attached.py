@@ -10,15 +10,18 @@ from adocd.daemon.book.book import Book
 from adocd.daemon.book.journal.records import Pause
 from adocd.daemon.change import back
 from adocd.daemon.change.guards.guard import Note
+from adocd.daemon.change.guards.memory import worst_case_bytes
 from adocd.daemon.change.reach import out_of_reach, without_ours
 from adocd.daemon.control.cycle import Cycle, CycleView
 from adocd.daemon.control.loop_settings import LoopSettings
 from adocd.daemon.control.mandate import pins_of
 from adocd.daemon.control.neighbours import HostProcess
 from adocd.daemon.control.session import Session
+from adocd.daemon.control.sharing import needs_of
 from adocd.daemon.control.silence import Silence, may_be_stalled
 from adocd.daemon.watch.observation import Observation
 from adocd.daemon.watch.remembered import Remembered
+from adocd.model.allowance import Allowance
 from adocd.model.database import Info
 from adocd.model.policy import Policy
 from adocd.model.sample import Sample
@@ -163,6 +166,7 @@ class Attached:
             return self._measuring(session)
         if (surroundings := self._observation.surroundings) is not None:
             sample = replace(sample, surroundings=surroundings)
+        sample = replace(sample, allowance=self._allowance(session, sample))
         self._remember(sample, asked_s)
         sentence = await self.cycle.run(session, self.process, CycleView(sample, snapshot, asked_s))
         self._acted_s = settings.clock()
@@ -174,6 +178,12 @@ class Attached:
         self._acted_s = self._settings.clock()  # renewals queue in its socket; it serves them first
         stall = ", possibly stalled" if may_be_stalled(self.info.capabilities) else ""
         return f"the agent has been silent for {self.silence.found():.0f} s{stall}"
+
+    def _allowance(self, session: Session, sample: Sample) -> Allowance | None:
+        """Tell the arbiter what this target needs, and ask it what the target may count on."""
+        memtables_bytes = worst_case_bytes(sample, session.ledger.sent)
+        needs = needs_of(sample, memtables_bytes, self._settings.priority_of(self._path))
+        return self._settings.neighbours.allowance(self._id, needs)
 
     def _remember(self, sample: Sample, asked_s: float) -> None:
         self.sample = sample

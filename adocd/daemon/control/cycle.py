@@ -147,7 +147,7 @@ class Cycle:
 
         If its earlier changes have made things worse, they are taken back instead.
         """
-        asked = await session.law.step(view.snapshot, session.ledger.originals, session.made)
+        asked = await session.law.step(view.snapshot, session.ledger.originals, session.made, view.sample)
         session.steering.release(session.law.given_up, view.sample)
         if (back := session.law.judge.observe(view.sample)) is not None:
             asked = back, view.sample
@@ -158,7 +158,7 @@ class Cycle:
         law = session.law
         if not law.policy.dry_run:
             return None
-        asked = await law.step(view.snapshot, session.ledger.originals, session.made)
+        asked = await law.step(view.snapshot, session.ledger.originals, session.made, view.sample)
         if asked is None:
             return None
         weighed = weigh(law, session.steering, asked, {}, view.sample, self.settings.clock(), self._beside(process))

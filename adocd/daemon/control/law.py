@@ -76,19 +76,22 @@ class Law:
             part.pinned(options)
 
     async def step(
-        self, snapshot: Snapshot, originals: OptionValues, made: Made | None = None
+        self, snapshot: Snapshot, originals: OptionValues, made: Made | None = None, seen: Sample | None = None
     ) -> tuple[Decision, Sample] | None:
         """Ask each law whose period has passed, with a sample that covers the time since it was last asked.
 
         The loop may tick faster than a law's period, yet the law must see its whole window. Returns the decision and
         the sample behind it; None if there is none. `made` is the loop's own sample of this snapshot, which a law that
-        is asked in every tick reuses. Raises LawFailed.
+        is asked in every tick reuses. `seen` is that sample with what the daemon knows beside the snapshot: the
+        surroundings and the allowance, which a law sees as they are now. Raises LawFailed.
         """
         decisions, last = [], None
         for part in self._parts:
             sample = None if part.is_stopped else part.measure(snapshot, originals, made)
             if sample is None:
                 continue
+            if seen is not None:
+                sample = replace(sample, surroundings=seen.surroundings, allowance=seen.allowance)
             decision = await part.step(sample)
             if decision is not None:
                 decisions.append(decision)

@@ -9,6 +9,7 @@ from adocd.daemon.control.neighbours import Neighbours
 from adocd.daemon.watch.events import Events
 from adocd.daemon.watch.observation import LOOKS_AT_ONCE
 from adocd.daemon.watch.vitals import LoopVitals
+from adocd.model.policy import Priority
 from adocd.probes.shared import Shared
 
 
@@ -34,6 +35,8 @@ class LoopSettings:
     shared: Shared = field(default_factory=Shared)
     #: The memory and the processes that targets share.
     neighbours: Neighbours = field(default_factory=Neighbours)
+    #: The weight and the floor of a target, by its path.
+    priority_of: Callable[[str], Priority] = field(default=lambda _path: Priority())
     #: Where the loops publish events.
     events: Events = field(default_factory=Events)
     vitals: LoopVitals = field(default_factory=LoopVitals)

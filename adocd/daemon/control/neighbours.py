@@ -5,6 +5,8 @@ import platform
 from dataclasses import dataclass
 
 from adocd.daemon.change.guards.guard import Beside, MemoryInUse
+from adocd.daemon.control.sharing import Needs, Sharing
+from adocd.model.allowance import Allowance
 from adocd.model.database import Info
 from adocd.probes.memory_limit import available_bytes, cgroup_limit_bytes, memory_limit_bytes
 
@@ -47,6 +49,8 @@ class Neighbours:
 
     def __init__(self, budget_bytes: int | None = None, *, reads_memory: bool = True) -> None:
         self.budget_bytes = budget_bytes
+        #: Shares out the disks and the budget.
+        self.sharing = Sharing()
         self._reads_memory = reads_memory
         self._shares: dict[str, Share] = {}
         #: Sum over all shares, kept up to date: a thousand targets that each sum the others would do nothing else.
@@ -58,14 +62,18 @@ class Neighbours:
         """Store a target's share, replacing its last one."""
         if share == self._shares.get(target_id):
             return
-        self.remove(target_id)
+        self._take_out(target_id)
         self._shares[target_id] = share
         self._memtables_bytes += share.memtables_bytes
         if share.turns_shared:
             self._turning.setdefault((share.process.host, share.process.pid), {})[target_id] = share.path
 
     def remove(self, target_id: str) -> None:
-        """Drop a closed target's share."""
+        """Drop a closed target's share, and what it needed."""
+        self.sharing.remove(target_id)
+        self._take_out(target_id)
+
+    def _take_out(self, target_id: str) -> None:
         share = self._shares.pop(target_id, None)
         if share is None:
             return
@@ -80,6 +88,11 @@ class Neighbours:
         """Sum the worst case of all other targets' memtables, in bytes."""
         share = self._shares.get(target_id)
         return self._memtables_bytes - (0 if share is None else share.memtables_bytes)
+
+    def allowance(self, target_id: str, needs: Needs | None) -> Allowance | None:
+        """Store what a target needs now, and return what it may count on; None where it is alone on its disks."""
+        self.sharing.put(target_id, needs)
+        return self.sharing.allowance(target_id, self.budget_bytes, self._memtables_bytes)
 
     def beside(self, target_id: str, process: HostProcess) -> Beside:
         """Return what a target's guards must know of its surroundings now."""

@@ -55,6 +55,12 @@ class Status:
     last_decision: DecisionRecord | None
 
     @property
+    def shared(self) -> str | None:
+        """What it may count on of the disks that it shares, in one sentence; None if nobody shares them out."""
+        allowance = None if self.sample is None else self.sample.allowance
+        return None if allowance is None else allowance.in_words()
+
+    @property
     def lease(self) -> Lease | None:
         """The lease in force, None if nobody may change the database now."""
         return None if self.snapshot is None else self.snapshot.lease

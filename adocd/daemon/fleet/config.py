@@ -17,7 +17,7 @@ from adocd.daemon.change.judge import JUDGED_S_MIN
 from adocd.daemon.fleet import address
 from adocd.daemon.fleet.quantities import Bytes, Seconds, or_text
 from adocd.model import mistakes
-from adocd.model.policy import ParameterValue, Policy, Shaping
+from adocd.model.policy import ParameterValue, Policy, Priority, Shaping
 
 _HOST = re.compile(r"[0-9A-Za-z]([0-9A-Za-z._-]*[0-9A-Za-z.])?|\[[0-9A-Fa-f:.]+\]")
 
@@ -135,6 +135,23 @@ class TargetConfig(PolicyConfig):
     path: str = Field(description="a database's directory; * and ? match as in a shell", min_length=1)
 
 
+class ShareConfig(_Section):
+    """How much the databases whose path matches may claim of what they share; the first match applies."""
+
+    path: str = Field(description="a database's directory; * and ? match as in a shell", min_length=1)
+    weight: Annotated[
+        float, Field(ge=0.001, le=1000, description="how much it may claim, relative to others, which have 1")
+    ] = 1.0
+    floor: Annotated[
+        float,
+        Field(ge=0, le=1, description="the share of its disks, 0 to 1, that it gets before others if it needs it"),
+    ] = 0.0
+
+    def priority(self) -> Priority:
+        """Build it."""
+        return Priority(self.weight, self.floor)
+
+
 class DaemonConfig(_Section):
     """How the daemon itself runs."""
 
@@ -147,6 +164,12 @@ class DaemonConfig(_Section):
         Bytes,
         Field(ge=0, description="most memory for all memtables together; 0: a quarter of the machine's memory"),
     ] = 0
+    arbiter: bool = Field(
+        default=True,
+        strict=True,
+        description="share bandwidth, space and memory out among the databases on the same disks; false: each law "
+        "counts on all of it",
+    )
     directories: Annotated[
         tuple[Annotated[str, Field(max_length=4096)], ...],
         Field(
@@ -224,6 +247,7 @@ class Config(_Section):
     web: WebConfig = WebConfig()
     policy: PolicyConfig = PolicyConfig()
     targets: tuple[TargetConfig, ...] = ()
+    shares: tuple[ShareConfig, ...] = ()
 
     def policy_for(self, path: str) -> Policy:
         """Return the policy for the database at `path`."""
@@ -231,6 +255,13 @@ class Config(_Section):
             if fnmatch.fnmatchcase(path, target.path):
                 return target.policy()
         return self.policy.policy()
+
+    def priority_for(self, path: str) -> Priority:
+        """Return the weight and the floor of the database at `path`."""
+        for share in self.shares:
+            if fnmatch.fnmatchcase(path, share.path):
+                return share.priority()
+        return Priority()
 
 
 def load(path: Path) -> Config:

@@ -69,6 +69,7 @@ class Fleet:
         self._sockets = sockets
         self._book = book
         self._memory_budget_bytes = settings.neighbours.budget_bytes = memory_budget_bytes
+        settings.neighbours.sharing.is_on = config.daemon.arbiter
         self._journal_problem: str | None = None
         self._journal_rescued = book.rescued
         #: Records who did what.
@@ -99,6 +100,7 @@ class Fleet:
         """Apply a new configuration: limits and intervals at once, policies when each is next looked up."""
         self._config, self._settings = config, settings
         self._memory_budget_bytes = settings.neighbours.budget_bytes = memory_budget_bytes
+        settings.neighbours.sharing.is_on = config.daemon.arbiter
         for loop in self.loops.values():
             loop.take_settings(settings)
 

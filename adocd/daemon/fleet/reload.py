@@ -23,12 +23,14 @@ LIVE = frozenset(
         "daemon.lease_ttl_s",
         "daemon.memory_budget_bytes",
         "daemon.history_s",
+        "daemon.arbiter",
         "safety.compaction_off_s",
         "safety.compaction_off_l0_files",
         "safety.compaction_off_pending_bytes",
     }
 )
 _POLICIES = ("policy", "targets")
+_SHARES = "shares"
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,10 +99,13 @@ class Reload:
             lease_ttl_s=other.lease_ttl_s,
             history=other.history,
             compaction=other.compaction,
+            priority_of=other.priority_of,
         )
         self._fleet.take_config(in_force, settings, memory_budget_bytes(in_force))
         taken = [words for key, words in changed.items() if key in LIVE]
         not_taken = [f"{words}: it needs a restart" for key, words in changed.items() if key in kept]
+        if old.shares != new.shares:
+            taken.append("shares")
         if (old.policy, old.targets) != (new.policy, new.targets):
             if self._fleet.has_given_policy:
                 not_taken.append("policy, targets: --policy of adocd serve beats them")
@@ -129,7 +134,7 @@ class Reload:
 
 
 def _flat(config: Config) -> dict[str, Any]:
-    sections = {name: section for name, section in config.model_dump().items() if name not in _POLICIES}
+    sections = {name: section for name, section in config.model_dump().items() if name not in (*_POLICIES, _SHARES)}
     return {f"{name}.{key}": value for name, section in sections.items() for key, value in section.items()}
 
 

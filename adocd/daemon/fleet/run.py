@@ -79,6 +79,7 @@ def loop_settings(config: Config, holder: str) -> LoopSettings:
         clock=CLOCKS.monotonic,
         wall_clock=CLOCKS.wall,
         step_limit_s=STEP_LIMIT_S,
+        priority_of=config.priority_for,
         # Larger than any earlier daemon's ids, unless that one published a million events a second.
         events=Events(first_id=round(CLOCKS.wall() * 1e6)),
     )

@@ -23,6 +23,7 @@ _LEFT_OUT: dict[str, Any] = {
     "ticker_increases": None,
     "histogram_increases": None,
     "surroundings": None,
+    "allowance": None,
     "originals": None,
 }
 #: Fields packed in their own way, or not packed because many samples share them.

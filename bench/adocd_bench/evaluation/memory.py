@@ -8,7 +8,7 @@ within the baseline's memory, or a static scheme with exactly the same memory.
 from collections.abc import Iterable, Mapping
 
 from adocd.controllers.adoc import AdocBounds
-from adocd.controllers.tide.law import TideParameters
+from adocd.controllers.tide.parameters import TideParameters
 from adocd.controllers.toggle import ToggleParameters
 from adocd_bench.evaluation.raw import SchemeUsed
 

@@ -53,10 +53,12 @@ class RunDaemon:
 
 
 @contextlib.contextmanager
-def serving(room: Path, policy: Policy = _OBSERVE_ONLY, tick_s: float = 1.0) -> Iterator[RunDaemon]:
+def serving(
+    room: Path, policy: Policy = _OBSERVE_ONLY, tick_s: float = 1.0, *, arbiter: bool = True
+) -> Iterator[RunDaemon]:
     """Run `adocd serve` in `room` with a policy while the block runs. Raises RunFailed if it does not start."""
     configuration = room / "adocd.toml"  # the machine's own configuration must have no effect
-    configuration.write_text(_configuration(policy, tick_s), encoding="utf-8")
+    configuration.write_text(_configuration(policy, tick_s, arbiter=arbiter), encoding="utf-8")
     command = [sys.executable, "-m", "adocd", "serve", "--config", str(configuration)]
     with child("serve", command, room) as started:
         daemon = RunDaemon(started, RestClient(room / "daemon.sock"))
@@ -64,11 +66,11 @@ def serving(room: Path, policy: Policy = _OBSERVE_ONLY, tick_s: float = 1.0) -> 
         yield daemon
 
 
-def _configuration(policy: Policy, tick_s: float) -> str:
+def _configuration(policy: Policy, tick_s: float, *, arbiter: bool) -> str:
     # A JSON string, number or boolean is the same in TOML.
     given = {name: value for name, value in policy.parameters.items() if value is not None}
     parameters = "".join(f"{name} = {json.dumps(value)}\n" for name, value in given.items())
     return (
-        f"[daemon]\ntick_s = {tick_s:g}\n\n[policy]\ncontroller = {json.dumps(policy.controller)}\n\n"
-        f"[policy.parameters]\n{parameters}"
+        f"[daemon]\ntick_s = {tick_s:g}\narbiter = {json.dumps(arbiter)}\n\n"
+        f"[policy]\ncontroller = {json.dumps(policy.controller)}\n\n[policy.parameters]\n{parameters}"
     )

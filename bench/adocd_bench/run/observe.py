@@ -98,6 +98,7 @@ class Watched:
     history leaves them out. A look at a daemon that does not answer is skipped.
 
     Attributes:
+        database: its directory.
         newest: the newest sample; None before the first.
         sentence: the sentence of the daemon's last cycle.
         originals: the option values before the first change.
@@ -112,7 +113,7 @@ class Watched:
         self.originals = OptionValues()
         self.usage: dict[float, Usage] = {}
         self.daemon_usage = Usage(0.0, 0, 0)
-        self._daemon, self._database = daemon, database
+        self._daemon, self.database = daemon, database
         self._id: str | None = None
         self._ticks: dict[tuple[str, int], Tick] = {}
         self._decisions: dict[int, DecisionRecord] = {}
@@ -197,7 +198,7 @@ class Watched:
         if listed is None:
             return None
         targets = self._daemon.take("/v1/targets", listed, "targets", _TARGETS)
-        mine = (target for target in targets if Path(target.path).resolve() == self._database.resolve())
+        mine = (target for target in targets if Path(target.path).resolve() == self.database.resolve())
         return next((target.id for target in mine), None)
 
     def _use(self, pid: int | None) -> None:

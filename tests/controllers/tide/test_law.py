@@ -87,11 +87,18 @@ def test_a_flood_takes_the_memory_at_once_and_shuts_the_gate_of_level_0() -> Non
 
 
 def test_the_bound_is_what_the_device_pays_back() -> None:
-    """20 MB/s pay back 3 GB in 300 s, and as much of level 1: 22 memtables, about as many as the owner's slowdown."""
+    """10 MB/s pay back 1.5 GB in 300 s, and as much of level 1: 11 memtables.
+
+    At 0.6 of them writes would slow down before they do at 20 of the owner's files, which are half as large.
+    """
     scene = Scene()
-    scene.background(10, 10)
+    scene.background(5, 5)
     found = scene.flooded()[1]
     assert Knob.LEVEL0_TRIGGER not in found
+    more = Scene()
+    more.background(10, 10)
+    found = more.flooded()[1]
+    assert (found[Knob.LEVEL0_TRIGGER], found[Knob.LEVEL0_SLOWDOWN], found[Knob.LEVEL0_STOP]) == (11, 13, 22)
     slow = Scene(pay_back_s=3000.0)
     slow.background(10, 10)
     assert slow.flooded()[1][Knob.LEVEL0_TRIGGER] == 100

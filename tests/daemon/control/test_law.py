@@ -14,6 +14,7 @@ from adocd.controllers.manual import Manual
 from adocd.controllers.mimd import DRAINS
 from adocd.daemon.control import owner
 from adocd.daemon.control.law import Law
+from adocd.model.allowance import Allowance
 from adocd.model.decision import Decision, Setting
 from adocd.model.knob import MIB, Knob
 from adocd.model.overflow import Overflow
@@ -21,7 +22,7 @@ from adocd.model.policy import ParameterValue, Policy
 from adocd.model.sample import Sample
 from adocd.model.snapshot import ColumnFamilySnapshot, Event, OptionValues, Snapshot
 from adocd.model.values import RATE_LIMITER
-from tests.builders import CAPABILITIES, option_values, snapshot
+from tests.builders import CAPABILITIES, option_values, sample, snapshot
 from tests.controllers.laws import MB
 from tests.daemon.harness import (
     Scene,
@@ -138,6 +139,21 @@ def test_a_law_is_given_the_owners_values() -> None:
     asyncio.run(body())
     (fast,) = parts(law)
     assert fast.samples[0].originals == owners
+
+
+def test_a_law_sees_what_the_daemon_knows_beside_the_snapshot() -> None:
+    """Whatever its window: what it may count on is what holds now."""
+    law = Law(Policy("slow+fast"), CAPABILITIES)
+    allowances = [Allowance(n, 0.5, None, 0, None) for n in range(11)]
+
+    async def body() -> None:
+        for second, allowance in enumerate(allowances):
+            await law.step(at(100.0 + second), NOTHING, seen=sample(allowance=allowance))
+
+    asyncio.run(body())
+    slow, fast = parts(law)
+    assert [seen.allowance for seen in slow.samples] == [allowances[10]]
+    assert [seen.allowance for seen in fast.samples] == allowances[1:]
 
 
 def test_a_law_is_told_of_what_was_pinned_in_its_window() -> None:

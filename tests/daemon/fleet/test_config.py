@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from adocd.daemon.fleet import config
-from adocd.model.policy import Policy, Shaping
+from adocd.model.policy import Policy, Priority, Shaping
 
 
 def write(tmp_path: Path, text: str) -> Path:
@@ -181,3 +181,43 @@ def test_sizes_and_times_may_have_a_unit(tmp_path: Path) -> None:
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(config.ConfigError, match="cannot be read: No such file or directory"):
         config.load(tmp_path / "none.toml")
+
+
+def test_shares_go_by_the_first_path_that_matches(tmp_path: Path) -> None:
+    text = """
+        [[shares]]
+        path = "/orders/*"
+        weight = 3
+        floor = 0.25
+        [[shares]]
+        path = "/o*"
+        floor = 1
+    """
+    loaded = config.load(write(tmp_path, text))
+    assert loaded.priority_for("/orders/db") == Priority(3.0, 0.25)
+    assert loaded.priority_for("/other") == Priority(1.0, 1.0)
+    assert loaded.priority_for("/db") == Priority(1.0, 0.0)
+    assert loaded.policy_for("/orders/db") == Policy("fixed"), "shares say nothing about policies"
+
+
+def test_a_share_that_cannot_be_is_refused_in_a_sentence(tmp_path: Path) -> None:
+    path = write(
+        tmp_path,
+        """
+        [daemon]
+        arbiter = "on"
+        [[shares]]
+        weight = 0
+        floor = 1.5
+        wieght = 2
+        """,
+    )
+    with pytest.raises(config.ConfigError) as error:
+        config.load(path)
+    assert [sentence.removeprefix(f"{path}: ") for sentence in error.value.sentences] == [
+        "daemon.arbiter must be true or false, not 'on'",
+        "shares.0.path is missing",
+        "shares.0.weight must be at least 0.001, not 0",
+        "shares.0.floor must be at most 1, not 1.5",
+        "shares.0: there is no key 'wieght'; did you mean weight?",
+    ]

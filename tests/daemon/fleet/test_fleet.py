@@ -16,6 +16,7 @@ from adocd.daemon.fleet.config import Config
 from adocd.daemon.fleet.fleet import Fleet
 from adocd.daemon.fleet.operators import Operators
 from adocd.model.policy import Policy
+from adocd.probes.block_device import storage_of
 from adocd.targets import agent as agents
 from tests.builders import GIB
 from tests.daemon.harness import loop_settings, open_book, overflowing, session_of, until
@@ -199,6 +200,27 @@ def test_the_memory_budget_is_for_all_targets_together(tmp_path: Path) -> None:
             await book.close()
 
     asyncio.run(run())
+
+
+def test_two_databases_on_one_disk_are_told_what_each_may_count_on(tmp_path: Path) -> None:
+    disks = storage_of(tmp_path).disks
+    if not disks:
+        pytest.skip(f"which disk holds {tmp_path} is not known here")
+
+    async def body(fleet: Fleet) -> None:
+        with FakeAgent(tmp_path, [overflowing(tmp_path / "a"), overflowing(tmp_path / "b")]):
+            await until(
+                lambda: [loop.status.shared is not None for loop in fleet.loops.values()] == [True, True], "told"
+            )
+            for loop in fleet.loops.values():
+                assert loop.status.sample is not None
+                assert loop.status.sample.allowance is not None
+                assert loop.status.sample.allowance.others == 1
+                assert "shares its disks with 1 other database" in str(loop.status.shared)
+            fleet.settings.neighbours.sharing.is_on = False
+            await until(lambda: {loop.status.shared for loop in fleet.loops.values()} == {None}, "told nothing")
+
+    with_fleet(tmp_path, body)
 
 
 def test_a_container_with_less_memory_than_the_budget_binds(tmp_path: Path) -> None:

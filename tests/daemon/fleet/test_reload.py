@@ -8,7 +8,7 @@ from pathlib import Path
 
 from adocd.daemon.fleet import config as configuration
 from adocd.daemon.fleet.reload import LIVE, Reload
-from adocd.model.policy import Policy
+from adocd.model.policy import Policy, Priority
 from tests.api.harness import Service, with_service
 from tests.daemon.harness import overflowing, session_of, until
 
@@ -36,6 +36,7 @@ def test_times_and_limits_are_taken_at_once(tmp_path: Path) -> None:
         write(
             file,
             "[daemon]\ntick_s = 0.05\nlease_ttl_s = 4.0\nmemory_budget_bytes = 1073741824\nhistory_s = 10.0\n"
+            "arbiter = false\n"
             "[safety]\ncompaction_off_s = 5.0\ncompaction_off_l0_files = 7\ncompaction_off_pending_bytes = 8\n",
         )
         done = await reload.again()
@@ -45,10 +46,21 @@ def test_times_and_limits_are_taken_at_once(tmp_path: Path) -> None:
         loop, fleet = service.loop, service.fleet
         assert (loop.status.tick_s, fleet.settings.lease_ttl_s, loop.remembered.samples.most) == (0.05, 4.0, 200)
         assert fleet.memory_of(loop.id)[0] == 1 << 30
+        assert not fleet.settings.neighbours.sharing.is_on
         assert session_of(loop).steering._compaction.limits.l0_files == 7
         looks = loop.status.looks
         await until(lambda: loop.status.looks > looks + 3, "it ticks on")
         assert (await reload.again()).taken == ()
+
+    reloading(tmp_path, "", body)
+
+
+def test_shares_are_taken_at_once(tmp_path: Path) -> None:
+    async def body(service: Service, reload: Reload, file: Path) -> None:
+        assert service.fleet.settings.priority_of(service.loop.path) == Priority()
+        write(file, "[[shares]]\npath = '*'\nweight = 3\nfloor = 0.5\n")
+        assert (await reload.again()).taken == ("shares",)
+        assert service.fleet.settings.priority_of(service.loop.path) == Priority(3.0, 0.5)
 
     reloading(tmp_path, "", body)
 

@@ -197,7 +197,7 @@ def _done(operation: dict[str, Any]) -> str:
 
 
 def facts(detail: dict[str, Any]) -> str:
-    """Show the database's path, its process, the agent and the lease."""
+    """Show the database's path, its process, the agent, the lease, and what it may count on of disks that it shares."""
     process = detail["process"]
     words = [text(detail["path"])]
     if process is not None:
@@ -209,6 +209,8 @@ def facts(detail: dict[str, Any]) -> str:
     lease = detail["lease"]
     if lease is not None:
         words.append(f"lease {text(lease['holder'])}")
+    if detail.get("shared"):
+        words.append(text(detail["shared"]))
     return '<p class="facts muted">' + " · ".join(words) + "</p>"
 
 

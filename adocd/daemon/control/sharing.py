@@ -1,0 +1,292 @@
+"""Which targets share disks, what each of them needs, and what each may count on."""
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from math import inf
+
+from adocd.daemon.control.arbiter import Claim, shared
+from adocd.model.allowance import Allowance
+from adocd.model.policy import Priority
+from adocd.model.sample import Sample
+
+#: A need that was measured is allowed to grow by this factor until it is measured again.
+_HEADROOM = 1.5
+#: What has not written for so long is not there; a loop that sees nothing puts nothing.
+_OLD_S = 30.0
+#: Time constant in seconds of what the disks are known to write, where they write less although somebody wants more.
+_SLOWER_S = 60.0
+#: The same of what each writes: flushes come once in some seconds.
+_STEADY_S = 10.0
+#: Bytes that no memtables reach.
+_NO_LIMIT = float(1 << 60)
+#: A database waits from this share of the time on, and is said to wait for so long after: others that make way for it
+#: change their options, which costs all of them a moment.
+_WAITS, _WAITS_S = 0.05, 30.0
+#: Threads of all databases that write at once while one of them waits: more only make its own requests wait longer.
+_THREADS = 6
+#: Whoever wanted more does so for this long. Writes wait for some seconds and flow for some, and whoever makes way for
+#: others changes its options, which holds its own writes for up to some tenths of a second: so that is to be rare.
+_WANTS_S = 60.0
+#: Disks are short from this share of what they are known to write on, if somebody wants more; below, something else is.
+_SHORT = 0.3
+#: The space that a target needs if it does not want more: its level 0 and what it flushes in so long, or this share of
+#: its fair share.
+_SPACE_S, _SPACE_SHARE = 60.0, 0.5
+#: What is allotted stays for so long, in seconds; each loop asks for its own in each of its cycles.
+_ALLOTTED_S = 0.9
+#: Groups are made anew at most this often, in seconds: a thousand databases open one by one.
+_GROUPED_S = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """What one target wrote, and whether it wants more.
+
+    `bytes_per_s` is what its flushes and compactions wrote, `flushed_bytes_per_s` its flushes alone. The WAL does not
+    count: where it is not synced, most of it is deleted before it reaches a disk. `waited_s`: when its writes last
+    waited or were delayed. `wanted_s`: when they did, or memtables waited for their flush.
+    """
+
+    disks: frozenset[str]
+    bytes_per_s: float
+    flushed_bytes_per_s: float
+    waited_s: float | None
+    wanted_s: float | None
+    memtables_bytes: int
+    level0_bytes: int
+    free_bytes: int | None
+    monotonic_s: float
+    priority: Priority
+
+    @property
+    def waits(self) -> bool:
+        """Whether its writes wait, now or some seconds ago."""
+        return self.waited_s is not None and self.monotonic_s - self.waited_s < _WAITS_S
+
+    @property
+    def wants_more(self) -> bool:
+        """Whether it gets less than it wants, now or some seconds ago."""
+        return self.wanted_s is not None and self.monotonic_s - self.wanted_s < _WANTS_S
+
+
+def needs_of(sample: Sample, memtables_bytes: int, priority: Priority) -> Needs | None:
+    """Read them off a sample; None where its disks are not known."""
+    around = sample.surroundings
+    if around is None or not around.data.disks:
+        return None
+    rates = (sample.flush_written_bytes_per_s, sample.compaction_written_bytes_per_s)
+    waits = sample.condition != "normal" or (sample.waited_fraction or 0.0) > _WAITS
+    wants = waits or any(cf.immutable_memtables > 1 for cf in sample.column_families)
+    return Needs(
+        disks=frozenset(around.data.disks),
+        bytes_per_s=sum(rate or 0.0 for rate in rates),
+        flushed_bytes_per_s=sample.flush_written_bytes_per_s or 0.0,
+        waited_s=sample.monotonic_s if waits else None,
+        wanted_s=sample.monotonic_s if wants else None,
+        memtables_bytes=memtables_bytes,
+        level0_bytes=sum(cf.level_bytes[0] for cf in sample.column_families if cf.level_bytes),
+        free_bytes=around.free_bytes,
+        monotonic_s=sample.monotonic_s,
+        priority=priority,
+    )
+
+
+class Sharing:
+    """The needs of all targets. Each loop puts its own and asks for its allowance in each cycle.
+
+    `is_on` False: nobody is allotted anything, and each law decides as if it were alone.
+    """
+
+    def __init__(self) -> None:
+        self.is_on = True
+        self._needs: dict[str, Needs] = {}
+        #: By target, its group: all that share a disk with it, or with one that does.
+        self._groups: dict[str, _Group] = {}
+        #: When the groups were made; None before the first time.
+        self._grouped_s: float | None = None
+        self._is_grouped = True
+
+    def put(self, target_id: str, needs: Needs | None) -> None:
+        """Store what a target needs, replacing what it needed before; None: it has no known disks."""
+        if needs is None:
+            self.remove(target_id)
+            return
+        before = self._needs.get(target_id)
+        if before is not None:
+            follows = -math.expm1(-max(0.0, needs.monotonic_s - before.monotonic_s) / _STEADY_S)
+            needs = replace(
+                needs,
+                bytes_per_s=before.bytes_per_s + (needs.bytes_per_s - before.bytes_per_s) * follows,
+                flushed_bytes_per_s=before.flushed_bytes_per_s
+                + (needs.flushed_bytes_per_s - before.flushed_bytes_per_s) * follows,
+                waited_s=before.waited_s if needs.waited_s is None else needs.waited_s,
+                wanted_s=before.wanted_s if needs.wanted_s is None else needs.wanted_s,
+            )
+        self._needs[target_id] = needs
+        if before is not None and before.wants_more != needs.wants_more and target_id in self._groups:
+            self._groups[target_id].allot_anew()
+        if before is None or before.disks != needs.disks:
+            self._is_grouped = False
+
+    def remove(self, target_id: str) -> None:
+        """Forget a target that was closed."""
+        if self._needs.pop(target_id, None) is not None:
+            self._is_grouped = False
+
+    def allowance(self, target_id: str, budget_bytes: int | None, memtables_bytes: int) -> Allowance | None:
+        """Return what a target may count on; None where it is alone on its disks.
+
+        `budget_bytes` is the budget for the memtables of all targets, and `memtables_bytes` what those take now.
+        """
+        needs = self._needs.get(target_id)
+        if not self.is_on or needs is None:
+            return None
+        self._group(needs.monotonic_s)
+        group = self._groups.get(target_id)
+        if group is None or len(group.members) < 2:
+            return None
+        return group.allowance(target_id, self._needs, budget_bytes, memtables_bytes)
+
+    def _group(self, now_s: float) -> None:
+        if self._is_grouped or (
+            self._grouped_s is not None and self._grouped_s <= now_s < self._grouped_s + _GROUPED_S
+        ):
+            return
+        self._is_grouped, self._grouped_s = True, now_s
+        found = _groups({target: needs.disks for target, needs in self._needs.items()})
+        groups = [_Group(members, self._device_of(members)) for members in found]
+        self._groups = {target: group for group in groups for target in group.members}
+
+    def _device_of(self, members: Iterable[str]) -> float | None:
+        """Return what was known of these members' disks before somebody came or went."""
+        known = (self._groups[member].device for member in members if member in self._groups)
+        return max((device for device in known if device is not None), default=None)
+
+
+def _groups(disks: Mapping[str, frozenset[str]]) -> Iterable[frozenset[str]]:
+    """Join all that share a disk, or share one with somebody who does."""
+    joined_to: dict[str, str] = {}
+
+    def first(disk: str) -> str:
+        while (other := joined_to.setdefault(disk, disk)) != disk:
+            disk = other
+        return disk
+
+    for names in disks.values():
+        one, *others = sorted(map(first, names))
+        joined_to |= dict.fromkeys(others, one)
+    groups: dict[str, set[str]] = {}
+    for target, names in disks.items():
+        groups.setdefault(first(min(names)), set()).add(target)
+    return map(frozenset, groups.values())
+
+
+class _Group:
+    """Targets on the same disks, and what those disks were seen to write."""
+
+    def __init__(self, members: frozenset[str], device: float | None) -> None:
+        self.members = members
+        #: What the disks are known to write, in bytes/s; None before anything was written.
+        self.device = device
+        self._writes = 0.0
+        self._at_s: float | None = None
+        self._allotted: dict[str, Allowance] = {}
+
+    def allot_anew(self) -> None:
+        """Allot anew as soon as somebody asks."""
+        self._allotted = {}
+
+    def allowance(
+        self, target_id: str, all_needs: Mapping[str, Needs], budget_bytes: int | None, memtables_bytes: int
+    ) -> Allowance:
+        """Allot anew where that is due, and return what this target was allotted."""
+        now_s = all_needs[target_id].monotonic_s
+        if self._at_s is None or not self._at_s <= now_s < self._at_s + _ALLOTTED_S or target_id not in self._allotted:
+            members = {member: all_needs[member] for member in self.members if member in all_needs}
+            there = {one: needs for one, needs in members.items() if now_s - needs.monotonic_s < _OLD_S}
+            seconds = 0.0 if self._at_s is None else max(0.0, now_s - self._at_s)
+            self._learn(there, seconds)
+            self._at_s = now_s
+            outside = memtables_bytes - sum(needs.memtables_bytes for needs in members.values())
+            memory = None if budget_bytes is None else max(0, budget_bytes - outside)
+            self._allotted = allotted(there, self.device, self._writes, memory)
+        return self._allotted[target_id]
+
+    def _learn(self, members: Mapping[str, Needs], seconds: float) -> None:
+        """Learn what the disks write: it rises to whatever is seen, and falls only while somebody wants more."""
+        self._writes = sum(needs.bytes_per_s for needs in members.values())
+        if self._writes > (self.device or 0.0):
+            self.device = self._writes
+        elif self.device is not None and any(needs.wants_more for needs in members.values()):
+            self.device += (self._writes - self.device) * -math.expm1(-seconds / _SLOWER_S)
+
+
+def allotted(
+    members: Mapping[str, Needs], device: float | None, writes: float, memory_bytes: int | None
+) -> dict[str, Allowance]:
+    """Allot bandwidth, memory and space among targets that share disks.
+
+    `device` is what the disks are known to write in bytes/s, None if not yet, `writes` what they write now,
+    `memory_bytes` the budget for all memtables, None for none.
+
+    Whoever wants more gets as much as it can of each; the others need of the disks what they write now and half as much
+    again, of the memory what their memtables take, and of the space what level 0 holds and what they flush in a minute,
+    or half of their fair share. Nobody counts on less bandwidth than its fair share, which it gets if it wants it.
+    Bandwidth that nobody needs goes to all of them, by weight, so that nobody is held to what it happens to need.
+    """
+    whole, scarce = device or 1.0, device is not None and writes > _SHORT * device
+    share = _by_need(members, {one: needs.bytes_per_s * _HEADROOM for one, needs in members.items()}, whole)
+    weights = {target: needs.priority.weight for target, needs in members.items()}
+    fair = {target: weight / sum(weights.values()) for target, weight in weights.items()}
+    left = max(0.0, whole - sum(share.values()))
+    memory, space = _memory(members, memory_bytes), _space(members, fair)
+    starved = {
+        target
+        for target, needs in members.items()
+        if needs.waits and needs.bytes_per_s < whole * max(fair[target], needs.priority.floor)
+    }
+    is_scarce = scarce and any(needs.wants_more for needs in members.values())
+    found = {}
+    for target in members:
+        rate = share[target] + left * fair[target]
+        waiting = 0 if target in starved else len(starved)
+        found[target] = Allowance(
+            others=len(members) - 1,
+            device_share=rate / whole,
+            device_bytes_per_s=None if device is None else max(rate, fair[target] * whole),
+            memtables_bytes=int(memory[target]),
+            space_bytes=None if space is None else int(space[target]),
+            is_scarce=is_scarce,
+            width=max(1, round(_THREADS * fair[target])) if waiting else None,
+            waiting=waiting,
+        )
+    return found
+
+
+def _memory(members: Mapping[str, Needs], memory_bytes: int | None) -> dict[str, float]:
+    """Share the memory; without a budget each law has its own, and nothing is shared."""
+    needs = {target: float(each.memtables_bytes) for target, each in members.items()}
+    return dict.fromkeys(members, _NO_LIMIT) if memory_bytes is None else _by_need(members, needs, float(memory_bytes))
+
+
+def _space(members: Mapping[str, Needs], fair: Mapping[str, float]) -> dict[str, float] | None:
+    """Share the free space, of the file system that has least of it, and what level 0 of each holds already."""
+    free = [each.free_bytes for each in members.values() if each.free_bytes is not None]
+    if not free:
+        return None
+    held = {target: float(each.level0_bytes) for target, each in members.items()}
+    whole = min(free) + sum(held.values())
+    needs = {
+        target: max(held[target] + each.flushed_bytes_per_s * _SPACE_S, _SPACE_SHARE * fair[target] * whole)
+        for target, each in members.items()
+    }
+    return _by_need(members, needs, whole)
+
+
+def _by_need(members: Mapping[str, Needs], needs: Mapping[str, float], whole: float) -> dict[str, float]:
+    claims = {
+        target: Claim(inf if each.wants_more else needs[target], each.priority.weight, each.priority.floor)
+        for target, each in members.items()
+    }
+    return shared(claims, whole)

@@ -1,0 +1,102 @@
+"""Tide among other databases on the same disks: it keeps to what the arbiter allots it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from adocd.model.allowance import Allowance
+from adocd.model.device import Storage
+from adocd.model.knob import MIB, Knob
+from adocd.model.surroundings import Surroundings
+from tests.controllers.laws import MB
+from tests.controllers.tide.test_law import GIB, MEMTABLE, READ, Scene
+
+WHOLE = Allowance(
+    others=4, device_share=1.0, device_bytes_per_s=200.0 * MB, memtables_bytes=GIB, space_bytes=None, is_scarce=False
+)
+GATE = {Knob.LEVEL_BASE_SIZE, Knob.LEVEL0_TRIGGER, Knob.LEVEL0_SLOWDOWN, Knob.LEVEL0_STOP}
+
+
+def shared(scene: Scene, allowance: Allowance) -> Scene:
+    """Let the arbiter allot this from now on."""
+    scene.plant.members["allowance"] = allowance
+    return scene
+
+
+def test_with_all_of_the_disks_it_does_what_it_does_alone() -> None:
+    assert shared(Scene(), WHOLE).flooded() == Scene().flooded()
+
+
+def test_the_bound_is_what_its_share_of_the_disks_pays_back() -> None:
+    """60 MB/s pay back 9 GB in 300 s, and as much of level 1: 67 memtables."""
+    found = shared(Scene(), replace(WHOLE, device_share=0.3, device_bytes_per_s=60.0 * MB)).flooded()[1]
+    assert (found[Knob.LEVEL0_TRIGGER], found[Knob.LEVEL0_STOP]) == (33, 67)
+
+
+def test_the_bound_is_a_third_of_its_space() -> None:
+    scene = shared(Scene(), replace(WHOLE, space_bytes=24 * GIB))
+    around = Surroundings(1.0, Storage("/db", "ext4", "sda", (), ()), None, (), (), None, None, None, None, ())
+    scene.plant.members["surroundings"] = replace(around, free_bytes=240 * GIB)
+    assert scene.flooded()[1][Knob.LEVEL0_STOP] == 64
+
+
+def test_the_memory_is_no_more_than_it_was_allotted() -> None:
+    found = shared(Scene(), replace(WHOLE, memtables_bytes=2 * MEMTABLE)).flooded()[1]
+    assert Knob.MEMTABLE_SIZE not in found, "64 MiB, the owner's"
+    assert found[Knob.MEMTABLE_NUMBER] == 4
+
+
+def test_while_a_neighbour_waits_it_writes_with_fewer_threads() -> None:
+    narrow = replace(WHOLE, is_scarce=True, width=1, waiting=1)
+    found = shared(Scene(), narrow).flooded()[1]
+    assert found[Knob.BACKGROUND_JOBS] == 4
+    assert Knob.SUBCOMPACTIONS not in found, "1, the owner's"
+
+
+def test_while_others_want_more_it_puts_merges_off_and_turns_nothing_else() -> None:
+    """Level 0 collects files of 64 MiB, the owner's size."""
+    scene = shared(Scene(), replace(WHOLE, is_scarce=True))
+    rule, found = scene.step()
+    assert (rule, found.keys()) == ("tide.yield", GATE)
+    assert found[Knob.LEVEL0_TRIGGER] == 100
+    assert found[Knob.LEVEL_BASE_SIZE] == 200 * 64 * MIB
+    scene.level0(40)
+    assert scene.step(60) == ("", {}), "these files are its own doing"
+
+
+def test_when_nobody_wants_more_the_files_are_merged_and_then_all_is_given_back() -> None:
+    scene = shared(Scene(), replace(WHOLE, is_scarce=True))
+    scene.step()
+    scene.level0(40)
+    shared(scene, WHOLE)
+    assert scene.step() == ("tide.ebb", {Knob.LEVEL0_TRIGGER: 4})
+    scene.level0(0)
+    assert scene.step() == ("tide.ebb", {Knob.LEVEL_BASE_SIZE: 256 * MIB})
+    rule, found = scene.step(2)
+    assert (rule, found.keys()) == ("tide.calm", {Knob.LEVEL0_SLOWDOWN, Knob.LEVEL0_STOP})
+
+
+def test_whoever_is_pressed_while_it_puts_merges_off_takes_the_flood_in() -> None:
+    scene = shared(Scene(), replace(WHOLE, is_scarce=True))
+    scene.step()
+    scene.plant.immutable_memtables = 2
+    rule, found = scene.step()
+    assert rule == "tide.flood"
+    assert found[Knob.MEMTABLE_SIZE] == MEMTABLE
+    assert found[Knob.SUBCOMPACTIONS] == 4
+
+
+def test_at_the_ebb_it_waits_for_others_that_want_more() -> None:
+    scene = shared(Scene(), replace(WHOLE, is_scarce=True))
+    scene.flooded()
+    scene.plant.immutable_memtables = 0
+    scene.writes(0)
+    assert "tide.ebb" not in {scene.step()[0] for _ in range(30)}
+    shared(scene, WHOLE)
+    assert scene.step()[0] == "tide.ebb"
+
+
+def test_where_somebody_reads_nothing_is_put_off() -> None:
+    scene = shared(Scene(), replace(WHOLE, is_scarce=True))
+    scene.plant.tickers = {READ: 50_000}
+    assert scene.step(30) == ("", {})
