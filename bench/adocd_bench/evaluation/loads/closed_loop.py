@@ -26,6 +26,8 @@ from adocd_bench.programs.fill import KEY_BYTES, VALUE_BYTES, Fill, last_line, o
 from adocd_bench.run.observe import ObservedRun
 
 Benchmark = Literal["fillrandom", "overwrite", "readwhilewriting"]
+#: What loads the records.
+_LOAD = "filluniquerandom"
 #: What follows the measured benchmark. The first wait may end before the restore, with nothing due under the law's
 #: options; the second begins with 5 s more.
 _DRAIN = ("flush", "waitforcompaction", "waitforcompaction")
@@ -34,7 +36,6 @@ ENTRY_BYTES = KEY_BYTES + VALUE_BYTES
 _BESIDE_S = 900.0
 _KINDS: Mapping[Benchmark, OperationKind] = {"fillrandom": "write", "overwrite": "write", "readwhilewriting": "read"}
 _BUCKET = re.compile(r"^[(\[]\s*(\d+),\s*(\d+)\s*\]\s+(\d+)", re.MULTILINE)
-_LOADED = re.compile(r"^waitforcompaction\(.*\): finished", re.MULTILINE)
 _MAX = re.compile(r"^Min: \d+\s+Median: [0-9.]+\s+Max: (\d+)", re.MULTILINE)
 
 
@@ -71,7 +72,7 @@ class DbBenchLoad:
     def command(self, job: LoadJob) -> list[str]:
         """Take the demo's command line; of a flag that is given twice the last counts."""
         fill = Fill(job.database, job.seconds, job.seed, self._report(job))
-        load = ["filluniquerandom", "waitforcompaction"] if self.records else []
+        load = [_LOAD, "waitforcompaction"] if self.records else []
         flags: dict[str, object] = {
             "benchmarks": ",".join([*load, self.benchmark, *(_DRAIN if self.drained else ())]),
             "histogram": 1,
@@ -86,8 +87,17 @@ class DbBenchLoad:
         return [*self.bench.command(fill), *(f"--{name}={value}" for name, value in flags.items())]
 
     def is_preparing(self, job: LoadJob) -> bool:
-        """Look for the end of the wait that follows the load: db_bench writes of it as soon as it is over."""
-        return self.records is not None and _LOADED.search(self._said(job)) is None
+        """Look whether the measured benchmark has begun its report, after the result of the load.
+
+        db_bench writes to its output at once only what a benchmark's result is, and nothing of the wait between them.
+        """
+        if self.records is None:
+            return False
+        said, report = self._said(job), self._report(job)
+        if f"\n{self.benchmark} " in said:
+            return False
+        loaded = f"\n{_LOAD} " in said and report.exists()
+        return not loaded or report.stat().st_mtime <= self._output(job).stat().st_mtime
 
     def is_settling(self, job: LoadJob) -> bool:
         """Look for the measured benchmark's result, which db_bench writes as soon as it has it."""
@@ -129,8 +139,11 @@ class DbBenchLoad:
         )
 
     def _said(self, job: LoadJob) -> str:
-        output = job.room / f"{self.name}.out"
+        output = self._output(job)
         return output.read_text(encoding="utf-8") if output.exists() else ""
+
+    def _output(self, job: LoadJob) -> Path:
+        return job.room / f"{self.name}.out"
 
     def _report(self, job: LoadJob) -> Path:
         return job.room / "seconds.csv"
