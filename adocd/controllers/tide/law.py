@@ -66,12 +66,12 @@ that debt has no bound of its own. Not reachable: pace within a running merge, a
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import ClassVar
 
 from adocd.controllers.admitted import HeldRate, released
 from adocd.controllers.base import Controller, Needs, Parameters
 from adocd.controllers.settings import not_there_yet
+from adocd.controllers.tide.gate import Gate, style
 from adocd.controllers.tide.judged import Judged
 from adocd.controllers.tide.learned import Learned
 from adocd.controllers.tide.parameters import TideParameters
@@ -88,12 +88,6 @@ _EBB_OF_CLIENTS, _EBB_OF_DEVICE, _EBB_S = 1 / 10, 1 / 8, 5.0
 #: The bound follows what is learned in steps of at least this factor, because each step is a SetOptions call, and down
 #: only after so many seconds: what neighbours want for a moment opens no gate.
 _BOUND_STEP, _BOUND_DOWN_S = 1.3, 10.0
-#: Shares of the bound: where the gate opens, where writes slow down, and where they are as slow as what lasts.
-_GATE, _SLOPE, _LASTS = 0.5, 0.6, 0.95
-#: Of the device, what the lasting rate counts on.
-_DEVICE_SHARE = 0.95
-#: At the bound itself, of the rate that lasts.
-_LEAST_SHARE = 1 / 4
 _FREE_SHARE, _PENDING_SHARE = 3, 2
 #: Writes are never held below it, in bytes/s.
 _FLOOR = 4 * MIB
@@ -109,16 +103,6 @@ _WIDTH = (Knob.BACKGROUND_JOBS, Knob.SUBCOMPACTIONS, Knob.COMPACTION_READAHEAD)
 _OF_DATABASE = frozenset({*_WIDTH, Knob.DELAYED_WRITE_RATE})
 #: Of the memory budget, what the readahead of a merge may take; and the least readahead that is set, in bytes.
 _READAHEAD_SHARE, _READAHEAD_LEAST = 4, 64 << 10
-
-
-@dataclass(frozen=True, slots=True)
-class _Gate:
-    """Limits of one column family's level 0, in files, and the size of its base level in bytes."""
-
-    trigger: int
-    slowdown: int
-    stop: int
-    base_bytes: int
 
 
 class Tide(Controller):
@@ -206,7 +190,7 @@ class Tide(Controller):
         return self._judged.rests is not None and any(self._is_pressed(cf, sample) for cf in sample.column_families)
 
     def _is_pressed(self, cf: ColumnFamilySample, sample: Sample) -> bool:
-        if _style(cf, sample) not in (LEVEL_COMPACTION, UNIVERSAL_COMPACTION):
+        if style(cf, sample) not in (LEVEL_COMPACTION, UNIVERSAL_COMPACTION):
             return False
         trigger = owners_value(Knob.LEVEL0_TRIGGER, sample, cf.name) or 0
         collects = cf.name in self._bounds and cf.name not in self._pressed  # then its files are our doing
@@ -276,27 +260,9 @@ class Tide(Controller):
         allowed = None if sample.allowance is None else sample.allowance.device_bytes_per_s
         return self._learned.device if allowed is None else allowed
 
-    def _gate(self, cf: ColumnFamilySample, sample: Sample) -> _Gate:
-        """Return the limits of level 0 in a flood: the owner's numbers of files where reads matter, or it is small.
-
-        That is if writes would slow down at fewer bytes than the owner's, whose files are smaller.
-        """
-        trigger, slowdown, stop, base = (
-            owners_value(knob, sample, cf.name) or 0
-            for knob in (Knob.LEVEL0_TRIGGER, Knob.LEVEL0_SLOWDOWN, Knob.LEVEL0_STOP, Knob.LEVEL_BASE_SIZE)
-        )
+    def _gate(self, cf: ColumnFamilySample, sample: Sample) -> Gate:
         size, _ = self._memtables(cf, sample)
-        bound, small = self._bounds.get(cf.name, 0), owners_value(Knob.MEMTABLE_SIZE, sample, cf.name) or size
-        if _style(cf, sample) != LEVEL_COMPACTION:
-            return _Gate(trigger, slowdown, stop, base)
-        is_small = bound * _GATE <= trigger or bound * _SLOPE * size <= slowdown * small
-        if is_small or (self._is_read and cf.l0_files < slowdown):
-            return _Gate(trigger, slowdown, stop, max(base, trigger * size))
-        if self._is_read:
-            # Level 0 is full of what came before the readers: it is merged now, but the owner's limits would hold
-            # writers for as long as that takes.
-            return _Gate(trigger, int(bound * _SLOPE), bound, max(base, bound * size))
-        return _Gate(int(bound * _GATE), int(bound * _SLOPE), bound, max(base, bound * size))
+        return Gate.in_flood(cf, sample, self._bounds.get(cf.name, 0), size, is_read=self._is_read)
 
     # -- values
 
@@ -387,7 +353,7 @@ class Tide(Controller):
 
     def _admitted(self, sample: Sample) -> int | None:
         """Return the rate at which RocksDB delays writes, in bytes/s, set before it does; None for the owner's."""
-        flooded = [cf for cf in self._flooded(sample) if _style(cf, sample) == LEVEL_COMPACTION]
+        flooded = [cf for cf in self._flooded(sample) if style(cf, sample) == LEVEL_COMPACTION]
         clients = self._learned.clients
         if self._regime not in ADMITS or clients is None or not flooded:
             return None
@@ -395,18 +361,10 @@ class Tide(Controller):
 
     def _allowed(self, cf: ColumnFamilySample, sample: Sample, clients: float) -> float:
         """Return what this column family's level 0 allows all writers, in bytes/s."""
-        gate, device = self._gate(cf, sample), self._device(sample)
-        if cf.l0_files < gate.slowdown or device is None or not cf.level_bytes:
-            # RocksDB delays here only when the last memtable fills: then flushes say what lasts.
-            return max(clients / 2, self._learned.flushes or clients)
-        above = sum(cf.level_bytes[1:2]) / max(1, cf.level_bytes[0])
-        lasting = max(gate.slowdown + 1, int(gate.stop * _LASTS))
-        room = (lasting - gate.trigger) / max(1, gate.trigger)
-        lasts = min(clients, _DEVICE_SHARE * device * room / (1 + above + room))
-        if cf.l0_files <= lasting:
-            return clients + (lasts - clients) * (cf.l0_files - gate.slowdown) / (lasting - gate.slowdown)
-        beyond = min(1.0, (cf.l0_files - lasting) / max(1, gate.stop - lasting))
-        return lasts * (1 - (1 - _LEAST_SHARE) * beyond)
+        device = self._device(sample)
+        slope = None if device is None else self._gate(cf, sample).slope(cf, device, clients)
+        # Before the slope RocksDB delays only when the last memtable fills: then flushes say what lasts.
+        return max(clients / 2, self._learned.flushes or clients) if slope is None else slope
 
     def _signal(self, sample: Sample) -> str:
         flooded = self._flooded(sample) or list(sample.column_families)
@@ -417,10 +375,6 @@ class Tide(Controller):
             f"column family {worst.name}: {worst.l0_files} L0 files, {worst.immutable_memtables} immutable memtables; "
             f"device {device}, clients write {exact_size(int(self._learned.writes))}/s, {reads}"
         )
-
-
-def _style(cf: ColumnFamilySample, sample: Sample) -> str:
-    return sample.options.column_families.get(cf.name, {}).get("compaction_style", LEVEL_COMPACTION)
 
 
 def _is_held(cf: ColumnFamilySample) -> bool:
