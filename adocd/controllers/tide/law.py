@@ -41,6 +41,8 @@ Where anybody reads, level 0 keeps the owner's numbers of files, because a read 
 larger, up to the memory budget, and the slope is between the owner's slowdown and stop. Reads are counted by tickers;
 without Statistics the law takes them for granted.
 
+Asked once a second, and also at once when a stall begins or ends and when memtables wait, where the agent tells that.
+
 Assumes level compaction. Does harm to readers that come when a flood has just been taken in: until it is merged they
 look into a large level 0, for up to `pay_back_s`. What level 1 holds above the owner's base then moves down at leisure:
 that debt has no bound of its own. Not reachable: pace within a running merge, and priorities of flushes on the device.
@@ -149,6 +151,7 @@ class Tide(Controller):
     period_s = 1.0
     knobs = frozenset(_OF_FAMILY) | _OF_DATABASE
     optional_knobs = _OF_DATABASE
+    wakes = frozenset({"stall", "memtables_wait"})
     reads = frozenset({Knob.SOFT_PENDING_LIMIT})
     needs = Needs(level_bytes=True, background_rates=True, level_compaction=True)
     parameters_model: ClassVar[type[Parameters]] = TideParameters
