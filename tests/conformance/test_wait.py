@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from tests.conformance.hosts import Host
+from tests.conformance.hosts import Host, Launch
 from tests.conformance.native_host import NativeHost
 from tests.support.agent_client import AgentClient, Json, Reply
 from tests.support.changes import back, family
@@ -96,6 +96,28 @@ def test_an_event_answers_at_once_and_the_next_snapshot_shows_it(host: Host, cli
     assert event in after["events"]
     assert after["monotonic_s"] - after["collect_s"] > event["monotonic_s"]
     assert wait(client, db, before["last_event"], LONG_MS) == event, "it is there already"
+
+
+def test_memtables_that_wait_are_an_event(launch: Launch) -> None:
+    """A limiter makes flushes slower than writes; RocksDB stops these when three memtables wait (KNOWN_FAMILY)."""
+    host = launch(limiter=1 << 20)
+    if not isinstance(host, NativeHost):
+        return  # there nothing is flushed
+    with AgentClient(host.socket_path) as client:
+        db = client.only_database()["id"]
+        last = client.snapshot(db)["last_event"]
+        host.write(40_000)
+        event = asked_to_wait(client, db, last, LONG_MS, "memtables_wait").ok()["event"]
+        assert (event["kind"], event["column_family"]) == ("memtables_wait", "default")
+        host.flush()
+        told = [each for each in client.fresh_snapshot(db, last)["events"] if each["kind"] == "memtables_wait"]
+        assert event in told
+        assert {each["waiting"] for each in told} <= {2, 3}
+        settled = client.snapshot(db)["last_event"]
+        host.write(1)
+        host.flush()
+        alone = asked_to_wait(client, db, settled, 100, "memtables_wait").ok()["event"]
+        assert alone is None, "one memtable does not wait for another"
 
 
 def test_a_flush_wakes_nobody(host: Host, client: AgentClient, db: str) -> None:
