@@ -44,6 +44,8 @@ is between the owner's slowdown and stop. What a flood has left in level 0 when 
 then the owner's slowdown and stop wait, because they would hold writers meanwhile. Reads are counted by tickers, and
 matter for a minute after the last; without Statistics the law takes them for granted.
 
+Asked once a second, and also at once when a stall begins or ends and when memtables wait, where the agent tells that.
+
 Other databases on the same disks: the daemon's arbiter allots each an allowance, and this law keeps to it.
 
 - The memory budget is no more than its part of all memory; the device's rate is its share of what all were seen to
@@ -114,6 +116,7 @@ class Tide(Controller):
     period_s = 1.0
     knobs = frozenset(_OF_FAMILY) | _OF_DATABASE
     optional_knobs = _OF_DATABASE
+    wakes = frozenset({"stall", "memtables_wait"})
     reads = frozenset({Knob.SOFT_PENDING_LIMIT})
     needs = Needs(level_bytes=True, background_rates=True)
     parameters_model: ClassVar[type[Parameters]] = TideParameters
