@@ -261,6 +261,11 @@ class Tide(Controller):
         )
         size, _ = self._memtables(cf, sample)
         bound, small = self._bounds.get(cf.name, 0), owners_value(Knob.MEMTABLE_SIZE, sample, cf.name) or size
+        if cf.name not in self._pressed and not self._is_read:
+            # Files are as large as the owner's: only the gate is shut, and writes slow down where they do anyway.
+            slowdown, stop = max(slowdown, int(bound * _SLOPE)), max(stop, bound)
+            trigger = min(max(trigger, int(bound * _GATE)), slowdown)
+            return _Gate(trigger, slowdown, stop, max(base, bound * size))
         if self._is_read or bound * _GATE <= trigger or bound * _SLOPE * size <= slowdown * small:
             return _Gate(trigger, slowdown, stop, max(base, trigger * size))
         return _Gate(int(bound * _GATE), int(bound * _SLOPE), bound, max(base, bound * size))
