@@ -56,6 +56,19 @@ class Gate:
         trigger = owners.trigger if is_read else opens
         return cls(trigger, slows, bound, max(owners.base_bytes, bound * memtable_bytes))
 
+    @classmethod
+    def put_off(cls, cf: ColumnFamilySample, sample: Sample, bound: int, memtable_bytes: int) -> Self:
+        """Return those of a database that is under no pressure itself and puts its merges off for its neighbours.
+
+        Its files are as large as the owner's, so only the gate is shut: writes slow down where they do anyway.
+        """
+        owners = cls.of_owner(cf, sample)
+        if style(cf, sample) != LEVEL_COMPACTION:
+            return owners
+        slowdown, stop = max(owners.slowdown, int(bound * _SLOWS)), max(owners.stop, bound)
+        trigger = min(max(owners.trigger, int(bound * _OPENS)), slowdown)
+        return cls(trigger, slowdown, stop, max(owners.base_bytes, bound * memtable_bytes))
+
     def slope(self, cf: ColumnFamilySample, device: float, clients: float) -> float | None:
         """Return what level 0 allows all writers, in bytes/s; None before the slope begins.
 

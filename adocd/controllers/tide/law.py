@@ -265,7 +265,10 @@ class Tide(Controller):
 
     def _gate(self, cf: ColumnFamilySample, sample: Sample) -> Gate:
         size, _ = self._memtables(cf, sample)
-        return Gate.in_flood(cf, sample, self._bounds.get(cf.name, 0), size, is_read=self._is_read)
+        bound = self._bounds.get(cf.name, 0)
+        if cf.name not in self._pressed and not self._is_read:
+            return Gate.put_off(cf, sample, bound, size)
+        return Gate.in_flood(cf, sample, bound, size, is_read=self._is_read)
 
     # -- values
 

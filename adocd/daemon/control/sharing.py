@@ -32,7 +32,7 @@ _WANTS_S = 60.0
 _SHORT = 0.3
 #: The space that a target needs if it does not want more: its level 0 and what it flushes in so long, or this share of
 #: its fair share.
-_SPACE_S, _SPACE_SHARE = 60.0, 0.5
+_SPACE_S, _SPACE_SHARE = 300.0, 0.2
 #: What is allotted stays for so long, in seconds; each loop asks for its own in each of its cycles.
 _ALLOTTED_S = 0.9
 #: Groups are made anew at most this often, in seconds: a thousand databases open one by one.
@@ -231,9 +231,10 @@ def allotted(
     `memory_bytes` the budget for all memtables, None for none.
 
     Whoever wants more gets as much as it can of each; the others need of the disks what they write now and half as much
-    again, of the memory what their memtables take, and of the space what level 0 holds and what they flush in a minute,
-    or half of their fair share. Nobody counts on less bandwidth than its fair share, which it gets if it wants it.
-    Bandwidth that nobody needs goes to all of them, by weight, so that nobody is held to what it happens to need.
+    again, of the memory what their memtables take, and of the space what level 0 holds and what they flush in five
+    minutes, or a fifth of their fair share. Nobody counts on less bandwidth than its fair share, which it gets if it
+    wants it. Bandwidth that nobody needs goes to all of them, by weight, so that nobody is held to what it happens to
+    need.
     """
     whole, scarce = device or 1.0, device is not None and writes > _SHORT * device
     share = _by_need(members, {one: needs.bytes_per_s * _HEADROOM for one, needs in members.items()}, whole)

@@ -98,11 +98,17 @@ def tables(found: Measured) -> str:
 
 def _row(name: str, runs: Sequence[Run]) -> str:
     drained = [each.drained_per_s for each in runs if each.drained_per_s is not None]
+
+    def worst(of: str) -> str:
+        return latency(_median(runs, lambda run: run.worst(of)) / 1e6)
+
     cells = (
         f"{_median(runs, lambda run: run.per_s):,.0f}",
         f"{_median(runs, lambda run: run.hot_per_s):,.0f}",
         f"{statistics.median(drained):,.0f}" if drained else "not drained",
-        *(latency(_median(runs, lambda run, of=of: run.worst(of)) / 1e6) for of in ("p99_us", "p999_us", "max_us")),  # type: ignore[misc]
+        worst("p99_us"),
+        worst("p999_us"),
+        worst("max_us"),
     )
     return f"| {name} | {len(runs)} | {' | '.join(cells)} |"
 

@@ -18,7 +18,7 @@ class Second:
 
     at_s: int
     operations: int
-    longest_us: int
+    longest_us: int | None
 
 
 @dataclass(frozen=True, slots=True)

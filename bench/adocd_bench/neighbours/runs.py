@@ -5,7 +5,7 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from adocd_bench.errors import RunFailed
 from adocd_bench.evaluation.report.percentiles import percentiles
 from adocd_bench.host.cap import Cap
 from adocd_bench.host.noise import cpu_times, others_cpu
+from adocd_bench.load.arrivals import constant
 from adocd_bench.load.build import PROGRAM, find_or_build
 from adocd_bench.load.result import LoadResult, read_result
 from adocd_bench.load.spec import ClosedArrivals, Drain, KeyChoice, LoadSpec, Mix, OpenArrivals, Work
@@ -36,6 +37,8 @@ _VALUE_BYTES, _RECORDS = 1000, 50_000_000
 _CLIENTS = {True: 1, False: 4}
 _FOUND_WITHIN_S, _DRAIN_AT_MOST_S, _BESIDE_S = 30.0, 150.0, 240.0
 _LOOK_S, _POLL_S = 1.0, 0.1
+#: For so long after their time operations of an open loop may still begin.
+_OVERRUN_S = 30.0
 _RUN, _DRAIN = "run", "drain"
 
 
@@ -65,9 +68,12 @@ class Load:
 
     def work(self, *, is_hot: bool) -> Work:
         """Build the measured phase: the hot database's clients wait for each operation, the others for their time."""
-        overrun_s = 30.0
-        steps = ((self.seconds, self.rate_per_s),)
-        arrivals = ClosedArrivals(seconds=self.seconds) if is_hot else OpenArrivals(steps, True, overrun_s)  # type: ignore[arg-type]
+        steps = constant(self.rate_per_s, self.seconds)
+        arrivals = (
+            ClosedArrivals(seconds=self.seconds)
+            if is_hot
+            else OpenArrivals(steps, poisson=True, overrun_at_most_s=_OVERRUN_S)
+        )
         keys = KeyChoice("uniform", _RECORDS)
         return Work(_RUN, arrivals, Mix(update=1.0), keys, _CLIENTS[is_hot], measured=True)
 
@@ -166,7 +172,7 @@ class _Running:
         said = program.said().split()
         return said[-1] if said else ""
 
-    def _watch_until(self, reached, programs: Sequence[Child]) -> None:  # type: ignore[no-untyped-def]
+    def _watch_until(self, reached: Callable[[], bool], programs: Sequence[Child]) -> None:
         began_s = time.monotonic()
         while not reached():
             looked_s = time.monotonic()

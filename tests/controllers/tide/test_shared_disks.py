@@ -14,6 +14,8 @@ from tests.controllers.tide.test_law import GIB, MEMTABLE, READ, Scene
 WHOLE = Allowance(
     others=4, device_share=1.0, device_bytes_per_s=200.0 * MB, memtables_bytes=GIB, space_bytes=None, is_scarce=False
 )
+DISK = Storage("/db", "ext4", "sda", (), ())
+AROUND = Surroundings(1.0, DISK, None, (), (), None, None, None, None, (), free_bytes=240 * GIB)
 GATE = {Knob.LEVEL_BASE_SIZE, Knob.LEVEL0_TRIGGER, Knob.LEVEL0_SLOWDOWN, Knob.LEVEL0_STOP}
 
 
@@ -35,8 +37,7 @@ def test_the_bound_is_what_its_share_of_the_disks_pays_back() -> None:
 
 def test_the_bound_is_a_third_of_its_space() -> None:
     scene = shared(Scene(), replace(WHOLE, space_bytes=24 * GIB))
-    around = Surroundings(1.0, Storage("/db", "ext4", "sda", (), ()), None, (), (), None, None, None, None, ())
-    scene.plant.members["surroundings"] = replace(around, free_bytes=240 * GIB)
+    scene.plant.members["surroundings"] = AROUND
     assert scene.flooded()[1][Knob.LEVEL0_STOP] == 64
 
 
@@ -57,11 +58,20 @@ def test_while_others_want_more_it_puts_merges_off_and_turns_nothing_else() -> N
     """Level 0 collects files of 64 MiB, the owner's size."""
     scene = shared(Scene(), replace(WHOLE, is_scarce=True))
     rule, found = scene.step()
-    assert (rule, found.keys()) == ("tide.yield", GATE)
+    assert (rule, set(found)) == ("tide.yield", GATE)
     assert found[Knob.LEVEL0_TRIGGER] == 100
     assert found[Knob.LEVEL_BASE_SIZE] == 200 * 64 * MIB
     scene.level0(40)
     assert scene.step(60) == ("", {}), "these files are its own doing"
+
+
+def test_a_small_bound_shuts_the_gate_and_leaves_the_owners_slope() -> None:
+    """3 GiB of space are 16 files of 64 MiB in level 0: merged at 8, and slowed down at the owner's 20, not at 9."""
+    scene = shared(Scene(), replace(WHOLE, is_scarce=True, space_bytes=3 * GIB))
+    scene.plant.members["surroundings"] = AROUND
+    rule, found = scene.step()
+    assert (rule, set(found)) == ("tide.yield", {Knob.LEVEL0_TRIGGER, Knob.LEVEL_BASE_SIZE})
+    assert found[Knob.LEVEL0_TRIGGER] == 8
 
 
 def test_when_nobody_wants_more_the_files_are_merged_and_then_all_is_given_back() -> None:
@@ -73,7 +83,7 @@ def test_when_nobody_wants_more_the_files_are_merged_and_then_all_is_given_back(
     scene.level0(0)
     assert scene.step() == ("tide.ebb", {Knob.LEVEL_BASE_SIZE: 256 * MIB})
     rule, found = scene.step(2)
-    assert (rule, found.keys()) == ("tide.calm", {Knob.LEVEL0_SLOWDOWN, Knob.LEVEL0_STOP})
+    assert (rule, set(found)) == ("tide.calm", {Knob.LEVEL0_SLOWDOWN, Knob.LEVEL0_STOP})
 
 
 def test_whoever_is_pressed_while_it_puts_merges_off_takes_the_flood_in() -> None:
