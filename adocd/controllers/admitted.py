@@ -17,7 +17,8 @@ memtable switch, each end of a flush or compaction, and each SetOptions. So
 Being delayed also lets compactions run in parallel (write_controller.h, NeedSpeedupCompaction): a law that delays
 writes early turns that on early. The rate is one per database. It is never below 1 MiB/s, the guard's bound (HAZARDS
 5), which also bounds how long SetDBOptions waits for a delayed group of writes (0.25 s for 1 MiB at 4 MiB/s). Where
-memtables fill within a second or two, holding a rate costs a SetDBOptions every second.
+memtables fill within a second or two, holding a rate costs a SetDBOptions every second. All but 1 ms of that
+is RocksDB's own call (docs/cost.md), which writes an OPTIONS file of all column families; it has no other for the rate.
 """
 
 import itertools

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import statistics
 from functools import partial
 
 import pytest
 from adocd_bench.cost.measured import FILE as COST
+from adocd_bench.cost.waking import IN_FLIGHT, NOTHING_TO_CHANGE
 from adocd_bench.demo.demo import DEFAULT_SECONDS
 from adocd_bench.detection.__main__ import page
 from adocd_bench.detection.measured import FILE as DETECTION
@@ -115,6 +117,53 @@ def test_from_a_stall_to_a_change() -> None:
         f"{100 * found['machine_busy_with_others']:.0f} % of the machine." in said
     )
     assert (found["runs"], found["seconds"], found["profile"]) == (4, 30, "cap-50")
+
+
+TIMES_OF_EVENTS = (
+    ("the daemon's next look", "looked_s"),
+    ("the change being sent", "sent_s"),
+    ("its being applied", "applied_s"),
+)
+
+
+@needs_results
+def test_from_an_event_that_wakes_the_daemon_to_a_change() -> None:
+    found = COST.read(RESULTS / "cost" / "waking-busy.json.xz").found.figures()
+    page_rows, said = rows(text("docs/cost.md")), words("docs/cost.md")
+    in_words = {"woken": "woken", "asleep": "at ticks alone"}
+    for (name, how), (what, key) in itertools.product(in_words.items(), TIMES_OF_EVENTS):
+        figures = " | ".join(f"{1000 * found[name][key][each]:,.0f} ms" for each in ("p50", "p90", "max"))
+        assert f"| from the event to {what}, {how} | {figures} |" in page_rows
+    assert f"in {['no', 'one', 'two', 'three', 'four', 'five'][found['pairs']]} interleaved pairs" in said
+    medians = found["woken"]["sent_s_median_by_run"]
+    assert f"(by run {1000 * medians['min']:.0f} to {1000 * medians['max']:.0f} ms)" in said
+    for name, how in in_words.items():
+        of, why = found[name], found[name]["not_answered"]
+        flight, nothing = (why.get(each, 0) for each in (IN_FLIGHT, NOTHING_TO_CHANGE))
+        assert sum(of["events"].values()) == of["answered"] + flight + nothing
+        assert (
+            f"{how.capitalize()}, {of['answered']:,} of {sum(of['events'].values()):,} events led to a change at the "
+            f"daemon's next look; {flight} came while an earlier change was in flight, and at {nothing} the law had "
+            f"nothing to change. It looked {of['samples_per_s']['p50']:.1f} times a second, sent "
+            f"{of['changes_per_s']['p50']:.1f} changes a second, and took "
+            f"{100 * of['daemon_cpu_s_per_s']['p50']:.1f} % of a core."
+        ) in said
+    assert f"Other programs used {100 * found['machine_busy_with_others']:.0f} % of the machine meanwhile." in said
+
+
+@needs_results
+def test_what_a_change_of_the_rate_alone_takes() -> None:
+    found = COST.read(RESULTS / "cost" / "rate-busy.json").found.figures()
+    page_rows, said = rows(text("docs/cost.md")), words("docs/cost.md")
+    for what, key in (
+        ("the whole", "whole_ms"),
+        ("RocksDB's SetDBOptions, of that", "rocksdb_ms"),
+        ("everything beside it", "beside_ms"),
+        ("the entry in the journal, of that", "journal_ms"),
+    ):
+        assert f"| {what} | {' | '.join(f'{found[key][each]:.2f} ms' for each in ('p50', 'p90', 'max'))} |" in page_rows
+    assert f"{found['changes']} changes of the delayed write rate alone" in said
+    assert f"Beside RocksDB's own call a change takes {found['beside_ms']['p50']:.1f} ms at the median" in said
 
 
 @needs_results

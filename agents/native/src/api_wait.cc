@@ -38,7 +38,7 @@ std::optional<Problem> Parse(const Query& query, WaitRequest* request) {
   for (std::string word; std::getline(words, word, ',');) {
     const AwaitedKind kind = AwaitedKindOf(word);
     if (kind == kNoKind) {
-      return BadRequest(400, "for: '" + word + "' is no kind of event that can be waited for; see waits_for in the capabilities.");
+      return BadRequest(400, "for: '" + word + "' cannot be waited for; see waits_for in the capabilities.");
     }
     request->kinds |= kind;
   }
@@ -70,7 +70,8 @@ void Api::Wait(const OpenDatabase& database, const Query& query, Reply reply) {
   }
   auto waiting = std::make_shared<Waiting>();
   // The first of the two: the event or the timeout. Both run on the http thread.
-  const auto end = [this, waiting, request, weak = std::weak_ptr<Session>(database.session), id = database.session->id] {
+  const auto end = [this, waiting, request, weak = std::weak_ptr<Session>(database.session),
+                    id = database.session->id] {
     if (!waiting->reply) return;
     const Reply to = std::move(waiting->reply);
     waiting->reply = nullptr;

@@ -53,7 +53,8 @@ class Listener final : public rocksdb::EventListener {
   }
 
   void OnFlushCompleted(rocksdb::DB*, const rocksdb::FlushJobInfo& info) override {
-    Record(info.cf_name, [&] { events_->FlushEnded(FlushEvent("flush_end", info), info.file_path, info.largest_seqno); });
+    Record(info.cf_name,
+           [&] { events_->FlushEnded(FlushEvent("flush_end", info), info.file_path, info.largest_seqno); });
   }
 
   void OnCompactionBegin(rocksdb::DB*, const rocksdb::CompactionJobInfo& info) override {

@@ -40,6 +40,7 @@ from adocd_bench.run.interrupt import interruptible
 from adocd_bench.run.workspace import choose_parent, run_directory, workspace
 
 _MIB = 1 << 20
+IN_FLIGHT, NOTHING_TO_CHANGE = "an earlier change was still in flight", "the law had nothing to change"
 #: Budgets as small as the memtables, so that stalls go on coming.
 _TIDE = Policy("tide", {"memory_max_bytes": 16 * _MIB, "debt_max_bytes": 256 * _MIB})
 _ROOM_BYTES_PER_S, _ROOM_BYTES = 60_000_000, 1_000_000_000
@@ -197,9 +198,9 @@ def answered(
             applied_s = None if one.elapsed_s is None else round(one.sent_s + one.elapsed_s - at_s, 6)
             yield EventAnswered(event.kind, at_s, look, round(one.sent_s - at_s, 6), applied_s, None)
         elif any(each.sent_s <= first_s <= each.sent_s + (each.elapsed_s or 0.0) for each in decided):
-            yield EventAnswered(event.kind, at_s, look, None, None, "an earlier change was still in flight")
+            yield EventAnswered(event.kind, at_s, look, None, None, IN_FLIGHT)
         else:
-            yield EventAnswered(event.kind, at_s, look, None, None, "the law had nothing to change")
+            yield EventAnswered(event.kind, at_s, look, None, None, NOTHING_TO_CHANGE)
 
 
 def _counts(event: Event) -> bool:
