@@ -20,13 +20,13 @@ struct Waiting {
   uint64_t number = 0;  // SessionEvents::Await
 };
 
-std::optional<uint64_t> Number(const Query& query, const char* name) {
+std::optional<uint64_t> WholeNumber(const Query& query, const char* name) {
   const auto found = query.find(name);
   return found == query.end() ? std::nullopt : ParseUnsigned(found->second);
 }
 
 std::optional<Problem> Parse(const Query& query, WaitRequest* request) {
-  const auto after = Number(query, "events_after"), at_most_ms = Number(query, "at_most_ms");
+  const auto after = WholeNumber(query, "events_after"), at_most_ms = WholeNumber(query, "at_most_ms");
   if (!after) return BadRequest(400, "events_after: a whole number is expected, a snapshot's last_event.");
   if (!at_most_ms || *at_most_ms > Api::kMaxWaitMs) {
     return BadRequest(400, "at_most_ms: a whole number is expected, at most " + std::to_string(Api::kMaxWaitMs) + ".");
