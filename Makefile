@@ -108,9 +108,11 @@ page-load: fixtures ## 50 pages and 50 readers of events at once, and the page p
 	@ADOCD_PAGE_LOAD=full $(BIN)/python -m pytest -q -s tests/page/load
 
 .PHONY: cost
-cost: fixtures ## the daemon's CPU, memory and jitter with up to 1,000 simulated databases, and from stall to change; 20 minutes
+cost: fixtures ## the daemon's CPU, memory and jitter with up to 1,000 simulated databases, and from stall to change; 30 minutes
 	@$(BIN)/python -m adocd_bench.cost fleet
 	@$(BIN)/python -m adocd_bench.cost reaction
+	@$(BIN)/python -m adocd_bench.cost waking --seconds 30 --pairs 5
+	@$(BIN)/python -m adocd_bench.cost rate --seconds 30
 
 .PHONY: properties
 properties: .venv/.ready ## ten thousand sessions each against the planner, the guards and the way back (make test: 200)

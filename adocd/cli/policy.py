@@ -20,7 +20,8 @@ _JUDGED_S = 30.0
 Controller = Annotated[
     str,
     typer.Argument(
-        help="A control law, or several as `adoc+mimd`; `adocctl controllers` lists them.",
+        help="A control law, `default` for what adocd recommends, or several as `adoc+mimd`; `adocctl controllers` "
+        "lists them.",
         autocompletion=completing.laws,
     ),
 ]

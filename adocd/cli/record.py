@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from adocd.recording.format import Seen
     from adocd.recording.writer import Recorder
 
-#: Polls per daemon tick: the two clocks drift, and every sample of the daemon should be recorded.
-_POLLS_A_TICK = 2.5
+#: Polls in the least time between two of the daemon's looks: the two clocks drift, and every look should be recorded.
+_POLLS_A_LOOK = 2.5
 _LEAST_S = 0.1
 
 
@@ -87,9 +87,22 @@ def _follow(
         now_s = time.monotonic()
         if ends_s is not None and now_s >= ends_s:
             return "the time was over", None
-        next_s = began_s + seen.tick_s / _POLLS_A_TICK
+        next_s = began_s + _look_s(seen) / _POLLS_A_LOOK
         if stopped.wait(max(0.0, (next_s if ends_s is None else min(next_s, ends_s)) - now_s)):
             return "it was stopped", None
+
+
+def _look_s(seen: "Seen") -> float:
+    """Return the least time between two of the daemon's looks: less than a tick under a law that events wake."""
+    from adocd.controllers import registry  # noqa: PLC0415
+    from adocd.controllers.composite import parts_of  # noqa: PLC0415
+    from adocd.daemon.control.pace import apart_s  # noqa: PLC0415
+
+    try:
+        laws = parts_of(registry.create(seen.rule.policy))
+    except registry.PolicyError:  # a law of a package that this adocctl does not have
+        return seen.tick_s
+    return apart_s(seen.tick_s) if any(law.wakes for law in laws) else seen.tick_s
 
 
 def _seen(client: RestClient, id_: str, after: int) -> "Seen":

@@ -19,7 +19,9 @@ from adocd.targets import run_dir
 
 
 def serve(
-    policy: Annotated[str | None, typer.Option(help="Control law for every target.")] = None,
+    policy: Annotated[
+        str | None, typer.Option(help="Control law for every target; `default` is what adocd recommends.")
+    ] = None,
     parameter: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A parameter of that law; repeatable.")
     ] = None,

@@ -223,7 +223,7 @@ def decisions(records: list[dict[str, Any]]) -> None:
 def controllers(laws: list[dict[str, Any]]) -> None:
     """Show the control laws and their parameters; a required parameter has no value."""
     for law in laws:
-        console.print(f"{law['name']} (default)" if law["default"] else law["name"], style="bold")
+        console.print(f"{law['name']} (what `default` stands for)" if law["default"] else law["name"], style="bold")
         facts = _facts()
         facts.add_row("  what", law["summary"])
         facts.add_row("  source", law["source"])

@@ -60,6 +60,10 @@ class Controller(ABC):
     knobs: frozenset[Knob]
     #: The subset of `knobs` that it can do without where a target does not support them.
     optional_knobs: frozenset[Knob] = frozenset()
+    #: Events at which it is also asked at once, with the short window until then, where the agent can wait for them:
+    #: "stall" (writes are delayed, stopped, or free again) and "memtables_wait" (a memtable is full while another one
+    #: still waits for its flush). Its period goes on as before. Such windows may be a twentieth of a second long.
+    wakes: ClassVar[frozenset[str]] = frozenset()
     #: Options by which it judges a column family and which it does not turn. If another law turns one of them at the
     #: same time, this law is shown the owner's value (adocd.controllers.beside).
     reads: frozenset[Knob] = frozenset()

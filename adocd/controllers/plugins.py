@@ -82,6 +82,8 @@ def _wrong_attributes(law: Any) -> Iterator[tuple[str, str]]:
     for attribute in ("knobs", "optional_knobs", "reads"):
         if (why := wrong_knobs(getattr(law, attribute, None))) is not None:
             yield attribute, why
+    if not isinstance(law.wakes, frozenset) or not all(isinstance(kind, str) for kind in law.wakes):
+        yield "wakes", "must be a frozenset of kinds of events"
     if not isinstance(law.switches, Mapping):
         yield "switches", "must say by knob which parameter takes it away"
     if not isinstance(law.needs, Needs):

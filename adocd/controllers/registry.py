@@ -48,9 +48,12 @@ LAWS: Mapping[str, type[Controller]] = {
     )
 }
 
-#: The law that `adocd serve` runs when no policy is named: it watches and changes nothing.
-DEFAULT = Fixed.name
-
+#: What runs where no policy is named, and after a law failed: it watches and changes nothing.
+WATCHING = Fixed.name
+#: The law for whoever lets adocd act and names none, and the name by which they ask for it. Where it is kept or shown,
+#: the law's own name stands, so that a later version with another default does not change a policy that was set.
+DEFAULT = Tide.name
+BY_DEFAULT = "default"
 
 #: Separates a law from its parameter, where a policy names several laws.
 _DOT = "."
@@ -114,9 +117,10 @@ def parts_of(policy: Policy) -> tuple[tuple[str, Mapping[str, ParameterValue]], 
 
 
 def plain(policy: Policy) -> Policy:
-    """Return the policy with its sizes, rates and times as numbers: 256 MiB is 268435456. Raises PolicyError.
+    """Return the policy with its law's own name, and sizes, rates and times as numbers: 256 MiB is 268435456.
 
-    Everything that reads a policy from people does this first, so that policies compare and are kept as numbers.
+    Raises PolicyError. Everything that reads a policy from people does this first, so that policies compare and are
+    kept as numbers.
     """
     read: dict[str, ParameterValue] = {}
     wrong: dict[str, str] = {}
@@ -126,7 +130,7 @@ def plain(policy: Policy) -> Policy:
             read[name] = units.read(value, unit) if isinstance(value, str) and unit is not None else value
         except units.NoQuantity as error:
             wrong[name] = f"{name} {error}"
-    numbers = replace(policy, parameters=read)
+    numbers = replace(policy, controller=_own_name(policy.controller), parameters=read)
     if wrong:
         others = [each for each in _mistakes(numbers) if not any(name in each for name in wrong)]
         raise PolicyError(*wrong.values(), *others)
@@ -158,12 +162,16 @@ def device_rates(policy: Policy) -> tuple[str, ...]:
 
 def check_names(controller: str) -> None:
     """Raise PolicyError if a policy names an unknown law, or a law twice."""
-    names = controller.split(PLUS)
+    names = _own_name(controller).split(PLUS)
     for name in names:
         if name not in LAWS and name not in _plugins().laws:
             raise PolicyError(_unknown(name))
     if len(set(names)) < len(names):
         raise PolicyError(f"{controller!r} names a law twice: a database runs each law once")
+
+
+def _own_name(controller: str) -> str:
+    return DEFAULT if controller == BY_DEFAULT else controller
 
 
 def _unknown(name: str) -> str:
@@ -200,4 +208,4 @@ def _sentence(law: type[Controller], error: Mapping[str, Any]) -> str:
 @functools.cache
 def _plugins() -> plugins.FoundLaws:
     """Look for laws of other packages once per process, and only when no law of adocd has the name: it is slow."""
-    return plugins.load(metadata.entry_points(group=plugins.GROUP), LAWS.keys())
+    return plugins.load(metadata.entry_points(group=plugins.GROUP), {*LAWS, BY_DEFAULT})

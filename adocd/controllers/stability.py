@@ -35,11 +35,9 @@ from adocd.controllers.base import Controller, Parameters
 from adocd.controllers.settings import not_there_yet
 from adocd.model.decision import Decision, Setting
 from adocd.model.knob import MIB, Knob
-from adocd.model.options import OUT_OF_THE_WAY
+from adocd.model.options import OUT_OF_THE_WAY, UNIVERSAL_COMPACTION
 from adocd.model.reading import owners_value
 from adocd.model.sample import ColumnFamilySample, Sample
-
-_UNIVERSAL = "kCompactionStyleUniversal"
 
 
 class StabilityParameters(Parameters):
@@ -114,4 +112,4 @@ class Stability(Controller):
 
 
 def _is_universal(cf: ColumnFamilySample, sample: Sample) -> bool:
-    return sample.options.column_families.get(cf.name, {}).get("compaction_style") == _UNIVERSAL
+    return sample.options.column_families.get(cf.name, {}).get("compaction_style") == UNIVERSAL_COMPACTION

@@ -15,6 +15,8 @@ class Capabilities:
     statistics: str = "none"
     #: "sampled": the agent times writes; "off": switched off in the program; "none": it cannot, or before protocol 1.4.
     write_latency: str = "none"
+    #: The kinds of events that it can wait for; none before protocol 1.5.
+    waits_for: tuple[str, ...] = ()
     #: False if the agent shares the GIL with stalled writers, so that its silence may mean a stall.
     responds_during_stall: bool = True
 

@@ -14,6 +14,10 @@ Scope = Literal["column_family", "database"]
 _MOST_SIZE = (1 << 63) - 1
 #: The value that laws set a trigger to when they move it out of the way.
 OUT_OF_THE_WAY = 1 << 30
+#: Values of compaction_style, as an agent reports them (options_helper.cc).
+LEVEL_COMPACTION = "kCompactionStyleLevel"
+UNIVERSAL_COMPACTION = "kCompactionStyleUniversal"
+FIFO_COMPACTION = "kCompactionStyleFIFO"
 #: Largest max_bytes_for_level_base (16 TiB): no level ever reaches it, and the targets of five levels below it, each
 #: ten times as large, still fit in 63 bits. A larger base can only be an arithmetic error.
 NO_LEVEL_IS_FULL_BYTES = 1 << 44

@@ -132,6 +132,7 @@ class Event:
     base_level: int | None = None
     output_level: int | None = None
     elapsed_s: float | None = None
+    waiting: int | None = None
     condition: Condition | None = None
     previous: Condition | None = None
     detail: str | None = None

@@ -1,7 +1,7 @@
 """The simulated database as a target: it does what an agent would do, in virtual time."""
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Set
 from typing import Any, TypeVar
 
 from adocd.model.capabilities import Capabilities
@@ -111,6 +111,10 @@ class SimulatedTarget:
             lost_events=lost,
             revoked_epoch=self._machine.revoked_epoch,
         )
+
+    async def wait(self, events_after: int, kinds: Set[str], timeout_s: float) -> bool:  # noqa: ARG002
+        """Refuse, as an agent without this capability does."""
+        raise Refused(422, "unsupported", "the simulated database cannot wait for events; ask for snapshots")
 
     async def hold_lease(self, holder: str, ttl_s: float, epoch: int | None) -> Lease:
         """See Target."""

@@ -1,7 +1,7 @@
 """Reaches a database through the agent in its process (agents/admin-api.yaml)."""
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -18,6 +18,8 @@ from adocd.targets.protocol import MAJOR_VERSIONS
 
 #: Longest wait for a read, which is served from the agent's cache and never waits for the database.
 READ_TIMEOUT_S = 2.0
+#: Longest that one request waits for an event.
+_WAIT_MOST_S = 10.0
 
 T = TypeVar("T")
 
@@ -106,7 +108,7 @@ class Agent:
 
 
 class AgentTarget:
-    """One database of an agent. Reads and changes use separate connections, so that neither waits for the other."""
+    """One database of an agent. Reads, changes and waiting use separate connections: none waits for another."""
 
     def __init__(self, socket: Path, database_id: str) -> None:
         self.socket = socket
@@ -114,6 +116,7 @@ class AgentTarget:
         self._options: OptionValues | None = None
         self._observer = UnixHttpConnection(socket)
         self._changer = UnixHttpConnection(socket)
+        self._waiter = UnixHttpConnection(socket)
 
     async def detail(self) -> DatabaseDetail:
         """Read identity, capabilities and original options."""
@@ -129,6 +132,19 @@ class AgentTarget:
             return replace(snapshot, options=options)  # keeps what was computed from the equal options before
         self._options = snapshot.options
         return snapshot
+
+    async def wait(self, events_after: int, kinds: Set[str], timeout_s: float) -> bool:
+        """Wait for an event of these kinds; return whether one came in time. Needs protocol version 1.5."""
+        left_s = timeout_s
+        while left_s > 0:
+            part_s = min(left_s, _WAIT_MOST_S)
+            query = {"events_after": events_after, "for": ",".join(sorted(kinds)), "at_most_ms": int(part_s * 1000)}
+            patience_s = part_s + READ_TIMEOUT_S
+            content = await _call(self._waiter, "GET", f"{self._path}/wait", query=query, timeout_s=patience_s)
+            if content.get("event") is not None:
+                return True
+            left_s -= part_s
+        return False
 
     async def hold_lease(self, holder: str, ttl_s: float, epoch: int | None) -> Lease:
         """Acquire (epoch None) or renew the lease."""
@@ -172,6 +188,7 @@ class AgentTarget:
         """Close the connections."""
         await self._observer.close()
         await self._changer.close()
+        await self._waiter.close()
 
 
 def _step(step: RestoreStep) -> dict[str, object]:

@@ -1,5 +1,6 @@
 """The interface between the daemon and a database."""
 
+from collections.abc import Set
 from typing import Protocol
 
 from adocd.model.change import Change, RestoreStep, StepResult
@@ -15,6 +16,12 @@ class Target(Protocol):
 
     async def snapshot(self, events_after: int | None) -> Snapshot:
         """Read the newest snapshot, with the events after the number `events_after`."""
+
+    async def wait(self, events_after: int, kinds: Set[str], timeout_s: float) -> bool:
+        """Wait for an event after the number `events_after` of one of these kinds; return whether it came in time.
+
+        The kinds are some of the capability `waits_for`. A snapshot requested after that shows the event.
+        """
 
     async def hold_lease(self, holder: str, ttl_s: float, epoch: int | None) -> Lease:
         """Acquire (epoch None) or renew the lease."""

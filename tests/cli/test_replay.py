@@ -12,7 +12,10 @@ from typing import Any
 
 import pytest
 
+from adocd.cli.record import _look_s
 from adocd.controllers import registry
+from adocd.model.policy import Policy
+from adocd.recording.format import Rule, Seen
 from tests.cli.harness import BIN, adocctl_json, command, environment_of, serving, wait_for_target
 from tests.controllers.laws import PARAMETERS
 from tests.daemon.harness import overflowing
@@ -111,6 +114,11 @@ def test_the_same_file_gives_the_same_replay(simulated: Path, tmp_path: Path) ->
     assert first["parameters"] == {"threads_max": 6}
     assert first["shaping"] == {"step_factor": 0, "pacing_s": 5, "refractory_s": 0, "judge_s": 0}
     assert any(note.startswith("pacing: ") for decided in first["decisions"] for note in decided["guards"])
+
+
+@pytest.mark.parametrize(("law", "apart_s"), [("adoc", 1.0), ("tide", 0.1), ("nobody", 1.0)])
+def test_a_law_that_events_wake_is_recorded_as_often_as_it_can_be(law: str, apart_s: float) -> None:
+    assert _look_s(Seen(1, 1.0, "/data/db", "attached", Rule(Policy(law), None))) == pytest.approx(apart_s)
 
 
 def test_a_packed_recording_is_the_same(tmp_path: Path) -> None:

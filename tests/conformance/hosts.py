@@ -130,8 +130,12 @@ class FakeHost:
         self._database.measurements.write(keys, 1000, column_family)
 
     def flush(self, column_family: str = "default") -> None:
-        """See Host."""
-        self._database.measurements.flush(column_family)
+        """See Host; too many files in level 0 delay writes."""
+        database = self._database
+        database.measurements.flush(column_family)
+        files = database.measurements.column_families[column_family]["rocksdb.num-files-at-level0"]
+        if files >= int(database.options.column_families[column_family]["level0_slowdown_writes_trigger"]):
+            database.measurements.stall("delayed", column_family, delayed_rate_bytes_per_s=1_000_000)
 
     def start_load(self) -> None:
         """See Host."""

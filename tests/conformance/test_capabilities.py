@@ -55,14 +55,16 @@ NEW_IN_9_8 = (
 NATIVE_ONLY: dict[str, tuple[str, ...]] = {
     "column_family_options": tuple(sorted(STRUCTURES + GONE_IN_9_8)),
     "database_options": DATABASE_OPTIONS,
-    "events": ("background_error", "compaction", "flush", "stall"),
+    "events": ("background_error", "compaction", "flush", "memtable", "stall"),
     "thread_pools": (),
+    "waits_for": ("memtables_wait", "stall"),
 }
 PYTHON_ONLY: dict[str, tuple[str, ...]] = {
     "column_family_options": NEW_IN_9_8,
     "database_options": (),
     "events": (),
     "thread_pools": (),
+    "waits_for": (),
 }
 OTHERWISE: dict[str, tuple[object, object]] = {
     "rate_limiter": (True, False),

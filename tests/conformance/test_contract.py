@@ -52,6 +52,15 @@ def test_what_1_4_added_may_be_missing() -> None:
     assert "is a required property" in str(schema_errors("WriteLatency", {"one_in": 1}))
 
 
+def test_what_1_5_added_may_be_missing() -> None:
+    schemas = document()["components"]["schemas"]
+    assert "waits_for" not in schemas["Capabilities"]["required"]
+    event = {"sequence": 7, "monotonic_s": 1.5, "kind": "memtables_wait", "column_family": "default", "waiting": 2}
+    assert schema_errors("Awaited", {"event": event}) is None
+    assert schema_errors("Awaited", {"event": None}) is None
+    assert "is a required property" in str(schema_errors("Awaited", {}))
+
+
 def test_every_problem_code_is_in_the_prose_and_the_other_way_round() -> None:
     prose = document()["components"]["responses"]["Problem"]["description"]
     in_prose = set(prose.split("`")[1::2])

@@ -209,5 +209,14 @@ def test_all_that_can_work_together_do() -> None:
     assert composite.knobs == {Knob.BATCH_SIZE, Knob.BACKGROUND_JOBS, Knob.RATE_LIMIT}
 
 
-def test_the_default_changes_nothing() -> None:
-    assert not registry.LAWS[registry.DEFAULT].knobs
+def test_where_no_policy_is_named_nothing_is_changed() -> None:
+    assert not registry.LAWS[registry.WATCHING].knobs
+
+
+def test_whoever_lets_adocd_act_and_names_no_law_gets_its_own() -> None:
+    policy = registry.plain(Policy(registry.BY_DEFAULT, {"memory_max_bytes": "1 GiB"}))
+    assert policy == Policy("tide", {"memory_max_bytes": 1 << 30})
+    assert registry.create(policy).name == "tide"
+    registry.check_names(registry.BY_DEFAULT)
+    with pytest.raises(registry.PolicyError, match="there is no controller 'default'"):
+        registry.create(Policy("default+mimd", {"mimd.max_bytes_per_s": 400 * MB}))

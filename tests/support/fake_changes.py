@@ -17,7 +17,8 @@ class FakeCapabilities(Capabilities):
     database_options: tuple[str, ...] = tuple(DATABASE_OPTIONS)
     rate_limiter: bool = True
     thread_pools: tuple[str, ...] = ("low", "high", "bottom")
-    events: tuple[str, ...] = ("flush", "compaction", "stall", "background_error", "database")
+    events: tuple[str, ...] = ("flush", "compaction", "stall", "background_error", "database", "memtable")
     statistics: str = "all"
     write_latency: str = "sampled"
+    waits_for: tuple[str, ...] = ("stall", "memtables_wait")
     responds_during_stall: bool = True

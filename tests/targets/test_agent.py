@@ -319,3 +319,33 @@ def test_options_that_did_not_change_are_the_same_object(tmp_path: Path) -> None
             await agent.close()
 
     asyncio.run(run())
+
+
+def test_waiting_for_an_event_holds_up_no_other_request(tmp_path: Path) -> None:
+    kinds = frozenset({"stall"})
+
+    async def run() -> None:
+        database = FakeDatabase(tmp_path / "db")
+        with FakeAgent(tmp_path, [database]) as fake:
+            agent = Agent(fake.socket_path)
+            target = agent.target((await agent.databases())[0])
+            assert not await target.wait(0, kinds, 0.02)
+            waiting = asyncio.create_task(target.wait(0, kinds, 60.0))
+            lease = await target.hold_lease("me", 60.0, None)
+            last = (await target.snapshot(None)).last_event
+            assert not waiting.done(), "the lease is an event that it does not wait for"
+            database.measurements.stall("stopped")
+            assert await waiting
+            (event,) = (await target.snapshot(last)).events
+            assert (event.kind, event.condition) == ("stall", "stopped")
+            await target.release_lease("me", lease.epoch)
+            fake.intercept = lambda _, path, __: (200, {"event": None}) if "/wait?" in path else None
+            assert not await target.wait(last, kinds, 25.0)
+            asked = [path.rpartition("=")[2] for _, path, _ in fake.requests if "/wait?" in path]
+            assert asked == ["20", "10000", "10000", "10000", "5000"], "no request waits longer than an agent permits"
+            await target.close()
+            with pytest.raises(Unreachable):
+                await target.wait(last, kinds, 1.0)
+            await agent.close()
+
+    asyncio.run(run())

@@ -20,7 +20,7 @@ class ControllerView(BaseModel):
     limits: dict[str, tuple[float | None, float | None]] = Field(
         description="the least and the largest value of each parameter that has bounds; null: open on that side"
     )
-    default: bool
+    default: bool = Field(description="whether a policy's controller `default` stands for this law")
 
 
 class ControllersView(BaseModel):

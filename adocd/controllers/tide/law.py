@@ -38,9 +38,13 @@ The device's rate is learned: it is the most that flushes and compactions were s
 within minutes while a compaction runs and less is written. So a device that slows down, or has lost its burst credits,
 makes the bound and the lasting rate smaller.
 
-Where anybody reads, level 0 keeps the owner's numbers of files, because a read looks into each. Then the files get
-larger, up to the memory budget, and the slope is between the owner's slowdown and stop. Reads are counted by tickers;
-without Statistics the law takes them for granted.
+Where anybody reads, level 0 keeps the owner's numbers of files, because a read looks into each, and merges the owner's
+threads, because they take the device from reads. Then only the files get larger, up to the memory budget, and the slope
+is between the owner's slowdown and stop. What a flood has left in level 0 when readers come is merged at once; until
+then the owner's slowdown and stop wait, because they would hold writers meanwhile. Reads are counted by tickers, and
+matter for a minute after the last; without Statistics the law takes them for granted.
+
+Asked once a second, and also at once when a stall begins or ends and when memtables wait, where the agent tells that.
 
 Other databases on the same disks: the daemon's arbiter allots each an allowance, and this law keeps to it.
 
@@ -52,24 +56,32 @@ Other databases on the same disks: the daemon's arbiter allots each an allowance
 - While a neighbour waits that uses less than its share, it flushes and merges with no more threads than `width`: what
   it has under way, the neighbour's requests queue behind.
 
-Assumes level compaction. Does harm to readers that come when a flood has just been taken in: until it is merged they
+Under universal compaction, whose sorted runs have no base level to fill, only memory, flush slots and threads are the
+law's; other styles are left alone. A memtable budget is not all of the memory: a wide merge reads ahead in each of its
+inputs. So where the owner has a compaction_readahead_size, it is lowered until that takes a quarter of the budget.
+
+The law judges itself by whole floods, and leaves some to the owner's options (adocd.controllers.tide.judged).
+
+Does harm to readers that come when a flood has just been taken in: until it is merged they
 look into a large level 0, for up to `pay_back_s`. What level 1 holds above the owner's base then moves down at leisure:
 that debt has no bound of its own. Not reachable: pace within a running merge, and priorities of flushes on the device.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import ClassVar
 
 from adocd.controllers.admitted import HeldRate, released
 from adocd.controllers.base import Controller, Needs, Parameters
 from adocd.controllers.settings import not_there_yet
+from adocd.controllers.tide.gate import Gate, style
+from adocd.controllers.tide.judged import Judged
 from adocd.controllers.tide.learned import Learned
 from adocd.controllers.tide.parameters import TideParameters
 from adocd.controllers.tide.regime import ADMITS, MAY_END, REASONS, Regime
 from adocd.model.decision import Decision, Setting
 from adocd.model.in_words import exact_size
 from adocd.model.knob import MIB, Knob
+from adocd.model.options import LEVEL_COMPACTION, UNIVERSAL_COMPACTION
 from adocd.model.reading import owners_value
 from adocd.model.sample import ColumnFamilySample, Sample
 
@@ -78,12 +90,6 @@ _EBB_OF_CLIENTS, _EBB_OF_DEVICE, _EBB_S = 1 / 10, 1 / 8, 5.0
 #: The bound follows what is learned in steps of at least this factor, because each step is a SetOptions call, and down
 #: only after so many seconds: what neighbours want for a moment opens no gate.
 _BOUND_STEP, _BOUND_DOWN_S = 1.3, 10.0
-#: Shares of the bound: where the gate opens, where writes slow down, and where they are as slow as what lasts.
-_GATE, _SLOPE, _LASTS = 0.5, 0.6, 0.95
-#: Of the device, what the lasting rate counts on.
-_DEVICE_SHARE = 0.95
-#: At the bound itself, of the rate that lasts.
-_LEAST_SHARE = 1 / 4
 _FREE_SHARE, _PENDING_SHARE = 3, 2
 #: Writes are never held below it, in bytes/s.
 _FLOOR = 4 * MIB
@@ -95,17 +101,10 @@ _OF_FAMILY = (
     Knob.LEVEL0_SLOWDOWN,
     Knob.LEVEL0_STOP,
 )
-_OF_DATABASE = frozenset({Knob.BACKGROUND_JOBS, Knob.SUBCOMPACTIONS, Knob.DELAYED_WRITE_RATE})
-
-
-@dataclass(frozen=True, slots=True)
-class _Gate:
-    """Limits of one column family's level 0, in files, and the size of its base level in bytes."""
-
-    trigger: int
-    slowdown: int
-    stop: int
-    base_bytes: int
+_WIDTH = (Knob.BACKGROUND_JOBS, Knob.SUBCOMPACTIONS, Knob.COMPACTION_READAHEAD)
+_OF_DATABASE = frozenset({*_WIDTH, Knob.DELAYED_WRITE_RATE})
+#: Of the memory budget, what the readahead of a merge may take; and the least readahead that is set, in bytes.
+_READAHEAD_SHARE, _READAHEAD_LEAST = 4, 64 << 10
 
 
 class Tide(Controller):
@@ -117,13 +116,15 @@ class Tide(Controller):
     period_s = 1.0
     knobs = frozenset(_OF_FAMILY) | _OF_DATABASE
     optional_knobs = _OF_DATABASE
+    wakes = frozenset({"stall", "memtables_wait"})
     reads = frozenset({Knob.SOFT_PENDING_LIMIT})
-    needs = Needs(level_bytes=True, background_rates=True, level_compaction=True)
+    needs = Needs(level_bytes=True, background_rates=True)
     parameters_model: ClassVar[type[Parameters]] = TideParameters
 
     def __init__(self, parameters: TideParameters) -> None:
         self._parameters = parameters
         self._learned = Learned()
+        self._judged = Judged()
         self._rate = HeldRate()
         self._regime = Regime.CALM
         #: The column families that were in a flood, each with the files that its bound allows.
@@ -144,7 +145,10 @@ class Tide(Controller):
         self._learned.observe(sample)
         self._follow_merges(sample)
         self._is_read = self._learned.reads_matter(self._parameters.reads_share)
-        self._regime = self._next(sample)
+        was, self._regime = self._regime, self._next(sample)
+        # A flood's first window is the one in which it was noticed, so nothing in it is the law's doing.
+        self._judged.observe(sample, is_flood=Regime.CALM not in (was, self._regime) or self._is_left(sample))
+        self.declined = self._judged.rests if self._regime is Regime.CALM else None
         settings = (
             *not_there_yet(self._wanted(sample), sample),
             *self._rate.settings(sample, self._admitted(sample)),
@@ -169,6 +173,9 @@ class Tide(Controller):
             del self._bounds[name]
         self._share_memory(sample)
         if self._regime is Regime.CALM:
+            if self._judged.rests:
+                self._bounds.clear()
+                self._pressed.clear()
             if not self._bounds:
                 return Regime.CALM
             self._quiet_s = 0.0
@@ -181,7 +188,13 @@ class Tide(Controller):
         gates = [(cf, self._gate(cf, sample)) for cf in self._flooded(sample)]
         return Regime.BRIM if any(cf.l0_files >= gate.slowdown for cf, gate in gates) else Regime.FLOOD
 
+    def _is_left(self, sample: Sample) -> bool:
+        """Whether a flood has come that is left to the owner's options."""
+        return self._judged.rests is not None and any(self._is_pressed(cf, sample) for cf in sample.column_families)
+
     def _is_pressed(self, cf: ColumnFamilySample, sample: Sample) -> bool:
+        if style(cf, sample) not in (LEVEL_COMPACTION, UNIVERSAL_COMPACTION):
+            return False
         trigger = owners_value(Knob.LEVEL0_TRIGGER, sample, cf.name) or 0
         collects = cf.name in self._bounds and cf.name not in self._pressed  # then its files are our doing
         return _is_held(cf) or (0 < 2 * trigger <= cf.l0_files and not collects)
@@ -252,25 +265,12 @@ class Tide(Controller):
         allowed = None if sample.allowance is None else sample.allowance.device_bytes_per_s
         return self._learned.device if allowed is None else allowed
 
-    def _gate(self, cf: ColumnFamilySample, sample: Sample) -> _Gate:
-        """Return the limits of level 0 in a flood: the owner's numbers of files where reads matter, or it is small.
-
-        That is if writes would slow down at fewer bytes than the owner's, whose files are smaller.
-        """
-        trigger, slowdown, stop, base = (
-            owners_value(knob, sample, cf.name) or 0
-            for knob in (Knob.LEVEL0_TRIGGER, Knob.LEVEL0_SLOWDOWN, Knob.LEVEL0_STOP, Knob.LEVEL_BASE_SIZE)
-        )
+    def _gate(self, cf: ColumnFamilySample, sample: Sample) -> Gate:
         size, _ = self._memtables(cf, sample)
-        bound, small = self._bounds.get(cf.name, 0), owners_value(Knob.MEMTABLE_SIZE, sample, cf.name) or size
+        bound = self._bounds.get(cf.name, 0)
         if cf.name not in self._pressed and not self._is_read:
-            # Files are as large as the owner's: only the gate is shut, and writes slow down where they do anyway.
-            slowdown, stop = max(slowdown, int(bound * _SLOPE)), max(stop, bound)
-            trigger = min(max(trigger, int(bound * _GATE)), slowdown)
-            return _Gate(trigger, slowdown, stop, max(base, bound * size))
-        if self._is_read or bound * _GATE <= trigger or bound * _SLOPE * size <= slowdown * small:
-            return _Gate(trigger, slowdown, stop, max(base, trigger * size))
-        return _Gate(int(bound * _GATE), int(bound * _SLOPE), bound, max(base, bound * size))
+            return Gate.put_off(cf, sample, bound, size)
+        return Gate.in_flood(cf, sample, bound, size, is_read=self._is_read)
 
     # -- values
 
@@ -278,19 +278,28 @@ class Tide(Controller):
         if self._regime is Regime.CALM:
             yield from self._owners(sample)
             return
-        p, ebb = self._parameters, self._regime is Regime.EBB
-        width = None if sample.allowance is None else sample.allowance.width
-        slots = 1 if ebb or self._is_read else min(p.flush_slots, width or p.flush_slots)
-        threads = min(p.subcompactions, width or p.subcompactions)
         if self._pressed:
-            yield Setting(Knob.BACKGROUND_JOBS, max(owners_value(Knob.BACKGROUND_JOBS, sample) or 0, 4 * slots))
-            yield Setting(Knob.SUBCOMPACTIONS, max(owners_value(Knob.SUBCOMPACTIONS, sample) or 0, threads))
+            yield from self._threads(sample)
         for cf in self._flooded(sample):
-            yield from self._ebbing(cf, sample) if ebb else self._flooding(cf, sample)
+            yield from self._ebbing(cf, sample) if self._regime is Regime.EBB else self._flooding(cf, sample)
+
+    def _threads(self, sample: Sample) -> Iterator[Setting]:
+        """Take flush slots and wide merges, unless that would take the device from reads or from a neighbour."""
+        p, allowed = self._parameters, None if sample.allowance is None else sample.allowance.width
+        jobs, width = (owners_value(knob, sample) or 1 for knob in (Knob.BACKGROUND_JOBS, Knob.SUBCOMPACTIONS))
+        if not self._is_read:
+            slots = 1 if self._regime is Regime.EBB else min(p.flush_slots, allowed or p.flush_slots)
+            jobs, width = max(jobs, 4 * slots), max(width, min(p.subcompactions, allowed or p.subcompactions))
+        yield Setting(Knob.BACKGROUND_JOBS, jobs)
+        yield Setting(Knob.SUBCOMPACTIONS, width)
+        if (readahead := owners_value(Knob.COMPACTION_READAHEAD, sample)) is not None:
+            inputs = width * max((self._gate(cf, sample).stop for cf in self._flooded(sample)), default=1)
+            fits = max(_READAHEAD_LEAST, p.memory_max_bytes // _READAHEAD_SHARE // inputs)
+            yield Setting(Knob.COMPACTION_READAHEAD, min(readahead, fits))
 
     def _owners(self, sample: Sample) -> Iterator[Setting]:
         """Give everything back."""
-        for knob in (Knob.BACKGROUND_JOBS, Knob.SUBCOMPACTIONS):
+        for knob in _WIDTH:
             if (value := owners_value(knob, sample)) is not None:
                 yield Setting(knob, value)
         for cf in sample.column_families:
@@ -352,25 +361,18 @@ class Tide(Controller):
 
     def _admitted(self, sample: Sample) -> int | None:
         """Return the rate at which RocksDB delays writes, in bytes/s, set before it does; None for the owner's."""
-        flooded, clients = self._flooded(sample), self._learned.clients
+        flooded = [cf for cf in self._flooded(sample) if style(cf, sample) == LEVEL_COMPACTION]
+        clients = self._learned.clients
         if self._regime not in ADMITS or clients is None or not flooded:
             return None
         return max(_FLOOR, int(min(self._allowed(cf, sample, clients) for cf in flooded)))
 
     def _allowed(self, cf: ColumnFamilySample, sample: Sample, clients: float) -> float:
         """Return what this column family's level 0 allows all writers, in bytes/s."""
-        gate, device = self._gate(cf, sample), self._device(sample)
-        if cf.l0_files < gate.slowdown or device is None or not cf.level_bytes:
-            # RocksDB delays here only when the last memtable fills: then flushes say what lasts.
-            return max(clients / 2, self._learned.flushes or clients)
-        above = sum(cf.level_bytes[1:2]) / max(1, cf.level_bytes[0])
-        lasting = max(gate.slowdown + 1, int(gate.stop * _LASTS))
-        room = (lasting - gate.trigger) / max(1, gate.trigger)
-        lasts = min(clients, _DEVICE_SHARE * device * room / (1 + above + room))
-        if cf.l0_files <= lasting:
-            return clients + (lasts - clients) * (cf.l0_files - gate.slowdown) / (lasting - gate.slowdown)
-        beyond = min(1.0, (cf.l0_files - lasting) / max(1, gate.stop - lasting))
-        return lasts * (1 - (1 - _LEAST_SHARE) * beyond)
+        device = self._device(sample)
+        slope = None if device is None else self._gate(cf, sample).slope(cf, device, clients)
+        # Before the slope RocksDB delays only when the last memtable fills: then flushes say what lasts.
+        return max(clients / 2, self._learned.flushes or clients) if slope is None else slope
 
     def _signal(self, sample: Sample) -> str:
         flooded = self._flooded(sample) or list(sample.column_families)

@@ -7,6 +7,8 @@ from adocd.model.sample import Sample
 
 #: Time constants in seconds: of a rate, of the device where it is slower than known, of the clients' peak.
 _SMOOTHING_S, _SLOWER_S, _PEAK_S = 3.0, 60.0, 300.0
+#: Reads matter for so long after the last window with enough of them, in s, so that the law does not turn to and fro.
+_READ_FOR_S = 60.0
 #: The reads that are counted: point lookups, and the beginnings of scans (statistics.h).
 READ_TICKERS = ("rocksdb.number.keys.read", "rocksdb.number.multiget.keys.read", "rocksdb.number.db.seek")
 
@@ -40,6 +42,8 @@ class Learned:
         self._background, self._writes, self._flushing = Mean(_SMOOTHING_S), Mean(_SMOOTHING_S), Mean(_SMOOTHING_S)
         self._reads_per_s, self._writes_per_s = Mean(_SMOOTHING_S), Mean(_SMOOTHING_S)
         self._knows_reads = False
+        #: Since reads were last enough, in s.
+        self._unread_s = math.inf
 
     @property
     def writes(self) -> float:
@@ -49,6 +53,7 @@ class Learned:
     def observe(self, sample: Sample) -> None:
         """Take in a sample."""
         seconds = sample.interval_s
+        self._unread_s += seconds
         self._learn_device(sample)
         self._learn_reads(sample)
         if sample.written_bytes_per_s is not None:
@@ -63,7 +68,9 @@ class Learned:
         """Whether reads are at least this share of the writes; yes where nothing counts them."""
         if not self._knows_reads:
             return True
-        return (self._reads_per_s.value or 0.0) > share * (self._writes_per_s.value or 0.0)
+        if (self._reads_per_s.value or 0.0) > share * (self._writes_per_s.value or 0.0):
+            self._unread_s = 0.0
+        return self._unread_s < _READ_FOR_S
 
     def _learn_device(self, sample: Sample) -> None:
         rates = (sample.flush_written_bytes_per_s, sample.compaction_written_bytes_per_s)

@@ -21,7 +21,7 @@ class TideParameters(Parameters):
     debt_max_bytes: int = Field(default=32 << 30, ge=MIB, le=1 << 50, description="most bytes in level 0")
     files_max: int = Field(default=200, ge=8, le=10_000, description="most level-0 files while nobody reads")
     reads_share: float = Field(
-        default=0.01,
+        default=0.001,
         ge=0,
         le=1,
         description="reads, as a share of writes, from which on level 0 keeps the owner's files",

@@ -37,9 +37,13 @@ _Key = tuple[Knob, str | None]
 
 @dataclass(frozen=True, slots=True)
 class _Second:
-    """What one sample says of writers: the share of the time that they waited, 0 to 1, and the bytes/s they wrote."""
+    """What one sample says of writers: the share of the time that they waited, 0 to 1, and the bytes/s they wrote.
+
+    It is about `seconds` seconds: fewer than one if an event woke the law.
+    """
 
     ended_s: float
+    seconds: float
     waited: float
     written: float
 
@@ -78,7 +82,8 @@ class Judge:
     def _add(self, sample: Sample) -> None:
         waited = sample.stalled_fraction if sample.waited_fraction is None else sample.waited_fraction
         if waited is not None and sample.written_bytes_per_s is not None:
-            self._seconds.append(_Second(sample.monotonic_s, min(1.0, waited), sample.written_bytes_per_s))
+            seconds = sample.interval_s
+            self._seconds.append(_Second(sample.monotonic_s, seconds, min(1.0, waited), sample.written_bytes_per_s))
         while self._seconds and self._seconds[0].ended_s < sample.monotonic_s - 2 * self._judge_s:
             self._seconds.popleft()
 
@@ -151,10 +156,10 @@ def _worse(before: Sequence[_Second], after: Sequence[_Second]) -> str | None:
 
 def _means(seconds: Sequence[_Second], values: Sequence[float]) -> list[float]:
     """Return the means of successive blocks of time."""
-    blocks: dict[int, list[float]] = {}
+    blocks: dict[int, list[tuple[float, float]]] = {}
     for second, value in zip(seconds, values, strict=True):
-        blocks.setdefault(int(second.ended_s // _BLOCK_S), []).append(value)
-    return [fmean(block) for block in blocks.values()]
+        blocks.setdefault(int(second.ended_s // _BLOCK_S), []).append((value, second.seconds))
+    return [fmean(*zip(*block, strict=True)) for block in blocks.values()]
 
 
 def _error(parts: Sequence[Sequence[float]]) -> float:

@@ -6,12 +6,12 @@ from dataclasses import replace
 from adocd.controllers.base import Controller, Needs
 from adocd.model.capabilities import ONLY_OBSERVED, Capabilities
 from adocd.model.knob import KNOBS, Knob
+from adocd.model.options import LEVEL_COMPACTION
 from adocd.model.sample import Sample
 from adocd.model.snapshot import OptionValues
 from adocd.model.threads import COMPACTION_POOL, FLUSH_POOL, has_old_options, jobs_allowed, threads_by
 from adocd.model.values import Values, nested
 
-_LEVEL = "kCompactionStyleLevel"
 _POOLS = {Knob.FLUSH_THREADS: FLUSH_POOL, Knob.COMPACTION_THREADS: COMPACTION_POOL}
 
 
@@ -76,7 +76,7 @@ def _unmet(needs: Needs, sample: Sample, capabilities: Capabilities) -> Iterator
     if needs.background_rates and None in rates:
         yield "this agent does not report what flushes and compactions write, which the law needs"
     for family, options in sample.options.column_families.items() if needs.level_compaction else ():
-        if options.get("compaction_style", _LEVEL) != _LEVEL:
+        if options.get("compaction_style", LEVEL_COMPACTION) != LEVEL_COMPACTION:
             yield f"column family {family} has {options['compaction_style']}, and the law is for level compaction alone"
 
 

@@ -35,6 +35,8 @@ _log = logging.getLogger(__name__)
 _STOP_PATIENCE_S = 5.0
 #: The agent reuses a snapshot for 50 ms, so asking sooner shows nothing new.
 _LOOK_AGAIN_S = 0.06
+#: An agent that waits for events is asked to answer this much before the next cycle is due.
+_ANSWERS_WITHIN_S = 0.005
 _REVOKED = "an operator revoked the lease and restored the originals; resume or set a policy to go on"
 
 
@@ -142,6 +144,28 @@ class Attached:
         if self.session is not None:
             await self.session.flight.abandon()
         self._settings.neighbours.remove(self._id)
+
+    # -- between two cycles
+
+    async def is_woken(self, until_s: float) -> bool:
+        """Wait for an event at which the law wants to be asked, until `until_s` by the clock; return whether it came.
+
+        Returns at once if the law, or the agent, waits for none. While a change is in flight the law cannot act, so the
+        end of the change is awaited, too.
+        """
+        session, clock = self.session, self._settings.clock
+        if session is None or session.last_event is None or self._book.pause_of(self._id) is not None:
+            return False
+        if not session.law.wakes:
+            return False
+        try:
+            came = await self.target.wait(session.last_event, session.law.wakes, until_s - _ANSWERS_WITHIN_S - clock())
+        except TargetError as error:
+            _log.debug("%s: cannot wait for events, the next cycle comes when it is due: %s", self._path, error)
+            return False
+        if came:
+            await session.flight.settle(until_s - clock())
+        return came and clock() < until_s
 
     # -- one cycle
 

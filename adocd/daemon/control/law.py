@@ -64,11 +64,19 @@ class Law:
         """The knobs of the laws that deliberately decide nothing; these knobs are restored."""
         return frozenset(knob for part in self._parts if part.declined for knob in part.controller.knobs)
 
+    @property
+    def wakes(self) -> frozenset[str]:
+        """The kinds of events at which a law is asked at once."""
+        return frozenset(kind for part in self._parts if self._is_asked(part) for kind in part.wakes)
+
     def observe(self, snapshot: Snapshot) -> None:
         """Collect the events of every snapshot, because a law's window can span several snapshots."""
         for part in self._parts:
-            if part.controller.knobs or self.policy.dry_run:  # otherwise it is never asked
+            if self._is_asked(part):
                 part.observe(snapshot)
+
+    def _is_asked(self, part: "_Part") -> bool:
+        return not part.is_stopped and bool(part.controller.knobs or self.policy.dry_run)
 
     def pinned(self, options: Set[OptionName]) -> None:
         """Take in the operators' current pins; each law is told that it does not control those options."""
@@ -80,7 +88,8 @@ class Law:
     ) -> tuple[Decision, Sample] | None:
         """Ask each law whose period has passed, with a sample that covers the time since it was last asked.
 
-        The loop may tick faster than a law's period, yet the law must see its whole window. Returns the decision and
+        The loop may tick faster than a law's period, yet the law must see its whole window; only events that the law
+        wakes at give it a shorter one. Returns the decision and
         the sample behind it; None if there is none. `made` is the loop's own sample of this snapshot, which a law that
         is asked in every tick reuses. `seen` is that sample with what the daemon knows beside the snapshot: the
         surroundings and the allowance, which a law sees as they are now. Raises LawFailed.
@@ -140,14 +149,22 @@ class _Part:
         #: Converted to text, because a third-party law may put anything there.
         self.declined: str | None = None
         self.is_stopped = False
+        #: Of the events that it wants to be asked at, those that the agent can wait for.
+        self.wakes = self.controller.wakes & frozenset(capabilities.waits_for)
         self._capabilities = capabilities
         self._step_limit_s = step_limit_s
         self._window = StatisticsProbe(capabilities)
-        self._window_began_s: float | None = None
+        self._period_began_s: float | None = None
+        #: Whether an event has come, since the law was last asked, at which it is asked at once.
+        self._is_woken = False
+        #: Whether it was given a whole period, so that means have a first value to begin with.
+        self._has_measured = False
         self._pinned: set[OptionName] = set()
 
     def observe(self, snapshot: Snapshot) -> None:
         self._window.observe(snapshot)
+        if not self._is_woken and self.wakes:
+            self._is_woken = any(event.kind in self.wakes for event in snapshot.events)
 
     def pinned(self, options: Set[OptionName]) -> None:
         self._pinned |= options
@@ -155,11 +172,18 @@ class _Part:
     def measure(
         self, snapshot: Snapshot, originals: OptionValues | None = None, made: Made | None = None
     ) -> Sample | None:
-        """Return the window's sample when the window is over; the first call starts the window."""
-        began_s, period_s = self._window_began_s, self.controller.period_s
-        if began_s is not None and snapshot.monotonic_s - began_s < period_s - min(_EARLY_SHARE * period_s, _EARLY_S):
+        """Return the window's sample when the window is over; the first call starts the window.
+
+        An event that wakes the law ends its window early, but its first one. The period goes on as if nothing had come.
+        """
+        began_s, period_s = self._period_began_s, self.controller.period_s
+        early_s = min(_EARLY_SHARE * period_s, _EARLY_S)
+        is_over = began_s is None or snapshot.monotonic_s - began_s >= period_s - early_s
+        if not is_over and not (self._is_woken and self._has_measured):
             return None
-        self._window_began_s = snapshot.monotonic_s
+        if is_over:
+            self._period_began_s, self._has_measured = snapshot.monotonic_s, began_s is not None
+        self._is_woken = False
         sample = self._window.sample(snapshot, originals, made)
         if sample is None:
             return None

@@ -190,13 +190,13 @@ class TargetLoop:
     # -- when cycles are due
 
     async def _control(self) -> None:
-        due_s = None
+        due_s, is_woken = None, False
         while not self._stopped:
             if not self._is_attached.is_set():
                 await self._is_attached.wait()
-                due_s = None
+                due_s, is_woken = None, False
             began_s, ticks = self._settings.clock(), self._settings.vitals
-            if due_s is not None:
+            if due_s is not None and not is_woken:
                 ticks.lateness.observe(max(0.0, began_s - due_s))
             sentence = await self._tick_and_survive()
             _log.debug("%s: %s", self.path, sentence)
@@ -207,8 +207,20 @@ class TargetLoop:
             vitals.ticked_s = ended_s = self._settings.clock()
             ticks.duration.observe(ended_s - began_s)
             vitals.tick_s = self._settings.tick_s
-            due_s = pace.due_after_s(began_s, vitals.tick_s, self._phase)
-            await asyncio.sleep(max(0.0, due_s - ended_s))
+            if is_woken and due_s is not None:
+                due_s = pace.due_after_woken_s(began_s, due_s, vitals.tick_s)
+            else:
+                due_s = pace.due_after_s(began_s, vitals.tick_s, self._phase)
+            is_woken = await self._rest(began_s + pace.apart_s(vitals.tick_s), due_s)
+
+    async def _rest(self, earliest_s: float, due_s: float) -> bool:
+        """Wait until the next cycle is due; return whether events call for one before that, from `earliest_s` on."""
+        clock, attached = self._settings.clock, self._attached
+        if attached is not None and earliest_s < due_s and await attached.is_woken(due_s):
+            await asyncio.sleep(max(0.0, earliest_s - clock()))
+            return True
+        await asyncio.sleep(max(0.0, due_s - clock()))
+        return False
 
     async def _observe(self) -> None:
         """Observe LOG, device and process. This needs no agent, so it goes on while the agent is silent."""
@@ -262,7 +274,7 @@ class TargetLoop:
             return self._fall_back(str(error))
         except Exception:
             failed = self._policy.controller
-            if failed == registry.DEFAULT:
+            if failed == registry.WATCHING:
                 _log.exception("%s: the cycle failed", self.path)
                 return "the cycle failed, see the daemon's log; a lease that is held expires"
             _log.exception("%s: the cycle failed under %s", self.path, failed)
@@ -270,14 +282,14 @@ class TargetLoop:
 
     def _fall_back(self, why: str) -> str:
         """Replace the policy by the default, and record that in the decision log, where operators look."""
-        _log.error("%s: %s; the policy falls back to %s", self.path, why, registry.DEFAULT)
-        decision = Decision((), why, "daemon.fall_back", f"a law that fails is not asked again: {registry.DEFAULT} is")
+        _log.error("%s: %s; the policy falls back to %s", self.path, why, registry.WATCHING)
+        decision = Decision((), why, "daemon.fall_back", f"a law that fails is not asked again: {registry.WATCHING} is")
         sample = None if self._attached is None else self._attached.sample
         monotonic_s = 0.0 if sample is None else sample.monotonic_s
         self.remembered.decisions.add(self._policy.controller, decision, monotonic_s, (), "failed")
-        self._take_policy(Policy(registry.DEFAULT))
+        self._take_policy(Policy(registry.WATCHING))
         self._fell_back = why
-        return f"{why}; the policy is now {registry.DEFAULT}"
+        return f"{why}; the policy is now {registry.WATCHING}"
 
     def _take_policy(self, policy: Policy) -> None:
         registry.create(policy)

@@ -92,8 +92,9 @@ class PolicyConfig(_Section):
     """What to do with a database: `[policy]` for all, `[[targets]]` for some."""
 
     controller: str = Field(
-        default=registry.DEFAULT,
-        description="the control law; `adocctl controllers` lists them, and `adoc+mimd` names two at once",
+        default=registry.WATCHING,
+        description="the control law; `adocctl controllers` lists them, `default` stands for the one that adocd "
+        "recommends, and `adoc+mimd` names two at once",
     )
     parameters: dict[str, ParameterValue] = Field(
         default_factory=dict, description="the law's own parameters; with several laws, one table per law, by its name"

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 from adocd.diagnosis.lint.facts import Facts, Values
 from adocd.diagnosis.lint.finding import Hit, Severity, family_rule, rule
-from adocd.diagnosis.lint.writes import LEVEL
 from adocd.model.in_words import size
 from adocd.model.knob import KNOBS, Knob
+from adocd.model.options import LEVEL_COMPACTION
 from adocd.model.threads import COMPACTION_POOL, FEWEST_POOL_THREADS, FLUSH_POOL
 
 _OLD = ("max_background_flushes", "max_background_compactions")
@@ -209,7 +209,7 @@ def families_flush_together(facts: Facts) -> Iterator[Hit]:
 def not_level_compaction(options: Values) -> Hit | None:
     """Find that compaction is universal, FIFO or none, which has no base level and reports no pending bytes."""
     style = options.text("compaction_style")
-    if style is None or style == LEVEL:
+    if style is None or style == LEVEL_COMPACTION:
         return None
     return Hit(
         "compaction_style",
@@ -223,7 +223,7 @@ def not_level_compaction(options: Values) -> Hit | None:
 def levels_are_dynamic(options: Values) -> Hit | None:
     """Find that with dynamic level bytes max_bytes_for_level_base is only an upper bound of the base level."""
     style = options.text("compaction_style")
-    if options.flag("level_compaction_dynamic_level_bytes") is not True or style not in (LEVEL, None):
+    if options.flag("level_compaction_dynamic_level_bytes") is not True or style not in (LEVEL_COMPACTION, None):
         return None
     return Hit(
         "level_compaction_dynamic_level_bytes",

@@ -9,10 +9,13 @@ from collections.abc import Iterator
 from adocd.diagnosis.lint.facts import Facts, Values
 from adocd.diagnosis.lint.finding import Hit, Severity, family_rule, rule
 from adocd.model.in_words import size
-from adocd.model.options import DELAYED_WRITE_RATE_DEFAULT_BYTES_PER_S, DELAYED_WRITE_RATE_FLOOR_BYTES_PER_S
+from adocd.model.options import (
+    DELAYED_WRITE_RATE_DEFAULT_BYTES_PER_S,
+    DELAYED_WRITE_RATE_FLOOR_BYTES_PER_S,
+    FIFO_COMPACTION,
+    LEVEL_COMPACTION,
+)
 
-LEVEL = "kCompactionStyleLevel"
-FIFO = "kCompactionStyleFIFO"
 #: More level-0 files than any database has, so a trigger this high means "never".
 _NEVER_FILES = 1 << 20
 
@@ -38,7 +41,7 @@ def compaction_is_off(options: Values) -> Hit | None:
 def level0_is_never_compacted(options: Values) -> Hit | None:
     """Find that no number of L0 files starts a compaction: the trigger is 0, negative, or too high to be reached."""
     trigger = options.number("level0_file_num_compaction_trigger")
-    if trigger is None or 0 < trigger < _NEVER_FILES or options.text("compaction_style") == FIFO:
+    if trigger is None or 0 < trigger < _NEVER_FILES or options.text("compaction_style") == FIFO_COMPACTION:
         return None
     return Hit(
         "level0_file_num_compaction_trigger",
@@ -97,7 +100,7 @@ def slowdown_below_trigger(options: Values) -> Hit | None:
 def level0_never_slows(options: Values) -> Hit | None:
     """Find that no number of L0 files slows writes, so level-0 overflow is never seen."""
     slowdown = options.number("level0_slowdown_writes_trigger")
-    if slowdown is None or 0 <= slowdown < _NEVER_FILES or options.text("compaction_style") == FIFO:
+    if slowdown is None or 0 <= slowdown < _NEVER_FILES or options.text("compaction_style") == FIFO_COMPACTION:
         return None
     return Hit(
         "level0_slowdown_writes_trigger",
@@ -126,7 +129,7 @@ def soft_limit_is_off(options: Values) -> Hit | None:
     """Find that the soft limit for pending compaction bytes is off, so redundancy overflow is never seen."""
     if options.number("soft_pending_compaction_bytes_limit") != 0 or options.text("compaction_style") not in (
         None,
-        LEVEL,
+        LEVEL_COMPACTION,
     ):
         return None
     return Hit(

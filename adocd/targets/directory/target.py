@@ -6,7 +6,7 @@ The database's process needs no agent and is not involved, so this cannot slow i
 import platform
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from pathlib import Path
 from typing import Never, TypeVar
 
@@ -136,6 +136,10 @@ class DirectoryTarget:
         began_s = self._clock()
         await self.catch_up()
         return await self._on_thread(lambda: self._snapshot(events_after, began_s))
+
+    async def wait(self, events_after: int, kinds: Set[str], timeout_s: float) -> bool:  # noqa: ARG002
+        """Raise OnlyObserved: a LOG says late that something happened."""
+        _refuse()
 
     async def hold_lease(self, holder: str, ttl_s: float, epoch: int | None) -> Lease:  # noqa: ARG002
         """Raise OnlyObserved."""

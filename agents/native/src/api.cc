@@ -15,7 +15,7 @@ Problem NotFound(const std::string& path) {
 
 // Null if a database has no such resource. Not a static map: the http thread still runs when static destructors begin.
 const char* MethodsOf(const std::string& resource) {
-  if (resource.empty() || resource == "snapshot") return "GET";
+  if (resource.empty() || resource == "snapshot" || resource == "wait") return "GET";
   if (resource == "options") return "PATCH";
   if (resource == "lease") return "PUT, DELETE";
   return nullptr;
@@ -70,6 +70,7 @@ void Api::HandleDatabase(const OpenDatabase& database, const HttpRequest& reques
                          const Query& query, Reply reply) {
   if (resource.empty()) return reply(Database(*database.session));
   if (resource == "snapshot") return Snapshot(database, query, std::move(reply));
+  if (resource == "wait") return Wait(database, query, std::move(reply));
   if (resource == "options") return ChangeOptions(database, request.body, std::move(reply));
   reply(request.method == "PUT" ? HoldLease(database, request.body) : ReleaseLease(database, query));
 }
@@ -83,7 +84,8 @@ std::string Api::CapabilitiesJson(bool rate_limiter, const std::string& statisti
     AppendNames(writer.Key("database_options"), catalogue_.LiveNames(Scope::kDatabase));
     writer.Bool("rate_limiter", rate_limiter);
     writer.Raw("thread_pools", R"(["low","high","bottom"])");
-    writer.Raw("events", R"(["flush","compaction","stall","background_error","database"])");
+    writer.Raw("events", R"(["flush","compaction","stall","background_error","database","memtable"])");
+    writer.Raw("waits_for", R"(["stall","memtables_wait"])");
     writer.String("statistics", statistics);
     writer.String("write_latency", write_latency);
     writer.Bool("responds_during_stall", true);

@@ -26,6 +26,10 @@ class Api {
   Api(ProcessInfo process, Registry* registry, Sampler* sampler, Scheduler* scheduler)
       : process_(std::move(process)), registry_(registry), sampler_(sampler), scheduler_(scheduler) {}
 
+  // Most requests that wait for events at once, and for how long.
+  static constexpr int kMaxWaiting = 16;
+  static constexpr uint64_t kMaxWaitMs = 10000;
+
   void Handle(const HttpRequest& request, Reply reply);
 
  private:
@@ -35,6 +39,7 @@ class Api {
   HttpResponse Databases();
   HttpResponse Database(const Session& session);
   void Snapshot(const OpenDatabase& database, const Query& query, Reply reply);
+  void Wait(const OpenDatabase& database, const Query& query, Reply reply);
   void ChangeOptions(const OpenDatabase& database, const std::string& body, Reply reply);
   HttpResponse HoldLease(const OpenDatabase& database, const std::string& body);
   HttpResponse ReleaseLease(const OpenDatabase& database, const Query& query);
@@ -50,6 +55,7 @@ class Api {
   Sampler* const sampler_;
   Scheduler* const scheduler_;
   OptionCatalogue catalogue_;
+  int waiting_ = 0;  // on the http thread only
 };
 
 }  // namespace adocd

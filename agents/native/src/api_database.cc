@@ -65,7 +65,7 @@ void Api::Snapshot(const OpenDatabase& database, const Query& query, Reply reply
     response.body = SnapshotJson(*session, *session->sample(), events_after);
     to(std::move(response));
   };
-  if (MonotonicSeconds() - session->sample()->monotonic_s < Sampler::kMinIntervalSeconds) return answer(reply);
+  if (session->IsFresh(*session->sample(), MonotonicSeconds())) return answer(reply);
   // The first of the two answers: the new sample or the timeout. Both run on the http thread.
   auto waiting = std::make_shared<Reply>(std::move(reply));
   const auto once = [waiting, answer] {

@@ -6,15 +6,72 @@ namespace adocd {
 namespace {
 // Limits the maps, because some jobs begin and never end (cancelled by a close).
 constexpr size_t kMaxJobsRemembered = 1024;
+// RocksDB permits fewer; more would mean that a flush was not reported.
+constexpr size_t kMaxMemtablesRemembered = 256;
+constexpr unsigned kAllKinds = kStallEvents | kMemtableEvents;
 }  // namespace
+
+AwaitedKind AwaitedKindOf(std::string_view kind) {
+  if (kind == "stall") return kStallEvents;
+  return kind == "memtables_wait" ? kMemtableEvents : kNoKind;
+}
 
 SessionEvents::SessionEvents() : generation_(g_fork_generation.load()), stall_(MonotonicSeconds()) {}
 
 void SessionEvents::AddLocked(Event event) {
   event.sequence = ++last_sequence_;
   if (event.monotonic_s == 0) event.monotonic_s = MonotonicSeconds();
+  const AwaitedKind kind = AwaitedKindOf(event.kind);
+  if (kind == kStallEvents) last_stall_ = event.sequence;
+  if (kind == kMemtableEvents) last_memtable_ = event.sequence;
+  if (kind != kNoKind) newest_awaited_s_ = event.monotonic_s;
   ring_.push_back(std::make_shared<const Event>(std::move(event)));
   if (ring_.size() > kRingSize) ring_.pop_front();
+  if (kind != kNoKind) WakeLocked(kind);
+}
+
+void SessionEvents::WakeLocked(unsigned kinds) {
+  for (auto waiter = waiters_.begin(); waiter != waiters_.end();) {
+    if ((waiter->second.kinds & kinds) == 0) {
+      ++waiter;
+      continue;
+    }
+    try {
+      waiter->second.wake();
+      waiter = waiters_.erase(waiter);
+    } catch (...) {
+      ++waiter;  // out of memory: it wakes when its time is over
+    }
+  }
+}
+
+void SessionEvents::Deactivate() {
+  active_.store(false, std::memory_order_release);
+  if (!InThisProcess()) return;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  WakeLocked(kAllKinds);
+}
+
+uint64_t SessionEvents::Await(uint64_t after, unsigned kinds, std::function<void()> wake) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const bool stalled = (kinds & kStallEvents) != 0 && last_stall_ > after;
+  const bool waits = (kinds & kMemtableEvents) != 0 && last_memtable_ > after;
+  if (stalled || waits || !active()) {
+    wake();
+    return 0;
+  }
+  waiters_[++last_waiter_] = {kinds, std::move(wake)};
+  return last_waiter_;
+}
+
+void SessionEvents::EndWait(uint64_t number) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  waiters_.erase(number);
+}
+
+double SessionEvents::newest_awaited_s() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return newest_awaited_s_;
 }
 
 void SessionEvents::Add(Event event) {
@@ -35,9 +92,11 @@ void SessionEvents::FileCreatedByFlush(const std::string& path, uint64_t bytes) 
   flush_file_bytes_[path] = bytes;
 }
 
-void SessionEvents::FlushEnded(Event event, const std::string& path) {
+void SessionEvents::FlushEnded(Event event, const std::string& path, uint64_t largest_seqno) {
   const double now_s = MonotonicSeconds();
   const std::lock_guard<std::mutex> lock(mutex_);
+  auto& sealed = sealed_[event.column_family];
+  while (!sealed.empty() && sealed.front() <= largest_seqno) sealed.pop_front();
   if (const auto file = flush_file_bytes_.find(path); file != flush_file_bytes_.end()) {
     event.bytes = file->second;
     flush_file_bytes_.erase(file);
@@ -49,6 +108,19 @@ void SessionEvents::FlushEnded(Event event, const std::string& path) {
   }
   ++counters_.flushes;
   counters_.flush_written_bytes += event.bytes.value_or(0);
+  AddLocked(std::move(event));
+}
+
+void SessionEvents::MemtableSealed(const std::string& column_family, uint64_t first_seqno) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  auto& sealed = sealed_[column_family];
+  sealed.push_back(first_seqno);
+  if (sealed.size() > kMaxMemtablesRemembered) sealed.pop_front();
+  if (sealed.size() < 2) return;
+  Event event;
+  event.kind = "memtables_wait";
+  event.column_family = column_family;
+  event.waiting = sealed.size();
   AddLocked(std::move(event));
 }
 
@@ -75,6 +147,7 @@ void SessionEvents::StallChanged(const std::string& column_family, StallConditio
 void SessionEvents::ColumnFamilyDropped(const std::string& column_family) {
   const std::lock_guard<std::mutex> lock(mutex_);
   stall_.Dropped(column_family, MonotonicSeconds());
+  sealed_.erase(column_family);
 }
 
 void SessionEvents::ColumnFamilyCreated(const std::string& column_family) {

@@ -53,7 +53,7 @@ class Listener final : public rocksdb::EventListener {
   }
 
   void OnFlushCompleted(rocksdb::DB*, const rocksdb::FlushJobInfo& info) override {
-    Record(info.cf_name, [&] { events_->FlushEnded(FlushEvent("flush_end", info), info.file_path); });
+    Record(info.cf_name, [&] { events_->FlushEnded(FlushEvent("flush_end", info), info.file_path, info.largest_seqno); });
   }
 
   void OnCompactionBegin(rocksdb::DB*, const rocksdb::CompactionJobInfo& info) override {
@@ -72,7 +72,7 @@ class Listener final : public rocksdb::EventListener {
   }
 
   void OnMemTableSealed(const rocksdb::MemTableInfo& info) override {
-    Record(info.cf_name, [] {});
+    Record(info.cf_name, [&] { events_->MemtableSealed(info.cf_name, info.first_seqno); });
   }
 
   void OnStallConditionsChanged(const rocksdb::WriteStallInfo& info) override {

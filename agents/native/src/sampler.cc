@@ -1,5 +1,7 @@
 #include "sampler.h"
 
+#include <chrono>
+
 #include "clock.h"
 #include "collect.h"
 #include "session.h"
@@ -28,7 +30,10 @@ void Sampler::Run() {
     Session& session = *next.key();
     try {
       const auto last = session.sample();
-      if (!last || MonotonicSeconds() - last->monotonic_s >= kMinIntervalSeconds) {
+      const double now_s = MonotonicSeconds();
+      if (!last || !session.IsFresh(*last, now_s)) {
+        const double early_s = last ? last->monotonic_s + kMinIntervalSeconds - now_s : 0;
+        if (early_s > 0) std::this_thread::sleep_for(std::chrono::duration<double>(early_s));
         const GateUse use(session.gate);
         if (use) session.Publish(Collect(session));
       }

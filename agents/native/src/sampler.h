@@ -13,10 +13,11 @@ class Session;
 // The sampling thread of the process. It samples only on demand: without clients it sleeps.
 class Sampler {
  public:
-  static constexpr double kMinIntervalSeconds = 0.05;
+  // Events that clients wait for may follow each other quickly: no two samples are closer together.
+  static constexpr double kMinIntervalSeconds = 0.01;
 
   void Start();
-  // Requests a sample at most kMinIntervalSeconds old; `done` is called on the sampling thread.
+  // Requests a fresh sample (Session::IsFresh); `done` is called on the sampling thread.
   void Request(const std::shared_ptr<Session>& session, std::function<void()> done);
 
  private:

@@ -21,7 +21,8 @@ class Server : public Scheduler {
   using Handler = std::function<void(const HttpRequest&, Reply)>;
   using Allow = std::function<bool(unsigned uid)>;
 
-  static constexpr size_t kMaxConnections = 32;
+  // With those of the requests that wait (Api::kMaxWaiting).
+  static constexpr size_t kMaxConnections = 48;
   // Limits connections of clients without permission, which only get a refusal. kMaxConnections excludes them.
   static constexpr size_t kMaxStrangers = 4;
 

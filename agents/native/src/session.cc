@@ -147,6 +147,11 @@ void Session::ColumnFamilyDropped(uint32_t family_id) {
   events->ColumnFamilyDropped(name);
 }
 
+bool Session::IsFresh(const Sample& sample, double now_s) const {
+  const double begun_s = sample.monotonic_s - sample.collect_s;
+  return now_s - sample.monotonic_s < kFreshSeconds && begun_s > events->newest_awaited_s();
+}
+
 void Session::LetGo() {
   closed_.store(true, std::memory_order_release);
   gate.CloseAndWait();

@@ -34,6 +34,8 @@ struct OpenParts {
 // Leave.
 class Session {
  public:
+  static constexpr double kFreshSeconds = 0.05;
+
   Session(rocksdb::DB* db, const std::vector<rocksdb::ColumnFamilyHandle*>& handles, OpenParts parts);
 
   // Call it before the host closes or destroys the database: waits until none of our threads uses it, then restores
@@ -48,6 +50,8 @@ class Session {
   rocksdb::DB* db() const { return db_; }
 
   std::shared_ptr<const Sample> sample() const { return std::atomic_load(&sample_); }
+  // Whether this sample can stand for the present: it is young, and no event that clients wait for is newer.
+  bool IsFresh(const Sample& sample, double now_s) const;
   void Publish(std::shared_ptr<const Sample> sample) { std::atomic_store(&sample_, std::move(sample)); }
 
   // Set by the constructor, then constant.

@@ -106,6 +106,8 @@ void AppendLatency(std::string* out, const LatencyBuckets& buckets) {
   writer.Raw("counts", counts + "]");
 }
 
+}  // namespace
+
 void AppendEvent(std::string* out, const Event& event) {
   JsonObjectWriter writer(out);
   writer.Unsigned("sequence", event.sequence);
@@ -120,12 +122,11 @@ void AppendEvent(std::string* out, const Event& event) {
   if (event.base_level) writer.Integer("base_level", *event.base_level);
   if (event.output_level) writer.Integer("output_level", *event.output_level);
   if (event.elapsed_s) writer.Number("elapsed_s", *event.elapsed_s);
+  if (event.waiting) writer.Unsigned("waiting", *event.waiting);
   if (event.condition) writer.String("condition", event.condition);
   if (event.previous) writer.String("previous", event.previous);
   if (!event.detail.empty()) writer.String("detail", event.detail);
 }
-
-}  // namespace
 
 std::string LeaseJson(const Lease& lease, double now_s) {
   std::string out;

@@ -6,6 +6,7 @@
 
 namespace adocd {
 
+void AppendEvent(std::string* out, const Event& event);
 std::string LeaseJson(const Lease& lease, double now_s);
 std::string RestoreJson(const RestoreStatus& restore);
 std::string StepsJson(const std::vector<StepResult>& steps);

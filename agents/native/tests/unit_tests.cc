@@ -151,6 +151,42 @@ void TestStall() {
   EXPECT(stall.Totals(132).condition == C::kNormal);
 }
 
+void TestAwait() {
+  SessionEvents events;
+  int woken = 0;
+  const auto wake = [&] { ++woken; };
+  Event flush;
+  flush.kind = "flush_begin";
+  events.Await(0, kMemtableEvents, wake);
+  events.MemtableSealed("x", 10);
+  events.MemtableSealed("y", 20);
+  events.StallChanged("x", StallCondition::kNormal, StallCondition::kDelayed);
+  events.Add(flush);
+  EXPECT(woken == 0);  // one memtable waits in each column family, and nobody waits for stalls
+  events.MemtableSealed("x", 30);
+  events.MemtableSealed("x", 40);
+  EXPECT(woken == 1);  // once
+  const uint64_t last = events.last_sequence();
+  events.Await(last - 1, kMemtableEvents, wake);
+  EXPECT(woken == 2);  // it is there already
+  Event flushed;
+  flushed.kind = "flush_end";
+  flushed.column_family = "x";
+  events.FlushEnded(flushed, "", 39);
+  events.Await(last, kStallEvents | kMemtableEvents, wake);
+  events.MemtableSealed("y", 50);
+  EXPECT(woken == 3);
+  events.FlushEnded(flushed, "", 40);
+  events.EndWait(events.Await(events.last_sequence(), kMemtableEvents, wake));
+  events.MemtableSealed("x", 60);
+  events.Await(events.last_sequence(), kMemtableEvents, wake);
+  EXPECT(woken == 3);  // its flush is over, so one waits
+  events.Deactivate();
+  EXPECT(woken == 4);
+  events.Await(events.last_sequence(), kMemtableEvents, wake);
+  EXPECT(woken == 5);  // the session has ended
+}
+
 void TestGate() {
   Gate gate;
   gate.CloseAndWait();
@@ -353,6 +389,7 @@ int main() {
   TestOriginals();
   TestRestore();
   TestStall();
+  TestAwait();
   TestGate();
   TestColumnFamilies();
   TestQuery();

@@ -19,6 +19,7 @@ class Capabilities:
     events: tuple[str, ...] = ()
     statistics: str = "none"
     write_latency: str = "none"
+    waits_for: tuple[str, ...] = ()
     responds_during_stall: bool = False
 
     def as_json(self) -> dict[str, Json]:
@@ -31,5 +32,6 @@ class Capabilities:
             "events": list(self.events),
             "statistics": self.statistics,
             "write_latency": self.write_latency,
+            "waits_for": list(self.waits_for),
             "responds_during_stall": self.responds_during_stall,
         }

@@ -14,8 +14,10 @@ from adocd_agent.session import DatabaseSession
 
 Json = Any
 Answer = tuple[int, Json]
-PROTOCOL = "1.4"
+PROTOCOL = "1.5"
 _EPOCH_DIGITS = 19
+#: Longest wait for an event.
+MOST_WAIT_MS = 10_000
 
 
 class Service:
@@ -66,7 +68,7 @@ class Service:
         return listed
 
     def _answer_database(self, method: str, wanted_id: str, what: str, query: dict[str, str], data: bytes) -> Answer:
-        methods = {"": "GET", "snapshot": "GET", "options": "PATCH", "lease": "PUT, DELETE"}
+        methods = {"": "GET", "snapshot": "GET", "wait": "GET", "options": "PATCH", "lease": "PUT, DELETE"}
         if what not in methods:
             raise Refusal(404, "not_found", f"A database has no {shown(what)}.")
         _allow(method, methods[what])
@@ -76,12 +78,26 @@ class Service:
             return 200, {**described, "originals": session.originals_json()}
         if what == "snapshot":
             return 200, {"database": wanted_id, **session.snapshot(_cursor(query))}
+        if what == "wait":
+            return 200, {"event": session.wait(*self._awaited(session, query))}
         if what == "options":
             return 200, session.change(change_request(data), self._capabilities())
         if method == "PUT":
             body = lease_request(data)
             return 200, session.keeper.hold(body["holder"], body["ttl_s"], body["epoch"])
         return 202, _release(session, query)
+
+    def _awaited(self, session: DatabaseSession, query: dict[str, str]) -> tuple[int, frozenset[str], float]:
+        can = session.database.narrow(self._capabilities()).waits_for
+        if not can:
+            raise Refusal(422, "unsupported", "This agent cannot wait for events; ask for snapshots.")
+        kinds = frozenset(query.get("for", "").split(","))
+        for kind in sorted(kinds - set(can)):
+            raise Refusal(400, "bad_request", f"for: {shown(kind)} is not one of {', '.join(can)}.")
+        at_most_ms = _number(query.get("at_most_ms", ""), "at_most_ms")
+        if at_most_ms > MOST_WAIT_MS:
+            raise Refusal(400, "bad_request", f"at_most_ms is at most {MOST_WAIT_MS}.")
+        return _number(query.get("events_after", ""), "events_after"), kinds, at_most_ms / 1000
 
     def _find(self, wanted_id: str) -> DatabaseSession:
         for session in self._sessions():

@@ -6,7 +6,7 @@ import dataclasses
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from typing import Any
 
 from adocd_agent.capabilities import Capabilities
@@ -70,6 +70,7 @@ class DatabaseSession:
                 return
             self._closed.set()
         try:
+            self.events.close()
             self.snapshots.close()
             self.keeper.close()
         finally:
@@ -110,6 +111,15 @@ class DatabaseSession:
             "revoked_epoch": self.keeper.revoked_epoch(),
             **self.events.since(after),
         }
+
+    def wait(self, after: int, kinds: Set[str], timeout_s: float) -> Json:
+        """Wait for an event of these kinds after a cursor; None if none came."""
+        event = self.events.wait(after, kinds, timeout_s)
+        if self.closed:
+            raise database_closed()
+        if event is not None:
+            self.snapshots.must_begin_after(event["monotonic_s"])
+        return event
 
     def _take(self) -> dict[str, Json]:
         options = self._current()

@@ -23,6 +23,7 @@ class SnapshotCache:
         self._newest: dict[str, Json] | None = None
         self._sequence = 0
         self._closed = False
+        self._begin_after_s = 0.0
         self.wanted = threading.Event()
         self.wake: Callable[[], None] = lambda: None
         """Wakes the sampling thread; whoever runs one sets it."""
@@ -53,6 +54,11 @@ class SnapshotCache:
             self._newest = {**taken, "sequence": self._sequence, "monotonic_s": now_s, "collect_s": now_s - begun_s}
             self._changed.notify_all()
 
+    def must_begin_after(self, event_s: float) -> None:
+        """Count samples begun before this time as old: they do not show what a client has just been told."""
+        with self._changed:
+            self._begin_after_s = max(self._begin_after_s, event_s)
+
     def readable(self) -> dict[str, set[str]]:
         """Return the properties of each column family that the newest sample has."""
         with self._changed:
@@ -66,4 +72,7 @@ class SnapshotCache:
             self._changed.notify_all()
 
     def _is_old(self) -> bool:
-        return self._newest is None or self._clock() - self._newest["monotonic_s"] > MAX_AGE_S
+        newest = self._newest
+        if newest is None or self._clock() - newest["monotonic_s"] > MAX_AGE_S:
+            return True
+        return bool(newest["monotonic_s"] - newest["collect_s"] <= self._begin_after_s)

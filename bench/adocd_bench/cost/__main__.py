@@ -1,4 +1,4 @@
-"""What control costs: `python -m adocd_bench.cost attach|snapshot|daemon|fleet|reaction|tools`; JSON in the end.
+"""What control costs: `python -m adocd_bench.cost WHAT`, one of those below; JSON in the end.
 
 `--keep FILE` keeps every single value, and `--again FILE` shows what kept values come to.
 
@@ -12,6 +12,9 @@
   `fixed` and under `adoc`.
 - reaction: from a stall's beginning, by RocksDB's LOG, to a change being sent and applied: db_bench under a cap and
   `adoc`.
+- waking [--pairs 5]: from an event in RocksDB to a change being sent and applied, under `tide`, with events that wake
+  the daemon between two ticks and without; and the daemon's CPU time.
+- rate: what a change of the delayed write rate alone takes, and how much of that is RocksDB's own call.
 - tools [--runs 10]: CPU time of adocctl's and adocd's quickest commands, beside a daemon with one database.
 """
 
@@ -40,14 +43,17 @@ from adocd_bench.cost.measured import (
     Daemon,
     Fleets,
     MeasuredCost,
+    Rates,
     Reactions,
     Snapshots,
     TimedSnapshots,
     Tools,
+    Waking,
 )
 from adocd_bench.cost.programs import IDLE, IN_MEMORY, SNAPSHOT_CASES, Start
 from adocd_bench.cost.reaction import reaction
 from adocd_bench.cost.tools import tools
+from adocd_bench.cost.waking import rates, waking
 from adocd_bench.errors import BadArgument, BenchError, RunFailed
 from adocd_bench.fleet.measure import FleetPlan, fleets
 from adocd_bench.host.process_cpu import process_cpu_s
@@ -59,7 +65,7 @@ _MEMORY_ROOT = Path("/dev/shm")  # noqa: S108  # what is measured must not touch
 #: The agent renews its snapshot when a request finds it older than 50 ms.
 _FRESH_S = 0.055
 _WITHIN_S = 60.0
-_KINDS = ("attach", "snapshot", "daemon", "fleet", "reaction", "tools")
+_KINDS = ("attach", "snapshot", "daemon", "fleet", "reaction", "waking", "rate", "tools")
 
 
 def attach(pairs: int, writes: int, on: str) -> Attach:
@@ -220,13 +226,13 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=10)
     parser.add_argument("--writes", type=int, default=3_000_000)
     parser.add_argument("--snapshots", type=int, default=2000)
-    parser.add_argument("--seconds", type=float, default=60, help="daemon, fleet, reaction: length of each run")
+    parser.add_argument("--seconds", type=float, default=60, help="length of each run of those that take a time")
     parser.add_argument("--targets", type=_numbers, default=(1, 10, 100, 1000), help="fleet: how many, such as 1,100")
     parser.add_argument("--policies", type=_words, default=("fixed", "adoc"), help="fleet: laws to run under")
     parser.add_argument("--per-process", type=int, default=10, help="fleet: databases of one process")
     parser.add_argument("--runs", type=int, default=5, help="reaction, tools: how many")
-    parser.add_argument("--profile", default="cap-50", help="reaction: the device profile")
-    parser.add_argument("--directory", type=Path, help="reaction: directory for its database")
+    parser.add_argument("--profile", default="cap-50", help="reaction, waking, rate: the device profile")
+    parser.add_argument("--directory", type=Path, help="reaction, waking, rate: directory for the database")
     parser.add_argument("--keep", type=Path, metavar="FILE", help="keep every single value here")
     parser.add_argument("--again", type=Path, metavar="FILE", help="show what these values come to, and run nothing")
     asked = parser.parse_args()
@@ -245,11 +251,21 @@ def measure(asked: argparse.Namespace) -> MeasuredCost:
     return MeasuredCost(began_unix_s, os.cpu_count() or 1, _found(asked))
 
 
-def _found(asked: argparse.Namespace) -> Attach | Snapshots | Daemon | Fleets | Reactions | Tools:
+def _found(asked: argparse.Namespace) -> Attach | Snapshots | Daemon | Fleets | Reactions | Waking | Rates | Tools:
+    if asked.what == "reaction" and asked.on != "db_bench":
+        raise BadArgument(f"reaction is measured on db_bench, whose LOG has every stall, and not on {asked.on}")
+    if asked.what == "waking":
+        return waking(asked.seconds, asked.pairs, asked.profile, asked.directory)
+    if asked.what == "rate":
+        return rates(asked.seconds, asked.profile, asked.directory)
     if asked.what == "attach":
         return attach(asked.pairs, asked.writes, asked.on)
     if asked.what == "snapshot":
         return snapshot(asked.snapshots, asked.on)
+    return _others(asked)
+
+
+def _others(asked: argparse.Namespace) -> Daemon | Fleets | Reactions | Tools:
     if asked.what == "fleet":
         plans = [
             FleetPlan(number, policy, asked.seconds, asked.per_process)
@@ -258,8 +274,6 @@ def _found(asked: argparse.Namespace) -> Attach | Snapshots | Daemon | Fleets | 
         ]
         return Fleets(fleets(plans, sys.stderr.write))
     if asked.what == "reaction":
-        if asked.on != "db_bench":
-            raise BadArgument(f"reaction is measured on db_bench, whose LOG has every stall, and not on {asked.on}")
         return reaction(asked.seconds, asked.runs, asked.profile, asked.directory)
     if asked.what == "tools":
         with run_directory() as room, _database(room, IDLE), _serving(room, sampled=True):

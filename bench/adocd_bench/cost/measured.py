@@ -147,6 +147,97 @@ class Reactions:
 
 
 @dataclass(frozen=True, slots=True)
+class EventAnswered:
+    """One event at which tide wants to be asked, and what followed: seconds from the event, or why nothing did.
+
+    `sent_s` is when the daemon announced the change to its journal, `applied_s` when it had its values read back.
+    """
+
+    kind: str
+    monotonic_s: float
+    looked_s: float | None
+    sent_s: float | None
+    applied_s: float | None
+    why_not: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class WakingRun:
+    """One run; CPU of the daemon's process in seconds a second, and how many samples and changes it made."""
+
+    wakes: bool
+    seconds: float
+    writes_per_s: float
+    daemon_cpu_s_per_s: float
+    samples: int
+    changes: int
+    events: tuple[EventAnswered, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Waking:
+    """Pairs of runs, one without and one with events that wake the daemon, interleaved."""
+
+    profile: str
+    pairs: tuple[tuple[WakingRun, WakingRun], ...]
+    others_cpu_fraction: float
+    kind: Literal["waking"] = "waking"
+
+    def figures(self) -> dict[str, Any]:
+        """Work out how soon events were answered, of all runs together, and what it cost."""
+        by = {"asleep": [pair[0] for pair in self.pairs], "woken": [pair[1] for pair in self.pairs]}
+        return {
+            "on": "db_bench",
+            "profile": self.profile,
+            "pairs": len(self.pairs),
+            "seconds": round(statistics.median(run.seconds for pair in self.pairs for run in pair), 1),
+            **{name: _woken(runs) for name, runs in by.items()},
+            "machine_busy_with_others": round(self.others_cpu_fraction, 3),
+        }
+
+
+def _woken(runs: Sequence[WakingRun]) -> dict[str, Any]:
+    events = [event for run in runs for event in run.events]
+    answered = [event for event in events if event.why_not is None]
+    medians = [statistics.median(one.sent_s for one in run.events if one.sent_s is not None) for run in runs]
+    return {
+        "events": dict(Counter(event.kind for event in events)),
+        "answered": len(answered),
+        "not_answered": dict(Counter(event.why_not for event in events if event.why_not).most_common()),
+        "looked_s": _upper([event.looked_s for event in events if event.looked_s is not None]),
+        "sent_s": _upper([event.sent_s for event in answered if event.sent_s is not None]),
+        "sent_s_median_by_run": _spread(medians, 4),
+        "applied_s": _upper([event.applied_s for event in answered if event.applied_s is not None]),
+        "daemon_cpu_s_per_s": _spread([run.daemon_cpu_s_per_s for run in runs]),
+        "samples_per_s": _spread([run.samples / run.seconds for run in runs], 2),
+        "changes_per_s": _spread([run.changes / run.seconds for run in runs], 2),
+        "writes_per_s": _spread([run.writes_per_s for run in runs], 0),
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """Seconds that each change of the delayed write rate alone took: its journal entry, its request, RocksDB's call."""
+
+    journal_s: tuple[float, ...]
+    request_s: tuple[float, ...]
+    rocksdb_s: tuple[float, ...]
+    others_cpu_fraction: float
+    kind: Literal["rate"] = "rate"
+
+    def figures(self) -> dict[str, Any]:
+        """Work out what RocksDB's call takes, and what everything beside it does."""
+        whole = [journal + request for journal, request in zip(self.journal_s, self.request_s, strict=True)]
+        beside = [each - rocksdb for each, rocksdb in zip(whole, self.rocksdb_s, strict=True)]
+        milliseconds = {"whole": whole, "rocksdb": self.rocksdb_s, "beside": beside, "journal": self.journal_s}
+        return {
+            "changes": len(self.rocksdb_s),
+            **{f"{name}_ms": _upper([each * 1000 for each in taken]) for name, taken in milliseconds.items()},
+            "machine_busy_with_others": round(self.others_cpu_fraction, 3),
+        }
+
+
+@dataclass(frozen=True, slots=True)
 class Tools:
     """CPU seconds of every run of each command; `others_cpu_fraction` is what other programs used of the machine."""
 
@@ -169,7 +260,7 @@ class MeasuredCost:
 
     began_unix_s: float
     cpus: int
-    found: Annotated[Attach | Snapshots | Daemon | Fleets | Reactions | Tools, Discriminator("kind")]
+    found: Annotated[Attach | Snapshots | Daemon | Fleets | Reactions | Waking | Rates | Tools, Discriminator("kind")]
 
 
 FILE = ResultFile(TypeAdapter(MeasuredCost), option="--keep")

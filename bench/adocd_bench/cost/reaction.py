@@ -19,7 +19,7 @@ from adocd_bench.run.workspace import choose_parent, run_directory, workspace
 
 _MIB = 1 << 20
 #: Memtables that fill in a fraction of a second, and a tree to match: stalls of all causes come within seconds.
-_SMALL = {
+SMALL = {
     "write_buffer_size": 4 * _MIB,
     "target_file_size_base": 4 * _MIB,
     "max_bytes_for_level_base": 16 * _MIB,
@@ -37,7 +37,7 @@ _LOOK_S = 1.0
 _WINDOW_S = 1.0
 #: The clocks of LOG and samples differ by less than this.
 _APART_S = 0.05
-_SENT = ("in-flight", "applied", "applied-unpersisted", "rejected", "reverted-by-engine", "changed-by-someone-else")
+SENT = ("in-flight", "applied", "applied-unpersisted", "rejected", "reverted-by-engine", "changed-by-someone-else")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class LawDecision:
     @property
     def is_sent(self) -> bool:
         """Whether any of its changes was sent to the database."""
-        return self.outcome in _SENT
+        return self.outcome in SENT
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ def _run(seconds: int, seed: int, profile: str, directory: Path | None) -> Obser
     parent = choose_parent(directory, size_bytes)
     with interruptible(), run_directory() as room, workspace(parent) as place, capped(wanted, place, size_bytes) as cap:
         fill = Fill(cap.directory / "db", seconds, seed, room / "seconds.csv")
-        command = [*bench.command(fill), *(f"--{name}={value}" for name, value in _SMALL.items())]
+        command = [*bench.command(fill), *(f"--{name}={value}" for name, value in SMALL.items())]
         program = AgentProgram(bench.name, command, fill.directory, seconds + _OVERRUN_S)
         return observe(program, Policy("adoc", _PARAMETERS), cap, room, look_s=_LOOK_S)
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from adocd.controllers import registry
 from adocd.model.policy import Policy
 from adocd.model.sample import Sample
 from adocd_bench.errors import CapUnavailable
@@ -68,10 +69,10 @@ def run(
                 program.name, program.command(job), database, program.at_most_s(job), program.environment()
             )
             policy = Policy(wanted.scheme.policy, wanted.scheme.parameters)
-            capping = _Capping(cap, program, job)
+            preparing = _Preparing(cap, program, job, policy)
 
             def looked(seen: Watched) -> None:
-                capping.look()
+                preparing.look(seen)
                 device.look()
                 on_look(seen.newest)
 
@@ -85,7 +86,7 @@ def run(
 
                 observed = observe(
                     started,
-                    policy,
+                    preparing.policy,
                     cap,
                     room,
                     tick_s=wanted.scheme.tick_s,
@@ -106,29 +107,44 @@ def run(
     )
     took = (begun_unix_s, time.monotonic() - begun_s)
     made = assembled(wanted, machine, observed, outcome, noise, took, settling.seen)
-    imposed_s = capping.imposed_monotonic_s
+    begin_s, imposed_s, law_s = outcome.begin_monotonic_s, preparing.imposed_monotonic_s, preparing.law_monotonic_s
     return replace(
         made,
-        device=device.between(outcome.begin_monotonic_s, outcome.begin_monotonic_s + outcome.measured_s),
-        capped_at_s=None if imposed_s is None else imposed_s - outcome.begin_monotonic_s,
+        device=device.between(begin_s, begin_s + outcome.measured_s),
+        capped_at_s=None if imposed_s is None else imposed_s - begin_s,
+        law_at_s=None if law_s is None else law_s - begin_s,
     )
 
 
-class _Capping:
-    """Lets a program prepare at the device's own speed, since preparation is not measured."""
+class _Preparing:
+    """Lets a program prepare at the device's own speed and without the law, since preparation is not measured.
 
-    def __init__(self, cap: Cap, program: LoadProgram, job: LoadJob) -> None:
-        self._cap, self._program, self._job = cap, program, job
-        self._lifted = cap.profile.capped and program.is_preparing(job)
+    A law that postpones compactions would otherwise begin the measured phase with the debt of the loading, or with
+    options that it took for that.
+    """
+
+    def __init__(self, cap: Cap, program: LoadProgram, job: LoadJob, policy: Policy) -> None:
+        self._cap, self._program, self._job, self._wanted = cap, program, job, policy
+        is_preparing = program.is_preparing(job)
+        self._lifted = cap.profile.capped and is_preparing
+        #: The policy to begin with.
+        self.policy = Policy(registry.WATCHING) if is_preparing else policy
+        self._in_force = self.policy
         self.imposed_monotonic_s: float | None = None
+        self.law_monotonic_s: float | None = None
         if self._lifted:
             cap.lift()
 
-    def look(self) -> None:
-        """Impose the cap as soon as the measured phase begins."""
-        if self._lifted and not self._program.is_preparing(self._job):
+    def look(self, seen: Watched) -> None:
+        """Impose the cap, and set the policy, as soon as the measured phase begins."""
+        if not (self._lifted or self._in_force != self._wanted) or self._program.is_preparing(self._job):
+            return
+        if self._lifted:
             self._cap.impose()
             self._lifted, self.imposed_monotonic_s = False, time.monotonic()
+        if self._in_force != self._wanted and seen.is_found():
+            seen.set_policy(self._wanted)
+            self._in_force, self.law_monotonic_s = self._wanted, time.monotonic()
 
 
 def assembled(

@@ -263,6 +263,7 @@ class RawRun:
         wal_outside_cap: whether the cap did not limit the WAL's buffered writes. Such runs have a profile's name with
             `-wal-outside`; before there were such names, runs on cgroup v1 had the name without it.
         capped_at_s: when the cap took effect, for a run that began without it; else None.
+        law_at_s: when the policy was set, for a run that was loaded before without one; else None: from the open on.
         device: what the capped device counted in the measured phase, without a cap the disk; None if not recorded.
         after: the clients' operations after the measured phase, if the workload continues to observe its effects.
         settled: the restore and the drain; None in runs that were drained under the law's options, or not at all.
@@ -297,6 +298,7 @@ class RawRun:
     warnings: tuple[str, ...] = ()
     after: tuple[Operations, ...] = ()
     capped_at_s: float | None = None
+    law_at_s: float | None = None
     device: DeviceBytes | None = None
     settled: Settled | None = None
 

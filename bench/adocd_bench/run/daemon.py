@@ -54,12 +54,20 @@ class RunDaemon:
 
 @contextlib.contextmanager
 def serving(
-    room: Path, policy: Policy = _OBSERVE_ONLY, tick_s: float = 1.0, *, arbiter: bool = True
+    room: Path,
+    policy: Policy = _OBSERVE_ONLY,
+    tick_s: float = 1.0,
+    *,
+    arbiter: bool = True,
+    module: str = "adocd",
 ) -> Iterator[RunDaemon]:
-    """Run `adocd serve` in `room` with a policy while the block runs. Raises RunFailed if it does not start."""
+    """Run `adocd serve` in `room` with a policy while the block runs. Raises RunFailed if it does not start.
+
+    `module` is run by Python in place of adocd's own, with the same arguments.
+    """
     configuration = room / "adocd.toml"  # the machine's own configuration must have no effect
     configuration.write_text(_configuration(policy, tick_s, arbiter=arbiter), encoding="utf-8")
-    command = [sys.executable, "-m", "adocd", "serve", "--config", str(configuration)]
+    command = [sys.executable, "-m", module, "serve", "--config", str(configuration)]
     with child("serve", command, room) as started:
         daemon = RunDaemon(started, RestClient(room / "daemon.sock"))
         wait_until(daemon.is_healthy, "adocd serve was not ready", started, within_s=_READY_WITHIN_S)

@@ -176,6 +176,14 @@ class Watched:
         for each in () if answer is None else self._daemon.take(path, answer, "decisions", _DECISIONS):
             self._keep(each)
 
+    def set_policy(self, policy: Policy) -> None:
+        """Have another law from the daemon's next cycle on. Raises RunFailed if that is refused."""
+        body = {"controller": policy.controller, "parameters": dict(policy.parameters)}
+        try:
+            self._daemon.rest.put(f"/v1/targets/{self._id}/policy", body)
+        except (NoDaemon, RestError) as error:
+            raise RunFailed(f"the daemon did not take the policy {policy.controller}: {error}") from None
+
     def restore(self) -> None:
         """Have the originals restored and the law paused, as an operator does. Raises RunFailed if that is refused."""
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -116,6 +117,25 @@ def test_a_program_is_settled_from_when_its_clients_have_stopped_until_it_is_tol
     assert not drain.until.exists()
     load.release(job)
     assert drain.until.exists()
+
+
+def test_db_bench_prepares_until_the_measured_benchmark_begins_its_report(tmp_path: Path) -> None:
+    job = LoadJob(tmp_path / "db", tmp_path, 60, 7, SCHEMES["default"].used(Circumstances()))
+    load = DbBenchLoad(DbBench("db_bench", "7.8.3"), "overwrite", 60, 1000)
+    output, report = tmp_path / "db_bench.out", tmp_path / "seconds.csv"
+
+    def written(file: Path, text: str, at_s: int) -> bool:
+        file.write_text(text)
+        os.utime(file, (at_s, at_s))
+        return load.is_preparing(job)
+
+    loaded = "DB path: [/db]\nfilluniquerandom : 9 ops/sec\n"
+    assert load.is_preparing(job), "it has not said anything yet"
+    assert written(report, "secs_elapsed,interval_qps\n1,9\n", 100), "it loads"
+    assert written(output, loaded, 101), "it waits for compactions"
+    assert not written(report, "secs_elapsed,interval_qps\n", 106), "the measured benchmark has begun"
+    assert not written(output, f"{loaded}overwrite : 9 ops/sec\n", 170), "it is over"
+    assert not DbBenchLoad(DbBench("db_bench", "7.8.3"), "fillrandom", 60).is_preparing(job), "it loads nothing"
 
 
 def test_db_bench_is_settled_from_its_result_on(tmp_path: Path) -> None:

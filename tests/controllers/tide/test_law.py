@@ -6,6 +6,7 @@ import pytest
 
 from adocd.controllers.base import Controller
 from adocd.model.knob import MIB, Knob
+from adocd.model.values import OptionName, of_database, of_family
 from tests.controllers.laws import MB, Plant, make, settings
 
 READ = "rocksdb.number.keys.read"
@@ -36,6 +37,11 @@ class Scene:
         """Let level 0 have files of one memtable each, and level 1 have `above` bytes."""
         self.plant.l0_files = files
         self.plant.level_bytes = (files * MEMTABLE, above, 0, 0, 0, 0, 0)
+
+    def opened_with(self, option: OptionName, value: str) -> None:
+        """Let the owner have opened the database with this value."""
+        self.plant.originals = {**self.plant.originals, option: value}
+        self.plant.values[option] = value
 
     def writes(self, mb_per_s: float) -> None:
         """Let clients write so many MB/s."""
@@ -105,6 +111,7 @@ def test_where_somebody_reads_level_0_keeps_its_files_and_they_get_larger() -> N
     assert found[Knob.MEMTABLE_SIZE] == MEMTABLE
     assert found[Knob.LEVEL_BASE_SIZE] == 4 * MEMTABLE
     assert not {Knob.LEVEL0_TRIGGER, Knob.LEVEL0_SLOWDOWN, Knob.LEVEL0_STOP} & found.keys()
+    assert not {Knob.BACKGROUND_JOBS, Knob.SUBCOMPACTIONS} & found.keys()
 
 
 def test_readers_that_come_open_the_gate() -> None:
@@ -113,7 +120,20 @@ def test_readers_that_come_open_the_gate() -> None:
     scene.level0(50)
     scene.plant.tickers = {READ: 50_000}
     found = scene.step(5)[1]
-    assert (found[Knob.LEVEL0_TRIGGER], found[Knob.LEVEL0_SLOWDOWN], found[Knob.LEVEL0_STOP]) == (4, 20, 36)
+    assert (found[Knob.LEVEL0_TRIGGER], found[Knob.BACKGROUND_JOBS], found[Knob.SUBCOMPACTIONS]) == (4, 2, 1)
+    assert not {Knob.LEVEL0_SLOWDOWN, Knob.LEVEL0_STOP} & found.keys(), "they would hold writers until it is merged"
+    scene.level0(3)
+    found = scene.step()[1]
+    assert (found[Knob.LEVEL0_SLOWDOWN], found[Knob.LEVEL0_STOP]) == (20, 36)
+
+
+def test_readers_that_pause_are_expected_back_for_a_minute() -> None:
+    scene = Scene()
+    scene.plant.tickers = {READ: 50_000}
+    scene.flooded()
+    scene.plant.tickers = {READ: 0}
+    assert Knob.LEVEL0_TRIGGER not in scene.step(55)[1]
+    assert scene.step(30)[1][Knob.LEVEL0_TRIGGER] == 100
 
 
 def test_the_memory_is_never_above_the_budget_and_never_below_the_owners() -> None:
@@ -186,3 +206,77 @@ def test_a_flood_that_comes_back_is_met_again() -> None:
     rule, found = scene.step(15)
     assert rule == "tide.flood"
     assert found[Knob.LEVEL0_TRIGGER] == 100
+
+
+@pytest.mark.parametrize(("owners", "set_to"), [(0, None), (1 << 16, None), (2 * MIB, 512 * MIB // 4 // (4 * 200))])
+def test_what_a_wide_merge_reads_ahead_is_within_a_quarter_of_the_budget(owners: int, set_to: int | None) -> None:
+    """200 files in 4 parts of 128 MiB / 800 each; a readahead of 0 or of less is the owner's."""
+    scene = Scene()
+    scene.opened_with(of_database("compaction_readahead_size"), str(owners))
+    assert scene.flooded()[1].get(Knob.COMPACTION_READAHEAD) == set_to
+
+
+def test_under_universal_compaction_it_takes_memory_and_threads_alone() -> None:
+    scene = Scene()
+    scene.opened_with(of_family("default", "compaction_style"), "kCompactionStyleUniversal")
+    assert scene.flooded()[1] == {
+        Knob.MEMTABLE_SIZE: MEMTABLE,
+        Knob.MEMTABLE_NUMBER: 4,
+        Knob.BACKGROUND_JOBS: 12,
+        Knob.SUBCOMPACTIONS: 4,
+    }
+    scene.plant.immutable_memtables = 0
+    scene.level0(0)
+    scene.writes(1)
+    scene.step(20)
+    assert scene.plant.values == scene.plant.originals
+
+
+def test_it_leaves_other_styles_alone() -> None:
+    scene = Scene()
+    scene.opened_with(of_family("default", "compaction_style"), "kCompactionStyleFIFO")
+    assert scene.flooded()[1] == {}
+
+
+def _flood(scene: Scene, waited: float) -> tuple[str | None, bool]:
+    """Let a flood of 40 s come and go; return what the law says of itself before it, and whether it acts in it."""
+    said = scene.law.declined
+    scene.writes(100)
+    scene.plant.immutable_memtables = 2
+    scene.plant.members["waited_fraction"] = waited
+    acted = bool(scene.step(40)[1])
+    scene.plant.immutable_memtables = 0
+    scene.plant.members["waited_fraction"] = 0.0
+    scene.level0(0)
+    scene.writes(1)
+    scene.step(60)
+    return said, acted
+
+
+def test_floods_in_which_writers_hardly_wait_are_never_left_to_the_owner() -> None:
+    scene = Scene()
+    assert [_flood(scene, 0.04) for _ in range(6)] == [(None, True)] * 6
+
+
+def test_after_two_bad_floods_the_owners_options_are_tried_and_win_only_if_they_are_better() -> None:
+    scene = Scene()
+    assert [_flood(scene, 0.5) for _ in range(2)] == [(None, True)] * 2
+    said, acted = _flood(scene, 0.49)
+    assert not acted
+    assert said is not None
+    assert said.startswith("in its last 2 floods writers waited")
+    # Nearly as much is no reason to rest: four floods follow without a trial.
+    assert [_flood(scene, 0.5) for _ in range(4)] == [(None, True)] * 4
+
+
+def test_where_the_owners_options_are_better_it_rests_twice_as_long_each_time() -> None:
+    scene = Scene()
+    acted = [_flood(scene, 0.5)[1] for _ in range(2)]
+    for _ in range(2):
+        while True:
+            said, acts = _flood(scene, 0.5 if scene.law.declined is None else 0.1)
+            acted.append(acts)
+            if acts and said is None and acted[-2:] == [True, True]:
+                break
+    ours = "".join("x" if acts else "." for acts in acted)
+    assert ours == "xx...xx.....xx", "a trial and two floods of rest, then a trial and four"

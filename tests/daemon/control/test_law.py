@@ -122,6 +122,58 @@ def test_each_law_keeps_its_period_and_sees_all_of_its_window() -> None:
     assert len(decided) == 20
 
 
+class Wakes(Seen):
+    """Looks every second, and when writes stall."""
+
+    name = "wakes"
+    period_s = 1.0
+    knobs = frozenset({Knob.MEMTABLE_NUMBER})
+    wakes = frozenset({"stall", "memtables_wait"})
+
+    @staticmethod
+    def decide() -> Any:
+        """Turn another knob than the others do."""
+        return decision(Setting(Knob.MEMTABLE_NUMBER, 4, "default"))
+
+
+@pytest.mark.parametrize("can_wait", [True, False])
+def test_a_law_is_asked_at_the_events_that_wake_it_and_its_period_goes_on(
+    monkeypatch: pytest.MonkeyPatch, can_wait: bool
+) -> None:
+    monkeypatch.setitem(registry.LAWS, "wakes", Wakes)
+    capabilities = replace(CAPABILITIES, waits_for=("stall",)) if can_wait else CAPABILITIES
+    law = Law(Policy("wakes+fast"), capabilities)
+    assert law.wakes == (frozenset({"stall"}) if can_wait else frozenset())
+
+    async def body() -> None:
+        for number, (now_s, kind) in enumerate(
+            [
+                (100.0, "stall"),
+                (100.2, "stall"),  # means need a whole period first
+                (101.0, "flush_end"),
+                (101.3, "stall"),
+                (101.4, "flush_end"),
+                (101.5, "memtables_wait"),  # the agent cannot wait for it
+                (102.0, "flush_end"),
+                (103.0, "stall"),
+                (103.1, "flush_end"),
+            ],
+            start=1,
+        ):
+            now = at(now_s, Event(number, now_s, kind))
+            law.observe(now)
+            await law.step(now, NOTHING)
+
+    asyncio.run(body())
+    wakes, fast = parts(law)
+    asked = [round(sample.monotonic_s, 1) for sample in wakes.samples]
+    assert asked == ([101.0, 101.3, 102.0, 103.0] if can_wait else [101.0, 102.0, 103.0])
+    lengths = [round(sample.interval_s, 1) for sample in wakes.samples]
+    assert lengths == ([1.0, 0.3, 0.7, 1.0] if can_wait else [1.0, 1.0, 1.0])
+    assert [event.sequence for sample in wakes.samples for event in sample.events] == list(range(2, 9))
+    assert [round(sample.interval_s, 1) for sample in fast.samples] == [1.0, 1.0, 1.0]
+
+
 def test_what_several_decide_at_once_is_one_decision() -> None:
     both = lived(Law(Policy("slow+fast"), CAPABILITIES), 10)[-1]
     assert both.settings == (Setting(Knob.BACKGROUND_JOBS, 4), Setting(Knob.MEMTABLE_SIZE, 32 * MIB, "default"))

@@ -34,3 +34,11 @@ def test_a_cycle_that_was_late_makes_the_next_not_late() -> None:
     assert pace.due_after_s(100.02, 1.0, 0.0) == pytest.approx(101.0)
     assert pace.due_after_s(100.4, 1.0, 0.0) == pytest.approx(101.35), "a law's window must not be too short"
     assert pace.due_after_s(100.6, 1.0, 0.0) == pytest.approx(101.65), "it has missed one"
+
+
+def test_a_cycle_that_an_event_wakes_does_not_move_the_next() -> None:
+    assert pace.due_after_woken_s(100.3, 101.0, 1.0) == 101.0
+    assert pace.due_after_woken_s(100.95, 101.0, 1.0) == 102.0, "it took the place of the next"
+    assert pace.apart_s(1.0) == pytest.approx(0.1)
+    assert pace.apart_s(0.2) == pytest.approx(0.05), "an agent reuses a snapshot for 50 ms"
+    assert pace.apart_s(0.02) == pytest.approx(0.02)

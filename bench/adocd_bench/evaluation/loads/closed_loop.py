@@ -26,6 +26,8 @@ from adocd_bench.programs.fill import KEY_BYTES, VALUE_BYTES, Fill, last_line, o
 from adocd_bench.run.observe import ObservedRun
 
 Benchmark = Literal["fillrandom", "overwrite", "readwhilewriting"]
+#: What loads the records.
+_LOAD = "filluniquerandom"
 #: What follows the measured benchmark. The first wait may end before the restore, with nothing due under the law's
 #: options; the second begins with 5 s more.
 _DRAIN = ("flush", "waitforcompaction", "waitforcompaction")
@@ -70,7 +72,7 @@ class DbBenchLoad:
     def command(self, job: LoadJob) -> list[str]:
         """Take the demo's command line; of a flag that is given twice the last counts."""
         fill = Fill(job.database, job.seconds, job.seed, self._report(job))
-        load = ["filluniquerandom", "waitforcompaction"] if self.records else []
+        load = [_LOAD, "waitforcompaction"] if self.records else []
         flags: dict[str, object] = {
             "benchmarks": ",".join([*load, self.benchmark, *(_DRAIN if self.drained else ())]),
             "histogram": 1,
@@ -85,15 +87,21 @@ class DbBenchLoad:
         return [*self.bench.command(fill), *(f"--{name}={value}" for name, value in flags.items())]
 
     def is_preparing(self, job: LoadJob) -> bool:
-        """Return False always: db_bench does not report when its load is over."""
-        del job
-        return False
+        """Look whether the measured benchmark has begun its report, after the result of the load.
+
+        db_bench writes to its output at once only what a benchmark's result is, and nothing of the wait between them.
+        """
+        if self.records is None:
+            return False
+        said, report = self._said(job), self._report(job)
+        if f"\n{self.benchmark} " in said:
+            return False
+        loaded = f"\n{_LOAD} " in said and report.exists()
+        return not loaded or report.stat().st_mtime <= self._output(job).stat().st_mtime
 
     def is_settling(self, job: LoadJob) -> bool:
         """Look for the measured benchmark's result, which db_bench writes as soon as it has it."""
-        output = job.room / f"{self.name}.out"
-        said = output.read_text(encoding="utf-8") if output.exists() else ""
-        return self.drained and f"\n{self.benchmark} " in said
+        return self.drained and f"\n{self.benchmark} " in self._said(job)
 
     def release(self, job: LoadJob) -> None:
         """Do nothing: it ends by itself."""
@@ -129,6 +137,13 @@ class DbBenchLoad:
             clients_ended_monotonic_s=begin_s + seconds if self.drained else None,
             rocksdb_version=self.bench.rocksdb_version,
         )
+
+    def _said(self, job: LoadJob) -> str:
+        output = self._output(job)
+        return output.read_text(encoding="utf-8") if output.exists() else ""
+
+    def _output(self, job: LoadJob) -> Path:
+        return job.room / f"{self.name}.out"
 
     def _report(self, job: LoadJob) -> Path:
         return job.room / "seconds.csv"

@@ -18,7 +18,7 @@ _POINTS_MOST = 420
 _KNOWN = (
     "default", "adoc", "auto-tuned", "silk", "grid-best", "toggle", "bad", "stability", "adoc-threads", "adoc-batch",
     "adoc-released", "mimd", "toggle-residual", "silk-bandwidth", "silk-hold", "spring-and-gear", "silk-d", "silk-p",
-    "silk-o", "limits-raised",
+    "silk-o", "limits-raised", "tide", "speedb", "tikv", "cockroach",
 )  # fmt: skip
 _CAUSE_COLOURS = {"memtable": 0, "l0": 1, "pending_bytes": 2, "other": 3}
 
@@ -27,7 +27,7 @@ def pictures(block: Block) -> list[Drawing]:
     """Draw a block."""
     spans: tuple[Spans, ...] = ("total", "processing") if block.open_loop else ("processing",)
     kinds: tuple[OperationKind, ...] = ("write", "read", "scan")
-    found = [throughput(block), *(latencies(block, kind, span) for kind in kinds for span in spans)]
+    found = [throughput(block), level0(block), *(latencies(block, kind, span) for kind in kinds for span in spans)]
     return [drawing for drawing in (*found, held(block), memory(block)) if drawing is not None]
 
 
@@ -62,6 +62,35 @@ def throughput(block: Block) -> Drawing:
         _bands(drawing, run, x, bottom)
         if block.open_loop:
             drawing.path([(x(at), y(value)) for at, value in _offered(run)], "var(--soft)", "3 3", 1)
+        drawing.path([(x(at), y(value)) for at, value in line], svg.colour(_place(scheme.name)))
+        drawing.text(_LEFT, bottom - _PANEL + 10, f"{scheme.name}, repetition {run.repetition}", kind="head")
+        _decisions(drawing, run, x, bottom)
+        last = index == len(chosen) - 1
+        drawing.bottom_axis(x, bottom, svg.ticks(long_s, 8) if last else [], lambda s: f"{s:g} s", bottom - _PANEL + 16)
+    return drawing
+
+
+def level0(block: Block) -> Drawing:
+    """Draw the files in level 0 over the measured phase and the drain after it, a panel a scheme."""
+    chosen = [(scheme, median_run(scheme).run) for scheme in block.schemes]
+    long_s = max(max((each.at_s for each in run.samples), default=run.measured_s) for _, run in chosen)
+    high = max((each.l0_files for _, run in chosen for each in run.samples), default=0)
+    drawing = Drawing(
+        f"{block.slug}-level0",
+        f"{block.name}: files in level 0 over time",
+        "One panel for each scheme, the best first: files in level 0 of its middle repetition, in the measured phase "
+        "and in the drain. A line shows where the clients ended, ticks at the bottom where the law decided.",
+        _WIDTH,
+        52 + len(chosen) * (_PANEL + _GAP) + 14,
+    )
+    drawing.text(_LEFT, 20, "files in level 0, in the phase and in the drain after it", kind="head")
+    x = Axis(0, long_s, _LEFT, _WIDTH - _RIGHT)
+    for index, (scheme, run) in enumerate(chosen):
+        bottom = 52 + index * (_PANEL + _GAP) + _PANEL
+        y = Axis(0, high or 1, bottom, bottom - _PANEL + 16)
+        drawing.left_axis(y, _LEFT, svg.ticks(high or 1, 2), words.digits, _WIDTH - _RIGHT)
+        drawing.line(x(run.measured_s), bottom, x(run.measured_s), bottom - _PANEL + 16, "axis")
+        line = _thinned([(each.at_s, float(each.l0_files)) for each in run.samples if each.at_s >= 0])
         drawing.path([(x(at), y(value)) for at, value in line], svg.colour(_place(scheme.name)))
         drawing.text(_LEFT, bottom - _PANEL + 10, f"{scheme.name}, repetition {run.repetition}", kind="head")
         _decisions(drawing, run, x, bottom)

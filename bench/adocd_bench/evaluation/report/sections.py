@@ -129,8 +129,14 @@ def _escapes(runs: Sequence[RawRun]) -> list[str]:
     late_s = [run.capped_at_s for run in runs if run.capped_at_s is not None]
     if late_s:
         items.append(
-            f"The load generator's records were loaded before the cap came into force, {words.digits(max(late_s))} s "
-            "after the measured phase's begin at the latest."
+            f"Records were loaded before the cap came into force, {words.digits(max(late_s))} s after the measured "
+            "phase's begin at the latest."
+        )
+    law_s = [run.law_at_s for run in runs if run.law_at_s is not None]
+    if law_s:
+        items.append(
+            f"Records were loaded without the law, which was set {words.digits(max(law_s))} s after the measured "
+            "phase's begin at the latest."
         )
     return items
 

@@ -25,10 +25,12 @@ from tests.cli.harness import command
 
 PICTURES = {
     "cap-210-fillrandom-held.svg",
+    "cap-210-fillrandom-level0.svg",
     "cap-210-fillrandom-memory.svg",
     "cap-210-fillrandom-throughput.svg",
     "cap-210-fillrandom-write-processing.svg",
     "cap-210-wal-outside-peaks-100-held.svg",
+    "cap-210-wal-outside-peaks-100-level0.svg",
     "cap-210-wal-outside-peaks-100-memory.svg",
     "cap-210-wal-outside-peaks-100-read-processing.svg",
     "cap-210-wal-outside-peaks-100-read-total.svg",
@@ -236,7 +238,7 @@ def test_the_grid_is_told_rung_by_rung_and_when_the_cap_came(tmp_path: Path) -> 
     )
     halving.keep(results / "grid" / "cap-210-fillrandom.json", searched)
     kept = sorted((results / "runs").glob("*.json"))[0]
-    raw.write(kept, replace(raw.read(kept), capped_at_s=0.31))
+    raw.write(kept, replace(raw.read(kept), capped_at_s=0.31, law_at_s=0.52))
     report_of([results]).write(tmp_path, "md")
     text = (tmp_path / "report.md").read_text(encoding="utf-8")
     table = text[text.index("The grid for cap-210-fillrandom") :].splitlines()
@@ -252,7 +254,8 @@ def test_the_grid_is_told_rung_by_rung_and_when_the_cap_came(tmp_path: Path) -> 
     ]
     assert "Not run: 2 threads (no memory)." in text
     assert "--threads 2,4 --batch 64,128" in text
-    assert "0.31 s after the measured phase's begin at the latest" in text
+    assert "the cap came into force, 0.31 s after the measured phase's begin at the latest" in text
+    assert "without the law, which was set 0.52 s after the measured phase's begin at the latest" in text
 
 
 def refused(*words: str, code: Exit = Exit.USAGE, **given: Any) -> None:
