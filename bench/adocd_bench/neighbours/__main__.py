@@ -89,7 +89,7 @@ def tables(found: Measured) -> str:
         "|---|---|---|---|---|---|---|---|",
         *(_row(name, runs) for name, runs in arms if runs),
         "",
-        "| arm | hot: p99 | p99.9 | the others, the worst of them: p99 | p99.9 | worst | GB written, run | drain | others' CPU |",
+        "| arm | hot: p99 | p99.9 | worst other: p99 | p99.9 | most | GB written: run | drain | CPU of others |",
         "|---|---|---|---|---|---|---|---|---|",
         *(_latencies(name, runs) for name, runs in arms if runs),
     ]
