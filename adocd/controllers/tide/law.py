@@ -237,7 +237,9 @@ class Tide(Controller):
             files = min(self._parameters.files_max, self._backlog(cf, sample) // size)
             now = self._bounds[cf.name]
             too_high_s = self._too_high_s.get(cf.name, 0.0) + sample.interval_s if files < now / _BOUND_STEP else 0.0
-            if files > now * _BOUND_STEP or too_high_s >= _BOUND_DOWN_S:
+            # Whoever only makes way for others keeps its bound as long as that does: each change holds its own writes.
+            grows = files > now * _BOUND_STEP and (cf.name in self._pressed or now == 0)
+            if grows or too_high_s >= _BOUND_DOWN_S:
                 self._bounds[cf.name], too_high_s = files, 0.0
             self._too_high_s[cf.name] = too_high_s
 

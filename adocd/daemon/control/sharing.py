@@ -233,15 +233,15 @@ def allotted(
     Whoever wants more gets as much as it can of each; the others need of the disks what they write now and half as much
     again, of the memory what their memtables take, and of the space what level 0 holds and what they flush in five
     minutes, or a fifth of their fair share. Nobody counts on less bandwidth than its fair share, which it gets if it
-    wants it. Bandwidth that nobody needs goes to all of them, by weight, so that nobody is held to what it happens to
-    need.
+    wants it. Bandwidth and memory that nobody needs go to all of them, by weight, so that nobody is held to what it
+    happens to need.
     """
     whole, scarce = device or 1.0, device is not None and writes > _SHORT * device
     share = _by_need(members, {one: needs.bytes_per_s * _HEADROOM for one, needs in members.items()}, whole)
     weights = {target: needs.priority.weight for target, needs in members.items()}
     fair = {target: weight / sum(weights.values()) for target, weight in weights.items()}
     left = max(0.0, whole - sum(share.values()))
-    memory, space = _memory(members, memory_bytes), _space(members, fair)
+    memory, space = _memory(members, fair, memory_bytes), _space(members, fair)
     starved = {
         target
         for target, needs in members.items()
@@ -265,10 +265,13 @@ def allotted(
     return found
 
 
-def _memory(members: Mapping[str, Needs], memory_bytes: int | None) -> dict[str, float]:
+def _memory(members: Mapping[str, Needs], fair: Mapping[str, float], memory_bytes: int | None) -> dict[str, float]:
     """Share the memory; without a budget each law has its own, and nothing is shared."""
-    needs = {target: float(each.memtables_bytes) for target, each in members.items()}
-    return dict.fromkeys(members, _NO_LIMIT) if memory_bytes is None else _by_need(members, needs, float(memory_bytes))
+    if memory_bytes is None:
+        return dict.fromkeys(members, _NO_LIMIT)
+    found = _by_need(members, {one: float(each.memtables_bytes) for one, each in members.items()}, float(memory_bytes))
+    left = max(0.0, memory_bytes - sum(found.values()))
+    return {target: value + left * fair[target] for target, value in found.items()}
 
 
 def _space(members: Mapping[str, Needs], fair: Mapping[str, float]) -> dict[str, float] | None:

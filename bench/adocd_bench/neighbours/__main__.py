@@ -89,8 +89,8 @@ def tables(found: Measured) -> str:
         "|---|---|---|---|---|---|---|---|",
         *(_row(name, runs) for name, runs in arms if runs),
         "",
-        "| arm | hot: p99 | p99.9 | the others, the worst of them: p99 | p99.9 | worst | GB written, run | drain |",
-        "|---|---|---|---|---|---|---|---|",
+        "| arm | hot: p99 | p99.9 | worst other: p99 | p99.9 | most | GB written: run | drain | CPU of others |",
+        "|---|---|---|---|---|---|---|---|---|",
         *(_latencies(name, runs) for name, runs in arms if runs),
     ]
     return "\n".join(lines) + "\n"
@@ -128,6 +128,7 @@ def _latencies(name: str, runs: Sequence[Run]) -> str:
         worst("max_us", hot=False),
         f"{_median(runs, lambda run: run.device_bytes[0]) / 1e9:.1f}",
         f"{_median(runs, lambda run: run.device_bytes[1]) / 1e9:.1f}",
+        f"{100 * max(run.others_cpu for run in runs):.0f} %",
     )
     return f"| {name} | {' | '.join(cells)} |"
 

@@ -65,6 +65,17 @@ def test_while_others_want_more_it_puts_merges_off_and_turns_nothing_else() -> N
     assert scene.step(60) == ("", {}), "these files are its own doing"
 
 
+def test_a_bound_that_makes_way_for_others_does_not_follow_what_grows() -> None:
+    scene = shared(Scene(), replace(WHOLE, is_scarce=True, space_bytes=9 * GIB))
+    scene.plant.members["surroundings"] = AROUND
+    assert scene.step()[1][Knob.LEVEL0_TRIGGER] == 24
+    shared(scene, replace(WHOLE, is_scarce=True, space_bytes=24 * GIB))
+    assert scene.step(30) == ("", {})
+    shared(scene, replace(WHOLE, is_scarce=True, space_bytes=6 * GIB))
+    assert scene.step(5) == ("", {})
+    assert scene.step(10)[1][Knob.LEVEL0_TRIGGER] == 16
+
+
 def test_a_small_bound_shuts_the_gate_and_leaves_the_owners_slope() -> None:
     """3 GiB of space are 16 files of 64 MiB in level 0: merged at 8, and slowed down at the owner's 20, not at 9."""
     scene = shared(Scene(), replace(WHOLE, is_scarce=True, space_bytes=3 * GIB))

@@ -98,6 +98,8 @@ def test_memory_and_space_go_by_need_too() -> None:
     """The calm one keeps its memtables, and a tenth of the space, a fifth of its half; the hot one has the rest."""
     found, space = allotted(Sharing(), {"hot": HOT, "calm": CALM}), 10 * GIB + 2 * 64 * MIB
     assert found["calm"].memtables_bytes == 32 * MIB
+    plenty = allotted(Sharing(), {"a": CALM, "b": CALM})
+    assert plenty["a"].memtables_bytes == (GIB - 64 * MIB) // 2, "what nobody needs goes to both"
     assert found["hot"].memtables_bytes == GIB - 32 * MIB - (128 - 64) * MIB, "others of the daemon take 64 MiB"
     assert found["calm"].space_bytes == space // 10
     assert found["hot"].space_bytes == pytest.approx(space - space // 10, abs=1)
