@@ -247,7 +247,7 @@ class Tide(Controller):
         """Return the most bytes that this column family's level 0 may hold."""
         p, count = self._parameters, len(self._bounds)
         limits = [p.debt_max_bytes / count]
-        if (device := self._device(sample)) is not None:
+        if (device := self._device(sample)) is not None and cf.name in self._pressed:
             limits.append(device * p.pay_back_s / 2 / count)
         free = None if sample.surroundings is None else sample.surroundings.free_bytes
         if free is not None and cf.level_bytes is not None:
@@ -261,9 +261,16 @@ class Tide(Controller):
         return int(min(limits))
 
     def _device(self, sample: Sample) -> float | None:
-        """Return what flushes and compactions may count on, in bytes/s: what was seen here, or the share of all."""
-        allowed = None if sample.allowance is None else sample.allowance.device_bytes_per_s
-        return self._learned.device if allowed is None else allowed
+        """Return what flushes and compactions may count on, in bytes/s: what was seen, or the share of it.
+
+        In its first seconds the arbiter has seen less than the law that is in a flood.
+        """
+        seen, allowance = self._learned.device, sample.allowance
+        if allowance is None or allowance.device_bytes_per_s is None:
+            return seen
+        return max(
+            allowance.device_bytes_per_s, (seen or 0.0) * max(allowance.device_share, 1 / (1 + allowance.others))
+        )
 
     def _gate(self, cf: ColumnFamilySample, sample: Sample) -> Gate:
         size, _ = self._memtables(cf, sample)

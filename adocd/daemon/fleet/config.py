@@ -165,7 +165,7 @@ class DaemonConfig(_Section):
         Field(ge=0, description="most memory for all memtables together; 0: a quarter of the machine's memory"),
     ] = 0
     arbiter: bool = Field(
-        default=True,
+        default=False,
         strict=True,
         description="share bandwidth, space and memory out among the databases on the same disks; false: each law "
         "counts on all of it",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +15,8 @@ from adocd_bench.neighbours.measured import FILE, HOT, DatabaseRun, Measured, Ru
 from adocd_bench.neighbours.runs import ARMS, OPTIONS, Load, names, run
 
 from adocd.probes.block_device import storage_of
+from tests.bench.kept import RESULTS, needs_results
+from tests.conftest import REPOSITORY
 
 FAST = Percentiles(10.0, 20.0, 1000.0, 2000.0, 3000.0, 4000.0)
 
@@ -37,6 +40,21 @@ def test_tables_have_the_worst_database_and_the_total(tmp_path: Path) -> None:
     assert "| tide + arbiter | 1 | 10,000 | 9,900 | 5,000 | 3 ms |" in shown
     assert "| tide + arbiter | 100 µs | 2 ms | 3 ms | 2 ms | 4 ms | 5.0 | 1.0 | 10 % |" in shown
     assert "default" not in shown
+
+
+@needs_results
+def test_the_tries_on_the_page_are_what_was_measured() -> None:
+    page = (REPOSITORY / "docs" / "controllers.md").read_text(encoding="utf-8")
+    rows = [line for line in page.splitlines() if re.match(r"\| [1-4], cap-", line)]
+    for number, row in enumerate(rows, 1):
+        found = FILE.read(RESULTS / "neighbours" / "tries" / f"{number}.json")
+        assert row.startswith(f"| {number}, {found.profile} |")
+        for one in found.runs:
+            shown = re.search(rf"\| {one.per_s:,.0f}, ([0-9.]+) (ms|s) \|", row)
+            assert shown is not None
+            scale = 1e6 if shown[2] == "s" else 1e3
+            assert float(shown[1]) * scale == pytest.approx(one.worst("p99_us"), rel=0.02)
+    assert len(rows) == 4
 
 
 @pytest.mark.long

@@ -208,6 +208,8 @@ def test_two_databases_on_one_disk_are_told_what_each_may_count_on(tmp_path: Pat
         pytest.skip(f"which disk holds {tmp_path} is not known here")
 
     async def body(fleet: Fleet) -> None:
+        assert not fleet.settings.neighbours.sharing.is_on, "it is off unless the configuration switches it on"
+        fleet.settings.neighbours.sharing.is_on = True
         with FakeAgent(tmp_path, [overflowing(tmp_path / "a"), overflowing(tmp_path / "b")]):
             await until(
                 lambda: [loop.status.shared is not None for loop in fleet.loops.values()] == [True, True], "told"

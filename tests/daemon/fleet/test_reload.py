@@ -36,7 +36,7 @@ def test_times_and_limits_are_taken_at_once(tmp_path: Path) -> None:
         write(
             file,
             "[daemon]\ntick_s = 0.05\nlease_ttl_s = 4.0\nmemory_budget_bytes = 1073741824\nhistory_s = 10.0\n"
-            "arbiter = false\n"
+            "arbiter = true\n"
             "[safety]\ncompaction_off_s = 5.0\ncompaction_off_l0_files = 7\ncompaction_off_pending_bytes = 8\n",
         )
         done = await reload.again()
@@ -46,7 +46,7 @@ def test_times_and_limits_are_taken_at_once(tmp_path: Path) -> None:
         loop, fleet = service.loop, service.fleet
         assert (loop.status.tick_s, fleet.settings.lease_ttl_s, loop.remembered.samples.most) == (0.05, 4.0, 200)
         assert fleet.memory_of(loop.id)[0] == 1 << 30
-        assert not fleet.settings.neighbours.sharing.is_on
+        assert fleet.settings.neighbours.sharing.is_on
         assert session_of(loop).steering._compaction.limits.l0_files == 7
         looks = loop.status.looks
         await until(lambda: loop.status.looks > looks + 3, "it ticks on")
