@@ -30,6 +30,7 @@ REFERENCES = tuple(
     for name in (
         "commands.md",
         "controllers.md",
+        "tide.md",
         "cost.md",
         "detection.md",
         "evaluation.md",

@@ -18,7 +18,7 @@ from adocd.model.decision_record import DecisionRecord
 from adocd.model.knob import MIB
 from adocd.model.policy import ParameterValue, Policy
 from adocd.model.sample import Sample
-from adocd.model.snapshot import OptionValues
+from adocd.model.values import nested
 from tests.controllers.laws import MB, PARAMETERS, TICKERS, Plant, flushed
 
 #: Quiet, each overflow, debt, a peak and its end: files, immutable memtables, pending bytes, flushed and compacted
@@ -60,7 +60,7 @@ def lived(law: str) -> MeasuredLaw:
             records.append(DecisionRecord(len(records), sample.monotonic_s, 0.0, law, *told, (), "applied"))
         plant.do(decision, sample)
     plan, report = LawPlan(law, 10, "uncapped", given), FillReport(1.0, 10.0, 10)
-    return MeasuredLaw(plan, report, [1], tuple(ticks), tuple(records), OptionValues(), (), 0.0)
+    return MeasuredLaw(plan, report, [1], tuple(ticks), tuple(records), nested(plant.originals), (), 0.0)
 
 
 def test_every_law_has_a_reading() -> None:
