@@ -90,7 +90,7 @@ def test_a_clean_stop_restores(run_dir: Path) -> None:
 def test_controllers(run_dir: Path) -> None:
     with serving(run_dir):
         laws = adocctl_json(run_dir, "controllers")
-        assert [law["name"] for law in laws if law["default"]] == ["fixed"]
+        assert [law["name"] for law in laws if law["default"]] == ["tide"]
         assert {"name", "knobs", "source", "needs", "parameters"} <= laws[0].keys()
         assert next(law for law in laws if law["name"] == "mimd")["parameters"] == {
             "max_bytes_per_s": None,

@@ -17,7 +17,7 @@ _LEAST_SHARE = 1 / 4
 
 
 @dataclass(frozen=True, slots=True)
-class Gate:
+class Level0Gate:
     """Limits of one column family's level 0, in files, and the size of its base level in bytes."""
 
     trigger: int

@@ -51,7 +51,7 @@ class _Flood:
         return self.waited_s / self.written_bytes * _GIB
 
 
-class Judged:
+class JudgedFloods:
     """Counts floods, and says which are left to the owner's options."""
 
     def __init__(self) -> None:

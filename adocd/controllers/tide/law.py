@@ -73,8 +73,8 @@ from typing import ClassVar
 from adocd.controllers.admitted import HeldRate, released
 from adocd.controllers.base import Controller, Needs, Parameters
 from adocd.controllers.settings import not_there_yet
-from adocd.controllers.tide.gate import Gate, style
-from adocd.controllers.tide.judged import Judged
+from adocd.controllers.tide.gate import Level0Gate, style
+from adocd.controllers.tide.judged import JudgedFloods
 from adocd.controllers.tide.learned import Learned
 from adocd.controllers.tide.parameters import TideParameters
 from adocd.controllers.tide.regime import ADMITS, MAY_END, REASONS, Regime
@@ -124,7 +124,7 @@ class Tide(Controller):
     def __init__(self, parameters: TideParameters) -> None:
         self._parameters = parameters
         self._learned = Learned()
-        self._judged = Judged()
+        self._judged = JudgedFloods()
         self._rate = HeldRate()
         self._regime = Regime.CALM
         #: The column families that were in a flood, each with the files that its bound allows.
@@ -272,12 +272,12 @@ class Tide(Controller):
             allowance.device_bytes_per_s, (seen or 0.0) * max(allowance.device_share, 1 / (1 + allowance.others))
         )
 
-    def _gate(self, cf: ColumnFamilySample, sample: Sample) -> Gate:
+    def _gate(self, cf: ColumnFamilySample, sample: Sample) -> Level0Gate:
         size, _ = self._memtables(cf, sample)
         bound = self._bounds.get(cf.name, 0)
         if cf.name not in self._pressed and not self._is_read:
-            return Gate.put_off(cf, sample, bound, size)
-        return Gate.in_flood(cf, sample, bound, size, is_read=self._is_read)
+            return Level0Gate.put_off(cf, sample, bound, size)
+        return Level0Gate.in_flood(cf, sample, bound, size, is_read=self._is_read)
 
     # -- values
 

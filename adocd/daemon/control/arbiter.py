@@ -15,7 +15,7 @@ _Key = TypeVar("_Key")
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class ShareClaim:
     """What one claimant needs, `inf` for as much as it can get; a weight above 0, and a floor as a share of 0 to 1."""
 
     need: float
@@ -23,7 +23,7 @@ class Claim:
     floor: float = 0.0
 
 
-def shared(claims: Mapping[_Key, Claim], whole: float) -> dict[_Key, float]:
+def shared(claims: Mapping[_Key, ShareClaim], whole: float) -> dict[_Key, float]:
     """Divide `whole` among the claimants.
 
     The sum is exactly as much as they need together, at most `whole`. Each gets its floor of the whole or all it needs;

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from math import inf
 
-from adocd.daemon.control.arbiter import Claim, shared
+from adocd.daemon.control.arbiter import ShareClaim, shared
 from adocd.model.allowance import Allowance
 from adocd.model.policy import Priority
 from adocd.model.sample import Sample
@@ -40,7 +40,7 @@ _GROUPED_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Needs:
+class DiskNeeds:
     """What one target wrote, and whether it wants more.
 
     `bytes_per_s` is what its flushes and compactions wrote, `flushed_bytes_per_s` its flushes alone. The WAL does not
@@ -70,7 +70,7 @@ class Needs:
         return self.wanted_s is not None and self.monotonic_s - self.wanted_s < _WANTS_S
 
 
-def needs_of(sample: Sample, memtables_bytes: int, priority: Priority) -> Needs | None:
+def needs_of(sample: Sample, memtables_bytes: int, priority: Priority) -> DiskNeeds | None:
     """Read them off a sample; None where its disks are not known."""
     around = sample.surroundings
     if around is None or not around.data.disks:
@@ -78,7 +78,7 @@ def needs_of(sample: Sample, memtables_bytes: int, priority: Priority) -> Needs 
     rates = (sample.flush_written_bytes_per_s, sample.compaction_written_bytes_per_s)
     waits = sample.condition != "normal" or (sample.waited_fraction or 0.0) > _WAITS
     wants = waits or any(cf.immutable_memtables > 1 for cf in sample.column_families)
-    return Needs(
+    return DiskNeeds(
         disks=frozenset(around.data.disks),
         bytes_per_s=sum(rate or 0.0 for rate in rates),
         flushed_bytes_per_s=sample.flush_written_bytes_per_s or 0.0,
@@ -100,14 +100,14 @@ class Sharing:
 
     def __init__(self) -> None:
         self.is_on = True
-        self._needs: dict[str, Needs] = {}
+        self._needs: dict[str, DiskNeeds] = {}
         #: By target, its group: all that share a disk with it, or with one that does.
         self._groups: dict[str, _Group] = {}
         #: When the groups were made; None before the first time.
         self._grouped_s: float | None = None
         self._is_grouped = True
 
-    def put(self, target_id: str, needs: Needs | None) -> None:
+    def put(self, target_id: str, needs: DiskNeeds | None) -> None:
         """Store what a target needs, replacing what it needed before; None: it has no known disks."""
         if needs is None:
             self.remove(target_id)
@@ -198,7 +198,7 @@ class _Group:
         self._allotted = {}
 
     def allowance(
-        self, target_id: str, all_needs: Mapping[str, Needs], budget_bytes: int | None, memtables_bytes: int
+        self, target_id: str, all_needs: Mapping[str, DiskNeeds], budget_bytes: int | None, memtables_bytes: int
     ) -> Allowance:
         """Allot anew where that is due, and return what this target was allotted."""
         now_s = all_needs[target_id].monotonic_s
@@ -213,7 +213,7 @@ class _Group:
             self._allotted = allotted(there, self.device, self._writes, memory)
         return self._allotted[target_id]
 
-    def _learn(self, members: Mapping[str, Needs], seconds: float) -> None:
+    def _learn(self, members: Mapping[str, DiskNeeds], seconds: float) -> None:
         """Learn what the disks write: it rises to whatever is seen, and falls only while somebody wants more."""
         self._writes = sum(needs.bytes_per_s for needs in members.values())
         if self._writes > (self.device or 0.0):
@@ -223,7 +223,7 @@ class _Group:
 
 
 def allotted(
-    members: Mapping[str, Needs], device: float | None, writes: float, memory_bytes: int | None
+    members: Mapping[str, DiskNeeds], device: float | None, writes: float, memory_bytes: int | None
 ) -> dict[str, Allowance]:
     """Allot bandwidth, memory and space among targets that share disks.
 
@@ -265,7 +265,7 @@ def allotted(
     return found
 
 
-def _memory(members: Mapping[str, Needs], fair: Mapping[str, float], memory_bytes: int | None) -> dict[str, float]:
+def _memory(members: Mapping[str, DiskNeeds], fair: Mapping[str, float], memory_bytes: int | None) -> dict[str, float]:
     """Share the memory; without a budget each law has its own, and nothing is shared."""
     if memory_bytes is None:
         return dict.fromkeys(members, _NO_LIMIT)
@@ -274,7 +274,7 @@ def _memory(members: Mapping[str, Needs], fair: Mapping[str, float], memory_byte
     return {target: value + left * fair[target] for target, value in found.items()}
 
 
-def _space(members: Mapping[str, Needs], fair: Mapping[str, float]) -> dict[str, float] | None:
+def _space(members: Mapping[str, DiskNeeds], fair: Mapping[str, float]) -> dict[str, float] | None:
     """Share the free space, of the file system that has least of it, and what level 0 of each holds already."""
     free = [each.free_bytes for each in members.values() if each.free_bytes is not None]
     if not free:
@@ -288,9 +288,9 @@ def _space(members: Mapping[str, Needs], fair: Mapping[str, float]) -> dict[str,
     return _by_need(members, needs, whole)
 
 
-def _by_need(members: Mapping[str, Needs], needs: Mapping[str, float], whole: float) -> dict[str, float]:
+def _by_need(members: Mapping[str, DiskNeeds], needs: Mapping[str, float], whole: float) -> dict[str, float]:
     claims = {
-        target: Claim(inf if each.wants_more else needs[target], each.priority.weight, each.priority.floor)
+        target: ShareClaim(inf if each.wants_more else needs[target], each.priority.weight, each.priority.floor)
         for target, each in members.items()
     }
     return shared(claims, whole)

@@ -43,7 +43,7 @@ from adocd_bench.cost.measured import (
     Daemon,
     Fleets,
     MeasuredCost,
-    Rates,
+    RateCost,
     Reactions,
     Snapshots,
     TimedSnapshots,
@@ -251,7 +251,7 @@ def measure(asked: argparse.Namespace) -> MeasuredCost:
     return MeasuredCost(began_unix_s, os.cpu_count() or 1, _found(asked))
 
 
-def _found(asked: argparse.Namespace) -> Attach | Snapshots | Daemon | Fleets | Reactions | Waking | Rates | Tools:
+def _found(asked: argparse.Namespace) -> Attach | Snapshots | Daemon | Fleets | Reactions | Waking | RateCost | Tools:
     if asked.what == "reaction" and asked.on != "db_bench":
         raise BadArgument(f"reaction is measured on db_bench, whose LOG has every stall, and not on {asked.on}")
     if asked.what == "waking":

@@ -216,7 +216,7 @@ def _woken(runs: Sequence[WakingRun]) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class Rates:
+class RateCost:
     """Seconds that each change of the delayed write rate alone took: its journal entry, its request, RocksDB's call."""
 
     journal_s: tuple[float, ...]
@@ -260,7 +260,9 @@ class MeasuredCost:
 
     began_unix_s: float
     cpus: int
-    found: Annotated[Attach | Snapshots | Daemon | Fleets | Reactions | Waking | Rates | Tools, Discriminator("kind")]
+    found: Annotated[
+        Attach | Snapshots | Daemon | Fleets | Reactions | Waking | RateCost | Tools, Discriminator("kind")
+    ]
 
 
 FILE = ResultFile(TypeAdapter(MeasuredCost), option="--keep")

@@ -25,7 +25,7 @@ from adocd.model.values import of_database
 from adocd.targets.agent import Agent, AgentTarget
 from adocd.targets.errors import TargetError
 from adocd.targets.run_dir import agent_sockets
-from adocd_bench.cost.measured import EventAnswered, Rates, Waking, WakingRun
+from adocd_bench.cost.measured import EventAnswered, RateCost, Waking, WakingRun
 from adocd_bench.cost.reaction import SENT, SMALL
 from adocd_bench.errors import RunFailed
 from adocd_bench.host.cap import capped
@@ -64,13 +64,13 @@ def waking(seconds: float, pairs: int, profile: str, directory: Path | None) -> 
     return Waking(profile, tuple(found), others_share(before, cpu_times()))
 
 
-def rates(seconds: float, profile: str, directory: Path | None) -> Rates:
+def rates(seconds: float, profile: str, directory: Path | None) -> RateCost:
     """Change the delayed write rate of a db_bench that writes, ten times a second; no law is at work."""
     before = cpu_times()
     with _filling(round(seconds), 1, profile, directory) as (program, _, room, _bench):
         taken = asyncio.run(_change_rates(program, room))
     journal, request, rocksdb = zip(*taken, strict=True)
-    return Rates(journal, request, rocksdb, others_share(before, cpu_times()))
+    return RateCost(journal, request, rocksdb, others_share(before, cpu_times()))
 
 
 def _run(seconds: int, seed: int, profile: str, directory: Path | None, *, wakes: bool) -> WakingRun:

@@ -23,7 +23,7 @@ from adocd.model.in_words import time as latency
 from adocd_bench.errors import BadArgument, BenchError
 from adocd_bench.host.cap import capped
 from adocd_bench.host.device import parse_profile
-from adocd_bench.neighbours.measured import FILE, HOT, DatabaseRun, Measured, Run
+from adocd_bench.neighbours.measured import FILE, HOT, DatabaseRun, MeasuredNeighbours, Run
 from adocd_bench.neighbours.runs import ARMS, OPTIONS, Load, run
 from adocd_bench.run.interrupt import interruptible
 from adocd_bench.run.workspace import choose_parent, workspace
@@ -52,9 +52,9 @@ def main() -> None:
     sys.stdout.write(tables(found))
 
 
-def _measure(asked: argparse.Namespace) -> Measured:
+def _measure(asked: argparse.Namespace) -> MeasuredNeighbours:
     profile = parse_profile(asked.profile)
-    found = Measured(os.cpu_count() or 1, profile.name, asked.seconds, asked.rate, OPTIONS, ())
+    found = MeasuredNeighbours(os.cpu_count() or 1, profile.name, asked.seconds, asked.rate, OPTIONS, ())
     before = FILE.read_if_there(asked.keep) if asked.keep else None
     if before is not None:
         if replace(before, runs=()) != found:
@@ -77,7 +77,7 @@ def _measure(asked: argparse.Namespace) -> Measured:
     return found
 
 
-def tables(found: Measured) -> str:
+def tables(found: MeasuredNeighbours) -> str:
     """Show what was measured, in Markdown."""
     arms = [(arm.name, [run for run in found.runs if run.arm == arm.name]) for arm in ARMS]
     most = max((len(runs) for _, runs in arms), default=0)

@@ -13,7 +13,7 @@ HOT = "hot"
 
 
 @dataclass(frozen=True, slots=True)
-class Second:
+class NeighbourSecond:
     """A second of a database's clients; the longest operation that ended in it, from its call to its return."""
 
     at_s: int
@@ -22,7 +22,7 @@ class Second:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class NeighbourSeen:
     """One of the daemon's samples, in seconds since the clients began, and what was in force."""
 
     at_s: float
@@ -69,8 +69,8 @@ class DatabaseRun:
     not_started: int
     seconds: float
     latency: Percentiles
-    by_second: tuple[Second, ...]
-    seen: tuple[Seen, ...]
+    by_second: tuple[NeighbourSecond, ...]
+    seen: tuple[NeighbourSeen, ...]
     decided: tuple[Decided, ...]
 
 
@@ -125,7 +125,7 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class MeasuredNeighbours:
     """All runs, oldest first, and what they had in common; `rate_per_s` is each modest database's."""
 
     cpus: int
@@ -136,4 +136,4 @@ class Measured:
     runs: tuple[Run, ...]
 
 
-FILE = ResultFile(TypeAdapter(Measured), option="--keep")
+FILE = ResultFile(TypeAdapter(MeasuredNeighbours), option="--keep")

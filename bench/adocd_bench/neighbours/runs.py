@@ -18,7 +18,7 @@ from adocd_bench.load.arrivals import constant
 from adocd_bench.load.build import PROGRAM, find_or_build
 from adocd_bench.load.result import LoadResult, read_result
 from adocd_bench.load.spec import ClosedArrivals, Drain, KeyChoice, LoadSpec, Mix, OpenArrivals, Work
-from adocd_bench.neighbours.measured import HOT, DatabaseRun, Decided, Run, Second, Seen
+from adocd_bench.neighbours.measured import HOT, DatabaseRun, Decided, NeighbourSecond, NeighbourSeen, Run
 from adocd_bench.run.child import Child, child, wait_until
 from adocd_bench.run.daemon import RunDaemon, serving
 from adocd_bench.run.observe import Tick, Watched, settings_of
@@ -222,7 +222,7 @@ def _database(name: str, result: LoadResult, watched: Watched, began_s: float) -
         not_started=measured.not_started,
         seconds=measured.seconds,
         latency=latency,
-        by_second=tuple(Second(row.at_s, row.writes, row.longest_us) for row in measured.raw_seconds),
+        by_second=tuple(NeighbourSecond(row.at_s, row.writes, row.longest_us) for row in measured.raw_seconds),
         seen=tuple(_seen(tick, began_s) for tick in watched.ticks if tick.sample.monotonic_s >= began_s),
         decided=tuple(
             Decided(round(each.monotonic_s - began_s, 2), each.rule, each.outcome, settings_of(each))
@@ -231,12 +231,12 @@ def _database(name: str, result: LoadResult, watched: Watched, began_s: float) -
     )
 
 
-def _seen(tick: Tick, began_s: float) -> Seen:
+def _seen(tick: Tick, began_s: float) -> NeighbourSeen:
     sample = tick.sample
     [cf] = sample.column_families
     rates = (sample.flush_written_bytes_per_s, sample.compaction_written_bytes_per_s)
     allowance = sample.allowance
-    return Seen(
+    return NeighbourSeen(
         at_s=round(sample.monotonic_s - began_s, 2),
         condition=sample.condition,
         waited_fraction=sample.waited_fraction,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from adocd_bench.cost.measured import Rates, Waking, WakingRun
+from adocd_bench.cost.measured import RateCost, Waking, WakingRun
 from adocd_bench.cost.waking import LawLooked, answered
 
 from adocd.model.snapshot import Event
@@ -45,6 +45,6 @@ def test_figures_of_pairs() -> None:
 
 
 def test_figures_of_rates() -> None:
-    found = Rates((0.001, 0.0, 0.0), (0.02, 0.03, 0.04), (0.018, 0.029, 0.039), 0.1).figures()
+    found = RateCost((0.001, 0.0, 0.0), (0.02, 0.03, 0.04), (0.018, 0.029, 0.039), 0.1).figures()
     assert found["whole_ms"] == {"p50": 30.0, "p90": 40.0, "max": 40.0}
     assert found["beside_ms"] == {"p50": 1.0, "p90": 3.0, "max": 3.0}

@@ -11,7 +11,7 @@ from adocd_bench.evaluation.report.percentiles import Percentiles
 from adocd_bench.host.cap import capped
 from adocd_bench.host.device import UNCAPPED
 from adocd_bench.neighbours.__main__ import tables
-from adocd_bench.neighbours.measured import FILE, HOT, DatabaseRun, Measured, Run
+from adocd_bench.neighbours.measured import FILE, HOT, DatabaseRun, MeasuredNeighbours, Run
 from adocd_bench.neighbours.runs import ARMS, OPTIONS, Load, names, run
 
 from adocd.probes.block_device import storage_of
@@ -32,7 +32,7 @@ def of(arm: str, repetition: int, hot: int, p99_us: float) -> Run:
 
 def test_tables_have_the_worst_database_and_the_total(tmp_path: Path) -> None:
     runs = (of("tide", 1, 9_000, 8_000.0), of("tide", 2, 19_000, 2_000.0), of("tide + arbiter", 1, 99_000, 3_000.0))
-    found = Measured(2, "cap-100", 10.0, 100.0, OPTIONS, runs)
+    found = MeasuredNeighbours(2, "cap-100", 10.0, 100.0, OPTIONS, runs)
     FILE.write(tmp_path / "kept.json", found)
     assert FILE.read(tmp_path / "kept.json") == found
     shown = tables(found)

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adocd.daemon.control.arbiter import Claim, shared
+from adocd.daemon.control.arbiter import ShareClaim, shared
 
 WHOLES = st.floats(0.001, 1e12)
 NEEDS = st.one_of(st.just(inf), st.floats(0, 1e12))
 WEIGHTS = st.floats(0.001, 1000)
-CLAIMS = st.dictionaries(st.integers(0, 20), st.builds(Claim, NEEDS, WEIGHTS, st.floats(0, 1)), max_size=8)
+CLAIMS = st.dictionaries(st.integers(0, 20), st.builds(ShareClaim, NEEDS, WEIGHTS, st.floats(0, 1)), max_size=8)
 #: Rounding errors are this small, relative to the whole.
 ROUNDING = 1e-6
 
@@ -22,29 +22,29 @@ ROUNDING = 1e-6
     ("claims", "found"),
     [
         ([], []),
-        ([Claim(inf)], [100]),
-        ([Claim(30)], [30]),
-        ([Claim(inf), Claim(inf)], [50, 50]),
+        ([ShareClaim(inf)], [100]),
+        ([ShareClaim(30)], [30]),
+        ([ShareClaim(inf), ShareClaim(inf)], [50, 50]),
         # What one does not need goes to the others.
-        ([Claim(10), Claim(inf), Claim(inf)], [10, 45, 45]),
-        ([Claim(10), Claim(40), Claim(inf)], [10, 40, 50]),
+        ([ShareClaim(10), ShareClaim(inf), ShareClaim(inf)], [10, 45, 45]),
+        ([ShareClaim(10), ShareClaim(40), ShareClaim(inf)], [10, 40, 50]),
         # By weight.
-        ([Claim(inf, weight=3), Claim(inf)], [75, 25]),
-        ([Claim(30, weight=3), Claim(inf)], [30, 70]),
+        ([ShareClaim(inf, weight=3), ShareClaim(inf)], [75, 25]),
+        ([ShareClaim(30, weight=3), ShareClaim(inf)], [30, 70]),
         # A floor goes first, as far as it is needed, and beats the weight.
-        ([Claim(inf, weight=9), Claim(inf, floor=0.5)], [50, 50]),
-        ([Claim(inf, weight=9), Claim(20, floor=0.5)], [80, 20]),
-        ([Claim(inf, floor=0.25), Claim(inf)], [50, 50]),
+        ([ShareClaim(inf, weight=9), ShareClaim(inf, floor=0.5)], [50, 50]),
+        ([ShareClaim(inf, weight=9), ShareClaim(20, floor=0.5)], [80, 20]),
+        ([ShareClaim(inf, floor=0.25), ShareClaim(inf)], [50, 50]),
         # Floors that are more than the whole shrink in proportion.
-        ([Claim(inf, floor=1.0), Claim(inf, floor=0.25)], [80, 20]),
+        ([ShareClaim(inf, floor=1.0), ShareClaim(inf, floor=0.25)], [80, 20]),
     ],
 )
-def test_by_hand(claims: list[Claim], found: list[float]) -> None:
+def test_by_hand(claims: list[ShareClaim], found: list[float]) -> None:
     assert list(shared(dict(enumerate(claims)), 100).values()) == pytest.approx(found)
 
 
 @given(CLAIMS, WHOLES)
-def test_the_sum_is_what_is_needed_or_the_whole(claims: dict[int, Claim], whole: float) -> None:
+def test_the_sum_is_what_is_needed_or_the_whole(claims: dict[int, ShareClaim], whole: float) -> None:
     found = shared(claims, whole)
     needed = sum(claim.need for claim in claims.values())
     assert sum(found.values()) == pytest.approx(min(whole, needed), rel=ROUNDING, abs=whole * ROUNDING)
@@ -52,7 +52,7 @@ def test_the_sum_is_what_is_needed_or_the_whole(claims: dict[int, Claim], whole:
 
 
 @given(CLAIMS, WHOLES)
-def test_each_gets_its_floor_where_it_needs_it(claims: dict[int, Claim], whole: float) -> None:
+def test_each_gets_its_floor_where_it_needs_it(claims: dict[int, ShareClaim], whole: float) -> None:
     found = shared(claims, whole)
     scale = max(1.0, sum(claim.floor for claim in claims.values()))
     for key, claim in claims.items():
@@ -61,7 +61,7 @@ def test_each_gets_its_floor_where_it_needs_it(claims: dict[int, Claim], whole: 
 
 @given(CLAIMS, WHOLES)
 def test_whoever_gets_less_than_it_needs_gets_no_less_than_others_for_their_weight(
-    claims: dict[int, Claim], whole: float
+    claims: dict[int, ShareClaim], whole: float
 ) -> None:
     """Unless the other has no more than its floor: the definition of max-min fairness."""
     found = shared(claims, whole)
@@ -76,15 +76,15 @@ def test_whoever_gets_less_than_it_needs_gets_no_less_than_others_for_their_weig
 
 
 @given(CLAIMS, WHOLES)
-def test_nobody_gets_less_than_by_weight_alone(claims: dict[int, Claim], whole: float) -> None:
+def test_nobody_gets_less_than_by_weight_alone(claims: dict[int, ShareClaim], whole: float) -> None:
     """Without floors: each gets its weight's part of the whole, or all it needs."""
-    without = {key: Claim(claim.need, claim.weight) for key, claim in claims.items()}
+    without = {key: ShareClaim(claim.need, claim.weight) for key, claim in claims.items()}
     found, weights = shared(without, whole), sum(claim.weight for claim in without.values())
     for key, claim in without.items():
         assert found[key] >= min(claim.need, whole * claim.weight / weights) * (1 - ROUNDING)
 
 
 @given(CLAIMS, WHOLES)
-def test_the_order_of_the_claims_does_not_matter(claims: dict[int, Claim], whole: float) -> None:
+def test_the_order_of_the_claims_does_not_matter(claims: dict[int, ShareClaim], whole: float) -> None:
     backwards = shared(dict(reversed(claims.items())), whole)
     assert shared(claims, whole) == pytest.approx(backwards, rel=ROUNDING, abs=whole * ROUNDING)

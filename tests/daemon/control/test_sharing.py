@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from adocd.daemon.control.neighbours import Neighbours
-from adocd.daemon.control.sharing import Needs, Sharing, needs_of
+from adocd.daemon.control.sharing import DiskNeeds, Sharing, needs_of
 from adocd.model.allowance import Allowance
 from adocd.model.device import BlockDevice, DeviceKind, Storage
 from adocd.model.policy import Priority
@@ -16,7 +16,7 @@ from tests.builders import GIB, column_family, sample
 
 MB = 1_000_000
 MIB = 1 << 20
-CALM = Needs(
+CALM = DiskNeeds(
     disks=frozenset({"sda"}),
     bytes_per_s=10.0 * MB,
     flushed_bytes_per_s=2.0 * MB,
@@ -31,7 +31,7 @@ CALM = Needs(
 HOT = replace(CALM, bytes_per_s=60.0 * MB, wanted_s=100.0, waited_s=100.0)
 
 
-def lived(sharing: Sharing, needs: dict[str, Needs], seconds: int = 30) -> dict[str, Allowance | None]:
+def lived(sharing: Sharing, needs: dict[str, DiskNeeds], seconds: int = 30) -> dict[str, Allowance | None]:
     """Let every target tell the same needs each second, and return what each is allotted at last."""
     found: dict[str, Allowance | None] = {}
     for second in range(seconds):
@@ -43,7 +43,7 @@ def lived(sharing: Sharing, needs: dict[str, Needs], seconds: int = 30) -> dict[
     return found
 
 
-def allotted(sharing: Sharing, needs: dict[str, Needs], seconds: int = 30) -> dict[str, Allowance]:
+def allotted(sharing: Sharing, needs: dict[str, DiskNeeds], seconds: int = 30) -> dict[str, Allowance]:
     """The same, of targets that do share."""
     found = {name: each for name, each in lived(sharing, needs, seconds).items() if each is not None}
     assert found.keys() == needs.keys()

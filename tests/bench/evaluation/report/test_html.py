@@ -16,7 +16,7 @@ from tests.page.conftest import browser, pictures
 
 __all__ = ["browser", "pictures"]
 
-DRAWINGS = 11
+DRAWINGS = 13
 
 
 @pytest.fixture(scope="module")
