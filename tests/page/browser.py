@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import psutil
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, WebSocket
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, WebSocket, expect
 
 from tests.cli.harness import NOWHERE, command, log_of, serving, start
 from tests.support.waiting import eventually
@@ -22,6 +22,8 @@ from tests.support.waiting import eventually
 MIB = 1 << 20
 #: How long a page may take on a loaded machine; nothing is measured by it.
 PATIENCE_MS = 30_000
+#: Expectations have a patience of their own, of 5 s: a busy machine takes longer to fade a dialog out.
+expect.set_options(timeout=PATIENCE_MS)
 
 
 @dataclass
