@@ -39,12 +39,12 @@ def median_run(scheme: SchemeSummary) -> Judged:
 
 def throughput(block: Block) -> Drawing:
     """Draw operations/s over time, a panel a scheme, with bands where writes were held and marks of decisions."""
-    chosen = [(scheme, median_run(scheme).run) for scheme in block.schemes]
-    long_s = max(run.measured_s for _, run in chosen)
-    lines = [_over_time(run) for _, run in chosen]
+    chosen = [median_run(scheme).run for scheme in block.schemes]
+    long_s = max(run.measured_s for run in chosen)
+    lines = [_over_time(run) for run in chosen]
     high = max((value for line in lines for _, value in line), default=0.0)
     if block.open_loop:
-        high = max(high, *(value for _, run in chosen for _, value in _offered(run)), 0.0)
+        high = max(high, *(value for run in chosen for _, value in _offered(run)), 0.0)
     drawing = Drawing(
         f"{block.slug}-throughput",
         f"{block.name}: operations/s over time",
@@ -55,26 +55,24 @@ def throughput(block: Block) -> Drawing:
     )
     _band_legend(drawing, block.open_loop)
     x = Axis(0, long_s, _LEFT, _WIDTH - _RIGHT)
-    for index, ((scheme, run), line) in enumerate(zip(chosen, lines, strict=True)):
+    for index, (run, line) in enumerate(zip(chosen, lines, strict=True)):
         bottom = 52 + index * (_PANEL + _GAP) + _PANEL
         y = Axis(0, high or 1, bottom, bottom - _PANEL + 16)
         drawing.left_axis(y, _LEFT, svg.ticks(high, 2), words.digits, _WIDTH - _RIGHT)
         _bands(drawing, run, x, bottom)
         if block.open_loop:
             drawing.path([(x(at), y(value)) for at, value in _offered(run)], "var(--soft)", "3 3", 1)
-        drawing.path([(x(at), y(value)) for at, value in line], svg.colour(_place(scheme.name)))
-        drawing.text(_LEFT, bottom - _PANEL + 10, f"{scheme.name}, repetition {run.repetition}", kind="head")
-        _decisions(drawing, run, x, bottom)
-        last = index == len(chosen) - 1
-        drawing.bottom_axis(x, bottom, svg.ticks(long_s, 8) if last else [], lambda s: f"{s:g} s", bottom - _PANEL + 16)
+        _line(drawing, run, [(x(at), y(value)) for at, value in line], x, bottom)
+        at_s = svg.ticks(long_s, 8) if index == len(chosen) - 1 else []
+        drawing.bottom_axis(x, bottom, at_s, lambda s: f"{s:g} s", bottom - _PANEL + 16)
     return drawing
 
 
 def level0(block: Block) -> Drawing:
     """Draw the files in level 0 over the measured phase and the drain after it, a panel a scheme."""
-    chosen = [(scheme, median_run(scheme).run) for scheme in block.schemes]
-    long_s = max(max((each.at_s for each in run.samples), default=run.measured_s) for _, run in chosen)
-    high = max((each.l0_files for _, run in chosen for each in run.samples), default=0)
+    chosen = [median_run(scheme).run for scheme in block.schemes]
+    long_s = max(max((each.at_s for each in run.samples), default=run.measured_s) for run in chosen)
+    high = max((each.l0_files for run in chosen for each in run.samples), default=0)
     drawing = Drawing(
         f"{block.slug}-level0",
         f"{block.name}: files in level 0 over time",
@@ -85,17 +83,15 @@ def level0(block: Block) -> Drawing:
     )
     drawing.text(_LEFT, 20, "files in level 0, in the phase and in the drain after it", kind="head")
     x = Axis(0, long_s, _LEFT, _WIDTH - _RIGHT)
-    for index, (scheme, run) in enumerate(chosen):
+    for index, run in enumerate(chosen):
         bottom = 52 + index * (_PANEL + _GAP) + _PANEL
         y = Axis(0, high or 1, bottom, bottom - _PANEL + 16)
         drawing.left_axis(y, _LEFT, svg.ticks(high or 1, 2), words.digits, _WIDTH - _RIGHT)
         drawing.line(x(run.measured_s), bottom, x(run.measured_s), bottom - _PANEL + 16, "axis")
         line = _thinned([(each.at_s, float(each.l0_files)) for each in run.samples if each.at_s >= 0])
-        drawing.path([(x(at), y(value)) for at, value in line], svg.colour(_place(scheme.name)))
-        drawing.text(_LEFT, bottom - _PANEL + 10, f"{scheme.name}, repetition {run.repetition}", kind="head")
-        _decisions(drawing, run, x, bottom)
-        last = index == len(chosen) - 1
-        drawing.bottom_axis(x, bottom, svg.ticks(long_s, 8) if last else [], lambda s: f"{s:g} s", bottom - _PANEL + 16)
+        _line(drawing, run, [(x(at), y(value)) for at, value in line], x, bottom)
+        at_s = svg.ticks(long_s, 8) if index == len(chosen) - 1 else []
+        drawing.bottom_axis(x, bottom, at_s, lambda s: f"{s:g} s", bottom - _PANEL + 16)
     return drawing
 
 
@@ -213,6 +209,13 @@ def _label(drawing: Drawing, x: float, y: float, said: str, taken: list[tuple[fl
 
 def _place(name: str) -> int:
     return _KNOWN.index(name) if name in _KNOWN else len(_KNOWN) + sum(name.encode()) % 13
+
+
+def _line(drawing: Drawing, run: RawRun, points: Sequence[tuple[float, float]], x: Axis, bottom: float) -> None:
+    """Draw a run's panel: its line, its name, and marks where its law decided."""
+    drawing.path(points, svg.colour(_place(run.scheme.name)))
+    drawing.text(_LEFT, bottom - _PANEL + 10, f"{run.scheme.name}, repetition {run.repetition}", kind="head")
+    _decisions(drawing, run, x, bottom)
 
 
 def _over_time(run: RawRun) -> list[tuple[float, float]]:
