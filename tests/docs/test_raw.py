@@ -16,6 +16,7 @@ from adocd_bench.detection.measured import FILE as DETECTION
 from adocd_bench.host.device import DEFAULT_PROFILE, UNCAPPED, parse_profile
 from adocd_bench.latency.__main__ import tables
 from adocd_bench.latency.measured import FILE as LATENCY
+from adocd_bench.neighbours.measured import FILE as NEIGHBOURS
 from adocd_bench.programs.embedded_program import MEMTABLE_BYTES
 from adocd_bench.results import results_in
 from adocd_bench.run.workspace import needed_bytes
@@ -23,6 +24,7 @@ from adocd_bench.run.workspace import needed_bytes
 from adocd.cli.exits import Exit
 from adocd.controllers.adoc import AdocParameters
 from adocd.daemon.fleet.config import DaemonConfig
+from adocd.model.in_words import time as latency
 from tests.bench.kept import RESULTS, needs_results
 from tests.conftest import REPOSITORY
 
@@ -164,6 +166,19 @@ def test_what_a_change_of_the_rate_alone_takes() -> None:
         assert f"| {what} | {' | '.join(f'{found[key][each]:.2f} ms' for each in ('p50', 'p90', 'max'))} |" in page_rows
     assert f"{found['changes']} changes of the delayed write rate alone" in said
     assert f"Beside RocksDB's own call a change takes {found['beside_ms']['p50']:.1f} ms at the median" in said
+
+
+@needs_results
+@pytest.mark.parametrize("number", [1, 2, 3, 4])
+def test_what_the_tries_of_the_arbiter_came_to(number: int) -> None:
+    found = NEIGHBOURS.read(RESULTS / "neighbours" / "tries" / f"{number}.json.xz")
+    by_arm = {run.arm: run for run in found.runs}
+    cells = [
+        f"{by_arm[arm].per_s:,.0f}, {latency(by_arm[arm].worst('p99_us') / 1e6)}" if arm in by_arm else ""
+        for arm in ("default", "tide", "tide + arbiter")
+    ]
+    row = f"| {number}, {found.profile} | {' | '.join(cells)} |".replace("|  |", "| |")
+    assert any(line.startswith(row) for line in rows(text("docs/controllers.md")))
 
 
 @needs_results

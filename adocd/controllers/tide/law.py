@@ -62,9 +62,9 @@ inputs. So where the owner has a compaction_readahead_size, it is lowered until 
 
 The law judges itself by whole floods, and leaves some to the owner's options (adocd.controllers.tide.judged).
 
-Does harm to readers that come when a flood has just been taken in: until it is merged they
-look into a large level 0, for up to `pay_back_s`. What level 1 holds above the owner's base then moves down at leisure:
-that debt has no bound of its own. Not reachable: pace within a running merge, and priorities of flushes on the device.
+Does harm to readers that come when a flood has just been taken in: until it is merged they look into a large level 0,
+for up to `pay_back_s`. What level 1 holds above the owner's base then moves down at leisure: that debt has no bound of
+its own. Not reachable: pace within a running merge, and priorities of flushes on the device.
 """
 
 from collections.abc import Iterator
@@ -293,12 +293,16 @@ class Tide(Controller):
     def _threads(self, sample: Sample) -> Iterator[Setting]:
         """Take flush slots and wide merges, unless that would take the device from reads or from a neighbour."""
         p, allowed = self._parameters, None if sample.allowance is None else sample.allowance.width
-        jobs, width = (owners_value(knob, sample) or 1 for knob in (Knob.BACKGROUND_JOBS, Knob.SUBCOMPACTIONS))
+        slots, width = 1, 1
         if not self._is_read:
             slots = 1 if self._regime is Regime.EBB else min(p.flush_slots, allowed or p.flush_slots)
-            jobs, width = max(jobs, 4 * slots), max(width, min(p.subcompactions, allowed or p.subcompactions))
-        yield Setting(Knob.BACKGROUND_JOBS, jobs)
-        yield Setting(Knob.SUBCOMPACTIONS, width)
+            width = min(p.subcompactions, allowed or p.subcompactions)
+        # What the owner had is not known everywhere, and what cannot be given back is not taken.
+        if (jobs := owners_value(Knob.BACKGROUND_JOBS, sample)) is not None:
+            yield Setting(Knob.BACKGROUND_JOBS, jobs if self._is_read else max(jobs, 4 * slots))
+        if (owners := owners_value(Knob.SUBCOMPACTIONS, sample)) is not None:
+            width = max(owners, width)
+            yield Setting(Knob.SUBCOMPACTIONS, width)
         if (readahead := owners_value(Knob.COMPACTION_READAHEAD, sample)) is not None:
             inputs = width * max((self._gate(cf, sample).stop for cf in self._flooded(sample)), default=1)
             fits = max(_READAHEAD_LEAST, p.memory_max_bytes // _READAHEAD_SHARE // inputs)
