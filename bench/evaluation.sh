@@ -22,7 +22,9 @@ block() {
 
 block twins-cap-210 20 --scheme default,default-again --profile cap-210 --workload fillrandom --seconds 30
 block wal-cap-210 5 --scheme default,adoc --profile cap-210,cap-210-wal-outside --workload fillrandom --seconds 60
-block tide-cap-210 5 --scheme default,default-with-tide-memory,adoc,tide --profile cap-210 --workload fillrandom --seconds 60
+# A disk of 60 GB, so that the free space does not bound what `tide` keeps in level 0.
+block tide-cap-210 5 --scheme default,default-with-tide-memory,adoc,tide --profile cap-210 --workload fillrandom --seconds 60 \
+  --device-gb 60
 # The ADOC paper's figures 12, 13, 16, 20 and 21.
 block adoc-cap-210 5 --profile cap-210 --workload fillrandom --seconds 60 \
   --scheme default,default-with-adoc-memory,grid-best-within-memory,auto-tuned,adoc,adoc-threads,adoc-batch,silk-d,silk-p,silk-o

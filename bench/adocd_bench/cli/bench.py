@@ -61,6 +61,9 @@ def run_command(
     rate: Annotated[
         float | None, typer.Option(help="Offered operations per second, for workloads that take a rate.")
     ] = None,
+    device_gb: Annotated[
+        int | None, typer.Option(help="Size of the device that cap-N gives each run, in GB; default: what runs need.")
+    ] = None,
     directory: Directory = None,
     as_json: Json = False,
 ) -> None:
@@ -69,7 +72,7 @@ def run_command(
     Schemes are interleaved, and each block (a workload on a profile) has its own baseline. Existing runs in the
     directory are not repeated. A failed run is reported, and the same command tries it again.
     """
-    asked = RunsAsked(_names(scheme), _names(profile), _names(workload), seconds, repeat, scale, seed, rate)
+    asked = RunsAsked(_names(scheme), _names(profile), _names(workload), seconds, repeat, scale, seed, rate, device_gb)
     done = _carried_out(lambda: runs.carry_out(asked, out, directory, Console(stderr=as_json)))
     if as_json:
         typer.echo(json.dumps(asdict(done)))

@@ -4,7 +4,9 @@ import time
 from bisect import bisect_left
 
 from adocd.probes.diskstats import SECTOR_BYTES, read_devices
+from adocd.probes.files import text_or
 from adocd_bench.evaluation.raw import DeviceBytes
+from adocd_bench.host.device import REAL_ROOTS
 
 #: A rate is over at least so long: the kernel grants a cap in slices of a tenth of a second.
 _WINDOW_S = 1.0
@@ -19,6 +21,7 @@ class DeviceCount:
     def __init__(self, name: str | None, dedicated: bool = False) -> None:
         self._name, self._dedicated = name, dedicated
         self._looks: list[tuple[float, int, int]] = []
+        self._size_bytes = None if name is None else _size_bytes(name)
 
     def look(self) -> None:
         """Count now."""
@@ -41,6 +44,7 @@ class DeviceCount:
             written_bytes=round(end[1] - begin[1]),
             read_bytes=round(end[2] - begin[2]),
             most_written_bytes_per_s=self._most(begin, end),
+            size_bytes=self._size_bytes,
         )
 
     def _most(self, begin: tuple[float, float, float], end: tuple[float, float, float]) -> float | None:
@@ -68,3 +72,8 @@ class DeviceCount:
         if counters is None:
             return None
         return now_s, counters.writes.sectors * SECTOR_BYTES, counters.reads.sectors * SECTOR_BYTES
+
+
+def _size_bytes(name: str) -> int | None:
+    sectors = text_or(REAL_ROOTS.sysfs / "block" / name / "size").strip()
+    return int(sectors) * SECTOR_BYTES if sectors.isdigit() else None

@@ -37,6 +37,7 @@ class RunsAsked:
     scale: int = 1
     seed: int = 1
     rate_per_s: float | None = None
+    device_gb: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,16 +77,14 @@ def checked(asked: RunsAsked) -> RunsAsked:
             raise BadArgument(f"{name} must be from {least} to {most}, not {seconds}")
     if asked.rate_per_s is not None and not asked.rate_per_s > 0:
         raise BadArgument(f"--rate must be above 0 operations a second, not {asked.rate_per_s:g}")
+    if asked.device_gb is not None and asked.device_gb < 1:
+        raise BadArgument(f"--device-gb must be at least 1, not {asked.device_gb}")
     names = [scheme(name).name for name in asked.schemes]
-    return RunsAsked(
+    return replace(
+        asked,
         schemes=tuple(dict.fromkeys([BASELINE, *names])),
         profiles=tuple(dict.fromkeys(parse_profile(name).name for name in asked.profiles)),
         workloads=tuple(dict.fromkeys(workload(name).name for name in asked.workloads)),
-        seconds=asked.seconds,
-        repeat=asked.repeat,
-        scale=asked.scale,
-        seed=asked.seed,
-        rate_per_s=asked.rate_per_s,
     )
 
 

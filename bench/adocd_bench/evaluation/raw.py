@@ -162,6 +162,7 @@ class DeviceBytes:
         dedicated: nobody but the run could write to it, and all writers are under its cap.
         most_written_bytes_per_s: the highest rate of writing over a window of at least a second; None if the phase is
             shorter.
+        size_bytes: its size, of whose free space a law may take a share; None if not recorded.
 
     """
 
@@ -170,6 +171,7 @@ class DeviceBytes:
     written_bytes: int
     read_bytes: int
     most_written_bytes_per_s: float | None
+    size_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

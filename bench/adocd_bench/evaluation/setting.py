@@ -1,6 +1,7 @@
 """Where a plan's runs take place: a directory on a disk, the machine's facts, and the device's measured figures."""
 
 import contextlib
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +23,7 @@ from adocd_bench.run.workspace import choose_parent, needed_bytes, workspace
 
 #: Disk space for loaded records, as a multiple of their size: a compaction needs its inputs and outputs at once.
 _LOADED_TIMES = 3
+_GB = 1_000_000_000
 
 
 @dataclass(slots=True)
@@ -79,6 +81,11 @@ def setting(asked: RunsAsked, out: Path, directory: Path | None) -> Iterator[Run
         for profile in profiles
         for load in loads
     )
+    if asked.device_gb is not None:
+        if asked.device_gb * _GB < room:
+            least = math.ceil(room / _GB)
+            raise BadArgument(f"--device-gb must be at least {least} for these runs, not {asked.device_gb}")
+        room = asked.device_gb * _GB
     parent = choose_parent(directory, room)
     with workspace(parent) as place:
         for profile in profiles:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -53,7 +54,20 @@ def _agent(native_agent_library: Path) -> None:
 @real
 def test_a_real_plan_is_run_interrupted_and_resumed(disk: Path, tmp_path: Path) -> None:
     """Two schemes for five seconds; what is there stays as it is, and what is gone is made again."""
-    asked = ("--scheme", "adoc", "--profile", profile(disk), "--seconds", "5", "--repeat", "1", "--scale", "8")
+    asked = (
+        "--scheme",
+        "adoc",
+        "--profile",
+        profile(disk),
+        "--seconds",
+        "5",
+        "--repeat",
+        "1",
+        "--scale",
+        "8",
+        "--device-gb",
+        "9",
+    )
     out = tmp_path / "out"
     first = bench(*asked, disk=disk, out=out)
     eventually(lambda: list(disk.glob(f"{PREFIX}*/**/database/CURRENT")), within_s=60, what="the first run has begun")
@@ -81,6 +95,9 @@ def test_a_real_plan_is_run_interrupted_and_resumed(disk: Path, tmp_path: Path) 
     found = raw.read(other)
     assert (found.scheme.name, found.scheme.policy) == ("adoc", "adoc")
     _check(found)
+    if asked[3] != "uncapped":
+        assert found.device is not None
+        assert found.device.size_bytes == 9_000_000_000 // 512 * 512
 
 
 def _check(run: raw.RawRun) -> None:
@@ -124,6 +141,11 @@ def test_a_refusal_is_one_sentence_and_makes_nothing(disk: Path, tmp_path: Path)
     assert (status, output) == (2, "")
     assert errors == "adocd: constant needs --rate: operations a second\n"
     assert not (tmp_path / "out").exists()
+
+    status, _, errors = finished(bench("--device-gb", "3", "--seconds", "60", disk=disk, out=tmp_path / "small"))
+    assert status == 2
+    assert re.fullmatch(r"adocd: --device-gb must be at least [0-9]+ for these runs, not 3\n", errors), errors
+    assert not list((tmp_path / "small" / "runs").glob("*"))
 
 
 @real

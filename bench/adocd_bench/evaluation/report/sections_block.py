@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from adocd.probes.diskstats import SECTOR_BYTES
 from adocd_bench.evaluation.memory import WITHIN_GRID, most_bytes, twin
 from adocd_bench.evaluation.report import words
 from adocd_bench.evaluation.report.accounting import ALL, CAUSES, CONDITIONS
@@ -24,6 +25,7 @@ DRAINED_BEFORE = (
     "Drained under the law's options: the originals were never restored, so what would come due with them is missing "
     "in the time over run and drain."
 )
+_GB = 1_000_000_000
 _CONTROL = (*_REACTION, "daemon_cores", "daemon_memory_bytes")
 
 
@@ -33,6 +35,9 @@ def command(block: Block) -> str:
     seed = block.first.seed - block.first.repetition + 1
     others = f" --scale {block.scale}" if block.scale != 1 else ""
     others += f" --seed {seed}" if seed != 1 else ""
+    # A size that nobody asked for follows from the load, and is hardly ever a whole number.
+    if (size := _device_bytes(block)) is not None and -size % _GB < SECTOR_BYTES:
+        others += f" --device-gb {-(-size // _GB)}"
     rate = block.first.workload.offered_per_s
     if rate is not None and block.workload.startswith(_AT_A_RATE):
         others += f" --rate {rate:g}"
@@ -42,14 +47,21 @@ def command(block: Block) -> str:
     )
 
 
+def _device_bytes(block: Block) -> int | None:
+    """Return the size of the device that each run had to itself; None if there was none, or it is not known."""
+    device = block.first.device
+    return device.size_bytes if device is not None and device.dedicated else None
+
+
 def block_parts(block: Block) -> list[Part]:
     """Write a block."""
     workload = block.first.workload
     loop = "Closed loop"
     if workload.offered_per_s is not None:
         loop = f"Open loop, {words.digits(workload.offered_per_s)} operations/s offered in the mean"
+    size = "" if (size_bytes := _device_bytes(block)) is None else f" ({size_bytes / _GB:.0f} GB)"
     said = (
-        f"{workload.title}. {loop}, on {block.profile}; {words.counted(block.repetitions, 'repetition')} with "
+        f"{workload.title}. {loop}, on {block.profile}{size}; {words.counted(block.repetitions, 'repetition')} with "
         f"{words.span(block.first.measured_s)} measured in each, scale 1/{block.scale}."
     )
     weak = (

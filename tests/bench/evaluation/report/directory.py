@@ -10,8 +10,8 @@ from adocd_bench.evaluation.raw import DeviceBytes, Noise, Operations, RawRun, S
 
 from tests.bench.evaluation.report.builders import at, decided, held, histogram, run, used
 
-#: Of the run's own, under a cap of 210 MB/s for 20 s.
-_DEVICE = DeviceBytes("loop0", True, 4_100_000_000, 2_000_000_000, 214e6)
+#: Of the run's own, 60 GB as whole sectors, under a cap of 210 MB/s for 20 s.
+_DEVICE = DeviceBytes("loop0", True, 4_100_000_000, 2_000_000_000, 214e6, 60_000_000_000 // 512 * 512)
 _PER_S = {"default": 1000, "auto-tuned": 900, "adoc": 1500, "silk": 1400, "bad": 100}
 
 

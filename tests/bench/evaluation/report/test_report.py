@@ -76,8 +76,9 @@ def test_every_table_of_a_block_says_its_command(markdown: str) -> None:
     assert len(commands) == len(tables) == 8
     assert set(commands) == {
         "adocd bench run --scheme adoc,auto-tuned,bad,default,silk --profile cap-210 --workload fillrandom "
-        "--seconds 20 --repeat 6 --scale 4 --out DIR"
+        "--seconds 20 --repeat 6 --scale 4 --device-gb 60 --out DIR"
     }
+    assert "Closed loop, on cap-210 (60 GB); 6 repetitions" in closed
 
 
 def test_the_ranking_and_the_disturbed_run(markdown: str) -> None:
