@@ -28,6 +28,14 @@ ENTRIES = {
         "Start a program with the native agent preloaded: adocd exec -- db_bench --benchmarks=fillrandom.",
         settings={"allow_extra_args": True, "ignore_unknown_options": True, "allow_interspersed_args": False},
     ),
+    "attach": Entry(
+        "adocd.cli.attach:attach",
+        "Load the native agent into a program that is already running (experimental).",
+    ),
+    "detach": Entry(
+        "adocd.cli.attach:detach",
+        "Restore a program's options, and end the agent that was attached to it.",
+    ),
     "check-config": Entry(
         "adocd.cli.check_config:check_config",
         "Check a configuration file and show the resulting settings, defaults included.",

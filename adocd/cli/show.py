@@ -110,6 +110,8 @@ def status(t: dict[str, Any]) -> None:
     if process:
         facts.add_row("process", f"{program_in_words(process)}, RocksDB {process['rocksdb_version']}")
         facts.add_row("seen by", "its directory alone" if is_directory else process["agent"])
+    if t.get("opened_before_agent"):  # an older daemon has none
+        facts.add_row("attached", "while it was open: its original options are those that were found then")
     _add_state(facts, t)
     if sample and t["state"] != "attached":
         facts.add_row("last figures", f"it is {t['state']}: what follows is what was known before")

@@ -46,6 +46,8 @@ class Database:
     log_path: str | None = None
     wal_dir: str | None = None
     added_options: Mapping[str, str] = field(default_factory=dict)
+    #: The agent came while it was open: its originals are what was found then.
+    opened_before_agent: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,8 @@ from adocd import __version__
 _PACKAGES = "g++ cmake make binutils librocksdb-dev nlohmann-json3-dev libboost1.81-dev"
 #: rocksdb::DB::Open as the compiler writes it, which every librocksdb exports.
 _OPEN = b"_ZN7rocksdb2DB4Open"
+#: Part of a property name that every build of RocksDB contains, so it shows a statically linked RocksDB.
+ROCKSDB_MARK = b"num-immutable-mem-table"
 #: The files below a product's sources that it is built from.
 _COMPILED = ("CMakeLists.txt", "exports.map", "cmake/*", "include/**/*", "src/*")
 

@@ -26,8 +26,6 @@ _IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
 #: The kernel reads no more of a script's first line (BINPRM_BUF_SIZE).
 _SHEBANG_BYTES_MOST = 256
 _JVM_LIBRARIES = ("libjli.so", "libjvm.so")
-#: Part of a property name that every build of RocksDB contains, so it shows a statically linked RocksDB.
-_ROCKSDB_MARK = b"num-immutable-mem-table"
 
 
 class CannotAttach(Exception):
@@ -87,7 +85,7 @@ def _librocksdb_of(file: Path, program: Path) -> Path | None:
                     raise CannotAttach(f"{program} needs {name}, which is not on this machine; install it")
                 return path.resolve()
         with mmap.mmap(content.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
-            has_rocksdb = mapped.find(_ROCKSDB_MARK) >= 0
+            has_rocksdb = mapped.find(compiled.ROCKSDB_MARK) >= 0
     if has_rocksdb:
         raise CannotAttach(
             f"{program} is linked statically to RocksDB, so the agent cannot be preloaded into it; "

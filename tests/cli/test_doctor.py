@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -24,6 +25,7 @@ from tests.cli.harness import quickly_serving as serving
 from tests.support.fake_agent import FakeAgent
 from tests.support.fake_daemon import HEALTH, FakeDaemon
 from tests.support.fake_database import FakeDatabase
+from tests.support.programs import Program, environment
 from tests.support.waiting import eventually
 
 ROCKSDB = "7f0000000000-7f0000001000 r-xp 00000000 fe:00 123   /usr/lib/x86_64-linux-gnu/librocksdb.so.7.8.3"
@@ -123,6 +125,23 @@ def test_programs_without_an_agent(tmp_path: Path, run_dir: Path) -> None:
     assert plain.what == f"plain (20) has RocksDB loaded and {database} open, without an agent"
     assert "adocd exec -- PROGRAM" in (plain.way_out or "")
     assert f"adocd serve --directory {database}" in (plain.way_out or "")
+
+
+def test_a_program_that_could_be_attached_to_while_it_runs(run_dir: Path, native_programs: Path) -> None:
+    with Program([native_programs / "lifecycle"], environment(None, None)) as program:
+        program.ask("open", run_dir / "db")
+        (found,) = [
+            each for each in processes.without_agent(run_dir) if each.what.startswith(f"lifecycle ({program.pid})")
+        ]
+        assert f"`adocd attach {program.pid}`" in (found.way_out or "")
+        program.process.send_signal(signal.SIGSTOP)
+        eventually(lambda: "T (stopped)" in Path(f"/proc/{program.pid}/status").read_text(), what="the stop")
+        (stopped,) = [
+            each for each in processes.without_agent(run_dir) if each.what.startswith(f"lifecycle ({program.pid})")
+        ]
+        program.process.send_signal(signal.SIGCONT)
+        assert "not while it runs: " in (stopped.way_out or "")
+        assert f"kill -CONT {program.pid}" in (stopped.way_out or "")
 
 
 def test_a_real_program_without_an_agent(run_dir: Path, native_programs: Path) -> None:

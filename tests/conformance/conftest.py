@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.conformance.attached_host import AttachedHost
 from tests.conformance.hosts import Host, HostFactory, Launch, fake, remove, wait_for_agent
 from tests.conformance.native_host import NativeHost
 from tests.conformance.python_host import PythonHost
 from tests.support.agent_client import AgentClient
 
-KINDS = ["fake", "native", "python"]
+KINDS = ["fake", "native", "attached", "python"]
 
 
 def python(run_dir: Path, directory: Path, limiter: int | None, families: Sequence[str]) -> Host:
@@ -30,6 +31,12 @@ def host_factory(request: pytest.FixtureRequest) -> HostFactory:
         return python
     library: Path = request.getfixturevalue("native_agent_library")
     programs: Path = request.getfixturevalue("native_programs")
+    if request.param == "attached":
+
+        def attached(run_dir: Path, directory: Path, limiter: int | None, families: Sequence[str]) -> Host:
+            return AttachedHost(programs / "lifecycle", run_dir, directory, limiter=limiter, families=families)
+
+        return attached
 
     def native(run_dir: Path, directory: Path, limiter: int | None, families: Sequence[str]) -> Host:
         lifecycle = programs / "lifecycle"

@@ -39,6 +39,7 @@
 //   quit                                 closes everything and exits with 0, as does the end of stdin
 #include <rocksdb/convenience.h>
 #include <rocksdb/db.h>
+#include <rocksdb/rate_limiter.h>
 #include <rocksdb/utilities/checkpoint.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -119,6 +120,10 @@ std::string Open(const Words& words) {
     const size_t equals = words[i].find('=');
     if (equals == std::string::npos) {
       families.push_back(words[i]);
+      continue;
+    }
+    if (words[i].substr(0, equals) == "rate_limiter") {
+      db_options.rate_limiter.reset(rocksdb::NewGenericRateLimiter(std::stoll(words[i].substr(equals + 1))));
       continue;
     }
     const std::unordered_map<std::string, std::string> option{{words[i].substr(0, equals), words[i].substr(equals + 1)}};

@@ -40,7 +40,7 @@ _LISTED = {
         "user": "shop",
         "rocksdb_version": "7.8.3",
         "agent": "native 0.1.0",
-        "protocol": "1.5",
+        "protocol": "1.6",
     },
     "policy": _POLICY,
     "paused": None,

@@ -131,6 +131,10 @@ class TargetDetailView(TargetView):
     unseen_column_families: list[str] = Field(description="column families that the agent neither measures nor changes")
     capabilities: Capabilities | None
     added_options: dict[str, str] = Field(description="options that the agent added to the program's own at open")
+    opened_before_agent: bool = Field(
+        default=False,
+        description="the agent was attached while the database was open: its originals are the options found then",
+    )
     sample: ShownSample | None
     around: str | None = Field(description="its disks and process now, in one sentence; the figures are in the sample")
     shared: str | None = Field(
@@ -277,6 +281,7 @@ def target_detail(status: Status) -> TargetDetailView:
         capabilities=None if detail is None else detail.capabilities,
         unseen_column_families=[] if detail is None else list(detail.unseen_column_families),
         added_options={} if detail is None else dict(detail.added_options),
+        opened_before_agent=detail is not None and detail.opened_before_agent,
         sample=status.sample,
         around=status.around,
         shared=status.shared,

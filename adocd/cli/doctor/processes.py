@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from adocd.cli.doctor.finding import DoctorFinding, ok, warning
+from adocd.process.attach import program as attachable
+from adocd.process.attach.problem import AttachRefused
 from adocd.process.native import LIBRARY
 from adocd.targets.run_dir import agent_sockets
 
@@ -39,7 +41,7 @@ def without_agent(run_directory: Path, proc: Path = Path("/proc")) -> Iterator[D
     found, hidden = programs(proc)
     attached = {_pid_of(socket) for socket in agent_sockets(run_directory)}
     for program in found:
-        yield _said(program, run_directory, is_here=program.pid in attached)
+        yield _said(program, run_directory, proc, is_here=program.pid in attached)
     if hidden:
         yield ok(_CHECK, f"{hidden} processes of other users could not be inspected; run as root to include them")
     if not found:
@@ -68,7 +70,7 @@ def programs(proc: Path) -> tuple[list[RocksDBProcess], int]:
     return found, hidden
 
 
-def _said(program: RocksDBProcess, run_directory: Path, *, is_here: bool) -> DoctorFinding:
+def _said(program: RocksDBProcess, run_directory: Path, proc: Path, *, is_here: bool) -> DoctorFinding:
     who = f"{program.name} ({program.pid})"
     if is_here and program.is_replaced:
         return warning(
@@ -93,8 +95,18 @@ def _said(program: RocksDBProcess, run_directory: Path, *, is_here: bool) -> Doc
         way_out = "attach the Python agent in the program (adocd_agent.attach)"
     else:
         way_out = "start it by `adocd exec -- PROGRAM`, or as a service with LD_PRELOAD (docs/service.md)"
+        way_out += _while_it_runs(program.pid, proc)
     observe = f"; to only observe: adocd serve --directory {program.directories[0]}" if program.directories else ""
     return warning(_CHECK, f"{who} has RocksDB loaded{databases}, without an agent", f"{way_out}{observe}")
+
+
+def _while_it_runs(pid: int, proc: Path) -> str:
+    """Say how to attach to it as it is, or why not."""
+    try:
+        attachable.running(pid, proc)
+    except AttachRefused as error:
+        return f"; not while it runs: {error}"
+    return f"; or while it runs, which is experimental: `adocd attach {pid}`"
 
 
 def _may_read(pid: int) -> bool:

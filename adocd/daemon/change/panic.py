@@ -29,6 +29,13 @@ async def restore_without_daemon(run_dir: Path, target: str | None) -> PanicResu
     return result
 
 
+async def restore_by_agent(socket: Path) -> PanicResult:
+    """Revoke every lease of one agent."""
+    result = PanicResult()
+    await _restore_all_of(Agent(socket), None, result)
+    return result
+
+
 async def _restore_all_of(agent: Agent, name: str | None, result: PanicResult) -> None:
     try:
         await agent.info()

@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include "attach.h"
 #include "build_id.h"
 #include "environment.h"
 #include "exec_report.h"
@@ -38,8 +39,7 @@ std::string ProgramName() {
 }
 
 State Decide(std::string* reason) {
-  const char* wish = std::getenv("ADOCD_AGENT");
-  if (wish && std::string(wish) == "off") {
+  if (EnvironmentText("ADOCD_AGENT") == "off") {
     *reason = "switched off by ADOCD_AGENT=off";
     return State::kOff;
   }
@@ -161,6 +161,25 @@ void Agent::Stop() {
   server_->Stop();
 }
 
+void Agent::End() {
+  const std::lock_guard<std::mutex> lock(g_start_mutex);
+  Agent* running = Running();
+  if (!running) return;
+  // Never deleted: a thread of the host's may be in one of our functions, and is about to ask it for a database.
+  g_agent.store(nullptr, std::memory_order_release);
+  unlink(running->socket_.path.c_str());
+  for (const auto& database : running->registry_.All()) {
+    const void* db = database.session->db();
+    running->registry_.Remove(db);
+    write_timing::End(db);
+    running->LetGo(database);
+  }
+  running->server_->Stop();
+  running->server_->CloseSockets();
+  running->sampler_.Stop();
+  g_state.store(State::kUndecided);
+}
+
 void Agent::AtExit() {
   g_state.store(State::kEnded);
   // g_agent stays set: a database that is destroyed after this must still wait for our calls inside it.
@@ -177,6 +196,7 @@ void Agent::AfterForkInChild() {
   g_fork_generation.fetch_add(1);
   g_agent.store(nullptr);
   new (&g_start_mutex) std::mutex;  // another thread may have held it
+  attach::Forked();
   open_sockets::CloseAllLocked();
   g_process_mutex.unlock();
 }

@@ -27,7 +27,12 @@ class Agent {
   // Switches the agent off for the rest of the process, with one line on stderr.
   static void GiveUp(const std::string& reason);
 
+  // Ends what Start began, for an attached agent: the process is as it was, but for our library. A later Start begins
+  // anew.
+  static void End();
+
   Registry& registry() { return registry_; }
+  Sampler& sampler() { return sampler_; }
   void LetGo(const OpenDatabase& database);
 
  private:

@@ -1,6 +1,7 @@
 #include "agent_hooks.h"
 
 #include "agent.h"
+#include "attach.h"
 #include "options_added.h"
 #include "write_timing.h"
 
@@ -52,6 +53,7 @@ void Opened(OpenInProgress& open, rocksdb::DB* db,
 }
 
 void Closing(const void* db) noexcept {
+  attach::Leaving(db);
   With(db, [db](Agent& agent, const OpenDatabase&) {
     const OpenDatabase database = agent.registry().Remove(db);
     if (!database.session) return;
@@ -61,11 +63,18 @@ void Closing(const void* db) noexcept {
 }
 
 void Pausing(const void* db) noexcept {
-  With(db, [](Agent&, const OpenDatabase& database) { database.session->gate.CloseAndWait(); });
+  attach::Leaving(db);
+  With(db, [](Agent&, const OpenDatabase& database) {
+    database.session->gate.CloseAndWait();
+    database.session->GiveUpOwnHandles();
+  });
 }
 
 void Resuming(const void* db) noexcept {
-  With(db, [](Agent&, const OpenDatabase& database) { database.session->gate.Reopen(); });
+  With(db, [](Agent&, const OpenDatabase& database) {
+    database.session->TakeOwnHandles();
+    database.session->gate.Reopen();
+  });
 }
 
 void Created(const void* db, rocksdb::ColumnFamilyHandle* handle) noexcept {

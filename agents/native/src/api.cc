@@ -76,7 +76,7 @@ void Api::HandleDatabase(const OpenDatabase& database, const HttpRequest& reques
 }
 
 std::string Api::CapabilitiesJson(bool rate_limiter, const std::string& statistics,
-                                  const std::string& write_latency) const {
+                                  const std::string& write_latency, bool has_listener) const {
   std::string out;
   {
     JsonObjectWriter writer(&out);
@@ -84,8 +84,9 @@ std::string Api::CapabilitiesJson(bool rate_limiter, const std::string& statisti
     AppendNames(writer.Key("database_options"), catalogue_.LiveNames(Scope::kDatabase));
     writer.Bool("rate_limiter", rate_limiter);
     writer.Raw("thread_pools", R"(["low","high","bottom"])");
-    writer.Raw("events", R"(["flush","compaction","stall","background_error","database","memtable"])");
-    writer.Raw("waits_for", R"(["stall","memtables_wait"])");
+    writer.Raw("events",
+               has_listener ? R"(["flush","compaction","stall","background_error","database","memtable"])" : R"(["database"])");
+    writer.Raw("waits_for", has_listener ? R"(["stall","memtables_wait"])" : "[]");
     writer.String("statistics", statistics);
     writer.String("write_latency", write_latency);
     writer.Bool("responds_during_stall", true);
@@ -105,7 +106,7 @@ HttpResponse Api::Info() {
     writer.Integer("pid", process_.pid);
     writer.String("program", process_.program);
     writer.String("user", process_.user);
-    writer.Raw("capabilities", CapabilitiesJson(true, process_.added_statistics, process_.write_latency));
+    writer.Raw("capabilities", CapabilitiesJson(true, process_.added_statistics, process_.write_latency, true));
   }
   return response;
 }

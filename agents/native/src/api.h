@@ -45,7 +45,8 @@ class Api {
   HttpResponse ReleaseLease(const OpenDatabase& database, const Query& query);
 
   std::string DatabaseMembers(const Session& session) const;
-  std::string CapabilitiesJson(bool rate_limiter, const std::string& statistics, const std::string& write_latency) const;
+  std::string CapabilitiesJson(bool rate_limiter, const std::string& statistics, const std::string& write_latency,
+                               bool has_listener) const;
   std::optional<Problem> Validate(const Session& session, const Change& change);
   void ExpireLease(const OpenDatabase& database);
   void ArmLeaseTimer(const OpenDatabase& database, double delay_s);

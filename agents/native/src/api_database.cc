@@ -35,7 +35,9 @@ std::string Api::DatabaseMembers(const Session& session) const {
     writer.Raw("capabilities", CapabilitiesJson(session.rate_limiter != nullptr,
                                                 StatisticsLevelName(session.statistics.get()),
                                                 session.write_latency ? "sampled"
-                                                : process_.write_latency == "off" ? "off" : "none"));
+                                                : process_.write_latency == "off" ? "off" : "none",
+                                                !session.attached()));
+    if (session.attached()) writer.Bool("opened_before_agent", true);
   }
   return out;
 }

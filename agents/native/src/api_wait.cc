@@ -63,6 +63,10 @@ HttpResponse Answer(const Session& session, const WaitRequest& request) {
 }  // namespace
 
 void Api::Wait(const OpenDatabase& database, const Query& query, Reply reply) {
+  if (database.session->attached()) {
+    return reply(ProblemResponse({422, "unsupported", "This database was open before the agent came, so the agent hears "
+                                  "of no events; ask for snapshots.", {}, {}}));
+  }
   WaitRequest request;
   if (const auto problem = Parse(query, &request)) return reply(ProblemResponse(*problem));
   if (waiting_ >= kMaxWaiting) {

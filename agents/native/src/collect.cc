@@ -113,6 +113,23 @@ IntProperties ReadTickers(const rocksdb::Statistics& statistics) {
   return tickers;
 }
 
+JobTotals ReadJobs(const Session& session) {
+  JobTotals totals;
+  if (!session.attached()) {
+    const JobCounters counters = session.events->Counters();
+    totals.flushes = counters.flushes;
+    totals.flush_written_bytes = counters.flush_written_bytes;
+    totals.compactions = counters.compactions;
+    totals.compaction_read_bytes = counters.compaction_read_bytes;
+    totals.compaction_written_bytes = counters.compaction_written_bytes;
+  } else if (session.statistics && session.statistics->get_stats_level() > rocksdb::StatsLevel::kExceptTickers) {
+    totals.flush_written_bytes = session.statistics->getTickerCount(rocksdb::FLUSH_WRITE_BYTES);
+    totals.compaction_read_bytes = session.statistics->getTickerCount(rocksdb::COMPACT_READ_BYTES);
+    totals.compaction_written_bytes = session.statistics->getTickerCount(rocksdb::COMPACT_WRITE_BYTES);
+  }
+  return totals;
+}
+
 StallCondition ReadDatabaseProperties(rocksdb::DB* db, Sample* sample) {
   bool stopped = false, delayed = false;
   for (const char* property : kDatabaseProperties) {
@@ -161,9 +178,18 @@ std::shared_ptr<const Sample> Collect(Session& session) {
 
   sample->monotonic_s = MonotonicSeconds();
   sample->stall = session.events->Stall(sample->monotonic_s);
-  sample->jobs = session.events->Counters();
+  sample->jobs = ReadJobs(session);
   sample->collect_s = sample->monotonic_s - begun_s;
   return sample;
+}
+
+void LookAtStall(Session& session) {
+  uint64_t stopped = 0, delayed = 0;
+  session.db()->GetIntProperty(kIsWriteStopped, &stopped);
+  session.db()->GetIntProperty(kDelayedWriteRate, &delayed);
+  session.events->StallSampled(
+      stopped ? StallCondition::kStopped : delayed ? StallCondition::kDelayed : StallCondition::kNormal,
+      MonotonicSeconds());
 }
 
 bool ReadIntProperty(Session& session, const std::string& column_family, const std::string& property,

@@ -1,13 +1,14 @@
 #pragma once
-#include <cstdlib>
+#include <map>
 #include <string>
 
 namespace adocd {
 
-// Returns the environment variable; empty if it is not set.
-inline std::string EnvironmentText(const char* name) {
-  const char* value = std::getenv(name);
-  return value ? value : "";
-}
+// Returns the environment variable, or what an attachment gave in its place; empty if there is neither.
+std::string EnvironmentText(const char* name);
+
+// Replaces variables for this agent alone: a running program's environment must not be changed. Call it before the agent
+// starts, on one thread.
+void ReplaceEnvironment(std::map<std::string, std::string> values);
 
 }  // namespace adocd

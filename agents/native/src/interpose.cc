@@ -2,6 +2,7 @@
 // exception of ours reaches the host.
 #include "agent_hooks.h"
 #include "real_rocksdb.h"
+#include "replacements.h"
 #include "symbols.h"
 #include "write_timing.h"
 
@@ -134,6 +135,25 @@ Status InterposedSetDbOptions(void* self, const real::TextMap& options) {
   Status status = real::SetDbOptions()(self, options);
   hooks::DatabaseOptionsChanged(self);
   return status;
+}
+
+std::vector<Replacement> Replacements() {
+  const auto pointer = [](auto function) { return reinterpret_cast<void*>(function); };
+  return {
+      {ADOCD_OPEN, pointer(&InterposedOpen)},
+      {ADOCD_DESTROY0, pointer(&InterposedDestroy0)},
+      {ADOCD_DESTROY1, pointer(&InterposedDestroy1)},
+      {ADOCD_DESTROY2, pointer(&InterposedDestroy2)},
+      {ADOCD_CLOSE, pointer(&InterposedClose)},
+      {ADOCD_WRITE, pointer(&InterposedWrite)},
+      {ADOCD_CREATE, pointer(&InterposedCreate)},
+      {ADOCD_CREATE_NAMES, pointer(&InterposedCreateNames)},
+      {ADOCD_CREATE_FAMILIES, pointer(&InterposedCreateFamilies)},
+      {ADOCD_DROP, pointer(&InterposedDrop)},
+      {ADOCD_DROP_MANY, pointer(&InterposedDropMany)},
+      {ADOCD_SET_OPTIONS, pointer(&InterposedSetOptions)},
+      {ADOCD_SET_DB_OPTIONS, pointer(&InterposedSetDbOptions)},
+  };
 }
 
 const void* InterposedOpenAddress() { return reinterpret_cast<const void*>(&InterposedOpen); }

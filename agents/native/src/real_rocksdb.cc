@@ -9,9 +9,11 @@
 namespace adocd::real {
 namespace {
 
+void* g_library = RTLD_NEXT;
+
 template <typename Function>
 Function Next(const char* name) {
-  void* symbol = dlsym(RTLD_NEXT, name);
+  void* symbol = dlsym(g_library, name);
   if (!symbol) {
     // Only possible if the program itself defines and exports RocksDB, without our librocksdb behind it: then there is
     // no function to call.
@@ -23,9 +25,13 @@ Function Next(const char* name) {
 
 }  // namespace
 
-const void* FindOpen() { return dlsym(RTLD_NEXT, ADOCD_OPEN); }
+void LookIn(void* librocksdb) { g_library = librocksdb; }
 
-bool HasWrite() { return dlsym(RTLD_NEXT, ADOCD_WRITE) != nullptr; }
+void* Find(const char* name) { return dlsym(g_library, name); }
+
+const void* FindOpen() { return Find(ADOCD_OPEN); }
+
+bool HasWrite() { return Find(ADOCD_WRITE) != nullptr; }
 
 #define ADOCD_REAL(type, function, name)            \
   type function() {                                 \
@@ -46,6 +52,7 @@ ADOCD_REAL(DropFn, Drop, ADOCD_DROP)
 ADOCD_REAL(DropManyFn, DropMany, ADOCD_DROP_MANY)
 ADOCD_REAL(SetOptionsFn, SetOptions, ADOCD_SET_OPTIONS)
 ADOCD_REAL(SetDbOptionsFn, SetDbOptions, ADOCD_SET_DB_OPTIONS)
+ADOCD_REAL(FamilyHandleFn, FamilyHandle, ADOCD_FAMILY_HANDLE)
 
 #undef ADOCD_REAL
 

@@ -1,4 +1,5 @@
 #pragma once
+#include <memory>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -29,7 +30,16 @@ using CreateFamiliesFn = rocksdb::Status (*)(void*, const Families&, Handles*);
 using DropFn = rocksdb::Status (*)(void*, rocksdb::ColumnFamilyHandle*);
 using DropManyFn = rocksdb::Status (*)(void*, const Handles&);
 using SetOptionsFn = rocksdb::Status (*)(void*, rocksdb::ColumnFamilyHandle*, const TextMap&);
+// Makes a handle of a column family's own, for its id; null if there is none.
+using FamilyHandleFn = std::unique_ptr<rocksdb::ColumnFamilyHandle> (*)(void*, uint32_t);
 using SetDbOptionsFn = rocksdb::Status (*)(void*, const TextMap&);
+
+// Looks in this librocksdb, a handle of dlopen, from now on: an agent that was loaded late does not come before it. Call
+// it before any other function here.
+void LookIn(void* librocksdb);
+
+// librocksdb's own definition; null if it has none.
+void* Find(const char* name);
 
 // librocksdb's definition of Open; null if the dynamic linker does not find it after ours.
 const void* FindOpen();
@@ -50,5 +60,6 @@ DropFn Drop();
 DropManyFn DropMany();
 SetOptionsFn SetOptions();
 SetDbOptionsFn SetDbOptions();
+FamilyHandleFn FamilyHandle();
 
 }  // namespace adocd::real

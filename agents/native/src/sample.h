@@ -45,6 +45,11 @@ struct WriteCounters {
   std::optional<uint64_t> writes, written_bytes, wal_bytes, stall_micros;
 };
 
+// What background jobs have done; nothing for what nobody counts: without our listener only Statistics do.
+struct JobTotals {
+  std::optional<uint64_t> flushes, flush_written_bytes, compactions, compaction_read_bytes, compaction_written_bytes;
+};
+
 // All figures of one session at one time. Immutable once published.
 struct Sample {
   uint64_t sequence = 0;
@@ -52,7 +57,7 @@ struct Sample {
   double collect_s = 0;
   StallTotals stall;
   WriteCounters writes;
-  JobCounters jobs;
+  JobTotals jobs;
   IntProperties properties;
   std::optional<IntProperties> tickers;
   std::shared_ptr<const Histograms> histograms;  // null if none are kept

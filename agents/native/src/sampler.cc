@@ -9,8 +9,21 @@
 
 namespace adocd {
 
-void Sampler::Start() {
-  StartThread("adocd-sample", [this] { Run(); }).detach();
+void Sampler::Start() { thread_ = StartThread("adocd-sample", [this] { Run(); }); }
+
+void Sampler::Stop() {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    stopped_ = true;
+    work_.notify_one();
+  }
+  thread_.join();
+}
+
+void Sampler::Watch(const std::shared_ptr<Session>& session) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  watched_.push_back(session);
+  work_.notify_one();
 }
 
 void Sampler::Request(const std::shared_ptr<Session>& session, std::function<void()> done) {
@@ -19,14 +32,49 @@ void Sampler::Request(const std::shared_ptr<Session>& session, std::function<voi
   work_.notify_one();
 }
 
+std::map<std::shared_ptr<Session>, Sampler::Callbacks>::node_type Sampler::Next() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  const auto has_work = [this] { return stopped_ || !wanted_.empty(); };
+  if (watched_.empty()) {
+    work_.wait(lock, [&] { return has_work() || !watched_.empty(); });
+  } else {
+    work_.wait_until(lock, looked_ + kWatchInterval, has_work);
+  }
+  if (wanted_.empty()) return {};
+  return wanted_.extract(wanted_.begin());
+}
+
+void Sampler::LookAtWatched() {
+  const auto now = std::chrono::steady_clock::now();
+  if (now < looked_ + kWatchInterval) return;
+  looked_ = now;
+  std::vector<std::shared_ptr<Session>> open;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    std::vector<std::weak_ptr<Session>> kept;
+    for (const auto& weak : watched_) {
+      const auto session = weak.lock();
+      if (!session || session->closed()) continue;
+      kept.push_back(weak);
+      open.push_back(session);
+    }
+    watched_ = std::move(kept);
+  }
+  for (const auto& session : open) {
+    const GateUse use(session->gate);
+    if (use) LookAtStall(*session);
+  }
+}
+
 void Sampler::Run() {
   for (;;) {
-    std::map<std::shared_ptr<Session>, Callbacks>::node_type next;
+    auto next = Next();
     {
-      std::unique_lock<std::mutex> lock(mutex_);
-      work_.wait(lock, [this] { return !wanted_.empty(); });
-      next = wanted_.extract(wanted_.begin());
+      const std::lock_guard<std::mutex> lock(mutex_);
+      if (stopped_) return;
     }
+    LookAtWatched();
+    if (next.empty()) continue;
     Session& session = *next.key();
     try {
       const auto last = session.sample();

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <sys/socket.h>
 #include <unistd.h>
+#include <vector>
 
 #include <boost/asio/post.hpp>
 
@@ -39,6 +40,19 @@ void Server::Start(int listening_fd) {
 void Server::Stop() {
   io_.stop();
   if (thread_.joinable()) thread_.join();
+}
+
+void Server::CloseSockets() {
+  open_sockets::Remove(open_sockets::Identify(acceptor_.native_handle()));
+  boost::system::error_code ignored;
+  acceptor_.close(ignored);
+  std::vector<std::shared_ptr<Connection>> open;
+  for (const auto* list : {&connections_, &strangers_}) {
+    for (const auto& weak : *list) {
+      if (auto connection = weak.lock()) open.push_back(std::move(connection));
+    }
+  }
+  for (const auto& connection : open) connection->Close();
 }
 
 void Server::Post(std::function<void()> action) { boost::asio::post(io_, std::move(action)); }

@@ -33,6 +33,8 @@ class Server : public Scheduler {
   void Start(int listening_fd);
   // Ends the thread; call it once, from another thread.
   void Stop();
+  // Closes the listening socket and all connections, after Stop.
+  void CloseSockets();
 
   void Post(std::function<void()> action) override;
   void After(double delay_s, std::function<void()> action) override;

@@ -57,6 +57,9 @@ std::string NewSessionId() {
   return text;
 }
 
+// More column families than any database has had.
+constexpr uint32_t kMostFamilyIds = 1'000'000;
+
 constexpr const char* kPools[] = {"low", "high", "bottom"};
 
 }  // namespace
@@ -96,11 +99,13 @@ Session::Session(rocksdb::DB* db, const std::vector<rocksdb::ColumnFamilyHandle*
       events(std::move(parts.events)),
       write_latency(parts.write_latency),
       control(events.get(), column_families.get()),
+      own_handle_(std::move(parts.own_handle)),
       db_(db) {
   opened_monotonic_s = MonotonicSeconds();
   added_options = std::move(parts.added_options);
   Describe(parts.host_logger);
-  AddColumnFamily(db->DefaultColumnFamily());
+  List(db->DefaultColumnFamily());  // it lives as long as the database
+  TakeOwnHandles();
   for (auto* handle : handles) {
     // DB::Open without descriptors deletes its default handle at once; DefaultColumnFamily() lives as long as db.
     if (handle && handle->GetID() != 0) AddColumnFamily(handle);
@@ -113,7 +118,7 @@ void Session::Describe(bool host_logger) {
   path = CanonicalPath(db_->GetName());
   db_->GetDbIdentity(db_identity);
   id = DatabaseId(HostName(), path, db_identity);
-  session_id = NewSessionId();
+  session_id = NewSessionId() + (attached() ? "-attached" : "");
   if (!host_logger) log_path = LogPath(db_->GetName(), options.db_log_dir);
   wal_dir = options.wal_dir.empty() ? path : CanonicalPath(options.wal_dir);
   rate_limiter = options.rate_limiter;
@@ -132,6 +137,35 @@ void Session::Describe(bool host_logger) {
 }
 
 void Session::AddColumnFamily(rocksdb::ColumnFamilyHandle* handle) {
+  attached() ? AddOwnHandle(handle->GetID()) : List(handle);
+}
+
+void Session::AddOwnHandle(uint32_t family_id) {
+  const std::lock_guard<std::mutex> lock(own_handles_mutex_);
+  if (own_handles_.count(family_id)) return;
+  auto handle = own_handle_(family_id);
+  if (!handle) return;
+  List(handle.get());
+  own_handles_[family_id] = std::move(handle);
+}
+
+void Session::TakeOwnHandles() {
+  if (!attached()) return;
+  // RocksDB lists column families by name only, and makes handles by id. Ids are given in turn and never again.
+  std::vector<rocksdb::ColumnFamilyMetaData> families;
+  db_->GetAllColumnFamilyMetaData(&families);
+  for (uint32_t family_id = 1; own_handles_.size() + 1 < families.size() && family_id < kMostFamilyIds; ++family_id) {
+    AddOwnHandle(family_id);
+  }
+}
+
+void Session::GiveUpOwnHandles() {
+  const std::lock_guard<std::mutex> lock(own_handles_mutex_);
+  for (const auto& [family_id, handle] : own_handles_) column_families->HandleDeleted(handle.get());
+  own_handles_.clear();
+}
+
+void Session::List(rocksdb::ColumnFamilyHandle* handle) {
   const std::string name = handle->GetName();
   for (const auto& [option, value] : LiveOptions(rocksdb::ColumnFamilyOptions(db_->GetOptions(handle)))) {
     control.RecordOriginal({Scope::kColumnFamily, name, option}, value);
@@ -145,6 +179,11 @@ void Session::ColumnFamilyDropped(uint32_t family_id) {
   if (name.empty()) return;
   control.ForgetColumnFamily(name);
   events->ColumnFamilyDropped(name);
+  const std::lock_guard<std::mutex> lock(own_handles_mutex_);
+  const auto own = own_handles_.find(family_id);
+  if (own == own_handles_.end()) return;
+  column_families->HandleDeleted(own->second.get());
+  own_handles_.erase(own);
 }
 
 bool Session::IsFresh(const Sample& sample, double now_s) const {
@@ -155,6 +194,7 @@ bool Session::IsFresh(const Sample& sample, double now_s) const {
 void Session::LetGo() {
   closed_.store(true, std::memory_order_release);
   gate.CloseAndWait();
+  GiveUpOwnHandles();
   // These outlive the database, and the next open would take our values for originals. The host waits for us meanwhile,
   // so only short calls are allowed.
   for (const auto& [key, value] : control.ChangedOutsideDatabase()) {

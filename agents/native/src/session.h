@@ -1,5 +1,6 @@
 #pragma once
 #include <atomic>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -28,6 +29,9 @@ struct OpenParts {
   OptionMap added_options;
   const LatencyHistogram* write_latency = nullptr;
   bool host_logger = false;  // the host has its own info_log, so there is no LOG to read
+  // Makes a handle of our own for a column family's id; null at an open, where the host's handles serve. An agent that
+  // came later has no listener, so nothing would tell it that the host deletes one of its own.
+  std::function<std::unique_ptr<rocksdb::ColumnFamilyHandle>(uint32_t)> own_handle;
 };
 
 // One open of one database, from the successful open to the host's close. Use the database only between Gate::Enter and
@@ -45,6 +49,13 @@ class Session {
 
   void AddColumnFamily(rocksdb::ColumnFamilyHandle* handle);
   void ColumnFamilyDropped(uint32_t id);
+
+  // Whether the database was open before the agent came: it has no listener, and handles of its own.
+  bool attached() const { return static_cast<bool>(own_handle_); }
+  // Makes handles of all column families but the default one, or gives them up: RocksDB does not close a database while
+  // somebody has one. Nothing to do for a session that is not attached.
+  void TakeOwnHandles();
+  void GiveUpOwnHandles();
 
   // Call it only inside the gate.
   rocksdb::DB* db() const { return db_; }
@@ -79,6 +90,12 @@ class Session {
 
  private:
   void Describe(bool host_logger);
+  void AddOwnHandle(uint32_t id);
+  void List(rocksdb::ColumnFamilyHandle* handle);
+
+  const std::function<std::unique_ptr<rocksdb::ColumnFamilyHandle>(uint32_t)> own_handle_;
+  std::mutex own_handles_mutex_;
+  std::map<uint32_t, std::unique_ptr<rocksdb::ColumnFamilyHandle>> own_handles_;
 
   rocksdb::DB* const db_;
   std::atomic<bool> closed_{false};

@@ -22,11 +22,11 @@ void AppendCounters(std::string* out, const Sample& sample) {
   AppendOptional(&writer, "written_bytes", sample.writes.written_bytes);
   AppendOptional(&writer, "wal_bytes", sample.writes.wal_bytes);
   AppendOptional(&writer, "stall_micros", sample.writes.stall_micros);
-  writer.Unsigned("flushes", sample.jobs.flushes);
-  writer.Unsigned("flush_written_bytes", sample.jobs.flush_written_bytes);
-  writer.Unsigned("compactions", sample.jobs.compactions);
-  writer.Unsigned("compaction_read_bytes", sample.jobs.compaction_read_bytes);
-  writer.Unsigned("compaction_written_bytes", sample.jobs.compaction_written_bytes);
+  AppendOptional(&writer, "flushes", sample.jobs.flushes);
+  AppendOptional(&writer, "flush_written_bytes", sample.jobs.flush_written_bytes);
+  AppendOptional(&writer, "compactions", sample.jobs.compactions);
+  AppendOptional(&writer, "compaction_read_bytes", sample.jobs.compaction_read_bytes);
+  AppendOptional(&writer, "compaction_written_bytes", sample.jobs.compaction_written_bytes);
 }
 
 void AppendStall(std::string* out, const StallTotals& stall) {

@@ -21,6 +21,7 @@
 #define ADOCD_CREATE_FAMILIES                                                                                     \
   "_ZN7rocksdb6DBImpl20CreateColumnFamiliesERKSt6vectorINS_22ColumnFamilyDescriptorESaIS2_EEPS1_IPNS_18"            \
   "ColumnFamilyHandleESaIS8_EE"
+#define ADOCD_FAMILY_HANDLE "_ZN7rocksdb6DBImpl29GetColumnFamilyHandleUnlockedEj"
 #define ADOCD_DROP "_ZN7rocksdb6DBImpl16DropColumnFamilyEPNS_18ColumnFamilyHandleE"
 #define ADOCD_DROP_MANY "_ZN7rocksdb6DBImpl18DropColumnFamiliesERKSt6vectorIPNS_18ColumnFamilyHandleESaIS3_EE"
 #define ADOCD_SET_OPTIONS                                                                                         \

@@ -1,0 +1,131 @@
+"""`adocd attach` and `adocd detach`: the native agent in a program that is already running."""
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Annotated, NoReturn
+
+import typer
+
+from adocd.cli.agent_built import find_or_build_agent
+from adocd.cli.exits import Exit, fail
+from adocd.cli.target import Json
+from adocd.cli.terminal import say
+from adocd.daemon.change.panic import PanicResult, restore_by_agent
+from adocd.process.attach import attachment
+from adocd.process.attach.attachment import Attachment, Found
+from adocd.process.attach.problem import AttachRefused
+from adocd.process.compiled import NativeError
+from adocd.targets import run_dir
+
+Pid = Annotated[int, typer.Argument(metavar="PID", min=1, help="The program's process id.")]
+_WARNING = (
+    "This loads a library into a running program, and redirects its calls. It is experimental: if adocd is wrong about "
+    "what it finds in the program's memory, the program crashes. Try it first where that does no harm, then repeat the "
+    "command with --experimental. With --dry-run nothing is loaded."
+)
+
+
+def attach(
+    pid: Pid,
+    experimental: Annotated[
+        bool, typer.Option("--experimental", help="Do it, knowing that this is experimental.")
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be attached to.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Load the native agent into a program that is already running (experimental).
+
+    The program must use the shared librocksdb. Every database that it has open for writing is proven to be one before
+    anything is called on it. The agent is then like a preloaded one, but hears of no events, and takes the options that
+    it finds for the originals. `adocd detach` ends it.
+    """
+    try:
+        if dry_run:
+            _show_found(attachment.look(pid), as_json)
+            return
+        if not experimental:
+            fail(_WARNING, Exit.USAGE)
+        find_or_build_agent()
+        directory = _run_directory()
+        _show_attached(attachment.attach(pid, directory, {}), as_json)
+    except (AttachRefused, NativeError) as error:
+        fail(str(error), Exit.NO_AGENT)
+
+
+def detach(
+    pid: Pid,
+    as_json: Json = False,
+) -> None:
+    """Restore a program's options, and end the agent that was attached to it.
+
+    The program is then as it was, but for the agent's library, which stays in its memory. If an option cannot be
+    restored now, the agent stays.
+    """
+    directory = _run_directory()
+    try:
+        socket = attachment.socket_of(pid, directory)
+        if socket is not None:
+            _refuse_unless_restored(pid, asyncio.run(restore_by_agent(socket)))
+        attachment.detach(pid, directory)
+    except (AttachRefused, NativeError) as error:
+        fail(str(error), Exit.NO_AGENT)
+    if as_json:
+        typer.echo(json.dumps({"pid": pid}))
+    else:
+        say(f"detached from process {pid}: its options are restored, and the agent has ended")
+
+
+def _refuse_unless_restored(pid: int, result: PanicResult) -> None:
+    for restored in result.restored.values():
+        if restored["state"] in ("running", "waiting"):
+            fail(
+                f"the agent in process {pid} still restores options ({restored['steps_left']} steps left): try again "
+                "when it is done; it goes on by itself",
+                Exit.REFUSED,
+            )
+    if result.failed:
+        _failed(pid, next(iter(result.failed.values())))
+
+
+def _failed(pid: int, why: str) -> NoReturn:
+    fail(f"the options of process {pid} are not restored, so its agent stays: {why}", Exit.REFUSED)
+
+
+def _run_directory() -> Path:
+    directory = run_dir.run_dir()
+    try:
+        run_dir.ensure(directory)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise run_dir.BadRunDir(
+            f"the run directory {directory} cannot be used ({reason}); set ADOCD_RUN_DIR to one you may write"
+        ) from None
+    return directory
+
+
+def _show_found(found: Found, as_json: bool) -> None:
+    if as_json:
+        proven = {str(each.directory): hex(each.address) for each in found.databases}
+        typer.echo(json.dumps({"databases": proven, "unproven": [str(each) for each in found.unproven]}))
+        return
+    who = f"{found.program.name} ({found.program.pid}), {found.program.rocksdb.path}"
+    say(f"{who}; nothing was loaded")
+    for each in found.databases:
+        say(f"  would attach to {each.directory}, at {hex(each.address)}")
+    for directory in found.unproven:
+        say(f"  would leave {directory} alone: {attachment.UNPROVEN}")
+    if not found.databases and not found.unproven:
+        say("  it has no database open for writing")
+
+
+def _show_attached(attached: Attachment, as_json: bool) -> None:
+    left_alone = {str(directory): why for directory, why in attached.left_alone.items()}
+    if as_json:
+        typer.echo(json.dumps({"databases": [str(each.directory) for each in attached.databases],
+                               "left_alone": left_alone}))  # fmt: skip
+        return
+    for each in attached.databases:
+        say(f"attached to {each.directory}")
+    for directory, why in left_alone.items():
+        say(f"left {directory} alone: {why}")

@@ -1,0 +1,13 @@
+"""Attaches the native agent to a program that is already running.
+
+| module | what it does |
+|---|---|
+| `program` | reads a running program from outside, and says why it cannot be attached to |
+| `layout` | learns how this librocksdb lays out an open database in memory, by opening one |
+| `proof` | proves from outside that an address is an open database, before anything is called on it |
+| `injector` | loads the agent, and calls its entry, in a thread of its own |
+| `attachment` | attach and detach, in their order |
+
+A program's own LOG names its databases (`DB pointer 0x...`, written at the end of a successful open), so its memory
+need not be searched; each address is proven all the same.
+"""

@@ -1,0 +1,213 @@
+"""A running program as it looks from outside: what it has loaded, which databases it has open, and what forbids it all.
+
+Everything is read from /proc (proc(5)); nothing is stopped or written.
+"""
+
+import contextlib
+import mmap
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from adocd.process.attach.problem import AttachRefused
+from adocd.process.compiled import ROCKSDB_MARK
+from adocd.process.native import LIBRARY
+
+_ROCKSDB = re.compile(r"/librocksdb\.so[^/]*$")
+_OWN_COPY = re.compile(r"/(librocksdbjni|rocksdict)[^/]*$")
+_REPLACED = " (deleted)"
+#: RocksDB writes it when an open has succeeded, and again at the top of each LOG that it begins (AutoRollLogger).
+_DB_POINTER = re.compile(rb"DB pointer (0x[0-9a-f]+)")
+#: It follows the options of all column families, some 20 KB for each.
+_LOG_HEAD_BYTES, _CHUNK_BYTES = 256 << 20, 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedRocksDb:
+    """The librocksdb in a program: its file, and where it begins in the program's memory."""
+
+    path: Path
+    base: int
+
+
+@dataclass(frozen=True, slots=True)
+class RunningProgram:
+    """A program that may be attached to."""
+
+    pid: int
+    proc: Path
+    name: str
+    rocksdb: LoadedRocksDb
+
+    def read(self, address: int, size: int) -> bytes | None:
+        """Read its memory; None where there is none. Raises AttachRefused if that is not permitted."""
+        try:
+            with (self.proc / "mem").open("rb", buffering=0) as memory:
+                read = os.pread(memory.fileno(), size, address)
+        except PermissionError:
+            raise _not_permitted(self.pid) from None
+        except FileNotFoundError:
+            raise _ended(self.pid) from None
+        except (OSError, OverflowError):
+            return None
+        return read if len(read) == size else None
+
+    def locked(self) -> set[Path]:
+        """List the directories of its databases: RocksDB holds LOCK while one is open for writing."""
+        return {
+            link.parent for link in self._open_files() if link.name == "LOCK" and (link.parent / "CURRENT").exists()
+        }
+
+    def pointers(self) -> set[int]:
+        """List the addresses that its LOGs give for its databases."""
+        found: set[int] = set()
+        for descriptor in self._descriptors():
+            with contextlib.suppress(OSError):
+                link = descriptor.readlink()
+                if link.name == "LOG" or link.name.endswith("_LOG"):
+                    found.update(_pointers_in(descriptor))
+        return found
+
+    def directory_of(self, name: str) -> Path:
+        """Resolve a database's name as the program would."""
+        return Path(os.path.realpath(self.proc / "cwd" / name))
+
+    def agent(self) -> Path | None:
+        """Return the file of the agent that is loaded; None if there is none."""
+        found = next((path for path in _mapped(self.proc, self.pid) if Path(path).name.startswith(LIBRARY)), None)
+        return None if found is None else Path(found)
+
+    def _open_files(self) -> Iterator[Path]:
+        for descriptor in self._descriptors():
+            with contextlib.suppress(OSError):
+                yield descriptor.readlink()
+
+    def _descriptors(self) -> list[Path]:
+        try:
+            return list((self.proc / "fd").iterdir())
+        except PermissionError:
+            raise _not_permitted(self.pid) from None
+        except OSError:
+            raise _ended(self.pid) from None
+
+
+def running(pid: int, proc: Path = Path("/proc")) -> RunningProgram:
+    """Find a program that can be attached to. Raises AttachRefused."""
+    own = proc / str(pid)
+    try:
+        name = (own / "comm").read_text(errors="replace").strip()
+        status = _status(own)
+        mapped = _mapped(own, pid)
+    except PermissionError:
+        raise _not_permitted(pid) from None
+    except OSError:
+        raise _ended(pid) from None
+    rocksdb = _rocksdb(own, pid, name, mapped)
+    _check_status(pid, name, status)
+    _check_namespaces(own, pid, name)
+    return RunningProgram(pid, own, name, rocksdb)
+
+
+def _rocksdb(own: Path, pid: int, name: str, mapped: dict[str, int]) -> LoadedRocksDb:
+    who = f"{name} ({pid})"
+    for path, base in mapped.items():
+        if _ROCKSDB.search(path.removesuffix(_REPLACED)):
+            if path.endswith(_REPLACED):
+                raise AttachRefused(
+                    f"{who} runs a librocksdb that was replaced on the disk since, so no agent can be built for it: "
+                    "restart it under `adocd exec`"
+                )
+            return LoadedRocksDb(Path(path), base)
+    if any(_OWN_COPY.search(path) for path in mapped):
+        raise AttachRefused(
+            f"{who} brings its own copy of RocksDB, and the native agent is for the system's librocksdb.so: see "
+            "docs/attach.md for its kind of program"
+        )
+    if _is_static(own / "exe"):
+        raise AttachRefused(
+            f"{who} is linked statically to RocksDB, which no agent can be loaded beside: link it to librocksdb.so, or "
+            "link the agent into it (agents/native/README.md)"
+        )
+    raise AttachRefused(f"{who} has no librocksdb loaded: there is nothing to attach to")
+
+
+def _is_static(program: Path) -> bool:
+    try:
+        with program.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+            return content.find(ROCKSDB_MARK) >= 0
+    except (OSError, ValueError):
+        return False
+
+
+def _check_status(pid: int, name: str, status: dict[str, str]) -> None:
+    who = f"{name} ({pid})"
+    if status.get("State", "").startswith("Z"):
+        raise _ended(pid)
+    if status.get("State", "")[:1] in {"T", "t"}:
+        raise AttachRefused(f"{who} is stopped, and nothing can run in it: continue it first (kill -CONT {pid})")
+    if tracer := int(status.get("TracerPid", "0")):
+        raise AttachRefused(f"{who} is traced by process {tracer}, a debugger perhaps: end that first")
+    if status.get("Seccomp", "0") != "0":
+        raise AttachRefused(
+            f"{who} has a seccomp filter, which could kill it for the system calls that loading a library takes: start "
+            "it under `adocd exec` instead"
+        )
+
+
+def _check_namespaces(own: Path, pid: int, name: str) -> None:
+    for kind, what in (("mnt", "file systems"), ("pid", "process ids")):
+        try:
+            same = (own / "ns" / kind).readlink() == (own.parent / "self" / "ns" / kind).readlink()
+        except PermissionError:
+            raise _not_permitted(pid) from None
+        except OSError:
+            raise _ended(pid) from None
+        if not same:
+            raise AttachRefused(
+                f"{name} ({pid}) has {what} of its own, as in a container: run adocd inside that container"
+            )
+
+
+def _mapped(own: Path, pid: int) -> dict[str, int]:
+    """List the files that are mapped, each with its lowest address."""
+    found: dict[str, int] = {}
+    try:
+        text = (own / "maps").read_text(errors="replace")
+    except PermissionError:
+        raise _not_permitted(pid) from None
+    for line in text.splitlines():
+        fields = line.split(maxsplit=5)
+        if len(fields) == 6 and fields[5].startswith("/"):
+            found.setdefault(fields[5], int(fields[0].partition("-")[0], 16) - int(fields[2], 16))
+    return found
+
+
+def _status(own: Path) -> dict[str, str]:
+    lines = (own / "status").read_text(errors="replace").splitlines()
+    return {name: value.strip() for name, _, value in (line.partition(":") for line in lines)}
+
+
+def _pointers_in(log: Path) -> set[int]:
+    """Read the first pointers of a LOG: one for each database that writes into it."""
+    with log.open("rb") as file:
+        before = b""
+        for _ in range(_LOG_HEAD_BYTES // _CHUNK_BYTES):
+            chunk = file.read(_CHUNK_BYTES)
+            if not chunk:
+                break
+            if found := _DB_POINTER.findall(before[-64:] + chunk):
+                return {int(each, 16) for each in found}
+            before = chunk
+    return set()
+
+
+def _not_permitted(pid: int) -> AttachRefused:
+    return AttachRefused(
+        f"process {pid} may not be looked into: it is another user's, or this user lacks CAP_SYS_PTRACE; run as root"
+    )
+
+
+def _ended(pid: int) -> AttachRefused:
+    return AttachRefused(f"there is no process {pid}: it has ended, or was never there")

@@ -1,0 +1,126 @@
+"""Attach to real programs and detach from them: the terminal's commands, and what a program notices."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from adocd.process.attach import attachment
+from adocd.process.attach.problem import AttachRefused
+from tests.cli.harness import command
+from tests.support.agent_client import AgentClient
+from tests.support.changes import back, family
+from tests.support.programs import Program, environment
+
+pytestmark = pytest.mark.usefixtures("native_agent_library")
+TIMES = 5
+
+
+@pytest.fixture
+def host(native_programs: Path, tmp_path: Path) -> Program:
+    """A program with one database of two column families."""
+    program = Program([native_programs / "lifecycle"], environment(None, None))
+    program.ask("open", tmp_path / "database", "more")
+    return program
+
+
+def threads(pid: int) -> list[str]:
+    return sorted(each.read_text().strip() for each in Path(f"/proc/{pid}/task").glob("*/comm"))
+
+
+def sockets(pid: int) -> int:
+    found = 0
+    for each in Path(f"/proc/{pid}/fd").iterdir():
+        found += os.readlink(each).startswith("socket:")
+    return found
+
+
+def test_again_and_again(host: Program, tmp_path: Path, run_dir: Path) -> None:
+    """Each time the program is as it was before, and its options are the originals again."""
+    with host:
+        before = threads(host.pid), sockets(host.pid)
+        for _ in range(TIMES):
+            attached = attachment.attach(host.pid, run_dir, {})
+            assert [each.directory for each in attached.databases] == [tmp_path / "database"]
+            socket = attachment.socket_of(host.pid, run_dir)
+            assert socket is not None
+            with AgentClient(socket) as client:
+                database = client.only_database()
+                assert database["opened_before_agent"]
+                assert sorted(database["column_families"]) == ["default", "more"]
+                host.ask("put", tmp_path / "database", 100, "more", 100)
+                epoch = client.acquire(database["id"])
+                small = family("more", write_buffer_size=str(1 << 20))
+                original = client.database(database["id"])["originals"]["column_families"]["more"]["write_buffer_size"]
+                plan = [back(family("more", write_buffer_size=original))]
+                steps = client.change(database["id"], epoch, [small], plan).ok()["steps"]
+                assert [step["outcome"] for step in steps] == ["applied"]
+            said = command("adocd", "detach", str(host.pid), run_dir=run_dir)
+            assert (said.status, said.err) == (0, "")
+            assert not socket.exists()
+            assert (threads(host.pid), sockets(host.pid)) == before
+        assert attachment.look(host.pid).databases[0].directory == tmp_path / "database"
+        options = max((tmp_path / "database").glob("OPTIONS-*"))
+        assert f"write_buffer_size={original}" in options.read_text().partition('[CFOptions "more"]')[2]
+        host.ask("close", tmp_path / "database")
+        assert host.finish() == 0
+        assert host.stderr() == ""
+
+
+def test_the_program_goes_on_closing_opening_creating_and_dropping(
+    host: Program, tmp_path: Path, run_dir: Path
+) -> None:
+    path = tmp_path / "database"
+    with host:
+        attachment.attach(host.pid, run_dir, {})
+        socket = attachment.socket_of(host.pid, run_dir)
+        assert socket is not None
+        with AgentClient(socket) as client:
+            host.ask("create_cf", path, "third")
+            assert sorted(client.only_database()["column_families"]) == ["default", "more", "third"]
+            host.ask("drop_cf", path, "more")
+            host.ask("delete_handle", path, "more")
+            assert sorted(client.only_database()["column_families"]) == ["default", "third"]
+            assert client.fresh_snapshot(client.only_database()["id"])["column_families"].keys() == {"default", "third"}
+            host.ask("close", path)
+            assert client.databases() == []
+            host.ask("open", path, "third")
+            database = client.only_database()
+            assert "opened_before_agent" not in database
+            assert database["capabilities"]["waits_for"] == ["stall", "memtables_wait"]
+        assert host.finish() == 0
+        assert host.stderr() == ""
+
+
+def test_the_terminal_warns_first_and_says_what_it_would_do(host: Program, tmp_path: Path, run_dir: Path) -> None:
+    with host:
+        warned = command("adocd", "attach", str(host.pid), run_dir=run_dir)
+        assert warned.status == 2
+        assert "repeat the command with --experimental" in warned.err
+        looked = command("adocd", "attach", str(host.pid), "--dry-run", run_dir=run_dir)
+        assert looked.status == 0
+        assert f"would attach to {tmp_path / 'database'}, at 0x" in looked.out
+        assert not list(run_dir.iterdir()), "nothing was to be loaded"
+        refused = command("adocd", "attach", str(os.getpid()), "--experimental", run_dir=run_dir)
+        assert refused.status == 6
+        attached = command("adocd", "attach", str(host.pid), "--experimental", run_dir=run_dir)
+        assert attached.out == f"attached to {tmp_path / 'database'}\n"
+        again = command("adocd", "attach", str(host.pid), "--experimental", run_dir=run_dir)
+        assert (again.status, again.err) == (
+            6, f"adocd: lifecycle ({host.pid}) has an agent already: see it by `adocctl targets`\n"
+        )  # fmt: skip
+
+
+def test_an_agent_that_came_with_the_program_stays(
+    native_programs: Path, native_agent_library: Path, tmp_path: Path, run_dir: Path
+) -> None:
+    with Program([native_programs / "lifecycle"], environment(native_agent_library, run_dir)) as program:
+        program.ask("open", tmp_path / "database")
+        with pytest.raises(AttachRefused, match="no agent was attached to this process"):
+            attachment.detach(program.pid, run_dir)
+        socket = attachment.socket_of(program.pid, run_dir)
+        assert socket is not None
+        with AgentClient(socket) as client:
+            assert client.only_database()["path"] == str(tmp_path / "database")

@@ -1,0 +1,111 @@
+"""Real databases in a process that does all it can to mislead: only what is open is found, and called."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from adocd.process.attach import attachment
+from tests.support.agent_client import AgentClient
+from tests.support.programs import Program, environment
+
+#: Rounds of the short and of the long profile; a round is one change, and one look.
+SHORT, LONG = 40, 10_000
+
+
+class Misled:
+    """The program, and what is open in it in truth."""
+
+    def __init__(self, programs: Path, directory: Path) -> None:
+        self.directory = directory
+        (directory / "log").mkdir()
+        self.program = Program([programs / "misleading", directory / "log"], environment(None, None))
+        self.open: set[Path] = set()
+        self.left: set[Path] = set()
+        self.opening: set[Path] = set()
+        self.program.ask("lies")
+
+    def path(self, number: int) -> Path:
+        """Name a database."""
+        return self.directory / f"database-{number}"
+
+    def turn(self, chance: random.Random) -> None:
+        """Do one thing that could mislead."""
+        path = self.path(chance.randrange(6))
+        if path in self.opening:
+            self.program.ask("opened", path)
+            self.opening.remove(path)
+            self.open.add(path)
+        elif path in self.left:
+            self.program.ask("close", path)
+            self.left.remove(path)
+        elif path in self.open:
+            what = chance.choice(["close", "leave", "copies", "close"])
+            self.program.ask(what, path)
+            if what != "copies":
+                self.open.remove(path)
+            if what == "leave":
+                self.left.add(path)
+        elif path.exists() and chance.random() < 0.3:
+            self.program.ask("opening", path)
+            self.opening.add(path)
+        else:
+            self.program.ask("open", path)
+            self.open.add(path)
+
+
+def look_again_and_again(native_programs: Path, tmp_path: Path, rounds: int) -> None:
+    chance, seen = random.Random(rounds), 0  # noqa: S311 (the same turns each time)
+    misled = Misled(native_programs, tmp_path)
+    with misled.program as program:
+        for _ in range(rounds):
+            misled.turn(chance)
+            found = attachment.look(program.pid)
+            assert {each.directory for each in found.databases} == misled.open
+            assert set(found.unproven) == misled.left | misled.opening
+            seen += len(misled.open) * len(misled.left | misled.opening)
+        assert program.finish() == 0
+    assert seen > 0, "never was one open while another one was being opened or closed"
+
+
+def test_only_open_databases_are_found(native_programs: Path, tmp_path: Path) -> None:
+    look_again_and_again(native_programs, tmp_path, SHORT)
+
+
+@pytest.mark.long
+def test_only_open_databases_are_found_for_long(native_programs: Path, tmp_path: Path) -> None:
+    look_again_and_again(native_programs, tmp_path, LONG)
+
+
+@pytest.mark.usefixtures("native_agent_library")
+def test_only_open_databases_are_called(native_programs: Path, tmp_path: Path, run_dir: Path) -> None:
+    misled = Misled(native_programs, tmp_path)
+    ask = misled.program.ask
+    with misled.program as program:
+        for number in (1, 2, 3, 4):
+            ask("open", misled.path(number))
+            ask("copies", misled.path(number))
+        ask("close", misled.path(2))
+        ask("leave", misled.path(3))
+        ask("close", misled.path(4))
+        ask("opening", misled.path(4))
+        attached = attachment.attach(program.pid, run_dir, {})
+        assert [each.directory for each in attached.databases] == [misled.path(1)]
+        assert set(attached.left_alone) == {misled.path(3), misled.path(4)}
+        socket = attachment.socket_of(program.pid, run_dir)
+        assert socket is not None
+        with AgentClient(socket) as client:
+            assert client.only_database()["path"] == str(misled.path(1))
+            # What was being opened then is not seen; what is opened from now on is, by the redirected call.
+            ask("opened", misled.path(4))
+            ask("open", misled.path(2))
+            assert [each["path"] for each in client.databases()] == [str(misled.path(1)), str(misled.path(2))]
+            ask("close", misled.path(3))
+            ask("close", misled.path(1))
+            assert client.only_database()["path"] == str(misled.path(2))
+        attachment.detach(program.pid, run_dir)
+        ask("open", misled.path(1))
+        assert program.finish() == 0
+        assert program.stderr() == ""
