@@ -13,7 +13,7 @@ from adocd.cli.target import Json
 from adocd.cli.terminal import say
 from adocd.daemon.change.panic import PanicResult, restore_by_agent
 from adocd.process.attach import attachment
-from adocd.process.attach.attachment import Attachment, Found
+from adocd.process.attach.attachment import AttachedProgram, Found
 from adocd.process.attach.problem import AttachRefused
 from adocd.process.compiled import NativeError
 from adocd.targets import run_dir
@@ -119,7 +119,7 @@ def _show_found(found: Found, as_json: bool) -> None:
         say("  it has no database open for writing")
 
 
-def _show_attached(attached: Attachment, as_json: bool) -> None:
+def _show_attached(attached: AttachedProgram, as_json: bool) -> None:
     left_alone = {str(directory): why for directory, why in attached.left_alone.items()}
     if as_json:
         typer.echo(json.dumps({"databases": [str(each.directory) for each in attached.databases],

@@ -32,7 +32,7 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Attachment:
+class AttachedProgram:
     """What an attachment came to: databases with a session, and why others were left alone, by directory."""
 
     databases: tuple[ProvenDatabase, ...]
@@ -46,7 +46,7 @@ def look(pid: int) -> Found:
     return _look(there, _proof(there))
 
 
-def attach(pid: int, run_directory: Path, environment: Mapping[str, str]) -> Attachment:
+def attach(pid: int, run_directory: Path, environment: Mapping[str, str]) -> AttachedProgram:
     """Load the agent, and begin a session for each database that is proven twice. Raises AttachRefused, NativeError.
 
     `environment` is what the agent takes for its environment variables. If nothing is proven the second time, the agent
@@ -84,7 +84,7 @@ def attach(pid: int, run_directory: Path, environment: Mapping[str, str]) -> Att
         raise
     reasons = {each.directory: refused[hex(each.address)] for each in sure if hex(each.address) in refused}
     reasons |= dict.fromkeys(second.unproven, UNPROVEN)
-    return Attachment(tuple(each for each in sure if each.directory not in reasons), reasons, agent)
+    return AttachedProgram(tuple(each for each in sure if each.directory not in reasons), reasons, agent)
 
 
 def detach(pid: int, run_directory: Path) -> None:

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from functools import lru_cache
 from pathlib import Path
 
 from elftools.elf.elffile import ELFFile
@@ -55,7 +56,16 @@ class Tables:
 
 
 def learned(library: Path) -> Layout:
-    """Open a database with this library, in a process of its own, and look. Raises AttachRefused."""
+    """Open a database with this library, in a process of its own, and look. Raises AttachRefused.
+
+    What was learned of a file is kept as long as this process lives.
+    """
+    status = library.stat()
+    return _learned(library, (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns))
+
+
+@lru_cache
+def _learned(library: Path, _same_file: tuple[int, int, int, int]) -> Layout:
     done = subprocess.run(
         [sys.executable, "-m", "adocd.process.attach.learn", str(library)],
         capture_output=True, text=True, check=False, timeout=_AT_MOST_S,

@@ -19,7 +19,8 @@ _HANDLE, _VERSIONS = "_ZTVN7rocksdb22ColumnFamilyHandleImplE", "_ZTVN7rocksdb10V
 _DATABASE = "_ZTVN7rocksdb6DBImplE"
 #: A virtual table begins with the offset to the top and the type; objects point behind them (Itanium C++ ABI, 2.5).
 _TO_FUNCTIONS = 2 * _WORD
-_SET_BYTES = 512
+#: How much of an object is looked at for where it points back.
+_HANDLE_BYTES, _SET_BYTES = 64, 512
 
 
 class _Library:
@@ -85,38 +86,37 @@ def _round(library: _Library, name: str) -> dict[str, Any]:
     size = library.size(database)
     heap = _heap()
     words = _words(database, size)
+    if words[0] != library.table(_DATABASE):
+        raise SystemExit("a database of this librocksdb is no DBImpl")
 
-    def objects(symbol: str) -> list[tuple[int, int]]:
+    def on_the_heap(address: int, length: int) -> bool:
+        return any(begin <= address and address + length <= end for begin, end in heap)
+
+    def objects(symbol: str, at_most: int) -> dict[int, list[tuple[int, int]]]:
+        """Return where a pointer to an object of this class is, and where that object points back."""
         table = library.table(symbol)
-        return [
-            (at * _WORD, word)
-            for at, word in enumerate(words)
-            if any(begin <= word and word + _WORD <= end for begin, end in heap) and _words(word, _WORD)[0] == table
-        ]
-
-    (handle_at, family_handle), *more_handles = objects(_HANDLE)
-    (versions_at, versions), *more_sets = objects(_VERSIONS)
-    if more_handles or more_sets or words[0] != library.table(_DATABASE):
-        raise SystemExit("a database of this librocksdb looks different from what adocd knows")
-    names = [
-        at * _WORD
-        for at, word in enumerate(words[:-1])
-        if words[at + 1] == len(name)
-        and any(begin <= word and word + len(name) <= end for begin, end in heap)
-        and ctypes.string_at(word, len(name)) == name.encode()
-    ]
-
-    def backs(address: int, at_most: int) -> list[list[int]]:
-        held = _words(address, min(at_most, library.size(address)))
-        return [[at * _WORD, word - database] for at, word in enumerate(held) if database <= word < database + size]
+        found = {}
+        for at, word in enumerate(words):
+            if on_the_heap(word, _WORD) and _words(word, _WORD)[0] == table:
+                held = _words(word, min(at_most, library.size(word)))
+                found[at * _WORD] = [
+                    (place * _WORD, back - database)
+                    for place, back in enumerate(held)
+                    if database <= back < database + size
+                ]
+        return found
 
     found: dict[str, Any] = {
         "size": size,
-        "name_at": names[0],
-        "handle_at": handle_at,
-        "handle_backs": backs(family_handle, 64),
-        "versions_at": versions_at,
-        "versions_backs": backs(versions, _SET_BYTES),
+        "names": [
+            at * _WORD
+            for at, word in enumerate(words[:-1])
+            if words[at + 1] == len(name)
+            and on_the_heap(word, len(name))
+            and ctypes.string_at(word, len(name)) == name.encode()
+        ],
+        "handle": objects(_HANDLE, _HANDLE_BYTES),
+        "versions": objects(_VERSIONS, _SET_BYTES),
     }
     before = ctypes.string_at(database, size)
     library.begin_to_close(handle)
@@ -126,21 +126,37 @@ def _round(library: _Library, name: str) -> dict[str, Any]:
     return found
 
 
+def _in_all(rounds: list[dict[str, Any]], name: str) -> list[Any]:
+    return [each for each in rounds[0][name] if all(each in other[name] for other in rounds[1:])]
+
+
+def _pointer(rounds: list[dict[str, Any]], name: str) -> tuple[int, list[tuple[int, int]]]:
+    """Return where the one pointer to such an object is. A word that was never set may point to one by chance."""
+    places = _in_all(rounds, name)
+    if len(places) != 1:
+        raise SystemExit(f"its pointer to the {name} is in {len(places)} places")
+    (at,) = places
+    backs = [back for back in rounds[0][name][at] if all(back in other[name][at] for other in rounds[1:])]
+    if not backs:
+        raise SystemExit(f"its {name} does not point back")
+    return at, backs
+
+
 def _common(rounds: list[dict[str, Any]]) -> dict[str, Any]:
-    # An allocator may give more than was asked for.
-    common: dict[str, Any] = {"size": min(each.pop("size") for each in rounds)}
-    for name, first in rounds[0].items():
-        others = [each[name] for each in rounds[1:]]
-        if isinstance(first, list):
-            kept = [entry for entry in first if all(entry in other for other in others)]
-            if not kept:
-                raise SystemExit(f"{name} is different each time")
-            common[name] = kept
-        elif all(other == first for other in others):
-            common[name] = first
-        else:
-            raise SystemExit(f"{name} is different each time")
-    return common
+    names, closing_at = _in_all(rounds, "names"), _in_all(rounds, "closing_at")
+    if not names or not closing_at:
+        raise SystemExit("its name was not found" if closing_at else "nothing shows that it closes")
+    handle_at, handle_backs = _pointer(rounds, "handle")
+    versions_at, versions_backs = _pointer(rounds, "versions")
+    return {
+        "size": min(each["size"] for each in rounds),  # an allocator may give more than was asked for
+        "name_at": names[0],
+        "handle_at": handle_at,
+        "handle_backs": handle_backs,
+        "versions_at": versions_at,
+        "versions_backs": versions_backs,
+        "closing_at": closing_at,
+    }
 
 
 def main() -> None:
