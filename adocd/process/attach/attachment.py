@@ -114,7 +114,7 @@ def socket_of(pid: int, run_directory: Path) -> Path | None:
 
 def _proof(there: RunningProgram) -> Proof:
     library = there.rocksdb
-    return Proof(there.read, layout.learned(library.path), layout.tables(library.path), library.base)
+    return Proof(there.read, layout.learned(library.path), library.base)
 
 
 def _look(there: RunningProgram, proof: Proof) -> Found:

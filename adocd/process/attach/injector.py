@@ -22,6 +22,8 @@ from adocd.process.compiled import NativeError, Product, RocksDb
 _ENTRY = "adocd_load"
 _AT_MOST_S, _POLL_S = 30.0, 0.01
 _LEAVES_WITHIN_S = 5.0
+#: frida says that it has left, and then stops the program for a last time, for some milliseconds.
+_LAST_STOP_S = 0.05
 
 
 def require() -> None:
@@ -62,7 +64,7 @@ def call(pid: int, loader: Path, agent: Path, run_directory: Path, asked: Mappin
 
 @contextlib.contextmanager
 def _injected(pid: int, loader: Path, said: str) -> Iterator[None]:
-    """Inject, and wait at the end until frida has left the program again: until then it traces it."""
+    """Inject, and wait at the end until frida has left the program: until then it stops it again."""
     import frida  # noqa: PLC0415
 
     device, left = frida.get_local_device(), threading.Event()
@@ -80,6 +82,7 @@ def _injected(pid: int, loader: Path, said: str) -> Iterator[None]:
             raise AttachRefused(f"the agent cannot be loaded into process {pid}: {error}") from None
         yield
         left.wait(_LEAVES_WITHIN_S)
+        time.sleep(_LAST_STOP_S)
     finally:
         device.off("uninjected", uninjected)
 

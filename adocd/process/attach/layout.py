@@ -5,20 +5,11 @@ import sys
 from functools import lru_cache
 from pathlib import Path
 
-from elftools.elf.elffile import ELFFile
-from elftools.elf.sections import SymbolTableSection
 from pydantic import TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
 from adocd.process.attach.problem import AttachRefused
 
-_TABLES = {
-    "database": "_ZTVN7rocksdb6DBImplE",
-    "handle": "_ZTVN7rocksdb22ColumnFamilyHandleImplE",
-    "versions": "_ZTVN7rocksdb10VersionSetE",
-}
-#: Objects point behind the offset to the top and the type (Itanium C++ ABI, 2.5).
-_TO_FUNCTIONS = 16
 _AT_MOST_S = 60
 
 
@@ -34,6 +25,9 @@ class Layout:
         versions_at: versions_, the VersionSet.
         versions_backs: the same of the VersionSet.
         closing_at: bytes that are 0 until the database begins to close, and then 1 (shutting_down_).
+        database_table: DBImpl's virtual table as objects point to it, from the library's beginning.
+        handle_table: the same of a handle (ColumnFamilyHandleImpl).
+        versions_table: the same of the VersionSet.
 
     """
 
@@ -44,15 +38,9 @@ class Layout:
     versions_at: int
     versions_backs: tuple[tuple[int, int], ...]
     closing_at: tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class Tables:
-    """Where the library's virtual tables are, as objects point to them, from the library's beginning."""
-
-    database: int
-    handle: int
-    versions: int
+    database_table: int
+    handle_table: int
+    versions_table: int
 
 
 def learned(library: Path) -> Layout:
@@ -78,21 +66,3 @@ def _learned(library: Path, _same_file: tuple[int, int, int, int]) -> Layout:
             f"the databases of {library} cannot be told from other memory ({said}): start the program under "
             "`adocd exec`"
         ) from None
-
-
-def tables(library: Path) -> Tables:
-    """Read the library's symbols. Raises AttachRefused if one is missing."""
-    with library.open("rb") as file:
-        section = ELFFile(file).get_section_by_name(".dynsym")
-        if not isinstance(section, SymbolTableSection):
-            raise AttachRefused(f"{library} has no symbols, so its databases cannot be told from other memory")
-        found = {}
-        for name, symbol in _TABLES.items():
-            symbols = section.get_symbol_by_name(symbol)
-            if not symbols:
-                raise AttachRefused(
-                    f"{library} does not export {symbol}, so its databases cannot be told from other memory: start the "
-                    "program under `adocd exec`"
-                )
-            found[name] = int(symbols[0]["st_value"]) + _TO_FUNCTIONS
-    return Tables(**found)

@@ -23,6 +23,17 @@ _TO_FUNCTIONS = 2 * _WORD
 _HANDLE_BYTES, _SET_BYTES = 64, 512
 
 
+class _About(ctypes.Structure):
+    """What the dynamic linker knows of an address: Dl_info (dladdr(3))."""
+
+    _fields_ = (
+        ("file", ctypes.c_char_p),
+        ("base", ctypes.c_void_p),
+        ("symbol", ctypes.c_char_p),
+        ("address", ctypes.c_void_p),
+    )
+
+
 class _Library:
     """The C API of a librocksdb (rocksdb/c.h), as far as it is needed."""
 
@@ -40,7 +51,17 @@ class _Library:
 
     def table(self, symbol: str) -> int:
         """Return what objects of a class point to."""
-        return ctypes.addressof(ctypes.c_char.in_dll(self._c, symbol)) + _TO_FUNCTIONS
+        try:
+            return ctypes.addressof(ctypes.c_char.in_dll(self._c, symbol)) + _TO_FUNCTIONS
+        except ValueError:
+            raise SystemExit(f"it does not export {symbol}") from None
+
+    def from_the_beginning(self, address: int) -> int:
+        """Return how far an address is from the library's beginning in memory."""
+        about = _About()
+        if not self._libc.dladdr(ctypes.c_void_p(address), ctypes.byref(about)):
+            raise SystemExit("where it is in memory is not known")
+        return address - int(about.base)
 
     def open(self, name: str) -> int:
         """Open a database, and return the C API's handle of it."""
@@ -165,7 +186,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="adocd-layout-") as directory:
         # Longer than what a std::string keeps in itself, so that each name is on the heap.
         rounds = [_round(library, f"{directory}/database-that-has-a-long-name-{number}") for number in range(_ROUNDS)]
-    sys.stdout.write(json.dumps(_common(rounds)) + "\n")
+    tables = {"database_table": _DATABASE, "handle_table": _HANDLE, "versions_table": _VERSIONS}
+    where = {name: library.from_the_beginning(library.table(symbol)) for name, symbol in tables.items()}
+    sys.stdout.write(json.dumps(_common(rounds) | where) + "\n")
 
 
 if __name__ == "__main__":

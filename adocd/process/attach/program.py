@@ -7,6 +7,7 @@ import contextlib
 import mmap
 import os
 import re
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +23,7 @@ _REPLACED = " (deleted)"
 _DB_POINTER = re.compile(rb"DB pointer (0x[0-9a-f]+)")
 #: It follows the options of all column families, some 20 KB for each.
 _LOG_HEAD_BYTES, _CHUNK_BYTES = 256 << 20, 1 << 20
+_PATIENCE_S, _POLL_S = 0.5, 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +95,23 @@ class RunningProgram:
             raise _ended(self.pid) from None
 
 
+class _ForTheMoment(AttachRefused):
+    """What may be over at once: whoever else has just attached to the program, or detached, still stops it."""
+
+
 def running(pid: int, proc: Path = Path("/proc")) -> RunningProgram:
     """Find a program that can be attached to. Raises AttachRefused."""
+    end_s = time.monotonic() + _PATIENCE_S
+    while True:
+        try:
+            return _running(pid, proc)
+        except _ForTheMoment:
+            if time.monotonic() > end_s:
+                raise
+            time.sleep(_POLL_S)
+
+
+def _running(pid: int, proc: Path) -> RunningProgram:
     own = proc / str(pid)
     try:
         name = (own / "comm").read_text(errors="replace").strip()
@@ -130,7 +147,8 @@ def _rocksdb(own: Path, pid: int, name: str, mapped: dict[str, int]) -> LoadedRo
             f"{who} is linked statically to RocksDB, which no agent can be loaded beside: link it to librocksdb.so, or "
             "link the agent into it (agents/native/README.md)"
         )
-    raise AttachRefused(f"{who} has no librocksdb loaded: there is nothing to attach to")
+    # While its mappings change, the kernel may leave one out of its list.
+    raise _ForTheMoment(f"{who} has no librocksdb loaded: there is nothing to attach to")
 
 
 def _is_static(program: Path) -> bool:
@@ -146,9 +164,9 @@ def _check_status(pid: int, name: str, status: dict[str, str]) -> None:
     if status.get("State", "").startswith("Z"):
         raise _ended(pid)
     if status.get("State", "")[:1] in {"T", "t"}:
-        raise AttachRefused(f"{who} is stopped, and nothing can run in it: continue it first (kill -CONT {pid})")
+        raise _ForTheMoment(f"{who} is stopped, and nothing can run in it: continue it first (kill -CONT {pid})")
     if tracer := int(status.get("TracerPid", "0")):
-        raise AttachRefused(f"{who} is traced by process {tracer}, a debugger perhaps: end that first")
+        raise _ForTheMoment(f"{who} is traced by process {tracer}, a debugger perhaps: end that first")
     if status.get("Seccomp", "0") != "0":
         raise AttachRefused(
             f"{who} has a seccomp filter, which could kill it for the system calls that loading a library takes: start "

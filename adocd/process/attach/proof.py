@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from adocd.process.attach.layout import Layout, Tables
+from adocd.process.attach.layout import Layout
 
 _WORD = 8
 _LONGEST_NAME = 4096
@@ -42,20 +42,19 @@ class Proof:
 
     read: ReadMemory
     layout: Layout
-    tables: Tables
     base: int
 
     def name(self, address: int) -> str | None:
         """Return the name with which the database at this address was opened; None if no open database is there."""
         layout, body = self.layout, self.read(address, self.layout.size)
-        if body is None or _word(body, 0) != self.base + self.tables.database:
+        if body is None or _word(body, 0) != self.base + layout.database_table:
             return None
         if any(body[at] != 0 for at in layout.closing_at):
             return None
         handle, versions = _word(body, layout.handle_at), _word(body, layout.versions_at)
-        if not self._points_back(address, handle, self.tables.handle, layout.handle_backs):
+        if not self._points_back(address, handle, layout.handle_table, layout.handle_backs):
             return None
-        if not self._points_back(address, versions, self.tables.versions, layout.versions_backs):
+        if not self._points_back(address, versions, layout.versions_table, layout.versions_backs):
             return None
         text, length = _word(body, layout.name_at), _word(body, layout.name_at + _WORD)
         name = self.read(text, length) if 0 < length <= _LONGEST_NAME else None

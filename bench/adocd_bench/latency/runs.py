@@ -16,7 +16,7 @@ from adocd.targets.run_dir import agent_sockets
 from adocd_bench.errors import RunFailed
 from adocd_bench.evaluation.report.percentiles import percentile_us
 from adocd_bench.latency.measured import HistogramsAgree, ToldLatencies, of_sampler
-from adocd_bench.load.build import PROGRAM, find_or_build
+from adocd_bench.load.build import GENERATOR
 from adocd_bench.load.result import read_result
 from adocd_bench.load.spec import ClosedArrivals, Drain, KeyChoice, LoadSpec, Mix, Work
 from adocd_bench.programs.db_bench import agent_library, find_db_bench
@@ -78,7 +78,7 @@ def of_generator(writes: int, threads: int, parent: Path | None) -> HistogramsAg
         spec = LoadSpec(Path(directory, "db"), result, phases, options=options, value_bytes=100)
         file = room / "load.json"
         file.write_text(spec.to_json(), encoding="utf-8")
-        with child(PROGRAM, [str(find_or_build()), str(file)], room, _agent(room, on=True)) as program:
+        with child(GENERATOR.name, [str(GENERATOR.find_or_build()), str(file)], room, _agent(room, on=True)) as program:
             totals = _last_totals(room, program)
         [operations] = read_result(result).measured.operations
     histogram = operations.processing
@@ -86,7 +86,7 @@ def of_generator(writes: int, threads: int, parent: Path | None) -> HistogramsAg
         raise RunFailed("the load generator measured nothing")
     p50, p99, p99_9 = (percentile_us(histogram, fraction) or 0.0 for fraction in (0.5, 0.99, 0.999))
     its_own = ToldLatencies(operations.count, p50, p99, p99_9, float(histogram.max_us))
-    return HistogramsAgree(PROGRAM, threads, its_own, of_sampler(sampled(totals, None)))
+    return HistogramsAgree(GENERATOR.name, threads, its_own, of_sampler(sampled(totals, None)))
 
 
 def _db_bench(directory: str, num: int, threads: int) -> list[str]:

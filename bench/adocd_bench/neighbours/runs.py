@@ -15,7 +15,7 @@ from adocd_bench.evaluation.report.percentiles import percentiles
 from adocd_bench.host.cap import Cap
 from adocd_bench.host.noise import cpu_times, others_cpu
 from adocd_bench.load.arrivals import constant
-from adocd_bench.load.build import PROGRAM, find_or_build
+from adocd_bench.load.build import GENERATOR
 from adocd_bench.load.result import LoadResult, read_result
 from adocd_bench.load.spec import ClosedArrivals, Drain, KeyChoice, LoadSpec, Mix, OpenArrivals, Work
 from adocd_bench.neighbours.measured import HOT, DatabaseRun, Decided, NeighbourSecond, NeighbourSeen, Run
@@ -164,7 +164,7 @@ class _Running:
         )
         file = self._room / f"{name}.load.json"
         file.write_text(spec.to_json(), encoding="utf-8")
-        command = [sys.executable, "-m", "adocd", "exec", "--", str(find_or_build()), str(file)]
+        command = [sys.executable, "-m", "adocd", "exec", "--", str(GENERATOR.find_or_build()), str(file)]
         with child(name, self._cap.command(command), self._room) as started:
             yield started
 
@@ -180,7 +180,7 @@ class _Running:
                 watched.look()
             for program in programs:
                 if not program.is_running(self._load.seconds + _BESIDE_S):
-                    raise RunFailed(f"{PROGRAM} of {program.name} ended early: {program.last_words()}")
+                    raise RunFailed(f"{GENERATOR.name} of {program.name} ended early: {program.last_words()}")
             missing = [name for name, watched in self._watched.items() if not watched.is_found()]
             if missing and time.monotonic() - began_s > _FOUND_WITHIN_S:
                 raise RunFailed(f"the agent of {missing[0]} did not show up within {_FOUND_WITHIN_S:.0f} s")

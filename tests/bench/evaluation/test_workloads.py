@@ -21,6 +21,7 @@ from adocd_bench.evaluation.setting import program
 from adocd_bench.load.arrivals import mean_per_s, total_s
 from adocd_bench.load.spec import ClosedArrivals, Drain, OpenArrivals
 from adocd_bench.programs.db_bench import DbBench
+from adocd_bench.programs.native import NativeProgram
 
 OPEN = ("constant", "two-phase", "burst", "burst-lapse", "sine", "sine-350", "sine-1000", "peaks-10", "peaks-100")
 
@@ -28,7 +29,7 @@ OPEN = ("constant", "two-phase", "burst", "burst-lapse", "sine", "sine-350", "si
 @pytest.fixture(autouse=True)
 def _no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     """Only the orders are looked at here, and none is carried out."""
-    monkeypatch.setattr(workloads, "find_or_build", lambda _: Path("/usr/bin/adocd-load"))
+    monkeypatch.setattr(NativeProgram, "find_or_build", lambda *_: Path("/usr/bin/adocd-load"))
 
 
 def made(name: str, scale: int = 1, rate_per_s: float | None = None, seconds: int = 60) -> GeneratedLoad:

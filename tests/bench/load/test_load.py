@@ -17,8 +17,8 @@ from typing import Any
 
 import pytest
 from adocd_bench.evaluation.raw import LatencyHistogram, Operations
-from adocd_bench.load import build
 from adocd_bench.load.arrivals import ArrivalStep, constant
+from adocd_bench.load.build import GENERATOR
 from adocd_bench.load.result import LoadResult, read_result
 from adocd_bench.load.spec import ClosedArrivals, Drain, KeyChoice, LoadSpec, Mix, OpenArrivals, Work
 from adocd_bench.load.ycsb import CORE
@@ -46,7 +46,7 @@ Run = Callable[..., LoadResult]
 @pytest.fixture(scope="module")
 def program() -> Path:
     """The generator, compiled if need be."""
-    return build.find_or_build()
+    return GENERATOR.find_or_build()
 
 
 def spec(disk: Path, *phases: Work | Drain, **settings: Any) -> LoadSpec:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from adocd_bench.errors import ProgramMissing, RunFailed
 from adocd_bench.evaluation.raw import LatencyHistogram
-from adocd_bench.load import build
+from adocd_bench.load.build import GENERATOR
 from adocd_bench.load.result import read_result
 
 from adocd.process import compiled
@@ -19,7 +19,7 @@ def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where it would be, for a user without a cache and without a compiler."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setenv("PATH", "/nowhere")
-    return build.product().kept(compiled.rocksdb())
+    return GENERATOR.product().kept(compiled.rocksdb())
 
 
 def put(kept: Path, sources: str) -> None:
@@ -29,8 +29,8 @@ def put(kept: Path, sources: str) -> None:
 
 
 def test_one_of_these_sources_is_taken(kept: Path) -> None:
-    put(kept, compiled.digest(build.product().sources))
-    assert build.find_or_build() == kept
+    put(kept, compiled.digest(GENERATOR.sources))
+    assert GENERATOR.find_or_build() == kept
 
 
 @pytest.mark.parametrize("there", [False, True])
@@ -39,7 +39,7 @@ def test_else_it_is_compiled_and_what_that_needs_is_said(kept: Path, there: bool
         put(kept, "others")
     said: list[str] = []
     with pytest.raises(ProgramMissing, match=r"cmake, g\+\+, make, readelf missing; install: apt-get install g\+\+ "):
-        build.find_or_build(said.append)
+        GENERATOR.find_or_build(said.append)
     assert said == ["compiling the load generator, for about 20 seconds"]
 
 

@@ -10,7 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from adocd_bench.load.build import product
+from adocd_bench.load.build import GENERATOR
 
 Probe = Callable[..., list[str]]
 UNIFORM, ZIPFIAN, LATEST, SEQUENTIAL = range(4)
@@ -21,7 +21,7 @@ THETA = 0.99
 def probe(tmp_path_factory: pytest.TempPathFactory) -> Probe:
     """The generator's headers, compiled to a program that prints what they compute."""
     program = tmp_path_factory.mktemp("probe") / "load_probe"
-    source, include = Path(__file__).with_name("load_probe.cc"), product().sources / "src"
+    source, include = Path(__file__).with_name("load_probe.cc"), GENERATOR.sources / "src"
     subprocess.run(["g++", "-std=c++17", "-O2", "-I", include, source, "-o", program], check=True)
 
     def run(*arguments: object, given: str = "") -> list[str]:

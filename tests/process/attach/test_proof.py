@@ -9,14 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adocd.process.attach.layout import Layout, Tables
+from adocd.process.attach.layout import Layout
 from adocd.process.attach.proof import Proof, ProvenDatabase, proven
 
 LAYOUT = Layout(
     size=256, name_at=8, handle_at=64, handle_backs=((16, 0), (24, 96)), versions_at=72, versions_backs=((40, 128),),
-    closing_at=(200, 201),
+    closing_at=(200, 201), database_table=0x100, handle_table=0x200, versions_table=0x300,
 )  # fmt: skip
-TABLES = Tables(database=0x100, handle=0x200, versions=0x300)
 BASE = 0x7F0000000000
 DATABASE, HANDLE, VERSIONS, NAME = 0x10000, 0x20000, 0x30000, 0x40000
 DIRECTORY = Path("/srv/database")
@@ -57,7 +56,7 @@ class Memory:
 
 
 def found(memory: Memory, *addresses: int, locked: tuple[Path, ...] = (DIRECTORY,)) -> list[ProvenDatabase]:
-    return proven(Proof(memory.read, LAYOUT, TABLES, BASE), addresses, locked, Path)
+    return proven(Proof(memory.read, LAYOUT, BASE), addresses, locked, Path)
 
 
 @pytest.fixture

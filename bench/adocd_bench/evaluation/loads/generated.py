@@ -8,7 +8,7 @@ from typing import Any
 
 from adocd_bench.errors import RunFailed
 from adocd_bench.evaluation.loads.program import LoadJob, LoadOutcome
-from adocd_bench.load.build import PROGRAM
+from adocd_bench.load.build import GENERATOR
 from adocd_bench.load.result import read_result
 from adocd_bench.load.spec import ClosedArrivals, Drain, KeyChoice, LoadSpec, Mix, OptionText, Work
 from adocd_bench.programs.fill import KEY_BYTES
@@ -48,12 +48,12 @@ class GeneratedLoad:
     reads: Work | None = None
     offered_per_s: float | None = None
     arguments: Mapping[str, Any] = field(default_factory=dict)
-    name: str = PROGRAM
+    name: str = GENERATOR.name
 
     @property
     def version(self) -> str:
         """Name it; it is compiled from the sources of this adocd."""
-        return PROGRAM
+        return GENERATOR.name
 
     @property
     def loaded_bytes(self) -> int:
@@ -106,7 +106,7 @@ class GeneratedLoad:
         del observed
         result = read_result(_result(job))
         if result.interrupted:
-            raise RunFailed(f"{PROGRAM} was interrupted")
+            raise RunFailed(f"{GENERATOR.name} was interrupted")
         measured = result.measured
         following = result.phases[result.phases.index(measured) + 1 :]
         drains = [phase.begin_monotonic_s for phase in following if phase.drain is not None]

@@ -15,7 +15,7 @@ from adocd_bench.evaluation.loads.generated import READS, READS_S, GeneratedLoad
 from adocd_bench.evaluation.loads.program import LoadProgram
 from adocd_bench.load import arrivals, ycsb
 from adocd_bench.load.arrivals import Steps
-from adocd_bench.load.build import find_or_build
+from adocd_bench.load.build import GENERATOR
 from adocd_bench.load.spec import ClosedArrivals, KeyChoice, Mix, OpenArrivals, Work
 from adocd_bench.programs.db_bench import find_db_bench
 
@@ -156,7 +156,7 @@ def _peaks(peak_s: int) -> BenchWorkload:
 
 
 def _generator() -> Path:
-    return find_or_build(lambda line: print(line, file=sys.stderr))
+    return GENERATOR.find_or_build(lambda line: print(line, file=sys.stderr))
 
 
 def _no_rate(name: str, asked: LoadAsked) -> None:
