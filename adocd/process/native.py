@@ -1,8 +1,10 @@
 """Finds the native agent: compiled here and cached by its librocksdb's build id, or installed from a package."""
 
+import contextlib
 from pathlib import Path
 
 from adocd import __version__
+from adocd.process import compiled
 from adocd.process.bundled import agent_directory
 from adocd.process.compiled import NativeError, Product, RocksDb, read_note
 from adocd.targets.protocol import MAJOR_VERSIONS
@@ -50,21 +52,28 @@ def _is_spoken(note: dict[str, str]) -> bool:
 
 
 def _why_none(library: RocksDb, agent: Path, system: list[tuple[Path, dict[str, str]]]) -> str:
+    build = _build_command(library)
     if agent.is_file():
         return (
-            f"the native agent at {agent} was built from other sources than those of adocd {__version__}; "
-            "run `adocd agent build`"
+            f"the native agent at {agent} was built from other sources than those of adocd {__version__}; run `{build}`"
         )
     for path, note in system:
         if note.get("rocksdb_build_id") == library.build_id:
             return (
                 f"the native agent at {path} speaks version {note.get('protocol')} of the admin protocol, which "
-                f"adocd {__version__} does not; install the package of this adocd, or run `adocd agent build`"
+                f"adocd {__version__} does not; install the package of this adocd, or run `{build}`"
             )
     others = sorted(p.parent.name for p in agent.parent.parent.glob(f"*/{LIBRARY}"))
     others += [note.get("rocksdb_build_id", "unknown") for _, note in system]
     built = f"it was built for another one ({others[0]})" if others else "it has not been built"
     return (
         f"there is no native agent for {library.path} (build id {library.build_id}): {built}; "
-        "run `adocd agent build`, or install the Debian package adocd-agent-native"
+        f"run `{build}`, or install the Debian package adocd-agent-native"
     )
+
+
+def _build_command(library: RocksDb) -> str:
+    with contextlib.suppress(NativeError):
+        if compiled.rocksdb().build_id == library.build_id:
+            return "adocd agent build"
+    return f"adocd agent build --rocksdb {library.path}"

@@ -13,9 +13,11 @@ from pathlib import Path
 
 import pytest
 
+from adocd.process import compiled
 from adocd.process.attach import attachment, injector
 from adocd.process.attach.problem import AttachRefused
 from adocd.process.attach.program import running
+from adocd.process.compiled import NativeError
 from tests.support.programs import Program, environment
 from tests.support.waiting import eventually
 
@@ -176,6 +178,23 @@ def test_a_program_that_is_shut_in(
         process.kill()
     assert sentence in said
     assert re.match(rf"lifecycle \({process.pid}\) ", said)
+
+
+def test_a_program_with_another_librocksdb_than_the_agent_was_built_for(
+    lifecycle: Path, tmp_path: Path, run_dir: Path
+) -> None:
+    """A copy with another build id, as another version or another build of the same one has."""
+    here = compiled.rocksdb()
+    other = here.path.read_bytes().replace(bytes.fromhex(here.build_id), bytes(len(here.build_id) // 2))
+    libraries = tmp_path / "libraries"
+    libraries.mkdir()
+    for name in here.path.parent.glob("librocksdb.so*"):
+        (libraries / name.name).write_bytes(other)
+    with Program([lifecycle], environment(None, None, LD_LIBRARY_PATH=str(libraries))) as program:
+        program.ask("open", tmp_path / "database")
+        with pytest.raises(NativeError, match=r"built for another one .*build --rocksdb .*/libraries/lib"):
+            attachment.attach(program.pid, run_dir, {})
+        assert running(program.pid).agent() is None, "something was loaded"
 
 
 def test_a_program_with_no_database_open(host: Program, run_dir: Path) -> None:
