@@ -69,9 +69,10 @@ format: .venv/.ready ## format and fix what can be fixed
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
 
+# A test that hangs fails by its name; without a limit, all of CI would be ended without a word. None takes a fifth of it.
 test: check agent-tests fixtures ## everything CI runs
-	@$(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder -m "not alone and not device"
-	@$(BIN)/python -m pytest -m "alone and not device"
+	@$(BIN)/python -m pytest --timeout 900 -n 4 --dist loadfile --no-loadscope-reorder -m "not alone and not device"
+	@$(BIN)/python -m pytest --timeout 900 -m "alone and not device"
 
 .PHONY: device
 device: fixtures ## measurements on this machine's disk, each a real database for some seconds (make test: one of a kind); 3 minutes
@@ -106,6 +107,10 @@ soak: .venv/.ready ## every refusal 2,000 times, and what the memory of both pro
 .PHONY: page-load
 page-load: fixtures ## 50 pages and 50 readers of events at once, and the page process killed, with figures; 3 minutes
 	@ADOCD_PAGE_LOAD=full $(BIN)/python -m pytest -q -s tests/page/load
+
+.PHONY: misleading
+misleading: fixtures ## 10,000 changes in a program made to mislead `adocd attach`, under a sanitizer (make test: 40); 25 minutes
+	@ADOCD_MISLEADING=long $(BIN)/python -m pytest -q -s tests/process/attach/test_misleading.py
 
 .PHONY: cost
 cost: fixtures ## the daemon's CPU, memory and jitter with up to 1,000 simulated databases, and from stall to change; 30 minutes
