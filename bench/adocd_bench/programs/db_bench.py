@@ -41,8 +41,11 @@ class DbBench:
 
     def command(self, fill: Fill) -> list[str]:
         """Build the command line that starts it under the native agent."""
+        return [*(sys.executable, "-m", "adocd", "exec", "--"), *self.without_agent(fill)]
+
+    def without_agent(self, fill: Fill) -> list[str]:
+        """Build the command line that starts it by itself."""
         return [
-            *(sys.executable, "-m", "adocd", "exec", "--"),
             self.path,
             "--benchmarks=fillrandom",
             f"--db={fill.directory}",
