@@ -15,7 +15,7 @@ from pathlib import Path
 from pydantic import TypeAdapter
 
 from adocd.cli.agent_built import find_or_build_agent
-from adocd.model.in_words import time as duration
+from adocd.model.in_words import duration
 from adocd.model.policy import Policy
 from adocd.probes.log import read_log
 from adocd.process.attach import attachment
