@@ -105,6 +105,7 @@ void EndOpen(const std::string& path) {
   opening.listener->Release();
   opening.thread.join();
   g_opening.erase(path);
+  Check(g_open[path]->Put({}, "key", "value"));  // the recovery left no log for the next one
 }
 
 void Copies(const std::string& path) {

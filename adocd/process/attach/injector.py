@@ -6,6 +6,7 @@ What frida loads is a loader of a few lines, and that loads the agent (agents/na
 """
 
 import contextlib
+import functools
 import json
 import os
 import tempfile
@@ -62,12 +63,30 @@ def call(pid: int, loader: Path, agent: Path, run_directory: Path, asked: Mappin
         answer.unlink(missing_ok=True)
 
 
+@functools.cache
+def _device() -> Any:
+    """Return frida's device for this machine.
+
+    frida then writes an identity for remote sessions into the user's configuration, which adocd never uses.
+    """
+    import frida  # noqa: PLC0415
+
+    before = os.environ.get("XDG_CONFIG_HOME")
+    with tempfile.TemporaryDirectory() as nobodys:
+        os.environ["XDG_CONFIG_HOME"] = nobodys
+        try:
+            return frida.get_local_device()
+        finally:
+            if before is None:
+                del os.environ["XDG_CONFIG_HOME"]
+            else:
+                os.environ["XDG_CONFIG_HOME"] = before
+
+
 @contextlib.contextmanager
 def _injected(pid: int, loader: Path, said: str) -> Iterator[None]:
     """Inject, and wait at the end until frida has left the program: until then it stops it again."""
-    import frida  # noqa: PLC0415
-
-    device, left = frida.get_local_device(), threading.Event()
+    device, left = _device(), threading.Event()
     injected: list[int] = []
 
     def uninjected(number: int) -> None:

@@ -23,7 +23,7 @@ from adocd.cli.agent_built import find_or_build_agent
 from adocd.process.attach.problem import AttachRefused
 from adocd.process.compiled import NativeError
 from adocd_bench.attach import programs
-from adocd_bench.attach.measured import FILE, Host, Measured, tables
+from adocd_bench.attach.measured import FILE, Host, MeasuredAttaches, tables
 from adocd_bench.attach.programs import Running
 from adocd_bench.attach.runs import again_and_again
 from adocd_bench.errors import BenchError
@@ -52,7 +52,7 @@ def main() -> None:
     sys.stdout.write(tables(found))
 
 
-def measure(times: int, parent: Path | None) -> Measured:
+def measure(times: int, parent: Path | None) -> MeasuredAttaches:
     """Attach so many times to each of the two programs. Raises BenchError, AttachRefused, NativeError."""
     find_or_build_agent()
     began_unix_s, busy = time.time(), os.getloadavg()[0]
@@ -60,7 +60,7 @@ def measure(times: int, parent: Path | None) -> Measured:
         *(_measured(_writers(parent, *each), times // len(_WRITERS)) for each in _WRITERS),
         *(_measured(_db_bench(parent, each), times // len(_DB_BENCH) + 1) for each in _DB_BENCH),
     ]
-    return Measured(began_unix_s, os.cpu_count() or 1, busy, find_db_bench().rocksdb_version, tuple(hosts))
+    return MeasuredAttaches(began_unix_s, os.cpu_count() or 1, busy, find_db_bench().rocksdb_version, tuple(hosts))
 
 
 def _measured(started: AbstractContextManager[Running], times: int) -> Host:

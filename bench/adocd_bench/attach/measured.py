@@ -22,7 +22,7 @@ class LongestWrites:
 
 
 @dataclass(frozen=True, slots=True)
-class Attached:
+class AttachAndDetach:
     """One attachment and its end, in seconds; `attach_s` has the second between the two proofs in it."""
 
     look_s: float
@@ -42,11 +42,11 @@ class Host:
     program: str
     databases: int
     rss_bytes: int
-    times: tuple[Attached, ...]
+    times: tuple[AttachAndDetach, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class MeasuredAttaches:
     """A whole run; `busy` is the machine's load average (1 min) when it began."""
 
     began_unix_s: float
@@ -56,10 +56,10 @@ class Measured:
     hosts: tuple[Host, ...]
 
 
-FILE = ResultFile(TypeAdapter(Measured))
+FILE = ResultFile(TypeAdapter(MeasuredAttaches))
 
 
-def tables(found: Measured) -> str:
+def tables(found: MeasuredAttaches) -> str:
     """Show what was measured, in Markdown."""
     measuring = [host for host in found.hosts if any(each.longest for each in host.times)]
     return "\n".join([

@@ -9,7 +9,7 @@ import psutil
 
 from adocd.process.attach import attachment
 from adocd.targets.agent import Agent
-from adocd_bench.attach.measured import Attached, Host, LongestWrites
+from adocd_bench.attach.measured import AttachAndDetach, Host, LongestWrites
 from adocd_bench.attach.programs import Running
 from adocd_bench.errors import RunFailed
 from adocd_bench.run.workspace import run_directory
@@ -29,7 +29,7 @@ def again_and_again(program: Running, times: int, say: Callable[[str], None]) ->
     return Host(program.name, len(program.databases), rss_bytes, tuple(found))
 
 
-def _once(program: Running, run: Path) -> Attached:
+def _once(program: Running, run: Path) -> AttachAndDetach:
     began_s = time.monotonic()
     found = {each.directory for each in attachment.look(program.pid).databases}
     look_s = time.monotonic() - began_s
@@ -52,8 +52,8 @@ def _once(program: Running, run: Path) -> Attached:
     time.sleep(attach_s)
     left_alone_us = program.longest_us()
     if attach_us is None or detach_us is None or left_alone_us is None:
-        return Attached(look_s, attach_s, detach_s)
-    return Attached(look_s, attach_s, detach_s, LongestWrites(attach_us, detach_us, left_alone_us))
+        return AttachAndDetach(look_s, attach_s, detach_s)
+    return AttachAndDetach(look_s, attach_s, detach_s, LongestWrites(attach_us, detach_us, left_alone_us))
 
 
 def _require(program: Running, found: set[Path], what: str) -> None:

@@ -7,22 +7,22 @@ from pathlib import Path
 
 import psutil
 import pytest
-from adocd_bench.attach.measured import FILE, Attached, Host, LongestWrites, Measured, of_all, tables
+from adocd_bench.attach.measured import FILE, AttachAndDetach, Host, LongestWrites, MeasuredAttaches, of_all, tables
 from adocd_bench.attach.programs import writers
 from adocd_bench.attach.runs import again_and_again
 from adocd_bench.errors import RunFailed
 
 TIMES = (
-    Attached(0.04, 1.2, 0.1, LongestWrites(5_000, 4_000, 900)),
-    Attached(0.05, 1.4, 0.2, LongestWrites(9_000, 6_000, 300)),
-    Attached(0.25, 1.9, 0.3, LongestWrites(7_000, 5_000, 200)),
+    AttachAndDetach(0.04, 1.2, 0.1, LongestWrites(5_000, 4_000, 900)),
+    AttachAndDetach(0.05, 1.4, 0.2, LongestWrites(9_000, 6_000, 300)),
+    AttachAndDetach(0.25, 1.9, 0.3, LongestWrites(7_000, 5_000, 200)),
 )
 WRITERS = Host("adocd-writers", 2, 400 << 20, TIMES)
 DB_BENCH = Host("db_bench", 4, 1 << 30, tuple(replace(each, longest=None) for each in TIMES))
 
 
 def test_tables_have_every_program_and_the_longest_writes_of_those_that_tell_them(tmp_path: Path) -> None:
-    found = Measured(1.0, 2, 0.5, "7.8.3", (WRITERS, DB_BENCH))
+    found = MeasuredAttaches(1.0, 2, 0.5, "7.8.3", (WRITERS, DB_BENCH))
     FILE.write(tmp_path / "kept.json", found)
     assert FILE.read(tmp_path / "kept.json") == found
     shown = tables(found).splitlines()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
 
@@ -124,3 +125,31 @@ def test_an_agent_that_came_with_the_program_stays(
         assert socket is not None
         with AgentClient(socket) as client:
             assert client.only_database()["path"] == str(tmp_path / "database")
+
+
+def test_attaching_leaves_no_file_and_no_process_behind(
+    host: Program, native_agent_library: Path, tmp_path: Path, run_dir: Path
+) -> None:
+    """Frida writes an identity into the user's configuration, and from its 17.25 on starts a process that stays."""
+    home, temporary = tmp_path / "home", tmp_path / "temporary"
+    home.mkdir()
+    temporary.mkdir()
+    mine = {"HOME": str(home), "TMPDIR": str(temporary), "XDG_CACHE_HOME": str(native_agent_library.parents[3])}
+    with host:
+        for what in (("attach", str(host.pid), "--experimental"), ("detach", str(host.pid))):
+            done = command("adocd", *what, run_dir=run_dir, **mine)
+            assert (done.status, done.err) == (0, "")
+        assert list(home.rglob("*")) == []
+        assert list(temporary.rglob("*")) == []
+        assert os.getpid() in processes_with(f"HOME={os.environ['HOME']}")
+        assert processes_with(f"HOME={home}") == set()
+
+
+def processes_with(setting: str) -> set[int]:
+    """Name the processes whose environment has this setting."""
+    found = set()
+    for each in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if setting in (each / "environ").read_bytes().decode(errors="replace").split("\0"):
+                found.add(int(each.name))
+    return found
