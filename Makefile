@@ -108,6 +108,12 @@ soak: .venv/.ready ## every refusal 2,000 times, and what the memory of both pro
 page-load: fixtures ## 50 pages and 50 readers of events at once, and the page process killed, with figures; 3 minutes
 	@ADOCD_PAGE_LOAD=full $(BIN)/python -m pytest -q -s tests/page/load
 
+.PHONY: attaching
+attaching: agent ## the figures and the picture of docs/attach.md; 20 minutes
+	@./.ci/install-packages $(DB_BENCH_PACKAGES)
+	@$(BIN)/python -m adocd_bench.attach
+	@$(BIN)/python -m adocd_bench.attach.late
+
 .PHONY: misleading
 misleading: fixtures ## 10,000 changes in a program made to mislead `adocd attach`, under a sanitizer (make test: 40); 25 minutes
 	@ADOCD_MISLEADING=long $(BIN)/python -m pytest -q -s tests/process/attach/test_misleading.py

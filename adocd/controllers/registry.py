@@ -1,7 +1,7 @@
 """All laws by name: those that come with adocd, and those of other packages."""
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from importlib import metadata
 from typing import Any
@@ -165,7 +165,7 @@ def check_names(controller: str) -> None:
     names = _own_name(controller).split(PLUS)
     for name in names:
         if name not in LAWS and name not in _plugins().laws:
-            raise PolicyError(_unknown(name))
+            raise PolicyError(_unknown(name, also=() if len(names) > 1 else (BY_DEFAULT,)))
     if len(set(names)) < len(names):
         raise PolicyError(f"{controller!r} names a law twice: a database runs each law once")
 
@@ -174,9 +174,9 @@ def _own_name(controller: str) -> str:
     return DEFAULT if controller == BY_DEFAULT else controller
 
 
-def _unknown(name: str) -> str:
+def _unknown(name: str, also: Collection[str]) -> str:
     whys = [why for where, why in problems().items() if where.partition(" ")[0] == name]
-    return "; ".join([f"there is no controller {name!r}", *whys]) + instead(name, sorted(laws()))
+    return "; ".join([f"there is no controller {name!r}", *whys]) + instead(name, sorted([*laws(), *also]))
 
 
 def _create(name: str, given: Mapping[str, ParameterValue]) -> Controller:

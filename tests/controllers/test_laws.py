@@ -218,5 +218,7 @@ def test_whoever_lets_adocd_act_and_names_no_law_gets_its_own() -> None:
     assert policy == Policy("tide", {"memory_max_bytes": 1 << 30})
     assert registry.create(policy).name == "tide"
     registry.check_names(registry.BY_DEFAULT)
+    with pytest.raises(registry.PolicyError, match=r"there is no controller 'defalt'; did you mean default\?"):
+        registry.create(Policy("defalt", {}))
     with pytest.raises(registry.PolicyError, match="there is no controller 'default'"):
         registry.create(Policy("default+mimd", {"mimd.max_bytes_per_s": 400 * MB}))

@@ -8,6 +8,10 @@ import statistics
 from functools import partial
 
 import pytest
+from adocd_bench.attach import late
+from adocd_bench.attach.measured import FILE as ATTACH
+from adocd_bench.attach.measured import of_all
+from adocd_bench.attach.measured import tables as attach_tables
 from adocd_bench.cost.measured import FILE as COST
 from adocd_bench.cost.waking import IN_FLIGHT, NOTHING_TO_CHANGE
 from adocd_bench.demo.demo import DEFAULT_SECONDS
@@ -213,8 +217,43 @@ def test_where_nothing_was_kept_the_page_says_so(name: str, section: str) -> Non
 
 
 @needs_results
+def test_what_a_program_notices_of_being_attached_to() -> None:
+    found = ATTACH.read(RESULTS / "attach" / "two-hundred.json")
+    shown, said = rows(text("docs/attach.md")), words("docs/attach.md")
+    assert set(rows(attach_tables(found))) <= set(shown)
+    times = [each for host in found.hosts for each in host.times]
+    assert f"adocd attached to them {len(times)} times while they wrote" in said
+    longest = [each.longest for each in times if each.longest is not None]
+    while_attached, while_detached, left_alone = (
+        ", ".join(latency(us / 1e6) for us in of_all([getattr(each, name) for each in longest]))
+        for name in ("attach_us", "detach_us", "left_alone_us")
+    )
+    assert f"{while_attached} while adocd attached, {while_detached} while it detached, and {left_alone} in as" in said
+
+
+@needs_results
+def test_a_law_that_is_attached_late() -> None:
+    run = late.FILE.read(RESULTS / "attach" / "late-adoc.json")
+    assert run.decisions
+    page, said = text("docs/attach.md"), words("docs/attach.md")
+    assert set(rows(late.table(run))) <= set(rows(page))
+    assert late.picture(run).render(alone=True) + "\n" == text("docs/attach.svg")
+    assert "(attach.svg)" in page
+    assert f"on a device capped at {run.profile.removeprefix('cap-')} MB/s" in said
+    assert {(each.rule, each.outcome) for each in run.decisions} == {("adoc.memory", "applied")}
+    assert f"`adoc` decided {len(run.decisions)} times, each time to make memtables larger" in said
+    begin_s = run.attached_at_s + run.attach_s
+    ratio = run.writes_per_s(begin_s, 2.0 * run.seconds) / run.writes_per_s(0.0, run.attached_at_s)
+    assert f"db_bench writes {ratio:.2f} times as much" in said
+    stops = [(each.begin_s, each.end_s - each.begin_s) for each in run.held if each.condition == "stopped"]
+    after_s = max(length_s for at_s, length_s in stops if at_s > begin_s)
+    before_s = max(length_s for at_s, length_s in stops if at_s < run.attached_at_s)
+    assert f"the longest stop takes {after_s:.1f} s instead of {before_s:.1f} s" in said
+
+
+@needs_results
 def test_all_that_is_kept_is_shown_somewhere() -> None:
-    for kept in ("cost", "detection", "latency"):
+    for kept in ("attach", "cost", "detection", "latency"):
         assert results_in(RESULTS / kept)
         assert f"bench/results/{kept}" in text(f"docs/{kept}.md")
 

@@ -144,6 +144,6 @@ class _Inside:
         """Let it do something; returns which databases it left alone, and why. Raises AttachRefused."""
         answer = injector.call(self.pid, self.loader, self.agent, self.run_directory, asked)
         if answer["error"]:
-            raise AttachRefused(f"the agent cannot work in process {self.pid}: {answer['error']}")
+            raise AttachRefused(f"the agent in process {self.pid} refuses: {answer['error']}")
         left_alone: Mapping[str, str] = answer["left_alone"]
         return left_alone
