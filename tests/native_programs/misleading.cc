@@ -6,8 +6,10 @@
 //   leave PATH      lets a close begin and go no further: what every close does first
 //   opening PATH    begins to open a database that has a log to recover, and goes no further until `opened`
 //   opened PATH     lets that open end
-//   copies PATH     copies the open database's object to the heap and to a thread's stack, and names both in a LOG
-//   lies            names addresses in a LOG that are nothing: null, odd, unmapped, code, a std::string
+//   copies PATH     copies the open database's object to the heap and to a thread's stack, and names both in LOGs
+//   lies            names addresses in LOGs that are nothing: null, odd, unmapped, code, a std::string
+//
+// What it names is in a LOG of its own, and in that of each open database; the first keeps what the others forget.
 #include <alloca.h>
 #include <malloc.h>
 
@@ -66,9 +68,19 @@ void Check(const rocksdb::Status& status) {
   if (!status.ok()) throw std::runtime_error(status.ToString());
 }
 
+void NameIn(FILE* log, const void* address) {
+  std::fprintf(log, "2026/01/01-00:00:00.000000 1 DB pointer %p\n", address);
+  std::fflush(log);
+}
+
 void Name(const void* address) {
-  std::fprintf(g_log, "2026/01/01-00:00:00.000000 1 DB pointer %p\n", address);
-  std::fflush(g_log);
+  NameIn(g_log, address);
+  for (const auto& [path, db] : g_open) {
+    FILE* log = std::fopen((path + "/LOG").c_str(), "a");
+    if (log == nullptr) throw std::runtime_error("no LOG in " + path);
+    NameIn(log, address);
+    std::fclose(log);
+  }
 }
 
 rocksdb::Options Defaults() {

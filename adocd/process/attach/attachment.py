@@ -119,7 +119,7 @@ def _proof(there: RunningProgram) -> Proof:
 
 def _look(there: RunningProgram, proof: Proof) -> Found:
     locked = there.locked()
-    databases = proven(proof, there.pointers(), locked, there.directory_of)
+    databases = proven(proof, there.pointers(), locked, there.directory_of, there.is_log_of)
     return Found(there, tuple(databases), tuple(sorted(locked - {each.directory for each in databases})))
 
 

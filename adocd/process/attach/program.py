@@ -24,6 +24,8 @@ _DB_POINTER = re.compile(rb"DB pointer (0x[0-9a-f]+)")
 #: It follows the options of all column families, some 20 KB for each.
 _LOG_HEAD_BYTES, _CHUNK_BYTES = 256 << 20, 1 << 20
 _PATIENCE_S, _POLL_S = 0.5, 0.02
+#: A LOG in db_log_dir is called by its database's path (InfoLogFileName, file/filename.cc).
+_LOG_ELSEWHERE, _NOT_IN_A_NAME, _LONGEST_LOG_NAME = "_LOG", re.compile(rb"[^-._a-zA-Z0-9]"), 255
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,15 +64,22 @@ class RunningProgram:
             link.parent for link in self._open_files() if link.name == "LOCK" and (link.parent / "CURRENT").exists()
         }
 
-    def pointers(self) -> set[int]:
-        """List the addresses that its LOGs give for its databases."""
-        found: set[int] = set()
+    def pointers(self) -> dict[int, set[Path]]:
+        """List the addresses that its LOGs give for its databases, each with those LOGs."""
+        found: dict[int, set[Path]] = {}
         for descriptor in self._descriptors():
             with contextlib.suppress(OSError):
                 link = descriptor.readlink()
-                if link.name == "LOG" or link.name.endswith("_LOG"):
-                    found.update(_pointers_in(descriptor))
+                if link.name == "LOG" or link.name.endswith(_LOG_ELSEWHERE):
+                    for address in _pointers_in(descriptor):
+                        found.setdefault(address, set()).add(link)
         return found
+
+    def is_log_of(self, log: Path, name: str) -> bool:
+        """Tell whether a database of this name writes this LOG: into its own directory, or into db_log_dir."""
+        absolute = os.path.join(os.path.realpath(self.proc / "cwd"), name)  # as RocksDB does: `..` stays
+        elsewhere = _NOT_IN_A_NAME.sub(b"_", os.fsencode(absolute.removeprefix("/")))[:_LONGEST_LOG_NAME].decode()
+        return log == self.directory_of(name) / "LOG" or log.name == elsewhere + _LOG_ELSEWHERE
 
     def directory_of(self, name: str) -> Path:
         """Resolve a database's name as the program would."""

@@ -11,11 +11,13 @@ An open database is the one object that fulfils all of this:
    (DBImpl::CloseHelper), which stays in the memory of a freed one.
 3. It has a VersionSet that points back into it; the close deletes that too.
 4. It has not begun to close (shutting_down_).
-5. The process holds the LOCK of the directory that it names.
+5. Its own LOG names its address. RocksDB begins a new LOG at each open, and names the address when the open has
+   succeeded. So a database that is being opened is none, even where another one was before, and another LOG says so.
+6. The process holds the LOCK of the directory that it names.
 """
 
 import struct
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -68,17 +70,23 @@ class Proof:
 
 
 def proven(
-    proof: Proof, addresses: Iterable[int], locked: Iterable[Path], resolve: Callable[[str], Path]
+    proof: Proof,
+    pointers: Mapping[int, Collection[Path]],
+    locked: Iterable[Path],
+    resolve: Callable[[str], Path],
+    is_log_of: Callable[[Path, str], bool],
 ) -> list[ProvenDatabase]:
-    """Return the open databases among these addresses, whose directories the process holds locked.
+    """Return the open databases among the addresses that LOGs give, whose directories the process holds locked.
 
     Of two at one directory neither is proven: only one process, and in it one database, can hold a LOCK.
     """
     held = set(locked)
     found: dict[Path, list[int]] = {}
-    for address in set(addresses):
+    for address, logs in pointers.items():
         name = proof.name(address)
-        if name is not None and (directory := resolve(name)) in held:
+        if name is None or not any(is_log_of(log, name) for log in logs):
+            continue
+        if (directory := resolve(name)) in held:
             found.setdefault(directory, []).append(address)
     return sorted(ProvenDatabase(each[0], directory) for directory, each in found.items() if len(each) == 1)
 

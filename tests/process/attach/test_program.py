@@ -197,6 +197,32 @@ def test_a_program_with_another_librocksdb_than_the_agent_was_built_for(
         assert running(program.pid).agent() is None, "something was loaded"
 
 
+#: Opens a database through the C API, and its LOG is elsewhere (db_log_dir); arguments: librocksdb, database, LOGs.
+LOG_ELSEWHERE = """
+import ctypes, sys
+rocksdb, (database, logs) = ctypes.CDLL(sys.argv[1]), (each.encode() for each in sys.argv[2:])
+rocksdb.rocksdb_options_create.restype = rocksdb.rocksdb_open.restype = ctypes.c_void_p
+options, error = ctypes.c_void_p(rocksdb.rocksdb_options_create()), ctypes.c_char_p()
+rocksdb.rocksdb_options_set_create_if_missing(options, 1)
+rocksdb.rocksdb_options_set_db_log_dir(options, logs)
+rocksdb.rocksdb_open(options, database, ctypes.byref(error))
+print(error.value or "ready", flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.mark.parametrize("name", ["database", "données/a b+c"], ids=["plain", "with characters that no LOG's name has"])
+def test_a_log_in_another_directory_belongs_to_its_database(tmp_path: Path, name: str) -> None:
+    database, logs = tmp_path / name, tmp_path / "logs"
+    database.mkdir(parents=True)
+    logs.mkdir()
+    arguments = [sys.executable, "-c", LOG_ELSEWHERE, compiled.rocksdb().path, database, logs]
+    with Program(arguments, environment(None, None)) as program:
+        assert not (database / "LOG").exists()
+        found = attachment.look(program.pid)
+        assert [each.directory for each in found.databases] == [database]
+
+
 def test_a_program_with_no_database_open(host: Program, run_dir: Path) -> None:
     with pytest.raises(AttachRefused, match=r"has no database open for writing: there is nothing to attach to$"):
         attachment.attach(host.pid, run_dir, {})

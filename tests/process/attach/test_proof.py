@@ -55,8 +55,11 @@ class Memory:
         return None
 
 
-def found(memory: Memory, *addresses: int, locked: tuple[Path, ...] = (DIRECTORY,)) -> list[ProvenDatabase]:
-    return proven(Proof(memory.read, LAYOUT, BASE), addresses, locked, Path)
+def found(
+    memory: Memory, *addresses: int, locked: tuple[Path, ...] = (DIRECTORY,), log: Path = DIRECTORY / "LOG"
+) -> list[ProvenDatabase]:
+    pointers = {address: {log} for address in addresses}
+    return proven(Proof(memory.read, LAYOUT, BASE), pointers, locked, Path, lambda log, name: log == Path(name, "LOG"))
 
 
 @pytest.fixture
@@ -109,6 +112,11 @@ def test_a_copy_points_to_the_original(memory: Memory) -> None:
 
 def test_without_its_lock_a_database_is_not_open(memory: Memory) -> None:
     assert found(memory, DATABASE, locked=(Path("/srv/other"),)) == []
+
+
+def test_while_it_is_opened_another_ones_log_may_name_its_address(memory: Memory) -> None:
+    """One that was there before it: RocksDB names an address in a database's own LOG when its open has succeeded."""
+    assert found(memory, DATABASE, log=Path("/srv/other/LOG")) == []
 
 
 def test_of_two_at_one_directory_neither_is_proven(memory: Memory) -> None:
