@@ -216,7 +216,7 @@ def test_a_log_in_another_directory_belongs_to_its_database(tmp_path: Path, name
     database, logs = tmp_path / name, tmp_path / "logs"
     database.mkdir(parents=True)
     logs.mkdir()
-    arguments = [sys.executable, "-c", LOG_ELSEWHERE, compiled.rocksdb().path, database, logs]
+    arguments: list[str | Path] = [sys.executable, "-c", LOG_ELSEWHERE, compiled.rocksdb().path, database, logs]
     with Program(arguments, environment(None, None)) as program:
         assert not (database / "LOG").exists()
         found = attachment.look(program.pid)
