@@ -94,9 +94,10 @@ def test_a_pin_in_force_is_judged_and_one_that_is_not_is_not(tmp_path: Path) -> 
             return pin["ineffective"] is None
 
         for _ in range(1000):
-            if await in_force():
+            pinned = (await judged())["pinned"]
+            if await in_force():  # since then, perhaps
                 break
-            assert (await judged())["pinned"] is None
+            assert pinned is None
             await asyncio.sleep(0.01)
         found = await judged()
         assert found["title"] == "The pin hurts"
