@@ -117,8 +117,7 @@ def test_only_open_databases_are_found_and_called(programs: Path, tmp_path: Path
             seen += len(misled.open) * len(misled.left | misled.opening)
             if number % ATTACHES_EACH == ATTACHES_EACH - 1 and misled.open:
                 called += call_each(misled, run_dir)
-        assert program.finish() == 0
-        assert program.stderr() == ""
+        assert (program.finish(), program.stderr()) == (0, "")
     assert seen > 0, "never was one open while another one was being opened or closed"
     assert called > 0
 
