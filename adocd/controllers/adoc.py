@@ -20,8 +20,10 @@ authors' code, because the paper gives no such bounds.
 With several column families, each sets its batch by its own overflow. The threads are shared: the first overflow in
 the paper's order, over all column families, sets them.
 
-Assumes level compaction. Does harm where memory is short (the memtables grow up to eightfold). Where the device is
-the limit, more threads only divide it. Reads may get slower with large level-0 files.
+Made for level compaction. Under universal or FIFO compaction the batch is write_buffer_size alone, redundancy overflow
+is never seen (RocksDB reports no pending bytes), and level 0 counts files, where RocksDB counts sorted runs. Does harm
+where memory is short (the memtables grow up to eightfold). Where the device is the limit, more threads only divide it.
+Reads may get slower with large level-0 files.
 
 It can shrink what the owner has configured: max_bytes_for_level_base becomes level0_file_num_compaction_trigger x
 min_write_buffer_number_to_merge x batch, as in the authors' code. The first memory step alone turns an owner's

@@ -37,7 +37,7 @@ from adocd.model.decision import Decision, Setting
 from adocd.model.knob import MIB, Knob
 from adocd.model.options import OUT_OF_THE_WAY, UNIVERSAL_COMPACTION
 from adocd.model.reading import owners_value
-from adocd.model.sample import ColumnFamilySample, Sample
+from adocd.model.sample import Sample
 
 
 class StabilityParameters(Parameters):
@@ -75,7 +75,8 @@ class Stability(Controller):
 
     def step(self, sample: Sample) -> Decision | None:
         """Set the options that differ from the table's values."""
-        universal = next((cf.name for cf in sample.column_families if _is_universal(cf, sample)), None)
+        styles = ((cf.name, sample.options.compaction_style(cf.name)) for cf in sample.column_families)
+        universal = next((name for name, style in styles if style == UNIVERSAL_COMPACTION), None)
         self.declined = None
         if universal is not None and self._parameters.components is None:
             self.declined = (
@@ -109,7 +110,3 @@ class Stability(Controller):
                 owners = owners_value(knob, sample, cf.name)
                 if owners is not None:
                     yield Setting(knob, min(owners, most), cf.name)
-
-
-def _is_universal(cf: ColumnFamilySample, sample: Sample) -> bool:
-    return sample.options.column_families.get(cf.name, {}).get("compaction_style") == UNIVERSAL_COMPACTION

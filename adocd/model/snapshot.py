@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
 
 from adocd.model.latency import LatencyTotals
+from adocd.model.options import LEVEL_COMPACTION
 
 _T = TypeVar("_T")
 
@@ -57,6 +58,10 @@ class OptionValues(_Derived):
     column_families: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     rate_limiter_bytes_per_s: int | None = None
     thread_pools: Mapping[str, int] = field(default_factory=dict)
+
+    def compaction_style(self, column_family: str) -> str:
+        """Return a column family's compaction_style; level compaction where the agent does not report it."""
+        return self.column_families.get(column_family, {}).get("compaction_style", LEVEL_COMPACTION)
 
     def once(self, work_out: Callable[["OptionValues"], _T]) -> _T:
         """Compute something from these values and cache it with them, because they rarely change.

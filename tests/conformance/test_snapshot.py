@@ -65,6 +65,13 @@ def test_shows_the_current_options(client: AgentClient, db: str) -> None:
     assert snapshot["options"]["column_families"]["default"].items() >= KNOWN_FAMILY.items()
 
 
+def test_shows_the_options_that_decide_what_the_others_do(client: AgentClient, db: str) -> None:
+    found = client.snapshot(db)["options"]["column_families"]["default"]
+    deciding = {"compaction_style": "kCompactionStyleLevel", "min_write_buffer_number_to_merge": "1", "num_levels": "7"}
+    assert found.items() >= deciding.items()
+    assert found["level_compaction_dynamic_level_bytes"] in ("true", "false"), "RocksDB 8.4 made true the default"
+
+
 def test_is_dated(client: AgentClient, db: str) -> None:
     before_s = time.monotonic()
     snapshot = client.snapshot(db)

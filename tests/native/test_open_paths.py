@@ -33,6 +33,24 @@ def test_a_database_is_seen_once_and_can_be_changed(start: Start, connect: Conne
     assert program.stderr() == ""
 
 
+def test_options_that_no_call_changes_are_those_of_the_column_family(
+    start: Start, connect: Connect, directory: Path
+) -> None:
+    """Laws turn other knobs under another compaction style, so it must be the host's, not a default."""
+    opened = {
+        "compaction_style": "kCompactionStyleUniversal",
+        "num_levels": "3",
+        "min_write_buffer_number_to_merge": "2",
+    }
+    host = start("lifecycle")
+    host.ask(
+        "open", directory / "db", "max_write_buffer_number=4", *(f"{name}={value}" for name, value in opened.items())
+    )
+    client = connect(host)
+    found = client.snapshot(client.only_database()["id"])["options"]["column_families"]["default"]
+    assert found.items() >= opened.items()
+
+
 @pytest.mark.parametrize("way", ["read_only", "secondary"])
 def test_a_database_that_is_not_written_is_left_alone(
     start: Start, connect: Connect, directory: Path, way: str

@@ -21,7 +21,7 @@ from adocd_agent.session import DatabaseSession
 
 from tests.support.fake_jobs import Jobs
 from tests.support.fake_measurements import Measurements
-from tests.support.fake_options import CATALOGUE, COLUMN_FAMILY_OPTIONS, DATABASE_OPTIONS, defaults, refusal_of_rocksdb
+from tests.support.fake_options import CATALOGUE, DATABASE_OPTIONS, defaults, family_defaults, refusal_of_rocksdb
 
 Json = Any
 _SESSIONS = itertools.count(1)
@@ -70,7 +70,7 @@ class FakeDatabase:
         self.path = str(path)
         self.db_identity = db_identity or f"fake-identity-of-{self.path}"
         self._configured = OptionState(
-            {name: defaults(COLUMN_FAMILY_OPTIONS) | dict(options or {}) for name in column_families},
+            {name: family_defaults() | dict(options or {}) for name in column_families},
             defaults(DATABASE_OPTIONS) | dict(database_options or {}),
             rate_limiter_bytes_per_s,
             {"low": 1, "high": 1, "bottom": 0},
@@ -124,7 +124,7 @@ class FakeDatabase:
         """Let the host create a column family with default options."""
         with self.lock:
             for state in (self.options, self._configured):
-                state.column_families[name] = defaults(COLUMN_FAMILY_OPTIONS)
+                state.column_families[name] = family_defaults()
             self.measurements.add_column_family(name)
 
     def drop_column_family(self, name: str) -> None:

@@ -26,6 +26,14 @@ COLUMN_FAMILY_OPTIONS: dict[str, tuple[OptionKind, str]] = {
 }
 """What SetOptions takes: kind and default by name."""
 
+COLUMN_FAMILY_OPTIONS_SHOWN = {
+    "compaction_style": "kCompactionStyleLevel",
+    "level_compaction_dynamic_level_bytes": "false",
+    "min_write_buffer_number_to_merge": "1",
+    "num_levels": "7",
+}
+"""What a snapshot shows although nothing changes it."""
+
 _OLD_STYLE = dataclasses.replace(INT, low=-1, high=1024)
 DATABASE_OPTIONS: dict[str, tuple[OptionKind, str]] = {
     "bytes_per_sync": (SIZE, "0"),
@@ -49,10 +57,8 @@ CATALOGUE = Catalogue(
             "comparator",
             "create_if_missing",
             "db_write_buffer_size",
-            "level_compaction_dynamic_level_bytes",
-            "min_write_buffer_number_to_merge",
-            "num_levels",
             "use_direct_reads",
+            *COLUMN_FAMILY_OPTIONS_SHOWN,
         }
     ),
 )
@@ -64,6 +70,11 @@ def refusal_of_rocksdb(options: dict[str, str]) -> str | None:
     if options.get("enable_blob_garbage_collection") == "true" and cutoff > 1:
         return "Invalid argument: The age cutoff for blob garbage collection should be in the range [0.0, 1.0]."
     return None
+
+
+def family_defaults() -> dict[str, str]:
+    """Return what a column family has that was opened without options."""
+    return defaults(COLUMN_FAMILY_OPTIONS) | COLUMN_FAMILY_OPTIONS_SHOWN
 
 
 def defaults(options: dict[str, tuple[OptionKind, str]]) -> dict[str, str]:

@@ -43,7 +43,7 @@ class Level0Gate:
         They are the owner's numbers of files where reads matter, or where no more fit: then only the files are larger.
         """
         owners = cls.of_owner(cf, sample)
-        if style(cf, sample) != LEVEL_COMPACTION:
+        if sample.options.compaction_style(cf.name) != LEVEL_COMPACTION:
             return owners
         small = owners_value(Knob.MEMTABLE_SIZE, sample, cf.name) or memtable_bytes
         opens, slows = int(bound * _OPENS), int(bound * _SLOWS)
@@ -63,7 +63,7 @@ class Level0Gate:
         Its files are as large as the owner's, so only the gate is shut: writes slow down where they do anyway.
         """
         owners = cls.of_owner(cf, sample)
-        if style(cf, sample) != LEVEL_COMPACTION:
+        if sample.options.compaction_style(cf.name) != LEVEL_COMPACTION:
             return owners
         slowdown, stop = max(owners.slowdown, int(bound * _SLOWS)), max(owners.stop, bound)
         trigger = min(max(owners.trigger, int(bound * _OPENS)), slowdown)
@@ -84,8 +84,3 @@ class Level0Gate:
             return clients + (lasts - clients) * (cf.l0_files - self.slowdown) / (lasting - self.slowdown)
         beyond = min(1.0, (cf.l0_files - lasting) / max(1, self.stop - lasting))
         return lasts * (1 - (1 - _LEAST_SHARE) * beyond)
-
-
-def style(cf: ColumnFamilySample, sample: Sample) -> str:
-    """Return a column family's compaction_style; level compaction where the agent does not report it."""
-    return sample.options.column_families.get(cf.name, {}).get("compaction_style", LEVEL_COMPACTION)

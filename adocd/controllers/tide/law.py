@@ -73,7 +73,7 @@ from typing import ClassVar
 from adocd.controllers.admitted import HeldRate, released
 from adocd.controllers.base import Controller, Needs, Parameters
 from adocd.controllers.settings import not_there_yet
-from adocd.controllers.tide.gate import Level0Gate, style
+from adocd.controllers.tide.gate import Level0Gate
 from adocd.controllers.tide.judged import JudgedFloods
 from adocd.controllers.tide.learned import Learned
 from adocd.controllers.tide.parameters import TideParameters
@@ -193,7 +193,7 @@ class Tide(Controller):
         return self._judged.rests is not None and any(self._is_pressed(cf, sample) for cf in sample.column_families)
 
     def _is_pressed(self, cf: ColumnFamilySample, sample: Sample) -> bool:
-        if style(cf, sample) not in (LEVEL_COMPACTION, UNIVERSAL_COMPACTION):
+        if sample.options.compaction_style(cf.name) not in (LEVEL_COMPACTION, UNIVERSAL_COMPACTION):
             return False
         trigger = owners_value(Knob.LEVEL0_TRIGGER, sample, cf.name) or 0
         collects = cf.name in self._bounds and cf.name not in self._pressed  # then its files are our doing
@@ -372,7 +372,7 @@ class Tide(Controller):
 
     def _admitted(self, sample: Sample) -> int | None:
         """Return the rate at which RocksDB delays writes, in bytes/s, set before it does; None for the owner's."""
-        flooded = [cf for cf in self._flooded(sample) if style(cf, sample) == LEVEL_COMPACTION]
+        flooded = [cf for cf in self._flooded(sample) if sample.options.compaction_style(cf.name) == LEVEL_COMPACTION]
         clients = self._learned.clients
         if self._regime not in ADMITS or clients is None or not flooded:
             return None

@@ -75,9 +75,10 @@ def _unmet(needs: Needs, sample: Sample, capabilities: Capabilities) -> Iterator
     rates = (sample.flush_written_bytes_per_s, sample.compaction_written_bytes_per_s)
     if needs.background_rates and None in rates:
         yield "this agent does not report what flushes and compactions write, which the law needs"
-    for family, options in sample.options.column_families.items() if needs.level_compaction else ():
-        if options.get("compaction_style", LEVEL_COMPACTION) != LEVEL_COMPACTION:
-            yield f"column family {family} has {options['compaction_style']}, and the law is for level compaction alone"
+    for family in sample.options.column_families if needs.level_compaction else ():
+        style = sample.options.compaction_style(family)
+        if style != LEVEL_COMPACTION:
+            yield f"column family {family} has {style}, and the law is for level compaction alone"
 
 
 def _why_no_threads(options: OptionValues, capabilities: Capabilities) -> str:

@@ -2,15 +2,18 @@
 
 The base level is made as large as level 0 is when its compaction begins. That is computed from the owner's compaction
 trigger, the one a restore sets. The live trigger may come from another law (2^30 while `toggle` has compaction off) or
-from a pin, which expires: the base level would keep a size computed from it for good.
+from a pin, which expires: the base level would keep a size computed from it for good. Universal and FIFO compaction
+have no base level, and the size of a file does not decide what they merge: under them the batch is the memtable alone.
 """
 
 from adocd.model.decision import Setting
 from adocd.model.knob import KNOBS, Knob
+from adocd.model.options import LEVEL_COMPACTION
 from adocd.model.sample import ColumnFamilySample, Sample
 from adocd.model.threads import COMPACTION_POOL, FLUSH_POOL, ThreadsBy, pool_sizes
 from adocd.model.values import RATE_LIMITER, OptionName, Values, of_database, of_family, of_pool
 
+_MEMTABLE = "write_buffer_size"
 _TRIGGER = "level0_file_num_compaction_trigger"
 _POOLS = {Knob.FLUSH_THREADS: FLUSH_POOL, Knob.COMPACTION_THREADS: COMPACTION_POOL}
 
@@ -23,7 +26,7 @@ def options_of(setting: Setting, sample: Sample, owners: Values) -> dict[OptionN
     facts, knob = KNOBS[setting.knob], setting.knob
     if facts.scope == "column_family":
         family = next((cf for cf in sample.column_families if cf.name == setting.column_family), None)
-        return {} if family is None else _of_family(setting, family, owners)
+        return {} if family is None else _of_family(setting, family, sample, owners)
     if knob is Knob.RATE_LIMIT:
         return {RATE_LIMITER: str(setting.value)}
     if sample.threads_by is ThreadsBy.POOLS:
@@ -34,8 +37,10 @@ def options_of(setting: Setting, sample: Sample, owners: Values) -> dict[OptionN
     return {of_database(facts.options[0]): str(setting.value)}
 
 
-def _of_family(setting: Setting, cf: ColumnFamilySample, owners: Values) -> dict[OptionName, str]:
+def _of_family(setting: Setting, cf: ColumnFamilySample, sample: Sample, owners: Values) -> dict[OptionName, str]:
     if setting.knob is Knob.BATCH_SIZE:
+        if sample.options.compaction_style(cf.name) != LEVEL_COMPACTION:
+            return {of_family(cf.name, _MEMTABLE): str(setting.value)}
         return _batch(setting.value, cf, owners)
     facts = KNOBS[setting.knob]
     match facts.unit:

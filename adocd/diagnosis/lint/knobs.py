@@ -130,6 +130,8 @@ def first_step_shrinks_the_base_level(facts: Facts) -> Iterator[Hit]:
     for name, options in sorted(facts.families.items()) if step is not None else ():
         batch, base = options.number("write_buffer_size"), options.number("max_bytes_for_level_base")
         trigger = options.number("level0_file_num_compaction_trigger")
+        if options.text("compaction_style") not in (LEVEL_COMPACTION, None):
+            continue
         if batch is None or base is None or trigger is None or trigger < 1 or batch >= facts.bounds.batch_max_bytes:
             continue
         merged = max(1, options.number("min_write_buffer_number_to_merge") or 1)
@@ -205,17 +207,17 @@ def families_flush_together(facts: Facts) -> Iterator[Hit]:
     )
 
 
-@family_rule(Severity.USELESS, "RocksDB db/version_set.cc, VersionStorageInfo::EstimateCompactionBytesNeeded")
+@family_rule(Severity.NOTE, "RocksDB db/version_set.cc, VersionStorageInfo::EstimateCompactionBytesNeeded")
 def not_level_compaction(options: Values) -> Hit | None:
-    """Find that compaction is universal, FIFO or none, which has no base level and reports no pending bytes."""
+    """Find that compaction is universal, FIFO or none, under which a law turns memtables and threads alone."""
     style = options.text("compaction_style")
     if style is None or style == LEVEL_COMPACTION:
         return None
     return Hit(
         "compaction_style",
-        f"compaction_style = {style}: max_bytes_for_level_base has no effect, and RocksDB reports no pending "
-        "compaction bytes, so the law never sees redundancy overflow",
-        "check the law's decisions in a dry run first; the laws assume level compaction",
+        f"compaction_style = {style}: there is no base level and RocksDB reports no pending compaction bytes, so the "
+        "law turns memtables and threads alone, and never sees redundancy overflow",
+        "check the law's decisions in a dry run first; a law that needs level compaction is refused",
     )
 
 

@@ -86,7 +86,7 @@ ColumnFamilySample ReadColumnFamily(Session& session, ColumnFamily& family) {
   const uint64_t version = family.options_version.load();
   if (!family.options_json || family.options_json_version != version || session.option_calls_in_flight > 0) {
     family.options_json = std::make_shared<const std::string>(
-        JsonObject(LiveOptions(rocksdb::ColumnFamilyOptions(db->GetOptions(family.handle)))));
+        JsonObject(ShownOptions(rocksdb::ColumnFamilyOptions(db->GetOptions(family.handle)))));
     family.options_json_version = version;
   }
   sample.options_json = family.options_json;

@@ -5,6 +5,10 @@
 namespace adocd {
 namespace {
 
+// They cannot be changed while the database is open.
+constexpr const char* kDeciding[] = {"compaction_style", "level_compaction_dynamic_level_bytes",
+                                     "min_write_buffer_number_to_merge", "num_levels"};
+
 rocksdb::ConfigOptions Format(bool live_only) {
   rocksdb::ConfigOptions format;
   format.mutable_options_only = live_only;
@@ -43,6 +47,14 @@ OptionMap Serialise(const rocksdb::DBOptions& options, bool live_only) {
 
 OptionMap LiveOptions(const rocksdb::ColumnFamilyOptions& options) { return Serialise(options, true); }
 OptionMap LiveOptions(const rocksdb::DBOptions& options) { return Serialise(options, true); }
+OptionMap ShownOptions(const rocksdb::ColumnFamilyOptions& options) {
+  OptionMap shown = LiveOptions(options);
+  const OptionMap all = AllOptions(options);
+  for (const char* name : kDeciding) {
+    if (const auto found = all.find(name); found != all.end()) shown.insert(*found);
+  }
+  return shown;
+}
 OptionMap AllOptions(const rocksdb::ColumnFamilyOptions& options) { return Serialise(options, false); }
 OptionMap AllOptions(const rocksdb::DBOptions& options) { return Serialise(options, false); }
 

@@ -162,6 +162,14 @@ ROCKSDICT = Catalogue(
 )
 """What SetOptions accepts in the RocksDB 9.8.4 of rocksdict 0.3.29; a test checks every entry against the engine."""
 
+FAMILY_OPTIONS_SHOWN = (
+    "compaction_style",
+    "level_compaction_dynamic_level_bytes",
+    "min_write_buffer_number_to_merge",
+    "num_levels",
+)
+"""They cannot be changed live, but they decide what the live options of a column family do."""
+
 DATABASE_OPTIONS_SHOWN = (
     "avoid_flush_during_shutdown",
     "bytes_per_sync",

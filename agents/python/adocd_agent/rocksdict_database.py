@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from adocd_agent.capabilities import Capabilities
-from adocd_agent.catalogue import DATABASE_OPTIONS_SHOWN, ROCKSDICT
+from adocd_agent.catalogue import DATABASE_OPTIONS_SHOWN, FAMILY_OPTIONS_SHOWN, ROCKSDICT
 from adocd_agent.held import HeldObject
 from adocd_agent.measurements import DEFAULT, Measurements, property_value
 from adocd_agent.option_state import Name, OptionState
@@ -144,17 +144,17 @@ class RocksdictDatabase:
     def read_options(self, *, fresh: bool = False) -> OptionState:
         """See Database."""
         file = self._file.read(fresh=fresh)
-        families = {name: self._live(file, name) for name in self._handles() if name in file.column_families}
+        families = {name: self._shown(file, name) for name in self._handles() if name in file.column_families}
         if not families:
             raise DatabaseClosed
         database = {name: file.database[name] for name in DATABASE_OPTIONS_SHOWN if name in file.database}
         pools = self._pools.sizes(fresh=fresh) if self.writable else {}
         return OptionState(families, database, None, pools)
 
-    def _live(self, file: OptionsFile, family: str) -> dict[str, str]:
+    def _shown(self, file: OptionsFile, family: str) -> dict[str, str]:
         values = file.column_families[family]
         live = self.catalogue.column_family if self.writable else {}
-        return {name: value for name, value in values.items() if name in live}
+        return {name: value for name, value in values.items() if name in live or name in FAMILY_OPTIONS_SHOWN}
 
     def originals_of_pools(self) -> dict[str, int]:
         """Return the sizes of the thread pools before any lease of this process."""

@@ -8,6 +8,7 @@ from adocd.daemon.change.translate import options_of
 from adocd.model.decision import Setting
 from adocd.model.knob import KNOBS, MIB, Knob
 from adocd.model.reading import value_now
+from adocd.model.snapshot import OptionValues
 from adocd.model.threads import ThreadsBy
 from adocd.model.values import nested, of_pool
 from tests.builders import column_family, sample
@@ -32,6 +33,13 @@ def test_memtables_that_are_merged_before_a_flush_make_larger_files() -> None:
     merging = sample(column_family(min_write_buffer_number_to_merge=2, level0_file_num_compaction_trigger=0))
     found = options_of(Setting(Knob.BATCH_SIZE, 64 * MIB, "default"), merging, {})
     assert found.items() >= family(max_bytes_for_level_base=2 * 64 * MIB).items(), "a trigger of 0 counts as 1"
+
+
+@pytest.mark.parametrize("style", ["kCompactionStyleUniversal", "kCompactionStyleFIFO", "kCompactionStyleNone"])
+def test_without_levels_the_batch_is_the_memtable_alone(style: str) -> None:
+    universal = replace(sample(), options=OptionValues(column_families={"default": {"compaction_style": style}}))
+    found = options_of(Setting(Knob.BATCH_SIZE, 128 * MIB, "default"), universal, {})
+    assert found == family(write_buffer_size=128 * MIB)
 
 
 def test_a_column_family_that_has_gone_has_no_options() -> None:

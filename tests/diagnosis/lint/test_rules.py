@@ -267,6 +267,12 @@ def test_what_the_law_s_first_step_makes_of_the_base_level(
     assert ("first-step-shrinks-the-base-level" in fired(facts)) is shrinks
 
 
+def test_a_base_level_that_is_not_there_does_not_shrink() -> None:
+    large = live(max_bytes_for_level_base=str(4 * GIB))
+    assert "first-step-shrinks-the-base-level" in fired(large)
+    assert "first-step-shrinks-the-base-level" not in fired(with_options(large, compaction_style=UNIVERSAL))
+
+
 def test_pools_that_have_no_room_say_how_much_to_open_with() -> None:
     (finding,) = [f for f in findings(defaults("9.8.4")) if f.rule == "threads-out-of-reach"]
     assert POOLS_ONLY.thread_pools
