@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import functools
 from itertools import pairwise
+from statistics import median
 
 import pytest
 from adocd_bench.evaluation.raw import RawRun
 from adocd_bench.evaluation.report.accounting import RunFigures, figures
 from adocd_bench.evaluation.report.read import found_in
+from adocd_bench.evaluation.report.summary import compared, summarise
 
 from tests.bench.kept import RESULTS, needs_results
 from tests.conftest import REPOSITORY
@@ -75,8 +77,20 @@ def test_no_row_is_of_anything_else() -> None:
     assert [row.rsplit(" | ", 2)[0] for row in table] == list(ROWS)
 
 
-#: The pairs that were restored before they were drained, by profile.
-PAID = {"cap-210": "| 210 MB/s |", "cap-210-wal-outside": "| 210 MB/s, the write-ahead log outside the cap |"}
+#: The rows of pairs that were restored before they were drained: directory, profile and scheme.
+PAID = {
+    "| `tide` |": ("tide-cap-210", "cap-210", "tide"),
+    "| `adoc` |": ("tide-cap-210", "cap-210", "adoc"),
+    "| no law, with the memtables of `tide` |": ("tide-cap-210", "cap-210", "default-with-tide-memory"),
+    "| 210 MB/s |": ("wal-cap-210", "cap-210", "adoc"),
+    "| 210 MB/s, the write-ahead log outside the cap |": ("wal-cap-210", "cap-210-wal-outside", "adoc"),
+}
+#: Which of them README has, and how it names them.
+IN_README = {
+    "| `tide`, adocd's own law |": "| `tide` |",
+    "| `adoc` |": "| `adoc` |",
+    "| no law, with the memtables of `tide` |": "| no law, with the memtables of `tide` |",
+}
 
 
 def paid_pairs(directory: str, profile: str, scheme: str, member: str) -> str:
@@ -87,29 +101,85 @@ def paid_pairs(directory: str, profile: str, scheme: str, member: str) -> str:
         {run.repetition: getattr(figures(run), member) for run in kept if run.scheme.name == name}
         for name in (scheme, "default")
     )
-    assert len(of_scheme) == len(default) >= 3
+    assert len(of_scheme) == len(default) >= 5
     told = [f"{of_scheme[repetition] / default[repetition]:.2f}" for repetition in sorted(default)]
     return f"{', '.join(told[:-1])} and {told[-1]}"
 
 
-def adoc_pairs(member: str, profile: str = "cap-210") -> str:
-    return paid_pairs("wal-cap-210", profile, "adoc", member)
+@pytest.mark.parametrize("row", PAID)
+def test_what_a_law_is_worth_once_its_debt_is_paid(row: str) -> None:
+    ran, paid = (paid_pairs(*PAID[row], member) for member in ("throughput_per_s", "with_drain_per_s"))
+    assert f"{row} {ran} | {paid} |\n" in PAGE
 
 
-@pytest.mark.parametrize("profile", PAID)
-def test_what_adoc_is_worth_once_its_debt_is_paid(profile: str) -> None:
-    ran, paid = (adoc_pairs(member, profile) for member in ("throughput_per_s", "with_drain_per_s"))
-    assert f"{PAID[profile]} {ran} | {paid} |\n" in PAGE
+def test_no_paid_row_is_of_anything_else() -> None:
+    section = PAGE.partition("## With the debt paid")[2].partition("\n## ")[0]
+    rows = [
+        line for line in section.splitlines() if line.startswith("|") and not line.startswith(("|---", "| |", "| dev"))
+    ]
+    assert [" | ".join(row.split(" | ")[:1]) + " |" for row in rows] == list(PAID)
 
 
-def test_what_readme_says_of_adoc() -> None:
-    assert f"`adoc` wrote {adoc_pairs('throughput_per_s')} times as much per second as RocksDB's" in README
-    assert f"over run, restore and drain it was {adoc_pairs('with_drain_per_s')} times as much" in README
-    memory = adoc_pairs("peak_memory_bytes")
-    assert f"Only ADOC's memory rule acted: it grew the memtables, so that the database took {memory} times" in README
-    for run in found_in(RAW / "wal-cap-210").runs:
-        if run.scheme.name == "adoc":
-            assert {each.rule for each in figures(run).acted.of("phase")} == {"adoc.memory", "actuator.repeat"}
+@pytest.mark.parametrize("row", IN_README)
+def test_what_readme_says_of_a_law(row: str) -> None:
+    members = ("throughput_per_s", "with_drain_per_s", "peak_memory_bytes")
+    told = (paid_pairs(*PAID[IN_README[row]], member) for member in members)
+    assert f"{row} {' | '.join(told)} |" in README
+
+
+def test_what_readme_says_of_the_earlier_pairs() -> None:
+    assert f"could be shown ({paid_pairs('wal-cap-210', 'cap-210', 'adoc', 'with_drain_per_s')})" in README
+
+
+@pytest.mark.parametrize(
+    ("law", "directory", "rules"),
+    [
+        ("adoc", "wal-cap-210", {"adoc.memory", "actuator.repeat"}),
+        ("adoc", "tide-cap-210", {"adoc.memory", "actuator.repeat"}),
+        ("tide", "tide-cap-210", {"tide.flood", "actuator.repeat"}),
+    ],
+)
+def test_the_laws_acted_in_the_phase(law: str, directory: str, rules: set[str]) -> None:
+    found = [figures(run) for run in found_in(RAW / directory).runs if run.scheme.name == law]
+    assert len(found) >= 5
+    for each in found:
+        assert {acted.rule for acted in each.acted.of("phase")} == rules
+
+
+def test_the_verdicts_on_the_pairs_whose_debt_was_paid() -> None:
+    (block,) = summarise(found_in(RAW / "tide-cap-210").runs)
+
+    def verdict(one: str, other: str) -> str:
+        schemes = block.scheme(one), block.scheme(other)
+        assert schemes[0] is not None
+        assert schemes[1] is not None
+        return compared("with_drain_per_s", schemes[0], schemes[1]).difference
+
+    assert [verdict(law, "default") for law in ("tide", "adoc")] == ["more", "more"]
+    assert "calls `tide` and `adoc` better than the defaults over run, restore and drain" in WORDS
+    assert [verdict("tide", "adoc"), verdict("default-with-tide-memory", "default")] == ["not shown", "not shown"]
+    assert "shows no difference between the two, and none for memory alone" in WORDS
+
+
+def test_what_tide_merges_and_owes() -> None:
+    kept = found_in(RAW / "tide-cap-210").runs
+
+    def of(scheme: str, member: str) -> float:
+        return median(getattr(figures(run), member) for run in kept if run.scheme.name == scheme)
+
+    written = [of(scheme, "write_amplification_drained") for scheme in ("tide", "default")]
+    assert (
+        f"have written {written[0]:.2f} times what the user wrote, under the defaults {written[1]:.2f} times" in WORDS
+    )
+    debt = [of(scheme, "debt_bytes") / (1 << 30) for scheme in ("tide", "default")]
+    assert f"minute {debt[0]:.1f} GiB of compactions are pending, under the defaults {debt[1]:.1f} GiB" in WORDS
+
+
+def test_what_adocs_drain_writes() -> None:
+    kept = [figures(run) for run in found_in(RAW / "wal-cap-210").runs if run.scheme.name == "adoc"]
+    written = [each.write_amplification_drained for each in kept if each.write_amplification_drained is not None]
+    assert len(written) == len(kept) == 10
+    assert f"compactions had written {min(written):.1f} to {max(written):.1f} times what the user wrote" in WORDS
 
 
 def test_what_adoc_turned() -> None:

@@ -11,11 +11,13 @@ from typing import Any, Literal
 
 from pydantic import TypeAdapter
 
+from adocd.probes.diskstats import SECTOR_BYTES
 from adocd_bench.errors import BadArgument
 from adocd_bench.results import ResultFile
 
 #: Incremented when a field changes its meaning; a report refuses any other format.
 FORMAT = 1
+_GB = 1_000_000_000
 
 OperationKind = Literal["write", "read", "scan"]
 
@@ -172,6 +174,13 @@ class DeviceBytes:
     read_bytes: int
     most_written_bytes_per_s: float | None
     size_bytes: int | None = None
+
+    @property
+    def asked_gb(self) -> int | None:
+        """The size that the plan asked for, in GB; one that follows from the load is hardly ever a whole number."""
+        if not self.dedicated or self.size_bytes is None or -self.size_bytes % _GB >= SECTOR_BYTES:
+            return None
+        return -(-self.size_bytes // _GB)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from adocd.probes.diskstats import SECTOR_BYTES
 from adocd_bench.evaluation.memory import WITHIN_GRID, most_bytes, twin
 from adocd_bench.evaluation.report import words
 from adocd_bench.evaluation.report.accounting import ALL, CAUSES, CONDITIONS
@@ -35,9 +34,8 @@ def command(block: Block) -> str:
     seed = block.first.seed - block.first.repetition + 1
     others = f" --scale {block.scale}" if block.scale != 1 else ""
     others += f" --seed {seed}" if seed != 1 else ""
-    # A size that nobody asked for follows from the load, and is hardly ever a whole number.
-    if (size := _device_bytes(block)) is not None and -size % _GB < SECTOR_BYTES:
-        others += f" --device-gb {-(-size // _GB)}"
+    if block.device_gb is not None:
+        others += f" --device-gb {block.device_gb}"
     rate = block.first.workload.offered_per_s
     if rate is not None and block.workload.startswith(_AT_A_RATE):
         others += f" --rate {rate:g}"

@@ -30,7 +30,10 @@ def wal_parts(blocks: Sequence[Block]) -> list[Part]:
 
 
 def _are_alike(under: Block, outside: Block) -> bool:
-    said = [(each.speed, each.workload, each.scale, each.seconds, each.restored) for each in (under, outside)]
+    said = [
+        (each.speed, each.workload, each.scale, each.seconds, each.restored, each.device_gb)
+        for each in (under, outside)
+    ]
     escapes = [parse_profile(each.profile).wal_outside for each in (under, outside)]
     return said[0] == said[1] and escapes == [False, True]
 

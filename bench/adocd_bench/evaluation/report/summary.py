@@ -167,6 +167,11 @@ class Block:
         """Whether its runs were drained under the owner's options; else under the law's."""
         return self.first.settled is not None
 
+    @property
+    def device_gb(self) -> int | None:
+        """The size of the device that its plan asked for; None if it asked for none."""
+        return _device_gb(self.first)
+
     def scheme(self, name: str) -> SchemeSummary | None:
         """Find a scheme; None where it was not run."""
         return next((scheme for scheme in self.schemes if scheme.name == name), None)
@@ -188,12 +193,15 @@ def _told_apart(blocks: Sequence[Block]) -> Iterable[Block]:
     """Add what tells them apart to the names of blocks that have the same one: it is heading, anchor and file."""
     names = Counter(block.name for block in blocks)
     longer = Counter((block.name, block.seconds, block.scale) for block in blocks)
+    longest = Counter((block.name, block.seconds, block.scale, block.restored) for block in blocks)
     for block in blocks:
         name = block.name
         if names[block.name] > 1:
             name += f", {block.seconds:g} s, scale 1/{block.scale}"
         if longer[block.name, block.seconds, block.scale] > 1:
             name += ", restored" if block.restored else ", not restored"
+        if longest[block.name, block.seconds, block.scale, block.restored] > 1 and block.device_gb is not None:
+            name += f", {block.device_gb} GB"
         yield replace(block, name=name)
 
 
@@ -212,11 +220,16 @@ def _of_held(measure: str, difference: Difference, other: SchemeSummary) -> Diff
     return difference if difference in ("more", "direction more", "too few") else "nothing to improve"
 
 
-_BlockKey = tuple[str, str, str, int, float, bool]
+_BlockKey = tuple[str, str, str, int, float, bool, int]
+
+
+def _device_gb(run: RawRun) -> int | None:
+    return None if run.device is None else run.device.asked_gb
 
 
 def _block_key(run: RawRun) -> _BlockKey:
-    return run.block, run.profile, run.workload.name, run.scale, run.workload.seconds, run.settled is not None
+    load = run.block, run.profile, run.workload.name, run.scale, run.workload.seconds
+    return *load, run.settled is not None, _device_gb(run) or 0
 
 
 def _order(run: RawRun) -> tuple[_BlockKey, str, int]:

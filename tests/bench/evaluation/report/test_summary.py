@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 from adocd_bench.errors import BadArgument
-from adocd_bench.evaluation.raw import Noise, Operations, RawRun
+from adocd_bench.evaluation.raw import DeviceBytes, Noise, Operations, RawRun
 from adocd_bench.evaluation.report.comparison import Cell
 from adocd_bench.evaluation.report.document import Paragraph
 from adocd_bench.evaluation.report.sections_block import DRAINED_BEFORE, block_parts
@@ -198,6 +198,19 @@ def test_the_order_of_the_files_does_not_matter() -> None:
 def test_the_same_run_twice_is_refused() -> None:
     with pytest.raises(BadArgument, match="cap-210-fillrandom, adoc, repetition 2"):
         summarise([run("adoc", 2), run("adoc", 2)])
+
+
+def test_runs_on_a_device_of_the_size_that_was_asked_for_are_a_block_of_their_own() -> None:
+    """A law may take a share of the free space."""
+
+    def on(size_bytes: int) -> list[RawRun]:
+        device = DeviceBytes("loop0", dedicated=True, written_bytes=1, read_bytes=0, most_written_bytes_per_s=None)
+        sized = replace(device, size_bytes=size_bytes)
+        return [replace(each, device=sized) for each in repeated("default", (1000, 1100))]
+
+    follows, asked = summarise([*on(60_000_000_000 - 511), *on(25_120_000_123)])
+    assert (follows.device_gb, asked.device_gb) == (None, 60)
+    assert asked.name == f"{follows.name}, 60 GB"
 
 
 def test_blocks_of_the_same_name_are_told_apart() -> None:
