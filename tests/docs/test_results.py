@@ -165,7 +165,7 @@ def test_what_tide_merges_and_owes() -> None:
     kept = found_in(RAW / "tide-cap-210").runs
 
     def of(scheme: str, member: str) -> float:
-        return median(getattr(figures(run), member) for run in kept if run.scheme.name == scheme)
+        return float(median(getattr(figures(run), member) for run in kept if run.scheme.name == scheme))
 
     written = [of(scheme, "write_amplification_drained") for scheme in ("tide", "default")]
     assert (
