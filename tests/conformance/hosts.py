@@ -26,6 +26,13 @@ KNOWN_FAMILY = {
     "level0_stop_writes_trigger": "36",
     "disable_auto_compactions": "false",
 }
+DECIDING = {
+    "compaction_style": "kCompactionStyleLevel",
+    "level_compaction_dynamic_level_bytes": None,
+    "min_write_buffer_number_to_merge": "1",
+    "num_levels": "7",
+}
+"""What decides what the others do, and cannot be changed; RocksDB 8.4 made dynamic level bytes the default."""
 KNOWN_DATABASE = {"max_background_jobs": "3", "delayed_write_rate": "16777216"}
 """Options that every host opens its database with."""
 

@@ -11,7 +11,7 @@ import time
 
 from adocd_agent.identity import database_id, fnv1a64
 
-from tests.conformance.hosts import KNOWN_DATABASE, KNOWN_FAMILY, Host, Launch
+from tests.conformance.hosts import DECIDING, KNOWN_DATABASE, KNOWN_FAMILY, Host, Launch
 from tests.support.agent_client import AgentClient
 
 
@@ -78,10 +78,11 @@ def test_originals_are_the_options_of_the_open(client: AgentClient, db: str) -> 
 
 
 def test_originals_cover_what_can_be_changed(client: AgentClient, db: str) -> None:
-    """And nothing else, but for database-wide options that an agent can only read."""
+    """And nothing else, but for options that can only be read."""
     database = client.database(db)
     capabilities, originals = database["capabilities"], database["originals"]
-    assert set(originals["column_families"]["default"]) == set(capabilities["column_family_options"])
+    live = set(capabilities["column_family_options"])
+    assert live <= set(originals["column_families"]["default"]) <= live | DECIDING.keys()
     assert set(originals["column_families"]["default"]) >= KNOWN_FAMILY.keys()
     if capabilities["database_options"]:
         assert set(originals["database"]) == set(capabilities["database_options"])
