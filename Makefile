@@ -1,7 +1,7 @@
 # Every target does its own set-up. `make help` lists them.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help setup agent agent-tests fixtures demo test check format dist deb lock clean
+.PHONY: help setup agent java agent-tests fixtures demo test check format dist deb lock clean
 
 PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3; do \
 	command -v $$p >/dev/null 2>&1 && $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
@@ -12,6 +12,7 @@ UV := UV_PYTHON_DOWNLOADS=never UV_PYTHON=$(CURDIR)/.venv/bin/python VIRTUAL_ENV
 
 # What the agent is compiled with, and the stock db_bench that tests and demo run.
 AGENT_PACKAGES := g++ cmake make binutils librocksdb-dev nlohmann-json3-dev 'libboost1.81-dev|libboost-dev'
+JAVA_PACKAGES := maven 'openjdk-17-jdk-headless|default-jdk-headless'
 DB_BENCH_PACKAGES := rocksdb-tools
 FUZZ_PACKAGES := clang libclang-rt-dev
 # A server with another RocksDB, whose LOG the tests read; they start it on their own.
@@ -21,6 +22,11 @@ SYSTEMD_PACKAGES := systemd
 # The page is driven in a real browser, a real Prometheus reads the metrics, a real proxy stands before them.
 SURFACE_PACKAGES := chromium fonts-dejavu-core prometheus nginx-light openssl
 AGENT_BUILD := .cache/agent
+JAVA_AGENT_BUILD := .cache/java_agent
+MAVEN := mvn --batch-mode --quiet
+# What the Java agent is tested with: the newest in make test, the others in make java-versions.
+ROCKSDBJNI := $(shell sed -n 's:.*<rocksdbjni.version>\(.*\)</.*:\1:p' tests/java_programs/pom.xml)
+ROCKSDBJNI_OTHERS := 7.9.2 9.7.3 10.10.1.1
 FIXTURES := .cache/fixtures
 FUZZ_BUILD := .cache/fuzz
 
@@ -49,13 +55,29 @@ agent: .venv/.ready ## the native agent, for this machine's librocksdb
 demo: .venv/.ready ## a real RocksDB on this machine, without and with control, live; needs nothing but Python
 	@$(BIN)/adocd demo
 
-fixtures: agent
+java: .venv/.ready ## the Java agent, one jar for every rocksdbjni
+	@./.ci/install-packages $(JAVA_PACKAGES)
+	@$(BIN)/adocd agent path --java 2>/dev/null || $(BIN)/adocd agent build --java --work $(JAVA_AGENT_BUILD)
+
+# Programs on one rocksdbjni, with its library beside them.
+.cache/java_programs/%/.ready: tests/java_programs/pom.xml $(wildcard tests/java_programs/src/main/java/*.java)
+	@./.ci/install-packages $(JAVA_PACKAGES)
+	@$(MAVEN) -f tests/java_programs/pom.xml -Drocksdbjni.version=$* -DbuildDirectory=$(CURDIR)/$(@D) process-classes
+	@touch $@
+
+.PHONY: java-versions
+java-versions: java $(ROCKSDBJNI_OTHERS:%=.cache/java_programs/%/.ready) ## the Java agent under the conformance suite on older rocksdbjni (make test: the newest); 6 minutes
+	@for each in $(ROCKSDBJNI_OTHERS); do echo "rocksdbjni $$each" && \
+		ADOCD_ROCKSDBJNI=$$each $(BIN)/python -m pytest -q -n 2 tests/conformance tests/java -k java || exit 1; done
+
+fixtures: agent java .cache/java_programs/$(ROCKSDBJNI)/.ready
 	@./.ci/install-packages $(DB_BENCH_PACKAGES) $(SYSTEMD_PACKAGES) $(MYROCKS_PACKAGES) $(SURFACE_PACKAGES)
 	@cmake -S tests/native_programs -B $(FIXTURES) -DCMAKE_BUILD_TYPE=Release \
 		-DADOCD_AGENT_LIBRARY="$$($(BIN)/adocd agent path)" >/dev/null
 	@cmake --build $(FIXTURES) --parallel 2 >/dev/null
 
-agent-tests: agent
+agent-tests: agent java
+	@$(MAVEN) -f agents/java/pom.xml -DbuildDirectory=$(CURDIR)/$(JAVA_AGENT_BUILD) test
 	@cmake --build $(AGENT_BUILD) --parallel 2 >/dev/null
 	@ctest --test-dir $(AGENT_BUILD) --output-on-failure --no-tests=error
 

@@ -36,6 +36,14 @@ def native_agent_library() -> Path:
 
 
 @pytest.fixture(scope="session")
+def java_agent() -> Path:
+    """The Java agent's jar; `make test` builds it, and a missing one is a failure."""
+    shown = command("adocd", "agent", "path", "--java", "--json", run_dir=Path("/nonexistent"))
+    assert shown.status == 0, f"{shown.err.strip()} (`make java` does it)"
+    return Path(json.loads(shown.out)["agent"])
+
+
+@pytest.fixture(scope="session")
 def native_programs() -> Path:
     """The directory of the compiled fixture programs of tests/native_programs; `make fixtures` compiles them."""
     directory = REPOSITORY / ".cache" / "fixtures"

@@ -24,8 +24,9 @@ def exec_(
 ) -> None:
     """Start a program with the native agent preloaded: adocd exec -- db_bench --benchmarks=fillrandom.
 
-    This process becomes the program, so the exit code is the program's. If the program succeeds without having opened
-    a database for writing through librocksdb, a line on stderr says so.
+    If the program is java, the Java agent is put into it instead: adocd exec -- java -jar app.jar. This process
+    becomes the program, so the exit code is the program's. If the program succeeds without having opened a database
+    for writing through librocksdb, a line on stderr says so.
     """
     if statistics not in (None, "none", "tickers", "all"):
         fail(f"--statistics must be none, tickers or all, not {statistics!r}", Exit.USAGE)

@@ -6,7 +6,7 @@ _PACKAGE = Path(__file__).parent.parent
 
 
 def agent_directory(kind: str) -> Path:
-    """Find the directory of the agent `native` (its sources) or `python` (what to put on PYTHONPATH).
+    """Find the directory of the agent `native` or `java` (its sources) or `python` (what to put on PYTHONPATH).
 
     Raises FileNotFoundError with one sentence when it is not in this installation.
     """

@@ -11,7 +11,7 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -142,10 +142,10 @@ def elf_build_id(path: Path) -> str | None:
     return None
 
 
-def digest(tree: Path) -> str:
+def digest(tree: Path, patterns: Sequence[str] = _COMPILED) -> str:
     """Hash the sources that a product is built from."""
     total = hashlib.sha256()
-    for path in sorted(path for pattern in _COMPILED for path in tree.glob(pattern) if path.is_file()):
+    for path in sorted(path for pattern in patterns for path in tree.glob(pattern) if path.is_file()):
         total.update(f"{path.relative_to(tree)}\0".encode() + path.read_bytes())
     return total.hexdigest()
 

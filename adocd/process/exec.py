@@ -18,7 +18,7 @@ from typing import NoReturn
 from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
 
-from adocd.process import compiled, native
+from adocd.process import compiled, java_agent, native
 from adocd.targets import run_dir
 
 #: Python ignores these; a program started by a shell does not.
@@ -30,6 +30,10 @@ _JVM_LIBRARIES = ("libjli.so", "libjvm.so")
 
 class CannotAttach(Exception):
     """The program cannot be started under the agent; the message is one sentence."""
+
+
+class IsJvm(CannotAttach):
+    """The program is a JVM, for which there is the Java agent."""
 
 
 class NotFound(CannotAttach):
@@ -57,7 +61,7 @@ def librocksdb_of(program: Path) -> Path | None:
 
     For a script this looks at its interpreter. Raises CannotAttach for a program that a preloaded library cannot reach
     (linked statically, to RocksDB or entirely, or gaining privileges when it starts: ld.so(8), secure-execution mode),
-    and for a JVM, whose RocksDB is a copy of its own.
+    and IsJvm for a JVM, whose RocksDB is a copy of its own.
     """
     try:
         return _librocksdb_of(_interpreted_by(program) or program, program)
@@ -75,9 +79,9 @@ def _librocksdb_of(file: Path, program: Path) -> Path | None:
         is_static = not any(segment["p_type"] == "PT_INTERP" for segment in ELFFile(content).iter_segments())
         libraries = {} if is_static else _libraries(file)
         if any(name.startswith(_JVM_LIBRARIES) for name in libraries):
-            raise CannotAttach(
-                f"{program} is a JVM, whose rocksdbjni brings its own copy of RocksDB: adocd has no agent for it yet; "
-                "observe the database's directory instead (docs/attach.md)"
+            raise IsJvm(
+                f"{program} is not java itself but starts a JVM, whose rocksdbjni brings its own copy of RocksDB: let "
+                "it start with -javaagent:JAR, where `adocd agent path --java` prints JAR (docs/attach.md)"
             )
         for name, path in libraries.items():
             if name.startswith("librocksdb.so"):
@@ -134,13 +138,30 @@ def environment(agent: Path, settings: AgentSettings, directory: Path) -> dict[s
     return dict(os.environ) | added
 
 
+def _java_with_agent(command: list[str], settings: AgentSettings) -> list[str]:
+    """Put the Java agent into java's own options: by JDK_JAVA_OPTIONS, java would announce it on stderr."""
+    if settings != AgentSettings():
+        raise CannotAttach("--statistics and --rate-limiter are the native agent's; a JVM's own program sets these")
+    jar = java_agent.find()
+    if "=" in str(jar):  # java takes what follows it for the agent's settings
+        raise CannotAttach(f"the agent's path {jar} has an equals sign; set XDG_CACHE_HOME and build anew")
+    return [command[0], f"-javaagent:{jar}", *command[1:]]
+
+
 def become(command: list[str], settings: AgentSettings) -> NoReturn:
     """Replace this process by the program. Raises CannotAttach or compiled.NativeError."""
     program = resolve(command[0])
-    agent = native.find(compiled.rocksdb(librocksdb_of(program)))
-    if set(str(agent)) & set(" :"):  # ld.so separates names in LD_PRELOAD by these
-        raise CannotAttach(f"the agent's path {agent} has a space or a colon; set XDG_CACHE_HOME and build anew")
     directory = run_dir.run_dir()
+    try:
+        agent = native.find(compiled.rocksdb(librocksdb_of(program)))
+        if set(str(agent)) & set(" :"):  # ld.so separates names in LD_PRELOAD by these
+            raise CannotAttach(f"the agent's path {agent} has a space or a colon; set XDG_CACHE_HOME and build anew")
+        added = environment(agent, settings, directory)
+    except IsJvm:
+        if _interpreted_by(program) is not None or program.name != "java":
+            raise
+        command = _java_with_agent(command, settings)
+        added = dict(os.environ) | {"ADOCD_RUN_DIR": str(directory)}
     try:
         run_dir.ensure(directory)
     except (OSError, ValueError) as error:
@@ -151,6 +172,6 @@ def become(command: list[str], settings: AgentSettings) -> NoReturn:
     for number in _IGNORED_BY_PYTHON:
         signal.signal(number, signal.SIG_DFL)
     try:
-        os.execve(program, command, environment(agent, settings, directory))  # noqa: S606  (a shell is not wanted)
+        os.execve(program, command, added)  # noqa: S606  (a shell is not wanted)
     except OSError as error:
         raise CannotAttach(f"{program} cannot be started: {error.strerror}") from None

@@ -10,11 +10,12 @@ import pytest
 
 from tests.conformance.attached_host import AttachedHost
 from tests.conformance.hosts import Host, HostFactory, Launch, fake, remove, wait_for_agent
+from tests.conformance.java_host import JavaHost
 from tests.conformance.native_host import NativeHost
 from tests.conformance.python_host import PythonHost
 from tests.support.agent_client import AgentClient
 
-KINDS = ["fake", "native", "attached", "python"]
+KINDS = ["fake", "native", "attached", "python", "java"]
 
 
 def python(run_dir: Path, directory: Path, limiter: int | None, families: Sequence[str]) -> Host:
@@ -29,6 +30,13 @@ def host_factory(request: pytest.FixtureRequest) -> HostFactory:
         return fake
     if request.param == "python":
         return python
+    if request.param == "java":
+        jar: Path = request.getfixturevalue("java_agent")
+
+        def java(run_dir: Path, directory: Path, limiter: int | None, families: Sequence[str]) -> Host:
+            return JavaHost(jar, run_dir, directory, limiter=limiter, families=families)
+
+        return java
     library: Path = request.getfixturevalue("native_agent_library")
     programs: Path = request.getfixturevalue("native_programs")
     if request.param == "attached":

@@ -28,6 +28,8 @@ def test_whatever_names_the_version_names_this_one() -> None:
     root = CONTRACT.parent.parent
     assert version == PROTOCOL
     assert f'kProtocolVersion = "{version}"' in Path(root, "agents/native/src/version.h").read_text(encoding="utf-8")
+    service = Path(root, "agents/java/src/main/java/net/adocd/agent/service/Service.java").read_text(encoding="utf-8")
+    assert f'PROTOCOL = "{version}"' in service
     assert f"The protocol is at {version}," in Path(root, "docs/upgrade.md").read_text(encoding="utf-8")
     assert inspect.signature(FakeAgent).parameters["protocol"].default == version
 

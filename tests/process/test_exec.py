@@ -14,6 +14,9 @@ import pytest
 from adocd.process import compiled, native
 from adocd.process import exec as program
 from tests.cli.harness import BIN, command, environment_of
+from tests.conformance.hosts import wait_for_agent
+from tests.support.java import java_command
+from tests.support.programs import Program
 from tests.support.waiting import eventually
 
 
@@ -99,17 +102,44 @@ def test_a_program_linked_statically_to_rocksdb(
     command("adocd", "exec", "--", path, run_dir=run_dir).failed(6, path, "is linked statically to RocksDB")
 
 
-@pytest.mark.parametrize("name", ["java", "script", "by env"])
-def test_a_jvm_is_refused(run_dir: Path, name: str) -> None:
-    """Debian's java; a script that java interprets is one too."""
-    java = shutil.which("java")
-    assert java is not None, "default-jre-headless is missing"
+@pytest.mark.parametrize("name", ["another name", "script", "by env"])
+def test_what_starts_a_jvm_itself_is_refused(run_dir: Path, name: str) -> None:
+    """Debian's javac; a script that java interprets."""
+    java, javac = shutil.which("java"), shutil.which("javac")
+    assert java is not None, "`make java` installs a JDK"
+    assert javac is not None
     script = run_dir / "script"
     script.write_text(f"#!{java} --source 17\n" if name == "script" else "#!/usr/bin/env java\n")
     script.chmod(0o755)
-    program_ = java if name == "java" else str(script)
+    program_ = javac if name == "another name" else str(script)
     command("adocd", "exec", "--", program_, "-version", run_dir=run_dir).failed(
-        6, "is a JVM, whose rocksdbjni brings its own copy of RocksDB", "observe the database's directory"
+        6, "is not java itself but starts a JVM", "let it start with -javaagent:JAR"
+    )
+
+
+def test_java_gets_the_java_agent_and_says_nothing_of_it(run_dir: Path, java_agent: Path) -> None:
+    shown = command("adocd", "exec", "--", "java", "-XshowSettings:vm", "-version", run_dir=run_dir)
+    plain = subprocess.run(["java", "-XshowSettings:vm", "-version"], capture_output=True, text=True, check=True)
+    assert (shown.status, shown.out, shown.err) == (0, plain.stdout, plain.stderr)
+
+
+def test_java_opens_a_database_under_the_agent(run_dir: Path, tmp_path: Path, java_agent: Path) -> None:
+    program_ = Program([BIN / "adocd", "exec", "--", *java_command(None)], environment_of(run_dir))
+    with program_:
+        program_.ask("open", tmp_path / "db")
+        wait_for_agent(run_dir / f"agent-{program_.pid}.sock")
+    assert program_.process.returncode == 0
+
+
+def test_what_the_java_agent_does_not_add_is_said(run_dir: Path, java_agent: Path) -> None:
+    command("adocd", "exec", "--statistics", "all", "--", "java", "-version", run_dir=run_dir).failed(
+        6, "are the native agent's", "a JVM's own program sets these"
+    )
+
+
+def test_a_missing_java_agent_is_said_with_the_way_to_get_it(run_dir: Path) -> None:
+    command("adocd", "exec", "--", "java", "-version", run_dir=run_dir, XDG_CACHE_HOME=str(run_dir)).failed(
+        6, "the Java agent has not been built", "run `adocd agent build --java`"
     )
 
 

@@ -1,0 +1,195 @@
+package net.adocd.agent;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
+import net.adocd.agent.http.Peers;
+import net.adocd.agent.http.RunDirectory;
+import net.adocd.agent.http.Server;
+import net.adocd.agent.rocksdb.Databases;
+import net.adocd.agent.rocksdb.Registry;
+import net.adocd.agent.service.Service;
+import net.adocd.agent.session.Capabilities;
+import net.adocd.agent.session.DatabaseClosedException;
+import net.adocd.agent.session.Session;
+
+/**
+ * The agent of this process: one socket, one sampling thread, any number of databases. It listens from the first
+ * database until the process ends; before that it has one thread, which sleeps.
+ */
+final class ProcessAgent {
+    /** Interval at which databases are polled (ms). */
+    private static final long TICK_MS = 100;
+    /** Longest wait for calls under way when the process ends (ms). */
+    private static final long END_MS = 500;
+
+    private final Settings settings;
+    private final Semaphore news = new Semaphore(0);
+    private final Registry registry = new Registry(this::wake);
+    private final String hostName = hostName();
+    private final Databases databases = new Databases(registry, hostName, this::wake);
+    private volatile Server server;
+    private volatile Path socket;
+    private volatile boolean stopped;
+
+    ProcessAgent(Settings settings) {
+        this.settings = settings;
+    }
+
+    Registry registry() {
+        return registry;
+    }
+
+    /** Begins; its threads are daemons. */
+    void start() {
+        Runtime.getRuntime().addShutdownHook(new Thread(null, this::stop, "adocd-stop", 0, false));
+        AgentThread.start("adocd-sample", this::sample);
+    }
+
+    /** Tells whether it ended, or could never listen. */
+    boolean isStopped() {
+        return stopped;
+    }
+
+    private void wake() {
+        if (news.availablePermits() == 0) {
+            news.release();
+        }
+    }
+
+    /** At the end of the process: RocksDB's statics are about to go, so no call may be under way or begin. */
+    private void stop() {
+        stopped = true;
+        registry.closeAll(END_MS);
+        Server listening = server;
+        if (listening != null) {
+            listening.stop();
+        }
+        Path left = socket;
+        if (left != null) {
+            try {
+                Files.deleteIfExists(left);
+            } catch (IOException impossible) {
+                return;
+            }
+        }
+    }
+
+    private void sample() {
+        while (!stopped) {
+            try {
+                if (server == null) {
+                    news.acquire();
+                } else {
+                    news.tryAcquire(TICK_MS, TimeUnit.MILLISECONDS);
+                }
+                tick();
+            } catch (InterruptedException stop) {
+                return;
+            } catch (RuntimeException mistake) { // shows in the age of the snapshots
+                continue;
+            }
+        }
+    }
+
+    private void tick() {
+        databases.update();
+        List<Session> sessions = databases.sessions();
+        if (server == null) {
+            if (sessions.isEmpty()) {
+                retrySoon();
+                return;
+            }
+            listen();
+        }
+        server.closeOverdue();
+        for (Session session : sessions) {
+            try {
+                session.database.look();
+                session.snapshots.refresh();
+            } catch (DatabaseClosedException closed) {
+                continue;
+            } catch (RuntimeException unreadable) { // one database must not keep the others
+                continue;
+            }
+        }
+    }
+
+    /** A database that is in the middle of its open tells nothing more when it is through. */
+    private void retrySoon() {
+        if (!registry.open().isEmpty()) {
+            try {
+                news.tryAcquire(TICK_MS / 10, TimeUnit.MILLISECONDS);
+            } catch (InterruptedException stop) {
+                Thread.currentThread().interrupt();
+            }
+            wake();
+        }
+    }
+
+    private void listen() {
+        try {
+            RunDirectory.Listening listening = RunDirectory.listen(RunDirectory.find(settings));
+            socket = listening.path();
+            server = new Server(
+                listening.channel(), new Service(this::info, databases::sessions),
+                new Peers(settings.get("ADOCD_ALLOW_UIDS")));
+        } catch (RunDirectory.CannotListenException error) {
+            stopped = true;
+            Agent.complain(error.getMessage());
+            throw new IllegalStateException(error);
+        }
+    }
+
+    /** Returns the answer of /v1/info. */
+    private Map<String, Object> info() {
+        Map<String, Object> told = new LinkedHashMap<>();
+        told.put("protocol", Service.PROTOCOL);
+        told.put("agent", Map.of("kind", "java", "version", version()));
+        told.put("rocksdb_version", databases.rocksdbVersion());
+        told.put("host", hostName);
+        told.put("pid", ProcessHandle.current().pid());
+        told.put("program", program());
+        told.put("user", Peers.userName());
+        told.put("capabilities", capabilities().asJson());
+        return told;
+    }
+
+    /** What some database here can do. */
+    private Capabilities capabilities() {
+        Set<String> family = new TreeSet<>();
+        Set<String> database = new TreeSet<>();
+        for (Session session : databases.sessions()) {
+            family.addAll(session.database.catalogue().columnFamily().keySet());
+            database.addAll(session.database.catalogue().database().keySet());
+        }
+        return new Capabilities(family, database, true, List.of("low", "high", "bottom"), "all");
+    }
+
+    private static String version() {
+        String found = ProcessAgent.class.getPackage().getImplementationVersion();
+        return found == null ? "unknown" : found;
+    }
+
+    /** Returns the main class or the jar: "java" would name every program of this kind. */
+    private static String program() {
+        String first = System.getProperty("sun.java.command", "").split(" ", 2)[0];
+        String name = first.substring(first.lastIndexOf('/') + 1);
+        return name.isEmpty() ? "java" : name;
+    }
+
+    private static String hostName() {
+        try {
+            return Files.readString(Path.of("/proc/sys/kernel/hostname")).strip();
+        } catch (IOException unreadable) {
+            return "localhost";
+        }
+    }
+}

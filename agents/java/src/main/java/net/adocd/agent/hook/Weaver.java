@@ -1,0 +1,150 @@
+package net.adocd.agent.hook;
+
+import java.lang.instrument.ClassFileTransformer;
+import java.security.ProtectionDomain;
+import java.util.Set;
+import org.objectweb.asm.ClassReader;
+import org.objectweb.asm.ClassVisitor;
+import org.objectweb.asm.ClassWriter;
+import org.objectweb.asm.MethodVisitor;
+import org.objectweb.asm.Opcodes;
+import org.objectweb.asm.Type;
+
+/**
+ * Adds calls of {@link Hook} to RocksDB's classes: straight lines at the ends of constructors and the beginnings of
+ * close, drop and disposal. Nothing on a read or a write, but while databases are looked for that were open before.
+ */
+public final class Weaver implements ClassFileTransformer {
+    private static final String PACKAGE = "org/rocksdb/";
+    private static final String HANDLE = PACKAGE + "ColumnFamilyHandle";
+    private static final String OBJECT = PACKAGE + "RocksObject";
+    private static final String DATABASE = PACKAGE + "RocksDB";
+    private static final Set<String> DATABASES = Set.of(
+        DATABASE, PACKAGE + "TransactionDB", PACKAGE + "OptimisticTransactionDB", PACKAGE + "TtlDB");
+    private static final String HOOK = Type.getInternalName(Hook.class);
+
+    private final HookPlacer placer;
+    private volatile boolean observing;
+
+    Weaver(HookPlacer placer) {
+        this.placer = placer;
+    }
+
+    /** Whether the public methods of databases report whose they are; for classes woven from now on. */
+    void observe(boolean wanted) {
+        observing = wanted;
+    }
+
+    /** Tells whether calls are added to the class of this internal name. */
+    static boolean isWoven(String name) {
+        return DATABASES.contains(name) || HANDLE.equals(name) || OBJECT.equals(name);
+    }
+
+    @Override
+    public byte[] transform(
+            ClassLoader loader, String name, Class<?> redefined, ProtectionDomain domain, byte[] code) {
+        if (name == null || !name.startsWith(PACKAGE) || !isWoven(name)) {
+            return null;
+        }
+        try {
+            placer.place(loader);
+            return woven(name, code, observing);
+        } catch (Exception | LinkageError mistake) { // the class stays as it is, and the host goes on
+            return null;
+        }
+    }
+
+    /** Returns the class with the calls; {@code observing}: with those for finding databases, too. */
+    static byte[] woven(String name, byte[] code, boolean observing) {
+        ClassReader reader = new ClassReader(code);
+        ClassWriter writer = new ClassWriter(reader, ClassWriter.COMPUTE_MAXS);
+        reader.accept(new ClassVisitor(Opcodes.ASM9, writer) {
+            @Override
+            public MethodVisitor visitMethod(
+                    int access, String method, String descriptor, String signature, String[] exceptions) {
+                MethodVisitor inner = super.visitMethod(access, method, descriptor, signature, exceptions);
+                boolean hasCode = (access & (Opcodes.ACC_ABSTRACT | Opcodes.ACC_NATIVE | Opcodes.ACC_STATIC)) == 0;
+                return hasCode ? new Calls(inner, name, access, method, descriptor, observing) : inner;
+            }
+        }, 0);
+        return writer.toByteArray();
+    }
+
+    /** Adds the calls to one method. */
+    private static final class Calls extends MethodVisitor {
+        private final String owner;
+        private final int access;
+        private final String method;
+        private final String descriptor;
+        private final boolean observing;
+
+        Calls(MethodVisitor inner, String owner, int access, String method, String descriptor, boolean observing) {
+            super(Opcodes.ASM9, inner);
+            this.owner = owner;
+            this.access = access;
+            this.method = method;
+            this.descriptor = descriptor;
+            this.observing = observing;
+        }
+
+        @Override
+        public void visitCode() {
+            super.visitCode();
+            boolean ofDatabase = DATABASES.contains(owner);
+            if (ofDatabase && (method.equals("close") || method.equals("closeE")) && descriptor.equals("()V")) {
+                call("closing");
+            } else if (owner.equals(DATABASE) && access(Opcodes.ACC_PUBLIC)
+                    && (method.equals("dropColumnFamily") || method.equals("dropColumnFamilies"))) {
+                callWithArgument("dropping");
+            } else if (!ofDatabase && method.equals("disposeInternal") && descriptor.equals("()V")) {
+                call("disposing");
+            } else if (ofDatabase && observing && access(Opcodes.ACC_PUBLIC) && !method.equals("<init>")) {
+                call("seen");
+                callWithHandles();
+            }
+        }
+
+        @Override
+        public void visitInsn(int opcode) {
+            if (opcode == Opcodes.RETURN) {
+                if (method.equals("<init>") && owner.equals(DATABASE)) {
+                    call("opened");
+                } else if (method.equals("<init>") && owner.equals(HANDLE)) {
+                    call("handleMade");
+                } else if (method.equals("storeOptionsInstance") && owner.equals(DATABASE)) {
+                    callWithArgument("options");
+                }
+            }
+            super.visitInsn(opcode);
+        }
+
+        private boolean access(int flag) {
+            return (access & flag) != 0;
+        }
+
+        private void call(String hook) {
+            super.visitVarInsn(Opcodes.ALOAD, 0);
+            super.visitMethodInsn(Opcodes.INVOKESTATIC, HOOK, hook, "(Ljava/lang/Object;)V", false);
+        }
+
+        private void callWithArgument(String hook) {
+            super.visitVarInsn(Opcodes.ALOAD, 0);
+            super.visitVarInsn(Opcodes.ALOAD, 1);
+            super.visitMethodInsn(
+                Opcodes.INVOKESTATIC, HOOK, hook, "(Ljava/lang/Object;Ljava/lang/Object;)V", false);
+        }
+
+        /** Reports the handles that a method gets: the host made them before the agent came. */
+        private void callWithHandles() {
+            int slot = 1;
+            for (Type argument : Type.getArgumentTypes(descriptor)) {
+                if (argument.getDescriptor().equals("L" + HANDLE + ";")) {
+                    super.visitVarInsn(Opcodes.ALOAD, slot);
+                    super.visitMethodInsn(
+                        Opcodes.INVOKESTATIC, HOOK, "handleMade", "(Ljava/lang/Object;)V", false);
+                }
+                slot += argument.getSize();
+            }
+        }
+    }
+}

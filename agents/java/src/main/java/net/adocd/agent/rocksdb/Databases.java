@@ -1,0 +1,113 @@
+package net.adocd.agent.rocksdb;
+
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.UUID;
+import java.util.WeakHashMap;
+import java.util.concurrent.ConcurrentHashMap;
+import net.adocd.agent.session.DatabaseClosedException;
+import net.adocd.agent.session.Session;
+
+/** The sessions of this process: one for each database that the hooks saw, taken up on the sampling thread. */
+public final class Databases {
+    /** How long a database that has just been opened may lack its options before it is taken up without them (ns). */
+    private static final long OPTIONS_WAIT_NS = 5_000_000_000L;
+
+    private final Registry registry;
+    private final String hostName;
+    private final Runnable wake;
+    private final Map<HostDatabase, Session> sessions = new ConcurrentHashMap<>();
+    /** Those that cannot be served, so that nothing is tried twice. */
+    private final Set<HostDatabase> refused = new HashSet<>();
+    private final Map<ClassLoader, RocksApi> apis = new WeakHashMap<>();
+    private final Map<RocksApi, ThreadPools> pools = new HashMap<>();
+    private volatile String rocksdbVersion = "";
+
+    /** {@code wake} wakes the sampling thread. */
+    public Databases(Registry registry, String hostName, Runnable wake) {
+        this.registry = registry;
+        this.hostName = hostName;
+        this.wake = wake;
+    }
+
+    /** Returns the sessions, in the order in which the agent saw their databases. */
+    public List<Session> sessions() {
+        List<Session> found = new ArrayList<>(sessions.values());
+        found.sort((one, other) -> Double.compare(one.database.openedMonotonicS(), other.database.openedMonotonicS()));
+        return found;
+    }
+
+    /** Returns the version of the first RocksDB that opened a database, "" before. */
+    public String rocksdbVersion() {
+        return rocksdbVersion;
+    }
+
+    /** Ends the sessions of databases that closed and begins those of new ones; on the sampling thread. */
+    public void update() {
+        sessions.forEach((host, session) -> {
+            if (!host.isOpen()) {
+                sessions.remove(host);
+                session.close();
+            }
+        });
+        List<HostDatabase> open = registry.open();
+        refused.retainAll(open);
+        for (HostDatabase host : open) {
+            if (!sessions.containsKey(host) && !refused.contains(host) && isReady(host)) {
+                begin(host);
+            }
+        }
+    }
+
+    private static boolean isReady(HostDatabase host) {
+        return host.openedBeforeAgent || host.options != null || System.nanoTime() - host.seenNs > OPTIONS_WAIT_NS;
+    }
+
+    private void begin(HostDatabase host) {
+        try {
+            RocksDatabase database = open(host);
+            String id = Identity.of(hostName, database.path(), database.identity());
+            String name = UUID.randomUUID().toString().replace("-", "");
+            if (rocksdbVersion.isEmpty()) {
+                rocksdbVersion = database.rocksdbVersion();
+            }
+            sessions.put(host, new Session(database, id, name, () -> System.nanoTime() / 1e9, wake));
+        } catch (DatabaseClosedException closed) {
+            return;
+        } catch (IOException | ReflectiveOperationException | RocksApi.RocksError | RuntimeException unknown) {
+            refused.add(host);
+        }
+    }
+
+    private RocksDatabase open(HostDatabase host)
+            throws DatabaseClosedException, IOException, ReflectiveOperationException, RocksApi.RocksError {
+        if (!host.gate.enter()) {
+            throw new DatabaseClosedException();
+        }
+        try {
+            Object db = host.object.get();
+            if (db == null) {
+                throw new DatabaseClosedException();
+            }
+            ClassLoader loader = db.getClass().getClassLoader();
+            RocksApi api = apis.get(loader);
+            if (api == null) {
+                api = new RocksApi(loader);
+                apis.put(loader, api);
+            }
+            return new RocksDatabase(host, api, poolsOf(host.options, api), api.defaultHandle(db));
+        } finally {
+            host.gate.leave();
+        }
+    }
+
+    private ThreadPools poolsOf(HostOptions options, RocksApi api) {
+        return options == null || !options.usesDefaultEnv()
+            ? null : pools.computeIfAbsent(api, added -> new ThreadPools(added, options.defaultEnv()));
+    }
+}

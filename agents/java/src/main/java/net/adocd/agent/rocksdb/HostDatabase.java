@@ -1,0 +1,34 @@
+package net.adocd.agent.rocksdb;
+
+import java.lang.ref.WeakReference;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+
+/** A database object of the host's, as the hooks saw it. */
+public final class HostDatabase {
+    /** Weak: what the host forgets is collected as it would be without the agent. */
+    final WeakReference<Object> object;
+    /** Closed when the host closes the database. */
+    final Gate gate = new Gate();
+    /** When the agent saw it first, in nanoseconds of CLOCK_MONOTONIC. */
+    final long seenNs = System.nanoTime();
+    /** Whether it was open before the agent came. */
+    final boolean openedBeforeAgent;
+    /** The handles that the host made, without those that it disposed of. */
+    final List<HostFamily> families = new CopyOnWriteArrayList<>();
+    /** What the host opened it with; null until it is known. */
+    volatile HostOptions options;
+    /** Its canonical path; null until the sampling thread has read it. */
+    volatile Path path;
+
+    HostDatabase(Object object, boolean openedBeforeAgent) {
+        this.object = new WeakReference<>(object);
+        this.openedBeforeAgent = openedBeforeAgent;
+    }
+
+    /** Tells whether the host still has it open. */
+    boolean isOpen() {
+        return !gate.isClosed() && object.get() != null;
+    }
+}

@@ -1,0 +1,221 @@
+package net.adocd.agent.rocksdb;
+
+import java.lang.ref.ReferenceQueue;
+import java.lang.ref.WeakReference;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import net.adocd.agent.AgentThread;
+
+/**
+ * What the hooks see: databases, handles and limiters of the host. Called on the host's threads, where it does little,
+ * takes no lock that the agent holds in a call, and lets nothing through that is thrown.
+ */
+public final class Registry {
+    private final Map<Key, HostDatabase> databases = new ConcurrentHashMap<>();
+    /** Gates of handles and limiters, for their disposal. */
+    private final Map<Key, Gate> watched = new ConcurrentHashMap<>();
+    private final ReferenceQueue<Object> collected = new ReferenceQueue<>();
+    private final Runnable wake;
+
+    /** {@code wake} wakes the thread that takes up new databases. */
+    public Registry(Runnable wake) {
+        this.wake = wake;
+    }
+
+    /** An object by its identity: rocksdbjni's own equals and hashCode call into RocksDB. */
+    private static final class Key extends WeakReference<Object> {
+        private final int hash;
+
+        Key(Object object, ReferenceQueue<Object> queue) {
+            super(object, queue);
+            hash = System.identityHashCode(object);
+        }
+
+        @Override
+        public int hashCode() {
+            return hash;
+        }
+
+        @Override
+        public boolean equals(Object other) {
+            if (this == other) {
+                return true;
+            }
+            Object mine = get();
+            return mine != null && other instanceof Key key && key.get() == mine;
+        }
+    }
+
+    /** A constructor of RocksDB or a subclass ends: the database is open. */
+    public void opened(Object database) {
+        databases.putIfAbsent(new Key(database, collected), new HostDatabase(database, false));
+        wake.run();
+    }
+
+    /** A method of a database that was open before the agent is called. */
+    public void seen(Object database) {
+        if (AgentThread.isCurrent()) {
+            return;
+        }
+        HostDatabase found = databases.get(new Key(database, null));
+        if (found != null || !isOwning(database)) {
+            return;
+        }
+        HostDatabase added = new HostDatabase(database, true);
+        if (databases.putIfAbsent(new Key(database, collected), added) == null) {
+            added.options = optionsOf(database);
+            if (RocksApi.field(database, "ownedColumnFamilyHandles") instanceof List<?> handles) {
+                List.copyOf(handles).forEach(this::handleMade);
+            }
+            wake.run();
+        }
+    }
+
+    /** The host may have closed the options of a database that it opened long ago, or do so now. */
+    private HostOptions optionsOf(Object database) {
+        Object options = RocksApi.field(database, "options_");
+        Gate gate = options == null ? null : watch(options);
+        if (gate == null || !gate.enter()) {
+            return null;
+        }
+        try {
+            return isOwning(options) ? HostOptions.take(options, false, this::watch) : null;
+        } finally {
+            gate.leave();
+        }
+    }
+
+    private static boolean isOwning(Object object) {
+        try {
+            return (Boolean) object.getClass().getMethod("isOwningHandle").invoke(object);
+        } catch (ReflectiveOperationException | RuntimeException unreadable) {
+            return false;
+        }
+    }
+
+    /** The database was opened with these options, which its host cannot have closed yet. */
+    public void options(Object database, Object options) {
+        HostDatabase found = databases.get(new Key(database, null));
+        if (found != null && found.options == null && options != null) {
+            found.options = HostOptions.take(options, true, this::watch);
+            wake.run();
+        }
+    }
+
+    /** A handle of a column family was made. */
+    public void handleMade(Object handle) {
+        if (AgentThread.isCurrent()) {
+            return;
+        }
+        Object database = RocksApi.field(handle, "rocksDB_");
+        HostDatabase found = database == null ? null : databases.get(new Key(database, null));
+        if (found == null) {
+            return;
+        }
+        Key key = new Key(handle, collected);
+        HostFamily family = new HostFamily(handle);
+        if (watched.putIfAbsent(key, family.gate) == null) {
+            found.families.add(family);
+            wake.run();
+        }
+    }
+
+    /** The host begins to close a database; returns when no call of ours is under way. */
+    public void closing(Object database) {
+        HostDatabase found = databases.remove(new Key(database, null));
+        if (found != null) {
+            found.gate.close();
+            wake.run();
+        }
+    }
+
+    /** The host disposes of an object; returns when no call of ours uses it. */
+    public void disposing(Object object) {
+        Gate gate = watched.remove(new Key(object, null));
+        if (gate != null) {
+            gate.close();
+        } else {
+            closing(object);
+        }
+    }
+
+    /**
+     * The host begins to drop a column family, or a list of them: RocksDB would complain on stderr about a change of
+     * one that is dropped. All handles of it are left alone from now on.
+     */
+    public void dropping(Object database, Object handles) {
+        HostDatabase found = databases.get(new Key(database, null));
+        if (found == null) {
+            return;
+        }
+        Collection<?> dropped = handles instanceof Collection<?> several ? several : List.of(handles);
+        for (Object handle : dropped) {
+            Gate gate = watched.get(new Key(handle, null));
+            if (gate != null) {
+                gate.close();
+            }
+            int id = idOf(found, handle);
+            for (HostFamily family : found.families) {
+                if (id > 0 && family.id == id) {
+                    family.gate.close();
+                }
+            }
+        }
+        wake.run();
+    }
+
+    private static int idOf(HostDatabase database, Object handle) {
+        for (HostFamily family : database.families) {
+            if (family.handle.get() == handle) {
+                return family.id;
+            }
+        }
+        return -1;
+    }
+
+    /** Watches the disposal of an object of the host's; returns its gate. */
+    private Gate watch(Object object) {
+        return watched.computeIfAbsent(new Key(object, collected), key -> new Gate());
+    }
+
+    /** Returns the open databases, and forgets what the host has forgotten. */
+    public List<HostDatabase> open() {
+        for (Object key = collected.poll(); key != null; key = collected.poll()) {
+            databases.remove(key);
+            watched.remove(key);
+        }
+        List<HostDatabase> found = new ArrayList<>();
+        for (HostDatabase each : databases.values()) {
+            if (each.isOpen()) {
+                found.add(each);
+            }
+        }
+        return found;
+    }
+
+    /** Returns the databases that this process has open for writing, by their LOCK files. */
+    public static List<Path> lockedDirectories() {
+        return HostFiles.lockedDirectories();
+    }
+
+    /** Returns the canonical paths of the databases that the hooks have seen. */
+    public List<Path> paths() {
+        List<Path> found = new ArrayList<>();
+        databases.values().forEach(each -> {
+            if (each.path != null) {
+                found.add(each.path);
+            }
+        });
+        return found;
+    }
+
+    /** At the end of the process: no call of ours begins any more. Waits at most that long for each under way. */
+    public void closeAll(long milliseconds) {
+        databases.values().forEach(each -> each.gate.closeWithin(milliseconds));
+        watched.values().forEach(each -> each.closeWithin(milliseconds));
+    }
+}

@@ -1,0 +1,403 @@
+package net.adocd.agent.rocksdb;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import net.adocd.agent.session.Capabilities;
+import net.adocd.agent.session.Catalogue;
+import net.adocd.agent.session.Change;
+import net.adocd.agent.session.Database;
+import net.adocd.agent.session.DatabaseClosedException;
+import net.adocd.agent.session.OptionName;
+import net.adocd.agent.session.OptionState;
+
+/**
+ * A RocksDB that the host opened with rocksdbjni. Every call goes through the gate of the database, and through that of
+ * the column family's handle, so that none meets a close.
+ */
+public final class RocksDatabase implements Database {
+    private static final String DEFAULT = "default";
+    private static final String STOPPED = "rocksdb.is-write-stopped";
+    private static final String DELAYED_RATE = "rocksdb.actual-delayed-write-rate";
+    private static final List<String> PROPERTIES = List.of(
+        STOPPED, DELAYED_RATE, "rocksdb.num-running-flushes", "rocksdb.num-running-compactions",
+        "rocksdb.background-errors");
+
+    private static final Pattern CUMULATIVE_STALL =
+        Pattern.compile("(?m)^Cumulative stall: (\\d+):(\\d+):(\\d+)\\.(\\d+) H:M:S");
+
+    private final HostDatabase host;
+    private final RocksApi api;
+    private final ThreadPools pools;
+    private final Object defaultHandle;
+    private final FamilyHandles handles;
+    private final Path path;
+    private final String identity;
+    private final boolean writable;
+    private final OptionsReader file;
+    private final Catalogue catalogue;
+    private final Path logPath;
+    private final Path walDir;
+    private final Map<String, Integer> originalsOfPools = new LinkedHashMap<>();
+    private final StallTimes stalls;
+    private final Map<String, FamilyMeasurements> families = new ConcurrentHashMap<>();
+    private final FamilyMeasurements databaseWide;
+    private final Map<String, Long> countersAtOpen;
+    private final long sequenceAtOpen;
+
+    /** Something that is done inside the database. */
+    @FunctionalInterface
+    private interface Inside<T> {
+        T run(Object db) throws RocksApi.RocksError, DatabaseClosedException;
+    }
+
+    /** Takes up a database that opened. Throws IOException if it cannot be served, for example without an IDENTITY. */
+    RocksDatabase(HostDatabase host, RocksApi api, ThreadPools pools, Object defaultHandle)
+            throws DatabaseClosedException, IOException, RocksApi.RocksError {
+        this.host = host;
+        this.api = api;
+        this.pools = pools;
+        this.defaultHandle = defaultHandle;
+        this.handles = new FamilyHandles(host.families, api);
+        this.path = HostFiles.canonical(Path.of(inside(api::path)));
+        host.path = path;
+        this.identity = Files.readString(path.resolve("IDENTITY"), StandardCharsets.UTF_8).strip();
+        this.writable = HostFiles.hasLock(path);
+        this.file = new OptionsReader(path);
+        OptionsFile found = file.read(true);
+        this.catalogue = LiveOptions.of(found);
+        this.logPath = HostFiles.logPath(path, found.database().getOrDefault("db_log_dir", ""));
+        String wal = found.database().getOrDefault("wal_dir", "");
+        this.walDir = wal.isEmpty() ? path : HostFiles.canonical(Path.of(wal));
+        this.stalls = new StallTimes(System.nanoTime() / 1e9);
+        this.databaseWide = new FamilyMeasurements(api);
+        this.countersAtOpen = host.options == null ? Map.of() : host.options.countersAtOpen();
+        this.sequenceAtOpen = inside(api::sequence);
+        if (pools != null && writable) {
+            originalsOfPools.putAll(pools.originals());
+        }
+    }
+
+    /** Runs something inside the database: only while the host has it open, and keeps it open until it ends. */
+    private <T> T inside(Inside<T> work) throws RocksApi.RocksError, DatabaseClosedException {
+        if (!host.gate.enter()) {
+            throw new DatabaseClosedException();
+        }
+        try {
+            Object db = host.object.get();
+            if (db == null || !api.isOwning(db)) {
+                throw new DatabaseClosedException();
+            }
+            return work.run(db);
+        } finally {
+            host.gate.leave();
+        }
+    }
+
+    /** Runs something with the handle of a column family, by name; {@code otherwise} where there is none. */
+    private <T> T insideFamily(String name, T otherwise, FamilyHandles.Use<T> work)
+            throws RocksApi.RocksError, DatabaseClosedException {
+        return name.equals(DEFAULT) ? work.run(defaultHandle) : handles.with(handles.byName().get(name), otherwise, work);
+    }
+
+    /** Returns the names of the column families that can be reached. */
+    private Set<String> reachable() throws DatabaseClosedException {
+        try {
+            Set<String> names = new TreeSet<>(inside(db -> handles.byName()).keySet());
+            names.add(DEFAULT);
+            return names;
+        } catch (RocksApi.RocksError unreadable) {
+            return Set.of(DEFAULT);
+        }
+    }
+
+    // --- what it is -------------------------------------------------------------------------------------------
+
+    @Override
+    public String path() {
+        return path.toString();
+    }
+
+    @Override
+    public String identity() {
+        return identity;
+    }
+
+    @Override
+    public double openedMonotonicS() {
+        return host.seenNs / 1e9;
+    }
+
+    @Override
+    public Catalogue catalogue() {
+        return catalogue;
+    }
+
+    @Override
+    public boolean isOpen() {
+        return host.isOpen();
+    }
+
+    /** Returns RocksDB's version. */
+    String rocksdbVersion() throws DatabaseClosedException {
+        return file.read(false).rocksdbVersion();
+    }
+
+    /** A read-only or secondary instance, which shares a writer's directory, cannot be changed. */
+    @Override
+    public Capabilities capabilities() {
+        HostOptions options = host.options;
+        String statistics = options == null ? "none" : options.statisticsLevel();
+        if (!writable) {
+            return new Capabilities(Set.of(), Set.of(), false, List.of(), statistics);
+        }
+        return new Capabilities(
+            catalogue.columnFamily().keySet(), catalogue.database().keySet(), limiterRate() != null,
+            pools == null ? List.of() : RocksApi.POOLS, statistics);
+    }
+
+    @Override
+    public Map<String, Object> describe() throws DatabaseClosedException {
+        Set<String> unseen = new TreeSet<>(file.read(false).columnFamilies().keySet());
+        unseen.removeAll(reachable());
+        Map<String, Object> written = new LinkedHashMap<>();
+        written.put("log_path", logPath.toString());
+        written.put("wal_dir", walDir.toString());
+        written.put("added_options", Map.of());
+        written.put("unseen_column_families", unseen);
+        written.put("opened_before_agent", host.openedBeforeAgent);
+        return written;
+    }
+
+    @Override
+    public OptionState readOptions(boolean fresh) throws DatabaseClosedException {
+        if (!isOpen()) {
+            throw new DatabaseClosedException();
+        }
+        OptionsFile found = file.read(fresh);
+        OptionState state = new OptionState();
+        Set<String> names = reachable();
+        names.retainAll(found.columnFamilies().keySet());
+        Set<String> live = writable ? catalogue.columnFamily().keySet() : Set.of();
+        names.forEach(name -> state.columnFamilies.put(name, only(found.columnFamilies().get(name), live)));
+        state.database.putAll(only(found.database(), catalogue.database().keySet()));
+        state.limiterBytesPerS = writable ? limiterRate() : null;
+        if (pools != null && writable) {
+            try {
+                state.threadPools.putAll(inside(db -> pools.sizes()));
+            } catch (RocksApi.RocksError unreadable) {
+                state.threadPools.clear();
+            }
+        }
+        return state;
+    }
+
+    @Override
+    public OptionState readOriginals() throws DatabaseClosedException {
+        OptionState state = readOptions(true);
+        state.threadPools.putAll(originalsOfPools);
+        return state;
+    }
+
+    private static Map<String, String> only(Map<String, String> values, Set<String> names) {
+        Map<String, String> found = new TreeMap<>(values);
+        found.keySet().retainAll(names);
+        return found;
+    }
+
+    private Long limiterRate() {
+        HostOptions options = host.options;
+        return options == null ? null : options.limiterRate(api);
+    }
+
+    // --- measurements -----------------------------------------------------------------------------------------
+
+    @Override
+    public void look() throws DatabaseClosedException {
+        try {
+            inside(db -> {
+                lookAt(db);
+                return null;
+            });
+        } catch (RocksApi.RocksError unreadable) {
+            throw new DatabaseClosedException();
+        }
+    }
+
+    private void lookAt(Object db) throws RocksApi.RocksError {
+        boolean stopped = api.longProperty(db, defaultHandle, STOPPED) > 0;
+        boolean delayed = api.longProperty(db, defaultHandle, DELAYED_RATE) > 0;
+        stalls.look(System.nanoTime() / 1e9, stopped, delayed);
+    }
+
+    private StatisticsText statistics() {
+        HostOptions options = host.options;
+        return options == null || options.statistics() == null
+            ? null : StatisticsText.parse(options.statistics().toString());
+    }
+
+    @Override
+    public Map<String, Object> measure() throws DatabaseClosedException {
+        look();
+        StatisticsText statistics = statistics();
+        OptionsFile options = file.read(false);
+        Map<String, Object> written = new LinkedHashMap<>();
+        written.put("stall", stalls.asJson());
+        try {
+            written.put("counters", statistics == null ? countersWithoutStatistics() : counters(statistics));
+            written.put("properties", inside(this::properties));
+        } catch (RocksApi.RocksError unreadable) {
+            throw new DatabaseClosedException();
+        }
+        boolean all = statistics != null && "all".equals(host.options.statisticsLevel());
+        written.put("tickers", statistics == null ? null : statistics.tickers());
+        written.put("histograms", all ? statistics.histogramsJson() : null);
+        written.put("write_latency", null);
+        written.put("column_families", measureFamilies(options));
+        return written;
+    }
+
+    private Map<String, Object> properties(Object db) {
+        Map<String, Object> found = new LinkedHashMap<>();
+        for (String name : PROPERTIES) {
+            Long value = databaseWide.number(db, defaultHandle, name);
+            if (value != null) {
+                found.put(name, value);
+            }
+        }
+        return found;
+    }
+
+    private Map<String, Object> measureFamilies(OptionsFile options) throws DatabaseClosedException {
+        Map<String, Object> found = new LinkedHashMap<>();
+        Set<String> names = reachable();
+        families.keySet().retainAll(names);
+        for (String name : names) {
+            Map<String, String> values = options.columnFamilies().get(name);
+            if (values == null) {
+                continue;
+            }
+            int levels = Integer.parseInt(values.getOrDefault("num_levels", "7"));
+            Integer id = handles.id(name);
+            try {
+                FamilyMeasurements reader = families.computeIfAbsent(name, added -> new FamilyMeasurements(api));
+                Map<String, Object> family = inside(db -> insideFamily(name, null,
+                    handle -> reader.read(db, handle, id, levels, System.nanoTime() / 1e9)));
+                if (family != null) {
+                    found.put(name, family);
+                }
+            } catch (RocksApi.RocksError unreadable) {
+                continue;
+            }
+        }
+        return found;
+    }
+
+    private Map<String, Object> counters(StatisticsText statistics) {
+        Map<String, Object> found = new LinkedHashMap<>();
+        statistics.totals().forEach((name, total) -> found.put(
+            name, total == null ? null : Math.max(0, total - zeroIfNull(countersAtOpen.get(name)))));
+        return found;
+    }
+
+    private static long zeroIfNull(Long value) {
+        return value == null ? 0 : value;
+    }
+
+    /** Without Statistics: every key written takes a sequence number (db.h); RocksDB tells waits only as text. */
+    private Map<String, Object> countersWithoutStatistics() throws RocksApi.RocksError, DatabaseClosedException {
+        Map<String, Object> found = new HashMap<>();
+        StatisticsText.COUNTERS.keySet().forEach(name -> found.put(name, null));
+        found.put("writes", inside(api::sequence) - sequenceAtOpen);
+        found.put("stall_micros", inside(db -> stallMicros(api.textProperty(db, defaultHandle, "rocksdb.dbstats"))));
+        return found;
+    }
+
+    /** Reads how long writers waited, which this text has in milliseconds; null where it has not. */
+    static Long stallMicros(String text) {
+        Matcher found = CUMULATIVE_STALL.matcher(text);
+        if (!found.find()) {
+            return null;
+        }
+        long minutes = Long.parseLong(found.group(1)) * 60 + Long.parseLong(found.group(2));
+        return ((minutes * 60 + Long.parseLong(found.group(3))) * 1000 + Long.parseLong(found.group(4))) * 1000;
+    }
+
+    @Override
+    public Long propertyValue(String columnFamily, String name) throws DatabaseClosedException {
+        if (!file.read(false).columnFamilies().containsKey(columnFamily)) {
+            return null;
+        }
+        try {
+            return inside(db -> insideFamily(columnFamily, null,
+                handle -> new FamilyMeasurements(api).number(db, handle, name)));
+        } catch (RocksApi.RocksError unreadable) {
+            return null;
+        }
+    }
+
+    // --- changes ----------------------------------------------------------------------------------------------
+
+    @Override
+    public String call(Change change) throws DatabaseClosedException {
+        try {
+            return inside(db -> callInside(db, change));
+        } catch (RocksApi.RocksError error) {
+            return error.getMessage();
+        }
+    }
+
+    private String callInside(Object db, Change change) throws RocksApi.RocksError, DatabaseClosedException {
+        if (change instanceof Change.Family family) {
+            return insideFamily(family.columnFamily(), "Column family " + family.columnFamily() + " is gone.", handle -> {
+                api.setOptions(db, handle, family.options());
+                return null;
+            });
+        }
+        if (change instanceof Change.Database database) {
+            api.setDatabaseOptions(db, database.options());
+        } else if (change instanceof Change.Limiter limiter) {
+            return setLimiterRate(limiter.bytesPerS());
+        } else if (change instanceof Change.Pool pool) {
+            pools.set(pool.pool(), pool.threads());
+        }
+        return null;
+    }
+
+    private String setLimiterRate(long bytesPerS) throws RocksApi.RocksError {
+        HostOptions options = host.options;
+        return options == null ? HostOptions.NO_LIMITER : options.setLimiterRate(api, bytesPerS);
+    }
+
+    /** Thread pools and the limiter outlive the database. */
+    @Override
+    public void end(Collection<OptionName> changed, OptionState originals) {
+        for (OptionName each : changed) {
+            try {
+                if (each.scope().equals("thread_pool") && pools != null) {
+                    pools.set(each.where(), originals.threadPools.get(each.where()));
+                } else if (each.scope().equals("rate_limiter") && originals.limiterBytesPerS != null) {
+                    setLimiterRate(originals.limiterBytesPerS);
+                }
+            } catch (RocksApi.RocksError impossible) {
+                continue;
+            }
+        }
+        HostOptions options = host.options;
+        if (options != null) {
+            options.release();
+        }
+    }
+}
