@@ -1,7 +1,9 @@
-"""Compile the native agent the first time a command needs it, so that users need no second command."""
+"""Compile an agent the first time a command needs it, so that users need no second command."""
+
+from pathlib import Path
 
 from adocd.cli.terminal import say
-from adocd.process import compiled, native
+from adocd.process import compiled, java_agent, native
 from adocd.process.compiled import NativeError
 
 
@@ -13,3 +15,12 @@ def find_or_build_agent() -> None:
     except NativeError:
         say("compiling the native agent, for about a minute", err=True)
         native.product().build(library)
+
+
+def find_or_build_java_agent() -> Path:
+    """Build the Java agent if it is missing, and return the jar. Raises NativeError."""
+    try:
+        return java_agent.find()
+    except NativeError:
+        say("building the Java agent with Maven", err=True)
+        return java_agent.build()

@@ -1,4 +1,4 @@
-"""`adocd attach` and `adocd detach`: the native agent in a program that is already running."""
+"""`adocd attach` and `adocd detach`: an agent in a program that is already running."""
 
 import asyncio
 import json
@@ -7,13 +7,14 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from adocd.cli.agent_built import find_or_build_agent
+from adocd.cli.agent_built import find_or_build_agent, find_or_build_java_agent
 from adocd.cli.exits import Exit, fail
 from adocd.cli.target import Json
 from adocd.cli.terminal import say
 from adocd.daemon.change.panic import PanicResult, restore_by_agent
-from adocd.process.attach import attachment
+from adocd.process.attach import attachment, jvm
 from adocd.process.attach.attachment import AttachedProgram, Found
+from adocd.process.attach.jvm import RunningJvm
 from adocd.process.attach.problem import AttachRefused
 from adocd.process.compiled import NativeError
 from adocd.targets import run_dir
@@ -39,8 +40,15 @@ def attach(
     The program must use the shared librocksdb. Every database that it has open for writing is proven to be one before
     anything is called on it. The agent is then like a preloaded one, but hears of no events, and takes the options that
     it finds for the originals. `adocd detach` ends it.
+
+    A JVM gets the Java agent instead, over the JVM's own protocol for that, which is not experimental. It stays until
+    the JVM ends.
     """
     try:
+        java = jvm.running(pid)
+        if java is not None:
+            _attach_to_jvm(java, dry_run, as_json)
+            return
         if dry_run:
             _show_found(attachment.look(pid), as_json)
             return
@@ -64,6 +72,10 @@ def detach(
     """
     directory = _run_directory()
     try:
+        if jvm.running(pid) is not None:
+            raise AttachRefused(
+                f"process {pid} is a JVM, whose agent stays until it ends: `adocctl restore` puts its options back"
+            )
         socket = attachment.socket_of(pid, directory)
         if socket is not None:
             _refuse_unless_restored(pid, asyncio.run(restore_by_agent(socket)))
@@ -102,6 +114,24 @@ def _run_directory() -> Path:
             f"the run directory {directory} cannot be used ({reason}); set ADOCD_RUN_DIR to one you may write"
         ) from None
     return directory
+
+
+def _attach_to_jvm(java: RunningJvm, dry_run: bool, as_json: bool) -> None:
+    who = f"{java.name} ({java.pid})"
+    databases = sorted(str(each) for each in java.locked())
+    if not dry_run:
+        directory = _run_directory()
+        if attachment.socket_of(java.pid, directory) is not None:
+            raise AttachRefused(f"{who} has an agent already: see it by `adocctl targets`")
+        jvm.attach(java, find_or_build_java_agent(), f"run_dir={directory}")
+    if as_json:
+        typer.echo(json.dumps({"databases": databases, "left_alone": {}}))
+        return
+    say(f"{who} is a JVM; nothing was loaded" if dry_run else f"the Java agent is in {who}")
+    for each in databases:
+        say(f"  {each}: seen as soon as the program calls it")
+    if not databases:
+        say("  it has no database open for writing")
 
 
 def _show_found(found: Found, as_json: bool) -> None:

@@ -24,8 +24,8 @@ def java() -> str:
     return "java" if home is None else str(Path(home, "bin", "java"))
 
 
-def java_command(agent: Path | None, *options: str) -> list[str]:
-    """Return the command that starts the `lifecycle` program, with the agent in it if there is one.
+def java_command(agent: Path | None, *options: str, main: str = "Lifecycle") -> list[str]:
+    """Return the command that starts the `lifecycle` program, or another, with the agent in it if there is one.
 
     The JVM is as small and quick to start as one can be; the library lies beside the jar, because rocksdbjni would
     copy it to the temporary directory each time.
@@ -45,5 +45,5 @@ def java_command(agent: Path | None, *options: str) -> list[str]:
         *options,
         "-cp",
         f"{built / 'classes'}:{built / 'lib' / 'rocksdbjni.jar'}",
-        "Lifecycle",
+        main,
     ]

@@ -1,4 +1,4 @@
-"""Attaches the native agent to a program that is already running.
+"""Attaches an agent to a program that is already running.
 
 | module | what it does |
 |---|---|
@@ -7,6 +7,7 @@
 | `proof` | proves from outside that an address is an open database, before anything is called on it |
 | `injector` | loads the agent, and calls its entry, in a thread of its own |
 | `attachment` | attach and detach, in their order |
+| `jvm` | attaches the Java agent to a JVM, over the JVM's own protocol for that |
 
 A program's own LOG names its databases (`DB pointer 0x...`, written at the end of a successful open), so its memory
 need not be searched; each address is proven all the same.

@@ -120,20 +120,40 @@ def running(pid: int, proc: Path = Path("/proc")) -> RunningProgram:
             time.sleep(_POLL_S)
 
 
-def _running(pid: int, proc: Path) -> RunningProgram:
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """What /proc says of a program in this place of file systems and process ids."""
+
+    proc: Path
+    name: str
+    status: dict[str, str]
+    mapped: dict[str, int]
+
+
+def looked_into(pid: int, proc: Path = Path("/proc")) -> Looked:
+    """Look into a program of any kind. Raises AttachRefused for one that may not be looked into, or in a container."""
+    found = _look(pid, proc)
+    _check_namespaces(found.proc, pid, found.name)
+    return found
+
+
+def _look(pid: int, proc: Path) -> Looked:
     own = proc / str(pid)
     try:
         name = (own / "comm").read_text(errors="replace").strip()
-        status = _status(own)
-        mapped = _mapped(own, pid)
+        return Looked(own, name, _status(own), _mapped(own, pid))
     except PermissionError:
         raise _not_permitted(pid) from None
     except OSError:
         raise _ended(pid) from None
-    rocksdb = _rocksdb(own, pid, name, mapped)
-    _check_status(pid, name, status)
-    _check_namespaces(own, pid, name)
-    return RunningProgram(pid, own, name, rocksdb)
+
+
+def _running(pid: int, proc: Path) -> RunningProgram:
+    found = _look(pid, proc)
+    rocksdb = _rocksdb(found.proc, pid, found.name, found.mapped)
+    _check_status(pid, found.name, found.status)
+    _check_namespaces(found.proc, pid, found.name)
+    return RunningProgram(pid, found.proc, found.name, rocksdb)
 
 
 def _rocksdb(own: Path, pid: int, name: str, mapped: dict[str, int]) -> LoadedRocksDb:

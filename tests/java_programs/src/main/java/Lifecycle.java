@@ -34,6 +34,7 @@ import org.rocksdb.TtlDB;
  * open_read_only PATH
  * close PATH                           closes the handles, then the database
  * close_handle PATH CF                 closes a handle and keeps the object
+ * close_limiter PATH                   closes the rate limiter's object; RocksDB keeps its own
  * create_cf PATH CF, drop_cf PATH CF
  * put PATH N [CF] [BYTES]              N keys of BYTES (100) each, random order
  * flush PATH [CF]
@@ -41,6 +42,7 @@ import org.rocksdb.TtlDB;
  * property PATH CF NAME
  * storm THREADS SECONDS PATH           opens, writes, drops and closes databases below PATH: "ok OPENS"
  * sleep MILLISECONDS
+ * exit                                 ends the process with the databases open
  * </pre>
  */
 public final class Lifecycle {
@@ -104,6 +106,16 @@ public final class Lifecycle {
                 return "";
             case "close_handle":
                 OPEN.get(words[0]).handles.get(words[1]).close();
+                return "";
+            case "close_limiter":
+                for (AutoCloseable each : OPEN.get(words[0]).made) {
+                    if (each instanceof RateLimiter) {
+                        each.close();
+                    }
+                }
+                return "";
+            case "exit":
+                System.exit(0);
                 return "";
             case "create_cf":
                 create(OPEN.get(words[0]), words[1]);

@@ -23,14 +23,16 @@ final class LateSearch {
         this.registry = registry;
     }
 
+    /** Begins; when it returns, whatever the host opens is seen. */
     void start() {
-        AgentThread.start("adocd-search", this::run);
+        if (hooks.weaveLoaded(true)) {
+            AgentThread.start("adocd-search", this::run);
+        } else {
+            hooks.weaveLoaded(false); // RocksDB is not loaded yet
+        }
     }
 
     private void run() {
-        if (!hooks.weaveLoaded(true)) {
-            return; // RocksDB is not loaded yet
-        }
         try {
             long untilNs = System.nanoTime() + MOST_MS * 1_000_000;
             while (System.nanoTime() - untilNs < 0 && !isComplete()) {

@@ -63,11 +63,39 @@ public final class Weaver implements ClassFileTransformer {
             public MethodVisitor visitMethod(
                     int access, String method, String descriptor, String signature, String[] exceptions) {
                 MethodVisitor inner = super.visitMethod(access, method, descriptor, signature, exceptions);
-                boolean hasCode = (access & (Opcodes.ACC_ABSTRACT | Opcodes.ACC_NATIVE | Opcodes.ACC_STATIC)) == 0;
-                return hasCode ? new Calls(inner, name, access, method, descriptor, observing) : inner;
+                if ((access & (Opcodes.ACC_ABSTRACT | Opcodes.ACC_NATIVE)) != 0) {
+                    return inner;
+                }
+                if ((access & Opcodes.ACC_STATIC) == 0) {
+                    return new Calls(inner, name, access, method, descriptor, observing);
+                }
+                return DATABASES.contains(name) && method.equals("open") && hasOptionsFirst(descriptor)
+                    ? new OptionsCall(inner) : inner;
             }
         }, 0);
         return writer.toByteArray();
+    }
+
+    private static boolean hasOptionsFirst(String descriptor) {
+        return descriptor.startsWith("(L" + PACKAGE + "Options;") || descriptor.startsWith("(L" + PACKAGE + "DBOptions;");
+    }
+
+    /** Reports the options of a static open: TtlDB of rocksdbjni 7 stores none in the database. */
+    private static final class OptionsCall extends MethodVisitor {
+        OptionsCall(MethodVisitor inner) {
+            super(Opcodes.ASM9, inner);
+        }
+
+        @Override
+        public void visitInsn(int opcode) {
+            if (opcode == Opcodes.ARETURN) {
+                super.visitInsn(Opcodes.DUP);
+                super.visitVarInsn(Opcodes.ALOAD, 0);
+                super.visitMethodInsn(
+                    Opcodes.INVOKESTATIC, HOOK, "options", "(Ljava/lang/Object;Ljava/lang/Object;)V", false);
+            }
+            super.visitInsn(opcode);
+        }
     }
 
     /** Adds the calls to one method. */

@@ -1,0 +1,123 @@
+"""Attach the Java agent to a running JVM, over the JVM's own protocol for that: a few lines over its Unix socket.
+
+HotSpot opens the socket when it gets SIGQUIT while a file asks for it (attachListener_posix.cpp). A program that does
+not catch SIGQUIT would end by it, and a JVM that was told not to listen would print all its threads, so both are looked
+for first. No JDK is needed.
+"""
+
+import contextlib
+import os
+import signal
+import socket
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from adocd.process.attach.problem import AttachRefused
+from adocd.process.attach.program import Looked, looked_into
+
+_LIBRARY = "libjvm.so"
+_PATIENCE_S, _POLL_S = 10.0, 0.02
+#: The first version of the protocol, which every HotSpot speaks: the version, a command and three arguments.
+_VERSION = b"1"
+_ANSWER_S = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class RunningJvm:
+    """A JVM that can be attached to."""
+
+    pid: int
+    name: str
+    proc: Path
+
+    def locked(self) -> set[Path]:
+        """List the directories of the databases that it has open for writing."""
+        found = set()
+        for descriptor in (self.proc / "fd").iterdir():
+            with contextlib.suppress(OSError):
+                link = descriptor.readlink()
+                if link.name == "LOCK" and (link.parent / "CURRENT").exists():
+                    found.add(link.parent)
+        return found
+
+
+def running(pid: int, proc: Path = Path("/proc")) -> RunningJvm | None:
+    """Find a JVM; None if the program is something else. Raises AttachRefused."""
+    looked = looked_into(pid, proc)
+    if not any(Path(path).name == _LIBRARY for path in looked.mapped):
+        return None
+    _require_listener(pid, looked)
+    return RunningJvm(pid, looked.name, looked.proc)
+
+
+def attach(jvm: RunningJvm, jar: Path, settings: str) -> None:
+    """Load the agent's jar with its settings. Raises AttachRefused."""
+    if not jar.is_file():
+        raise AttachRefused(f"there is no {jar}: run `adocd agent build --java`")
+    if jvm.proc.stat().st_uid != os.geteuid() and not _is_readable_by_all(jar):
+        raise AttachRefused(
+            f"{jvm.name} ({jvm.pid}) runs as another user, who may not read {jar}: put the jar where it can be read "
+            "(`adocd agent build --java --output FILE`)"
+        )
+    with _connected(jvm) as connection:
+        words = (_VERSION, b"load", b"instrument", b"false", os.fsencode(f"{jar}={settings}"))
+        connection.sendall(b"".join(word + b"\0" for word in words))
+        answer = b""
+        while chunk := connection.recv(4096):
+            answer += chunk
+    lines = answer.decode(errors="replace").split("\n")
+    # The protocol's own status, then that of the library that loads jars; words of it may stand before the number.
+    if lines[0] != "0" or not lines[1].endswith("0"):
+        raise AttachRefused(f"{jvm.name} ({jvm.pid}) did not load the agent: {' '.join(lines).strip()}")
+
+
+def _is_readable_by_all(file: Path) -> bool:
+    return bool(file.stat().st_mode & 0o004) and all(each.stat().st_mode & 0o001 for each in file.resolve().parents)
+
+
+def _require_listener(pid: int, looked: Looked) -> None:
+    who = f"{looked.name} ({pid})"
+    catches = int(looked.status.get("SigCgt", "0"), 16) >> (signal.SIGQUIT - 1) & 1
+    arguments = (looked.proc / "cmdline").read_bytes().split(b"\0")
+    if not catches or b"-XX:+DisableAttachMechanism" in arguments:
+        raise AttachRefused(
+            f"{who} lets nobody attach (-Xrs or -XX:+DisableAttachMechanism), or has just begun: start it "
+            "under `adocd exec`"
+        )
+
+
+@contextlib.contextmanager
+def _connected(jvm: RunningJvm) -> Iterator[socket.socket]:
+    path = jvm.proc / "root" / "tmp" / f".java_pid{jvm.pid}"
+    if not path.is_socket():
+        _wake(jvm, path)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+        connection.settimeout(_ANSWER_S)
+        try:
+            connection.connect(str(path))
+            yield connection
+        except OSError as error:
+            raise AttachRefused(f"{jvm.name} ({jvm.pid}) does not answer: {error.strerror or error}") from None
+
+
+def _wake(jvm: RunningJvm, path: Path) -> None:
+    """Ask for the socket: by a file of the JVM's user in its directory, and SIGQUIT."""
+    request = jvm.proc / "cwd" / f".attach_pid{jvm.pid}"
+    try:
+        request.touch(exist_ok=True)
+    except OSError:
+        request = jvm.proc / "root" / "tmp" / f".attach_pid{jvm.pid}"
+        request.touch(exist_ok=True)
+    try:
+        os.kill(jvm.pid, signal.SIGQUIT)
+        end_s = time.monotonic() + _PATIENCE_S
+        while not path.is_socket():
+            if time.monotonic() > end_s:
+                raise AttachRefused(f"{jvm.name} ({jvm.pid}) does not open its socket for attaching: try again")
+            time.sleep(_POLL_S)
+    except OSError as error:
+        raise AttachRefused(f"{jvm.name} ({jvm.pid}) cannot be asked: {error.strerror}") from None
+    finally:
+        request.unlink(missing_ok=True)

@@ -1,0 +1,117 @@
+"""Every class of database, with the agent from the start or attached late, in whatever class loader."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.conformance.hosts import wait_for_agent
+from tests.java.conftest import StartJvm, attach_late
+from tests.support.agent_client import AgentClient
+from tests.support.changes import back, family
+from tests.support.java import rocksdbjni_version
+from tests.support.programs import Program
+from tests.support.waiting import eventually
+
+CLASSES = ["plain", "transaction", "optimistic", "ttl"]
+
+
+def begin(
+    program: Program, late: bool, path: Path, java_agent: Path, run_dir: Path, kind: str = "plain"
+) -> AgentClient:
+    """Let a program open a database with a second column family, and return a client of its agent."""
+    words = ["statistics=yes", "rate_limiter=100000000", "second"] + ([] if kind == "plain" else [f"class={kind}"])
+    program.ask("open", path, *words)
+    socket_path = run_dir / f"agent-{program.pid}.sock"
+    if late:
+        attach_late(program, java_agent, run_dir)
+
+        def called() -> bool:
+            program.ask("put", path, 1, "second")
+            return socket_path.exists()
+
+        eventually(called, what="the agent to see who is called")
+    wait_for_agent(socket_path)
+    return AgentClient(socket_path)
+
+
+@pytest.mark.parametrize("late", [False, True], ids=["from the start", "late"])
+@pytest.mark.parametrize("kind", CLASSES)
+def test_a_database_of_each_class(
+    start_jvm: StartJvm, tmp_path: Path, java_agent: Path, run_dir: Path, kind: str, late: bool
+) -> None:
+    program, path = start_jvm(agent=not late), tmp_path / "db"
+    with begin(program, late, path, java_agent, run_dir, kind) as client:
+
+        def both() -> bool:
+            program.ask("put", path, 1, "second")
+            return bool(client.only_database()["column_families"] == ["default", "second"])
+
+        eventually(both, what="both column families")
+        database = client.only_database()
+        assert database.get("opened_before_agent") == late
+        if late and kind == "ttl" and rocksdbjni_version().startswith("7."):
+            assert not database["capabilities"]["rate_limiter"], "the object keeps no options there"
+        else:
+            assert database["capabilities"]["rate_limiter"]
+            assert database["capabilities"]["statistics"] == "all"
+            assert client.database(database["id"])["originals"]["rate_limiter_bytes_per_s"] == 100_000_000
+        change = family("second", write_buffer_size="4194304")
+        undo = back(family("second", write_buffer_size="67108864"))
+        [step] = client.change(database["id"], client.acquire(database["id"]), [change], [undo]).ok()["steps"]
+        assert (step["outcome"], step["error"]) == ("applied", None)
+        client.fresh_snapshot(database["id"])
+        program.ask("close", path)
+        eventually(lambda: client.databases() == [], what="the close")
+        program.ask("open", path, "second", "class=" + kind)
+        eventually(client.databases, what="the database to be open again")
+        assert not client.only_database().get("opened_before_agent")
+
+
+@pytest.mark.parametrize("late", [False, True], ids=["from the start", "late"])
+def test_a_rocksdb_in_a_class_loader_that_sees_nothing_of_ours(
+    start_jvm: StartJvm, tmp_path: Path, java_agent: Path, run_dir: Path, late: bool
+) -> None:
+    program = start_jvm(agent=not late, main="Isolated")
+    with begin(program, late, tmp_path / "db", java_agent, run_dir) as client:
+        eventually(lambda: client.fresh_snapshot(client.only_database()["id"]), what="a snapshot")
+
+
+def test_a_limiter_that_the_program_disposes_of(start_jvm: StartJvm, tmp_path: Path, run_dir: Path) -> None:
+    """RocksDB's own goes on; the object that reaches it is gone."""
+    program, path = start_jvm(), tmp_path / "db"
+    program.ask("open", path, "rate_limiter=100000000")
+    wait_for_agent(run_dir / f"agent-{program.pid}.sock")
+    with AgentClient(run_dir / f"agent-{program.pid}.sock") as client:
+        assert client.only_database()["capabilities"]["rate_limiter"]
+        program.ask("close_limiter", path)
+        assert not client.only_database()["capabilities"]["rate_limiter"]
+        assert client.fresh_snapshot(client.only_database()["id"])["options"]["rate_limiter_bytes_per_s"] is None
+
+
+def test_a_handle_that_the_program_disposes_of(start_jvm: StartJvm, tmp_path: Path, run_dir: Path) -> None:
+    """Kafka Streams closes one at the open; rocksdbjni keeps the object in its list."""
+    program, path = start_jvm(), tmp_path / "db"
+    program.ask("open", path, "second", "third")
+    wait_for_agent(run_dir / f"agent-{program.pid}.sock")
+    with AgentClient(run_dir / f"agent-{program.pid}.sock") as client:
+        db = client.only_database()["id"]
+        program.ask("close_handle", path, "second")
+        program.ask("close_handle", path, "default")
+        described = client.only_database()
+        assert described["column_families"] == ["default", "third"]
+        assert described["unseen_column_families"] == ["second"]
+        assert sorted(client.fresh_snapshot(db)["column_families"]) == ["default", "third"]
+
+
+def test_a_database_that_is_only_read(start_jvm: StartJvm, tmp_path: Path, run_dir: Path) -> None:
+    program, path = start_jvm(), tmp_path / "db"
+    program.ask("open", path)
+    program.ask("close", path)
+    program.ask("open_read_only", path)
+    wait_for_agent(run_dir / f"agent-{program.pid}.sock")
+    with AgentClient(run_dir / f"agent-{program.pid}.sock") as client:
+        db = client.only_database()
+        assert db["capabilities"]["column_family_options"] == db["capabilities"]["thread_pools"] == []
+        assert client.snapshot(db["id"])["stall"]["condition"] == "normal"
