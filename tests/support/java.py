@@ -40,6 +40,9 @@ def java_command(agent: Path | None, *options: str, main: str = "Lifecycle") -> 
         "-Xmx128m",
         "-Xshare:auto",
         "-XX:-UsePerfData",
+        # Newer JVMs warn of a late agent, and of rocksdbjni itself, on stderr.
+        "-XX:+EnableDynamicAgentLoading",
+        *(["--enable-native-access=ALL-UNNAMED"] if "ADOCD_TEST_JAVA_HOME" in os.environ else []),
         "-ea",
         f"-Djava.library.path={built / 'lib'}",
         *options,
