@@ -263,7 +263,8 @@ public final class Lifecycle {
                             create(open, "short");
                             put(open, 20, "short", 100);
                             drop(open, "short");
-                            open.handles.get("default").close(); // stays in the database's own list, as in Kafka Streams
+                            // It stays in the database's own list, as in Kafka Streams.
+                            open.handles.get("default").close();
                             opens[mine]++;
                         }
                     }

@@ -4,8 +4,8 @@ import java.lang.instrument.Instrumentation;
 import net.adocd.agent.hook.Hooks;
 
 /**
- * Where the JVM enters: {@code -javaagent:adocd-agent.jar[=SETTINGS]} at start, or a late attach. Nothing that is thrown
- * leaves this class, because an exception out of premain would end the JVM.
+ * Where the JVM enters: {@code -javaagent:adocd-agent.jar[=SETTINGS]} at start, or a late attach. Nothing that is
+ * thrown leaves this class, because an exception out of premain would end the JVM.
  */
 public final class Agent {
     private static volatile ProcessAgent current;

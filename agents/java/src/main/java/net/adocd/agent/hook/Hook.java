@@ -4,8 +4,9 @@ import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 
 /**
- * What the woven calls in RocksDB's classes go to. It is defined once more into each class loader that has a RocksDB and
- * cannot see the agent's jar, so it refers to nothing but the JDK. Nothing that is thrown behind it reaches the host.
+ * What the woven calls in RocksDB's classes go to. It is defined once more into each class loader that has a RocksDB
+ * and cannot see the agent's jar, so it refers to nothing but the JDK. Nothing that is thrown behind it reaches the
+ * host.
  */
 public final class Hook {
     /** Set by the agent; null until then. */

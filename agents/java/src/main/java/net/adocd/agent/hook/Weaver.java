@@ -77,7 +77,8 @@ public final class Weaver implements ClassFileTransformer {
     }
 
     private static boolean hasOptionsFirst(String descriptor) {
-        return descriptor.startsWith("(L" + PACKAGE + "Options;") || descriptor.startsWith("(L" + PACKAGE + "DBOptions;");
+        return descriptor.startsWith("(L" + PACKAGE + "Options;")
+            || descriptor.startsWith("(L" + PACKAGE + "DBOptions;");
     }
 
     /** Reports the options of a static open: TtlDB of rocksdbjni 7 stores none in the database. */

@@ -109,7 +109,8 @@ public final class RocksDatabase implements Database {
     /** Runs something with the handle of a column family, by name; {@code otherwise} where there is none. */
     private <T> T insideFamily(String name, T otherwise, FamilyHandles.Use<T> work)
             throws RocksApi.RocksError, DatabaseClosedException {
-        return name.equals(DEFAULT) ? work.run(defaultHandle) : handles.with(handles.byName().get(name), otherwise, work);
+        return name.equals(DEFAULT)
+            ? work.run(defaultHandle) : handles.with(handles.byName().get(name), otherwise, work);
     }
 
     /** Returns the names of the column families that can be reached. */
@@ -361,7 +362,8 @@ public final class RocksDatabase implements Database {
 
     private String callInside(Object db, Change change) throws RocksApi.RocksError, DatabaseClosedException {
         if (change instanceof Change.Family family) {
-            return insideFamily(family.columnFamily(), "Column family " + family.columnFamily() + " is gone.", handle -> {
+            String name = family.columnFamily();
+            return insideFamily(name, "Column family " + name + " is gone.", handle -> {
                 api.setOptions(db, handle, family.options());
                 return null;
             });

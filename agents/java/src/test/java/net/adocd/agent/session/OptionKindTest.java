@@ -9,7 +9,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 class OptionKindTest {
     @ParameterizedTest
-    @ValueSource(strings = {"12x", "1e7", "-5", "", " 5", "5 ", "+5", "0x10", "4M", "1.5", "05", "18446744073709551616", "٣"})
+    @ValueSource(strings = {
+        "12x", "1e7", "-5", "", " 5", "5 ", "+5", "0x10", "4M", "1.5", "05", "18446744073709551616", "٣"})
     void whatCWouldReadAsAnotherSizeIsNotAccepted(String value) {
         assertFalse(OptionKind.SIZE.accepts(value));
     }
