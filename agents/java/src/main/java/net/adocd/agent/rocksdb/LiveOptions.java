@@ -13,6 +13,10 @@ import net.adocd.agent.session.OptionKind;
  * engines. An option counts where the database's OPTIONS file has it.
  */
 final class LiveOptions {
+    /** They cannot be changed live, but they decide what the live options of a column family do. */
+    static final Set<String> DECIDING = Set.of(
+        "compaction_style", "level_compaction_dynamic_level_bytes", "min_write_buffer_number_to_merge", "num_levels");
+
     private static final String STRUCTURE = "it is a structure, whose values this agent does not check";
     private static final String OBJECT = "it is an object, not a value";
 

@@ -191,8 +191,9 @@ public final class RocksDatabase implements Database {
         OptionState state = new OptionState();
         Set<String> names = reachable();
         names.retainAll(found.columnFamilies().keySet());
-        Set<String> live = writable ? catalogue.columnFamily().keySet() : Set.of();
-        names.forEach(name -> state.columnFamilies.put(name, only(found.columnFamilies().get(name), live)));
+        Set<String> shown = new TreeSet<>(LiveOptions.DECIDING);
+        shown.addAll(writable ? catalogue.columnFamily().keySet() : Set.of());
+        names.forEach(name -> state.columnFamilies.put(name, only(found.columnFamilies().get(name), shown)));
         state.database.putAll(only(found.database(), catalogue.database().keySet()));
         state.limiterBytesPerS = writable ? limiterRate() : null;
         if (pools != null && writable) {
