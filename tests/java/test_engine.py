@@ -18,10 +18,10 @@ def test_rocksdb_takes_every_live_option_with_the_value_that_it_has(
     wait_for_agent(run_dir / f"agent-{program.pid}.sock")
     with AgentClient(run_dir / f"agent-{program.pid}.sock") as client:
         described = client.database(client.only_database()["id"])
-        originals = described["originals"]
-        changes = [family(**{name: value}) for name, value in originals["column_families"]["default"].items()]
-        # Set live, 0 is not "off" but 1 MiB (adocd.model.options, BYTES_PER_SYNC_OFF).
-        changes += [database(**{name: value}) for name, value in originals["database"].items()]
+        originals, live = described["originals"], described["capabilities"]
+        values = originals["column_families"]["default"]
+        changes = [family(**{name: values[name]}) for name in live["column_family_options"]]
+        changes += [database(**{name: originals["database"][name]}) for name in live["database_options"]]
         assert len(changes) > 50
         reply = client.change(
             described["id"], client.acquire(described["id"]), changes, [back(each) for each in changes], repeat=True
