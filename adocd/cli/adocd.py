@@ -40,7 +40,9 @@ ENTRIES = {
         "adocd.cli.check_config:check_config",
         "Check a configuration file and show the resulting settings, defaults included.",
     ),
-    "agent": Entry("adocd.cli.agent:app", "The native agent for this machine's librocksdb."),
+    "agent": Entry(
+        "adocd.cli.agent:app", "The agents: the native one for this machine's librocksdb, and the Java one."
+    ),
     "bench": further.OfTheBench(further.GROUP, "The evaluation: schemes, device profiles, workloads, and a report."),
 }
 
