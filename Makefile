@@ -145,6 +145,10 @@ attaching: agent ## the figures and the picture of docs/attach.md; 20 minutes
 misleading: fixtures ## 10,000 changes in a program made to mislead `adocd attach`, under a sanitizer (make test: 40); 25 minutes
 	@ADOCD_MISLEADING=long $(BIN)/python -m pytest -q -s tests/process/attach/test_misleading.py
 
+.PHONY: java-storm
+java-storm: fixtures ## databases that come and go in a JVM for ten minutes, under clients, twice (make test: 4 s); 21 minutes
+	@ADOCD_STORM=long $(BIN)/python -m pytest -q -s tests/java/test_storm.py
+
 .PHONY: cost
 cost: fixtures ## the daemon's CPU, memory and jitter with up to 1,000 simulated databases, and from stall to change; 30 minutes
 	@$(BIN)/python -m adocd_bench.cost fleet

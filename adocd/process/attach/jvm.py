@@ -106,11 +106,11 @@ def _wake(jvm: RunningJvm, path: Path) -> None:
     """Ask for the socket: by a file of the JVM's user in its directory, and SIGQUIT."""
     request = jvm.proc / "cwd" / f".attach_pid{jvm.pid}"
     try:
-        request.touch(exist_ok=True)
-    except OSError:
-        request = jvm.proc / "root" / "tmp" / f".attach_pid{jvm.pid}"
-        request.touch(exist_ok=True)
-    try:
+        try:
+            request.touch(exist_ok=True)
+        except OSError:
+            request = jvm.proc / "root" / "tmp" / f".attach_pid{jvm.pid}"
+            request.touch(exist_ok=True)
         os.kill(jvm.pid, signal.SIGQUIT)
         end_s = time.monotonic() + _PATIENCE_S
         while not path.is_socket():
@@ -120,4 +120,5 @@ def _wake(jvm: RunningJvm, path: Path) -> None:
     except OSError as error:
         raise AttachRefused(f"{jvm.name} ({jvm.pid}) cannot be asked: {error.strerror}") from None
     finally:
-        request.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # it could not be made either, or the JVM has ended
+            request.unlink(missing_ok=True)
