@@ -68,7 +68,7 @@ def replay(
 def _shaping(given: list[str]) -> "Shaping":
     from pydantic import ValidationError  # noqa: PLC0415
 
-    from adocd.daemon.fleet.config import ShapingConfig  # noqa: PLC0415
+    from adocd.daemon.fleet.policies import ShapingConfig  # noqa: PLC0415
     from adocd.model import mistakes  # noqa: PLC0415
     from adocd.model.policy import Shaping  # noqa: PLC0415
 

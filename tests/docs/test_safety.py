@@ -9,7 +9,8 @@ from typing import get_args
 
 from adocd.daemon.change.guards.guard import NAMES
 from adocd.daemon.change.translate import options_of
-from adocd.daemon.fleet.config import SafetyConfig, ShapingConfig
+from adocd.daemon.fleet.config import SafetyConfig
+from adocd.daemon.fleet.policies import ShapingConfig
 from adocd.model.decision import Setting
 from adocd.model.decision_record import Outcome
 from adocd.model.knob import KNOBS, Knob

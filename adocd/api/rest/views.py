@@ -11,7 +11,7 @@ from adocd.daemon.book.book import Book
 from adocd.daemon.book.kept import KeptTarget
 from adocd.daemon.change.back import RestoreResult, Unlike
 from adocd.daemon.control.status import State, Status
-from adocd.daemon.fleet.config import ShapingConfig, with_plain_values
+from adocd.daemon.fleet.policies import ShapingConfig, with_plain_values
 from adocd.diagnosis.stalls import StallNow
 from adocd.model.capabilities import Capabilities
 from adocd.model.database import Info

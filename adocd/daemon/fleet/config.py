@@ -1,6 +1,5 @@
 """The daemon's configuration: strict TOML, every key with a default, a unit and bounds."""
 
-import fnmatch
 import os
 import re
 import stat
@@ -10,14 +9,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import Field, ValidationError, field_validator, model_validator
 
 from adocd.controllers import registry
-from adocd.daemon.change.judge import JUDGED_S_MIN
 from adocd.daemon.fleet import address
-from adocd.daemon.fleet.quantities import Bytes, Seconds, or_text
+from adocd.daemon.fleet.policies import PolicyConfig, Section, ShareConfig, TargetConfig
+from adocd.daemon.fleet.quantities import Bytes, Seconds
 from adocd.model import mistakes
-from adocd.model.policy import ParameterValue, Policy, Priority, Shaping
+from adocd.model.policy import Policy, Priority
 
 _HOST = re.compile(r"[0-9A-Za-z]([0-9A-Za-z._-]*[0-9A-Za-z.])?|\[[0-9A-Fa-f:.]+\]")
 
@@ -30,129 +29,7 @@ class ConfigError(ValueError):
         self.sentences = sentences
 
 
-class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class ShapingConfig(_Section):
-    """How fast a law may move its knobs; 0 means no limit, as in the published laws."""
-
-    model_config = ConfigDict(strict=True)
-
-    step_factor: Annotated[
-        float,
-        Field(
-            ge=0,
-            le=1024,
-            description="largest factor by which a knob may grow or shrink at once",
-            json_schema_extra={"anyOf": [{"const": 0}, {"exclusiveMinimum": 1}]},
-        ),
-    ] = 0.0
-    pacing_s: Annotated[
-        Seconds, Field(ge=0, le=3600, description="least time between two decisions", json_schema_extra=or_text)
-    ] = 0.0
-    refractory_s: Annotated[
-        Seconds,
-        Field(ge=0, le=3600, description="least time before a knob reverses direction", json_schema_extra=or_text),
-    ] = 0.0
-    judge_s: Annotated[
-        Seconds,
-        Field(
-            ge=0,
-            le=3600,
-            description="time over which changes are judged, to take back those that made things worse; 15 s or more",
-            json_schema_extra=or_text,
-        ),
-    ] = 0.0
-
-    @field_validator("judge_s")
-    @classmethod
-    def _says_something(cls, judge_s: float) -> float:
-        if 0 < judge_s < JUDGED_S_MIN:
-            raise ValueError(f"must be at least {JUDGED_S_MIN:g} s, or 0 to judge nothing")
-        return judge_s
-
-    @field_validator("step_factor")
-    @classmethod
-    def _leaves_room(cls, factor: float) -> float:
-        if 0 < factor <= 1:
-            raise ValueError("must be more than 1, such as 2, or 0 for no limit")
-        return factor
-
-
-def with_plain_values(parameters: object) -> object:
-    """Refuse what no parameter can be, with one sentence instead of one for each type that a parameter can have."""
-    for name, value in parameters.items() if isinstance(parameters, dict) else ():
-        if not isinstance(value, bool | int | float | str):
-            raise ValueError(f"{name} must be a number, text, true or false, not {mistakes.quoted(value)}")
-    return parameters
-
-
-class PolicyConfig(_Section):
-    """What to do with a database: `[policy]` for all, `[[targets]]` for some."""
-
-    controller: str = Field(
-        default=registry.WATCHING,
-        description="the control law; `adocctl controllers` lists them, `default` stands for the one that adocd "
-        "recommends, and `adoc+mimd` names two at once",
-    )
-    parameters: dict[str, ParameterValue] = Field(
-        default_factory=dict, description="the law's own parameters; with several laws, one table per law, by its name"
-    )
-    dry_run: bool = Field(default=False, description="decide and log, but change nothing")
-    shaping: ShapingConfig = ShapingConfig()
-
-    def policy(self) -> Policy:
-        """Build the policy; raises registry.PolicyError for a law or parameter that does not exist."""
-        shaping = Shaping(**self.shaping.model_dump())
-        policy = registry.plain(Policy(self.controller, self.parameters, self.dry_run, shaping))
-        registry.create(policy)
-        return policy
-
-    @field_validator("controller")
-    @classmethod
-    def _exists(cls, controller: str) -> str:
-        registry.check_names(controller)  # its PolicyError is a ValueError
-        return controller
-
-    @field_validator("parameters", mode="before")
-    @classmethod
-    def _flattened(cls, given: object) -> object:
-        """Flatten `[policy.parameters.mimd]` by prefixing each of its keys with `mimd.`."""
-        if not isinstance(given, dict):
-            return given
-        flat: dict[object, object] = {}
-        for key, value in given.items():
-            flat |= (
-                {f"{key}.{name}": inner for name, inner in value.items()} if isinstance(value, dict) else {key: value}
-            )
-        return with_plain_values(flat)
-
-
-class TargetConfig(PolicyConfig):
-    """A policy for the databases whose path matches a pattern; the first match applies."""
-
-    path: str = Field(description="a database's directory; * and ? match as in a shell", min_length=1)
-
-
-class ShareConfig(_Section):
-    """How much the databases whose path matches may claim of what they share; the first match applies."""
-
-    path: str = Field(description="a database's directory; * and ? match as in a shell", min_length=1)
-    weight: Annotated[
-        float, Field(ge=0.001, le=1000, description="how much it may claim, relative to others, which have 1")
-    ] = 1.0
-    floor: Annotated[
-        float,
-        Field(ge=0, le=1, description="the share of its disks, 0 to 1, that it gets before others if it needs it"),
-    ] = 0.0
-
-    def priority(self) -> Priority:
-        """Build it."""
-        return Priority(self.weight, self.floor)
-
-
-class DaemonConfig(_Section):
+class DaemonConfig(Section):
     """How the daemon itself runs."""
 
     tick_s: Annotated[Seconds, Field(ge=0.05, le=60, description="time between two samples of a target")] = 1.0
@@ -201,7 +78,7 @@ class DaemonConfig(_Section):
         return self
 
 
-class SafetyConfig(_Section):
+class SafetyConfig(Section):
     """Limits on switching automatic compaction off, which neither law nor operator can override."""
 
     compaction_off_s: Annotated[Seconds, Field(ge=1, le=86400, description="longest time off at a stretch")] = 600.0
@@ -209,7 +86,7 @@ class SafetyConfig(_Section):
     compaction_off_pending_bytes: Annotated[Bytes, Field(ge=1, description="most pending compaction bytes")] = 64 << 30
 
 
-class WebConfig(_Section):
+class WebConfig(Section):
     """What is served by TCP: REST, metrics and the page."""
 
     listen: str = Field(
@@ -239,7 +116,7 @@ class WebConfig(_Section):
         return tuple(host.lower().rstrip(".") for host in hosts)
 
 
-class Config(_Section):
+class Config(Section):
     """The whole configuration file."""
 
     daemon: DaemonConfig = DaemonConfig()
@@ -252,14 +129,14 @@ class Config(_Section):
     def policy_for(self, path: str) -> Policy:
         """Return the policy for the database at `path`."""
         for target in self.targets:
-            if fnmatch.fnmatchcase(path, target.path):
+            if target.matches(path):
                 return target.policy()
         return self.policy.policy()
 
     def priority_for(self, path: str) -> Priority:
         """Return the weight and the floor of the database at `path`."""
         for share in self.shares:
-            if fnmatch.fnmatchcase(path, share.path):
+            if share.matches(path):
                 return share.priority()
         return Priority()
 

@@ -52,6 +52,42 @@ def test_the_first_target_that_matches_counts(tmp_path: Path) -> None:
     assert loaded.policy_for("/var/lib/kvrocks") == Policy("adoc", {}, dry_run=True)
 
 
+def test_labels_mean_databases_as_paths_do(tmp_path: Path) -> None:
+    loaded = config.load(
+        write(
+            tmp_path,
+            """
+            [[targets]]
+            path = "/fast/*"
+            labels = { application = "orders", store = "balances*" }
+            controller = "adoc"
+            [[targets]]
+            labels = { application = "orders" }
+            controller = "tide"
+            [[targets]]
+            labels = { operator = "Keyed*" }
+            controller = "adoc-released"
+            [[shares]]
+            labels = { application = "orders", task = "0_*" }
+            weight = 3
+            """,
+        )
+    )
+    flink = f"job_{'a' * 32}_op_KeyedProcessOperator_{'b' * 32}__1_2__uuid_65b50444-5857-4940-9f8c-77326cc79279/db"
+    for path, law in {
+        "/fast/orders/0_3/rocksdb/balances-by-day": "adoc",
+        "/slow/orders/0_3/rocksdb/balances-by-day": "tide",
+        "/fast/orders/0_3/rocksdb/rates": "tide",
+        "/fast/orders/1_0/per-hour/per-hour.1800000600000": "tide",
+        "/fast/payments/0_3/rocksdb/balances": "fixed",
+        f"/tmp/{flink}": "adoc-released",
+        "/fast/db": "fixed",
+    }.items():
+        assert loaded.policy_for(path).controller == law, path
+    assert loaded.priority_for("/slow/orders/0_3/rocksdb/rates").weight == 3
+    assert loaded.priority_for("/slow/orders/1_0/rocksdb/rates").weight == 1
+
+
 def test_several_laws_have_a_table_each(tmp_path: Path) -> None:
     """Or the law's name before each of their parameters, as on the command line."""
     expected = Policy("adoc+mimd", {"adoc.threads_max": 8, "mimd.max_bytes_per_s": 400_000_000})
@@ -99,7 +135,23 @@ def test_several_laws_have_a_table_each(tmp_path: Path) -> None:
             "[policy]\ncontroller = 'adoc'\nparameters = { thraeds_max = 3 }",
             "policy.parameters: adoc has no parameter 'thraeds_max'; did you mean threads_max?",
         ),
-        ("[[targets]]\ncontroller = 'adoc'", "targets.0.path is missing"),
+        ("[[targets]]\ncontroller = 'adoc'", "targets.0.labels must say which databases are meant, or path must"),
+        ("[[targets]]\nlabels = {}", "targets.0.labels must say which databases are meant, or path must"),
+        ("[[shares]]\nweight = 2", "shares.0.labels must say which databases are meant, or path must"),
+        (
+            "[[targets]]\nlabels = { app = 'orders' }",
+            "targets.0.labels: there is no label 'app'; there are application, task, store, segment, job, operator, "
+            "operator_id and subtask",
+        ),
+        ("[[shares]]\npath = '/x'\nlabels = { path = '/x' }", "shares.0.labels: there is no label 'path'; there are"),
+        ("[[targets]]\nlabels = { store = '' }", "targets.0.labels.store must not be empty"),
+        ("[[targets]]\npath = ''\nlabels = { store = 'x' }", "targets.0.path must not be empty"),
+        ("[[targets]]\nlabels = { store = 3 }", "targets.0.labels.store must be text, not 3"),
+        ("[[targets]]\nlabels = 'orders'", "targets.0.labels must be a table of names and values, not 'orders'"),
+        (
+            "[[targets]]\nlables = { store = 'x' }",
+            "targets.0: there is no key 'lables'; did you mean labels?",
+        ),
         (
             "[[targets]]\npath = 'x'\npaht = 'y'",
             "targets.0: there is no key 'paht'; did you mean path?",
@@ -216,7 +268,7 @@ def test_a_share_that_cannot_be_is_refused_in_a_sentence(tmp_path: Path) -> None
         config.load(path)
     assert [sentence.removeprefix(f"{path}: ") for sentence in error.value.sentences] == [
         "daemon.arbiter must be true or false, not 'on'",
-        "shares.0.path is missing",
+        "shares.0.labels must say which databases are meant, or path must",
         "shares.0.weight must be at least 0.001, not 0",
         "shares.0.floor must be at most 1, not 1.5",
         "shares.0: there is no key 'wieght'; did you mean weight?",
