@@ -41,8 +41,7 @@ def attach(
     anything is called on it. The agent is then like a preloaded one, but hears of no events, and takes the options that
     it finds for the originals. `adocd detach` ends it.
 
-    A JVM gets the Java agent instead, over the JVM's own protocol for that, which is not experimental. It stays until
-    the JVM ends.
+    A JVM gets the Java agent instead, over the JVM's own protocol for that, which is not experimental.
     """
     try:
         java = jvm.running(pid)
@@ -67,19 +66,19 @@ def detach(
 ) -> None:
     """Restore a program's options, and end the agent that was attached to it.
 
-    The program is then as it was, but for the agent's library, which stays in its memory. If an option cannot be
-    restored now, the agent stays.
+    The program is then as it was, but for the agent's library or classes, which stay in its memory. If an option cannot
+    be restored now, the agent stays.
     """
     directory = _run_directory()
     try:
-        if jvm.running(pid) is not None:
-            raise AttachRefused(
-                f"process {pid} is a JVM, whose agent stays until it ends: `adocctl restore` puts its options back"
-            )
+        java = jvm.running(pid)
         socket = attachment.socket_of(pid, directory)
         if socket is not None:
             _refuse_unless_restored(pid, asyncio.run(restore_by_agent(socket)))
-        attachment.detach(pid, directory)
+        if java is not None:
+            jvm.detach(java, directory)
+        else:
+            attachment.detach(pid, directory)
     except (AttachRefused, NativeError) as error:
         fail(str(error), Exit.NO_AGENT)
     if as_json:
@@ -123,7 +122,7 @@ def _attach_to_jvm(java: RunningJvm, dry_run: bool, as_json: bool) -> None:
         directory = _run_directory()
         if attachment.socket_of(java.pid, directory) is not None:
             raise AttachRefused(f"{who} has an agent already: see it by `adocctl targets`")
-        jvm.attach(java, find_or_build_java_agent(), f"run_dir={directory}")
+        jvm.attach(java, find_or_build_java_agent(), directory)
     if as_json:
         typer.echo(json.dumps({"databases": databases, "left_alone": {}}))
         return

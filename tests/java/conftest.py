@@ -45,4 +45,4 @@ def attach_late(program: Program, java_agent: Path, run_dir: Path) -> None:
     """Load the agent into a JVM that runs already."""
     found = jvm.running(program.pid)
     assert found is not None
-    jvm.attach(found, java_agent, f"run_dir={run_dir}")
+    jvm.attach(found, java_agent, run_dir)

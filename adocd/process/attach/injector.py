@@ -7,7 +7,6 @@ What frida loads is a loader of a few lines, and that loads the agent (agents/na
 
 import contextlib
 import functools
-import json
 import os
 import tempfile
 import threading
@@ -16,6 +15,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from adocd.process.attach.answer import answer_file, answered
 from adocd.process.attach.problem import AttachRefused
 from adocd.process.bundled import agent_directory
 from adocd.process.compiled import NativeError, Product, RocksDb
@@ -50,17 +50,10 @@ def call(pid: int, loader: Path, agent: Path, run_directory: Path, asked: Mappin
 
     Raises AttachRefused if it could not be loaded, or has not answered in time; then it may still do what it was asked.
     """
-    owner = Path(f"/proc/{pid}").stat()
-    descriptor, name = tempfile.mkstemp(prefix=f"attach-{pid}-", dir=run_directory)
-    answer = Path(name)
-    try:
-        os.fchown(descriptor, owner.st_uid, owner.st_gid)
-        os.close(descriptor)
-        said = "\n".join(f"{key}={value}" for key, value in {**asked, "agent": str(agent), "answer": name}.items())
-        with _injected(pid, loader, said):
+    with answer_file(pid, run_directory) as answer:
+        told = {**asked, "agent": str(agent), "answer": str(answer)}
+        with _injected(pid, loader, "\n".join(f"{key}={value}" for key, value in told.items())):
             return _awaited(answer, pid)
-    finally:
-        answer.unlink(missing_ok=True)
 
 
 @functools.cache
@@ -109,8 +102,7 @@ def _injected(pid: int, loader: Path, said: str) -> Iterator[None]:
 def _awaited(answer: Path, pid: int) -> dict[str, Any]:
     end_s = time.monotonic() + _AT_MOST_S
     while time.monotonic() < end_s:
-        if text := answer.read_text(encoding="utf-8"):
-            content: dict[str, Any] = json.loads(text)
+        if (content := answered(answer)) is not None:
             return content
         if not Path(f"/proc/{pid}").exists():
             raise AttachRefused(f"process {pid} has ended meanwhile")

@@ -1,4 +1,4 @@
-"""Attach the Java agent to a running JVM, over the JVM's own protocol for that: a few lines over its Unix socket.
+"""Attach the Java agent to a running JVM and detach it, over the JVM's own protocol: a few lines over its Unix socket.
 
 HotSpot opens the socket when it gets SIGQUIT while a file asks for it (attachListener_posix.cpp). A program that does
 not catch SIGQUIT would end by it, and a JVM that was told not to listen would print all its threads, so both are looked
@@ -14,10 +14,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from adocd.process.attach.answer import answer_file, answered
 from adocd.process.attach.problem import AttachRefused
 from adocd.process.attach.program import Looked, looked_into
 
 _LIBRARY = "libjvm.so"
+#: The JVM keeps the jars open that it has classes from.
+_MARK, _REPLACED = "adocd-agent", " (deleted)"
 _PATIENCE_S, _POLL_S = 10.0, 0.02
 #: The first version of the protocol, which every HotSpot speaks: the version, a command and three arguments.
 _VERSION = b"1"
@@ -42,6 +45,15 @@ class RunningJvm:
                     found.add(link.parent)
         return found
 
+    def agent(self) -> Path | None:
+        """Return the jar of the agent that is loaded, as the kernel names it; None if there is none."""
+        for descriptor in (self.proc / "fd").iterdir():
+            with contextlib.suppress(OSError):
+                link = descriptor.readlink()
+                if link.name.removesuffix(_REPLACED).endswith(".jar") and _MARK in link.name:
+                    return link
+        return None
+
 
 def running(pid: int, proc: Path = Path("/proc")) -> RunningJvm | None:
     """Find a JVM; None if the program is something else. Raises AttachRefused."""
@@ -52,15 +64,57 @@ def running(pid: int, proc: Path = Path("/proc")) -> RunningJvm | None:
     return RunningJvm(pid, looked.name, looked.proc)
 
 
-def attach(jvm: RunningJvm, jar: Path, settings: str) -> None:
-    """Load the agent's jar with its settings. Raises AttachRefused."""
+def attach(jvm: RunningJvm, jar: Path, run_directory: Path) -> None:
+    """Load the agent's jar; its socket will be in the run directory. Raises AttachRefused."""
     if not jar.is_file():
         raise AttachRefused(f"there is no {jar}: run `adocd agent build --java`")
+    loaded = jvm.agent()
+    if loaded is not None and loaded != jar.resolve():
+        raise AttachRefused(
+            f"{jvm.name} ({jvm.pid}) has {loaded} loaded from before, which is not the agent of this adocd: restart it"
+        )
     if jvm.proc.stat().st_uid != os.geteuid() and not _is_readable_by_all(jar):
         raise AttachRefused(
             f"{jvm.name} ({jvm.pid}) runs as another user, who may not read {jar}: put the jar where it can be read "
             "(`adocd agent build --java --output FILE`)"
         )
+    _call(jvm, jar, run_directory, f"run_dir={run_directory}")
+
+
+def detach(jvm: RunningJvm, run_directory: Path) -> None:
+    """End an attached agent: the program is as it was, but for the agent's classes. Raises AttachRefused.
+
+    Restore the options first: it refuses while some are changed.
+    """
+    loaded = jvm.agent()
+    if loaded is None:
+        raise AttachRefused(f"{jvm.name} ({jvm.pid}) has no agent: there is nothing to detach")
+    # Its classes are loaded: of the file only the manifest is read again, which says what to call.
+    jar = Path(str(loaded).removesuffix(_REPLACED))
+    if not jar.is_file():
+        raise AttachRefused(
+            f"the agent's file {jar} is gone since it was loaded into {jvm.name} ({jvm.pid}), so it cannot be called: "
+            "it ends with the program"
+        )
+    _call(jvm, jar, run_directory, "do=end")
+
+
+def _call(jvm: RunningJvm, jar: Path, run_directory: Path, settings: str) -> None:
+    """Load the jar, which calls the agent whether it is there already or not, and hear its answer."""
+    if "," in f"{run_directory}{jar}":  # it ends a setting
+        raise AttachRefused(f"the paths {run_directory} and {jar} may have no comma: choose another by ADOCD_RUN_DIR")
+    with answer_file(jvm.pid, run_directory) as answer:
+        _load(jvm, jar, f"{settings},answer={answer}")
+        told = answered(answer)
+    if told is None:
+        raise AttachRefused(
+            f"{jvm.name} ({jvm.pid}) has an agent of another adocd loaded, which does not answer this one: restart it"
+        )
+    if told["error"]:
+        raise AttachRefused(f"the agent in process {jvm.pid} refuses: {told['error']}")
+
+
+def _load(jvm: RunningJvm, jar: Path, settings: str) -> None:
     with _connected(jvm) as connection:
         words = (_VERSION, b"load", b"instrument", b"false", os.fsencode(f"{jar}={settings}"))
         connection.sendall(b"".join(word + b"\0" for word in words))

@@ -17,6 +17,7 @@ final class LateSearch {
 
     private final Hooks hooks;
     private final Registry registry;
+    private volatile boolean ended;
 
     LateSearch(Hooks hooks, Registry registry) {
         this.hooks = hooks;
@@ -32,16 +33,23 @@ final class LateSearch {
         }
     }
 
+    /** Ends it within milliseconds; the methods report until the hooks are taken out. */
+    void end() {
+        ended = true;
+    }
+
     private void run() {
         try {
             long untilNs = System.nanoTime() + MOST_MS * 1_000_000;
-            while (System.nanoTime() - untilNs < 0 && !isComplete()) {
+            while (!ended && System.nanoTime() - untilNs < 0 && !isComplete()) {
                 Thread.sleep(LOOK_MS);
             }
         } catch (InterruptedException stop) {
             Thread.currentThread().interrupt();
         } finally {
-            hooks.weaveLoaded(false);
+            if (!ended) {
+                hooks.weaveLoaded(false);
+            }
         }
     }
 

@@ -22,7 +22,7 @@ import net.adocd.agent.session.Session;
 
 /**
  * The agent of this process: one socket, one sampling thread, any number of databases. It listens from the first
- * database until the process ends; before that it has one thread, which sleeps.
+ * database until the process or its attachment ends; before that it has one thread, which sleeps.
  */
 final class ProcessAgent {
     /** Interval at which databases are polled (ms). */
@@ -38,6 +38,9 @@ final class ProcessAgent {
     private volatile Server server;
     private volatile Path socket;
     private volatile boolean stopped;
+    private volatile boolean detaching;
+    private Thread atExit;
+    private Runnable unhook = () -> { };
 
     ProcessAgent(Settings settings) {
         this.settings = settings;
@@ -47,15 +50,42 @@ final class ProcessAgent {
         return registry;
     }
 
-    /** Begins; its threads are daemons. */
-    void start() {
-        Runtime.getRuntime().addShutdownHook(new Thread(null, this::stop, "adocd-stop", 0, false));
+    /** Begins; its threads are daemons. {@code unhook} takes the hooks out of the host if it cannot listen. */
+    void start(Runnable unhook) {
+        this.unhook = unhook;
+        atExit = new Thread(null, this::stop, "adocd-stop", 0, false);
+        Runtime.getRuntime().addShutdownHook(atExit);
         AgentThread.start("adocd-sample", this::sample);
     }
 
     /** Tells whether it ended, or could never listen. */
     boolean isStopped() {
         return stopped;
+    }
+
+    /** Returns the path of a database with options that a lease has changed and that are not restored; null if none. */
+    String changedDatabase() {
+        return databases.sessions().stream().filter(Session::isChanged)
+            .map(each -> each.database.path()).findFirst().orElse(null);
+    }
+
+    /** Begins to end while the process goes on: its threads leave as soon as their calls into RocksDB return. */
+    void detach() {
+        detaching = true;
+        stopped = true;
+        closeSocket();
+        wake();
+    }
+
+    /** Lets go of all that is the host's; when the hooks are out and no thread of the agent runs. */
+    void letGo() {
+        databases.end();
+        registry.end();
+        try {
+            Runtime.getRuntime().removeShutdownHook(atExit);
+        } catch (IllegalStateException exiting) {
+            return;
+        }
     }
 
     private void wake() {
@@ -68,6 +98,10 @@ final class ProcessAgent {
     private void stop() {
         stopped = true;
         registry.closeAll(END_MS);
+        closeSocket();
+    }
+
+    private void closeSocket() {
         Server listening = server;
         if (listening != null) {
             listening.stop();
@@ -96,6 +130,29 @@ final class ProcessAgent {
             } catch (RuntimeException mistake) { // shows in the age of the snapshots
                 continue;
             }
+        }
+        if (detaching) {
+            closeSocket(); // it may have begun to listen meanwhile
+            restoreAll();
+            databases.end();
+        }
+    }
+
+    /** A request that was under way when the socket was closed may have changed options. */
+    private void restoreAll() {
+        try {
+            for (Session session : databases.sessions()) {
+                try {
+                    session.release(null, null, true, true);
+                } catch (DatabaseClosedException closed) {
+                    continue;
+                }
+            }
+            while (databases.sessions().stream().anyMatch(each -> !each.isClosed() && each.isChanged())) {
+                Thread.sleep(TICK_MS / 10);
+            }
+        } catch (InterruptedException stop) {
+            Thread.currentThread().interrupt();
         }
     }
 
@@ -143,6 +200,8 @@ final class ProcessAgent {
                 new Peers(settings.get("ADOCD_ALLOW_UIDS")));
         } catch (RunDirectory.CannotListenException error) {
             stopped = true;
+            unhook.run();
+            letGo();
             Agent.complain(error.getMessage());
             throw new IllegalStateException(error);
         }

@@ -26,6 +26,11 @@ public final class Settings {
         }
     }
 
+    /** Returns an argument that no variable can replace; "" where there is none. */
+    String argument(String name) {
+        return arguments.getOrDefault("ADOCD_" + name.toUpperCase(Locale.ROOT), "");
+    }
+
     /** Returns the setting of this environment variable's name; "" where there is none. */
     public String get(String name) {
         String argument = arguments.get(name);

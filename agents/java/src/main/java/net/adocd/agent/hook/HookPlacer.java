@@ -3,8 +3,11 @@ package net.adocd.agent.hook;
 import java.io.IOException;
 import java.io.InputStream;
 import java.lang.instrument.Instrumentation;
+import java.lang.ref.WeakReference;
 import java.lang.reflect.Method;
 import java.security.ProtectionDomain;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.Consumer;
@@ -16,12 +19,34 @@ import java.util.function.Consumer;
 final class HookPlacer {
     private final Instrumentation instrumentation;
     private final Consumer<Class<?>> connect;
+    /** The hook classes that have listeners; weak, because a loader may be unloaded. */
+    private final List<WeakReference<Class<?>>> connected = new ArrayList<>();
+    private boolean ended;
 
     /** {@code connect} sets a hook class's listeners. */
     HookPlacer(Instrumentation instrumentation, Consumer<Class<?>> connect) {
         this.instrumentation = instrumentation;
         this.connect = connect;
-        connect.accept(Hook.class);
+        connect(Hook.class);
+    }
+
+    private synchronized void connect(Class<?> hook) {
+        if (!ended && connected.stream().noneMatch(each -> each.get() == hook)) {
+            connect.accept(hook);
+            connected.add(new WeakReference<>(hook));
+        }
+    }
+
+    /** Takes their listeners from all hook classes; none gets any more. */
+    synchronized void end(Consumer<Class<?>> disconnect) {
+        ended = true;
+        for (WeakReference<Class<?>> each : connected) {
+            Class<?> hook = each.get();
+            if (hook != null) {
+                disconnect.accept(hook);
+            }
+        }
+        connected.clear();
     }
 
     /** Makes it visible to this loader. Throws where that cannot be done. */
@@ -30,9 +55,9 @@ final class HookPlacer {
             return;
         }
         try {
-            Class.forName(Hook.class.getName(), false, loader); // ours, or the copy that it got before
+            connect(Class.forName(Hook.class.getName(), false, loader)); // ours, or a copy that is there from before
         } catch (ClassNotFoundException unseen) {
-            connect.accept(define(loader));
+            connect(define(loader));
         }
     }
 

@@ -2,6 +2,7 @@ package net.adocd.agent.hook;
 
 import java.lang.instrument.Instrumentation;
 import java.lang.instrument.UnmodifiableClassException;
+import java.lang.reflect.Field;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.BiConsumer;
@@ -11,28 +12,46 @@ import net.adocd.agent.rocksdb.Registry;
 /** The hooks in RocksDB's classes, and what they tell. */
 public final class Hooks {
     private final Instrumentation instrumentation;
+    private final HookPlacer placer;
     private final Weaver weaver;
 
     /** Puts the hooks into the classes that are loaded from now on; they tell the registry. */
     public Hooks(Instrumentation instrumentation, Registry registry) {
         this.instrumentation = instrumentation;
-        HookPlacer placer = new HookPlacer(instrumentation, hook -> connect(hook, registry));
+        this.placer = new HookPlacer(instrumentation, hook -> connect(hook, registry));
         this.weaver = new Weaver(placer);
         instrumentation.addTransformer(weaver, true);
     }
 
     private static void connect(Class<?> hook, Registry registry) {
+        set(hook, "opened", (Consumer<Object>) registry::opened);
+        set(hook, "options", (BiConsumer<Object, Object>) registry::options);
+        set(hook, "closing", (Consumer<Object>) registry::closing);
+        set(hook, "dropping", (BiConsumer<Object, Object>) registry::dropping);
+        set(hook, "handleMade", (Consumer<Object>) registry::handleMade);
+        set(hook, "disposing", (Consumer<Object>) registry::disposing);
+        set(hook, "seen", (Consumer<Object>) registry::seen);
+    }
+
+    private static void disconnect(Class<?> hook) {
+        for (Field listener : hook.getFields()) {
+            set(hook, listener.getName(), null);
+        }
+    }
+
+    private static void set(Class<?> hook, String listener, Object value) {
         try {
-            hook.getField("opened").set(null, (Consumer<Object>) registry::opened);
-            hook.getField("options").set(null, (BiConsumer<Object, Object>) registry::options);
-            hook.getField("closing").set(null, (Consumer<Object>) registry::closing);
-            hook.getField("dropping").set(null, (BiConsumer<Object, Object>) registry::dropping);
-            hook.getField("handleMade").set(null, (Consumer<Object>) registry::handleMade);
-            hook.getField("disposing").set(null, (Consumer<Object>) registry::disposing);
-            hook.getField("seen").set(null, (Consumer<Object>) registry::seen);
+            hook.getField(listener).set(null, value);
         } catch (ReflectiveOperationException impossible) {
             throw new IllegalStateException(impossible);
         }
+    }
+
+    /** Takes the hooks out again: RocksDB's classes are as their loaders defined them, and nothing is told any more. */
+    public void end() {
+        instrumentation.removeTransformer(weaver);
+        placer.end(Hooks::disconnect);
+        weaveLoaded(false);
     }
 
     /**

@@ -92,6 +92,9 @@ public final class Server {
                 idleSinceNs.put(stream, System.nanoTime());
                 AgentThread.start("adocd-client", () -> serve(stream));
             }
+            if (stopped) { // stop() may have looked before this one was there
+                stream.close();
+            }
         } catch (OutOfMemoryError noThread) {
             forget(stream);
             throw noThread;

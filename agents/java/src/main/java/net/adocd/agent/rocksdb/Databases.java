@@ -56,12 +56,19 @@ public final class Databases {
             }
         });
         List<HostDatabase> open = registry.open();
+        registry.releaseGone();
         refused.retainAll(open);
         for (HostDatabase host : open) {
             if (!sessions.containsKey(host) && !refused.contains(host) && isReady(host)) {
                 begin(host);
             }
         }
+    }
+
+    /** Ends all sessions; as the last thing that the sampling thread does. */
+    public void end() {
+        sessions.values().forEach(Session::close);
+        sessions.clear();
     }
 
     private static boolean isReady(HostDatabase host) {

@@ -31,4 +31,12 @@ public final class HostDatabase {
     boolean isOpen() {
         return !gate.isClosed() && object.get() != null;
     }
+
+    /** Gives back what the agent took of the options; when nobody reads them any more. */
+    void release() {
+        HostOptions taken = options;
+        if (taken != null) {
+            taken.release();
+        }
+    }
 }

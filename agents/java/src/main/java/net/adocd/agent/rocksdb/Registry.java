@@ -7,7 +7,9 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
+import java.util.Queue;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import net.adocd.agent.AgentThread;
 
 /**
@@ -19,7 +21,10 @@ public final class Registry {
     /** Gates of handles and limiters, for their disposal. */
     private final Map<Key, Gate> watched = new ConcurrentHashMap<>();
     private final ReferenceQueue<Object> collected = new ReferenceQueue<>();
+    /** Databases that the host has closed or forgotten; some were gone before they were taken up. */
+    private final Queue<HostDatabase> gone = new ConcurrentLinkedQueue<>();
     private final Runnable wake;
+    private volatile boolean ended;
 
     /** {@code wake} wakes the thread that takes up new databases. */
     public Registry(Runnable wake) {
@@ -102,6 +107,9 @@ public final class Registry {
         HostDatabase found = databases.get(new Key(database, null));
         if (found != null && found.options == null && options != null) {
             found.options = HostOptions.take(options, true, this::watch);
+            if (ended) {
+                found.release();
+            }
             wake.run();
         }
     }
@@ -129,6 +137,7 @@ public final class Registry {
         HostDatabase found = databases.remove(new Key(database, null));
         if (found != null) {
             found.gate.close();
+            gone.add(found);
             wake.run();
         }
     }
@@ -185,7 +194,10 @@ public final class Registry {
     /** Returns the open databases, and forgets what the host has forgotten. */
     public List<HostDatabase> open() {
         for (Object key = collected.poll(); key != null; key = collected.poll()) {
-            databases.remove(key);
+            HostDatabase forgotten = databases.remove(key);
+            if (forgotten != null) {
+                gone.add(forgotten);
+            }
             watched.remove(key);
         }
         List<HostDatabase> found = new ArrayList<>();
@@ -211,6 +223,22 @@ public final class Registry {
             }
         });
         return found;
+    }
+
+    /** Gives back what was taken of databases that are gone; on the sampling thread. */
+    void releaseGone() {
+        for (HostDatabase each = gone.poll(); each != null; each = gone.poll()) {
+            each.release();
+        }
+    }
+
+    /** Lets go of all that is the host's; when the hooks are out and no thread of the agent runs. */
+    public void end() {
+        ended = true;
+        gone.addAll(databases.values());
+        databases.clear();
+        watched.clear();
+        releaseGone();
     }
 
     /** At the end of the process: no call of ours begins any more. Waits at most that long for each under way. */

@@ -398,9 +398,6 @@ public final class RocksDatabase implements Database {
                 continue;
             }
         }
-        HostOptions options = host.options;
-        if (options != null) {
-            options.release();
-        }
+        host.release();
     }
 }

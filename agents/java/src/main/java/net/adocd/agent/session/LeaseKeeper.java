@@ -146,6 +146,11 @@ final class LeaseKeeper {
         return locked(machine::restore);
     }
 
+    /** Tells whether there is a plan that is not executed yet. */
+    boolean hasPlan() {
+        return locked(machine::hasPlan);
+    }
+
     private <T> T locked(java.util.function.Supplier<T> work) {
         lock.lock();
         try {

@@ -169,6 +169,11 @@ public final class LeaseMachine {
         return revokedEpoch;
     }
 
+    /** Tells whether there is a plan that is not executed yet, because of a lease or of a condition. */
+    public boolean hasPlan() {
+        return !steps.isEmpty();
+    }
+
     /** Tells whether a restore is running, even if it waits for a condition. */
     public boolean isRestoring() {
         return state.equals("running") || state.equals("waiting");

@@ -73,6 +73,11 @@ public final class Session implements LeaseKeeper.Subject {
         database.end(changed, originals);
     }
 
+    /** Tells whether a lease has changed options that are not restored, or is about to. */
+    public boolean isChanged() {
+        return changesInFlight.get() > 0 || keeper.hasPlan();
+    }
+
     /** Writes it as the contract's Database. */
     public Map<String, Object> describe() throws DatabaseClosedException {
         Map<String, Object> written = new LinkedHashMap<>();
