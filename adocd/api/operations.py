@@ -42,6 +42,8 @@ OPERATIONS: Mapping[tuple[str, str], RestOperation] = {
     ("post", "/v1/targets/{target}/policy/difference"): RestOperation(
         "comparePolicy", "policy", reads=True, body_bytes=_POLICY_BYTES
     ),
+    ("put", "/v1/policy"): RestOperation("setPolicies", "policy", body_bytes=_POLICY_BYTES),
+    ("delete", "/v1/policy"): RestOperation("resetPolicies", "policy"),
     ("get", "/v1/targets/{target}/overrides"): RestOperation("listOverrides", "overrides"),
     ("put", "/v1/targets/{target}/overrides/{option}"): RestOperation(
         "setOverride", "overrides", body_bytes=_WORDS_BYTES

@@ -1,5 +1,6 @@
 """The daemon's REST API on its Unix socket; unlike over TCP, clients may do everything."""
 
+import asyncio
 import functools
 import os
 from typing import Annotated
@@ -19,6 +20,7 @@ from adocd.api.rest import (
     history,
     lint,
     operate,
+    policies,
     policy,
     recording,
     tokens,
@@ -33,6 +35,7 @@ from adocd.daemon.control.target_loop import TargetLoop
 from adocd.daemon.fleet.fleet import Fleet
 from adocd.daemon.fleet.forgetting import closed
 from adocd.daemon.fleet.operators import Operators
+from adocd.daemon.fleet.several import Several
 from adocd.targets.names import no_such
 
 
@@ -52,7 +55,9 @@ def make_app(fleet: Fleet, operators: Operators, web_secret: str | None = None) 
     _health(app, fleet, operators.book)
     _targets(app, fleet, operators.book)
     find = functools.partial(_loop, fleet)
-    policy.install(app, find, operators)
+    turn = asyncio.Lock()
+    policy.install(app, find, operators, turn)
+    policies.install(app, Several(fleet, operators.book, operators), turn)
     operate.install(app, find, operators)
     audit.install(app, operators.book)
     forget.install(app, fleet, operators.book)

@@ -6,6 +6,7 @@ from typing import Any
 _TARGET = "3f2a9c4b7d10e586"
 _PATH = "/var/lib/shop/db"
 _UNIX_S = 1795307618.25
+_STORE = "/var/lib/kafka-streams/orders/0_3/rocksdb/balances"
 _MIB = 1 << 20
 _SHAPING = {"step_factor": 0.0, "pacing_s": 0.0, "refractory_s": 0.0, "judge_s": 0.0}
 _POLICY = {"controller": "adoc", "parameters": {"threads_max": 8}, "dry_run": False, "shaping": _SHAPING}
@@ -49,6 +50,7 @@ _LISTED = {
     "condition": "delayed",
     "stall": _STALL,
     "decisions": 17,
+    "labels": {},
 }
 _DECISION = {
     "sequence": 17,
@@ -164,6 +166,13 @@ ANSWERS: Mapping[str, Any] = {
     "getPolicy": _POLICY,
     "setPolicy": _POLICY,
     "resetPolicy": {"controller": "fixed", "parameters": {}, "dry_run": False, "shaping": _SHAPING},
+    "setPolicies": {
+        "policy": _POLICY,
+        "done": {_TARGET: _STORE},
+        "failed": {"81560d9d192522fb": "/var/lib/kafka-streams/orders/0_4/rocksdb/balances is held by adocd@db2:4711"},
+        "closed": {},
+    },
+    "resetPolicies": {"policy": None, "done": {_TARGET: _STORE}, "failed": {}, "closed": {}},
     "comparePolicy": {
         "etag": '"4c9184f37cff01bc"',
         "changes": [{"field": "parameters.threads_max", "now": 20, "wanted": 8}],

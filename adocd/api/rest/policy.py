@@ -41,10 +41,8 @@ class DifferenceView(BaseModel):
     refused: str | None = Field(description="null: it would be accepted")
 
 
-def install(app: FastAPI, find: Callable[[str], TargetLoop], operators: Operators) -> None:
-    """Add the routes."""
-    #: Nobody else may change the policy between the check of its ETag and the change.
-    turn = asyncio.Lock()
+def install(app: FastAPI, find: Callable[[str], TargetLoop], operators: Operators, turn: asyncio.Lock) -> None:
+    """Add the routes. `turn`: nobody else may change the policy between the check of its ETag and the change."""
 
     def shown(loop: TargetLoop, response: Response) -> PolicyView:
         response.headers["ETag"] = etag(PolicyView.of(loop.status.policy))

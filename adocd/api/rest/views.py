@@ -16,6 +16,7 @@ from adocd.diagnosis.stalls import StallNow
 from adocd.model.capabilities import Capabilities
 from adocd.model.database import Info
 from adocd.model.decision_record import DecisionRecord
+from adocd.model.labels import labels_of
 from adocd.model.policy import ParameterValue, Policy, Shaping
 from adocd.model.sample import Sample
 from adocd.model.snapshot import Lease, OptionValues, Restore
@@ -121,6 +122,11 @@ class TargetView(BaseModel):
     condition: str | None
     stall: StallNow | None = Field(description="the stall in progress, even while the agent is silent")
     decisions: int = Field(description="decisions since the daemon started")
+    labels: dict[str, str] = Field(
+        default_factory=dict,
+        description="what Kafka Streams or Flink calls the part that it belongs to, read from its path; empty for "
+        "other programs' databases",
+    )
 
 
 class TargetDetailView(TargetView):
@@ -268,6 +274,7 @@ def target(status: Status) -> TargetView:
         condition=None if last is None else last.condition,
         stall=status.stall,
         decisions=status.decisions,
+        labels=dict(labels_of(status.path)),
     )
 
 

@@ -16,6 +16,7 @@ from adocd.daemon.control.status import State
 from adocd.daemon.control.target_loop import TargetLoop
 from adocd.daemon.fleet.fleet import Fleet
 from adocd.daemon.watch.vitals import TimeHistogram
+from adocd.model.labels import labels_of
 from adocd.model.latency import WRITE_BOUNDS_S, LatencyTotals, WriteLatency, in_buckets
 from adocd.model.sample import ColumnFamilySample, Sample
 from adocd.model.snapshot import Counters
@@ -111,6 +112,7 @@ class TargetVitalsView:
     state: State
     controller: str
     dry_run: bool
+    labels: Mapping[str, str]
     paused: bool
     fell_back: bool
     #: This daemon holds the lease and may change the target; or another daemon holds it.
@@ -218,6 +220,7 @@ def _target(loop: TargetLoop, holder: str, offset_s: float) -> TargetVitalsView:
         state=status.state,
         controller=status.policy.controller,
         dry_run=status.policy.dry_run,
+        labels=dict(labels_of(status.path)),
         paused=status.paused is not None,
         fell_back=status.fell_back is not None,
         lease_held=held_by == holder,

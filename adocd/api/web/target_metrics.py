@@ -6,9 +6,13 @@ from typing import Any
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 
+from adocd.model.labels import LABELS
+
 _Target = dict[str, Any]
 _TARGET = ("target", "path")
 _FAMILY = (*_TARGET, "column_family")
+#: Prefixed, because Prometheus itself gives every series a label called job.
+_LABELS = tuple(f"label_{name}" for name in LABELS)
 
 #: Name without its suffix, help, and name in the sample's counters.
 _COUNTERS = (
@@ -92,12 +96,25 @@ def _states(found: list[_Target]) -> Iterator[Metric]:
         for each in ("attached", "silent", "closed"):
             state.add_metric([*_labels(target), each], float(target["state"] == each))
         policy.add_metric([*_labels(target), target["controller"], str(target["dry_run"]).lower()], 1)
-    yield from (up, state, policy)
+    yield from (up, state, policy, _labelled(found))
     for name, text, member in _STATES:
         family = GaugeMetricFamily(f"adocd_{name}", text, labels=_TARGET)
         for target in found:
             family.add_metric(_labels(target), float(target[member]))
         yield family
+
+
+def _labelled(found: list[_Target]) -> Metric:
+    """Return one series for each target that has labels: the others would repeat these labels in all their series."""
+    family = GaugeMetricFamily(
+        "adocd_target_labels",
+        "What Kafka Streams or Flink calls the part that the database belongs to, always 1; to join by target",
+        labels=(*_TARGET, *_LABELS),
+    )
+    for target in found:
+        if target["labels"]:
+            family.add_metric([*_labels(target), *(target["labels"].get(name, "") for name in LABELS)], 1)
+    return family
 
 
 def _work(found: list[_Target]) -> Iterator[Metric]:

@@ -195,14 +195,31 @@ class Book:
 
     async def set_policy(self, target: str, path: str, policy: Policy, who: str) -> None:
         """Set a policy that overrides the configuration; raises JournalError."""
-        journaled = JournaledPolicy.of(policy, target=target, path=path, who=who, unix_s=self._clocks.wall())
-        await (await self._writable()).set_policy(journaled)
-        self._policies[target] = journaled
+        await self.set_policies({target: path}, policy, who)
+
+    async def set_policies(self, paths: Mapping[str, str], policy: Policy, who: str) -> None:
+        """Set the same policy for several targets, given by id and path, all or none; raises JournalError."""
+        unix_s = self._clocks.wall()
+        journaled = [
+            JournaledPolicy.of(policy, target=target, path=path, who=who, unix_s=unix_s)
+            for target, path in paths.items()
+        ]
+        await (await self._writable()).set_policy(*journaled)
+        for each in journaled:
+            self._policies[each.target] = each
 
     async def reset_policy(self, target: str) -> bool:
         """Return to the configuration's policy; returns whether another was set. Raises JournalError."""
-        await (await self._writable()).reset_policy(target)
-        return self._policies.pop(target, None) is not None
+        return bool(await self.reset_policies([target]))
+
+    async def reset_policies(self, targets: Iterable[str]) -> tuple[str, ...]:
+        """Return several targets to the configuration's policy, all or none; returns those that had another.
+
+        Raises JournalError.
+        """
+        targets = tuple(targets)
+        await (await self._writable()).reset_policy(*targets)
+        return tuple(target for target in targets if self._policies.pop(target, None) is not None)
 
     def overrides_of(self, target: str | None) -> tuple[Pinned, ...]:
         """Return the overrides that apply to a target; with None, only those set for all targets.

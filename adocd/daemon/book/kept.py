@@ -1,5 +1,6 @@
 """What the book keeps of each database, also of those that are closed. Pure."""
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -29,14 +30,21 @@ def kept(contents: Contents) -> Mapping[str, KeptTarget]:
         *contents.tuned, *contents.policies, *contents.overrides, *contents.pauses
     )  # fmt: skip
     paths = {record.target: record.path or "" for record in records if record.target is not None}
+    # Each record is looked at once: hundreds of closed databases are asked about together.
+    policies = {policy.target for policy in contents.policies}
+    pauses = {pause.target for pause in contents.pauses}
+    overrides = Counter(override.target for override in contents.overrides)
+    originals: dict[str, list[str]] = {}
+    for tuned in contents.tuned:
+        originals.setdefault(tuned.target, []).append(str(tuned.option_name))
     return {
         target: KeptTarget(
             id=target,
             path=path,
-            policy=any(policy.target == target for policy in contents.policies),
-            paused=any(pause.target == target for pause in contents.pauses),
-            overrides=sum(override.target == target for override in contents.overrides),
-            originals=tuple(str(tuned.option_name) for tuned in contents.tuned if tuned.target == target),
+            policy=target in policies,
+            paused=target in pauses,
+            overrides=overrides[target],
+            originals=tuple(originals.get(target, ())),
         )
         for target, path in paths.items()
     }

@@ -13,10 +13,11 @@ _log = logging.getLogger(__name__)
 
 def closed(fleet: Fleet, book: Book) -> dict[str, KeptTarget]:
     """Return the databases that can be forgotten or still are owed originals, by id: those that are not open."""
-    found = {id_: kept for id_, kept in book.kept.items() if id_ not in fleet.loops}
+    all_kept = book.kept
+    found = {id_: kept for id_, kept in all_kept.items() if id_ not in fleet.loops}
     for id_, loop in fleet.loops.items():
         if loop.state == "closed":
-            found[id_] = book.kept.get(id_) or KeptTarget(id_, loop.path, False, False, 0, ())
+            found[id_] = all_kept.get(id_) or KeptTarget(id_, loop.path, False, False, 0, ())
     return found
 
 

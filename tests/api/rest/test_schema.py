@@ -48,7 +48,10 @@ values = ["*"]
 "header.If-Match" = {{ dictionary = "etags", probability = 0.8 }}
 
 [[operations]]
-include-operation-id = ["setPolicy", "resetPolicy", "setOverride", "setOverrideOfAll", "comparePolicy", "makeToken"]
+include-operation-id = [
+    "setPolicy", "resetPolicy", "setPolicies", "resetPolicies", "setOverride", "setOverrideOfAll", "comparePolicy",
+    "makeToken"
+]
 [operations.checks.positive_data_acceptance]
 expected-statuses = ["2xx", "404", "409", "412", "422"]
 

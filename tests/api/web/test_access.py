@@ -58,6 +58,8 @@ OPERATE = {
     "POST /v1/restore",
     "PUT /v1/overrides/{option}",
     "DELETE /v1/overrides/{option}",
+    "PUT /v1/policy",
+    "DELETE /v1/policy",
     "PUT /v1/targets/{target}/policy",
     "DELETE /v1/targets/{target}",
     "DELETE /v1/targets/{target}/policy",

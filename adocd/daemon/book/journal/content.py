@@ -109,6 +109,17 @@ def put(connection: sqlite3.Connection, kind: DocumentKind[Any], document: Any) 
     kind.put(connection, document)
 
 
+def put_all(connection: sqlite3.Connection, kind: DocumentKind[Any], documents: Iterable[Any]) -> None:
+    """Write documents, replacing those with the same keys."""
+    for document in documents:
+        kind.put(connection, document)
+
+
+def delete_all(connection: sqlite3.Connection, kind: DocumentKind[Any], keys: Iterable[tuple[str | None, ...]]) -> int:
+    """Delete the documents with these keys; returns how many there were."""
+    return sum(kind.delete(connection, *key) for key in keys)
+
+
 def put_decisions(
     connection: sqlite3.Connection, decisions: Iterable[JournaledDecision], kept_per_target: int, kept: int
 ) -> None:

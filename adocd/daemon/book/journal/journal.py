@@ -149,13 +149,13 @@ class Journal:
 
     # -- what operators set
 
-    async def set_policy(self, policy: JournaledPolicy) -> None:
-        """Set a policy that overrides the configuration file, for one target or for all."""
-        await self._worker.write(content.put, POLICIES, policy)
+    async def set_policy(self, *policies: JournaledPolicy) -> None:
+        """Set policies that override the configuration file, each for one target or for all, in one commit."""
+        await self._worker.write(content.put_all, POLICIES, policies)
 
-    async def reset_policy(self, target: str | None) -> bool:
-        """Return to the configuration file's policy; returns whether another was set."""
-        return await self._worker.write(POLICIES.delete, target)
+    async def reset_policy(self, *targets: str | None) -> int:
+        """Return to the configuration file's policy, in one commit; returns for how many targets another was set."""
+        return await self._worker.write(content.delete_all, POLICIES, tuple((target,) for target in targets))
 
     async def policies(self) -> tuple[JournaledPolicy, ...]:
         """Return the policies of single targets, and the one for all."""
