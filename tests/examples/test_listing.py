@@ -12,7 +12,7 @@ EXAMPLES = REPOSITORY / "examples"
 FILES = sorted(
     path.relative_to(EXAMPLES)
     for path in EXAMPLES.rglob("*")
-    if path.is_file() and path.name != "README.md" and "__pycache__" not in path.parts
+    if path.is_file() and path.name != "README.md" and not {"__pycache__", "target"} & set(path.parts)
 )
 #: What starts each.
 STARTED_BY = {
@@ -22,6 +22,15 @@ STARTED_BY = {
     "cpp/CMakeLists.txt": "test_cpp.py",
     "cpp/ingest.cc": "test_cpp.py",
     "db_bench/fill.sh": "test_db_bench.py",
+    "flink/pom.xml": "test_flink.py",
+    "flink/src/main/java/net/adocd/examples/flink/Arguments.java": "test_flink.py",
+    "flink/src/main/java/net/adocd/examples/flink/Balances.java": "test_flink.py",
+    "flink/src/main/java/net/adocd/examples/flink/Job.java": "test_flink.py",
+    "flink/src/main/java/net/adocd/examples/flink/Payments.java": "test_flink.py",
+    "flink/src/main/java/net/adocd/examples/flink/Puts.java": "test_flink.py",
+    "flink/src/main/java/net/adocd/examples/flink/SlowDisk.java": "test_flink.py",
+    "flink/src/main/java/net/adocd/examples/flink/Statement.java": "test_flink.py",
+    "flink/src/main/resources/simplelogger.properties": "test_flink.py",
     "grafana/adocd.json": "test_prometheus.py",
     "prometheus/adocd.rules.test.yml": "test_prometheus.py",
     "prometheus/adocd.rules.yml": "test_prometheus.py",
