@@ -146,7 +146,7 @@ misleading: fixtures ## 10,000 changes in a program made to mislead `adocd attac
 	@ADOCD_MISLEADING=long $(BIN)/python -m pytest -q -s tests/process/attach/test_misleading.py
 
 .PHONY: java-storm
-java-storm: fixtures ## databases that come and go in a JVM for ten minutes, under clients, twice (make test: 4 s); 21 minutes
+java-storm: fixtures ## databases that come and go in a JVM for ten minutes, under clients, four times (make test: 4 s); 42 minutes
 	@ADOCD_STORM=long $(BIN)/python -m pytest -q -s tests/java/test_storm.py
 
 .PHONY: cost

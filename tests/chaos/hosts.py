@@ -1,4 +1,4 @@
-"""Real databases that are written all the time: in stock db_bench, and in a program with rocksdict."""
+"""Real databases that are written all the time: in stock db_bench, in a program with rocksdict, and in a JVM."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
+from adocd.process import java_agent
 from tests.chaos.options import newest_options_file
 from tests.cli.harness import NOWHERE, Running, start
 from tests.support.agent_client import AgentClient
+from tests.support.java import java_command
 from tests.support.programs import Program, environment
 from tests.support.waiting import eventually
 
@@ -137,16 +139,16 @@ class DbBench:
         return next((pid for pid in agent_pids(self._run_dir) if alive(pid)), None)
 
 
-class PythonProgram:
-    """tests/chaos/python_writer.py, which counts what was acknowledged, so that its end can be known to the key."""
+class WriterProgram:
+    """A program that counts what was acknowledged, so that its end can be known to the key."""
 
-    pools = True
+    pools: bool
 
-    def __init__(self, run_dir: Path, *, keys_per_s: int = 5000) -> None:
-        self.directory = run_dir / "db"
+    def __init__(self, run_dir: Path, name: str, command: Sequence[str], keys_per_s: int) -> None:
+        """Name the database, and the command before the program's arguments."""
+        self.directory = run_dir / name
         self._run_dir = run_dir
-        self._arguments: list[str | Path] = [sys.executable, "-m", "tests.chaos.python_writer", self.directory]
-        self._arguments.append(str(keys_per_s))
+        self._arguments: list[str | Path] = [*command, self.directory, str(keys_per_s)]
         self.program: Program | None = None
         self.pid = 0
 
@@ -186,8 +188,21 @@ class PythonProgram:
 
     def complete(self) -> str:
         """Look up every key that was acknowledged; see Host."""
-        with Program(self._arguments, environment(None, None, PYTHONUTF8="1")) as program:
+        with Program(self._arguments, environment(None, None, PYTHONUTF8="1", ADOCD_AGENT="off")) as program:
             return f"{program.ask('verify')} acknowledged keys, each with its value"
+
+    def standstill_s(self, since_s: float, until_s: float) -> float:  # noqa: ARG002 (see Host)
+        """Never, where the agent has threads of its own; see Host."""
+        return 0.0
+
+
+class PythonProgram(WriterProgram):
+    """tests/chaos/python_writer.py, with rocksdict."""
+
+    pools = True
+
+    def __init__(self, run_dir: Path, *, name: str = "db", keys_per_s: int = 5000) -> None:
+        super().__init__(run_dir, name, [sys.executable, "-m", "tests.chaos.python_writer"], keys_per_s)
 
     def standstill_s(self, since_s: float, until_s: float) -> float:
         """Sum what its own thread noticed; see Host."""
@@ -196,7 +211,16 @@ class PythonProgram:
         return sum(max(0.0, min(end, until_s) - max(begin, since_s)) for begin, end in spans)
 
 
-HOSTS: dict[str, Callable[[Path], Host]] = {"db_bench": DbBench, "python": PythonProgram}
+class JavaProgram(WriterProgram):
+    """tests/java_programs' Writer, on rocksdbjni, with the Java agent from its start."""
+
+    pools = False
+
+    def __init__(self, run_dir: Path, *, name: str = "db", keys_per_s: int = 5000) -> None:
+        super().__init__(run_dir, name, java_command(java_agent.find(), main="Writer"), keys_per_s)
+
+
+HOSTS: dict[str, Callable[[Path], Host]] = {"db_bench": DbBench, "python": PythonProgram, "java": JavaProgram}
 
 
 @contextmanager

@@ -7,7 +7,15 @@ import time
 from pathlib import Path
 from typing import Protocol
 
-from tests.chaos.hosts import MEMTABLE_BYTES, MIB, SLOWDOWN_TRIGGER, STOP_TRIGGER, PythonProgram, wait_until_written
+from tests.chaos.hosts import (
+    MEMTABLE_BYTES,
+    MIB,
+    SLOWDOWN_TRIGGER,
+    STOP_TRIGGER,
+    JavaProgram,
+    PythonProgram,
+    wait_until_written,
+)
 from tests.support.programs import Program, environment
 
 
@@ -123,15 +131,14 @@ class NativeProgram:
             time.sleep(0.2)
 
 
-class PythonRestartable:
-    """The program with rocksdict: each open but the first takes the options from its OPTIONS file, tuned or not."""
+class ReloadingProgram:
+    """One of the hosts: each open but the first takes the options from its OPTIONS file, tuned or not."""
 
-    name = "python"
-    pools = True
-
-    def __init__(self, run_dir: Path) -> None:
+    def __init__(self, run_dir: Path, name: str, kind: type[PythonProgram] | type[JavaProgram]) -> None:
         self.run_dir = run_dir
-        self._host = PythonProgram(run_dir, keys_per_s=3000)
+        self.name = name
+        self.pools = kind.pools
+        self._host = kind(run_dir, name=f"{name}-db", keys_per_s=3000)
         self.directory = self._host.directory
         self._opened = self._runs = False
 

@@ -11,10 +11,10 @@ import pytest
 
 from tests.chaos.daemon import Daemon
 from tests.chaos.figures import Figures, spread
-from tests.chaos.hosts import LAW, agent_of
+from tests.chaos.hosts import LAW, JavaProgram, PythonProgram, agent_of
 from tests.chaos.options import differing, stored, until_nothing_differs
 from tests.chaos.profile import FULL, chance, count
-from tests.chaos.restartable import NativeProgram, PythonRestartable, Restartable
+from tests.chaos.restartable import NativeProgram, ReloadingProgram, Restartable
 from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.chaos
@@ -29,11 +29,12 @@ MORE_DESCRIPTORS, MORE_BYTES = 8, 64 << 20
 def test_the_daemon_follows_a_database_that_comes_and_goes(
     run_dir: Path, native_programs: Path, native_agent_library: Path, figures: Figures
 ) -> None:
-    """Killed, closed and opened again in the same process, ended and started: with both agents, under one daemon."""
+    """Killed, closed and opened again in the same process, ended and started: with each agent, under one daemon."""
     daemon = Daemon(run_dir, *LAW, lease_ttl_s=2)
     hosts: list[Restartable] = [
         NativeProgram(run_dir, native_programs, native_agent_library),
-        PythonRestartable(run_dir),
+        ReloadingProgram(run_dir, "python", PythonProgram),
+        ReloadingProgram(run_dir, "java", JavaProgram),
     ]
     rng = chance("reopened")
     try:
@@ -42,7 +43,7 @@ def test_the_daemon_follows_a_database_that_comes_and_goes(
             for each in rounds:
                 each.start()
             began = footprint(daemon.pid)
-            for n in range(count(6, 50)):
+            for n in range(count(9, 75)):
                 rounds[n % len(rounds)].again(rng)
             for each in rounds:
                 each.see_every_end()

@@ -84,7 +84,8 @@ def attach(jvm: RunningJvm, jar: Path, run_directory: Path) -> None:
 def detach(jvm: RunningJvm, run_directory: Path) -> None:
     """End an attached agent: the program is as it was, but for the agent's classes. Raises AttachRefused.
 
-    Restore the options first: it refuses while some are changed.
+    Restore the options first: it refuses while a restore waits. Clients that change options meanwhile are cut off, and
+    what they changed is restored.
     """
     loaded = jvm.agent()
     if loaded is None:

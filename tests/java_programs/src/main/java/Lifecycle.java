@@ -40,7 +40,8 @@ import org.rocksdb.TtlDB;
  * flush PATH [CF]
  * set_option PATH CF NAME VALUE        the host's own setOptions, of a few options
  * property PATH CF NAME
- * storm THREADS SECONDS PATH           opens, writes, drops and closes databases below PATH: "ok OPENS"
+ * storm THREADS SECONDS DROPS PATH     opens, writes and closes databases below PATH, each of which creates and drops
+ *                                      DROPS column families meanwhile, and writes to those that stay: "ok OPENS"
  * sleep MILLISECONDS
  * exit                                 ends the process with the databases open
  * </pre>
@@ -138,7 +139,8 @@ public final class Lifecycle {
                 Open asked = OPEN.get(words[0]);
                 return asked.db.getProperty(handle(asked, words[1]), words[2]).strip().replace('\n', ' ');
             case "storm":
-                return Integer.toString(storm(Integer.parseInt(words[0]), Double.parseDouble(words[1]), words[2]));
+                return Integer.toString(storm(Integer.parseInt(words[0]), Double.parseDouble(words[1]),
+                    Integer.parseInt(words[2]), words[3]));
             case "sleep":
                 Thread.sleep(Long.parseLong(words[0]));
                 return "";
@@ -189,7 +191,9 @@ public final class Lifecycle {
         descriptors.add(new ColumnFamilyDescriptor(RocksDB.DEFAULT_COLUMN_FAMILY, defaults));
         opened.made.add(defaults);
         for (String name : names) {
-            descriptors.add(new ColumnFamilyDescriptor(name.getBytes(StandardCharsets.UTF_8)));
+            ColumnFamilyDescriptor descriptor = new ColumnFamilyDescriptor(name.getBytes(StandardCharsets.UTF_8));
+            descriptors.add(descriptor);
+            opened.made.add(descriptor.getOptions());
         }
         List<ColumnFamilyHandle> handles = new ArrayList<>();
         opened.db = openAs(more.getOrDefault("class", ""), options, path, descriptors, handles);
@@ -222,6 +226,7 @@ public final class Lifecycle {
 
     private static void create(Open open, String name) throws Exception {
         ColumnFamilyDescriptor descriptor = new ColumnFamilyDescriptor(name.getBytes(StandardCharsets.UTF_8));
+        open.made.add(descriptor.getOptions());
         open.handles.put(name, open.db.createColumnFamily(descriptor));
     }
 
@@ -248,7 +253,7 @@ public final class Lifecycle {
     }
 
     /** Opens, writes, creates and drops column families, closes; each thread with a database of its own. */
-    private static int storm(int threads, double seconds, String path) throws Exception {
+    private static int storm(int threads, double seconds, int drops, String path) throws Exception {
         int[] opens = new int[threads];
         Exception[] failed = new Exception[1];
         List<Thread> running = new ArrayList<>();
@@ -260,9 +265,14 @@ public final class Lifecycle {
                     while (System.nanoTime() - untilNs < 0) {
                         try (Open open = open(path + "/" + mine, List.of("statistics=yes"))) {
                             put(open, 20, "default", 100);
-                            create(open, "short");
-                            put(open, 20, "short", 100);
-                            drop(open, "short");
+                            for (int i = 0; i < drops; i++) {
+                                create(open, "short");
+                                put(open, 20, "short", 100);
+                                drop(open, "short");
+                            }
+                            for (Open stays : OPEN.values()) {
+                                put(stays, 1, "default", 100);
+                            }
                             // It stays in the database's own list, as in Kafka Streams.
                             open.handles.get("default").close();
                             opens[mine]++;

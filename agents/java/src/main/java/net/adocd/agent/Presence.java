@@ -15,7 +15,7 @@ final class Presence {
     private final LateSearch search;
     private volatile boolean leaving;
     private volatile boolean over;
-    private boolean waiting;
+    private boolean hasThread;
 
     private Presence(ProcessAgent agent, Hooks hooks, LateSearch search) {
         this.agent = agent;
@@ -61,19 +61,19 @@ final class Presence {
      */
     String end(Runnable forget) {
         if (!leaving) {
-            String changed = agent.changedDatabase();
-            if (changed != null) {
-                return "the options of " + changed + " are not restored: try again";
+            String waiting = agent.waitingDatabase();
+            if (waiting != null) {
+                return "the restore of " + waiting + " waits for a condition: try again when it is done";
             }
             leaving = true;
             search.end();
             agent.detach();
         }
-        if (!over && !isGone(LEAVE_MS, forget) && !waiting) {
-            waiting = true;
+        if (!over && !isGone(LEAVE_MS, forget) && !hasThread) {
+            hasThread = true;
             AgentThread.start("adocd-leave", () -> isGone(FOREVER_MS, forget));
         }
-        return over ? "" : "a call of it is still inside RocksDB; it leaves by itself once that returns";
+        return over ? "" : "a call of it is still inside RocksDB, or a restore not done; it leaves by itself after that";
     }
 
     private boolean isGone(long withinMs, Runnable forget) {

@@ -63,9 +63,9 @@ final class ProcessAgent {
         return stopped;
     }
 
-    /** Returns the path of a database with options that a lease has changed and that are not restored; null if none. */
-    String changedDatabase() {
-        return databases.sessions().stream().filter(Session::isChanged)
+    /** Returns the path of a database whose restore waits for a condition, perhaps for long; null if none. */
+    String waitingDatabase() {
+        return databases.sessions().stream().filter(Session::isWaiting)
             .map(each -> each.database.path()).findFirst().orElse(null);
     }
 
@@ -138,7 +138,7 @@ final class ProcessAgent {
         }
     }
 
-    /** A request that was under way when the socket was closed may have changed options. */
+    /** Ends all leases, also those of requests that were under way when the socket was closed, and restores. */
     private void restoreAll() {
         try {
             for (Session session : databases.sessions()) {

@@ -73,6 +73,11 @@ public final class Session implements LeaseKeeper.Subject {
         database.end(changed, originals);
     }
 
+    /** Tells whether a restore waits for its condition. */
+    public boolean isWaiting() {
+        return "waiting".equals(keeper.restore().get("state"));
+    }
+
     /** Tells whether a lease has changed options that are not restored, or is about to. */
     public boolean isChanged() {
         return changesInFlight.get() > 0 || keeper.hasPlan();
