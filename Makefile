@@ -189,13 +189,21 @@ evaluation: agent ## the evaluation's blocks under today's rules, in several sit
 	@./.ci/install-packages $(DB_BENCH_PACKAGES)
 	@PATH="$(CURDIR)/$(BIN):$$PATH" bench/evaluation.sh
 
-dist: .venv/.ready ## wheel and source archive of adocd, of its bench and of the Python agent, in dist/
-	@rm -f dist/*.whl dist/*.tar.gz
-	@for each in . bench agents/python; do (cd $$each && $(CURDIR)/$(BIN)/python -m hatchling build -d $(CURDIR)/dist) || exit 1; done
+# Where archives, packages and the jar go.
+DIST := $(CURDIR)/dist
+dist: .venv/.ready jar ## wheel and source archive of adocd, of its bench and of the Python agent, and the Java agent, in dist/
+	@rm -f $(DIST)/*.whl $(DIST)/*.tar.gz
+	@for each in . bench agents/python; do (cd $$each && $(CURDIR)/$(BIN)/python -m hatchling build -d $(DIST)) || exit 1; done
+
+.PHONY: jar
+jar: .venv/.ready # built anew, because an older build may have another version
+	@./.ci/install-packages $(JAVA_PACKAGES)
+	@rm -f $(DIST)/*.jar
+	@$(BIN)/adocd agent build --java --output $(DIST)/adocd-agent-$(VERSION).jar
 
 deb: agent ## the native agent as a Debian package for this machine's librocksdb, in dist/
-	@rm -f dist/*.deb
-	@./packaging/deb $(AGENT_BUILD) dist
+	@rm -f $(DIST)/*.deb
+	@./packaging/deb $(AGENT_BUILD) $(DIST)
 
 # An editable installation keeps the version it was made with: a new one in CHANGELOG.md makes it anew.
 VERSION := $(shell sed -n 's/^## \([0-9.]*\).*/\1/p' CHANGELOG.md | head -n 1)

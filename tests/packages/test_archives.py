@@ -69,7 +69,7 @@ def test_the_agents_and_the_protocol_travel(archives: dict[str, Archives]) -> No
         for path in DISTRIBUTIONS["adocd_agent"].glob("adocd_agent/**/*.py")
     }
     java = REPOSITORY / "agents" / "java"
-    for pattern in ("pom.xml", "src/main/**/*.java"):
+    for pattern in ("pom.xml", "src/main/**/*.java", "src/main/resources/META-INF/LICENSE", "src/main/**/asm.txt"):
         found = {f"adocd/_agents/java/{path.relative_to(java)}" for path in java.glob(pattern)}
         assert found, pattern
         expected |= found
