@@ -15,6 +15,7 @@ from adocd.model.snapshot import Lease, OptionValues, Restore, Snapshot
 from adocd.targets.errors import Closed, NotAnAgent, Refused, Silent, WrongVersion
 from adocd.targets.http import UnixHttpConnection
 from adocd.targets.protocol import MAJOR_VERSIONS
+from adocd.targets.shared_connections import AgentConnections, SharedConnection
 
 #: Longest wait for a read, which is served from the agent's cache and never waits for the database.
 READ_TIMEOUT_S = 2.0
@@ -51,6 +52,7 @@ class Agent:
     def __init__(self, socket: Path) -> None:
         self.socket = socket
         self._connection = UnixHttpConnection(socket)
+        self._shared = AgentConnections(socket)
         self._met: tuple[int, Info] | None = None
         self._listed: tuple[tuple[int, bytes], tuple[Database, ...]] | None = None
 
@@ -100,7 +102,7 @@ class Agent:
 
     def target(self, database: Database) -> "AgentTarget":
         """Return a target for one of its databases."""
-        return AgentTarget(self.socket, database.id)
+        return AgentTarget(self._shared, database.id)
 
     async def close(self) -> None:
         """Close the connection."""
@@ -110,13 +112,12 @@ class Agent:
 class AgentTarget:
     """One database of an agent. Reads, changes and waiting use separate connections: none waits for another."""
 
-    def __init__(self, socket: Path, database_id: str) -> None:
-        self.socket = socket
+    def __init__(self, shared: AgentConnections, database_id: str) -> None:
         self._path = f"/v1/databases/{database_id}"
         self._options: OptionValues | None = None
-        self._observer = UnixHttpConnection(socket)
-        self._changer = UnixHttpConnection(socket)
-        self._waiter = UnixHttpConnection(socket)
+        self._observer = shared.reads.user()
+        self._changer = shared.changes.user()
+        self._waiter = shared.waits.user()
 
     async def detail(self) -> DatabaseDetail:
         """Read identity, capabilities and original options."""
@@ -134,7 +135,12 @@ class AgentTarget:
         return snapshot
 
     async def wait(self, events_after: int, kinds: Set[str], timeout_s: float) -> bool:
-        """Wait for an event of these kinds; return whether one came in time. Needs protocol version 1.5."""
+        """Wait for an event of these kinds; return whether one came in time. Needs protocol version 1.5.
+
+        Returns False at once while as many databases of this agent wait as may: the next cycle sees what happened.
+        """
+        if self._waiter.is_full:
+            return False
         left_s = timeout_s
         while left_s > 0:
             part_s = min(left_s, _WAIT_MOST_S)
@@ -185,7 +191,7 @@ class AgentTarget:
         return _parse(_STEPS, content.get("steps"), f"{self._path}/options")
 
     async def close(self) -> None:
-        """Close the connections."""
+        """Stop using the connections; a request in progress raises Unreachable."""
         await self._observer.close()
         await self._changer.close()
         await self._waiter.close()
@@ -198,11 +204,13 @@ def _step(step: RestoreStep) -> dict[str, object]:
     return content
 
 
-async def _call(connection: UnixHttpConnection, method: str, path: str, **request: Any) -> dict[str, Any]:
+async def _call(
+    connection: UnixHttpConnection | SharedConnection, method: str, path: str, **request: Any
+) -> dict[str, Any]:
     return _content(await connection.request(method, path, **request), method, path)
 
 
-async def _read(connection: UnixHttpConnection, adapter: TypeAdapter[tuple[T]], path: str, **request: Any) -> T:
+async def _read(connection: SharedConnection, adapter: TypeAdapter[tuple[T]], path: str, **request: Any) -> T:
     """Read a frequently polled resource, parsing a valid answer in one pass."""
     method = request.pop("method", "GET")
     status, body = await connection.request(method, path, timeout_s=READ_TIMEOUT_S, **request)
