@@ -9,7 +9,8 @@ from adocd.targets.errors import Busy, NotAllowed, TargetError
 from adocd.targets.http_answer import Answering, CutOff, NotHttp, TooLarge
 from adocd.targets.http_request import HttpRequest, connected
 
-_TIMEOUT_S = 15.0
+#: How long an answer may take (s).
+TIMEOUT_S = 15.0
 #: How long and how often to retry while other clients take all connections: an operator must get through.
 _BUSY_S, _AGAIN_S = 5.0, 0.005
 _RECEIVED_BYTES = 1 << 16
@@ -30,7 +31,7 @@ class RestError(Exception):
 class RestClient:
     """Calls the daemon on its Unix socket; an answer may take `timeout_s` seconds."""
 
-    def __init__(self, daemon_socket: Path, *, timeout_s: float = _TIMEOUT_S) -> None:
+    def __init__(self, daemon_socket: Path, *, timeout_s: float = TIMEOUT_S) -> None:
         self._socket, self._timeout_s = daemon_socket, timeout_s
 
     def get(self, path: str, **query: str | int) -> Any:

@@ -60,6 +60,19 @@ def parameters(incomplete: str) -> Words:
     return []
 
 
+def conditions(incomplete: str) -> Words:
+    """Complete NAME= of a path or label, and after it the values that targets have."""
+    name, equals, _ = incomplete.partition("=")
+    listed = _get("/v1/targets", {"targets": []})["targets"]
+    found: dict[str, set[str]] = {"path": {t["path"] for t in listed}}
+    for target in listed:
+        for label, value in target.get("labels", {}).items():  # an older daemon has none
+            found.setdefault(label, set()).add(value)
+    if not equals:
+        return _those(incomplete, ((f"{label}=", f"{len(values)} there") for label, values in found.items()))
+    return _those(incomplete, ((f"{name}={value}", "") for value in sorted(found.get(name, ()))))
+
+
 def shaping(incomplete: str) -> Words:
     """Complete KEY= of the shaping guards."""
     words = {"step_factor=": "largest growth of a value in one step", "pacing_s=": "minimum time between two changes"}

@@ -10,7 +10,7 @@ from rich.table import Table
 from adocd.api import remedy, sentences
 from adocd.api.latency_in_words import write_latency
 from adocd.api.repeats import in_rows
-from adocd.cli.console import PIPE_COLUMNS, Terminal, columns
+from adocd.cli.console import Terminal, columns
 from adocd.cli.terminal import clock, say
 from adocd.model.in_words import UNKNOWN, knob_value, option_value, size
 from adocd.model.printable import printable_content
@@ -26,24 +26,6 @@ def json_or(as_json: bool, content: Any, for_a_person: Callable[[Any], None]) ->
         for_a_person(printable_content(content))
 
 
-def targets(listed: dict[str, Any]) -> None:
-    """Show the list of targets, and the sockets that cannot become targets."""
-    if listed["targets"]:
-        _rows(listed["targets"])
-    else:
-        console.print(
-            "No target: no database with an agent is open. Start a program by: adocd exec -- PROGRAM; or observe a "
-            "database by its directory: adocd serve --directory PATH"
-        )
-    for kept in listed.get("kept", ()):  # an older daemon has none
-        console.print(f"{kept['path']} is closed, and remembered{kept_in_words(kept, ': ')} ({kept['id']})")
-    for place, problem in listed["problems"].items():
-        console.print(problem if problem.startswith(place) else f"{place}: {problem}")
-    _journal(listed["journal"])
-    if listed.get("web_problem"):  # an older daemon has none
-        console.print(f"{listed['web_problem']}.")
-
-
 def kept_in_words(kept: dict[str, Any], before: str = "") -> str:
     """List what is kept of a closed database; "" for nothing."""
     pins = kept["overrides"]
@@ -53,37 +35,9 @@ def kept_in_words(kept: dict[str, Any], before: str = "") -> str:
     return before + ", ".join(words) if words else ""
 
 
-def _rows(listed: list[dict[str, Any]]) -> None:
-    """Show one row per target, or several lines per target if rows are too wide for the terminal."""
-    columns = ("path", "program", "state", "policy", "writes/s", "writes are", "decisions")
-    rows = table("target", *columns)
-    cells = [(t["id"], t["path"], *_cells(t)) for t in listed]
-    for each in cells:
-        rows.add_row(*each)
-    if console.measure(rows, options=console.options.update_width(PIPE_COLUMNS)).maximum <= console.width:
-        console.print(rows)
-        return
-    for target, path, program, state, policy, rate, writes_are, taken in cells:
-        console.print(f"{target}  {path}", style="bold")
-        console.print(f"  {program}: {state}, {policy}, decisions: {taken}")
-        console.print(f"  writes/s: {rate}, writes are: {writes_are}")
-
-
-def _cells(t: dict[str, Any]) -> tuple[str, ...]:
-    program = program_in_words(t["process"]) if t["process"] else "-"
-    return program, t["state"], policy_in_words(t), rate(t["writes_per_s"]), waits(t), str(t["decisions"])
-
-
-def _journal(journal: dict[str, Any]) -> None:
-    if journal["rescued"]:
-        console.print(f"The daemon had to mend its journal: {journal['rescued']}.")
-    if journal["problem"]:
-        console.print(f"{sentences.journal_problem(journal['problem'])}.")
-    if journal["lost_decisions"]:
-        console.print(f"{journal['lost_decisions']} decisions never came into the journal {journal['path']}.")
-
-
 def _add_state(facts: Table, t: dict[str, Any]) -> None:
+    if labels := labels_in_words(t):
+        facts.add_row("labels", labels)
     facts.add_row("state", t["state"])
     facts.add_row("policy", policy_in_words(t))
     if t["paused"]:
@@ -327,6 +281,11 @@ def changed(t: dict[str, Any]) -> list[tuple[str, str, str, str]]:
         for name, old in originals.items()
         if name in current and current[name] != old
     ]
+
+
+def labels_in_words(t: dict[str, Any]) -> str:
+    """List a target's labels as --where takes them; "" without any."""
+    return " ".join(f"{name}={value}" for name, value in t.get("labels", {}).items())  # an older daemon has none
 
 
 def policy_in_words(t: dict[str, Any]) -> str:

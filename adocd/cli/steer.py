@@ -8,6 +8,7 @@ from adocd.api.client import NoDaemon, RestError
 from adocd.cli import completing, policy, show, show_policy
 from adocd.cli.exits import Exit, fail
 from adocd.cli.target import All, Json, TargetName, daemon, place, target_id
+from adocd.cli.where import TIMEOUT_S, Where, check_alone, reset_policies, set_policies
 from adocd.targets import run_dir
 
 
@@ -18,6 +19,7 @@ def set_policy(
     shape: policy.Shape = None,
     judge: policy.Judge = False,
     dry_run: policy.DryRun = False,
+    where: Where = None,
     if_match: Annotated[
         str | None,
         typer.Option(
@@ -28,18 +30,28 @@ def set_policy(
 ) -> None:
     """Set a target's control law until it is reset: adocctl set-policy adoc --set threads_max=8.
 
-    Shows what it replaced. With --if-match, fails with exit code 5 if somebody has set another policy since.
+    Shows what it replaced. With --if-match, fails with exit code 5 if somebody has set another policy since. With
+    --where, sets it for all databases that match and are open now, says for how many, and fails with exit code 5 if
+    some of them refused.
     """
-    client = daemon()
     body = policy.wanted(controller, parameter, shape, judge=judge, dry_run=dry_run)
+    if where:
+        check_alone(where, target, if_match)
+        set_policies(daemon(TIMEOUT_S), where, body, as_json=as_json)
+        return
+    client = daemon()
     answer, replaced = policy.put(client, target_id(client, target), body, if_match)
     show.json_or(as_json, answer, show.policy)
     if not as_json:
         show_policy.replaced(replaced)
 
 
-def reset_policy(target: TargetName = None, as_json: Json = False) -> None:
+def reset_policy(target: TargetName = None, where: Where = None, as_json: Json = False) -> None:
     """Return a target to the control law that `adocd serve` or its configuration chooses."""
+    if where:
+        check_alone(where, target)
+        reset_policies(daemon(TIMEOUT_S), where, as_json=as_json)
+        return
     client = daemon()
     answer = client.delete(f"/v1/targets/{target_id(client, target)}/policy")
     show.json_or(as_json, answer, show.policy)

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from adocd.api.client import RestClient
+from adocd.api.client import TIMEOUT_S, RestClient
 from adocd.cli import completing
 from adocd.cli.exits import Exit, fail
 from adocd.targets import run_dir
@@ -28,9 +28,9 @@ OpenTargetName = Annotated[
 All = Annotated[bool, typer.Option("--all", help="All targets, and those that open later.")]
 
 
-def daemon() -> RestClient:
-    """Return a client of the daemon in this run directory."""
-    return RestClient(run_dir.daemon_socket(run_dir.run_dir()))
+def daemon(timeout_s: float = TIMEOUT_S) -> RestClient:
+    """Return a client of the daemon in this run directory; an answer may take `timeout_s` seconds."""
+    return RestClient(run_dir.daemon_socket(run_dir.run_dir()), timeout_s=timeout_s)
 
 
 def place(client: RestClient, name: str | None, everything: bool) -> str:

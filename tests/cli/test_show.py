@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from adocd.cli import console, show
+from adocd.cli import console, show, show_targets
+from adocd.model.labels import labels_of
 
 JOURNAL = {"path": "/j", "problem": None, "rescued": None, "lost_decisions": 0}
 
@@ -34,7 +35,7 @@ def shown(monkeypatch: pytest.MonkeyPatch, width: int, *targets: dict[str, Any],
     monkeypatch.setattr(
         show, "console", Console(file=output, width=width, soft_wrap=True, highlight=False, markup=False)
     )
-    show.targets({"targets": list(targets), "problems": problems, "journal": JOURNAL})
+    show_targets.targets({"targets": list(targets), "problems": problems, "journal": JOURNAL})
     return output.getvalue()
 
 
@@ -57,8 +58,8 @@ def test_lines_where_a_row_does_not_fit(monkeypatch: pytest.MonkeyPatch) -> None
 @pytest.mark.parametrize("columns", ["60", "200"])
 def test_a_path_is_no_markup(columns: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("COLUMNS", columns)
-    made = importlib.reload(show)
-    made.targets({"targets": [target("/[red]/[/x]")], "problems": {"/[/y]": "it is gone"}, "journal": JOURNAL})
+    importlib.reload(show)
+    show_targets.targets({"targets": [target("/[red]/[/x]")], "problems": {"/[/y]": "it is gone"}, "journal": JOURNAL})
     out = capsys.readouterr().out
     assert "/[red]/[/x]" in out
     assert "/[/y]: it is gone" in out
@@ -76,7 +77,7 @@ def test_what_is_piped_is_not_folded(monkeypatch: pytest.MonkeyPatch, capsys: py
     monkeypatch.setattr(
         show, "console", Console(width=console.columns(), soft_wrap=True, highlight=False, markup=False)
     )
-    show.targets({"targets": [target("/" + "long/" * 100)], "problems": {}, "journal": JOURNAL})
+    show_targets.targets({"targets": [target("/" + "long/" * 100)], "problems": {}, "journal": JOURNAL})
     assert len(capsys.readouterr().out.splitlines()) == 2
     monkeypatch.setenv("COLUMNS", "60")
     assert console.columns() is None
@@ -157,3 +158,53 @@ def test_a_restore_says_back_only_of_what_was_compared(monkeypatch: pytest.Monke
     del answer["unlike"]
     show.restored(answer)
     assert show.is_not_back(answer), "a daemon from before an upgrade does not compare"
+
+
+FLINK = {
+    "job": "127b2b84f80b368b8edfe02b2762d10d", "operator": "KeyedProcessOperator",
+    "operator_id": "0d49016af99997646695a030f69aa7ee", "subtask": "2/4",
+}  # fmt: skip
+
+
+def stores(count: int) -> list[dict[str, Any]]:
+    """Make targets of a Kafka Streams application."""
+    paths = [f"/var/lib/kafka-streams/orders/0_{n}/rocksdb/balances" for n in range(count)]
+    return [target(path) | {"id": f"{n:016x}", "labels": dict(labels_of(path))} for n, path in enumerate(paths)]
+
+
+def test_labels_have_a_column_where_a_target_has_some(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = shown(monkeypatch, 240, *stores(1), target("/var/lib/db") | {"labels": {}}).splitlines()
+    assert lines[0].split()[:3] == ["target", "path", "labels"]
+    assert lines[1].split()[1:5] == [
+        "/var/lib/kafka-streams/orders/0_0/rocksdb/balances", "application=orders", "task=0_0", "store=balances",
+    ]  # fmt: skip
+    assert lines[2].split()[1:3] == ["/var/lib/db", "db_bench"]
+    assert "labels" not in shown(monkeypatch, 240, target("/var/lib/db") | {"labels": {}})
+
+
+def test_300_databases_have_a_line_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    header, *rows = shown(monkeypatch, 120, *stores(300), target("/var/lib/db")).splitlines()
+    assert header.startswith("target            labels or path")
+    assert len(rows) == 301
+    assert rows[7].split()[:5] == [f"{7:016x}", "orders", "0_7", "balances", "db_bench"]
+    assert rows[300].split()[1] == "/var/lib/db"
+
+
+def test_flinks_ids_are_shortened_to_patterns(monkeypatch: pytest.MonkeyPatch) -> None:
+    one = target(f"/tmp/tm_1/{'x' * 200}/db") | {"labels": FLINK}
+    _, row = shown(monkeypatch, 140, one).splitlines()
+    assert row.split()[1:5] == ["127b2b84*", "KeyedProcessOperator", "0d49016a*", "2/4"]
+    lines = shown(monkeypatch, 60, one).splitlines()
+    assert lines[1] == "  " + " ".join(f"{name}={value}" for name, value in FLINK.items()), "whole, to be copied"
+
+
+def test_of_many_that_are_remembered_some_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    output = StringIO()
+    monkeypatch.setattr(show, "console", Console(file=output, width=200, highlight=False, markup=False))
+    kept = [{"id": f"{n:016x}", "path": f"/w/w.{n}", "policy": True, "paused": False, "overrides": 0, "originals": []}
+            for n in range(300)]  # fmt: skip
+    show_targets.targets({"targets": [target("/db")], "kept": kept, "problems": {}, "journal": JOURNAL})
+    lines = output.getvalue().splitlines()
+    assert len(lines) == 2 + 20 + 1
+    assert lines[2] == "/w/w.0 is closed, and remembered: its policy (0000000000000000)"
+    assert lines[-1] == "and 280 more that are closed and remembered; adocctl targets --json lists them"
