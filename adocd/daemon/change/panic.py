@@ -7,7 +7,7 @@ from pathlib import Path
 from adocd.daemon.change.back import restore
 from adocd.model.database import Database
 from adocd.targets.agent import Agent
-from adocd.targets.errors import Dead, TargetError
+from adocd.targets.errors import Closed, Dead, TargetError
 from adocd.targets.names import named
 from adocd.targets.run_dir import agent_sockets
 
@@ -59,6 +59,8 @@ async def _restore(agent: Agent, database: Database, result: PanicResult) -> Non
         result.restored[database.id] = asdict(restored.restore)
         if restored.unlike is not None:
             result.unlike[database.id] = [asdict(option) for option in restored.unlike]
+    except Closed:
+        pass  # since it was listed: its values went with it, and the agent restores what outlives it
     except TargetError as error:
         result.failed[database.id] = str(error)
     finally:
