@@ -78,6 +78,10 @@ final class Job {
         made.set(
             TaskManagerOptions.MANAGED_MEMORY_SIZE,
             MemorySize.ofMebiBytes(Math.max(MANAGED_MIB, MANAGED_MIB_PER_SLOT * arguments.stores())));
+        // The default is 64 MiB; the source has a channel to each store.
+        MemorySize network = MemorySize.ofMebiBytes(Math.max(64, arguments.stores()));
+        made.set(TaskManagerOptions.NETWORK_MEMORY_MIN, network);
+        made.set(TaskManagerOptions.NETWORK_MEMORY_MAX, network);
         made.set(CheckpointingOptions.CHECKPOINTING_INTERVAL, CHECKPOINT_INTERVAL);
         made.set(CheckpointingOptions.INCREMENTAL_CHECKPOINTS, true);
         made.set(
