@@ -60,7 +60,9 @@ ENTRIES = {
         "Run a policy on a simulated RocksDB 7.8 and chart the result.",
         APART,
     ),
-    "targets": Entry("adocd.cli.targets:targets", "List all targets.", LOOK),
+    "targets": Entry(
+        "adocd.cli.targets:targets", "List all targets, or with --where those whose path or labels match.", LOOK
+    ),
     "status": Entry(
         "adocd.cli.look:status",
         "Show one target: its stalls, whether tuning helps, its options, and what adocd did and why.",

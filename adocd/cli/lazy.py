@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import Any, ClassVar
 
 import typer
-from typer._coercion import PassThroughRuntimeParam
+from typer._coercion import PassThroughRuntimeParam, RuntimeParam
 from typer.core import TyperCommand, TyperGroup, TyperOption
 from typer.main import get_group
 
@@ -57,7 +57,7 @@ def command(name: str, loaded: Any, settings: Mapping[str, Any]) -> Any:
 
 
 class QuickCommand(TyperCommand):
-    """A command that starts quickly if it is given only flags."""
+    """A command that starts quickly if it is given only flags, and texts that may be repeated."""
 
     def get_params(self, ctx: Any) -> list[Any]:
         """List its parameters."""
@@ -118,12 +118,24 @@ class LazyGroup(TyperGroup):
 
 
 def _without_pydantic(parameters: list[Any]) -> list[Any]:
-    """Take flags unvalidated: Typer validates values with pydantic, which takes longer to import than Typer itself."""
+    """Take flags and lists of texts as they are: pydantic, with which Typer validates, takes long to import."""
     for each in parameters:
-        if isinstance(each, TyperOption) and each.is_flag and each.type_descriptor.annotation is bool:
-            descriptor = each.type_descriptor
+        if not isinstance(each, TyperOption):
+            continue
+        descriptor = each.type_descriptor
+        if each.is_flag and descriptor.annotation is bool:
             each._runtime_param = PassThroughRuntimeParam(descriptor.parameter_info, descriptor.annotation)
+        elif each.multiple and descriptor.annotation == list[str]:
+            each._runtime_param = _Texts(descriptor.parameter_info, descriptor.annotation)
     return parameters
+
+
+class _Texts(RuntimeParam):
+    """A repeatable option's texts, which need no validation."""
+
+    def _coerce_value(self, value: Any, param: Any, ctx: Any) -> Any:
+        del param, ctx
+        return list(value)
 
 
 def _import_rich_utils() -> None:

@@ -33,6 +33,15 @@ def test_commands_and_their_options(run_dir: Path) -> None:
     assert "--json" in completed(run_dir, "top", "--")
 
 
+def test_conditions(run_dir: Path) -> None:
+    store = run_dir / "orders" / "0_3" / "rocksdb" / "balances"
+    with FakeAgent(run_dir, [FakeDatabase(store), FakeDatabase(run_dir / "mydb")]), serving(run_dir):
+        wait_for_target(run_dir)
+        assert completed(run_dir, "set-policy", "adoc", "--where", "s") == ["store="]
+        assert completed(run_dir, "targets", "--where", "store=b") == ["store=balances"]
+        assert completed(run_dir, "targets", "--where", "segment=") == []
+
+
 def test_what_the_daemon_knows(run_dir: Path) -> None:
     with FakeAgent(run_dir, [FakeDatabase(run_dir / "mydb")]), serving(run_dir):
         wait_for_target(run_dir)

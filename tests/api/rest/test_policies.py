@@ -53,6 +53,12 @@ def test_the_list_has_labels(tmp_path: Path) -> None:
         assert one["labels"]["task"] == "global"
         _, vitals = await service.call("GET", "/v1/vitals")
         assert {target["id"]: target["labels"] for target in vitals["targets"]} == found
+        _, metrics = await service.tcp("GET", "/metrics")
+        series = [line for line in metrics.splitlines() if line.startswith("adocd_target_labels{")]
+        assert len(series) == len(STORES), "none for the other program's database"
+        (window,) = (line for line in series if ids[STORES[2]] in line)
+        for label in ('label_application="orders"', 'label_segment="1800000600000"', 'label_operator=""'):
+            assert label in window
 
     with_stores(tmp_path, body)
 

@@ -200,6 +200,8 @@ def facts(detail: dict[str, Any]) -> str:
     """Show the database's path, its process, the agent, the lease, and what it may count on of disks that it shares."""
     process = detail["process"]
     words = [text(detail["path"])]
+    if labels := detail.get("labels"):  # an older daemon has none
+        words.append(text(", ".join(f"{name} {value}" for name, value in labels.items())))
     if process is not None:
         pid = "" if process["pid"] is None else f" ({process['pid']})"
         words.append(
