@@ -60,7 +60,10 @@ class LateDecision:
 
 @dataclass(frozen=True, slots=True)
 class LateRun:
-    """The run; `attach_s` is how long it took to attach, which began at `attached_at_s`."""
+    """The run; `attach_s` is how long it took to attach, which began at `attached_at_s`.
+
+    Where the agent was there from the start, `moment` is what came at `attached_at_s` instead.
+    """
 
     began_unix_s: float
     rocksdb_version: str
@@ -73,6 +76,9 @@ class LateRun:
     writes_by_second: tuple[int, ...]
     held: tuple[HeldWrites, ...]
     decisions: tuple[LateDecision, ...]
+    program: str = "db_bench"
+    moment: str = "adocd attach"
+    unit: str = "writes/s"
 
     def writes_per_s(self, begin_s: float, end_s: float) -> float:
         """Give the mean of the whole seconds in a part of the run."""
@@ -187,10 +193,14 @@ def table(run: LateRun) -> str:
     """Show both halves, in Markdown."""
     halves = (
         ("alone", 0.0, run.attached_at_s),
-        (f"with `{run.law}` attached", run.attached_at_s + run.attach_s, 2.0 * run.seconds),
+        (
+            f"with `{run.law}`" + (" attached" if run.attach_s else ""),
+            run.attached_at_s + run.attach_s,
+            2.0 * run.seconds,
+        ),
     )
     return "\n".join([
-        "| | writes/s | worst second | writes stopped | writes delayed |",
+        f"| | {run.unit} | worst second | writes stopped | writes delayed |",
         "|---|---|---|---|---|",
         *(
             f"| {name} | {run.writes_per_s(begin_s, end_s):,.0f} | {run.worst_second(begin_s, end_s):,} "
@@ -204,15 +214,15 @@ def picture(run: LateRun) -> Drawing:
     """Draw the run."""
     drawing = Drawing(
         "attach",
-        f"{run.law}, attached to a db_bench that stalls",
-        "Writes per second of stock db_bench over time. Bands show where RocksDB stopped or delayed writes; the "
-        "upright line is the moment at which adocd attached, ticks at the bottom are the law's decisions.",
+        f"{run.law} comes late to a {run.program} that stalls",
+        f"{run.unit} of {run.program} over time. Bands show where RocksDB stopped or delayed writes; the "
+        f"upright line is the moment of {run.moment}, ticks at the bottom are the law's decisions.",
         _WIDTH,
         _HEIGHT,
     )
     x = Axis(0, 2.0 * run.seconds, _LEFT, _WIDTH - _RIGHT)
     y = Axis(0, max(run.writes_by_second), _BOTTOM, _TOP)
-    drawing.text(_LEFT, 20, "writes/s", kind="head")
+    drawing.text(_LEFT, 20, run.unit, kind="head")
     for place, condition in enumerate(("stopped", "delayed")):
         drawing.box(_LEFT + 90 + 140 * place, 10, 22, 12, f"var(--{condition})", 0.28)
         drawing.text(_LEFT + 118 + 140 * place, 20, f"writes {condition}")
@@ -224,7 +234,7 @@ def picture(run: LateRun) -> Drawing:
             drawing.box(x(each.begin_s), _TOP, wide, _BOTTOM - _TOP, f"var(--{each.condition})", 0.28)
     drawing.path([(x(at_s + 0.5), y(writes)) for at_s, writes in enumerate(run.writes_by_second)], svg.colour(0))
     drawing.line(x(run.attached_at_s), _TOP - 8, x(run.attached_at_s), _BOTTOM, "axis")
-    drawing.text(x(run.attached_at_s) + 4, _TOP - 6, f"adocd attach, law {run.law}", kind="head")
+    drawing.text(x(run.attached_at_s) + 4, _TOP - 6, f"{run.moment}, law {run.law}", kind="head")
     for each_s in sorted({round(decision.at_s, 1) for decision in run.decisions}):
         drawing.line(x(each_s), _BOTTOM, x(each_s), _BOTTOM + 5, "axis")
     return drawing

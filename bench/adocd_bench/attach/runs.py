@@ -41,7 +41,7 @@ def _once(program: Running, run: Path) -> AttachAndDetach:
     attach_s = time.monotonic() - began_s
     attach_us = program.longest_us()
     _require(program, {each.directory for each in attached.databases}, "were attached to")
-    _require(program, asyncio.run(_answering(program.pid, run)), "answer")
+    _require(program, asyncio.run(answering(program.pid, run)), "answer")
 
     program.longest_us()
     began_s = time.monotonic()
@@ -61,7 +61,7 @@ def _require(program: Running, found: set[Path], what: str) -> None:
         raise RunFailed(f"{program.name} has {sorted(program.databases)} open, but {sorted(found)} {what}")
 
 
-async def _answering(pid: int, run: Path) -> set[Path]:
+async def answering(pid: int, run: Path) -> set[Path]:
     """Ask each database for a snapshot through the agent; returns those that have levels."""
     socket = attachment.socket_of(pid, run)
     if socket is None:

@@ -1,0 +1,80 @@
+"""The bench of RocksDB in a JVM: what it reads of the examples, what its tables show, and a short real run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from adocd_bench.errors import RunFailed
+from adocd_bench.jvm import attaching
+from adocd_bench.jvm.examples import EXAMPLES, Second, Total, options, running, seconds_in, total_in
+from adocd_bench.jvm.laws import Jvm
+from adocd_bench.jvm.laws import run as law_run
+from adocd_bench.jvm.measured import (
+    FILE,
+    AttachedExample,
+    AttachedOnce,
+    CostRun,
+    LawRun,
+    MeasuredJvm,
+    ratios,
+    tables,
+)
+from adocd_bench.run.workspace import run_directory
+
+SAID = """    1 s  54321 records/s  longest put 12.3 ms
+    2 s  0 records/s  longest put 0.0 ms
+total: 54321 records in 2.0 s, 1.5 s of processor time in RocksDB's process, longest put 12.3 ms
+"""
+TIMES = (AttachedOnce(0.5, 1.0, 0.2, 40.0, 30.0, 5.0), AttachedOnce(0.7, 3.0, 0.4, 60.0, 20.0, 9.0))
+FIXED = LawRun("flink", "fixed", 10.0, 1000, (50, 150), 4.0, 1.0, 900.0, {}, 3, 0)
+ADOC = replace(FIXED, law="adoc", records=2000, stopped_s=0.0, rules={"batch-up": 3})
+COST = (CostRun(1, False, 1000, 10.0, 0.1, 0.0), CostRun(1, True, 1000, 10.0, 0.11, 0.2))
+FOUND = MeasuredJvm(1.0, 2, 0.5, "openjdk", (AttachedExample("flink", 4, 1234.5, TIMES),), (FIXED, ADOC), COST)
+
+
+def test_what_an_example_prints_is_read() -> None:
+    assert seconds_in(SAID) == (Second(54321, 12.3), Second(0, 0.0))
+    assert total_in(SAID) == Total(54321, 2.0, 1.5, 12.3)
+    with pytest.raises(RunFailed, match="without a total"):
+        total_in("    1 s  54321 records/s  longest put 12.3 ms\n")
+
+
+def test_tables_show_medians_with_the_worst_and_what_each_law_did(tmp_path: Path) -> None:
+    FILE.write(tmp_path / "kept.json", FOUND)
+    assert FILE.read(tmp_path / "kept.json") == FOUND
+    shown = tables(FOUND).splitlines()
+    assert (
+        "| flink | 4 | 1,234 | 2 times | 600 ms (700 ms) | 2 s (3 s) | 300 ms (400 ms) | 7 ms (9 ms) | 50 ms (60 ms) "
+        "| 25 ms (30 ms) |"
+    ) in shown
+    assert "| flink | `fixed` | 100 | 50 | 40 % | 10 % | 900 ms | nothing | 3 |" in shown
+    assert "| flink | `adoc` | 200 | 50 | 0 % | 10 % | 900 ms | batch-up 3 times | 3 |" in shown
+    assert "| 1 | 100.0 (100.0 to 100.0) | 110.0 (110.0 to 110.0) | 1.10 times | 2.0 % |" in shown
+    assert ratios(FOUND.laws, "flink", "adoc", lambda run: run.records_per_s) == [2.0]
+
+
+def test_a_running_job_is_attached_to_and_detached_from(disk: Path, java_agent: Path) -> None:
+    flink = EXAMPLES["flink"]
+    said: list[str] = []
+    with (
+        run_directory() as room,
+        running(
+            flink, flink.classpath(), disk / "state", room, None, *options(stores=2, records_per_s=1000, limited=False)
+        ) as program,
+    ):
+        found = attaching.again_and_again(program, java_agent, room, 2, said.append, settle_s=1)
+        assert not program.child.ended()
+    assert (found.databases, len(found.times), len(said)) == (2, 2, 2)
+    assert found.records_per_s > 0
+    for each in found.times:
+        assert min(each.attach_ms, each.left_alone_ms) > 0, "nothing was put"
+
+
+def test_a_run_under_a_law_tells_what_the_law_did(disk: Path, java_agent: Path) -> None:
+    flink = EXAMPLES["flink"]
+    found = law_run(Jvm(flink, flink.classpath(), java_agent, disk), "fixed", 3)
+    assert (found.program, found.law, found.rules) == ("flink", "fixed", {})
+    assert found.records >= sum(found.by_second) > 0
+    assert 0 <= found.stopped_s <= 60
