@@ -25,7 +25,8 @@ record Options(Path directory, long seconds, int stores, long recordsPerS, int v
 
     /** Parses `--name value` and `--name=value`. */
     static Options parse(String[] arguments) throws BadOptionException {
-        Path directory = Path.of(System.getProperty("user.home"), "adocd-orders");
+        String home = System.getenv().getOrDefault("HOME", System.getProperty("user.home"));
+        Path directory = Path.of(home, "adocd-orders").toAbsolutePath();
         long[] numbers = {0, 1, 0, 500, 16_000_000};
         long[][] bounds = {{1, 1_000_000}, {1, 1000}, {0, 10_000_000}, {1, 100_000}, {0, 1_000_000_000_000L}};
         for (int at = 0; at < arguments.length; at++) {

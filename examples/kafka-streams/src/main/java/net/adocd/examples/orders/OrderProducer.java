@@ -13,8 +13,8 @@ import org.apache.kafka.common.serialization.LongSerializer;
 
 /** Sends random orders of a fixed set of customers, evenly paced or as fast as they are consumed. */
 final class OrderProducer implements Runnable {
-    /** Customers: with values of 500 bytes, half a gigabyte in all stores together. */
-    private static final long KEYS = 1_000_000;
+    /** Customers: with values of 500 bytes, 100 MB in all stores together. */
+    private static final long KEYS = 200_000;
     private static final long AHEAD_BYTES = 64L << 20;
 
     private final String address;
