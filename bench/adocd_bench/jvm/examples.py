@@ -66,7 +66,7 @@ EXAMPLES: Mapping[str, Example] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Second:
+class SecondOfPuts:
     """What the program did in one second."""
 
     records: int
@@ -96,7 +96,7 @@ class RunningExample:
         """The process that RocksDB is in."""
         return self.child.pid
 
-    def seconds(self) -> tuple[Second, ...]:
+    def seconds(self) -> tuple[SecondOfPuts, ...]:
         """Return the seconds that it has told so far."""
         return seconds_in(self.child.said())
 
@@ -106,9 +106,9 @@ class RunningExample:
         return total_in(self.child.said())
 
 
-def seconds_in(said: str) -> tuple[Second, ...]:
+def seconds_in(said: str) -> tuple[SecondOfPuts, ...]:
     """Read the lines of the seconds."""
-    return tuple(Second(int(records), float(longest)) for records, longest in _SECOND.findall(said))
+    return tuple(SecondOfPuts(int(records), float(longest)) for records, longest in _SECOND.findall(said))
 
 
 def total_in(said: str) -> Total:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from adocd_bench.errors import RunFailed
 from adocd_bench.jvm import attaching
-from adocd_bench.jvm.examples import EXAMPLES, Second, Total, options, running, seconds_in, total_in
+from adocd_bench.jvm.examples import EXAMPLES, SecondOfPuts, Total, options, running, seconds_in, total_in
 from adocd_bench.jvm.laws import Jvm
 from adocd_bench.jvm.laws import run as law_run
 from adocd_bench.jvm.measured import (
@@ -35,7 +35,7 @@ FOUND = MeasuredJvm(1.0, 2, 0.5, "openjdk", (AttachedExample("flink", 4, 1234.5,
 
 
 def test_what_an_example_prints_is_read() -> None:
-    assert seconds_in(SAID) == (Second(54321, 12.3), Second(0, 0.0))
+    assert seconds_in(SAID) == (SecondOfPuts(54321, 12.3), SecondOfPuts(0, 0.0))
     assert total_in(SAID) == Total(54321, 2.0, 1.5, 12.3)
     with pytest.raises(RunFailed, match="without a total"):
         total_in("    1 s  54321 records/s  longest put 12.3 ms\n")
