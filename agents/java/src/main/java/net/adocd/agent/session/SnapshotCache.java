@@ -17,6 +17,8 @@ public final class SnapshotCache {
 
     private static final double MAX_AGE_S = 0.05;
     private static final double WAIT_S = 0.2;
+    /** For the first sample, where there is no old one to answer with, and the JVM still loads classes for it. */
+    private static final double FIRST_WAIT_S = 2.0;
 
     private final Measurement measurement;
     private final DoubleSupplier clock;
@@ -51,7 +53,7 @@ public final class SnapshotCache {
     }
 
     private void waitForNew() {
-        double untilS = clock.getAsDouble() + WAIT_S;
+        double untilS = clock.getAsDouble() + (newest == null ? FIRST_WAIT_S : WAIT_S);
         try {
             while (!closed && isOld()) {
                 long leftMs = (long) Math.ceil((untilS - clock.getAsDouble()) * 1000);
