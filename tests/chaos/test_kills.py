@@ -133,7 +133,8 @@ def test_what_a_killed_daemon_changed_is_undone(run_dir: Path, kind: str, off: b
             figures.add(f"{kind}, compaction {'off' if off else 'on'}", *kills.figures())
         assert watch.close_looks > 0, "no two looks could tell what became of the stop trigger between them"
         idle = sum(not after.armed for after in kills.done)
-        assert idle <= max(1, IDLE_SHARE * len(kills.done)), f"{idle} kills found nothing to undo: {kills.done}"
+        # Of few kills, two can come before the law has done anything.
+        assert idle <= max(2, IDLE_SHARE * len(kills.done)), f"{idle} kills found nothing to undo: {kills.done}"
         no_traceback(run_dir)
         host.note_written(agent, database)
         host.kill()

@@ -35,6 +35,7 @@ REFERENCES = tuple(
         "detection.md",
         "evaluation.md",
         "explain.md",
+        "jvm.md",
         "laws-proof.md",
         "load-generator.md",
         "latency.md",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 import statistics
+from collections import Counter
 from functools import partial
 
 import pytest
@@ -18,6 +19,8 @@ from adocd_bench.demo.demo import DEFAULT_SECONDS
 from adocd_bench.detection.__main__ import page
 from adocd_bench.detection.measured import FILE as DETECTION
 from adocd_bench.host.device import DEFAULT_PROFILE, UNCAPPED, parse_profile
+from adocd_bench.jvm import measured as jvm_tables
+from adocd_bench.jvm.measured import FILE as JVM
 from adocd_bench.latency.__main__ import tables
 from adocd_bench.latency.measured import FILE as LATENCY
 from adocd_bench.neighbours.measured import FILE as NEIGHBOURS
@@ -252,8 +255,28 @@ def test_a_law_that_is_attached_late() -> None:
 
 
 @needs_results
+def test_the_jvm() -> None:
+    page = text("docs/jvm.md")
+    shown = set(rows(page))
+    attached = JVM.read(RESULTS / "jvm" / "attach.json").attached
+    assert {(each.program, len(each.times)) for each in attached} == {("kafka-streams", 50), ("flink", 50)}
+    assert set(rows(jvm_tables.attached_table(attached))) <= shown
+    laws = JVM.read(RESULTS / "jvm" / "laws.json").laws
+    assert Counter((each.program, each.law) for each in laws) == dict.fromkeys(
+        itertools.product(("kafka-streams", "flink"), ("fixed", "adoc")), 3
+    )
+    assert set(rows(jvm_tables.laws_table(laws))) <= shown
+    assert all(each.rules for each in laws if each.law == "adoc"), "a law that did nothing is shown as one that did"
+    assert set(rows(jvm_tables.cost_table(JVM.read(RESULTS / "jvm" / "cost.json").cost))) <= shown
+    for program in ("kafka-streams", "flink"):
+        run = late.FILE.read(RESULTS / "jvm" / f"late-{program}.json")
+        assert late.picture(run).render(alone=True) + "\n" == text(f"docs/jvm-{program}.svg")
+        assert f"(jvm-{program}.svg)" in page
+
+
+@needs_results
 def test_all_that_is_kept_is_shown_somewhere() -> None:
-    for kept in ("attach", "cost", "detection", "latency"):
+    for kept in ("attach", "cost", "detection", "jvm", "latency"):
         assert results_in(RESULTS / kept)
         assert f"bench/results/{kept}" in text(f"docs/{kept}.md")
 

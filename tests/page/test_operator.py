@@ -134,6 +134,7 @@ def test_every_control_does_what_it_says(browser: Browser, night: Site, watched:
     page.get_by_role("button", name="Resume", exact=True).click()
     dialog.get_by_role("button", name="Resume", exact=True).click()
     eventually(lambda: night.detail()["paused"] is None)
+    expect(dialog).to_be_hidden()  # what is opened while this one closes is closed with it
     confirm(page, "Restore originals", "Restore originals")
     eventually(lambda: night.detail()["paused"])
     confirm(page, "Resume", "Resume")

@@ -85,7 +85,7 @@ def late(jvm: Jvm, law: str, seconds: int) -> LateRun:
         attached_at_s=round(set_s, 2),
         attach_s=0.0,
         writes_by_second=tuple(each.records for each in by_second),
-        held=tuple(_bands([tick.sample for tick in watched.ticks], program.began_s)),
+        held=tuple(bands([tick.sample for tick in watched.ticks], program.began_s)),
         decisions=tuple(LateDecision(round(each.monotonic_s - program.began_s, 2), each.rule, each.outcome)
                         for each in mine),
         program=f"{jvm.example.title} application",
@@ -122,7 +122,7 @@ def _held_s(watched: Watched, fraction: Callable[[Sample], float]) -> float:
     return sum(fraction(tick.sample) * tick.sample.interval_s for tick in watched.ticks)
 
 
-def _bands(samples: Sequence[Sample], began_s: float) -> Iterator[HeldWrites]:
+def bands(samples: Sequence[Sample], began_s: float) -> Iterator[HeldWrites]:
     """Give the held part of each sample's interval, at its end."""
     for sample in samples:
         for condition, fraction in (("stopped", sample.stopped_fraction), ("delayed", sample.delayed_fraction)):

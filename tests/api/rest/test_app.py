@@ -26,7 +26,8 @@ def test_targets_and_one_of_them(tmp_path: Path) -> None:
         assert detail["options"]["database"]["max_background_jobs"] == "2"
         assert detail["originals"]["database"]["max_background_jobs"] == "2"
         assert detail["last_decision"] is None
-        assert await service.call("GET", service.target[:-4]) == await service.call("GET", service.target)
+        status, by_prefix = await service.call("GET", service.target[:-4])
+        assert (status, by_prefix["id"], by_prefix["path"]) == (200, detail["id"], detail["path"])
 
     with_service(tmp_path, overflowing(tmp_path / "db"), body)
 

@@ -6,11 +6,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from adocd_bench.attach.late import HeldWrites
 from adocd_bench.errors import RunFailed
 from adocd_bench.jvm import attaching
 from adocd_bench.jvm.examples import EXAMPLES, SecondOfPuts, Total, options, running, seconds_in, total_in
-from adocd_bench.jvm.laws import Jvm
-from adocd_bench.jvm.laws import run as law_run
+from adocd_bench.jvm.laws import bands
 from adocd_bench.jvm.measured import (
     FILE,
     AttachedExample,
@@ -22,6 +22,8 @@ from adocd_bench.jvm.measured import (
     tables,
 )
 from adocd_bench.run.workspace import run_directory
+
+from tests.builders import sample
 
 SAID = """    1 s  54321 records/s  longest put 12.3 ms
     2 s  0 records/s  longest put 0.0 ms
@@ -55,6 +57,12 @@ def test_tables_show_medians_with_the_worst_and_what_each_law_did(tmp_path: Path
     assert ratios(FOUND.laws, "flink", "adoc", lambda run: run.records_per_s) == [2.0]
 
 
+def test_the_held_part_of_a_sample_is_at_its_end() -> None:
+    held = list(bands([sample(monotonic_s=12.0, interval_s=2.0, stopped_fraction=0.25, delayed_fraction=0.0)], 10.0))
+    assert held == [HeldWrites(1.5, 2.0, "stopped", "")]
+    assert list(bands([sample(monotonic_s=12.0, stopped_fraction=0.0, delayed_fraction=0.0)], 10.0)) == []
+
+
 def test_a_running_job_is_attached_to_and_detached_from(disk: Path, java_agent: Path) -> None:
     flink = EXAMPLES["flink"]
     said: list[str] = []
@@ -70,11 +78,3 @@ def test_a_running_job_is_attached_to_and_detached_from(disk: Path, java_agent: 
     assert found.records_per_s > 0
     for each in found.times:
         assert min(each.attach_ms, each.left_alone_ms) > 0, "nothing was put"
-
-
-def test_a_run_under_a_law_tells_what_the_law_did(disk: Path, java_agent: Path) -> None:
-    flink = EXAMPLES["flink"]
-    found = law_run(Jvm(flink, flink.classpath(), java_agent, disk), "fixed", 3)
-    assert (found.program, found.law, found.rules) == ("flink", "fixed", {})
-    assert found.records >= sum(found.by_second) > 0
-    assert 0 <= found.stopped_s <= 60

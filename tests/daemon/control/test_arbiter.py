@@ -56,7 +56,7 @@ def test_each_gets_its_floor_where_it_needs_it(claims: dict[int, ShareClaim], wh
     found = shared(claims, whole)
     scale = max(1.0, sum(claim.floor for claim in claims.values()))
     for key, claim in claims.items():
-        assert found[key] >= min(claim.need, claim.floor / scale * whole) * (1 - ROUNDING)
+        assert found[key] >= min(claim.need, claim.floor / scale * whole) - whole * ROUNDING
 
 
 @given(CLAIMS, WHOLES)
