@@ -78,19 +78,18 @@ class LawRun:
 
 @dataclass(frozen=True, slots=True)
 class CostRun:
-    """One paced run: processor time of RocksDB's process, with the agent and a daemon that watches, or without."""
+    """One paced run: processor time of RocksDB's process, and of the agent's threads in it."""
 
     stores: int
-    watched: bool
     records: int
     seconds: float
     cpu_s: float
-    daemon_cpu_s: float
+    agent_cpu_s: float
 
     @property
-    def cpu_us(self) -> float:
-        """Processor time of a record (µs)."""
-        return self.cpu_s / self.records * 1e6
+    def agent_us(self) -> float:
+        """Processor time of the agent for each record (µs)."""
+        return self.agent_cpu_s / self.records * 1e6
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,22 +148,18 @@ def laws_table(found: Sequence[LawRun]) -> str:
 
 
 def cost_table(found: Sequence[CostRun]) -> str:
-    """Show the processor time of a record by the number of stores: medians, with the least and the most."""
+    """Show the agent's cost by the number of stores: medians, with the least and the most."""
     rows = []
     for stores in sorted({each.stores for each in found}):
-        without, watched = (
-            [each.cpu_us for each in found if each.stores == stores and each.watched is watched]
-            for watched in (False, True)
-        )
-        daemon = [each.daemon_cpu_s / each.seconds for each in found if each.stores == stores and each.watched]
-        ratio = statistics.median(watched) / statistics.median(without)
+        mine = [each for each in found if each.stores == stores]
+        agent = statistics.median(each.agent_cpu_s / each.seconds for each in mine)
+        process = statistics.median(each.agent_cpu_s / each.cpu_s for each in mine)
         rows.append(
-            f"| {stores} | {_spread(without)} | {_spread(watched)} | {ratio:.2f} times "
-            f"| {share(statistics.median(daemon))} |"
+            f"| {stores} | {count(statistics.median(each.records / each.seconds for each in mine))} "
+            f"| {_spread([each.agent_us for each in mine])} | {share(agent)} | {share(process)} |"
         )
     return "\n".join([
-        "| stores | µs a record without the agent | with agent and daemon | ratio of the medians "
-        "| the daemon, of one core |",
+        "| stores | records/s | the agent, µs a record | the agent, of one core | the agent, of the process's time |",
         "|---|---|---|---|---|",
         *rows,
     ])  # fmt: skip
@@ -199,4 +194,5 @@ def _spread(values: Sequence[float]) -> str:
 
 
 def _rules(run: LawRun) -> str:
-    return ", ".join(f"{rule} {times} times" for rule, times in Counter(run.rules).most_common()) or "nothing"
+    applied = Counter(run.rules).most_common()
+    return ", ".join(f"{rule} {'once' if times == 1 else f'{times} times'}" for rule, times in applied) or "nothing"
