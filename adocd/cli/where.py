@@ -59,7 +59,9 @@ def reset_policies(client: RestClient, where: list[str], *, as_json: bool) -> No
     show.json_or(
         as_json,
         answer,
-        lambda answer: _told(answer, f"{_many(len(answer['done']))} the policy of the configuration again."),
+        lambda answer: _told(
+            answer, f"{_many(len(answer['done']))} the policy of adocd serve and its configuration again."
+        ),
     )
 
 
@@ -72,8 +74,8 @@ def _set(answer: dict[str, Any], meant: Selector) -> None:
     _told(answer, f"{_many(len(answer['done']))} the policy {law} now.")
     if answer["done"]:
         show.console.print(
-            "Those that open later, such as the next segment of a window, have the policy of the configuration. "
-            "To give them this one, put this before the other [[targets]] there, and reload it:\n"
+            "Those that open later, such as the next segment of a window, have the policy of adocd serve and its "
+            "configuration. To give them this one, put this before the other [[targets]] there, and reload it:\n"
         )
         show.console.print("\n".join(as_configuration(meant, answer["policy"])))
 

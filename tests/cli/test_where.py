@@ -68,7 +68,7 @@ def test_40_stores_get_a_policy_by_one_command(run_dir: Path) -> None:
     assert (len(answer["done"]), answer["failed"], answer["policy"]) == (10, {}, None)
     assert list(laws(run_dir).values()).count("adoc") == COUNT - 10
     assert adocctl(run_dir, "reset-policy", "--where", "path=*/0_2/rocksdb/*").ok() == (
-        "1 database has the policy of the configuration again.\n"
+        "1 database has the policy of adocd serve and its configuration again.\n"
     )
 
 

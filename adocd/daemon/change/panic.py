@@ -41,8 +41,8 @@ async def _restore_all_of(agent: Agent, name: str | None, result: PanicResult) -
         await agent.info()
         databases = await agent.databases()
         meant = databases if name is None else named(name, databases, lambda d: (d.id, d.path))
-        for database in meant:
-            await _restore(agent, database, result)
+        # At once: in a stall each may take a while, and a process can have hundreds.
+        await asyncio.gather(*(_restore(agent, database, result) for database in meant))
     except Dead:
         pass  # its process was killed: nothing is left there to restore
     except TargetError as error:

@@ -74,7 +74,10 @@ def _unmet(needs: Needs, sample: Sample, capabilities: Capabilities) -> Iterator
         yield "this agent does not report the bytes of each level, which the law needs"
     rates = (sample.flush_written_bytes_per_s, sample.compaction_written_bytes_per_s)
     if needs.background_rates and None in rates:
-        yield "this agent does not report what flushes and compactions write, which the law needs"
+        yield (
+            "this agent does not report what flushes and compactions write, which the law needs: open the database "
+            "with Statistics"
+        )
     for family in sample.options.column_families if needs.level_compaction else ():
         style = sample.options.compaction_style(family)
         if style != LEVEL_COMPACTION:

@@ -8,7 +8,7 @@ from adocd.diagnosis.lint.finding import Hit, Severity, rule
 from adocd.model.options import BYTES_PER_SYNC_OFF
 from adocd.probes.options_file import Unreadable
 
-#: The agents are tested with 7.8 and 9.8; 6.29 crashed on changes that newer versions survive.
+#: The agents are tested with 7.8 and newer, and in Flink with 6.20; 6.29 crashed on what newer versions survive.
 _OLDEST = (7, 0)
 #: The first version in which a change made during a flush or a compaction lasts.
 _CHANGES_LAST = (9, 11)
@@ -23,8 +23,8 @@ def rocksdb_is_too_old(facts: Facts) -> Iterator[Hit]:
     if facts.version is not None and facts.version < _OLDEST:
         yield Hit(
             "RocksDB",
-            f"RocksDB {facts.info.rocksdb_version} is older than 7.0: adocd is not tested with it, and a "
-            "delayed_write_rate of 0 set live killed a 6.29 process",
+            f"RocksDB {facts.info.rocksdb_version} is older than 7.0: of these adocd is tested with Flink's 6.20 "
+            "alone, and a delayed_write_rate of 0 set live killed a 6.29 process",
             "use a newer RocksDB; until then only watch (adocctl set-policy fixed)",
         )
 
