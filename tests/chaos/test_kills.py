@@ -56,7 +56,9 @@ class Kills:
         Any moment, that in which the first changes are made among them; one when something is changed, compaction
         switched off where that is wanted; one when a change is in flight.
         """
-        kind = self._rng.choices(("any", "changed", "in flight"), (1, 3, 2))[0]
+        # "Any" may find nothing to undo: not twice in a row, or a few kills would say little.
+        any_share = 0 if self.done and not self.done[-1].armed else 1
+        kind = self._rng.choices(("any", "changed", "in flight"), (any_share, 3, 2))[0]
         if kind == "any":
             time.sleep(self._rng.uniform(0, 3))
         else:
@@ -133,8 +135,7 @@ def test_what_a_killed_daemon_changed_is_undone(run_dir: Path, kind: str, off: b
             figures.add(f"{kind}, compaction {'off' if off else 'on'}", *kills.figures())
         assert watch.close_looks > 0, "no two looks could tell what became of the stop trigger between them"
         idle = sum(not after.armed for after in kills.done)
-        # Of few kills, two can come before the law has done anything.
-        assert idle <= max(2, IDLE_SHARE * len(kills.done)), f"{idle} kills found nothing to undo: {kills.done}"
+        assert idle <= max(1, IDLE_SHARE * len(kills.done)), f"{idle} kills found nothing to undo: {kills.done}"
         no_traceback(run_dir)
         host.note_written(agent, database)
         host.kill()

@@ -27,15 +27,22 @@ class Usage:
 def usage_of(pid: int, proc: Path = Path("/proc")) -> Usage | None:
     """Read it; None where the process has ended, or has no memory any more."""
     directory = proc / str(pid)
-    # The program's name is in parentheses and may hold any character.
-    fields = text_or(directory / "stat").rpartition(")")[2].split()
+    cpu_s = cpu_s_of(directory)
     peak = natural(_members(directory / "status").get("VmHWM", "").removesuffix("kB").strip())
-    if len(fields) <= _SYSTEM or peak is None:
+    if cpu_s is None or peak is None:
         return None
     io = _members(directory / "io")
     written = (natural(io.get("write_bytes", "")) or 0) - (natural(io.get("cancelled_write_bytes", "")) or 0)
-    ticks = (natural(fields[_USER]) or 0) + (natural(fields[_SYSTEM]) or 0)
-    return Usage(ticks / os.sysconf("SC_CLK_TCK"), peak * _KIB, max(0, written))
+    return Usage(cpu_s, peak * _KIB, max(0, written))
+
+
+def cpu_s_of(directory: Path) -> float | None:
+    """Read what a process, or a thread, has used, from its directory in /proc; None where it has ended."""
+    # The program's name is in parentheses and may hold any character.
+    fields = text_or(directory / "stat").rpartition(")")[2].split()
+    if len(fields) <= _SYSTEM:
+        return None
+    return ((natural(fields[_USER]) or 0) + (natural(fields[_SYSTEM]) or 0)) / os.sysconf("SC_CLK_TCK")
 
 
 def _members(file: Path) -> dict[str, str]:

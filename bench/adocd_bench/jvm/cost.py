@@ -5,12 +5,12 @@ their time is the cost. The difference between runs with and without the agent w
 one kind differ by: the JVM compiles at other moments, and RocksDB flushes at others.
 """
 
-import os
 import time
 from pathlib import Path
 
-from adocd.probes.files import natural, text_or
+from adocd.probes.files import text_or
 from adocd_bench.errors import RunFailed
+from adocd_bench.host.usage import cpu_s_of
 from adocd_bench.jvm.examples import Example, options, running
 from adocd_bench.jvm.measured import CostRun
 from adocd_bench.run.daemon import serving
@@ -20,8 +20,6 @@ from adocd_bench.run.workspace import run_directory, workspace
 RECORDS_PER_S = 5000
 _POLL_S = 1.0
 _AGENTS = "adocd-"
-#: Fields of /proc/PID/task/TID/stat behind the name, from 0 (proc_pid_stat(5) counts the state as 3).
-_USER, _SYSTEM = 11, 12
 
 
 class AgentThreads:
@@ -29,22 +27,20 @@ class AgentThreads:
 
     def __init__(self, pid: int, proc: Path = Path("/proc")) -> None:
         self._tasks = proc / str(pid) / "task"
-        self._ticks: dict[str, int] = {}
+        self._used_s: dict[str, float] = {}
         self.look()
-        self._before = sum(self._ticks.values())
+        self._before_s = sum(self._used_s.values())
 
     def look(self) -> None:
         """Read what each has used so far (proc_pid_stat(5))."""
         for task in self._tasks.iterdir() if self._tasks.is_dir() else ():
             if text_or(task / "comm").startswith(_AGENTS):
-                fields = text_or(task / "stat").rpartition(")")[2].split()
-                if len(fields) > _SYSTEM:
-                    self._ticks[task.name] = (natural(fields[_USER]) or 0) + (natural(fields[_SYSTEM]) or 0)
+                self._used_s[task.name] = cpu_s_of(task) or self._used_s.get(task.name, 0.0)
 
     @property
     def cpu_s(self) -> float:
         """Their time since then, in seconds."""
-        return (sum(self._ticks.values()) - self._before) / os.sysconf("SC_CLK_TCK")
+        return sum(self._used_s.values()) - self._before_s
 
 
 def run(example: Example, classpath: str, agent: Path, parent: Path, stores: int, seconds: int) -> CostRun:
