@@ -30,3 +30,18 @@ block adoc-cap-210 5 --profile cap-210 --workload fillrandom --seconds 60 \
   --scheme default,default-with-adoc-memory,grid-best-within-memory,auto-tuned,adoc,adoc-threads,adoc-batch,silk-d,silk-p,silk-o
 block long-cap-210 5 --profile cap-210 --workload fillrandom --seconds 300 \
   --scheme default,default-with-adoc-memory,default-with-tide-memory,grid-best-within-memory,adoc,tide
+
+# Scaled runs, a sixteenth of everything, seven at a time: 210 MB/s become 13, and 490 become 31.
+scaled() {
+  local name=$1
+  shift
+  adocd bench run --out "$out/$name" --scale 16 --at-once 7 "$@"
+}
+
+# The block above at the other scale: a disk of 60 GB becomes one of 4.
+scaled tide-cap-13 --scheme default,default-with-tide-memory,adoc,tide --profile cap-13 --workload fillrandom --seconds 60 \
+  --device-gb 4
+# The ADOC paper's figures 12, 13, 16, 20 and 21, and `tide` beside them.
+scaled long-cap-13 --profile cap-13 --workload fillrandom --seconds 300 --scheme \
+default,default-again,default-with-adoc-memory,default-with-tide-memory,grid-best-within-memory,auto-tuned,adoc,\
+adoc-threads,adoc-batch,silk-d,silk-p,silk-o,tide

@@ -43,6 +43,10 @@ Workload = Annotated[str, typer.Option(help=f"Workloads, {_LIST}; `adocd bench w
 Seconds = Annotated[int, typer.Option(help="Length of each run's measured phase, in seconds.")]
 Scale = Annotated[int, typer.Option(help="Divide all database sizes, bounds of laws and offered rates by this.")]
 Seed = Annotated[int, typer.Option(help="Seed of the keys in the first repetition; later ones count up from it.")]
+AtOnce = Annotated[
+    int,
+    typer.Option(help="Make up to so many runs at the same time, each on a cap-N device of its own: for scaled runs."),
+]
 Directory = Annotated[Path | None, typer.Option(help="Directory for the databases; default: one on a disk.")]
 
 
@@ -64,6 +68,7 @@ def run_command(
     device_gb: Annotated[
         int | None, typer.Option(help="Size of the device that cap-N gives each run, in GB; default: what runs need.")
     ] = None,
+    at_once: AtOnce = 1,
     directory: Directory = None,
     as_json: Json = False,
 ) -> None:
@@ -72,7 +77,9 @@ def run_command(
     Schemes are interleaved, and each block (a workload on a profile) has its own baseline. Existing runs in the
     directory are not repeated. A failed run is reported, and the same command tries it again.
     """
-    asked = RunsAsked(_names(scheme), _names(profile), _names(workload), seconds, repeat, scale, seed, rate, device_gb)
+    asked = RunsAsked(
+        _names(scheme), _names(profile), _names(workload), seconds, repeat, scale, seed, rate, device_gb, at_once
+    )
     done = _carried_out(lambda: runs.carry_out(asked, out, directory, Console(stderr=as_json)))
     if as_json:
         typer.echo(json.dumps(asdict(done)))
@@ -100,6 +107,7 @@ def grid_command(
     seconds: Seconds = 60,
     scale: Scale = 1,
     seed: Seed = 1,
+    at_once: AtOnce = 1,
     directory: Directory = None,
     as_json: Json = False,
 ) -> None:
@@ -108,7 +116,7 @@ def grid_command(
     `adocd bench run` with grid-best and the same --out, --seconds, --scale and --seed uses the result found here.
     """
     wanted = halving.Grid(profile, workload, _numbers("--threads", threads), _numbers("--batch", batch))
-    asked = RunsAsked((BASELINE,), (profile,), (workload,), seconds, 1, scale, seed)
+    asked = RunsAsked((BASELINE,), (profile,), (workload,), seconds, 1, scale, seed, at_once=at_once)
     best = _carried_out(lambda: runs.search_grid(asked, wanted, out, directory, Console(stderr=True)))
     options = {name: int(value) for name, value in best.items()}
     typer.echo(json.dumps(options) if as_json else ", ".join(f"{name}={value}" for name, value in options.items()))
@@ -122,11 +130,12 @@ def sustainable_command(
     seconds: Seconds = 60,
     scale: Scale = 1,
     seed: Seed = 1,
+    at_once: AtOnce = 1,
     directory: Directory = None,
     as_json: Json = False,
 ) -> None:
     """Find the highest sustainable update rate, by bisection below the baseline's closed-loop maximum."""
-    asked = RunsAsked(_names(scheme), _names(profile), (TWO_PHASE,), seconds, 1, scale, seed)
+    asked = RunsAsked(_names(scheme), _names(profile), (TWO_PHASE,), seconds, 1, scale, seed, at_once=at_once)
     found = _carried_out(lambda: runs.search_sustainable(asked, out, directory, Console(stderr=True)))
     if as_json:
         typer.echo(json.dumps({name: asdict(each) for name, each in found.items()}))

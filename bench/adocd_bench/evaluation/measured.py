@@ -16,6 +16,7 @@ from adocd_bench.host import bandwidth
 from adocd_bench.host.bandwidth import DeviceBandwidth
 from adocd_bench.host.cap import Cap
 from adocd_bench.host.device import DeviceProfile
+from adocd_bench.host.own_devices import OwnDevices
 from adocd_bench.programs.db_bench import find_db_bench
 from adocd_bench.results import ResultFile
 
@@ -69,7 +70,7 @@ def flushing(known: MeasuredDevice, cap: Cap, machine: raw.Machine, scale: int) 
     )  # nothing is ever compacted here
     workload = raw.WorkloadUsed("fillrandom", "", program.name, {}, program.seconds)
     wanted = one.WantedRun("flushing", used, cap.profile.name, workload, program.version, 1, 1, scale)
-    run = one.run(wanted, program, cap, machine)
+    run = one.run(wanted, program, cap, machine, OwnDevices())
     rates = [each.flush_written_bytes_per_s or 0.0 for each in run.samples if each.at_s <= run.measured_s]
     if not any(rates):
         raise RunFailed("nothing was flushed while the rate of flushes was measured")

@@ -20,7 +20,8 @@ from adocd_bench.evaluation.drained import drain_s_of, see_room, settled_of
 from adocd_bench.evaluation.loads.program import LoadJob, LoadOutcome, LoadProgram
 from adocd_bench.host.cap import Cap
 from adocd_bench.host.device import block_device_of, parse_profile
-from adocd_bench.host.noise import cpu_times, others_cpu
+from adocd_bench.host.noise import CpuTimes, cpu_times, others_cpu
+from adocd_bench.host.own_devices import OwnDevices
 from adocd_bench.host.usage import Usage
 from adocd_bench.run.observe import AgentProgram, ObservedRun, Tick, Watched, observe, settings_of
 from adocd_bench.run.settle import Settlement, Settling
@@ -45,6 +46,7 @@ class WantedRun:
     repetition: int
     seed: int
     scale: int
+    at_once: int = 1
 
 
 def run(
@@ -52,16 +54,19 @@ def run(
     program: LoadProgram,
     cap: Cap,
     machine: raw.Machine,
+    devices: OwnDevices,
     on_look: OnLook = lambda _: None,
 ) -> raw.RawRun:
     """Run it in a new directory on the cap's device, which is gone afterwards. Raises BenchError."""
     database = cap.directory / "database"
     shutil.rmtree(database, ignore_errors=True)
-    os.sync()  # earlier writes must not slow this run
+    if not cap.dedicated:
+        os.sync()  # earlier writes must not slow this run
     disk = cap.disk.name if cap.disk else _device_of(cap.directory)
     device, whole = DeviceCount(cap.device.name if cap.device else disk, cap.dedicated), DeviceCount(disk)
     cpu_before, whole_before = cpu_times(), whole.written_bytes()
-    begun_unix_s, begun_s, group_before = time.time(), time.monotonic(), cap.written_bytes()
+    begun_unix_s, begun_s = time.time(), time.monotonic()
+    group_before, own_before = cap.written_bytes(), devices.written_bytes()
     try:
         with run_directory() as room:
             job = LoadJob(database, room, round(wanted.workload.seconds), wanted.seed, wanted.scheme)
@@ -98,12 +103,16 @@ def run(
             outcome = program.outcome(job, observed)
     finally:
         shutil.rmtree(database, ignore_errors=True)
-    group = None if group_before is None else (cap.written_bytes() or 0) - group_before
-    others = others_cpu(cpu_before, cpu_times())
+    own = devices.written_bytes() - own_before
+    if not cap.dedicated and group_before is not None:
+        own += (cap.written_bytes() or 0) - group_before
+    cpu_after = cpu_times()
+    others = others_cpu(cpu_before, cpu_after)
     noise = raw.Noise(
         others_cpu_fraction=others.user,
-        other_device_bytes=_others_bytes(cap, observed, group, whole_before, whole.written_bytes()),
+        other_device_bytes=_others_bytes(cap, observed, own, whole_before, whole.written_bytes()),
         others_kernel_fraction=others.kernel,
+        bench_cpu_fraction=_bench_cpu(cpu_before, cpu_after, observed),
     )
     took = (begun_unix_s, time.monotonic() - begun_s)
     made = assembled(wanted, machine, observed, outcome, noise, took, settling.seen)
@@ -192,6 +201,7 @@ def assembled(
         warnings=tuple(_warnings(outcome, drain_s, counted, last_s)),
         after=outcome.after,
         settled=settled,
+        at_once=wanted.at_once,
     )
 
 
@@ -282,18 +292,25 @@ def _device_of(place: Path) -> str | None:
         return None
 
 
-def _others_bytes(
-    cap: Cap, observed: ObservedRun, group: int | None, before: int | None, after: int | None
-) -> int | None:
-    """Say what others wrote to the disk: all that was written but the program's own.
+def _bench_cpu(before: CpuTimes, after: CpuTimes, observed: ObservedRun) -> float | None:
+    """Say which share of all processors the bench had beside this run's database and daemon; 0 to 1."""
+    all_s = after.all_s - before.all_s
+    if all_s <= 0 or not observed.usage:
+        return None
+    ours_s = after.our_user_s + after.our_kernel_s - before.our_user_s - before.our_kernel_s
+    run_s = list(observed.usage.values())[-1].cpu_s + observed.daemon.cpu_s
+    return min(max((ours_s - run_s) / all_s, 0.0), 1.0)
 
-    On a device of the run's own, the program's own is what that device counted. Else it is what its process dirtied and
-    did not delete before it reached the device, or what the capped group wrote, whichever is more: on cgroup v1 the
-    group's count lacks the write-ahead log.
+
+def _others_bytes(cap: Cap, observed: ObservedRun, own: int, before: int | None, after: int | None) -> int | None:
+    """Say what others wrote to the disk: all that was written but the bench's own.
+
+    On devices of the runs' own, `own` is what those counted. Else it is what the program's process dirtied and did not
+    delete before it reached the device, or what the capped group wrote, whichever is more: on cgroup v1 the group's
+    count lacks the write-ahead log.
     """
     if before is None or after is None or not observed.usage:
         return None
-    own = group or 0
     if not cap.dedicated:
         own = max(own, *(used.written_bytes for used in observed.usage.values()))
     return max(0, after - before - own)

@@ -23,6 +23,7 @@ from adocd_bench.results import ResultFile, is_there
 #: Less is no second that is whole, and no flush.
 SECONDS_MIN, SECONDS_MAX = 5, 24 * 3600
 _REPEAT_MAX = 1000
+_AT_ONCE_MAX = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,7 @@ class RunsAsked:
     seed: int = 1
     rate_per_s: float | None = None
     device_gb: int | None = None
+    at_once: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +74,7 @@ def checked(asked: RunsAsked) -> RunsAsked:
         (asked.seconds, "--seconds", SECONDS_MIN, SECONDS_MAX),
         (asked.repeat, "--repeat", 1, _REPEAT_MAX),
         (asked.scale, "--scale", 1, SCALE_MAX),
+        (asked.at_once, "--at-once", 1, _AT_ONCE_MAX),
     ):
         if not least <= seconds <= most:
             raise BadArgument(f"{name} must be from {least} to {most}, not {seconds}")
@@ -79,6 +82,8 @@ def checked(asked: RunsAsked) -> RunsAsked:
         raise BadArgument(f"--rate must be above 0 operations a second, not {asked.rate_per_s:g}")
     if asked.device_gb is not None and asked.device_gb < 1:
         raise BadArgument(f"--device-gb must be at least 1, not {asked.device_gb}")
+    if asked.at_once > 1:
+        _refuse_shared_devices(asked)
     names = [scheme(name).name for name in asked.schemes]
     return replace(
         asked,
@@ -86,6 +91,16 @@ def checked(asked: RunsAsked) -> RunsAsked:
         profiles=tuple(dict.fromkeys(parse_profile(name).name for name in asked.profiles)),
         workloads=tuple(dict.fromkeys(workload(name).name for name in asked.workloads)),
     )
+
+
+def _refuse_shared_devices(asked: RunsAsked) -> None:
+    """Raise BadArgument for a profile on which runs at once would share a device."""
+    for profile in map(parse_profile, asked.profiles):
+        if profile.wal_outside or not profile.capped:
+            raise BadArgument(
+                f"--at-once {asked.at_once} needs a device of its own for each run, which {profile.name} does not "
+                "give: use a profile cap-N, or omit --at-once"
+            )
 
 
 def planned(asked: RunsAsked) -> Iterator[Planned]:

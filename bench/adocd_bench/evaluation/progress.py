@@ -24,8 +24,10 @@ def time_text(seconds: float) -> str:
 class RunsProgress:
     """Reports progress, and estimates the remaining time from the runs already made."""
 
-    def __init__(self, console: Console, runs: int, seconds: int, walls_s: Sequence[float] = ()) -> None:
-        self._console, self._runs, self._seconds = console, runs, seconds
+    def __init__(
+        self, console: Console, runs: int, seconds: int, walls_s: Sequence[float] = (), at_once: int = 1
+    ) -> None:
+        self._console, self._runs, self._seconds, self._at_once = console, runs, seconds, at_once
         self._walls_s = list(walls_s)
         self._number = 0
 
@@ -33,7 +35,7 @@ class RunsProgress:
     def left_s(self) -> float:
         """Estimate how long the rest takes, the present run included."""
         each_s = sum(self._walls_s) / len(self._walls_s) if self._walls_s else self._seconds + BESIDE_S
-        return each_s * (self._runs - max(0, self._number - 1))
+        return each_s * (self._runs - max(0, self._number - self._at_once)) / self._at_once
 
     def say(self, line: str) -> None:
         """Tell something that stays."""
@@ -41,11 +43,11 @@ class RunsProgress:
 
     @contextmanager
     def run(self, name: str) -> Iterator["RunLine"]:
-        """Show one run while the body makes it."""
+        """Show one run while the body makes it; several at once have no live lines."""
         self._number += 1
         begun_s = time.monotonic()
         text = f"run {self._number} of {self._runs}, {name}, about {time_text(self.left_s)} left"
-        if self._console.is_terminal:
+        if self._console.is_terminal and self._at_once == 1:
             with self._console.status(escape(text)) as status:
                 yield RunLine(lambda more: status.update(escape(f"{text}: {more}")))
         else:

@@ -147,12 +147,16 @@ class Noise:
             counters).
         others_kernel_fraction: the share of all CPUs that the kernel had, except for the run's own system calls: for
             other programs, and in its threads and interrupts also for the run. None: it was not recorded.
+        bench_cpu_fraction: the share of all CPUs that the bench had beside this run's database and daemon, which is in
+            neither of the others: for its own work, and for the runs that went on at the same time. None: it was not
+            recorded.
 
     """
 
     others_cpu_fraction: float
     other_device_bytes: int | None = None
     others_kernel_fraction: float | None = None
+    bench_cpu_fraction: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,6 +282,7 @@ class RawRun:
         device: what the capped device counted in the measured phase, without a cap the disk; None if not recorded.
         after: the clients' operations after the measured phase, if the workload continues to observe its effects.
         settled: the restore and the drain; None in runs that were drained under the law's options, or not at all.
+        at_once: how many runs of the plan went on at the same time at most, this one included.
         warnings: what the runner noticed, such as counts that disagree or a daemon that ended.
 
     """
@@ -312,6 +317,7 @@ class RawRun:
     law_at_s: float | None = None
     device: DeviceBytes | None = None
     settled: Settled | None = None
+    at_once: int = 1
 
 
 _FILE = ResultFile(

@@ -1,4 +1,4 @@
-"""Carries out a plan: makes every run without a result, one after the other, and saves each as soon as it ends."""
+"""Carries out a plan: makes every run without a result, and saves each as soon as it ends."""
 
 import contextlib
 import time
@@ -50,8 +50,15 @@ def search_sustainable(asked: RunsAsked, out: Path, directory: Path | None, cons
     found = {}
     with _there(asked, out, directory) as there:
         prepare(there, asked, [scheme(name) for name in asked.schemes], RunsProgress(console, 0, asked.seconds))
-        for run in planned(replace(asked, repeat=1)):
-            found[f"{run.block}-{run.scheme}"] = searches.sustainable(there, asked, run, out, console)
+        wanted_runs = list(planned(replace(asked, repeat=1)))
+        for run in {run.block: run for run in wanted_runs}.values():
+            searches.maximum(there, asked, run, out, console)
+
+        def search(run: Planned) -> tuple[Planned, Search]:
+            return run, searches.sustainable(there, asked, run, out, console)
+
+        for run, result in there.lanes.each(wanted_runs, search):
+            found[f"{run.block}-{run.scheme}"] = result
     return found
 
 
@@ -81,7 +88,7 @@ def carry_out(asked: RunsAsked, out: Path, directory: Path | None, console: Cons
     failed: dict[str, str] = {}
     if left:
         with _there(asked, out, directory) as there:
-            progress = RunsProgress(console, len(left), asked.seconds, _walls_s(folder, asked))
+            progress = RunsProgress(console, len(left), asked.seconds, _walls_s(folder, asked), asked.at_once)
             prepare(there, asked, schemes, progress)
             _resolve(there, asked)
             found = _search(there, asked, out, schemes, console)
@@ -143,20 +150,24 @@ def _used(there: RunSite, asked: RunsAsked, run: Planned, found: _Searched) -> r
 def _make(
     there: RunSite, asked: RunsAsked, folder: Folder, left: list[Planned], found: _Searched, progress: RunsProgress
 ) -> dict[str, str]:
-    failed: dict[str, str] = {}
-    for run in left:
+    def make(run: Planned) -> tuple[Planned, str | None]:
         with progress.run(run.name) as line:
             try:
                 raw.write(folder.file(run), _one(there, asked, run, found, line))
             except BadArgument:  # the directory is full, or gone: the next would fail as well
                 raise
             except BenchError as error:
-                failed[run.name] = str(error)
-                folder.fail(run, str(error))
-            else:
-                folder.succeed(run)
-        if run.name in failed:
-            progress.say(f"{run.name} failed: {failed[run.name]}")
+                return run, str(error)
+        return run, None
+
+    failed: dict[str, str] = {}
+    for run, sentence in there.lanes.each(left, make):
+        if sentence is None:
+            folder.succeed(run)
+            continue
+        failed[run.name] = sentence
+        folder.fail(run, sentence)
+        progress.say(f"{run.name} failed: {sentence}")
     return failed
 
 

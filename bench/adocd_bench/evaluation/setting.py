@@ -3,12 +3,14 @@
 import contextlib
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from adocd.model.sample import Sample
 from adocd_bench.errors import BadArgument
 from adocd_bench.evaluation import measured, one, raw
 from adocd_bench.evaluation.circumstances import Circumstances
+from adocd_bench.evaluation.lanes import Lanes
 from adocd_bench.evaluation.loads.program import LoadProgram
 from adocd_bench.evaluation.loads.workloads import LoadAsked, workload
 from adocd_bench.evaluation.machine import machine
@@ -17,8 +19,9 @@ from adocd_bench.evaluation.plan import Planned, RunsAsked
 from adocd_bench.evaluation.progress import RunsProgress
 from adocd_bench.evaluation.schemes import Scheme
 from adocd_bench.host.bandwidth import refuse_above
-from adocd_bench.host.cap import capped
+from adocd_bench.host.cap import Cap, capped
 from adocd_bench.host.device import DeviceProfile, parse_profile
+from adocd_bench.host.own_devices import OwnDevices
 from adocd_bench.run.workspace import choose_parent, needed_bytes, workspace
 
 #: Disk space for loaded records, as a multiple of their size: a compaction needs its inputs and outputs at once.
@@ -31,26 +34,30 @@ class RunSite:
     """The site of a plan's runs.
 
     Attributes:
-        workspace: the directory in which runs have their databases, or the devices of their own.
+        parent: the directory in which each run has its own for a while, with the database or a device of its own.
         room_bytes: the space that any of the runs needs at most, the size of such a device.
         file: where `known` is kept.
         machine: the machine's facts.
         known: what was measured on the device so far.
+        lanes: do several runs at once.
+        devices: count what is written to the runs' own devices.
 
     """
 
-    workspace: Path
+    parent: Path
     room_bytes: int
     file: Path
     machine: raw.Machine
     known: MeasuredDevice
+    lanes: Lanes
+    devices: OwnDevices = field(default_factory=OwnDevices)
 
     def know_flushing(self, profile: DeviceProfile, scale: int, progress: RunsProgress) -> None:
         """Measure the rate that flushes alone reach on a profile, unless it is known. Raises BenchError."""
         if profile.name in self.known.flushing_bytes_per_s:
             return
         progress.say(f"measuring the rate that flushes alone reach on {profile.name}")
-        with capped(profile, self.workspace, self.room_bytes) as cap:
+        with self._capped(profile) as cap:
             self.known = measured.flushing(self.known, cap, self.machine, scale)
         measured.keep(self.file, self.known)
 
@@ -63,9 +70,19 @@ class RunSite:
         )
 
     def run(self, wanted: one.WantedRun, load: LoadProgram, on_look: one.OnLook = lambda _: None) -> raw.RawRun:
-        """Make one run under its profile's cap; raises BenchError."""
-        with capped(parse_profile(wanted.profile), self.workspace, self.room_bytes) as cap:
-            return one.run(wanted, load, cap, self.machine, on_look)
+        """Make one run under its profile's cap; raises BenchError, and KeyboardInterrupt if all lanes are to end."""
+
+        def look(sample: Sample | None) -> None:
+            self.lanes.check()
+            on_look(sample)
+
+        with self._capped(parse_profile(wanted.profile)) as cap, self.devices.counting(cap):
+            return one.run(wanted, load, cap, self.machine, self.devices, look)
+
+    @contextlib.contextmanager
+    def _capped(self, profile: DeviceProfile) -> Iterator[Cap]:
+        with workspace(self.parent) as place, capped(profile, place, self.room_bytes) as cap:
+            yield cap
 
 
 @contextlib.contextmanager
@@ -77,7 +94,7 @@ def setting(asked: RunsAsked, out: Path, directory: Path | None) -> Iterator[Run
     profiles = [parse_profile(name) for name in asked.profiles]
     loads = [program(asked, name) for name in asked.workloads]
     room = max(
-        needed_bytes(load.seconds, profile) + _LOADED_TIMES * load.loaded_bytes
+        needed_bytes(load.seconds, profile, asked.scale) + _LOADED_TIMES * load.loaded_bytes
         for profile in profiles
         for load in loads
     )
@@ -86,7 +103,7 @@ def setting(asked: RunsAsked, out: Path, directory: Path | None) -> Iterator[Run
             least = math.ceil(room / _GB)
             raise BadArgument(f"--device-gb must be at least {least} for these runs, not {asked.device_gb}")
         room = asked.device_gb * _GB
-    parent = choose_parent(directory, room)
+    parent = choose_parent(directory, room * asked.at_once)
     with workspace(parent) as place:
         for profile in profiles:
             with capped(profile, place, room):  # refuse a profile that cannot be capped before measuring anything
@@ -94,8 +111,9 @@ def setting(asked: RunsAsked, out: Path, directory: Path | None) -> Iterator[Run
         file = out / "measured.json"
         known = measured.know(file, place)
         for profile in profiles:
-            refuse_above(profile, known.bandwidth)
-        yield RunSite(place, room, file, machine(place, known.bandwidth), known)
+            refuse_above(profile, known.bandwidth, asked.at_once)
+        found = machine(place, known.bandwidth)
+    yield RunSite(parent, room, file, found, known, Lanes(asked.at_once))
 
 
 def program(asked: RunsAsked, workload_name: str, found_per_s: float | None = None) -> LoadProgram:
@@ -124,4 +142,14 @@ def wanted(asked: RunsAsked, run: Planned, used: raw.SchemeUsed, load: LoadProgr
     """Describe one run, for its result."""
     work = workload(run.workload)
     told = raw.WorkloadUsed(work.name, work.title, load.name, load.arguments, load.seconds, load.offered_per_s)
-    return one.WantedRun(run.block, used, run.profile, told, load.version, run.repetition, run.seed, asked.scale)
+    return one.WantedRun(
+        block=run.block,
+        scheme=used,
+        profile=run.profile,
+        workload=told,
+        program_version=load.version,
+        repetition=run.repetition,
+        seed=run.seed,
+        scale=asked.scale,
+        at_once=asked.at_once,
+    )

@@ -43,18 +43,19 @@ def measure(directory: Path, seconds: float = _SECONDS) -> DeviceBandwidth | Non
     return None if written is None or read is None else DeviceBandwidth(written, read)
 
 
-def refuse_above(profile: DeviceProfile, measured: DeviceBandwidth | None) -> None:
-    """Raise BadArgument for a cap above the device's measured bandwidth."""
+def refuse_above(profile: DeviceProfile, measured: DeviceBandwidth | None, at_once: int = 1) -> None:
+    """Raise BadArgument for a cap that, `at_once` times, is above the device's measured bandwidth."""
     if measured is None:
         return
     for way, cap, reached in (
         ("write", profile.write_bytes_per_s, measured.write_bytes_per_s),
         ("read", profile.read_bytes_per_s, measured.read_bytes_per_s),
     ):
-        if cap is not None and cap > reached:
+        if cap is not None and cap * at_once > reached:
+            times = "" if at_once == 1 else f"{at_once} times "
             raise BadArgument(
-                f"{profile.name} is above what this device can {way}, {reached / MB:.0f} MB/s as measured: choose a "
-                "lower cap, or use --profile uncapped"
+                f"{times}{profile.name} is above what this device can {way}, {reached / MB:.0f} MB/s as measured: "
+                "choose a lower cap, or use --profile uncapped"
             )
 
 

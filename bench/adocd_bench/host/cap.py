@@ -28,9 +28,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from adocd.probes.diskstats import SECTOR_BYTES, read_devices
 from adocd_bench.errors import CapUnavailable
-from adocd_bench.host.device import REAL_ROOTS, DeviceProfile, Roots, WholeDisk, block_device_of
+from adocd_bench.host.device import REAL_ROOTS, DeviceProfile, Roots, WholeDisk, block_device_of, written_bytes_of
 from adocd_bench.host.loop import LoopDisk, loop_disk
 from adocd_bench.host.owner import own_token, owner_is_gone
 
@@ -52,6 +51,7 @@ class Cap:
         disk: the disk of this machine that it is on.
         procs: cgroup.procs of the group that has the caps, None when nothing is capped.
         version: of the cgroups, 1 or 2.
+        begun_bytes: what had been written to a device of the run's own before it was made.
 
     """
 
@@ -61,6 +61,7 @@ class Cap:
     disk: WholeDisk | None = None
     procs: Path | None = None
     version: int = 1
+    begun_bytes: int = 0
 
     @property
     def dedicated(self) -> bool:
@@ -97,8 +98,7 @@ class Cap:
             return None
         if not self.dedicated:
             return written_bytes(self.procs.parent, self.device)
-        counters = read_devices((self.device.name,), time.monotonic()).devices.get(self.device.name)
-        return None if counters is None else counters.writes.sectors * SECTOR_BYTES
+        return written_bytes_of(self.device.name)
 
 
 class CgroupTree:
@@ -224,7 +224,8 @@ def capped(
         group = tree.hierarchy
         if profile.wal_outside or tree.version == 2:
             group = stack.enter_context(own_group(tree))
-        cap = Cap(profile, own.directory, own.device, disk, group / "cgroup.procs", tree.version)
+        procs = group / "cgroup.procs"
+        cap = Cap(profile, own.directory, own.device, disk, procs, tree.version, own.begun_bytes)
         try:
             cap.impose()
         except OSError as error:

@@ -18,10 +18,12 @@ thousand writes/s (two cores, `fixed`).
 
 import os
 import re
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
 from adocd.model.missing import Missing
+from adocd.probes.diskstats import SECTOR_BYTES, read_devices
 from adocd.probes.mounts import Mount, read_mounts
 from adocd_bench.errors import BadArgument, CapUnavailable
 
@@ -127,6 +129,12 @@ def block_device_of(directory: Path, roots: Roots = REAL_ROOTS) -> WholeDisk:
         )
     disk = node.parent if (node / "partition").exists() else node
     return WholeDisk(disk.name, (disk / "dev").read_text().strip())
+
+
+def written_bytes_of(name: str) -> int | None:
+    """Read what was ever written to a device, by its kernel name; None if the kernel does not count it."""
+    counters = read_devices((name,), time.monotonic()).devices.get(name)
+    return None if counters is None else counters.writes.sectors * SECTOR_BYTES
 
 
 def _node_of(mount: Mount, roots: Roots) -> Path | None:

@@ -20,7 +20,7 @@ from adocd.model.missing import Missing
 from adocd.probes.files import text_or
 from adocd.probes.mounts import read_mounts
 from adocd_bench.errors import CapUnavailable, NotEnoughSpace
-from adocd_bench.host.device import MB, Roots, WholeDisk
+from adocd_bench.host.device import MB, Roots, WholeDisk, written_bytes_of
 
 IMAGE, MOUNT_POINT = "disk.img", "disk"
 #: The files of cgroup v1's top group in which a device's caps are.
@@ -36,10 +36,11 @@ _FORMAT = ["-q", "-m", "0", "-N", "16384", "-J", "size=64", "-E", "lazy_itable_i
 
 @dataclass(frozen=True, slots=True)
 class LoopDisk:
-    """A loop device, and the directory where its file system is mounted."""
+    """A loop device, the directory where its file system is mounted, and what had been written to it before."""
 
     device: WholeDisk
     directory: Path
+    begun_bytes: int = 0
 
 
 @contextlib.contextmanager
@@ -61,6 +62,7 @@ def loop_disk(workspace: Path, size_bytes: int, roots: Roots) -> Iterator[LoopDi
         _preallocate(image, size_bytes)
         _run("losetup", "--find", "--direct-io=on", str(image))
         (device,) = attached(image, roots)
+        begun_bytes = written_bytes_of(device.name) or 0
         if text_or(roots.sysfs / "block" / device.name / "loop/dio").strip() != "1":
             raise CapUnavailable(
                 f"the file system of {workspace} has no direct I/O for a loop device: choose another --directory, or "
@@ -69,7 +71,7 @@ def loop_disk(workspace: Path, size_bytes: int, roots: Roots) -> Iterator[LoopDi
         _run("mkfs.ext4", *_FORMAT, f"/dev/{device.name}")
         point.mkdir()
         _run("mount", "-t", "ext4", "-o", "nosuid,nodev", f"/dev/{device.name}", str(point))
-        yield LoopDisk(device, point)
+        yield LoopDisk(device, point, begun_bytes)
     finally:
         _leave(image, roots)
 

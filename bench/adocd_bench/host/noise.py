@@ -14,7 +14,7 @@ class CpuTimes:
         all_s: of all processors, idle or not.
         user_s: spent by anyone's programs, and by other guests of the hypervisor (steal).
         kernel_s: spent by the kernel: system calls, its own threads, interrupts.
-        our_user_s: spent by this process, its children and theirs that have ended and been waited for.
+        our_user_s: spent by this process and all that it started, ended or not.
         our_kernel_s: spent by the kernel in their system calls.
 
     """
@@ -50,15 +50,35 @@ class OthersCpu:
 def cpu_times() -> CpuTimes:
     """Read the times now."""
     times = psutil.cpu_times()
-    usages = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    ours = _ours()
     return CpuTimes(
         # Guests' time is part of user time.
         all_s=sum(times) - times.guest - times.guest_nice,
         user_s=times.user + times.nice + times.steal,
         kernel_s=times.system + times.irq + times.softirq,
-        our_user_s=sum(usage.ru_utime for usage in usages),
-        our_kernel_s=sum(usage.ru_stime for usage in usages),
+        our_user_s=ours[0],
+        our_kernel_s=ours[1],
     )
+
+
+def _ours() -> tuple[float, float]:
+    """Read what this process and all that it started have used, in user mode and in the kernel."""
+    while True:
+        ended = resource.getrusage(resource.RUSAGE_CHILDREN)
+        running = [_times_of(child) for child in psutil.Process().children(recursive=True)]
+        if resource.getrusage(resource.RUSAGE_CHILDREN) == ended:  # else one is among both, or among neither
+            break
+    own = resource.getrusage(resource.RUSAGE_SELF)
+    user_s = own.ru_utime + ended.ru_utime + sum(user for user, _ in running)
+    return user_s, own.ru_stime + ended.ru_stime + sum(kernel for _, kernel in running)
+
+
+def _times_of(child: psutil.Process) -> tuple[float, float]:
+    try:
+        times = child.cpu_times()
+    except psutil.Error:
+        return 0.0, 0.0
+    return times.user + times.children_user, times.system + times.children_system
 
 
 def others_cpu(before: CpuTimes, after: CpuTimes) -> OthersCpu:

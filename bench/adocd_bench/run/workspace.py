@@ -17,20 +17,21 @@ _GB = 1_000_000_000
 # Upper bounds, so that a run never fills a disk. One thread of db_bench writes up to 0.16 GB/s for as long as nothing
 # holds it up, and over several minutes at most half of that. The largest compaction needs room for all of it twice:
 # where it had not, RocksDB cancelled it for want of headroom, again and again, and the drain never ended. The base is
-# for the WAL, memtables and what RocksDB keeps free. A device of the run's own takes no more than its cap.
+# for the file system, and its scaled part for the WAL, memtables and what RocksDB keeps free. A device of the run's own
+# takes no more than its cap.
 _FIRST_GB_PER_S, _FIRST_S = 0.16, 100
 _LATER_GB_PER_S = 0.08
 _TIMES = 2.2
-_BASE_GB = 4.0
+_BASE_GB, _SCALED_BASE_GB = 1.0, 3.0
 
 
-def needed_bytes(seconds: int, profile: DeviceProfile) -> int:
-    """Estimate the disk space, in bytes, that a run of this length needs at most."""
+def needed_bytes(seconds: int, profile: DeviceProfile, scale: int = 1) -> int:
+    """Estimate the disk space, in bytes, that a run of this length needs at most; sizes are divided by `scale`."""
     first_s = min(seconds, _FIRST_S) if profile.capped else seconds
     gb = _FIRST_GB_PER_S * first_s + _LATER_GB_PER_S * (seconds - first_s)
     if profile.write_bytes_per_s is not None and not profile.wal_outside:
         gb = min(gb, profile.write_bytes_per_s / _GB * seconds)
-    return round((_BASE_GB + _TIMES * gb) * _GB)
+    return round((_BASE_GB + _SCALED_BASE_GB / scale + _TIMES * gb) * _GB)
 
 
 def choose_parent(requested: Path | None, room_bytes: int, roots: Roots = REAL_ROOTS) -> Path:

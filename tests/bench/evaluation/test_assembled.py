@@ -148,15 +148,15 @@ def test_the_debt_is_that_of_the_first_sample_from_then_on_of_all_families() -> 
 SHARED = Cap(parse_profile("cap-50-wal-outside"), Path("/nowhere"))
 
 
-def written(before: int | None, after: int | None, own: int, group: int | None) -> int | None:
+def written(before: int | None, after: int | None, own: int, group: int) -> int | None:
     usage = {BEGIN_S: Usage(1.0, 1, own // 2), BEGIN_S + 1: Usage(1.0, 1, own)}
     return one._others_bytes(SHARED, observed(tick(1.0), usage=usage), group, before, after)
 
 
 def test_what_others_wrote_is_the_devices_less_the_programs_own() -> None:
-    assert written(100, 1100, own=600, group=None) == 400
+    assert written(100, 1100, own=600, group=0) == 400
     assert written(100, 1100, own=600, group=700) == 300, "what its group wrote is more"
     assert written(100, 1100, own=600, group=500) == 400
-    assert written(100, 1100, own=2000, group=None) == 0, "what it dirtied had not all reached the device"
-    assert written(None, 1100, own=600, group=None) is None
+    assert written(100, 1100, own=2000, group=0) == 0, "what it dirtied had not all reached the device"
+    assert written(None, 1100, own=600, group=0) is None
     assert one._others_bytes(SHARED, observed(tick(1.0)), 700, 100, 1100) is None

@@ -53,8 +53,8 @@ def _agent(native_agent_library: Path) -> None:
 
 @real
 def test_a_real_plan_is_run_interrupted_and_resumed(disk: Path, tmp_path: Path) -> None:
-    """Two schemes for five seconds; what is there stays as it is, and what is gone is made again."""
-    asked = (
+    """Two schemes for five seconds, at once where that can be; what is there stays, and what is gone is made again."""
+    asked: tuple[str, ...] = (
         "--scheme",
         "adoc",
         "--profile",
@@ -68,6 +68,8 @@ def test_a_real_plan_is_run_interrupted_and_resumed(disk: Path, tmp_path: Path) 
         "--device-gb",
         "9",
     )
+    if asked[3] != "uncapped":
+        asked += ("--at-once", "2")
     out = tmp_path / "out"
     first = bench(*asked, disk=disk, out=out)
     eventually(lambda: list(disk.glob(f"{PREFIX}*/**/database/CURRENT")), within_s=60, what="the first run has begun")

@@ -56,6 +56,15 @@ def test_every_plan_has_the_baseline_and_names_nothing_twice() -> None:
         ({"seconds": 4}, r"--seconds must be from 5 to 86400, not 4$"),
         ({"repeat": 0}, r"--repeat must be from 1"),
         ({"scale": 65}, r"--scale must be from 1 to 64, not 65$"),
+        ({"at_once": 0}, r"--at-once must be from 1 to 64, not 0$"),
+        (
+            {"at_once": 2, "profiles": ("cap-50", "uncapped")},
+            r"its own for each run, which uncapped does not",
+        ),
+        (
+            {"at_once": 2, "profiles": ("cap-50-wal-outside",)},
+            r"cap-50-wal-outside does not give: use a profile cap",
+        ),
         ({"device_gb": 0}, r"--device-gb must be at least 1, not 0$"),
         ({"rate_per_s": 0.0}, r"--rate must be above 0"),
         ({"rate_per_s": float("nan")}, r"--rate must be above 0"),

@@ -10,6 +10,7 @@ from typing import cast
 import pytest
 from adocd_bench.errors import BadArgument, RunFailed
 from adocd_bench.evaluation import raw
+from adocd_bench.evaluation.lanes import Lanes
 from adocd_bench.evaluation.loads.program import LoadProgram
 from adocd_bench.evaluation.one import OnLook, WantedRun
 from adocd_bench.evaluation.plan import RunsAsked
@@ -35,6 +36,7 @@ class Made:
 
     tried: list[tuple[int, int, float]] = field(default_factory=list)
     ends_after: int | None = None
+    lanes: Lanes = field(default_factory=Lanes)
 
     def run(self, wanted: WantedRun, load: LoadProgram, on_look: OnLook) -> raw.RawRun:  # noqa: ARG002
         """Make up a run, as Setting.run makes one."""

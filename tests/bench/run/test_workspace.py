@@ -61,9 +61,11 @@ def test_workspaces_of_dead_runs_are_removed_and_others_are_not(tmp_path: Path) 
 
 
 def test_a_process_that_lives_is_not_gone_but_its_number_used_again_is() -> None:
-    pid, start = own_token().split("-")
-    assert not owner_is_gone(f"p-{pid}-{start}", "p-")
-    assert owner_is_gone(f"p-{pid}-{int(start) + 1}", "p-")
+    pid, start, number = own_token().split("-")
+    for mine in (f"p-{pid}-{start}", f"p-{pid}-{start}-{number}"):
+        assert not owner_is_gone(mine, "p-")
+    assert owner_is_gone(f"p-{pid}-{int(start) + 1}-{number}", "p-")
+    assert own_token() != own_token(), "runs at once have a name each"
     assert not owner_is_gone("p-anything", "p-")
 
 

@@ -36,6 +36,8 @@ def command(block: Block) -> str:
     others += f" --seed {seed}" if seed != 1 else ""
     if block.device_gb is not None:
         others += f" --device-gb {block.device_gb}"
+    if block.at_once > 1:
+        others += f" --at-once {block.at_once}"
     rate = block.first.workload.offered_per_s
     if rate is not None and block.workload.startswith(_AT_A_RATE):
         others += f" --rate {rate:g}"
@@ -67,10 +69,15 @@ def block_parts(block: Block) -> list[Part]:
         if block.weak
         else ""
     )
+    beside = (
+        f" Up to {block.at_once} of its runs went on at the same time, each on a device of its own."
+        if block.at_once > 1
+        else ""
+    )
     drained = "" if block.restored else f" {DRAINED_BEFORE}"
     return [
         Heading(2, block.name),
-        Paragraph(said + drained + weak),
+        Paragraph(said + beside + drained + weak),
         _done(block),
         *_memory(block),
         _held(block),

@@ -172,6 +172,11 @@ class Block:
         """The size of the device that its plan asked for; None if it asked for none."""
         return _device_gb(self.first)
 
+    @property
+    def at_once(self) -> int:
+        """How many of its runs went on at the same time at most."""
+        return self.first.at_once
+
     def scheme(self, name: str) -> SchemeSummary | None:
         """Find a scheme; None where it was not run."""
         return next((scheme for scheme in self.schemes if scheme.name == name), None)
@@ -194,6 +199,7 @@ def _told_apart(blocks: Sequence[Block]) -> Iterable[Block]:
     names = Counter(block.name for block in blocks)
     longer = Counter((block.name, block.seconds, block.scale) for block in blocks)
     longest = Counter((block.name, block.seconds, block.scale, block.restored) for block in blocks)
+    sized = Counter((block.name, block.seconds, block.scale, block.restored, block.device_gb) for block in blocks)
     for block in blocks:
         name = block.name
         if names[block.name] > 1:
@@ -202,6 +208,8 @@ def _told_apart(blocks: Sequence[Block]) -> Iterable[Block]:
             name += ", restored" if block.restored else ", not restored"
         if longest[block.name, block.seconds, block.scale, block.restored] > 1 and block.device_gb is not None:
             name += f", {block.device_gb} GB"
+        if sized[block.name, block.seconds, block.scale, block.restored, block.device_gb] > 1 and block.at_once > 1:
+            name += f", {block.at_once} at once"
         yield replace(block, name=name)
 
 
@@ -220,7 +228,7 @@ def _of_held(measure: str, difference: Difference, other: SchemeSummary) -> Diff
     return difference if difference in ("more", "direction more", "too few") else "nothing to improve"
 
 
-_BlockKey = tuple[str, str, str, int, float, bool, int]
+_BlockKey = tuple[str, str, str, int, float, bool, int, int]
 
 
 def _device_gb(run: RawRun) -> int | None:
@@ -229,7 +237,7 @@ def _device_gb(run: RawRun) -> int | None:
 
 def _block_key(run: RawRun) -> _BlockKey:
     load = run.block, run.profile, run.workload.name, run.scale, run.workload.seconds
-    return *load, run.settled is not None, _device_gb(run) or 0
+    return *load, run.settled is not None, _device_gb(run) or 0, run.at_once
 
 
 def _order(run: RawRun) -> tuple[_BlockKey, str, int]:

@@ -8,6 +8,7 @@ has the lowest 99th percentile of total latency. A short run favours large memta
 runs in which the result is compared.
 """
 
+import functools
 import itertools
 import math
 from collections.abc import Sequence
@@ -25,7 +26,7 @@ from adocd_bench.evaluation.plan import Planned, RunsAsked
 from adocd_bench.evaluation.progress import RunsProgress
 from adocd_bench.evaluation.schemes import BASELINE, scheme
 from adocd_bench.evaluation.search import halving
-from adocd_bench.evaluation.search.halving import BATCHES_MIB, GRIDS, Grid, Searched, TriedOptions
+from adocd_bench.evaluation.search.halving import BATCHES_MIB, GRIDS, FailedOptions, Grid, Searched, TriedOptions
 from adocd_bench.evaluation.search.two_phase import percentile_us
 from adocd_bench.evaluation.setting import RunSite, program, wanted
 
@@ -70,14 +71,15 @@ def best(
         raise BadArgument(f"every batch of this grid takes more memory than ADOC's largest, {max(BATCHES_MIB)} MiB")
     plan = rungs(len(chosen), asked.seconds)
     left = sum(size for size, _ in plan) - len(searched.tried)
-    progress = RunsProgress(console, left, round(sum(n * s for n, s in plan) / sum(n for n, _ in plan)))
+    mean_s = round(sum(n * s for n, s in plan) / sum(n for n, _ in plan))
+    progress = RunsProgress(console, left, mean_s, at_once=there.lanes.count)
     progress.say(f"the grid for {grid.block}: {left} short runs")
     for size, seconds in plan:
         chosen = chosen[:size]
-        for threads, batch_bytes in chosen:
-            if searched.found(threads, batch_bytes, seconds) is None:
-                tried = _try(there, searched, (threads, batch_bytes, seconds), asked, progress)
-                searched = halving.keep(file, tried)
+        missing = [(*one_, seconds) for one_ in chosen if searched.found(*one_, seconds) is None]
+        try_one = functools.partial(_try, there, searched.grid, asked=asked, progress=progress)
+        for tried in there.lanes.each(missing, try_one):
+            searched = halving.keep(file, searched.with_one(tried))
         chosen = _ranked(searched, chosen, seconds)
     if not chosen:
         raise RunFailed(f"every configuration of the grid for {grid.block} failed: see {file}")
@@ -95,20 +97,19 @@ def _ranked(searched: Searched, chosen: Sequence[tuple[int, int]], seconds: int)
 
 
 def _try(
-    there: RunSite, searched: Searched, what: tuple[int, int, int], asked: RunsAsked, progress: RunsProgress
-) -> Searched:
+    there: RunSite, grid: Grid, what: tuple[int, int, int], *, asked: RunsAsked, progress: RunsProgress
+) -> TriedOptions | FailedOptions:
     threads, batch_bytes, seconds = what
     name = f"{threads} threads, batch of {batch_bytes // MIB} MiB, {seconds} s"
     with progress.run(name) as line:
         try:
-            run = _run(there, searched.grid, what, asked, line.look)
+            run = _run(there, grid, what, asked, line.look)
         except BadArgument:
             raise
         except BenchError as error:
-            return replace(searched, failed={**(searched.failed or {}), name: str(error)})
+            return FailedOptions(name, str(error))
     per_s = sum(each.count for each in run.operations) / run.measured_s
-    tried = TriedOptions(threads, batch_bytes, seconds, _score(run, per_s), per_s)
-    return replace(searched, tried=(*searched.tried, tried))
+    return TriedOptions(threads, batch_bytes, seconds, _score(run, per_s), per_s)
 
 
 def _run(there: RunSite, grid: Grid, what: tuple[int, int, int], asked: RunsAsked, on_look: one.OnLook) -> raw.RawRun:

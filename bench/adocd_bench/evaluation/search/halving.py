@@ -47,6 +47,14 @@ class TriedOptions:
 
 
 @dataclass(frozen=True, slots=True)
+class FailedOptions:
+    """A configuration, by its name in messages, that could not be run, and why."""
+
+    name: str
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
 class Searched:
     """A grid search: its conditions, all results so far, and `best` when it is complete.
 
@@ -65,6 +73,12 @@ class Searched:
         """Return a configuration's result in the rung of this length; None if it has not run there."""
         wanted = (threads, batch_bytes, seconds)
         return next((each for each in self.tried if (each.threads, each.batch_bytes, each.seconds) == wanted), None)
+
+    def with_one(self, tried: TriedOptions | FailedOptions) -> "Searched":
+        """Return the search with one more result."""
+        if isinstance(tried, FailedOptions):
+            return replace(self, failed={**(self.failed or {}), tried.name: tried.sentence})
+        return replace(self, tried=(*self.tried, tried))
 
 
 _FILE = ResultFile(TypeAdapter(Searched))

@@ -36,11 +36,11 @@ def sustainable(there: RunSite, asked: RunsAsked, run: Planned, out: Path, conso
         file, asked.seconds, asked.scale, lambda: maximum(there, asked, run, out, console).maximum_per_s
     )
     used = scheme(run.scheme).used(there.circumstances(parse_profile(run.profile), asked.scale))
-    progress = RunsProgress(console, max(1, _TESTS - len(search.tested)), asked.seconds)
+    progress = RunsProgress(console, max(1, _TESTS - len(search.tested)), asked.seconds, at_once=asked.at_once)
     while (per_s := search.next_per_s) is not None:
         load = program(asked, run.workload, per_s)
         with progress.run(f"{run.block}-{run.scheme} at {per_s:,.0f} operations/s") as line:
             tested = two_phase.tried(there.run(wanted(asked, run, used, load), load, line.look))
         search = sustained.keep(file, replace(search, tested=(*search.tested, tested)))
-        progress.say(f"{per_s:,.0f} operations/s {'lasts' if tested.lasts else 'does not last'}")
+        progress.say(f"{per_s:,.0f} operations/s {'last' if tested.lasts else 'do not last'} under {run.scheme}")
     return search

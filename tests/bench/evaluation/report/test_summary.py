@@ -9,7 +9,7 @@ from adocd_bench.errors import BadArgument
 from adocd_bench.evaluation.raw import DeviceBytes, Noise, Operations, RawRun
 from adocd_bench.evaluation.report.comparison import Cell
 from adocd_bench.evaluation.report.document import Paragraph
-from adocd_bench.evaluation.report.sections_block import DRAINED_BEFORE, block_parts
+from adocd_bench.evaluation.report.sections_block import DRAINED_BEFORE, block_parts, command
 from adocd_bench.evaluation.report.summary import NO_PLACE, Block, SchemeSummary, compared, summarise
 
 from tests.bench.evaluation.report.builders import at, block, repeated, run, stalling
@@ -211,6 +211,14 @@ def test_runs_on_a_device_of_the_size_that_was_asked_for_are_a_block_of_their_ow
     follows, asked = summarise([*on(60_000_000_000 - 511), *on(25_120_000_123)])
     assert (follows.device_gb, asked.device_gb) == (None, 60)
     assert asked.name == f"{follows.name}, 60 GB"
+
+
+def test_runs_that_went_on_at_once_are_a_block_of_their_own() -> None:
+    alone = repeated("default", (1000, 1100))
+    first, second = summarise([*alone, *(replace(each, at_once=7) for each in alone)])
+    assert (first.at_once, second.at_once) == (1, 7)
+    assert second.name == f"{first.name}, 7 at once"
+    assert (command(first).count("--at-once"), command(second).count("--at-once 7")) == (0, 1)
 
 
 def test_blocks_of_the_same_name_are_told_apart() -> None:

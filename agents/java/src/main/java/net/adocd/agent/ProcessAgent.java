@@ -27,6 +27,8 @@ import net.adocd.agent.session.Session;
 final class ProcessAgent {
     /** Interval at which databases are polled (ms). */
     private static final long TICK_MS = 100;
+    /** Most databases whose stall condition is looked at in one interval; of more, each has its turn later. */
+    private static final int LOOKS = 30;
     /** Longest wait for calls under way when the process ends (ms). */
     private static final long END_MS = 500;
 
@@ -39,6 +41,8 @@ final class ProcessAgent {
     private volatile Path socket;
     private volatile boolean stopped;
     private volatile boolean detaching;
+    private long lookedNs = System.nanoTime();
+    private int turn;
     private Thread atExit;
     private Runnable unhook = () -> { };
 
@@ -167,15 +171,35 @@ final class ProcessAgent {
             listen();
         }
         server.closeOverdue();
-        for (Session session : sessions) {
-            try {
-                session.database.look();
-                session.snapshots.refresh();
-            } catch (DatabaseClosedException closed) {
-                continue;
-            } catch (RuntimeException unreadable) { // one database must not keep the others
-                continue;
-            }
+        sessions.forEach(session -> attempt(session.snapshots::refresh));
+        lookInTurn(sessions);
+    }
+
+    /** Looks at the stall condition once in an interval, however often requests wake the thread in it. */
+    private void lookInTurn(List<Session> sessions) {
+        long nowNs = System.nanoTime();
+        if (nowNs - lookedNs < TimeUnit.MILLISECONDS.toNanos(TICK_MS)) {
+            return;
+        }
+        lookedNs = nowNs;
+        for (int looked = 0; looked < Math.min(LOOKS, sessions.size()); looked++) {
+            turn = (turn + 1) % sessions.size();
+            attempt(sessions.get(turn).database::look);
+        }
+    }
+
+    /** Something that is done in a database. */
+    @FunctionalInterface
+    private interface Work {
+        void run() throws DatabaseClosedException;
+    }
+
+    /** Does it; a database that fails must not keep the others. */
+    private static void attempt(Work work) {
+        try {
+            work.run();
+        } catch (DatabaseClosedException | RuntimeException unreadable) {
+            return;
         }
     }
 
