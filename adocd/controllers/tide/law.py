@@ -81,6 +81,7 @@ from adocd.controllers.tide.regime import ADMITS, MAY_END, REASONS, Regime
 from adocd.model.decision import Decision, Setting
 from adocd.model.in_words import exact_size
 from adocd.model.knob import MIB, Knob
+from adocd.model.level0 import few_files
 from adocd.model.options import LEVEL_COMPACTION, UNIVERSAL_COMPACTION
 from adocd.model.reading import owners_value
 from adocd.model.sample import ColumnFamilySample, Sample
@@ -332,13 +333,20 @@ class Tide(Controller):
         """Open the gate; the base level follows once level 0 is merged, so that it is merged only once.
 
         While a merge out of level 0 runs, the gate stays: RocksDB would merge the files that came since within level 0.
+        What comes back last are base level and trigger, at the same time (adocd.model.level0).
         """
-        trigger = owners_value(Knob.LEVEL0_TRIGGER, sample, cf.name)
-        base = owners_value(Knob.LEVEL_BASE_SIZE, sample, cf.name)
-        if trigger is not None and not self._merges:
-            yield Setting(Knob.LEVEL0_TRIGGER, trigger, cf.name)
-        if base is not None and cf.l0_files <= max(1, trigger or 0):
+        trigger, slowdown, base = (
+            owners_value(knob, sample, cf.name)
+            for knob in (Knob.LEVEL0_TRIGGER, Knob.LEVEL0_SLOWDOWN, Knob.LEVEL_BASE_SIZE)
+        )
+        if trigger is None or base is None:
+            return
+        few = few_files(trigger, slowdown or 2 * trigger)
+        if cf.l0_files < few:
             yield Setting(Knob.LEVEL_BASE_SIZE, base, cf.name)
+        if not self._merges:
+            half_way = min(few, max(trigger, cf.options.level0_file_num_compaction_trigger))
+            yield Setting(Knob.LEVEL0_TRIGGER, trigger if cf.l0_files < few else half_way, cf.name)
 
     def _memtables(self, cf: ColumnFamilySample, sample: Sample) -> tuple[int, int]:
         """Return the size in bytes and the number of memtables within the budget, never less than the owner's."""

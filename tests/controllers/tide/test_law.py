@@ -175,12 +175,27 @@ def test_at_the_ebb_level_0_is_merged_before_the_base_level_comes_back() -> None
     scene.writes(1)
     rule, found = scene.step(15)
     assert rule == "tide.ebb"
-    assert found[Knob.LEVEL0_TRIGGER] == 4
+    assert found[Knob.LEVEL0_TRIGGER] == 8, "twice the owner's: a large merge is due, and a few files are not"
     assert Knob.LEVEL_BASE_SIZE not in found
-    scene.level0(0, above=60 * MEMTABLE)
+    scene.level0(8, above=60 * MEMTABLE)
+    assert scene.step() == ("", {})
+    scene.level0(7, above=60 * MEMTABLE)
     scene.plant.pending_bytes = 7 * GIB
-    assert scene.step()[1] == {Knob.LEVEL_BASE_SIZE: 256 * MIB}
+    assert scene.step()[1] == {Knob.LEVEL_BASE_SIZE: 256 * MIB, Knob.LEVEL0_TRIGGER: 4}
+    scene.level0(0, above=60 * MEMTABLE)
     assert scene.step() == ("", {}), "what level 1 holds is still due"
+
+
+def test_the_ebb_does_not_raise_a_trigger_that_a_flood_with_readers_left_at_the_owners() -> None:
+    scene = Scene()
+    scene.plant.tickers = {READ: 50_000}
+    assert Knob.LEVEL0_TRIGGER not in scene.flooded()[1]
+    scene.plant.immutable_memtables = 0
+    scene.level0(12)
+    scene.writes(1)
+    rule, found = scene.step(15)
+    assert rule == "tide.ebb"
+    assert Knob.LEVEL0_TRIGGER not in found
 
 
 def test_what_is_paid_is_given_back() -> None:

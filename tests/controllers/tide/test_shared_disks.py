@@ -90,9 +90,9 @@ def test_when_nobody_wants_more_the_files_are_merged_and_then_all_is_given_back(
     scene.step()
     scene.level0(40)
     shared(scene, WHOLE)
-    assert scene.step() == ("tide.ebb", {Knob.LEVEL0_TRIGGER: 4})
+    assert scene.step() == ("tide.ebb", {Knob.LEVEL0_TRIGGER: 8})
     scene.level0(0)
-    assert scene.step() == ("tide.ebb", {Knob.LEVEL_BASE_SIZE: 256 * MIB})
+    assert scene.step() == ("tide.ebb", {Knob.LEVEL_BASE_SIZE: 256 * MIB, Knob.LEVEL0_TRIGGER: 4})
     rule, found = scene.step(2)
     assert (rule, set(found)) == ("tide.calm", {Knob.LEVEL0_SLOWDOWN, Knob.LEVEL0_STOP})
 

@@ -300,6 +300,33 @@ def test_a_larger_base_level_comes_back_when_level_0_is_merged() -> None:
     assert smaller.restore == (RestoreStep(ColumnFamilyChange("default", {base: str(256 * MIB)})),)
 
 
+def test_a_raised_trigger_comes_back_with_the_base_level_once_few_files_are_left() -> None:
+    """At the original trigger of 4, five files that a large merge left behind would be merged with all of level 1."""
+    base = "max_bytes_for_level_base"
+    raised, originals = family({base: 16 * GIB, TRIGGER: 100, SLOWDOWN: 120}), family({base: 256 * MIB, TRIGGER: 4})
+    found = plan(raised)
+    assert found.restore == (
+        RestoreStep(ColumnFamilyChange("default", {SLOWDOWN: "20", TRIGGER: "8"})),
+        RestoreStep(ColumnFamilyChange("default", {base: str(256 * MIB), TRIGGER: "4"}), Below("default", L0_FILES, 8)),
+    )
+    # The daemon's own way back has the same two steps.
+    large = opened({base: 16 * GIB, TRIGGER: 100}, l0=87)
+    back = plan(originals, large, defaults(), originals.keys())
+    assert back.sent == family({TRIGGER: 8})
+    told = f"{TRIGGER} of default goes to 4 and {base} of default goes to {256 * MIB}"
+    assert back.held == (f"{told} when level 0, now 87 files, has less than 8",)
+    large.apply(back.changes[0])
+    large.l0["default"] = 8
+    again = plan(originals, large, defaults(), originals.keys())
+    assert (again.sent, again.held) == ({}, (f"{told} when level 0, now 8 files, has less than 8",))
+    large.l0["default"] = 7
+    assert plan(originals, large, defaults(), originals.keys()).sent == originals
+    # A trigger that was not raised so far comes back at once, and the base level as it would alone.
+    low = plan(family({base: 16 * GIB, TRIGGER: 6}))
+    assert low.restore[0] == RestoreStep(ColumnFamilyChange("default", {TRIGGER: "4"}))
+    assert low.restore[1] == waits(base, str(256 * MIB), L0_FILES, below=20)
+
+
 def test_what_goes_below_its_original_and_may_still_be_above_goes_up_first() -> None:
     """Its neighbour goes back at once: slowdown 20 over a stop of 10 would be out of order until level 0 is small."""
     now = opened({STOP: 100})

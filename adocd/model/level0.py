@@ -1,0 +1,15 @@
+"""Level 0 after a large merge."""
+
+
+def few_files(trigger: int, slowdown: int) -> int:
+    """Return the number of L0 files below which level 1, where it is too large, is better moved down first.
+
+    A large merge out of level 0 leaves the files behind that came while it ran. The owner's trigger would merge them at
+    once, with all that level 1 holds now: for five files, RocksDB wrote ten gigabytes again. With the owner's base
+    level in force, it moves level 1 down first, mostly without writing it. With many files that costs more than it
+    saves.
+
+    So where both were raised, the trigger comes back in two steps: to this number, which leaves a few files alone, and
+    with the base level to the owner's.
+    """
+    return max(1, min(slowdown, 2 * trigger))
