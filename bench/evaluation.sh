@@ -1,9 +1,14 @@
 #!/usr/bin/env bash
 # The blocks of docs/evaluation/report.md that are made under today's rules, in several sittings: a block goes on where it
-# stopped. Each repetition of all its profiles is made before the next one, so that they meet the same machine.
+# stopped. With names, only those blocks. Nothing else should run on the machine.
 set -euo pipefail
 
 out=bench/results/evaluation
+wanted=" $* "
+
+is_wanted() {
+  [ "$wanted" = "  " ] || [[ $wanted == *" $1 "* ]]
+}
 
 # The repetition that a block has come to: `adocd bench run` refuses fewer than were planned before.
 begun() {
@@ -12,36 +17,54 @@ begun() {
   echo "${kept:-1}"
 }
 
+# Each repetition of all its profiles is made before the next one, so that they meet the same machine.
 block() {
   local name=$1 pairs=$2 pair
   shift 2
+  is_wanted "$name" || return 0
   for pair in $(seq "$(begun "$name")" "$pairs"); do
     adocd bench run --out "$out/$name" --repeat "$pair" "$@"
   done
 }
+
+# Scaled runs, a sixteenth of everything, seven at a time: 210 MB/s become 13, and 490 become 31.
+scaled() {
+  local name=$1
+  shift
+  is_wanted "$name" || return 0
+  adocd bench run --out "$out/$name" --scale 16 --at-once 7 "$@"
+}
+
+# -- at scale 1, one run at a time
 
 block twins-cap-210 20 --scheme default,default-again --profile cap-210 --workload fillrandom --seconds 30
 block wal-cap-210 5 --scheme default,adoc --profile cap-210,cap-210-wal-outside --workload fillrandom --seconds 60
 # A disk of 60 GB, so that the free space does not bound what `tide` keeps in level 0.
 block tide-cap-210 5 --scheme default,default-with-tide-memory,adoc,tide --profile cap-210 --workload fillrandom --seconds 60 \
   --device-gb 60
-# The ADOC paper's figures 12, 13, 16, 20 and 21.
-block adoc-cap-210 5 --profile cap-210 --workload fillrandom --seconds 60 \
-  --scheme default,default-with-adoc-memory,grid-best-within-memory,auto-tuned,adoc,adoc-threads,adoc-batch,silk-d,silk-p,silk-o
-block long-cap-210 5 --profile cap-210 --workload fillrandom --seconds 300 \
-  --scheme default,default-with-adoc-memory,default-with-tide-memory,grid-best-within-memory,adoc,tide
+# Reads use the processors, so these cannot be made at once.
+block reads-cap-210 5 --scheme default,adoc,tide --profile cap-210 --seconds 60 \
+  --workload ycsb-a,ycsb-b,ycsb-c,ycsb-d,ycsb-e,ycsb-f,readwhilewriting
 
-# Scaled runs, a sixteenth of everything, seven at a time: 210 MB/s become 13, and 490 become 31.
-scaled() {
-  local name=$1
-  shift
-  adocd bench run --out "$out/$name" --scale 16 --at-once 7 "$@"
-}
+# -- at a sixteenth
 
-# The block above at the other scale: a disk of 60 GB becomes one of 4.
+# tide-cap-210 at the other scale: a disk of 60 GB becomes one of 4.
 scaled tide-cap-13 --scheme default,default-with-tide-memory,adoc,tide --profile cap-13 --workload fillrandom --seconds 60 \
   --device-gb 4
-# The ADOC paper's figures 12, 13, 16, 20 and 21, and `tide` beside them.
-scaled long-cap-13 --profile cap-13 --workload fillrandom --seconds 300 --scheme \
-default,default-again,default-with-adoc-memory,default-with-tide-memory,grid-best-within-memory,auto-tuned,adoc,\
-adoc-threads,adoc-batch,silk-d,silk-p,silk-o,tide
+# The ADOC paper's figures 12, 13, 16, 20 and 21 with the settings of its table 3, on its HDD and its SATA SSD.
+adoc_schemes=default,default-with-adoc-memory,default-with-tide-memory,grid-best-within-memory,auto-tuned,adoc,adoc-threads
+adoc_schemes+=,adoc-batch,silk-d,silk-p,silk-o,tide
+scaled long-cap-13 --scheme "default-again,$adoc_schemes" --profile cap-13 --workload fillrandom --seconds 300
+scaled long-cap-31 --scheme "$adoc_schemes" --profile cap-31 --workload fillrandom --seconds 300
+# SILK's figures 8B and 8C. Clients use more than three quarters of 3 MB/s in a peak, so SILK must act.
+scaled peaks-cap-3 --scheme default,auto-tuned,silk,silk-bandwidth,silk-hold,tide --profile cap-3 --seconds 220 \
+  --workload peaks-10,peaks-50,peaks-100
+# The thesis's waves (4.3.1 to 4.3.3), raised limits alone (4.5), and its arm with compaction disabled.
+toggle_schemes=default,default-with-toggle-memory,limits-raised,compaction-disabled,toggle,toggle-two-memtables,tide
+scaled wave-350-cap-13 --scheme "$toggle_schemes" --profile cap-13 --workload sine-350
+scaled wave-700-cap-13 --scheme "$toggle_schemes" --profile cap-13 --workload sine-700
+scaled wave-1000-cap-13 --scheme "$toggle_schemes" --profile cap-13 --workload sine-1000
+# The stability paper's figures 6, 12 and 15 to 17: at 95 % of what the default can do, and in bursts.
+stability_schemes=default,stability,spring-and-gear,speedb,tikv,cockroach,tide
+scaled two-phase-cap-13 --scheme "$stability_schemes" --profile cap-13 --workload two-phase --seconds 300
+scaled burst-cap-6 --scheme "$stability_schemes" --profile cap-6 --workload burst-lapse --seconds 300

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from statistics import median
 
+from adocd_bench.evaluation.raw import RawRun
+from adocd_bench.evaluation.report.read import found_in
+from adocd_bench.evaluation.report.summary import compared, summarise
 from adocd_bench.evaluation.report.write import report_of
 
 from tests.bench.kept import RESULTS, needs_results
@@ -19,6 +24,43 @@ def test_the_kept_report_is_of_the_kept_raw_results(tmp_path: Path) -> None:
     made = {str(file.relative_to(tmp_path)): file.read_text() for file in tmp_path.rglob("*") if file.is_file()}
     kept = [KEPT / "report.md", *(KEPT / "pictures").iterdir()]
     assert {str(file.relative_to(KEPT)): file.read_text() for file in kept} == made
+
+
+def test_what_scaling_changes() -> None:
+    page = " ".join((REPOSITORY / "docs" / "evaluation.md").read_text().split())
+    full, small = (found_in(RESULTS / "evaluation" / name).runs for name in ("tide-cap-210", "tide-cap-13"))
+
+    def of(runs: Sequence[RawRun], scheme: str, value: Callable[[RawRun], float | None]) -> list[float]:
+        return [found for run in runs if run.scheme.name == scheme and (found := value(run)) is not None]
+
+    def ratio(runs: Sequence[RawRun]) -> str:
+        (block,) = summarise(runs)
+        schemes = {scheme.name: scheme for scheme in block.schemes}
+        assert max(schemes.values(), key=lambda each: each.cells["throughput_per_s"].median).name == "tide"
+        found = compared("throughput_per_s", schemes["tide"], schemes["default"]).ratio
+        assert found is not None
+        return f"{found.median:.2f}"
+
+    def order(runs: Sequence[RawRun]) -> list[str]:
+        (block,) = summarise(runs)
+        return [each.name for each in sorted(block.schemes, key=lambda each: each.cells["throughput_per_s"].median)]
+
+    assert order(full) == order(small)
+    assert f"`tide` wrote {ratio(small)} times as much as `default`, and {ratio(full)} times at scale 1" in page
+    cores = [
+        median(of(runs, "tide", lambda run: (run.database.measured_cpu_s or 0.0) / run.measured_s))
+        for runs in (full, small)
+    ]
+    assert f"program uses {cores[0]:.1f} processors under `tide`" in page
+    assert f"at a sixteenth it uses {cores[1]:.2f}," in page
+    waited = [
+        of(runs, "tide", lambda run: 100 * (run.at_end.stalled_s or 0.0) / run.measured_s) for runs in (full, small)
+    ]
+    shares = [f"{min(each):.0f} to {max(each):.0f} %" for each in waited]
+    assert f"writers waited {shares[0]} of the time; at a sixteenth" in page
+    assert f"takes, they waited {shares[1]}." in page
+    took = [median(d.elapsed_s for run in runs for d in run.decisions if d.elapsed_s) for runs in (full, small)]
+    assert f"{took[0]:.2f} s at the median at scale 1, {took[1]:.2f} s at a sixteenth" in page
 
 
 def test_what_the_page_says_of_the_newer_blocks() -> None:

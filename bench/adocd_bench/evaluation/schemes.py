@@ -112,6 +112,16 @@ def _limits_raised(_: Circumstances) -> Options:
     }
 
 
+def _compaction_disabled(here: Circumstances) -> Options:
+    """Switch compaction off, with what toggle prepares for that: the thesis's Disabled Compactions (4.3)."""
+    return {
+        **_limits_raised(here),
+        "disable_auto_compactions": 1,
+        "level0_file_num_compaction_trigger": OUT_OF_THE_WAY,
+        "max_write_buffer_number": _TOGGLE_MEMTABLES,
+    }
+
+
 def _grid_best(here: Circumstances) -> Options:
     if here.grid_best is None:
         raise BadArgument("the scheme grid-best needs the grid's result: run `adocd bench grid` first")
@@ -238,6 +248,11 @@ _ALL = (
         "limits-raised",
         "no limits on level-0 files and pending compaction bytes, as toggle, but without its switch (Warlo 4.5)",
         options=_limits_raised,
+    ),
+    Scheme(
+        "compaction-disabled",
+        "automatic compaction off, with toggle's memtables and without limits (Warlo 4.3)",
+        options=_compaction_disabled,
     ),
     Scheme("silk", "SILK: bandwidth and hold", "silk", _silk(), limiter=True, tick_s=_SILK_TICK_S),
     Scheme("silk-bandwidth", "SILK, bandwidth only", "silk", _silk(hold=False), limiter=True, tick_s=_SILK_TICK_S),

@@ -66,6 +66,10 @@ class DeviceProfile:
 
 
 UNCAPPED = DeviceProfile("uncapped")
+#: The ADOC paper's SATA HDD and SATA SSD, by their bandwidth; seeks are left out.
+SATA_HDD, SATA_SSD = "cap-210", "cap-490"
+#: A scaled cap stands for a device if it is within this share of the device's bandwidth.
+_STANDS_FOR = 0.02
 
 
 def parse_profile(name: str) -> DeviceProfile:
@@ -83,6 +87,16 @@ def parse_profile(name: str) -> DeviceProfile:
         )
     bytes_per_s = int(match[1]) * MB
     return DeviceProfile(name, bytes_per_s, bytes_per_s, wal_outside=match[2] is not None)
+
+
+def stands_for(profile: DeviceProfile, scale: int) -> str:
+    """Name the profile that this one is a scaled copy of: `cap-13` at a scale of 16 is `cap-210`; else its own speed."""
+    if profile.write_bytes_per_s is not None:
+        for device in (SATA_HDD, SATA_SSD):
+            whole = parse_profile(device).write_bytes_per_s or 0
+            if abs(profile.write_bytes_per_s * scale / whole - 1) <= _STANDS_FOR:
+                return device
+    return profile.speed
 
 
 @dataclass(frozen=True)

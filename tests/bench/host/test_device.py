@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from adocd_bench.errors import BadArgument, CapUnavailable
-from adocd_bench.host.device import MB, UNCAPPED, WholeDisk, block_device_of, parse_profile
+from adocd_bench.host.device import MB, UNCAPPED, WholeDisk, block_device_of, parse_profile, stands_for
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -25,6 +25,23 @@ def test_what_is_outside_the_cap_is_in_the_name() -> None:
     assert (profile.wal_outside, profile.speed, profile.write_bytes_per_s) == (True, "cap-210", 210_000_000)
     whole = parse_profile("cap-210")
     assert (whole.wal_outside, whole.speed) == (False, "cap-210")
+
+
+@pytest.mark.parametrize(
+    ("name", "scale", "device"),
+    [
+        ("cap-210", 1, "cap-210"),
+        ("cap-13", 16, "cap-210"),
+        ("cap-31", 16, "cap-490"),
+        ("cap-490-wal-outside", 1, "cap-490"),
+        ("cap-13", 1, "cap-13"),
+        ("cap-14", 16, "cap-14"),
+        ("cap-100-wal-outside", 2, "cap-100"),
+        ("uncapped", 16, "uncapped"),
+    ],
+)
+def test_a_scaled_cap_stands_for_the_device_that_it_is_a_copy_of(name: str, scale: int, device: str) -> None:
+    assert stands_for(parse_profile(name), scale) == device
 
 
 def test_uncapped_caps_nothing() -> None:

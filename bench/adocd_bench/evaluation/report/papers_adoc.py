@@ -3,10 +3,9 @@
 from adocd_bench.evaluation.report.claims import Compares, Where
 from adocd_bench.evaluation.report.measures import latency
 from adocd_bench.evaluation.report.points import Claim, ClaimPoint
+from adocd_bench.host.device import SATA_HDD, SATA_SSD
 
 _FILL = Where(("fillrandom",))
-#: The paper's SATA HDD and SATA SSD, by their bandwidth; seeks are left out.
-_HDD, _SSD = "cap-210", "cap-490"
 _P99 = latency("write", "processing", "p99_us")
 #: What figures 20 and 21 compare the halves with turns both knobs.
 _BOTH = {"adoc": "adoc, both knobs"}
@@ -31,19 +30,21 @@ ADOC = Claim(
             "It shows 66.7%, 37.8%, 31.0%, and 55.1% higher average throughput over the next best performing scheme, "
             "SILK-O, for PM, NVMe SSD, SATA SSD, and SATA HDD devices, respectively.",
             "1.310 times SILK-O on the SATA SSD, 1.551 times on the HDD (ours has SILK-O's settings alone)",
-            Compares("adoc", "silk-o", "throughput_per_s", True, _FILL, {_HDD: 1.551, _SSD: 1.310}, needs_stalls=True),
+            Compares(
+                "adoc", "silk-o", "throughput_per_s", True, _FILL, {SATA_HDD: 1.551, SATA_SSD: 1.310}, needs_stalls=True
+            ),
         ),
         ClaimPoint(
             "ADOC 6.2, figure 12",
             "RocksDB-AT performs better than RocksDB-DF for NVMe SSD and SATA SSD",
             "the limiter helps at a SATA SSD's bandwidth",
-            Compares("auto-tuned", "default", "throughput_per_s", True, Where(("fillrandom",), (_SSD,))),
+            Compares("auto-tuned", "default", "throughput_per_s", True, Where(("fillrandom",), (SATA_SSD,))),
         ),
         ClaimPoint(
             "ADOC 6.2, figure 12",
             "but performs worse for PM and SATA HDD",
             "the limiter hurts at an HDD's bandwidth",
-            Compares("auto-tuned", "default", "throughput_per_s", False, Where(("fillrandom",), (_HDD,))),
+            Compares("auto-tuned", "default", "throughput_per_s", False, Where(("fillrandom",), (SATA_HDD,))),
         ),
         ClaimPoint(
             "ADOC abstract; 6.2, figure 13",
@@ -64,7 +65,9 @@ ADOC = Claim(
             "ADOC reduces the stall duration compared to SILK-O for PM, SATA SSD, SATA HDD by 45.2%, 8.7%, and 10.3%, "
             "respectively.",
             "0.913 times SILK-O's stall time on the SATA SSD, 0.897 times on the HDD",
-            Compares("adoc", "silk-o", "held_share", False, _FILL, {_HDD: 0.897, _SSD: 0.913}, needs_stalls=True),
+            Compares(
+                "adoc", "silk-o", "held_share", False, _FILL, {SATA_HDD: 0.897, SATA_SSD: 0.913}, needs_stalls=True
+            ),
         ),
         ClaimPoint(
             "ADOC 6.2, figure 13",
@@ -83,7 +86,7 @@ ADOC = Claim(
             "Compared to SILK-O, ADOC does better for PM, but is higher by 70.1%, 131.2%, and 242.9% for NVMe SSD, "
             "SATA SSD, and SATA HDD, respectively.",
             "p99 2.312 times SILK-O's on the SATA SSD, 3.429 times on the HDD",
-            Compares("adoc", "silk-o", _P99, True, _FILL, {_HDD: 3.429, _SSD: 2.312}, needs_stalls=True),
+            Compares("adoc", "silk-o", _P99, True, _FILL, {SATA_HDD: 3.429, SATA_SSD: 2.312}, needs_stalls=True),
         ),
         ClaimPoint(
             "ADOC 6.3, figure 17",
@@ -120,7 +123,7 @@ HALVES = Claim(
                 "adoc",
                 "throughput_per_s",
                 False,
-                Where(("fillrandom",), (_HDD, _SSD)),
+                Where(("fillrandom",), (SATA_HDD, SATA_SSD)),
                 needs_stalls=True,
             ),
             _BOTH,
@@ -148,7 +151,7 @@ HALVES = Claim(
                 "adoc",
                 "throughput_per_s",
                 False,
-                Where(("fillrandom",), (_SSD, "uncapped")),
+                Where(("fillrandom",), (SATA_SSD, "uncapped")),
                 needs_stalls=True,
             ),
             _BOTH,

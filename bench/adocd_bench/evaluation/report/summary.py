@@ -33,7 +33,7 @@ from adocd_bench.evaluation.report.comparison import (
     compare,
 )
 from adocd_bench.evaluation.report.measures import MEASURES, RANK_CLOSED, RANK_OPEN, RANK_PHASE
-from adocd_bench.host.device import parse_profile
+from adocd_bench.host.device import parse_profile, stands_for
 
 BASELINE = "default"
 #: What is said of a place where nothing was shown.
@@ -144,8 +144,8 @@ class Block:
 
     @property
     def speed(self) -> str:
-        """The profile without what is outside its cap: the device of a paper that it stands for."""
-        return parse_profile(self.profile).speed
+        """The profile without what is outside its cap and at scale 1: the device of a paper that it stands for."""
+        return stands_for(parse_profile(self.profile), self.scale)
 
     @property
     def slug(self) -> str:
