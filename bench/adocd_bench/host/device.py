@@ -90,7 +90,7 @@ def parse_profile(name: str) -> DeviceProfile:
 
 
 def stands_for(profile: DeviceProfile, scale: int) -> str:
-    """Name the profile that this one is a scaled copy of: `cap-13` at a scale of 16 is `cap-210`; else its own speed."""
+    """Name the profile that this one is a scaled copy of (`cap-13` at a scale of 16: `cap-210`); else its own speed."""
     if profile.write_bytes_per_s is not None:
         for device in (SATA_HDD, SATA_SSD):
             whole = parse_profile(device).write_bytes_per_s or 0

@@ -53,6 +53,16 @@ def _device_bytes(block: Block) -> int | None:
     return device.size_bytes if device is not None and device.dedicated else None
 
 
+def _at_once(block: Block) -> str:
+    """Say that its runs went on beside each other, and how much of the machine they left each other."""
+    shares = [judged.run.noise.bench_cpu_fraction for scheme in block.schemes for judged in scheme.runs]
+    had = [share for share in shares if share is not None]
+    beside = (
+        f": the bench and the others had up to {words.share(max(had))} of all processors beside a run" if had else ""
+    )
+    return f"Up to {block.at_once} of its runs went on at the same time, each on a device of its own{beside}."
+
+
 def block_parts(block: Block) -> list[Part]:
     """Write a block."""
     workload = block.first.workload
@@ -69,11 +79,7 @@ def block_parts(block: Block) -> list[Part]:
         if block.weak
         else ""
     )
-    beside = (
-        f" Up to {block.at_once} of its runs went on at the same time, each on a device of its own."
-        if block.at_once > 1
-        else ""
-    )
+    beside = "" if block.at_once == 1 else f" {_at_once(block)}"
     drained = "" if block.restored else f" {DRAINED_BEFORE}"
     return [
         Heading(2, block.name),

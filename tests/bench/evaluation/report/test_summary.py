@@ -213,12 +213,21 @@ def test_runs_on_a_device_of_the_size_that_was_asked_for_are_a_block_of_their_ow
     assert asked.name == f"{follows.name}, 60 GB"
 
 
+def _first_paragraph(block: Block) -> str:
+    return next(part.text for part in block_parts(block) if isinstance(part, Paragraph))
+
+
 def test_runs_that_went_on_at_once_are_a_block_of_their_own() -> None:
     alone = repeated("default", (1000, 1100))
     first, second = summarise([*alone, *(replace(each, at_once=7) for each in alone)])
     assert (first.at_once, second.at_once) == (1, 7)
     assert second.name == f"{first.name}, 7 at once"
     assert (command(first).count("--at-once"), command(second).count("--at-once 7")) == (0, 1)
+    assert "at the same time" not in _first_paragraph(first)
+    assert "Up to 7 of its runs went on at the same time, each on a device of its own." in _first_paragraph(second)
+    noise = Noise(0.0, bench_cpu_fraction=0.3)
+    (known,) = summarise(replace(each, at_once=7, noise=noise) for each in alone)
+    assert "its own: the bench and the others had up to 30 % of all processors beside a run." in _first_paragraph(known)
 
 
 def test_blocks_of_the_same_name_are_told_apart() -> None:
