@@ -51,11 +51,15 @@ block reads-cap-210 5 --scheme default,adoc,tide --profile cap-210 --seconds 60 
 # tide-cap-210 at the other scale: a disk of 60 GB becomes one of 4.
 scaled tide-cap-13 --scheme default,default-with-tide-memory,adoc,tide --profile cap-13 --workload fillrandom --seconds 60 \
   --device-gb 4
-# The ADOC paper's figures 12, 13, 16, 20 and 21 with the settings of its table 3, on its HDD and its SATA SSD.
-adoc_schemes=default,default-with-adoc-memory,default-with-tide-memory,grid-best-within-memory,auto-tuned,adoc,adoc-threads
-adoc_schemes+=,adoc-batch,silk-d,silk-p,silk-o,tide
-scaled long-cap-13 --scheme "default-again,$adoc_schemes" --profile cap-13 --workload fillrandom --seconds 300
-scaled long-cap-31 --scheme "$adoc_schemes" --profile cap-31 --workload fillrandom --seconds 300
+# Five minutes of random writes on the ADOC paper's HDD and SATA SSD: the laws with their memory's twins, and the best grid.
+flood_schemes=default,default-with-adoc-memory,default-with-tide-memory,grid-best-within-memory,adoc,tide
+scaled flood-cap-13 --scheme "$flood_schemes" --profile cap-13 --workload fillrandom --seconds 300
+scaled flood-cap-31 --scheme "$flood_schemes" --profile cap-31 --workload fillrandom --seconds 300
+# The same with the settings of the paper's table 3 and ADOC's halves (figures 12, 13, 16, 20 and 21).
+adoc_schemes=default,default-again,default-with-adoc-memory,grid-best-within-memory,auto-tuned,adoc,adoc-threads,adoc-batch
+adoc_schemes+=,silk-d,silk-p,silk-o
+scaled adoc-cap-13 --scheme "$adoc_schemes" --profile cap-13 --workload fillrandom --seconds 300
+scaled adoc-cap-31 --scheme "$adoc_schemes" --profile cap-31 --workload fillrandom --seconds 300
 # SILK's figures 8B and 8C. Clients use more than three quarters of 3 MB/s in a peak, so SILK must act.
 scaled peaks-cap-3 --scheme default,auto-tuned,silk,silk-bandwidth,silk-hold,tide --profile cap-3 --seconds 220 \
   --workload peaks-10,peaks-50,peaks-100

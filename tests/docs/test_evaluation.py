@@ -52,12 +52,12 @@ def test_what_scaling_changes() -> None:
         for runs in (full, small)
     ]
     assert f"program uses {cores[0]:.1f} processors under `tide`" in page
-    assert f"at a sixteenth it uses {cores[1]:.2f}," in page
+    assert f"At a sixteenth it uses {cores[1]:.2f}," in page
     waited = [
         of(runs, "tide", lambda run: 100 * (run.at_end.stalled_s or 0.0) / run.measured_s) for runs in (full, small)
     ]
     shares = [f"{min(each):.0f} to {max(each):.0f} %" for each in waited]
-    assert f"writers waited {shares[0]} of the time; at a sixteenth" in page
+    assert f"writers waited {shares[0]} of the time. At a sixteenth" in page
     assert f"takes, they waited {shares[1]}." in page
     took = [median(d.elapsed_s for run in runs for d in run.decisions if d.elapsed_s) for runs in (full, small)]
     assert f"{took[0]:.2f} s at the median at scale 1, {took[1]:.2f} s at a sixteenth" in page
