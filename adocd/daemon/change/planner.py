@@ -190,18 +190,22 @@ def _hold_base(cf: ColumnFamilySample, wanted: dict[OptionName, str], current: V
     base, trigger, slowdown = (of_family(cf.name, option) for option in (BASE, TRIGGER, SLOWDOWN))
     if slowdown not in baseline or base not in wanted or wanted[base] != baseline.get(base):
         return []
-    goes, below = [base], max(1, int(baseline[slowdown]))
-    few = few_files(int(baseline.get(trigger, 0)), int(baseline[slowdown]))
-    is_raised = trigger in wanted and int(current[trigger]) >= few and wanted[trigger] == baseline.get(trigger)
-    if is_raised:
-        goes, below = [trigger, base], few
-    if int(wanted[base]) >= int(current[base]) or cf.l0_files < below:
+    if int(wanted[base]) >= int(current[base]):
         return []
-    back = {option: wanted.pop(option) for option in goes}
-    if is_raised and int(current[trigger]) > few:
-        wanted[trigger] = str(few)
-    told = " and ".join(f"{option.option} of {cf.name} goes to {value}" for option, value in back.items())
-    return [f"{told} when level 0, now {cf.l0_files} files, has less than {below}"]
+    held = []
+    few = few_files(int(baseline.get(trigger, 0)), int(baseline[slowdown]))
+    if wanted.get(trigger) == baseline.get(trigger, "") and int(current[trigger]) >= few <= cf.l0_files:
+        held.append(_held_by_files(cf, trigger, wanted.pop(trigger), few))
+        if int(current[trigger]) > few:
+            wanted[trigger] = str(few)
+    below = max(1, int(baseline[slowdown]))
+    if cf.l0_files >= below:
+        held.append(_held_by_files(cf, base, wanted.pop(base), below))
+    return held
+
+
+def _held_by_files(cf: ColumnFamilySample, option: OptionName, value: str, below: int) -> str:
+    return f"{option.option} of {cf.name} goes to {value} when level 0, now {cf.l0_files} files, has less than {below}"
 
 
 def _hold_brake(
@@ -254,20 +258,21 @@ def _postpone(
     later = []
     if {slowdown, stop} <= baseline.keys() and (may_be_off or _may_exceed(stop, back, baseline, reached)):
         below = stop_may_be_lowered_below(int(baseline[slowdown]), int(baseline[stop]))
-        later.append(_when(family, _L0_FILES, below, {STOP: baseline[stop]}))
+        later.append(_when(family, _L0_FILES, below, STOP, baseline[stop]))
         out_of_the_way = str(max(OUT_OF_THE_WAY, int(baseline[stop])))
         _raise(stop, back, baseline, reached, out_of_the_way if may_be_off else None)
     if baseline.get(hard, _OFF) != _OFF and (may_be_off or _may_exceed(hard, back, baseline, reached)):
-        later.append(_when(family, _PENDING_BYTES, int(baseline[hard]), {HARD: baseline[hard]}))
+        later.append(_when(family, _PENDING_BYTES, int(baseline[hard]), HARD, baseline[hard]))
         _raise(hard, back, baseline, reached, _OFF if may_be_off else None)
     base = of_family(family, BASE)
     if {base, slowdown} <= baseline.keys() and _may_exceed(base, back, baseline, reached):
-        trigger, below, together = of_family(family, TRIGGER), max(1, int(baseline[slowdown])), {}
+        later.append(_when(family, _L0_FILES, max(1, int(baseline[slowdown])), BASE, baseline[base]))
+        _raise(base, back, baseline, reached, None)
+        trigger = of_family(family, TRIGGER)
         few = few_files(int(baseline.get(trigger, 0)), int(baseline[slowdown]))
         if trigger in back and any(int(values.get(trigger, 0)) >= few for values in reached):
-            below, together, back[trigger] = few, {TRIGGER: back[trigger]}, str(few)
-        later.append(_when(family, _L0_FILES, below, {**together, BASE: baseline[base]}))
-        _raise(base, back, baseline, reached, None)
+            later.append(_when(family, _L0_FILES, few, TRIGGER, back[trigger]))
+            back[trigger] = str(few)
     return later
 
 
@@ -305,8 +310,8 @@ def _height(option: OptionName, values: Values) -> float:
     return float("nan") if value is None else float("inf") if (option.option, value) == (HARD, _OFF) else int(value)
 
 
-def _when(family: str, prop: str, below: int, options: Mapping[str, str]) -> RestoreStep:
-    return RestoreStep(ColumnFamilyChange(family, dict(options)), Below(family, prop, below))
+def _when(family: str, prop: str, below: int, option: str, value: str) -> RestoreStep:
+    return RestoreStep(ColumnFamilyChange(family, {option: value}), Below(family, prop, below))
 
 
 def _calls(values: Values, *, database_first: bool = False) -> tuple[Change, ...]:

@@ -307,20 +307,28 @@ def test_a_raised_trigger_comes_back_with_the_base_level_once_few_files_are_left
     found = plan(raised)
     assert found.restore == (
         RestoreStep(ColumnFamilyChange("default", {SLOWDOWN: "20", TRIGGER: "8"})),
-        RestoreStep(ColumnFamilyChange("default", {base: str(256 * MIB), TRIGGER: "4"}), Below("default", L0_FILES, 8)),
+        waits(base, str(256 * MIB), L0_FILES, below=20),
+        waits(TRIGGER, "4", L0_FILES, below=8),
     )
     # The daemon's own way back has the same two steps.
     large = opened({base: 16 * GIB, TRIGGER: 100}, l0=87)
     back = plan(originals, large, defaults(), originals.keys())
     assert back.sent == family({TRIGGER: 8})
-    told = f"{TRIGGER} of default goes to 4 and {base} of default goes to {256 * MIB}"
-    assert back.held == (f"{told} when level 0, now 87 files, has less than 8",)
+    assert back.held == (
+        f"{TRIGGER} of default goes to 4 when level 0, now 87 files, has less than 8",
+        f"{base} of default goes to {256 * MIB} when level 0, now 87 files, has less than 20",
+    )
     large.apply(back.changes[0])
-    large.l0["default"] = 8
+    large.l0["default"] = 19
     again = plan(originals, large, defaults(), originals.keys())
-    assert (again.sent, again.held) == ({}, (f"{told} when level 0, now 8 files, has less than 8",))
-    large.l0["default"] = 7
-    assert plan(originals, large, defaults(), originals.keys()).sent == originals
+    assert again.sent == family({base: 256 * MIB}), "a load that goes on must not keep the base level"
+    assert again.held == (f"{TRIGGER} of default goes to 4 when level 0, now 19 files, has less than 8",)
+    few = opened({base: 16 * GIB, TRIGGER: 8}, l0=7)
+    assert plan(originals, few, defaults(), originals.keys()).sent == originals
+    large.apply(again.changes[0])
+    assert plan(originals, large, defaults(), originals.keys()).sent == family({TRIGGER: 4}), (
+        "nothing is left to wait for"
+    )
     # A trigger that was not raised so far comes back at once, and the base level as it would alone.
     low = plan(family({base: 16 * GIB, TRIGGER: 6}))
     assert low.restore[0] == RestoreStep(ColumnFamilyChange("default", {TRIGGER: "4"}))
