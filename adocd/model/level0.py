@@ -10,6 +10,6 @@ def few_files(trigger: int, slowdown: int) -> int:
     saves.
 
     So where both were raised, the trigger comes back in two steps: to this number, which leaves a few files alone, and
-    to the owner's once the base level is back.
+    to the owner's when the base level comes back.
     """
     return max(1, min(slowdown, 2 * trigger))

@@ -58,7 +58,7 @@ def test_what_scaling_changes() -> None:
     ]
     shares = [f"{min(each):.0f} to {max(each):.0f} %" for each in waited]
     assert f"writers waited {shares[0]} of the time. At a sixteenth" in page
-    assert f"takes, they waited {shares[1]}." in page
+    assert f"device takes, they waited {shares[1]}." in page
     took = [median(d.elapsed_s for run in runs for d in run.decisions if d.elapsed_s) for runs in (full, small)]
     assert f"{took[0]:.2f} s at the median at scale 1, {took[1]:.2f} s at a sixteenth" in page
 

@@ -84,6 +84,11 @@ PAID = {
     "| no law, with the memtables of `tide` |": ("tide-cap-210", "cap-210", "default-with-tide-memory"),
     "| 210 MB/s |": ("wal-cap-210", "cap-210", "adoc"),
     "| 210 MB/s, the write-ahead log outside the cap |": ("wal-cap-210", "cap-210-wal-outside", "adoc"),
+    "| `tide`, five minutes |": ("flood-cap-13", "cap-13", "tide"),
+    "| `adoc`, five minutes |": ("flood-cap-13", "cap-13", "adoc"),
+    "| no law, the memtables of `tide` |": ("flood-cap-13", "cap-13", "default-with-tide-memory"),
+    "| no law, the memtables of `adoc` |": ("flood-cap-13", "cap-13", "default-with-adoc-memory"),
+    "| no law, a grid's best threads |": ("flood-cap-13", "cap-13", "grid-best-within-memory"),
 }
 #: Which of them README has, and how it names them.
 IN_README = {
@@ -173,6 +178,34 @@ def test_what_tide_merges_and_owes() -> None:
     )
     debt = [of(scheme, "debt_bytes") / (1 << 30) for scheme in ("tide", "default")]
     assert f"minute {debt[0]:.1f} GiB of compactions are pending, under the defaults {debt[1]:.1f} GiB" in WORDS
+
+
+def test_what_five_minutes_show() -> None:
+    kept = found_in(RAW / "flood-cap-13").runs
+    (block,) = summarise(kept)
+    tide = block.scheme("tide")
+    assert tide is not None
+    assert not block.weak
+    ratios = []
+    for other in block.schemes:
+        if other.name != "tide":
+            found = compared("with_drain_per_s", tide, other)
+            assert found.difference == "more", other.name
+            assert found.ratio is not None
+            ratios.append((other.name, f"{found.ratio.median:.2f} times"))
+    told = dict(ratios)
+    assert f"restore and drain: {told['adoc']} `adoc`, {told['grid-best-within-memory']} the best threads" in WORDS
+    assert f"and {told['default-with-tide-memory']} the same memory without a law" in WORDS
+    waited = {
+        name: median(100 * (figures(run).waited_share or 0.0) for run in kept if run.scheme.name == name)
+        for name in ("tide", "default")
+    }
+    assert f"waited {waited['tide']:.0f} % of the time under `tide`, and {waited['default']:.0f} % under" in WORDS
+    paid = paid_pairs("flood-cap-13", "cap-13", "tide", "with_drain_per_s")
+    assert f"`tide` had {paid} times the writes/s over run, restore and drain" in README
+    for run in kept:
+        if run.scheme.policy in ("adoc", "tide"):
+            assert figures(run).acted.of("phase"), f"{run.scheme.name} did not act"
 
 
 def test_what_adocs_drain_writes() -> None:

@@ -12,7 +12,7 @@ ComputeCompactionScore).
 | calm | none of the others | everything is the owner's |
 | flood | two immutable memtables, a stall, twice the owner's trigger | memory, flush slots, wide merges; a shut gate |
 | brim | level 0 is at 0.6 of the bound | the same, and writes are delayed, from what clients do to what lasts |
-| ebb | for 5 s clients write a tenth, or 1/8 of the device | the owner's trigger, then base level, then calm |
+| ebb | for 5 s clients write a tenth, or 1/8 of the device | twice the owner's trigger, then base level and trigger |
 | yield | others want more of the same disks than is left | the gate and the base level alone: merges are put off |
 
 In a flood the memory budget is taken at once, in memtables with a flush slot for each that waits, and merges are four

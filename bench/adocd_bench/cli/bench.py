@@ -41,11 +41,19 @@ Profile = Annotated[
 ]
 Workload = Annotated[str, typer.Option(help=f"Workloads, {_LIST}; `adocd bench workloads` lists them.")]
 Seconds = Annotated[int, typer.Option(help="Length of each run's measured phase, in seconds.")]
-Scale = Annotated[int, typer.Option(help="Divide all database sizes, bounds of laws and offered rates by this.")]
+Scale = Annotated[
+    int,
+    typer.Option(
+        help="Divide database sizes, laws' byte bounds and the workloads' own rates by this; not the cap, --rate or "
+        "--device-gb."
+    ),
+]
 Seed = Annotated[int, typer.Option(help="Seed of the keys in the first repetition; later ones count up from it.")]
 AtOnce = Annotated[
     int,
-    typer.Option(help="Make up to so many runs at the same time, each on a cap-N device of its own: for scaled runs."),
+    typer.Option(
+        help="Make up to this many runs at the same time, each on a cap-N device of its own: for scaled runs."
+    ),
 ]
 Directory = Annotated[Path | None, typer.Option(help="Directory for the databases; default: one on a disk.")]
 

@@ -1,8 +1,7 @@
 """Makes several runs of a plan at once, each on a device of its own.
 
-Scaled runs leave most of the machine idle: one of a sixteenth takes about a tenth of a processor and 13 MB/s. Runs
-that go on at once also meet the same machine, so that what disturbs one of a repetition disturbs all. What they take
-from each other is recorded in each (`raw.Noise`).
+Scaled runs leave most of the machine idle: one of a sixteenth takes about a tenth of a processor and 13 MB/s. What runs
+that go on at once take from each other is recorded in each (`raw.Noise`).
 """
 
 import threading
