@@ -194,6 +194,11 @@ def test_what_five_minutes_show() -> None:
             assert found.ratio is not None
             ratios.append((other.name, f"{found.ratio.median:.2f} times"))
     told = dict(ratios)
+    adoc, memory = block.scheme("adoc"), block.scheme("default-with-adoc-memory")
+    assert adoc is not None
+    assert memory is not None
+    assert compared("with_drain_per_s", adoc, memory).difference == "same"
+    assert "`adoc` is the same as its memory without a law" in WORDS
     assert f"restore and drain: {told['adoc']} `adoc`, {told['grid-best-within-memory']} the best threads" in WORDS
     assert f"and {told['default-with-tide-memory']} the same memory without a law" in WORDS
     waited = {
