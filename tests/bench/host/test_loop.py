@@ -151,7 +151,7 @@ def held(disk: Path) -> tuple[subprocess.Popen[str], Path]:
     assert holder.stdout is not None
     directory = Path(holder.stdout.readline().strip())
     holder.stdout.close()
-    assert directory.parent.name == f"{PREFIX}{holder.pid}-{directory.parent.name.rpartition('-')[2]}"
+    assert directory.parent.name.startswith(f"{PREFIX}{holder.pid}-")
     eventually(directory.is_mount, within_s=30, what="the device is mounted")
     return holder, directory
 
