@@ -34,7 +34,9 @@ def payments(classpath: str, run_dir: Path, *options: str) -> list[str]:
 
 
 def test_adoc_acts_on_its_stalls_and_it_ends_at_ctrl_c(classpath: str, run_dir: Path, java_agent: Path) -> None:
-    with quickly_serving(run_dir), started(payments(classpath, run_dir), run_dir) as job:
+    # More bytes for each record, and a slower disk, than by default: other tests have the processors too.
+    job_of_the_test = payments(classpath, run_dir, "--value-bytes", "4000", "--rate-limiter", "16000000")
+    with quickly_serving(run_dir), started(job_of_the_test, run_dir) as job:
         target = attached(job, run_dir)
         assert target["process"]["pid"] == job.pid
         assert target["labels"]["operator"] == "KeyedProcessOperator"

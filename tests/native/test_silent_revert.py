@@ -76,14 +76,18 @@ def test_a_write_buffer_size(start: Start, connect: Connect, directory: Path, br
     cursor = begin_flush(host, client, db)
     assert change() == "applied"
     end_flush(host, client, db, cursor)
-    cursor = client.fresh_snapshot(db)["last_event"]
 
     def switches() -> bool:
-        """Write a little, and look for a flush."""
-        host.ask("put", 100 * KIB)
-        return bool(events(client, db, cursor, "flush_begin"))
+        """Write up to 2 MiB, and say whether a flush begins."""
+        cursor = client.fresh_snapshot(db)["last_event"]
+        for _ in range(20):
+            host.ask("put", 100 * KIB)
+            # A flush begins on a thread of its own.
+            time.sleep(0.02)
+            if events(client, db, cursor, "flush_begin"):
+                return True
+        return False
 
-    host.ask("put", 4 * MIB)
     assert switches() != broken, "the active memtable has the size from before"
     assert change() == "unchanged"
     assert switches() != broken, "and keeps it"
