@@ -92,12 +92,7 @@ def setting(asked: RunsAsked, out: Path, directory: Path | None) -> Iterator[Run
     The databases' directory is removed afterwards. Raises BenchError.
     """
     profiles = [parse_profile(name) for name in asked.profiles]
-    loads = [program(asked, name) for name in asked.workloads]
-    room = max(
-        needed_bytes(load.seconds, profile, asked.scale) + _LOADED_TIMES * load.loaded_bytes
-        for profile in profiles
-        for load in loads
-    )
+    room = max(_room_bytes(asked, name, profile) for name in asked.workloads for profile in profiles)
     if asked.device_gb is not None:
         if asked.device_gb * _GB < room:
             least = math.ceil(room / _GB)
@@ -114,6 +109,13 @@ def setting(asked: RunsAsked, out: Path, directory: Path | None) -> Iterator[Run
             refuse_above(profile, known.bandwidth, asked.at_once)
         found = machine(place, known.bandwidth)
     yield RunSite(parent, room, file, found, known, Lanes(asked.at_once))
+
+
+def _room_bytes(asked: RunsAsked, workload_name: str, profile: DeviceProfile) -> int:
+    load = program(asked, workload_name)
+    # What arrives at a rate that is yet to be found is not known.
+    offered_bytes = None if workload(workload_name).needs_maximum else load.offered_bytes
+    return needed_bytes(load.seconds, profile, asked.scale, offered_bytes) + _LOADED_TIMES * load.loaded_bytes
 
 
 def program(asked: RunsAsked, workload_name: str, found_per_s: float | None = None) -> LoadProgram:

@@ -25,12 +25,17 @@ _TIMES = 2.2
 _BASE_GB, _SCALED_BASE_GB = 1.0, 3.0
 
 
-def needed_bytes(seconds: int, profile: DeviceProfile, scale: int = 1) -> int:
-    """Estimate the disk space, in bytes, that a run of this length needs at most; sizes are divided by `scale`."""
+def needed_bytes(seconds: int, profile: DeviceProfile, scale: int = 1, offered_bytes: int | None = None) -> int:
+    """Estimate the disk space, in bytes, that a run of this length needs at most; sizes are divided by `scale`.
+
+    `offered_bytes` is what clients write at most if it arrives by itself; None for a closed loop.
+    """
     first_s = min(seconds, _FIRST_S) if profile.capped else seconds
     gb = _FIRST_GB_PER_S * first_s + _LATER_GB_PER_S * (seconds - first_s)
     if profile.write_bytes_per_s is not None and not profile.wal_outside:
         gb = min(gb, profile.write_bytes_per_s / _GB * seconds)
+    if offered_bytes is not None:
+        gb = min(gb, offered_bytes / _GB)
     return round((_BASE_GB + _SCALED_BASE_GB / scale + _TIMES * gb) * _GB)
 
 

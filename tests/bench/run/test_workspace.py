@@ -34,6 +34,8 @@ def test_a_disk_that_is_too_full_is_refused_before_anything_starts(tmp_path: Pat
 def test_longer_and_faster_runs_need_more_room() -> None:
     capped = parse_profile("cap-210")
     assert needed_bytes(60, capped) < needed_bytes(180, capped) < needed_bytes(180, UNCAPPED)
+    assert needed_bytes(180, capped, offered_bytes=10**9) < needed_bytes(180, capped)
+    assert needed_bytes(180, capped, offered_bytes=10**12) == needed_bytes(180, capped)
 
 
 def test_the_workspace_is_gone_afterwards_whatever_happened(tmp_path: Path) -> None:

@@ -53,6 +53,7 @@ class DbBenchLoad:
     drained: bool = True
     name: str = "db_bench"
     offered_per_s: float | None = None
+    offered_bytes: int | None = None
     arguments: Mapping[str, Any] = field(default_factory=dict)
 
     @property

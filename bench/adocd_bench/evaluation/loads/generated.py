@@ -58,7 +58,12 @@ class GeneratedLoad:
     @property
     def loaded_bytes(self) -> int:
         """Say what is loaded."""
-        return self.work.keys.records * (KEY_BYTES + self.value_bytes) if self.loaded else 0
+        return self.work.keys.records * self._record_bytes if self.loaded else 0
+
+    @property
+    def offered_bytes(self) -> int | None:
+        """Count all operations as writes."""
+        return None if self.offered_per_s is None else round(self.offered_per_s * self.seconds) * self._record_bytes
 
     def at_most_s(self, job: LoadJob) -> float:
         """Allow for the load, what arrivals overrun, and the drain."""
@@ -119,6 +124,10 @@ class GeneratedLoad:
             rocksdb_version=result.rocksdb_version,
             after=tuple(each for phase in following for each in phase.operations),
         )
+
+    @property
+    def _record_bytes(self) -> int:
+        return KEY_BYTES + self.value_bytes
 
     def _phase(self, job: LoadJob) -> str:
         """Name its phase, as its standard output has it; the first one before it has said anything."""

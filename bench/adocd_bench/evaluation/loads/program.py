@@ -69,6 +69,10 @@ class LoadProgram(Protocol):
     def offered_per_s(self) -> float | None:
         """Return the mean arrival rate of operations; None for a closed loop."""
 
+    @property
+    def offered_bytes(self) -> int | None:
+        """Return how many bytes of records arrive in its measured phase at most; None for a closed loop."""
+
     def at_most_s(self, job: LoadJob) -> float:
         """Return its time limit, including the time before and after the measured phase."""
 
