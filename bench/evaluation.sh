@@ -61,15 +61,15 @@ adoc_schemes+=,silk-d,silk-p,silk-o
 scaled adoc-cap-13 --scheme "$adoc_schemes" --profile cap-13 --workload fillrandom --seconds 300
 scaled adoc-cap-31 --scheme "$adoc_schemes" --profile cap-31 --workload fillrandom --seconds 300
 # SILK's figures 8B and 8C, at a tenth: its law takes no less than 4 MiB/s. Clients use four fifths of 5 MB/s in a peak, and
-# its threshold is three quarters, so SILK must act.
+# the law's threshold is three quarters, so it must act.
 peaks() {
   local name=$1
   shift
   is_wanted "$name" || return 0
   adocd bench run --out "$out/$name" --scale 10 --at-once 8 --profile cap-5 --seconds 220 "$@"
 }
-peaks peaks-cap-5 --scheme default,auto-tuned,silk,tide --workload peaks-10,peaks-50
-peaks peaks-100-cap-5 --scheme default,auto-tuned,silk,silk-bandwidth,silk-hold,tide --workload peaks-100
+peaks peaks-100-cap-5 --scheme default,auto-tuned,silk,silk-bandwidth,silk-hold,tide --workload peaks-100-4kb
+peaks peaks-cap-5 --scheme default,auto-tuned,silk,tide --workload peaks-10-4kb,peaks-50-4kb
 # The thesis's waves (4.3.1 to 4.3.3), raised limits alone (4.5), and its arm with compaction disabled.
 toggle_schemes=default,default-with-toggle-memory,limits-raised,compaction-disabled,toggle,toggle-two-memtables,tide
 scaled wave-350-cap-13 --scheme "$toggle_schemes" --profile cap-13 --workload sine-350

@@ -23,7 +23,18 @@ from adocd_bench.load.spec import ClosedArrivals, Drain, OpenArrivals
 from adocd_bench.programs.db_bench import DbBench
 from adocd_bench.programs.native import NativeProgram
 
-OPEN = ("constant", "two-phase", "burst", "burst-lapse", "sine", "sine-350", "sine-1000", "peaks-10", "peaks-100")
+OPEN = (
+    "constant",
+    "two-phase",
+    "burst",
+    "burst-lapse",
+    "sine",
+    "sine-350",
+    "sine-1000",
+    "peaks-10",
+    "peaks-100",
+    "peaks-50-4kb",
+)
 
 
 @pytest.fixture(autouse=True)
@@ -42,7 +53,7 @@ def made(name: str, scale: int = 1, rate_per_s: float | None = None, seconds: in
 def test_every_workload_makes_a_program_that_says_how_long_it_is(name: str) -> None:
     load = workloads.workload(name).program(LoadAsked(60, 4))
     assert load.seconds == {"sine-350": 350, "sine-700": 700, "sine-1000": 1000}.get(name, 60)
-    assert (load.offered_per_s is not None) == (name in OPEN or name in {"sine-700", "peaks-50"})
+    assert (load.offered_per_s is not None) == (name in OPEN or name.startswith(("sine", "peaks")))
 
 
 @pytest.mark.parametrize("name", OPEN)
@@ -60,6 +71,14 @@ def test_a_scale_divides_rates_and_records_and_leaves_a_rate_that_was_given() ->
         assert one.offered_per_s == pytest.approx(4 * (four.offered_per_s or 0))
         assert one.work.keys.records == 4 * four.work.keys.records
     assert made("constant", 4, 100.0).offered_per_s == pytest.approx(100.0)
+
+
+def test_silks_peaks_have_the_same_bytes_in_records_of_a_block() -> None:
+    small, large = made("peaks-100"), made("peaks-100-4kb")
+    assert small.work.operations == large.work.operations
+    for each in (small, large):
+        assert (each.offered_per_s or 0) * each.value_bytes == pytest.approx(35e6)
+        assert each.work.keys.records * each.value_bytes == 4 * 10**9
 
 
 def test_the_thesiss_wave_is_125_mb_a_second_and_10_in_its_tail() -> None:

@@ -24,7 +24,9 @@ RECORDS = 4_000_000
 ALIASES: Mapping[str, str] = {"read-while-writing": "readwhilewriting"}
 #: Clients of an open loop: in a stall all writing clients wait, and arriving operations queue.
 _OPEN_CLIENTS, _YCSB_CLIENTS = 8, 4
-_UPDATES = Mix(update=1.0)
+_UPDATES, _HALF_READS = Mix(update=1.0), Mix(read=0.5, update=0.5)
+#: One such record fills a block of RocksDB's default size.
+BLOCK_VALUE_BYTES = 4000
 #: The thesis's wave in its bytes, and in writes a second of its values (Warlo 2018, 3.4.2 and 4.3).
 SINE_VALUE_BYTES, SINE_RECORDS = 100_000, 100_000
 _SINE_PERIOD_S, _SINE_LOW, _SINE_SWING, _SINE_QUIET = 350, 500.0, 750.0, 100.0
@@ -150,9 +152,21 @@ def _lapsed_burst(asked: LoadAsked) -> Steps:
 
 def _peaks(peak_s: int) -> BenchWorkload:
     title = f"half reads, half updates: valleys of 10 s at 10,000/s, peaks of {peak_s} s at 40,000/s (SILK)"
-    return _arriving(
-        f"peaks-{peak_s}", title, lambda asked: arrivals.peaks(peak_s, asked.seconds), Mix(read=0.5, update=0.5)
-    )
+    return _arriving(f"peaks-{peak_s}", title, lambda asked: arrivals.peaks(peak_s, asked.seconds), _HALF_READS)
+
+
+def _block_peaks(peak_s: int) -> BenchWorkload:
+    """Make SILK's bytes a second in records as large as a block: a read then costs the device what the law counts."""
+    name = f"peaks-{peak_s}-4kb"
+    title = f"the same bytes a second in records of {BLOCK_VALUE_BYTES:,} bytes: a quarter of the operations"
+
+    def program(asked: LoadAsked) -> LoadProgram:
+        _no_rate(name, asked)
+        rates = arrivals.scaled(arrivals.peaks(peak_s, asked.seconds), 1 / (4 * asked.scale))
+        keys = KeyChoice("uniform", max(1, RECORDS // (4 * asked.scale)))
+        return replace(generated(rates, _HALF_READS, keys), value_bytes=BLOCK_VALUE_BYTES)
+
+    return BenchWorkload(name, title, program)
 
 
 def _generator() -> Path:
@@ -185,6 +199,7 @@ _ALL = (
     _sine("sine-700", "the same, and then 10 MB/s until 700 s", 700),
     _sine("sine-1000", "the same, and then 10 MB/s until 1000 s", 1000),
     *(_peaks(peak_s) for peak_s in (10, 50, 100)),
+    *(_block_peaks(peak_s) for peak_s in (10, 50, 100)),
 )
 WORKLOADS: Mapping[str, BenchWorkload] = {workload.name: workload for workload in _ALL}
 
