@@ -52,8 +52,8 @@ def made(name: str, scale: int = 1, rate_per_s: float | None = None, seconds: in
 @pytest.mark.parametrize("name", [name for name in WORKLOADS if name not in {"constant", "two-phase"}])
 def test_every_workload_makes_a_program_that_says_how_long_it_is(name: str) -> None:
     load = workloads.workload(name).program(LoadAsked(60, 4))
-    assert load.seconds == {"sine-350": 350, "sine-700": 700, "sine-1000": 1000}.get(name, 60)
-    assert (load.offered_per_s is not None) == (name in OPEN or name.startswith(("sine", "peaks")))
+    assert load.seconds == {"sine-350": 350, "sine-700": 700, "sine-1000": 1000, "trace-bursts-4kb": 600}.get(name, 60)
+    assert (load.offered_per_s is not None) == (name in OPEN or name.startswith(("sine", "peaks", "trace")))
 
 
 @pytest.mark.parametrize("name", OPEN)
@@ -204,6 +204,21 @@ def test_a_workload_that_finds_its_rate_takes_no_other() -> None:
 def test_a_rate_is_refused_where_it_means_nothing(name: str) -> None:
     with pytest.raises(BadArgument, match=f"{name}.* takes no --rate"):
         workloads.workload(name).program(LoadAsked(60, 1, 5.0))
+
+
+def test_our_trace_is_as_the_silk_paper_says_of_its_own() -> None:
+    """Section 6.2: valleys of 5 to 20 s, 15 on average; nine peaks of ten last 10 to 20 s, and none above 400 s."""
+    load = made("trace-bursts-4kb")
+    assert isinstance(load.work.arrivals, OpenArrivals)
+    *steps, rest = load.work.arrivals.steps
+    valleys, peaks = steps[::2], steps[1::2]
+    assert all(5 <= each.seconds <= 20 and each.operations_per_s < 1000 for each in [*valleys, rest])
+    assert sum(each.seconds for each in valleys) / len(valleys) == pytest.approx(15, abs=0.5)
+    short = [each for each in peaks if 10 <= each.seconds <= 20]
+    assert len(short) / len(peaks) == pytest.approx(0.9, abs=0.05)
+    assert all(100 < each.seconds <= 400 for each in peaks if each not in short)
+    mix = load.work.operations
+    assert (mix.update, mix.read, mix.scan) == (0.57, 0.41, 0.02)
 
 
 def test_a_trace_is_a_workload(tmp_path: Path) -> None:

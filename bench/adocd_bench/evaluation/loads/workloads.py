@@ -33,6 +33,9 @@ _SINE_PERIOD_S, _SINE_LOW, _SINE_SWING, _SINE_QUIET = 350, 500.0, 750.0, 100.0
 #: The stability paper's burst: 25 minutes and 5 (4.2); in a shorter run both are as much shorter, so that it has two.
 _BURST_S, _BURST_HIGH_SHARE = 1800, 1 / 6
 TRACE = "trace:"
+BURSTS = Path(arrivals.__file__).with_name("traces") / "bursts.csv"
+#: Ten records at the mean: the bytes of the paper's tens of keys, whose median is 400 bytes.
+_BURSTS_SCAN_LENGTH = 20
 TWO_PHASE = "two-phase"
 
 
@@ -169,6 +172,24 @@ def _block_peaks(peak_s: int) -> BenchWorkload:
     return BenchWorkload(name, title, program)
 
 
+def _bursts() -> BenchWorkload:
+    """Make a trace of our own in the shape of SILK's production trace (6.2), which is not public.
+
+    Mix, valleys, and short and long peaks are the paper's; records and bytes a second are those of `_block_peaks`.
+    """
+
+    def program(asked: LoadAsked) -> LoadProgram:
+        _no_rate("trace-bursts-4kb", asked)
+        rates = arrivals.scaled(arrivals.trace(BURSTS), 1 / asked.scale)
+        keys = KeyChoice("uniform", max(1, RECORDS // (4 * asked.scale)))
+        made = generated(rates, Mix(update=0.57, read=0.41, scan=0.02), keys)
+        work = replace(made.work, scan_length=_BURSTS_SCAN_LENGTH)
+        return replace(made, work=work, value_bytes=BLOCK_VALUE_BYTES)
+
+    title = "600 s of short and long peaks in the shape of SILK's production trace, in records of 4,000 bytes"
+    return BenchWorkload("trace-bursts-4kb", title, program)
+
+
 def _generator() -> Path:
     return GENERATOR.find_or_build(lambda line: print(line, file=sys.stderr))
 
@@ -199,6 +220,7 @@ _ALL = (
     _sine("sine-700", "the same, and then 10 MB/s until 700 s", 700),
     _sine("sine-1000", "the same, and then 10 MB/s until 1000 s", 1000),
     *(_peaks(peak_s) for peak_s in (10, 50, 100)),
+    _bursts(),
     *(_block_peaks(peak_s) for peak_s in (10, 50, 100)),
 )
 WORKLOADS: Mapping[str, BenchWorkload] = {workload.name: workload for workload in _ALL}
