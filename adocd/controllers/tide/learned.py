@@ -7,6 +7,8 @@ from adocd.model.sample import Sample
 
 #: Time constants in seconds: of a rate, of the device where it is slower than known, of the clients' peak.
 _SMOOTHING_S, _SLOWER_S, _PEAK_S = 3.0, 60.0, 300.0
+#: A compaction that reports nothing for so long reports many bytes at once, in s; then the mean is over so long.
+_SILENT_S, _LONG_S = 2.0, 30.0
 #: Reads matter for so long after the last window with enough of them, in s, so that the law does not turn to and fro.
 _READ_FOR_S = 60.0
 #: The reads that are counted: point lookups, and the beginnings of scans (statistics.h).
@@ -31,7 +33,9 @@ class Learned:
     """Rates in bytes/s, each None until it was seen.
 
     `device` is what flushes and compactions together get written: it rises to whatever is seen, and falls only while a
-    compaction is at work, because otherwise nothing asks for more. `clients` is the peak of what clients wrote, which
+    compaction is at work, because otherwise nothing asks for more. RocksDB counts what a compaction writes once in a
+    thousand records (compaction_job.cc, kRecordStatsEvery): with large values that is 100 MB at once, which took as long
+    as no more was counted. So a rate is that of the time between two counts. `clients` is the peak of what clients wrote, which
     fades within minutes; `writes` is what they write now, `flushes` what flushes write while memtables wait for them.
     """
 
@@ -39,6 +43,9 @@ class Learned:
         self.device: float | None = None
         self.clients: float | None = None
         self.flushes: float | None = None
+        #: Bytes and seconds since a compaction's bytes were counted last; and whether that takes long.
+        self._uncounted_bytes = self._uncounted_s = 0.0
+        self._counts_rarely = False
         self._background, self._writes, self._flushing = Mean(_SMOOTHING_S), Mean(_SMOOTHING_S), Mean(_SMOOTHING_S)
         self._reads_per_s, self._writes_per_s = Mean(_SMOOTHING_S), Mean(_SMOOTHING_S)
         self._knows_reads = False
@@ -76,11 +83,21 @@ class Learned:
         rates = (sample.flush_written_bytes_per_s, sample.compaction_written_bytes_per_s)
         if None in rates:
             return
-        now = self._background.add(sum(rate or 0.0 for rate in rates), sample.interval_s)
+        self._uncounted_bytes += sum(rate or 0.0 for rate in rates) * sample.interval_s
+        self._uncounted_s += sample.interval_s
+        if sample.running_compactions:
+            counted = bool(sample.compaction_written_bytes_per_s)
+            self._counts_rarely |= not counted and self._uncounted_s >= _SILENT_S
+            if not counted or (self._counts_rarely and self._uncounted_s < _LONG_S):
+                return
+        seconds = self._uncounted_s
+        now = self._background.add(self._uncounted_bytes / seconds, seconds)
+        self._uncounted_bytes = self._uncounted_s = 0.0
+        self._counts_rarely = False
         if self.device is None or now > self.device:
             self.device = now
         elif sample.running_compactions:
-            self.device += (now - self.device) * -math.expm1(-sample.interval_s / _SLOWER_S)
+            self.device += (now - self.device) * -math.expm1(-seconds / _SLOWER_S)
 
     def _learn_reads(self, sample: Sample) -> None:
         reads = [rate for ticker in READ_TICKERS if (rate := sample.ticker_per_s(ticker)) is not None]

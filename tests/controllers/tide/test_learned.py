@@ -52,6 +52,37 @@ def test_a_slower_device_is_learned_within_minutes_while_a_compaction_runs() -> 
     assert learned.device < 60 * MB
 
 
+def merging(learned: Learned, plant: Plant, seconds: int, *, every_s: int, device: float) -> list[float]:
+    """Let a compaction write 80 % of a device, and have its bytes counted only every so often; what is learned."""
+    found = []
+    for second in range(1, seconds + 1):
+        counted = 0.8 * device * every_s if second % every_s == 0 else 0.0
+        found.append(seen(learned, plant, 1, **working(0.2 * device, counted)).device or 0.0)
+    return found
+
+
+@pytest.mark.parametrize("every_s", [1, 2, 8, 30])
+def test_large_values_are_counted_rarely_and_the_device_is_no_faster_for_that(every_s: int) -> None:
+    """RocksDB counts what a compaction writes once in a thousand records: with values of 100 kB that is 100 MB."""
+    found = merging(Learned(), Plant(), 240, every_s=every_s, device=100)
+    assert max(found) < 110 * MB
+    assert found[-1] == pytest.approx(100 * MB, rel=0.1)
+
+
+def test_a_slower_device_is_learned_from_rare_counts_too() -> None:
+    plant = Plant()
+    learned = Learned()
+    merging(learned, plant, 240, every_s=8, device=100)
+    assert merging(learned, plant, 300, every_s=8, device=30)[-1] < 40 * MB
+
+
+def test_a_compaction_that_is_counted_when_it_ends_took_all_the_time_since_it_began() -> None:
+    learned = Learned()
+    seen(learned, Plant(), 5, **working(20, 0))
+    seen(learned, Plant(), 1, **working(20, 6 * 80, running=0))
+    assert learned.device == pytest.approx(100 * MB, rel=0.01)
+
+
 def test_the_clients_peak_fades_within_minutes() -> None:
     learned = seen(Learned(), Plant(), written_bytes_per_s=100.0 * MB)
     seen(learned, Plant(), 300, written_bytes_per_s=1.0 * MB)
