@@ -34,9 +34,11 @@ class Learned:
 
     `device` is what flushes and compactions together get written: it rises to whatever is seen, and falls only while a
     compaction is at work, because otherwise nothing asks for more. RocksDB counts what a compaction writes once in a
-    thousand records (compaction_job.cc, kRecordStatsEvery): with large values that is 100 MB at once, which took as long
-    as no more was counted. So a rate is that of the time between two counts. `clients` is the peak of what clients wrote, which
-    fades within minutes; `writes` is what they write now, `flushes` what flushes write while memtables wait for them.
+    thousand records (compaction_job.cc, kRecordStatsEvery): with values of 100 kB that is 100 MB at once, written since
+    the last count. So a rate is the bytes between two counts by the time between them.
+
+    `clients` is the peak of what clients wrote, which fades within minutes; `writes` is what they write now, `flushes`
+    what flushes write while memtables wait for them.
     """
 
     def __init__(self) -> None:
