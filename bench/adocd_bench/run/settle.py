@@ -20,7 +20,7 @@ from types import TracebackType
 from typing import Self
 
 from adocd.model.change import Change, ColumnFamilyChange, DatabaseChange, RestoreStep
-from adocd.model.snapshot import Snapshot
+from adocd.model.snapshot import OptionValues, Snapshot
 from adocd.targets.agent import Agent, AgentTarget
 from adocd.targets.errors import TargetError
 from adocd.targets.run_dir import agent_sockets
@@ -103,6 +103,8 @@ class Settling:
         self._room, self._database, self._owners = room, database, owners
         self._runner = asyncio.Runner()
         self._target: AgentTarget | None = None
+        #: When the daemon had told the agent to restore: an older snapshot does not show it.
+        self._begun_s = 0.0
 
     def __enter__(self) -> Self:
         return self
@@ -120,11 +122,12 @@ class Settling:
         if seen.asked_s is None:
             seen.asked_s = time.monotonic()
             watched.restore()
+            self._begun_s = time.monotonic()
         try:
             target = self._find()
             snapshot = self._runner.run(target.snapshot(None))
             if seen.restored_s is None:
-                seen.restored_s = _restored_s(snapshot, seen.asked_s)
+                seen.restored_s = _restored_s(snapshot, self._begun_s)
             elif seen.owners_s is None:
                 self._bring(target, snapshot)
             else:
@@ -172,7 +175,8 @@ class Settling:
 async def _change(target: AgentTarget, snapshot: Snapshot, wanted: Mapping[str, str]) -> None:
     """Set options under a lease of our own; it outlasts the run, because its end would take them back."""
     lease = await target.hold_lease(_HOLDER, _TTL_S, None)
-    plan = tuple(RestoreStep(change) for change in _changes(_now(snapshot, wanted), snapshot))
+    kept = {**_now(snapshot, wanted), **_unlike_at_open(snapshot.options, (await target.detail()).originals)}
+    plan = tuple(RestoreStep(change) for change in _changes(kept, snapshot))
     for step in await target.change(_HOLDER, lease.epoch, _changes(wanted, snapshot), plan):
         if step.error is not None:
             raise RunFailed(f"the owner's options could not be set after the phase: {step.error}")
@@ -181,6 +185,13 @@ async def _change(target: AgentTarget, snapshot: Snapshot, wanted: Mapping[str, 
 def unlike(snapshot: Snapshot, owners: Mapping[str, str]) -> dict[str, str]:
     """Give the owner's values of the options that have others."""
     return {option: owners[option] for option, value in _now(snapshot, owners).items() if value != owners[option]}
+
+
+def _unlike_at_open(options: OptionValues, originals: OptionValues) -> dict[str, str]:
+    """Give the values that are not those at the open, as a plan must: a restore cannot put everything back."""
+    now = {**options.column_families.get(_FAMILY, {}), **options.database}
+    then = {**originals.column_families.get(_FAMILY, {}), **originals.database}
+    return {option: value for option, value in now.items() if then.get(option, value) != value}
 
 
 def _now(snapshot: Snapshot, names: Mapping[str, str]) -> dict[str, str]:
@@ -202,10 +213,10 @@ def _changes(wanted: Mapping[str, str], snapshot: Snapshot) -> tuple[Change, ...
     return tuple(changes)
 
 
-def _restored_s(snapshot: Snapshot, asked_s: float) -> float | None:
+def _restored_s(snapshot: Snapshot, begun_s: float) -> float | None:
     """Say when the restore was seen to be over; None while it runs or waits for its condition."""
     if snapshot.restore.errors:
         raise RunFailed(f"the restore after the phase failed: {snapshot.restore.errors[0]}")
-    if snapshot.restore.state not in {"none", "done"} or snapshot.change_in_flight or snapshot.monotonic_s <= asked_s:
+    if snapshot.restore.state not in {"none", "done"} or snapshot.change_in_flight or snapshot.monotonic_s <= begun_s:
         return None
     return snapshot.monotonic_s

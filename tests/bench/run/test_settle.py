@@ -14,6 +14,7 @@ from adocd_bench.run.settle import Due, Settling, unlike
 from adocd_bench.run.workspace import run_directory
 
 from adocd.model.knob import MIB
+from adocd.model.options import BYTES_PER_SYNC_OFF
 from adocd.model.policy import Policy
 from adocd.model.snapshot import ColumnFamilySnapshot
 from tests.builders import snapshot
@@ -75,6 +76,21 @@ def test_a_scheme_of_other_options_at_the_open_is_brought_to_the_owners(tmp_path
         }
         assert database.options.database["max_background_jobs"] == "2"
     assert settling.seen.changed == OWNERS
+
+
+def test_the_owners_options_come_back_although_one_cannot_be_what_it_was_at_the_open(tmp_path: Path) -> None:
+    """A law's change of the database leaves bytes_per_sync at a number that no file reaches, where it was off."""
+    database = FakeDatabase(
+        tmp_path / "db",
+        options={"write_buffer_size": str(512 * MIB)},
+        database_options={"max_background_jobs": "2", "bytes_per_sync": "0"},
+    )
+    now = database.options
+    with watched(database, Policy("manual", {"background_jobs": 6})) as (seen, settling):
+        eventually(lambda: now.database["max_background_jobs"] == "6", what="the law has turned its knob")
+        settle(seen, settling)
+        assert (now.database["max_background_jobs"], now.database["bytes_per_sync"]) == ("2", str(BYTES_PER_SYNC_OFF))
+        assert now.column_families["default"]["write_buffer_size"] == OWNERS["write_buffer_size"]
 
 
 def test_it_is_over_only_when_nothing_is_due_under_the_owners_options(tmp_path: Path) -> None:
