@@ -90,6 +90,13 @@ PAID = {
     "| no law, the memtables of `adoc` |": ("flood-cap-13", "cap-13", "default-with-adoc-memory"),
     "| no law, a grid's best threads |": ("flood-cap-13", "cap-13", "grid-best-within-memory"),
 }
+WAVE = {
+    "| compaction disabled, six memtables, no limits |": "compaction-disabled",
+    "| `tide`, in the wave |": "tide",
+    "| `toggle`, two memtables |": "toggle-two-memtables",
+    "| no law, limits raised |": "limits-raised",
+    "| no law, six memtables |": "default-with-toggle-memory",
+}
 #: Which of them README has, and how it names them.
 IN_README = {
     "| `tide`, adocd's own law |": "| `tide` |",
@@ -115,6 +122,16 @@ def paid_pairs(directory: str, profile: str, scheme: str, member: str) -> str:
 def test_what_a_law_is_worth_once_its_debt_is_paid(row: str) -> None:
     ran, paid = (paid_pairs(*PAID[row], member) for member in ("throughput_per_s", "with_drain_per_s"))
     assert f"{row} {ran} | {paid} |\n" in PAGE
+
+
+@pytest.mark.parametrize("row", WAVE)
+def test_what_a_law_is_worth_under_a_wave(row: str) -> None:
+    kept = [run for run in found_in(RAW / "wave-350-cap-13").runs if run.scheme.name == WAVE[row]]
+    shares = [figures(run).completed_share for run in sorted(kept, key=lambda run: run.repetition)]
+    assert len(shares) >= 5
+    told = [f"{100 * (share or 0.0):.0f}" for share in shares]
+    paid = paid_pairs("wave-350-cap-13", "cap-13", WAVE[row], "with_drain_per_s")
+    assert f"{row} {', '.join(told[:-1])} and {told[-1]} % | {paid} |\n" in PAGE
 
 
 def test_no_paid_row_is_of_anything_else() -> None:
