@@ -62,7 +62,7 @@ def test_open_loops_offer_for_as_long_as_they_say(name: str) -> None:
     assert isinstance(load.work.arrivals, OpenArrivals)
     assert total_s(load.work.arrivals.steps) == pytest.approx(load.seconds)
     assert mean_per_s(load.work.arrivals.steps) == pytest.approx(load.offered_per_s)
-    assert load.offered_bytes == round(load.offered_per_s * load.seconds) * (16 + load.value_bytes)
+    assert load.offered_bytes == round((load.offered_per_s or 0) * load.seconds) * (16 + load.value_bytes)
 
 
 def test_a_scale_divides_rates_and_records_and_leaves_a_rate_that_was_given() -> None:
