@@ -52,7 +52,7 @@ def test_adoc_acts_on_its_stalls_and_it_ends_at_ctrl_c(classpath: str, run_dir: 
         eventually(applied, what="a decision of adoc is applied")
         assert ctrl_c(job) == 0, said(run_dir)
         *seconds, total = said(run_dir).splitlines(keepends=True)
-        assert TOTAL.fullmatch(total)
+        assert TOTAL.fullmatch(total), said(run_dir)
         # Nothing else, on stderr either.
         assert [line for line in seconds if not re.match(r" *\d+ s  \d+ records/s  longest put ", line)] == []
     assert not list(run_dir.glob("agent-*.sock"))

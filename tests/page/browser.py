@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import psutil
+from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, WebSocket, expect
 
 from tests.cli.harness import NOWHERE, command, log_of, serving, start
@@ -172,3 +173,20 @@ def log_in(page: Page, token: str) -> None:
 def drawn(page: Page, rows: int = 2) -> None:
     """Wait until the charts have at least so many rows."""
     page.wait_for_function(f"Number(document.body?.dataset.charts) >= {rows}")
+
+
+def serious(page: Page) -> list[str]:
+    """What axe finds serious or worse, once nothing fades in any more."""
+    # A dialog begins to fade in a frame after it is there.
+    page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    # On a busy machine it may begin later, but the class is there at once.
+    page.wait_for_function('!document.querySelector(\'[class*="-enter-active"], [class*="-leave-active"]\')')
+    page.wait_for_function("document.getAnimations().every(each => each.playState !== 'running')")
+    response = Axe().run(page).response
+    assert "color-contrast" in {each["id"] for each in response["passes"]}, "axe has seen no text"
+    found: list[dict[str, Any]] = response["violations"]
+    return [
+        f"{each['id']}: {each['help']}: {[node['html'][:200] for node in each['nodes'][:3]]}"
+        for each in found
+        if each["impact"] in ("serious", "critical")
+    ]

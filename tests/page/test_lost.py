@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.page.browser import Site, Watched, db_bench, drawn, open_page, site, web_process
+from tests.page.browser import Site, Watched, db_bench, drawn, open_page, serious, site, web_process
 from tests.support.fake_agent import FakeAgent
 from tests.support.fake_database import FakeDatabase
 
@@ -37,6 +37,7 @@ def test_a_daemon_that_does_not_answer_is_said_with_the_age_of_the_figures(brows
     try:
         banner.filter(has_text="The daemon does not answer").wait_for()
         assert is_stale(page)
+        assert serious(page) == []
     finally:
         os.kill(night.daemon_pid, signal.SIGCONT)
     expect(banner).to_be_hidden(timeout=60_000)

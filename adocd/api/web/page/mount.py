@@ -29,8 +29,10 @@ from adocd.api.web.page.views.target import TargetPage
 from adocd.api.web.upstream import Upstream
 
 _STATIC = Path(__file__).parent / "static"
-#: How long a browser can return to the same page after a lost connection; later it reloads the page by itself.
-_RECONNECT_S = 10.0
+#: How long a browser can return to the same page after a lost connection; later it reloads the page by itself, and a
+#: dialog that was open is gone. NiceGUI derives from it how long either side may be silent (0.4 times as long). A busy
+#: machine, as one on which RocksDB stalls often is, needs that; the page says after 2 s that its figures are old.
+_RECONNECT_S = 30.0
 #: Most pages: the open ones, those still loading, and those whose browser may come back.
 _MOST_CLIENTS = 2 * MAX_WEBSOCKETS
 #: NiceGUI has inline scripts, and Vue compiles templates; but nothing is loaded from or sent to other hosts.

@@ -67,8 +67,11 @@ class Room:
         if now_s - self._slow_at_s >= _SLOWLY_S:
             self._slow_at_s = now_s
             await self._read_slowly()
-        elif self.verdict is None:
-            await self._read_verdict()
+        else:
+            if any(pin["ineffective"] for pin in self.overrides):  # most are in force a second later
+                await self._read_overrides()
+            if self.verdict is None:
+                await self._read_verdict()
         self.version += 1
 
     def decided(self, records: list[dict[str, Any]]) -> None:
@@ -124,9 +127,7 @@ class Room:
 
     async def _read_slowly(self) -> None:
         await self._read_decisions(_REPEATED)
-        overrides = await self._read(f"{self.path}/overrides")
-        listed = [] if overrides is None else overrides["overrides"]
-        self.overrides = [pin | {"ends_unix_s": time.time() + (pin["remaining_s"] or 0.0)} for pin in listed]
+        await self._read_overrides()
         operations = await self._read(f"/v1/operations?target={quote(self.target, safe='')}&limit=50")
         self.operations = [] if operations is None else operations["operations"][::-1]
         lint = await self._read(f"{self.path}/lint")
@@ -134,6 +135,11 @@ class Room:
         diagnosis = await self._read(f"{self.path}/diagnosis")
         self.diagnosis = None if diagnosis is None or diagnosis["begin"] is None else diagnosis
         await self._read_verdict()
+
+    async def _read_overrides(self) -> None:
+        overrides = await self._read(f"{self.path}/overrides")
+        listed = [] if overrides is None else overrides["overrides"]
+        self.overrides = [pin | {"ends_unix_s": time.time() + (pin["remaining_s"] or 0.0)} for pin in listed]
 
     async def _read_verdict(self) -> None:
         answer = await self._read(f"{self.path}/verdict")

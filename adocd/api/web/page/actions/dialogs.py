@@ -101,5 +101,5 @@ def act(words: str, look: str, on_click: Callable[[], Any], *, enabled: bool) ->
 
 
 def say(words: str) -> None:
-    """Show a notification about what was done."""
-    ui.notify(words, position="bottom", timeout=_TOAST_MS, close_button="Close", multi_line=True, classes="said")
+    """Show a notification about what was done, in a corner: the next dialog may open at once, in the middle."""
+    ui.notify(words, position="bottom-left", timeout=_TOAST_MS, close_button="Close", multi_line=True, classes="said")
