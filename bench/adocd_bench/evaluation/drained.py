@@ -33,7 +33,8 @@ def settled_of(outcome: LoadOutcome, seen: Settlement) -> raw.Settled | None:
     restored_s, due = seen.restored_s, seen.due
     if seen.asked_s is None or restored_s is None or seen.owners_s is None or due is None:
         raise RunFailed(
-            "the program closed its database before the owner's options were back, so its debt is not known"
+            "the program closed its database before the owner's options were back, so its debt is not known; "
+            f"the bench was waiting for {seen.waits_for}"
         )
     begin_s = outcome.begin_monotonic_s
     return raw.Settled(

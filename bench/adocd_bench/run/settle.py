@@ -84,6 +84,7 @@ class Settlement:
         changed: the options that the bench set itself, with the owner's values.
         quiet_s: the first snapshot from which on nothing was due.
         due: the last snapshot.
+        waits_for: what kept it from being settled when it was last looked at, in words.
 
     """
 
@@ -93,6 +94,7 @@ class Settlement:
     changed: Mapping[str, str] | None = None
     quiet_s: float | None = None
     due: Due | None = None
+    waits_for: str = "the daemon to be asked"
 
 
 class Settling:
@@ -128,12 +130,17 @@ class Settling:
             snapshot = self._runner.run(target.snapshot(None))
             if seen.restored_s is None:
                 seen.restored_s = _restored_s(snapshot, self._begun_s)
+                seen.waits_for = _restore_in_words(snapshot)
             elif seen.owners_s is None:
                 self._bring(target, snapshot)
             else:
                 self._watch(Due.of(snapshot))
+                seen.waits_for = f"nothing to be due: {seen.due}"
         except TargetError as error:
-            raise RunFailed(f"{self._database.name} could not be settled after the phase: {error}") from None
+            raise RunFailed(
+                f"{self._database.name} could not be settled after the phase: {error} "
+                f"After {time.monotonic() - seen.asked_s:.0f} s the bench was waiting for {seen.waits_for}."
+            ) from None
 
     def is_over(self, watched: Watched) -> bool:
         """Return whether nothing is due and the daemon has seen that, too; or whether it took too long."""
@@ -152,6 +159,7 @@ class Settling:
         elif self.seen.changed is None:
             self.seen.changed = wanted
             self._runner.run(_change(target, snapshot, wanted))
+        self.seen.waits_for = f"the owner's values instead of {wanted}"
 
     def _watch(self, due: Due) -> None:
         before, self.seen.due = self.seen.due, due
@@ -220,3 +228,10 @@ def _restored_s(snapshot: Snapshot, begun_s: float) -> float | None:
     if snapshot.restore.state not in {"none", "done"} or snapshot.change_in_flight or snapshot.monotonic_s <= begun_s:
         return None
     return snapshot.monotonic_s
+
+
+def _restore_in_words(snapshot: Snapshot) -> str:
+    restore = snapshot.restore
+    until = f" until {restore.waiting_for}" if restore.waiting_for else ""
+    in_flight = ", with a change in flight" if snapshot.change_in_flight else ""
+    return f"the restore, which is {restore.state} with {restore.steps_left} steps left{until}{in_flight}"
