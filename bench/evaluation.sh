@@ -73,7 +73,8 @@ peaks peaks-100-cap-5 --scheme default,auto-tuned,silk,silk-bandwidth,silk-hold,
 peaks trace-cap-5 --scheme default,auto-tuned,silk,tide --workload trace-bursts-4kb
 peaks peaks-cap-5 --scheme default,auto-tuned,silk,tide --workload peaks-10-4kb,peaks-50-4kb
 # The thesis's waves (4.3.1 to 4.3.3), raised limits alone (4.5), and its arm with compaction disabled.
-toggle_schemes=default,default-with-toggle-memory,limits-raised,compaction-disabled,toggle,toggle-two-memtables,tide
+toggle_schemes=default,default-with-toggle-memory,limits-raised,compaction-disabled,toggle,toggle-two-memtables
+toggle_schemes+=,toggle-without-bounds,tide
 scaled wave-350-cap-13 --scheme "$toggle_schemes" --profile cap-13 --workload sine-350
 scaled wave-700-cap-13 --scheme "$toggle_schemes" --profile cap-13 --workload sine-700
 scaled wave-1000-cap-13 --scheme "$toggle_schemes" --profile cap-13 --workload sine-1000

@@ -95,6 +95,7 @@ def run(
                     cap,
                     room,
                     tick_s=wanted.scheme.tick_s,
+                    safety=wanted.scheme.safety,
                     look_s=_LOOK_S,
                     on_look=looked,
                     on_poll=polled,

@@ -208,7 +208,10 @@ class Machine:
 
 @dataclass(frozen=True, slots=True)
 class SchemeUsed:
-    """A scheme as it was run: options at open, rate limiter (None without one), the daemon's policy and tick."""
+    """A scheme as it was run: options at open, rate limiter (None without one), the daemon's policy, tick and limits.
+
+    `safety` is the daemon's configuration by that name, where it is not the default.
+    """
 
     name: str
     title: str
@@ -218,6 +221,7 @@ class SchemeUsed:
     policy: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
     tick_s: float = 1.0
+    safety: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ divided, because they are the device's: choose a smaller cap.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from adocd.controllers import registry
 from adocd.model.knob import MIB
@@ -25,6 +25,12 @@ _SILK_SHARE = 20
 _BAD_SHARE = 20
 #: Memtables that toggle prepares, its own default.
 _TOGGLE_MEMTABLES = 6
+#: What keeps the daemon's own guard from switching compaction on.
+_COMPACTION_OFF_FOR_GOOD = {
+    "compaction_off_s": 86400,
+    "compaction_off_l0_files": 10_000,
+    "compaction_off_pending_bytes": OUT_OF_THE_WAY * MIB,
+}
 #: ADOC's largest batch at scale 1.
 _ADOC_BATCH = 512 * MIB
 #: Tide's own defaults at scale 1.
@@ -54,6 +60,7 @@ class Scheme:
         limiter: whether the database is opened with a rate limiter, at the device's bandwidth.
         auto_tuned: whether RocksDB tunes the rate limiter.
         tick_s: the daemon's cycle; less than 1 s only if the law's period is, because short cycles cost more.
+        safety: the daemon's limits that are not its defaults, by the names in its configuration.
         needs_flushing: whether it needs the rate that flushes alone reach.
         needs_grid: whether it needs the grid's result.
         needs_grid_within: whether it needs that of the grid within the baseline's memory.
@@ -68,6 +75,7 @@ class Scheme:
     limiter: bool = False
     auto_tuned: bool = False
     tick_s: float = 1.0
+    safety: Mapping[str, int] = field(default_factory=dict)
     needs_flushing: bool = False
     needs_grid: bool = False
     needs_grid_within: bool = False
@@ -89,6 +97,7 @@ class Scheme:
             policy=self.policy,
             parameters=parameters,
             tick_s=self.tick_s,
+            safety=self.safety,
         )
 
 
@@ -154,6 +163,18 @@ def _toggle(here: Circumstances) -> Parameters:
         "cap_bytes_per_s": here.flushing_bytes_per_s,
         "l0_bytes_max": here.size(16 * GIB),
         "pending_bytes_max": here.size(256 * GIB),
+    }
+
+
+def _toggle_without_bounds(here: Circumstances) -> Parameters:
+    return {
+        **_toggle(here),
+        "hysteresis_pct": 0,
+        "dwell_s": 0.0,
+        "off_max_s": 86400.0,
+        "l0_files_max": 10_000,
+        "l0_bytes_max": OUT_OF_THE_WAY * MIB,
+        "pending_bytes_max": OUT_OF_THE_WAY * MIB,
     }
 
 
@@ -228,6 +249,14 @@ _ALL = (
     ),
     Scheme(
         "toggle", "switches automatic compaction off during write peaks (Warlo)", "toggle", _toggle, needs_flushing=True
+    ),
+    Scheme(
+        "toggle-without-bounds",
+        "toggle as in the thesis: without our bounds, hysteresis and dwell time",
+        "toggle",
+        _toggle_without_bounds,
+        safety=_COMPACTION_OFF_FOR_GOOD,
+        needs_flushing=True,
     ),
     Scheme(
         "toggle-two-memtables",

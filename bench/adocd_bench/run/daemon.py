@@ -3,7 +3,7 @@
 import contextlib
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -59,14 +59,16 @@ def serving(
     tick_s: float = 1.0,
     *,
     arbiter: bool = True,
+    safety: Mapping[str, int] | None = None,
     module: str = "adocd",
 ) -> Iterator[RunDaemon]:
     """Run `adocd serve` in `room` with a policy while the block runs. Raises RunFailed if it does not start.
 
-    `module` is run by Python in place of adocd's own, with the same arguments.
+    `safety` are limits by their names in the configuration, where they are not its defaults. `module` is run by Python
+    in place of adocd's own, with the same arguments.
     """
     configuration = room / "adocd.toml"  # the machine's own configuration must have no effect
-    configuration.write_text(_configuration(policy, tick_s, arbiter=arbiter), encoding="utf-8")
+    configuration.write_text(_configuration(policy, tick_s, safety or {}, arbiter=arbiter), encoding="utf-8")
     command = [sys.executable, "-m", module, "serve", "--config", str(configuration)]
     with child("serve", command, room) as started:
         daemon = RunDaemon(started, RestClient(room / "daemon.sock"))
@@ -74,11 +76,13 @@ def serving(
         yield daemon
 
 
-def _configuration(policy: Policy, tick_s: float, *, arbiter: bool) -> str:
+def _configuration(policy: Policy, tick_s: float, safety: Mapping[str, int], *, arbiter: bool) -> str:
     # A JSON string, number or boolean is the same in TOML.
     given = {name: value for name, value in policy.parameters.items() if value is not None}
     parameters = "".join(f"{name} = {json.dumps(value)}\n" for name, value in given.items())
+    limits = "".join(f"{name} = {value}\n" for name, value in safety.items())
     return (
         f"[daemon]\ntick_s = {tick_s:g}\narbiter = {json.dumps(arbiter)}\n\n"
-        f"[policy]\ncontroller = {json.dumps(policy.controller)}\n\n[policy.parameters]\n{parameters}"
+        f"[policy]\ncontroller = {json.dumps(policy.controller)}\n\n[policy.parameters]\n{parameters}\n"
+        f"[safety]\n{limits}"
     )

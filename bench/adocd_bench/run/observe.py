@@ -227,6 +227,7 @@ def observe(
     room: Path,
     *,
     tick_s: float = 1.0,
+    safety: Mapping[str, int] | None = None,
     look_s: float = POLL_S,
     on_look: Callable[[Watched], None] = lambda _: None,
     on_poll: Callable[[Watched], None] = lambda _: None,
@@ -236,9 +237,11 @@ def observe(
     It asks the daemon every `look_s` seconds, and then calls `on_look` with what it has collected so far. Each look
     costs a few milliseconds of CPU time. `on_poll` is called at least every `POLL_S` seconds.
 
+    `safety` are the daemon's limits that are not its defaults.
+
     Raises RunFailed if the program or the daemon fails, or if the agent never appears.
     """
-    with serving(room, policy, tick_s) as daemon:
+    with serving(room, policy, tick_s, safety=safety) as daemon:
         watched = Watched(daemon, program.database)
         on_look(watched)
         with child(program.name, cap.command(program.command), room, program.environment) as started:

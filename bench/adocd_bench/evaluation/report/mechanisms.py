@@ -94,6 +94,7 @@ MECHANISMS: Mapping[str, Mechanism] = {
         "flushes at half of the device or more, for longer than the law's window of 10 s and dwell time of 30 s: the "
         "thesis's wave, half of which is above its middle, and half of that is needed; fillrandom of 300 s or more",
     ),
+    "toggle-without-bounds": Mechanism((_OFF,), "as for toggle"),
     "toggle-two-memtables": Mechanism((_OFF,), "as for toggle"),
     "toggle-residual": Mechanism((_LIMITER,), "the thesis's wave"),
     "silk": Mechanism((_LIMITER, _HELD), _PEAKS),
