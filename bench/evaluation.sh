@@ -68,10 +68,10 @@ peaks() {
   is_wanted "$name" || return 0
   adocd bench run --out "$out/$name" --scale 10 --at-once 8 --profile cap-5 --seconds 220 "$@"
 }
-peaks peaks-100-cap-5 --scheme default,auto-tuned,silk,silk-bandwidth,silk-hold,tide --workload peaks-100-4kb
+peaks peaks-100-cap-5 --scheme default,default-with-tide-memory,auto-tuned,silk,silk-bandwidth,silk-hold,tide --workload peaks-100-4kb
 # Figure 8A, by a trace of our own.
-peaks trace-cap-5 --scheme default,auto-tuned,silk,tide --workload trace-bursts-4kb
-peaks peaks-cap-5 --scheme default,auto-tuned,silk,tide --workload peaks-10-4kb,peaks-50-4kb
+peaks trace-cap-5 --scheme default,default-with-tide-memory,auto-tuned,silk,tide --workload trace-bursts-4kb
+peaks peaks-cap-5 --scheme default,default-with-tide-memory,auto-tuned,silk,tide --workload peaks-10-4kb,peaks-50-4kb
 # The thesis's waves (4.3.1 to 4.3.3), raised limits alone (4.5), and its arm with compaction disabled.
 toggle_schemes=default,default-with-toggle-memory,limits-raised,compaction-disabled,toggle,toggle-two-memtables
 toggle_schemes+=,toggle-without-bounds,tide

@@ -97,6 +97,14 @@ WAVE = {
     "| no law, limits raised |": "limits-raised",
     "| no law, six memtables |": "default-with-toggle-memory",
 }
+PEAKS = {
+    "| `tide`, in the peaks |": "tide",
+    "| `silk-hold`: deeper compactions wait, no limiter |": "silk-hold",
+    "| no law, the memtables of `tide`, in the peaks |": "default-with-tide-memory",
+    "| RocksDB's own auto-tuned limiter, in the peaks |": "auto-tuned",
+    "| `silk` |": "silk",
+    "| `silk-bandwidth`: the limiter alone |": "silk-bandwidth",
+}
 #: Which of them README has, and how it names them.
 IN_README = {
     "| `tide`, adocd's own law |": "| `tide` |",
@@ -132,6 +140,57 @@ def test_what_a_law_is_worth_under_a_wave(row: str) -> None:
     told = [f"{100 * (share or 0.0):.0f}" for share in shares]
     paid = paid_pairs("wave-350-cap-13", "cap-13", WAVE[row], "with_drain_per_s")
     assert f"{row} {', '.join(told[:-1])} and {told[-1]} % | {paid} |\n" in PAGE
+
+
+def in_the_peaks(scheme: str) -> tuple[str, list[float]]:
+    """Write what was done of what arrived, in percent; and p99.9 of the time from the arrival on, in seconds."""
+    kept = [run for run in found_in(RAW / "peaks-100-cap-5").runs if run.scheme.name == scheme]
+    found = [figures(run) for run in sorted(kept, key=lambda run: run.repetition)]
+    assert len(found) >= 5
+    late = [each.latency("all") for each in found]
+    return listed([100 * (each.completed_share or 0.0) for each in found], ".0f"), [
+        each.total.p999_us / 1e6 for each in late if each is not None
+    ]
+
+
+def listed(values: list[float], form: str) -> str:
+    told = [format(each, form) for each in values]
+    return f"{', '.join(told[:-1])} and {told[-1]}"
+
+
+@pytest.mark.parametrize("row", PEAKS)
+def test_what_a_law_does_to_peaks(row: str) -> None:
+    done, late_s = in_the_peaks(PEAKS[row])
+    _, default_s = in_the_peaks("default")
+    ratios = [one / other for one, other in zip(late_s, default_s, strict=True)]
+    assert f"{row} {done} % | {listed(late_s, '.0f')} s | {listed(ratios, '.2f')} |\n" in PAGE
+
+
+def test_what_the_defaults_do_in_the_peaks() -> None:
+    done, late_s = in_the_peaks("default")
+    assert f"The defaults did {done} % of what arrived, and p99.9 was {listed(late_s, '.0f')} s" in WORDS
+
+
+def test_the_verdicts_on_the_peaks() -> None:
+    (block,) = summarise(found_in(RAW / "peaks-100-cap-5").runs)
+
+    def verdict(one: str, other: str) -> str:
+        schemes = block.scheme(one), block.scheme(other)
+        assert schemes[0] is not None
+        assert schemes[1] is not None
+        return compared("all_total_p999_us", schemes[0], schemes[1]).difference
+
+    memory = "default-with-tide-memory"
+    assert [verdict("tide", memory), verdict("tide", "default"), verdict(memory, "default")] == [
+        "not shown", "less", "less",
+    ]  # fmt: skip
+    assert "shows no difference between the two, and calls both better than the defaults" in WORDS
+    assert verdict("silk", "default") == "more"
+    silk = block.scheme("silk")
+    assert silk is not None
+    assert f"writers waited {100 * silk.cells['waited_share'].median:.0f} % of the time, for memtables" in WORDS
+    assert [verdict("silk-hold", "default"), verdict("silk-hold", "silk")] == ["less", "less"]
+    assert "is better than the defaults and better than `silk`" in WORDS
 
 
 def test_no_paid_row_is_of_anything_else() -> None:
