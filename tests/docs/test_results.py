@@ -9,6 +9,7 @@ from statistics import median
 import pytest
 from adocd_bench.evaluation.raw import RawRun
 from adocd_bench.evaluation.report.accounting import RunFigures, figures
+from adocd_bench.evaluation.report.measures import MEASURES, latency
 from adocd_bench.evaluation.report.read import found_in
 from adocd_bench.evaluation.report.summary import compared, summarise
 
@@ -147,10 +148,10 @@ def in_the_peaks(scheme: str) -> tuple[str, list[float]]:
     kept = [run for run in found_in(RAW / "peaks-100-cap-5").runs if run.scheme.name == scheme]
     found = [figures(run) for run in sorted(kept, key=lambda run: run.repetition)]
     assert len(found) >= 5
-    late = [each.latency("all") for each in found]
-    return listed([100 * (each.completed_share or 0.0) for each in found], ".0f"), [
-        each.total.p999_us / 1e6 for each in late if each is not None
-    ]
+    late_s = [MEASURES[latency("all", "total", "p999_us")].of(each) for each in found]
+    assert None not in late_s
+    shares = [100 * (each.completed_share or 0.0) for each in found]
+    return listed(shares, ".0f"), [(each or 0.0) / 1e6 for each in late_s]
 
 
 def listed(values: list[float], form: str) -> str:

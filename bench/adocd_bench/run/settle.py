@@ -22,7 +22,7 @@ from typing import Self
 from adocd.model.change import Change, ColumnFamilyChange, DatabaseChange, RestoreStep
 from adocd.model.snapshot import OptionValues, Snapshot
 from adocd.targets.agent import Agent, AgentTarget
-from adocd.targets.errors import TargetError
+from adocd.targets.errors import Refused, TargetError
 from adocd.targets.run_dir import agent_sockets
 from adocd_bench.errors import RunFailed
 from adocd_bench.run.observe import Watched
@@ -80,7 +80,7 @@ class Settlement:
     Attributes:
         asked_s: the daemon was asked to restore.
         restored_s: the agent had executed the restore.
-        owners_s: every option had the owner's value.
+        owners_s: every option had the owner's value for the first time.
         changed: the options that the bench set itself, with the owner's values.
         quiet_s: the first snapshot from which on nothing was due.
         due: the last snapshot.
@@ -107,6 +107,8 @@ class Settling:
         self._target: AgentTarget | None = None
         #: When the daemon had told the agent to restore: an older snapshot does not show it.
         self._begun_s = 0.0
+        #: When the bench had last set options.
+        self._changed_s = 0.0
 
     def __enter__(self) -> Self:
         return self
@@ -131,9 +133,7 @@ class Settling:
             if seen.restored_s is None:
                 seen.restored_s = _restored_s(snapshot, self._begun_s)
                 seen.waits_for = _restore_in_words(snapshot)
-            elif seen.owners_s is None:
-                self._bring(target, snapshot)
-            else:
+            elif self._is_the_owners(target, snapshot):
                 self._watch(Due.of(snapshot))
                 seen.waits_for = f"nothing to be due: {seen.due}"
         except TargetError as error:
@@ -151,15 +151,29 @@ class Settling:
             return True
         return time.monotonic() > seen.asked_s + SETTLED_WITHIN_S
 
-    def _bring(self, target: AgentTarget, snapshot: Snapshot) -> None:
-        wanted = unlike(snapshot, self._owners)
+    def _is_the_owners(self, target: AgentTarget, snapshot: Snapshot) -> bool:
+        """Return whether every option has the owner's value; set those that have not.
+
+        A compaction that began before the restore can take it back at its end (RocksDB before 9.11,
+        facebook/rocksdb#13294). The daemon then restores it again, under its lease; without it, the bench does.
+        """
+        seen, wanted = self.seen, unlike(snapshot, self._owners)
         if not wanted:
-            self.seen.owners_s = snapshot.monotonic_s
-            self.seen.changed = self.seen.changed or {}
-        elif self.seen.changed is None:
-            self.seen.changed = wanted
-            self._runner.run(_change(target, snapshot, wanted))
-        self.seen.waits_for = f"the owner's values instead of {wanted}"
+            seen.owners_s = seen.owners_s or snapshot.monotonic_s
+            seen.changed = seen.changed or {}
+            return True
+        seen.waits_for = f"the owner's values instead of {dict(_now(snapshot, wanted))}"
+        if snapshot.monotonic_s > self._changed_s:  # an older one does not show what was set
+            try:
+                self._runner.run(_change(target, snapshot, wanted))
+            except Refused as error:
+                if error.code != "lease_held":
+                    raise
+                seen.waits_for += f", which {error.holder} holds the lease for"
+                return False
+            self._changed_s = time.monotonic()
+            seen.changed = {**(seen.changed or {}), **wanted}
+        return False
 
     def _watch(self, due: Due) -> None:
         before, self.seen.due = self.seen.due, due

@@ -78,6 +78,46 @@ def test_a_scheme_of_other_options_at_the_open_is_brought_to_the_owners(tmp_path
     assert settling.seen.changed == OWNERS
 
 
+def test_what_rocksdb_takes_back_silently_is_set_again(tmp_path: Path) -> None:
+    database = FakeDatabase(tmp_path / "db", options={"write_buffer_size": str(512 * MIB)})
+    properties = database.measurements.column_families["default"]
+    properties["rocksdb.compaction-pending"] = 1
+    size = database.options.column_families["default"]
+    with watched(database, Policy("fixed")) as (seen, settling):
+
+        def has(value: int) -> bool:
+            seen.look()
+            settling.look(seen)
+            return settling.seen.owners_s is not None and size["write_buffer_size"] == str(value)
+
+        database.revert_after_s["write_buffer_size"] = 0.2
+        eventually(lambda: has(64 * MIB), what="the bench has set it")
+        eventually(lambda: size["write_buffer_size"] == str(512 * MIB), what="RocksDB has taken it back")
+        database.revert_after_s.clear()
+        eventually(lambda: has(64 * MIB), what="the bench has set it again")
+        properties["rocksdb.compaction-pending"] = 0
+        settle(seen, settling)
+        assert size["write_buffer_size"] == OWNERS["write_buffer_size"]
+
+
+def test_it_waits_while_somebody_holds_the_lease(tmp_path: Path) -> None:
+    """The daemon takes it again after its restore, for what a compaction has taken back."""
+    database = FakeDatabase(tmp_path / "db", options={"write_buffer_size": str(512 * MIB)})
+    with watched(database, Policy("fixed")) as (seen, settling):
+        settling.look(seen)  # the restore revokes whatever lease there was
+        database.keeper.hold("somebody", 60.0, None)
+
+        def waits() -> bool:
+            seen.look()
+            settling.look(seen)
+            return "which somebody holds the lease for" in settling.seen.waits_for
+
+        eventually(waits, what="it waits for the lease")
+        assert settling.seen.owners_s is None
+        database.keeper.release(None, None, restore=False, force=True)
+        settle(seen, settling)
+
+
 def test_the_owners_options_come_back_although_one_cannot_be_what_it_was_at_the_open(tmp_path: Path) -> None:
     """A law's change of the database leaves bytes_per_sync at a number that no file reaches, where it was off."""
     database = FakeDatabase(
