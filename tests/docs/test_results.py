@@ -143,6 +143,7 @@ def test_what_a_law_is_worth_under_a_wave(row: str) -> None:
     assert f"{row} {', '.join(told[:-1])} and {told[-1]} % | {paid} |\n" in PAGE
 
 
+@functools.cache
 def in_the_peaks(scheme: str) -> tuple[str, list[float]]:
     """Write what was done of what arrived, in percent; and p99.9 of the time from the arrival on, in seconds."""
     kept = [run for run in found_in(RAW / "peaks-100-cap-5").runs if run.scheme.name == scheme]

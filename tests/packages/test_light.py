@@ -85,7 +85,8 @@ def test_it_serves_rest_and_metrics_and_says_what_the_page_needs(light: Environm
             assert (status, kind.partition(";")[0]) == (404, "text/plain"), path
             assert said.startswith(f"The page is not installed: {INSTALL_PAGE}")
         assert served.get("/v1/targets")[0] == 200
-        assert served.get("/docs")[0] == 200
+        # On a busy machine the daemon takes long over its first description, and the web process says so by a 503.
+        eventually(lambda: served.get("/docs")[0] == 200, what="the daemon describes its REST")
         status, _, metrics = served.get("/metrics")
         assert (status, "adocd_build_info" in metrics) == (200, True)
         assert "No target" in light.run("adocctl", "targets", ADOCD_RUN_DIR=str(run_dir)).ok()
