@@ -11,7 +11,7 @@ from adocd_bench.evaluation.raw import RawRun
 from adocd_bench.evaluation.report.accounting import RunFigures, figures
 from adocd_bench.evaluation.report.measures import MEASURES, latency
 from adocd_bench.evaluation.report.read import found_in
-from adocd_bench.evaluation.report.summary import compared, summarise
+from adocd_bench.evaluation.report.summary import Block, compared, summarise
 
 from tests.bench.kept import RESULTS, needs_results
 from tests.conftest import REPOSITORY
@@ -123,8 +123,7 @@ def paid_pairs(directory: str, profile: str, scheme: str, member: str) -> str:
         for name in (scheme, "default")
     )
     assert len(of_scheme) == len(default) >= 5
-    told = [f"{of_scheme[repetition] / default[repetition]:.2f}" for repetition in sorted(default)]
-    return f"{', '.join(told[:-1])} and {told[-1]}"
+    return listed([of_scheme[repetition] / default[repetition] for repetition in sorted(default)], ".2f")
 
 
 @pytest.mark.parametrize("row", PAID)
@@ -138,9 +137,9 @@ def test_what_a_law_is_worth_under_a_wave(row: str) -> None:
     kept = [run for run in found_in(RAW / "wave-350-cap-13").runs if run.scheme.name == WAVE[row]]
     shares = [figures(run).completed_share for run in sorted(kept, key=lambda run: run.repetition)]
     assert len(shares) >= 5
-    told = [f"{100 * (share or 0.0):.0f}" for share in shares]
+    done = listed([100 * (share or 0.0) for share in shares], ".0f")
     paid = paid_pairs("wave-350-cap-13", "cap-13", WAVE[row], "with_drain_per_s")
-    assert f"{row} {', '.join(told[:-1])} and {told[-1]} % | {paid} |\n" in PAGE
+    assert f"{row} {done} % | {paid} |\n" in PAGE
 
 
 @functools.cache
@@ -173,15 +172,18 @@ def test_what_the_defaults_do_in_the_peaks() -> None:
     assert f"The defaults did {done} % of what arrived, and p99.9 was {listed(late_s, '.0f')} s" in WORDS
 
 
+def difference(block: Block, measure: str, one: str, other: str) -> str:
+    """Name the report's verdict on two schemes of a block."""
+    schemes = block.scheme(one), block.scheme(other)
+    assert schemes[0] is not None
+    assert schemes[1] is not None
+    return compared(measure, schemes[0], schemes[1]).difference
+
+
 def test_the_verdicts_on_the_peaks() -> None:
     (block,) = summarise(found_in(RAW / "peaks-100-cap-5").runs)
 
-    def verdict(one: str, other: str) -> str:
-        schemes = block.scheme(one), block.scheme(other)
-        assert schemes[0] is not None
-        assert schemes[1] is not None
-        return compared("all_total_p999_us", schemes[0], schemes[1]).difference
-
+    verdict = functools.partial(difference, block, "all_total_p999_us")
     memory = "default-with-tide-memory"
     assert [verdict("tide", memory), verdict("tide", "default"), verdict(memory, "default")] == [
         "not shown", "less", "less",
@@ -232,12 +234,7 @@ def test_the_laws_acted_in_the_phase(law: str, directory: str, rules: set[str]) 
 def test_the_verdicts_on_the_pairs_whose_debt_was_paid() -> None:
     (block,) = summarise(found_in(RAW / "tide-cap-210").runs)
 
-    def verdict(one: str, other: str) -> str:
-        schemes = block.scheme(one), block.scheme(other)
-        assert schemes[0] is not None
-        assert schemes[1] is not None
-        return compared("with_drain_per_s", schemes[0], schemes[1]).difference
-
+    verdict = functools.partial(difference, block, "with_drain_per_s")
     assert [verdict(law, "default") for law in ("tide", "adoc")] == ["more", "more"]
     assert "calls `tide` and `adoc` better than the defaults over run, restore and drain" in WORDS
     assert [verdict("tide", "adoc"), verdict("default-with-tide-memory", "default")] == ["not shown", "not shown"]

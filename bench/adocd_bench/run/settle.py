@@ -162,6 +162,7 @@ class Settling:
             seen.owners_s = seen.owners_s or snapshot.monotonic_s
             seen.changed = seen.changed or {}
             return True
+        seen.due = None  # what was due under other options does not count
         seen.waits_for = f"the owner's values instead of {dict(_now(snapshot, wanted))}"
         if snapshot.monotonic_s > self._changed_s:  # an older one does not show what was set
             try:
