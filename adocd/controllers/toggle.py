@@ -210,7 +210,7 @@ class Toggle(Controller):
             memtables = max(p.memtables, owners_value(Knob.MEMTABLE_NUMBER, sample, cf.name) or 0)
             pending = self._pending_limit(cf, sample)
             values = {
-                Knob.AUTO_COMPACTION: int(not self._is_off),
+                Knob.AUTO_COMPACTION: 0 if self._is_off else _owners_switch(cf, sample),
                 Knob.LEVEL0_SLOWDOWN: limit,
                 Knob.LEVEL0_STOP: limit,
                 Knob.SOFT_PENDING_LIMIT: pending,
@@ -269,6 +269,11 @@ class _Window:
 def _whole_pct(part: float, whole: float) -> int:
     # By rounding, a sum of rates times intervals can fall a last bit below the exact whole percent.
     return int(part * 100 / whole + 1e-9)
+
+
+def _owners_switch(cf: ColumnFamilySample, sample: Sample) -> int:
+    """Return whether the owner has compaction on, 1 or 0; a program may disable it around a bulk load of its own."""
+    return 1 if sample.originals is None else owners_value(Knob.AUTO_COMPACTION, sample, cf.name) or 0
 
 
 def _l0_bytes(cf: ColumnFamilySample) -> int:

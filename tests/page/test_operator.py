@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, FloatRect, Locator, Page, expect
 
 from tests.page.browser import MIB, Site, Watched, db_bench, drawn, log_in, open_page, serious, site
 from tests.support.waiting import eventually
@@ -43,11 +43,20 @@ def confirm(page: Page, button: str, confirm_by: str) -> None:
     expect(dialog).to_be_hidden()
 
 
-def overlap(one: Locator, other: Locator) -> bool:
-    """Whether one covers a part of the other."""
-    a, b = one.bounding_box(), other.bounding_box()
-    assert a is not None
-    assert b is not None
+def told(page: Page) -> dict[str, float]:
+    """The box of what was just done, which is shown for some seconds only: so it is read in the page, when it comes."""
+    shown = page.wait_for_function(
+        """() => {
+            const boxes = [...document.querySelectorAll(".said")].map((each) => each.getBoundingClientRect());
+            return boxes.find((box) => box.width > 0 && box.height > 0)?.toJSON();
+        }"""
+    )
+    box: dict[str, float] = shown.json_value()
+    return box
+
+
+def overlap(a: dict[str, float], b: FloatRect) -> bool:
+    """Whether one box covers a part of the other."""
     return (
         a["x"] < b["x"] + b["width"] and b["x"] < a["x"] + a["width"]
         and a["y"] < b["y"] + b["height"] and b["y"] < a["y"] + a["height"]
@@ -98,13 +107,17 @@ def test_every_control_does_what_it_says(browser: Browser, night: Site, watched:
     dialog.get_by_text("controller: fixed → adoc").wait_for()
     assert night.detail()["policy"]["controller"] == "fixed"
     dialog.get_by_role("button", name="Set it").click()
+    corner = told(page)
+    expect(dialog).to_be_hidden()
     eventually(lambda: night.detail()["policy"]["controller"] == "adoc")
     assert night.detail()["policy"]["parameters"] == {"threads_max": 6}
 
     # A pin with an expiry, refused by a guard, then taken, then removed.
     page.get_by_role("button", name="Pin an option…").click()
-    drawn_over = overlap(page.locator(".said").first, dialog.locator(".dialog"))
-    assert not drawn_over, "what was just done is told beside the dialog"
+    dialog.get_by_label("Value").wait_for()
+    opened = dialog.locator(".dialog").bounding_box()
+    assert opened is not None
+    assert not overlap(corner, opened), "what was just done is told beside the dialog"
     choose(page, dialog, "Option", "write_buffer_size")
     dialog.get_by_label("Value").fill("1 KiB")
     dialog.get_by_role("button", name="Pin it").click()

@@ -10,6 +10,8 @@ from adocd.model.sample import ColumnFamilySample, Sample
 
 #: Shares of the bound: where the gate opens, where writes slow down, and where they are as slow as what lasts.
 _OPENS, _SLOWS, _LASTS = 0.5, 0.6, 0.95
+#: Where reads matter: of the owner's slowdown, the files at which level 0 is merged.
+_MERGED_OF_SLOWDOWN = 0.6
 #: Of the device, what the lasting rate counts on.
 _DEVICE_SHARE = 0.95
 #: At the bound itself, of the rate that lasts.
@@ -40,7 +42,8 @@ class Level0Gate:
     ) -> Self:
         """Return those for a bound in files of one memtable each.
 
-        They are the owner's numbers of files where reads matter, or where no more fit: then only the files are larger.
+        Where no more files fit than the owner allows, only the files are larger. Where reads matter, the owner's
+        slowdown and stop stay, and level 0 is merged before it is slowed down.
         """
         owners = cls.of_owner(cf, sample)
         if sample.options.compaction_style(cf.name) != LEVEL_COMPACTION:
@@ -48,9 +51,13 @@ class Level0Gate:
         small = owners_value(Knob.MEMTABLE_SIZE, sample, cf.name) or memtable_bytes
         opens, slows = int(bound * _OPENS), int(bound * _SLOWS)
         is_small = bound * _OPENS <= owners.trigger or bound * _SLOWS * memtable_bytes <= owners.slowdown * small
-        if is_small or (is_read and cf.l0_files < owners.slowdown):
+        if is_small:
             base = max(owners.base_bytes, owners.trigger * memtable_bytes)
             return cls(owners.trigger, owners.slowdown, owners.stop, base)
+        if is_read and cf.l0_files < owners.slowdown:
+            trigger = max(owners.trigger, min(opens, int(owners.slowdown * _MERGED_OF_SLOWDOWN)))
+            base = max(owners.base_bytes, min(bound, owners.slowdown) * memtable_bytes)
+            return cls(trigger, owners.slowdown, owners.stop, base)
         # Level 0 may be full of what came before the readers. It is merged now then, but the owner's limits would hold
         # writers for as long as that takes.
         trigger = owners.trigger if is_read else opens

@@ -38,11 +38,12 @@ The device's rate is learned: it is the most that flushes and compactions were s
 within minutes while a compaction runs and less is written. So a device that slows down, or has lost its burst credits,
 makes the bound and the lasting rate smaller.
 
-Where anybody reads, level 0 keeps the owner's numbers of files, because a read looks into each, and merges the owner's
-threads, because they take the device from reads. Then only the files get larger, up to the memory budget, and the slope
-is between the owner's slowdown and stop. What a flood has left in level 0 when readers come is merged at once; until
-then the owner's slowdown and stop wait, because they would hold writers meanwhile. Reads are counted by tickers, and
-matter for a minute after the last; without Statistics the law takes them for granted.
+Where anybody reads, level 0 keeps the owner's slowdown and stop, because a read looks into each file, and merges the
+owner's threads, because they take the device from reads. Then the files get larger, up to the memory budget, the gate
+opens at 0.6 of the owner's slowdown, and the base level is as large as level 0 at that slowdown, so that deeper levels
+are merged later, too. The slope is between the owner's slowdown and stop. What a flood has left in level 0 when readers
+come is merged at once; until then the owner's slowdown and stop wait, because they would hold writers meanwhile. Reads
+are counted by tickers, and matter for a minute after the last; without Statistics the law takes them for granted.
 
 Asked once a second, and also at once when a stall begins or ends and when memtables wait, where the agent tells that.
 

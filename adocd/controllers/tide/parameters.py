@@ -24,7 +24,7 @@ class TideParameters(Parameters):
         default=0.001,
         ge=0,
         le=1,
-        description="reads, as a share of writes, from which on level 0 keeps the owner's files",
+        description="reads, as a share of writes, from which on level 0 keeps the owner's slowdown and stop",
     )
     memtables: int = Field(default=4, ge=2, le=64, description="memtables among which the memory is divided")
     flush_slots: int = Field(default=3, ge=1, le=32)

@@ -103,16 +103,24 @@ class Ledger:
         self._changed()
         self._follows = None if left else (current, True)
 
-    def watch(self, current: Values) -> None:
-        """While we hold the lease, take over the host's changes to options that are not ours as the new baseline."""
+    def watch(self, current: Values) -> dict[OptionName, str]:
+        """While we hold the lease, take over the host's changes to options that are not ours as the new baseline.
+
+        Returns the former baseline of each option that the host has changed.
+        """
+        former: dict[OptionName, str] = {}
         if self._is_followed(current, is_unheld=False):
-            return
+            return former
         for option, value in current.items():
             account = self._of(option)
-            if not account.is_ours:
-                account.baseline = value
+            if account.is_ours:
+                continue
+            if account.baseline not in (None, value):
+                former[option] = account.baseline
+            account.baseline = value
         self._changed()
         self._follows = current, False
+        return former
 
     def differs(self, current: Values) -> bool:
         """Whether any option differs from the value that the database was opened with."""

@@ -79,9 +79,13 @@ class Owner:
             session.law.stop_limiting(limited)
 
     def _follow(self, session: Session, sample: Sample) -> None:
-        """When the host changes an option that is not ours, make its new value the original to restore."""
+        """When the host changes an option that is not ours, make its new value the original to restore.
+
+        What the law had set back to the former original stays the host's: a wish for that value is none any more.
+        """
         current, ledger = sample.values, session.ledger
-        ledger.watch(current)
+        for option, former in ledger.watch(current).items():
+            session.steering.leave_to_owner(option, former)
         for option, known in tuple(self._book.left(self._id).items()):
             value = current.get(option, known.original)
             if option not in ledger.ours and value != known.original and not known.is_ours(value):

@@ -211,6 +211,11 @@ class Steering:
         self.wanted.clear()
         self._era += 1
 
+    def leave_to_owner(self, option: OptionName, former: str) -> None:
+        """Drop a wish for the owner's former value: it said no more than that the option is the owner's."""
+        if self.wanted.get(option) == planner.restorable(option, former):
+            del self.wanted[option]
+
     def forget_families(self, names: Set[str]) -> None:
         """Drop the wishes for column families that are gone, even if new ones have their names now."""
         for option in [o for o in self.wanted if o.scope == "column_family" and o.name in names]:

@@ -104,14 +104,23 @@ def test_the_bound_is_what_the_device_pays_back() -> None:
     assert slow.flooded()[1][Knob.LEVEL0_TRIGGER] == 100
 
 
-def test_where_somebody_reads_level_0_keeps_its_files_and_they_get_larger() -> None:
+def test_where_somebody_reads_level_0_is_merged_before_the_owners_slowdown_and_its_files_get_larger() -> None:
     scene = Scene()
     scene.plant.tickers = {READ: 50_000}
     found = scene.flooded()[1]
     assert found[Knob.MEMTABLE_SIZE] == MEMTABLE
-    assert found[Knob.LEVEL_BASE_SIZE] == 4 * MEMTABLE
-    assert not {Knob.LEVEL0_TRIGGER, Knob.LEVEL0_SLOWDOWN, Knob.LEVEL0_STOP} & found.keys()
+    assert (found[Knob.LEVEL0_TRIGGER], found[Knob.LEVEL_BASE_SIZE]) == (12, 20 * MEMTABLE)
+    assert not {Knob.LEVEL0_SLOWDOWN, Knob.LEVEL0_STOP} & found.keys()
     assert not {Knob.BACKGROUND_JOBS, Knob.SUBCOMPACTIONS} & found.keys()
+
+
+def test_where_somebody_reads_the_bound_of_level_0_holds_too() -> None:
+    """A device of 10 MB/s bounds level 0 at 22 files, so the gate opens at 11, half of it."""
+    scene = Scene()
+    scene.plant.tickers = {READ: 50_000}
+    scene.background(10, 10)
+    found = scene.flooded()[1]
+    assert (found[Knob.LEVEL0_TRIGGER], found[Knob.LEVEL_BASE_SIZE]) == (11, 20 * MEMTABLE)
 
 
 def test_readers_that_come_open_the_gate() -> None:
@@ -130,7 +139,7 @@ def test_readers_that_come_open_the_gate() -> None:
 def test_readers_that_pause_are_expected_back_for_a_minute() -> None:
     scene = Scene()
     scene.plant.tickers = {READ: 50_000}
-    scene.flooded()
+    assert scene.flooded()[1][Knob.LEVEL0_TRIGGER] == 12
     scene.plant.tickers = {READ: 0}
     assert Knob.LEVEL0_TRIGGER not in scene.step(55)[1]
     assert scene.step(30)[1][Knob.LEVEL0_TRIGGER] == 100
@@ -186,12 +195,25 @@ def test_at_the_ebb_level_0_is_merged_before_the_base_level_comes_back() -> None
     assert scene.step() == ("", {}), "what level 1 holds is still due"
 
 
-def test_the_ebb_does_not_raise_a_trigger_that_a_flood_with_readers_left_at_the_owners() -> None:
+def test_the_ebb_after_a_flood_with_readers_opens_the_gate_too() -> None:
     scene = Scene()
     scene.plant.tickers = {READ: 50_000}
-    assert Knob.LEVEL0_TRIGGER not in scene.flooded()[1]
+    scene.flooded()
     scene.plant.immutable_memtables = 0
-    scene.level0(12)
+    scene.level0(11)
+    scene.writes(1)
+    rule, found = scene.step(15)
+    assert (rule, found[Knob.LEVEL0_TRIGGER]) == ("tide.ebb", 8)
+
+
+def test_the_ebb_does_not_raise_a_trigger_that_readers_have_brought_back() -> None:
+    scene = Scene()
+    scene.flooded()
+    scene.level0(50)
+    scene.plant.tickers = {READ: 50_000}
+    assert scene.step(5)[1][Knob.LEVEL0_TRIGGER] == 4
+    scene.plant.immutable_memtables = 0
+    scene.level0(25)
     scene.writes(1)
     rule, found = scene.step(15)
     assert rule == "tide.ebb"

@@ -5,14 +5,17 @@ from __future__ import annotations
 import asyncio
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from adocd.controllers import registry
 from adocd.daemon.book.journal.records import Pause
 from adocd.daemon.change.guards.compaction import CompactionLimits
 from adocd.daemon.control import owner
 from adocd.daemon.control.steering import Steering
-from adocd.model.knob import MIB
+from adocd.model.decision import Setting
+from adocd.model.knob import MIB, Knob
 from adocd.model.policy import Policy
 from tests.daemon.harness import (
     FIXED,
@@ -27,6 +30,7 @@ from tests.daemon.harness import (
     with_agent,
     write_buffer_size,
 )
+from tests.daemon.laws import Theirs, decision
 from tests.support.fake_database import FakeDatabase
 
 ONE_STEP = Policy("adoc", {"batch_max_bytes": 128 * MIB})
@@ -52,6 +56,36 @@ def test_a_dead_daemon_does_not_bring_a_bulk_load_of_the_hosts_back(tmp_path: Pa
         await ticks(loop, 2)
         await until(lambda: write_buffer_size(database) == str(64 * MIB), "the lease expires and the agent restores")
         assert options(database)[SWITCH] == "false"
+
+    with_agent(database, tmp_path, body)
+
+
+def test_what_the_law_has_set_back_is_the_hosts_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The law turns compaction off and on; then the host does the same, around a bulk load, and nobody objects."""
+    database = overflowing(tmp_path / "db")
+    decided = [decision(Setting(Knob.AUTO_COMPACTION, on, "default")) for on in (0, 1)]
+
+    class Turns(Theirs):
+        knobs = frozenset({Knob.AUTO_COMPACTION})
+
+        @staticmethod
+        def decide() -> Any:
+            return decided.pop(0) if decided else None
+
+    monkeypatch.setitem(registry.LAWS, "theirs", Turns)
+
+    async def body(scene: Scene) -> None:
+        loop = await scene.attach(Policy("theirs"))
+        await ticks(loop, 3)
+        await until(lambda: outcomes(loop) == ["applied", "applied"], "the law has turned it off and on")
+        assert options(database)[SWITCH] == "false"
+        host_sets(database, SWITCH, "true")
+        await ticks(loop, 3)
+        assert options(database)[SWITCH] == "true", "the law had no wish left"
+        host_sets(database, SWITCH, "false")
+        await ticks(loop, 2)
+        await loop.stop()
+        assert options(database)[SWITCH] == "false", "and nothing brings the bulk load back"
 
     with_agent(database, tmp_path, body)
 
