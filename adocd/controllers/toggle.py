@@ -11,6 +11,8 @@ thesis: 190 MB/s; its limiter was set to 380 because RocksDB halves it internall
 | no I/O at all                  | on (the thesis leaves it as it is)                                |
 | else                           | as it is                                                          |
 
+On is as the owner has it: a program that disables compaction around a bulk load of its own keeps it so.
+
 While the law acts (3.5): L0 slowdown and stop triggers out of the way while compaction is off, no slowdown by pending
 bytes, 4 flush and 2 compaction threads, at least 6 memtables, and 2 subcompactions where that option is dynamic.
 delayed_write_rate is at least the cap, because with more than 3 memtables RocksDB delays writes by their number alone,

@@ -114,6 +114,7 @@ def run(
         other_device_bytes=_others_bytes(cap, observed, own, whole_before, whole.written_bytes()),
         others_kernel_fraction=others.kernel,
         bench_cpu_fraction=_bench_cpu(cpu_before, cpu_after, observed),
+        bench_device_bytes=own if cap.dedicated else None,
     )
     took = (begun_unix_s, time.monotonic() - begun_s)
     made = assembled(wanted, machine, observed, outcome, noise, took, settling.seen)

@@ -150,6 +150,8 @@ class Noise:
         bench_cpu_fraction: the share of all CPUs that the bench had beside this run's database and daemon, which is in
             neither of the others: for its own work, and for the runs that went on at the same time. None: it was not
             recorded.
+        bench_device_bytes: what all runs that went on at the same time wrote to the disk beneath their devices, this
+            one's included; None if they had no devices of their own, or it was not recorded.
 
     """
 
@@ -157,6 +159,7 @@ class Noise:
     other_device_bytes: int | None = None
     others_kernel_fraction: float | None = None
     bench_cpu_fraction: float | None = None
+    bench_device_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -268,4 +268,6 @@ def _idle(block: Block) -> str | None:
 
 def _weak(*schemes: SchemeSummary) -> str:
     names = " and ".join(scheme.name for scheme in schemes if scheme.weak)
-    return f"; fewer than {LEAST_PAIRS} undisturbed repetitions of {names}" if names else ""
+    return (
+        f"; fewer than {LEAST_PAIRS} repetitions of {names} count (undisturbed, and a law has acted)" if names else ""
+    )

@@ -3,14 +3,15 @@
 from adocd_bench.evaluation.raw import RawRun
 from adocd_bench.evaluation.report.accounting import own_device_bytes
 
-#: Shares above which a run is marked: of all processors, of the device's written bytes, of a count.
+#: Shares above which a run is marked: of all processors, of the disk's written bytes, of a count.
 OTHERS_CPU_MOST, OTHERS_DEVICE_MOST, DISAGREEMENT_MOST = 0.10, 0.05, 0.02
 
 #: The rule, as the report says it.
 RULE = (
     f"A run is marked as disturbed when others had more than {100 * OTHERS_CPU_MOST:g} % of all processors: other "
     "programs, other guests of the hypervisor (steal), and the kernel, except for the run's own system calls; when "
-    f"others wrote more than {100 * OTHERS_DEVICE_MOST:g} % of the device's bytes, when its counts by second and "
+    f"others wrote more than {100 * OTHERS_DEVICE_MOST:g} % of the disk's bytes, those of all runs that went on at "
+    "the same time (before 2026-11-26 only the run's own are known); when its counts by second and "
     f"in all are more than {100 * DISAGREEMENT_MOST:g} % apart, when its drain was not reached or not waited for, or "
     "when its runner noticed something."
 )
@@ -36,10 +37,12 @@ def _cpu(run: RawRun) -> str | None:
 
 def _device(run: RawRun) -> str | None:
     others, own = run.noise.other_device_bytes, own_device_bytes(run.drained or run.at_end)
+    if run.noise.bench_device_bytes is not None:
+        own = run.noise.bench_device_bytes  # the disk is that of all runs that went on at the same time
     if not others or own is None:
         return None
     share = others / (others + own)
-    return f"others wrote {100 * share:.0f} % of the device's bytes" if share > OTHERS_DEVICE_MOST else None
+    return f"others wrote {100 * share:.0f} % of the disk's bytes" if share > OTHERS_DEVICE_MOST else None
 
 
 def _counts(run: RawRun) -> str | None:

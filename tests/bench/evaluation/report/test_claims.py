@@ -70,7 +70,7 @@ def test_disturbed_runs_show_nothing() -> None:
     runs = [replace(each, noise=Noise(0.5)) for each in against((1600,) * 5, FIVE)]
     (finding,) = judge(ClaimPoint("s", "q", "c", FASTER), summarise(acting(runs))).findings
     assert finding.verdict == "not shown"
-    assert "fewer than 5 undisturbed repetitions of adoc and default" in finding.ours
+    assert "fewer than 5 repetitions of adoc and default count" in finding.ours
 
 
 def test_a_profile_without_a_size_needs_the_direction_alone() -> None:

@@ -124,7 +124,11 @@ def test_an_interval_holds_the_median_and_covers_enough(values: list[float]) -> 
     [
         (run(noise=Noise(0.24)), "others had 24 % of the processors"),
         (run(noise=Noise(0.06, others_kernel_fraction=0.05)), "others had 11 % of the processors"),
-        (run(noise=Noise(0.0, 100 * MIB), drained=moved(100 * MIB, 4.0)), "others wrote 17 % of the device's bytes"),
+        (run(noise=Noise(0.0, 100 * MIB), drained=moved(100 * MIB, 4.0)), "others wrote 17 % of the disk's bytes"),
+        (
+            run(noise=Noise(0.0, 100 * MIB, bench_device_bytes=900 * MIB), drained=moved(100 * MIB, 4.0)),
+            "others wrote 10 % of the disk's bytes",
+        ),
         (run(drain_s=None), "drain"),
         (run(warnings=("the daemon ended",)), "the daemon ended"),
         (run(per_s=1000, seconds=100, measured_s=100.0, operations=run(per_s=980, seconds=98).operations), "96040"),
@@ -138,6 +142,7 @@ def test_a_disturbed_run_is_marked(disturbed: RawRun, words: str) -> None:
 @pytest.mark.parametrize(
     "quiet",
     [
+        run(noise=Noise(0.0, 40 * MIB, bench_device_bytes=900 * MIB), drained=moved(100 * MIB, 4.0)),
         run(),
         run(noise=Noise(0.10, None)),
         run(noise=Noise(0.05, others_kernel_fraction=0.05)),
