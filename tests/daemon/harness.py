@@ -105,6 +105,14 @@ async def until(condition: Callable[[], bool], what: str, timeout_s: float = PAT
         await asyncio.sleep(0.01)
 
 
+async def ticked_until(loop: TargetLoop, condition: Callable[[], bool], what: str) -> None:
+    """Tick until a condition holds, however long a change is in flight; fails naming it."""
+    deadline_s = time.monotonic() + PATIENCE_S
+    while not condition():
+        assert time.monotonic() < deadline_s, f"not within {PATIENCE_S} s: {what}"
+        await ticks(loop, 1)
+
+
 def overflowing(path: Path, *, database_options: dict[str, str] | None = None, **options: str) -> FakeDatabase:
     """A database whose memtables overflow for as long as the test runs."""
     database = FakeDatabase(path, options=options, database_options=database_options)

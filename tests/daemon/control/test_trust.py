@@ -25,6 +25,7 @@ from tests.daemon.harness import (
     outcomes,
     overflowing,
     pin,
+    ticked_until,
     ticks,
     until,
     with_agent,
@@ -76,14 +77,13 @@ def test_what_the_law_has_set_back_is_the_hosts_again(tmp_path: Path, monkeypatc
 
     async def body(scene: Scene) -> None:
         loop = await scene.attach(Policy("theirs"))
-        await ticks(loop, 3)
-        await until(lambda: outcomes(loop) == ["applied", "applied"], "the law has turned it off and on")
+        await ticked_until(loop, lambda: outcomes(loop) == ["applied", "applied"], "the law has turned it off and on")
         assert options(database)[SWITCH] == "false"
         host_sets(database, SWITCH, "true")
-        await ticks(loop, 3)
+        await ticks(loop, 6)
         assert options(database)[SWITCH] == "true", "the law had no wish left"
         host_sets(database, SWITCH, "false")
-        await ticks(loop, 2)
+        await ticks(loop, 6)
         await loop.stop()
         assert options(database)[SWITCH] == "false", "and nothing brings the bulk load back"
 
@@ -265,14 +265,12 @@ def test_memtables_that_wait_for_their_flush_are_not_made_too_many(tmp_path: Pat
         loop = await scene.attach(Policy("adoc", {"tune_batch": False}))
         await ticks(loop, 2)
         await pin(scene, "max_write_buffer_number", "6")
-        await ticks(loop, 3)
-        assert options(database)["max_write_buffer_number"] == "6"
+        await ticked_until(loop, lambda: options(database)["max_write_buffer_number"] == "6", "it is pinned")
         memtables["rocksdb.num-immutable-mem-table"] = 5
         assert scene.book.unpin(None, "max_write_buffer_number", None)
         await ticks(loop, 4)
         assert options(database)["max_write_buffer_number"] == "6"
         memtables["rocksdb.num-immutable-mem-table"] = 1
-        await ticks(loop, 2)
-        await until(lambda: options(database)["max_write_buffer_number"] == "2", "it goes back")
+        await ticked_until(loop, lambda: options(database)["max_write_buffer_number"] == "2", "it goes back")
 
     with_agent(database, tmp_path, body)
