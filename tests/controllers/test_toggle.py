@@ -232,6 +232,16 @@ def test_what_is_not_measured_does_not_count() -> None:
     assert not scene.is_on()
 
 
+def test_compaction_stays_as_its_owner_has_it() -> None:
+    scene = Scene()
+    scene.load(10, 10)
+    scene.set(by_owner=True, disable_auto_compactions="true")
+    assert Knob.AUTO_COMPACTION not in scene.load(10, 10)
+    scene.load(60, 40, steps=2)
+    assert Knob.AUTO_COMPACTION not in scene.load(10, 10, steps=2)
+    assert not scene.is_on()
+
+
 def test_a_column_family_that_is_made_while_compaction_is_off_is_switched_off_too() -> None:
     scene = Scene()
     scene.load(60, 40, steps=2)
