@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from pathlib import Path
 
 import pytest
@@ -68,8 +69,10 @@ def test_a_law_is_called_once_a_period_however_often_the_loop_ticks(
 
     async def body(scene: Scene) -> None:
         loop = await scene.attach(ADOC)
-        await ticks(loop, 14)  # 0.84 s
-        assert loop.remembered.decisions.count == 1
+        began_s = time.monotonic()
+        await ticks(loop, 14)  # 0.84 s, and longer on a busy machine
+        periods = (time.monotonic() - began_s) / (0.5 * 0.9)  # a period may end a tenth early
+        assert 1 <= loop.remembered.decisions.count <= periods
         await loop.stop()
 
     with_agent(database, tmp_path, body)
