@@ -13,7 +13,8 @@ from tests.conformance.hosts import Host, HostFactory, Launch, fake, remove, wai
 from tests.conformance.java_host import JavaHost
 from tests.conformance.native_host import NativeHost
 from tests.conformance.python_host import PythonHost
-from tests.support.agent_client import AgentClient
+from tests.support.agent_client import AgentClient, Json
+from tests.support.waiting import eventually
 
 KINDS = ["fake", "native", "attached", "python", "java"]
 
@@ -91,10 +92,50 @@ def launch(host_factory: HostFactory) -> Iterator[Launch]:
         launcher.stop()
 
 
+@pytest.fixture(scope="module")
+def shared_host(host_factory: HostFactory) -> Iterator[Host]:
+    """Start one host for all tests of a module."""
+    launcher = Launcher(host_factory)
+    try:
+        yield launcher()
+    finally:
+        launcher.stop()
+
+
 @pytest.fixture
-def host(launch: Launch) -> Host:
-    """Start a host with one database: KNOWN options, no rate limiter, one column family."""
-    return launch()
+def host(request: pytest.FixtureRequest, host_factory: HostFactory) -> Iterator[Host]:
+    """Start a host with one database: KNOWN options, no rate limiter, one column family.
+
+    It ends with the test. Tests marked `shares_host` get one that others of their module had before: starting hosts
+    is most of this suite's time. Each must leave it alive, with the options it was opened with.
+    """
+    del host_factory  # named, so that pytest runs the test once per kind
+    if request.node.get_closest_marker("shares_host") is None:
+        launch: Launch = request.getfixturevalue("launch")
+        yield launch()
+        return
+    shared: Host = request.getfixturevalue("shared_host")
+    yield shared
+    assert shared.is_alive(), "the host died during the test"
+    hand_over(shared)
+
+
+def hand_over(host: Host) -> None:
+    """End the lease; what is changed is restored by that, and nothing else may differ from the originals."""
+    with AgentClient(host.socket_path) as client:
+        db = client.only_database()["id"]
+        client.delete_lease(db, force=True).ok(202)
+
+        def at_rest() -> Json:
+            snapshot = client.fresh_snapshot(db)
+            is_left = snapshot["lease"] is None and snapshot["restore"]["steps_left"] == 0
+            return snapshot if is_left else None
+
+        options, originals = eventually(at_rest, what="the lease's end")["options"], client.database(db)["originals"]
+        for scope, values in (("database", originals["database"]), ("thread_pools", originals["thread_pools"])):
+            assert options[scope].items() >= values.items(), f"{scope} is not as it was"
+        for name, values in originals["column_families"].items():
+            assert options["column_families"][name].items() >= values.items(), f"{name} is not as it was"
 
 
 @pytest.fixture

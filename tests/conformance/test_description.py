@@ -9,6 +9,7 @@ import socket
 import stat
 import time
 
+import pytest
 from adocd_agent.identity import database_id, fnv1a64
 
 from tests.conformance.hosts import DECIDING, KNOWN_DATABASE, KNOWN_FAMILY, Host, Launch
@@ -20,6 +21,7 @@ def test_fnv1a_is_the_published_function() -> None:
     assert fnv1a64(b"foobar") == "85944171f73967e8"
 
 
+@pytest.mark.shares_host
 def test_info_names_the_process_and_the_protocol(host: Host, client: AgentClient) -> None:
     info = client.info()
     assert re.fullmatch(r"1\.\d+", info["protocol"])
@@ -31,6 +33,7 @@ def test_info_names_the_process_and_the_protocol(host: Host, client: AgentClient
     assert "/" not in info["program"]
 
 
+@pytest.mark.shares_host
 def test_socket_is_for_owner_and_group_only(host: Host) -> None:
     status = host.socket_path.stat()
     assert stat.S_ISSOCK(status.st_mode)
@@ -43,6 +46,7 @@ def test_socket_is_removed_when_the_process_ends(host: Host) -> None:
     assert not host.socket_path.exists()
 
 
+@pytest.mark.shares_host
 def test_list_describes_the_open_database(host: Host, client: AgentClient) -> None:
     database = client.only_database()
     assert database["path"] == str(host.path.resolve())
@@ -53,6 +57,7 @@ def test_list_describes_the_open_database(host: Host, client: AgentClient) -> No
     assert database["db_identity"].strip() == database["db_identity"]
 
 
+@pytest.mark.shares_host
 def test_id_is_the_documented_hash(client: AgentClient) -> None:
     database = client.only_database()
     expected = database_id(client.info()["host"], database["path"], database["db_identity"])
@@ -69,6 +74,7 @@ def test_every_column_family_is_listed(launch: Launch) -> None:
         assert sorted(client.snapshot(database["id"])["column_families"]) == ["default", "second", "third-ünï"]
 
 
+@pytest.mark.shares_host
 def test_originals_are_the_options_of_the_open(client: AgentClient, db: str) -> None:
     database = client.database(db)
     originals = database["originals"]
@@ -77,6 +83,7 @@ def test_originals_are_the_options_of_the_open(client: AgentClient, db: str) -> 
     assert originals["rate_limiter_bytes_per_s"] is None
 
 
+@pytest.mark.shares_host
 def test_originals_cover_what_can_be_changed(client: AgentClient, db: str) -> None:
     """And nothing else, but for options that can only be read."""
     database = client.database(db)
@@ -90,6 +97,7 @@ def test_originals_cover_what_can_be_changed(client: AgentClient, db: str) -> No
     assert set(originals["thread_pools"]) == set(capabilities["thread_pools"])
 
 
+@pytest.mark.shares_host
 def test_a_database_can_do_no_more_than_its_agent(client: AgentClient, db: str) -> None:
     everything, here = client.info()["capabilities"], client.database(db)["capabilities"]
     for name in ("column_family_options", "database_options", "thread_pools", "events"):
@@ -110,6 +118,7 @@ def test_rate_limiter_is_reported_where_there_is_one(launch: Launch) -> None:
         assert client.snapshot(database["id"])["options"]["rate_limiter_bytes_per_s"] == 123_000_000
 
 
+@pytest.mark.shares_host
 def test_reading_changes_nothing(client: AgentClient, db: str) -> None:
     before = client.database(db)
     for _ in range(5):

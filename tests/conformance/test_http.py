@@ -18,6 +18,8 @@ from tests.conformance.hosts import Host
 from tests.support.agent_client import AgentClient, UnixConnection, exchange, read_reply
 from tests.support.waiting import eventually
 
+pytestmark = pytest.mark.shares_host
+
 
 @contextlib.contextmanager
 def connected(socket_path: Path, timeout_s: float = 10) -> Iterator[socket.socket]:

@@ -7,10 +7,12 @@ import time
 
 import pytest
 
-from tests.conformance.hosts import Host
+from tests.conformance.hosts import Host, Launch
 from tests.support.agent_client import AgentClient, Json
 from tests.support.changes import back, family
 from tests.support.waiting import always, eventually
+
+pytestmark = pytest.mark.shares_host
 
 SMALL, ORIGINAL = family(write_buffer_size="4194304"), family(write_buffer_size="8388608")
 
@@ -133,13 +135,15 @@ def test_renewal_keeps_it(client: AgentClient, db: str) -> None:
     assert client.snapshot(db)["lease"]["epoch"] == epoch
 
 
-def test_release(client: AgentClient, db: str) -> None:
-    cursor = client.snapshot(db)["last_event"]
-    epoch = client.acquire(db, "alice")
-    assert client.delete_lease(db, holder="alice", epoch=epoch).ok(202)["state"] == "none"
-    assert eventually(lambda: client.snapshot(db), what="a snapshot")["lease"] is None
-    eventually(lambda: kinds_since(client, db, cursor) == ["lease_acquired", "lease_released"], what="the events")
-    client.put_lease(db, "alice", epoch=epoch).refused(409, "lease_lost")
+def test_release(launch: Launch) -> None:
+    with AgentClient(launch().socket_path) as client:
+        db = client.only_database()["id"]
+        cursor = client.snapshot(db)["last_event"]
+        epoch = client.acquire(db, "alice")
+        assert client.delete_lease(db, holder="alice", epoch=epoch).ok(202)["state"] == "none"
+        assert eventually(lambda: client.snapshot(db), what="a snapshot")["lease"] is None
+        eventually(lambda: kinds_since(client, db, cursor) == ["lease_acquired", "lease_released"], what="the events")
+        client.put_lease(db, "alice", epoch=epoch).refused(409, "lease_lost")
 
 
 def test_release_where_nobody_holds_it(client: AgentClient, db: str) -> None:
@@ -170,18 +174,20 @@ def test_force_revokes(client: AgentClient, db: str) -> None:
     assert client.acquire(db, "bob") > epoch
 
 
-def test_the_former_holder_can_see_that_it_was_revoked_whenever_it_looks(client: AgentClient, db: str) -> None:
+def test_the_former_holder_can_see_that_it_was_revoked_whenever_it_looks(launch: Launch) -> None:
     """Events are lost when there are many; and an operator may revoke what has just expired."""
-    assert client.snapshot(db)["revoked_epoch"] is None
-    epoch = client.acquire(db, "alice")
-    client.delete_lease(db, holder="alice", epoch=epoch).ok(202)
-    assert client.snapshot(db)["revoked_epoch"] is None, "it was given back"
-    client.delete_lease(db, force=True).ok(202)
-    assert client.snapshot(db)["revoked_epoch"] == epoch
-    another = client.acquire(db, "bob")
-    assert client.snapshot(db)["revoked_epoch"] == epoch
-    client.delete_lease(db, force=True).ok(202)
-    assert client.snapshot(db)["revoked_epoch"] == another
+    with AgentClient(launch().socket_path) as client:
+        db = client.only_database()["id"]
+        assert client.snapshot(db)["revoked_epoch"] is None
+        epoch = client.acquire(db, "alice")
+        client.delete_lease(db, holder="alice", epoch=epoch).ok(202)
+        assert client.snapshot(db)["revoked_epoch"] is None, "it was given back"
+        client.delete_lease(db, force=True).ok(202)
+        assert client.snapshot(db)["revoked_epoch"] == epoch
+        another = client.acquire(db, "bob")
+        assert client.snapshot(db)["revoked_epoch"] == epoch
+        client.delete_lease(db, force=True).ok(202)
+        assert client.snapshot(db)["revoked_epoch"] == another
 
 
 def test_epochs_increase(client: AgentClient, db: str) -> None:

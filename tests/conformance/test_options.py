@@ -9,6 +9,8 @@ import pytest
 from adocd.model.options import OPTIONS, OptionFacts
 from tests.support.agent_client import AgentClient
 
+pytestmark = pytest.mark.shares_host
+
 FAMILY = [option for option in OPTIONS.values() if option.scope == "column_family"]
 DATABASE = [option for option in OPTIONS.values() if option.scope == "database"]
 

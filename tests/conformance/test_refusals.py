@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from tests.conformance.hosts import Launch
 from tests.support.agent_client import AgentClient, Json
 from tests.support.changes import back, database, family, limiter, threads
+
+pytestmark = pytest.mark.shares_host
 
 ORIGINAL = family(write_buffer_size="8388608")
 GOOD = family(write_buffer_size="4194304")
@@ -107,9 +110,11 @@ def test_no_rate_limiter(client: AgentClient, db: str) -> None:
     refuse(client, db, limiter(1_000_000), "no_rate_limiter", "unsupported")
 
 
-def test_no_lease(client: AgentClient, db: str) -> None:
-    client.change(db, 1, [GOOD], PLAN).refused(409, "lease_required")
-    assert_untouched(client, db)
+def test_no_lease(launch: Launch) -> None:
+    with AgentClient(launch().socket_path) as client:
+        db = client.only_database()["id"]
+        client.change(db, 1, [GOOD], PLAN).refused(409, "lease_required")
+        assert_untouched(client, db)
 
 
 def test_lease_of_another(client: AgentClient, db: str) -> None:

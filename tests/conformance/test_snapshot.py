@@ -6,6 +6,8 @@ import itertools
 import threading
 import time
 
+import pytest
+
 from tests.conformance.hosts import DECIDING, KNOWN_FAMILY, Host, Launch
 from tests.support.agent_client import AgentClient, Json
 from tests.support.changes import back, family
@@ -37,12 +39,14 @@ def wait_for_events(client: AgentClient, db: str, cursor: int) -> Json:
     return eventually(lambda: (found := client.snapshot(db, cursor))["events"] and found, what="events")
 
 
+@pytest.mark.shares_host
 def test_names_the_database_and_the_session(client: AgentClient, db: str) -> None:
     snapshot = client.snapshot(db)
     assert snapshot["database"] == db
     assert snapshot["session"] == client.database(db)["session"]
 
 
+@pytest.mark.shares_host
 def test_has_every_property_of_the_contract(client: AgentClient, db: str) -> None:
     snapshot = client.snapshot(db)
     assert set(snapshot["properties"]) >= DATABASE_PROPERTIES
@@ -58,6 +62,7 @@ def test_is_normal_and_unleased_at_first(client: AgentClient, db: str) -> None:
     assert snapshot["change_in_flight"] is False
 
 
+@pytest.mark.shares_host
 def test_shows_the_current_options(client: AgentClient, db: str) -> None:
     snapshot, originals = client.snapshot(db), client.database(db)["originals"]
     assert snapshot["options"]["database"] == originals["database"]
@@ -65,12 +70,14 @@ def test_shows_the_current_options(client: AgentClient, db: str) -> None:
     assert snapshot["options"]["column_families"]["default"].items() >= KNOWN_FAMILY.items()
 
 
+@pytest.mark.shares_host
 def test_shows_the_options_that_decide_what_the_others_do(client: AgentClient, db: str) -> None:
     found = client.snapshot(db)["options"]["column_families"]["default"]
     assert {name: found[name] for name in DECIDING} == {name: value or found[name] for name, value in DECIDING.items()}
     assert found["level_compaction_dynamic_level_bytes"] in ("true", "false")
 
 
+@pytest.mark.shares_host
 def test_is_dated(client: AgentClient, db: str) -> None:
     before_s = time.monotonic()
     snapshot = client.snapshot(db)
@@ -81,6 +88,7 @@ def test_is_dated(client: AgentClient, db: str) -> None:
     assert 0 <= snapshot["collect_s"] <= taken_s - client.database(db)["opened_monotonic_s"]
 
 
+@pytest.mark.shares_host
 def test_a_fresh_snapshot_is_shared(client: AgentClient, db: str) -> None:
     """Within 50 ms every client gets the same one: no client can make the agent read more often."""
 
@@ -97,6 +105,7 @@ def test_a_fresh_snapshot_is_shared(client: AgentClient, db: str) -> None:
     eventually(pair_within_40_ms, what="two snapshots in quick succession")
 
 
+@pytest.mark.shares_host
 def test_many_clients_do_not_make_it_sample_more(host: Host, client: AgentClient, db: str) -> None:
     first = client.snapshot(db)
     read_by_all: list[int] = []
@@ -117,6 +126,7 @@ def test_many_clients_do_not_make_it_sample_more(host: Host, client: AgentClient
     assert last["sequence"] - first["sequence"] <= elapsed_s / 0.05 + 2
 
 
+@pytest.mark.shares_host
 def test_an_old_snapshot_is_replaced(client: AgentClient, db: str) -> None:
     first = client.snapshot(db)
     later = eventually(
@@ -266,6 +276,7 @@ def _memtable(snapshot: Json) -> int:
     return size
 
 
+@pytest.mark.shares_host
 def test_without_a_cursor_there_are_no_events(client: AgentClient, db: str) -> None:
     client.acquire(db)
     snapshot = client.snapshot(db)
@@ -274,6 +285,7 @@ def test_without_a_cursor_there_are_no_events(client: AgentClient, db: str) -> N
     assert snapshot["last_event"] >= 1, "the acquisition is an event"
 
 
+@pytest.mark.shares_host
 def test_the_cursor_returns_each_event_once(client: AgentClient, db: str) -> None:
     cursor = before = client.snapshot(db)["last_event"]
     seen: list[int] = []
@@ -289,12 +301,14 @@ def test_the_cursor_returns_each_event_once(client: AgentClient, db: str) -> Non
     assert client.snapshot(db, cursor)["events"] == []
 
 
+@pytest.mark.shares_host
 def test_a_cursor_from_the_future_is_harmless(client: AgentClient, db: str) -> None:
     snapshot = client.snapshot(db, events_after=10**12)
     assert snapshot["events"] == []
     assert snapshot["lost_events"] == 0
 
 
+@pytest.mark.shares_host
 def test_lost_events_are_counted(client: AgentClient, db: str) -> None:
     """The ring is bounded: whoever comes too late learns how much was lost, and the sums agree."""
     cursor = client.snapshot(db)["last_event"]
@@ -310,15 +324,18 @@ def test_lost_events_are_counted(client: AgentClient, db: str) -> None:
     assert snapshot["last_event"] - cursor == len(snapshot["events"]) + snapshot["lost_events"]
 
 
+@pytest.mark.shares_host
 def test_a_cursor_that_is_no_number_is_refused(client: AgentClient, db: str) -> None:
     for wrong in ("-1", "x", "1e3", "", "99999999999999999999999"):
         client.request("GET", f"/v1/databases/{db}/snapshot?events_after={wrong}").refused(400, "bad_request")
 
 
+@pytest.mark.shares_host
 def test_an_unknown_query_member_is_ignored(client: AgentClient, db: str) -> None:
     client.request("GET", f"/v1/databases/{db}/snapshot?later=1").ok()
 
 
+@pytest.mark.shares_host
 def test_an_unknown_database_is_named_as_such(client: AgentClient) -> None:
     unknown = "/v1/databases/0123456789abcdef"
     client.request("GET", unknown).refused(404, "no_such_database")

@@ -173,6 +173,7 @@ def test_no_more_than_16_wait_and_everyone_else_is_served(host: Host, client: Ag
         "events_after=0&for=stall&at_most_ms=0.5",
     ],
 )
+@pytest.mark.shares_host
 def test_what_it_cannot_read_is_refused(client: AgentClient, db: str, query: str) -> None:
     if can_wait(client, db):
         client.request("GET", f"/v1/databases/{db}/wait?{query}").refused(400, "bad_request")
