@@ -25,7 +25,7 @@ def rocksdict_program(run_dir: Path | None = None) -> Program:
 def db_bench(database: Path, library: Path | None = None, run_dir: Path | None = None) -> Iterator[Program]:
     """Run Debian's db_bench, which writes as fast as it can and is held up by level 0; with an agent if it is given.
 
-    Its fillrandom makes the database a second time, and who is quick sees both; overwrite writes the same into the first.
+    Its fillrandom makes the database a second time, and a quick daemon sees both; overwrite writes the same into one.
     """
     program = shutil.which("db_bench")
     assert program, "there is no db_bench; Debian's package is rocksdb-tools, `make fixtures` installs it"

@@ -124,7 +124,7 @@ class Folder:
         self.directory, self.runs, self.failed = directory, directory / "runs", directory / "failed"
 
     def begin(self, asked: RunsAsked) -> None:
-        """Make it, or go on in it, also with more repetitions than before.
+        """Make it, or go on in it, also with more repetitions, schemes, profiles or workloads than before.
 
         Raises BadArgument where another plan is there, or it cannot be written to.
         """
@@ -135,10 +135,10 @@ class Folder:
         except OSError as error:
             raise BadArgument(f"{self.directory} cannot be used ({error.strerror}): choose another --out") from None
         before = _FILE.read_if_there(kept)
-        if before is not None and before != replace(asked, repeat=min(asked.repeat, before.repeat)):
+        if before is not None and (difference := _difference(before, asked)):
             raise BadArgument(
-                f"{self.directory} has another plan ({_difference(before, asked)}): give the same options to resume "
-                "it, or more repetitions, or choose another --out"
+                f"{self.directory} has another plan ({difference}): give the same options to resume it, or more "
+                "repetitions, schemes, profiles or workloads, or choose another --out"
             )
         _FILE.write(kept, asked)
 
@@ -173,8 +173,17 @@ _FILE = ResultFile(TypeAdapter(RunsAsked), "{file} is no plan of adocd bench ({w
 
 
 def _difference(before: RunsAsked, asked: RunsAsked) -> str:
-    names = [name for name in RunsAsked.__slots__ if getattr(before, name) != getattr(asked, name)]
+    names = [name for name in RunsAsked.__slots__ if not _goes_on(name, getattr(before, name), getattr(asked, name))]
     return ", ".join(f"{name} {_words(getattr(before, name))}, not {_words(getattr(asked, name))}" for name in names)
+
+
+def _goes_on(name: str, before: object, asked: object) -> bool:
+    """Tell whether every run that was planned before is still planned, and made as it was."""
+    if isinstance(before, tuple) and isinstance(asked, tuple):
+        return set(before) <= set(asked)
+    if name == "repeat" and isinstance(before, int) and isinstance(asked, int):
+        return before <= asked
+    return before == asked
 
 
 def _words(value: object) -> str:

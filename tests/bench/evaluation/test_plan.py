@@ -85,12 +85,24 @@ def test_a_plan_is_resumed_where_it_stopped(tmp_path: Path) -> None:
     assert again.left(ASKED) == others
 
 
-def test_a_plan_is_given_more_repetitions_and_never_fewer(tmp_path: Path) -> None:
-    more = replace(ASKED, repeat=ASKED.repeat + 1)
+@pytest.mark.parametrize(
+    "more",
+    [
+        replace(ASKED, repeat=ASKED.repeat + 1),
+        replace(ASKED, schemes=("default", "tide", "adoc", "silk")),
+        replace(ASKED, profiles=("cap-50", "cap-25", "cap-10")),
+        replace(ASKED, workloads=("ycsb-a", "fillrandom", "overwrite")),
+    ],
+    ids=["repetitions", "schemes", "profiles", "workloads"],
+)
+def test_a_plan_is_given_more_and_never_less(tmp_path: Path, more: RunsAsked) -> None:
     Folder(tmp_path).begin(ASKED)
     Folder(tmp_path).begin(more)
-    assert set(planned(ASKED)) < set(planned(more))
-    with pytest.raises(BadArgument, match=f"another plan .repeat {more.repeat}, not {ASKED.repeat}."):
+    names, before = ({(run.block, run.scheme, run.repetition) for run in planned(each)} for each in (more, ASKED))
+    assert before < names, "what is kept is a part of what is asked"
+    with pytest.raises(
+        BadArgument, match=r"another plan \([a-z]+ [^()]*, not [^()]*\): give the same options to resume"
+    ):
         Folder(tmp_path).begin(ASKED)
 
 
