@@ -11,6 +11,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from adocd.model import levels
 from adocd.simulator.options import FamilyOptions
 
 NUM_LEVELS = 7
@@ -83,11 +84,12 @@ class Compaction:
 
 
 def level_targets(options: FamilyOptions) -> tuple[int, ...]:
-    """Return each level's target size in bytes (VersionStorageInfo::CalculateBaseBytes, static levels)."""
-    targets = [options.max_bytes_for_level_base, options.max_bytes_for_level_base]
-    while len(targets) < NUM_LEVELS:
-        targets.append(int(targets[-1] * options.max_bytes_for_level_multiplier))
-    return tuple(targets)
+    """Return each level's target size in bytes."""
+    return _levels((0,) * NUM_LEVELS, options).targets
+
+
+def _levels(sizes: Sequence[int], options: FamilyOptions) -> levels.Levels:
+    return levels.Levels.of(sizes, options.max_bytes_for_level_base, options.max_bytes_for_level_multiplier)
 
 
 @dataclass(slots=True)
@@ -176,23 +178,11 @@ class Levels:
     def pending_bytes(self, options: FamilyOptions) -> int:
         """Estimate the bytes to compact until all levels are within their target sizes.
 
-        VersionStorageInfo::EstimateCompactionBytesNeeded; rocksdb.estimate-pending-compaction-bytes. Files being
-        compacted count.
+        rocksdb.estimate-pending-compaction-bytes. Files being compacted count.
         """
-        sizes, targets = self.sizes, level_targets(options)
-        pending = carried = 0
-        is_triggered = len(self.l0) >= options.level0_file_num_compaction_trigger or sizes[0] >= targets[0]
-        if is_triggered:
-            pending = carried = sizes[0]
-        for number in range(BASE_LEVEL, MAX_INPUT_LEVEL + 1):
-            size = sizes[number]
-            if number == BASE_LEVEL and is_triggered:
-                pending += size
-            size += carried
-            carried = max(0, size - targets[number])
-            if carried and sizes[number + 1]:
-                pending += int(carried * (sizes[number + 1] / size + 1))
-        return pending
+        found = _levels(self.sizes, options)
+        is_due = len(self.l0) >= options.level0_file_num_compaction_trigger or found.sizes[0] >= found.targets[0]
+        return found.pending_bytes(is_l0_due=is_due)
 
     def pick(self, options: FamilyOptions, shown: FamilyOptions) -> Compaction | None:
         """Pick the next compaction; None if no level is full, or every full one waits for a running compaction.

@@ -10,14 +10,15 @@ ComputeCompactionScore).
 | regime | when | what |
 |---|---|---|
 | calm | none of the others | everything is the owner's |
-| flood | two immutable memtables, a stall, twice the owner's trigger | memory, flush slots, wide merges; a shut gate |
+| flood | memtables wait, a stall, twice the owner's trigger | memory, flush slots, wide merges; a shut gate |
 | brim | level 0 is at 0.6 of the bound | the same, and writes are delayed, from what clients do to what lasts |
-| ebb | for 5 s clients write a tenth, or 1/8 of the device | twice the owner's trigger, then base level and trigger |
+| ebb | clients write little (below) | twice the owner's trigger, then base level and trigger |
 | yield | others want more of the same disks than is left | the gate and the base level alone: merges are put off |
 
 In a flood the memory budget is taken at once, in memtables with a flush slot for each that waits, and merges are four
-threads wide. At the ebb all of level 0 becomes one merge; the base level returns after it, and the rest when nothing is
-due.
+threads wide. Clients write little when it is a tenth of their peak or 1/8 of the device for 5 s, or 1/6 of the device
+for a minute. Then all of level 0 becomes one merge. The base level returns after it, in steps where more would be due
+than half of the soft limit, and the rest when nothing is due, or what is due has not become less for a minute.
 
 The bound of level 0, shared among the column families that were in a flood, is the smallest of
 
@@ -25,10 +26,12 @@ The bound of level 0, shared among the column families that were in a flood, is 
     debt_max_bytes
     free space / 3               a merge needs its inputs' space again, and RocksDB cancels one that has not got it
     soft pending limit / 2       which counts it, and what level 1 holds
+    hard pending limit / 2       what would be due in all levels if the owner's base level came back at once
     files_max memtables
 
-It is RocksDB's stop trigger meanwhile, so it is never exceeded by more than what memtables hold. Rates in bytes/s, n in
-files per bound, g the room above the gate in gates, c what clients do, at its peak:
+It is RocksDB's stop trigger meanwhile, unless the owner's is higher. Where it falls below what level 0 holds, the stop
+in force waits for the merge. The owner's slowdown and stop are never lowered. Rates in bytes/s, n in files per bound,
+g the room above the gate in gates, c what clients do, at its peak:
 
     lasting    r = 0.95 device g / (1 + L1 / L0 + g)     level 0 grows by g while one gate is merged with level 1
     slope      R = c + (r - c) x (n - 0.6) / 0.35        up to n = 0.95
@@ -36,7 +39,8 @@ files per bound, g the room above the gate in gates, c what clients do, at its p
 
 The device's rate is learned: it is the most that flushes and compactions were seen to write together, and it comes down
 within minutes while a compaction runs and less is written. So a device that slows down, or has lost its burst credits,
-makes the bound and the lasting rate smaller.
+makes the bound and the lasting rate smaller. Where more is pending than the soft limit, the rate is left to
+RocksDB, which delays writes for that.
 
 Where anybody reads, level 0 keeps the owner's slowdown and stop, because a read looks into each file, and merges the
 owner's threads, because they take the device from reads. Then the files get larger, up to the memory budget, the gate
@@ -58,8 +62,10 @@ Other databases on the same disks: the daemon's arbiter allots each an allowance
   it has under way, the neighbour's requests queue behind.
 
 Under universal compaction, whose sorted runs have no base level to fill, only memory, flush slots and threads are the
-law's; other styles are left alone. A memtable budget is not all of the memory: a wide merge reads ahead in each of its
-inputs. So where the owner has a compaction_readahead_size, it is lowered until that takes a quarter of the budget.
+law's; other styles are left alone, and so are column families whose owner has disabled compaction. Where the owner has
+several memtables merged in one flush, so many do not count as waiting. A memtable budget is not all of the memory: a
+wide merge reads ahead in each of its inputs. So where the owner has a compaction_readahead_size, it is lowered until
+that takes a quarter of the budget.
 
 The law judges itself by whole floods, and leaves some to the owner's options (adocd.controllers.tide.judged).
 
@@ -71,28 +77,31 @@ its own. Not reachable: pace within a running merge, and priorities of flushes o
 from collections.abc import Iterator
 from typing import ClassVar
 
-from adocd.controllers.admitted import HeldRate, released
+from adocd.controllers.admitted import HeldRate, owners_rate, released
 from adocd.controllers.base import Controller, Needs, Parameters
 from adocd.controllers.settings import not_there_yet
+from adocd.controllers.tide.backlog import NO_BOUND, Bound, Debt, Merges, coming_down, file_bytes, most_bytes
 from adocd.controllers.tide.gate import Level0Gate
 from adocd.controllers.tide.judged import JudgedFloods
 from adocd.controllers.tide.learned import Learned
+from adocd.controllers.tide.memory import flood_memtables, owners_memtables, spare_bytes
 from adocd.controllers.tide.parameters import TideParameters
 from adocd.controllers.tide.regime import ADMITS, MAY_END, REASONS, Regime
 from adocd.model.decision import Decision, Setting
 from adocd.model.in_words import exact_size
-from adocd.model.knob import MIB, Knob
+from adocd.model.knob import KNOBS, MIB, Knob
 from adocd.model.level0 import few_files
 from adocd.model.options import LEVEL_COMPACTION, UNIVERSAL_COMPACTION
 from adocd.model.reading import owners_value
 from adocd.model.sample import ColumnFamilySample, Sample
+from adocd.model.values import of_family
 
-#: Clients are at the ebb below this share of their peak, or of the device, for so long.
+#: Clients are at the ebb below this share of their peak, or of the device, for so long; or below this one for longer.
 _EBB_OF_CLIENTS, _EBB_OF_DEVICE, _EBB_S = 1 / 10, 1 / 8, 5.0
+_SLACK_OF_DEVICE, _SLACK_S = 1 / 6, 60.0
 #: The bound follows what is learned in steps of at least this factor, because each step is a SetOptions call, and down
 #: only after so many seconds: what neighbours want for a moment opens no gate.
 _BOUND_STEP, _BOUND_DOWN_S = 1.3, 10.0
-_FREE_SHARE, _PENDING_SHARE = 3, 2
 #: Writes are never held below it, in bytes/s.
 _FLOOR = 4 * MIB
 _OF_FAMILY = (
@@ -129,32 +138,33 @@ class Tide(Controller):
         self._judged = JudgedFloods()
         self._rate = HeldRate()
         self._regime = Regime.CALM
-        #: The column families that were in a flood, each with the files that its bound allows.
-        self._bounds: dict[str, int] = {}
+        #: The column families that were in a flood, each with what level 0 may hold.
+        self._bounds: dict[str, Bound] = {}
         #: Those that were pressed themselves; the others only leave the disks to their neighbours.
         self._pressed: set[str] = set()
         #: For how long each one's bound has been too high.
         self._too_high_s: dict[str, float] = {}
-        self._quiet_s = 0.0
+        self._quiet_s = self._slack_s = 0.0
+        self._debt = Debt()
         self._is_read = False
-        #: Of the memory budget, what each of them may take, in bytes.
-        self._memory_bytes = 0
-        #: Running merges out of level 0, by job.
-        self._merges: set[int] = set()
+        #: Of the memory budget, what each of them may take beyond the owner's, in bytes.
+        self._spare_bytes = 0
+        self._merges = Merges(2 * parameters.pay_back_s)
 
     def step(self, sample: Sample) -> Decision | None:
         """Learn, choose the regime, and set what it needs."""
+        if not sample.column_families:
+            return None
         self._learned.observe(sample)
-        self._follow_merges(sample)
+        self._merges.observe(sample)
         self._is_read = self._learned.reads_matter(self._parameters.reads_share)
         was, self._regime = self._regime, self._next(sample)
         # A flood's first window is the one in which it was noticed, so nothing in it is the law's doing.
         self._judged.observe(sample, is_flood=Regime.CALM not in (was, self._regime) or self._is_left(sample))
         self.declined = self._judged.rests if self._regime is Regime.CALM else None
-        settings = (
-            *not_there_yet(self._wanted(sample), sample),
-            *self._rate.settings(sample, self._admitted(sample)),
-        )
+        settings = not_there_yet(self._wanted(sample), sample)
+        if not any(map(_is_behind, sample.column_families)):
+            settings += self._rate.settings(sample, self._admitted(sample))
         if not settings:
             return None
         return Decision(settings, self._signal(sample), f"tide.{self._regime}", REASONS[self._regime])
@@ -165,24 +175,25 @@ class Tide(Controller):
         if self._regime is Regime.CALM:
             self._bounds.clear()
             self._pressed.clear()
-        families = {cf.name for cf in sample.column_families}
-        pressed = {cf.name for cf in sample.column_families if self._is_pressed(cf, sample)}
+        families = {cf.name for cf in sample.column_families if _is_governed(cf, sample)}
+        pressed = {cf.name for cf in sample.column_families if cf.name in families and self._is_pressed(cf, sample)}
         self._pressed = (self._pressed | pressed) & families
         yields = sample.allowance is not None and sample.allowance.is_scarce and not self._is_read
         for name in families if yields else pressed:
-            self._bounds.setdefault(name, 0)
+            self._bounds.setdefault(name, NO_BOUND)
         for name in self._bounds.keys() - families:
             del self._bounds[name]
-        self._share_memory(sample)
+        self._spare_bytes = spare_bytes(sample, self._pressed, self._parameters)
         if self._regime is Regime.CALM:
             if self._judged.rests:
                 self._bounds.clear()
                 self._pressed.clear()
             if not self._bounds:
                 return Regime.CALM
-            self._quiet_s = 0.0
+            self._quiet_s = self._slack_s = 0.0
         if (self._is_quiet(sample) or (self._regime in MAY_END and not pressed)) and not yields:
             return Regime.CALM if self._is_paid(sample) else Regime.EBB
+        self._debt = Debt()
         if not self._pressed:
             self._bound(sample)
             return Regime.YIELD
@@ -192,11 +203,11 @@ class Tide(Controller):
 
     def _is_left(self, sample: Sample) -> bool:
         """Whether a flood has come that is left to the owner's options."""
-        return self._judged.rests is not None and any(self._is_pressed(cf, sample) for cf in sample.column_families)
+        return self._judged.rests is not None and any(
+            _is_governed(cf, sample) and self._is_pressed(cf, sample) for cf in sample.column_families
+        )
 
     def _is_pressed(self, cf: ColumnFamilySample, sample: Sample) -> bool:
-        if sample.options.compaction_style(cf.name) not in (LEVEL_COMPACTION, UNIVERSAL_COMPACTION):
-            return False
         trigger = owners_value(Knob.LEVEL0_TRIGGER, sample, cf.name) or 0
         collects = cf.name in self._bounds and cf.name not in self._pressed  # then its files are our doing
         return _is_held(cf) or (0 < 2 * trigger <= cf.l0_files and not collects)
@@ -206,61 +217,51 @@ class Tide(Controller):
         learned = self._learned
         enough = max(_EBB_OF_CLIENTS * (learned.clients or 0.0), _EBB_OF_DEVICE * (learned.device or 0.0))
         waits = sample.condition != "normal" or any(map(_is_held, sample.column_families))
+        slack = max(enough, _SLACK_OF_DEVICE * (learned.device or 0.0))
         self._quiet_s = 0.0 if learned.writes > enough or waits else self._quiet_s + sample.interval_s
-        return self._quiet_s >= _EBB_S
+        self._slack_s = 0.0 if learned.writes > slack or waits else self._slack_s + sample.interval_s
+        return self._quiet_s >= _EBB_S or self._slack_s >= _SLACK_S
 
     def _is_paid(self, sample: Sample) -> bool:
-        """Whether nothing is due, with the owner's trigger and base in force."""
-        return all(
-            cf.l0_files <= max(1, owners_value(Knob.LEVEL0_TRIGGER, sample, cf.name) or 0)
-            and cf.options.max_bytes_for_level_base_bytes == owners_value(Knob.LEVEL_BASE_SIZE, sample, cf.name)
-            and cf.pending_compaction_bytes <= cf.options.max_bytes_for_level_base_bytes
-            for cf in self._flooded(sample)
+        """Whether nothing is due with the owner's trigger and base in force, or what is due does not become less."""
+        flooded = self._flooded(sample)
+        pending = sum(cf.pending_compaction_bytes for cf in flooded)
+        self._debt.observe(pending, sample.interval_s)
+        if not all(self._is_back(cf, sample) for cf in flooded):
+            return False
+        return self._debt.is_constant or all(
+            cf.pending_compaction_bytes <= cf.options.max_bytes_for_level_base_bytes for cf in flooded
         )
+
+    def _is_back(self, cf: ColumnFamilySample, sample: Sample) -> bool:
+        """Whether level 0 is merged and the base level the owner's, as far as no operator holds them."""
+        trigger, base = (
+            owners_value(knob, sample, cf.name) or 0 for knob in (Knob.LEVEL0_TRIGGER, Knob.LEVEL_BASE_SIZE)
+        )
+        if _is_pinned(Knob.LEVEL0_TRIGGER, cf, sample):
+            trigger = max(trigger, cf.options.level0_file_num_compaction_trigger)
+        is_base = cf.options.max_bytes_for_level_base_bytes == base or _is_pinned(Knob.LEVEL_BASE_SIZE, cf, sample)
+        return is_base and cf.l0_files <= max(1, trigger)
 
     def _flooded(self, sample: Sample) -> list[ColumnFamilySample]:
         return [cf for cf in sample.column_families if cf.name in self._bounds]
-
-    def _follow_merges(self, sample: Sample) -> None:
-        for event in sample.events:
-            if event.kind == "compaction_begin" and event.base_level == 0 and event.job is not None:
-                self._merges.add(event.job)
-            elif event.kind == "compaction_end" and event.job is not None:
-                self._merges.discard(event.job)
-        if not sample.running_compactions:
-            self._merges.clear()
 
     # -- the bound of level 0
 
     def _bound(self, sample: Sample) -> None:
         """Follow the largest backlog that the device, the disk and the owner allow, in coarse steps."""
         for cf in self._flooded(sample):
-            size, _ = self._memtables(cf, sample)
-            files = min(self._parameters.files_max, self._backlog(cf, sample) // size)
-            now = self._bounds[cf.name]
+            # Whoever only puts its merges off is not held to what the device pays back.
+            device = self._device(sample) if cf.name in self._pressed else None
+            most = most_bytes(cf, sample, self._parameters, device=device, sharers=len(self._bounds))
+            size = file_bytes(cf, self._memtables(cf, sample)[0])
+            files, now = min(self._parameters.files_max, most // size), self._bounds[cf.name].files
             too_high_s = self._too_high_s.get(cf.name, 0.0) + sample.interval_s if files < now / _BOUND_STEP else 0.0
             # Whoever only makes way for others keeps its bound as long as that does: each change holds its own writes.
             grows = files > now * _BOUND_STEP and (cf.name in self._pressed or now == 0)
             if grows or too_high_s >= _BOUND_DOWN_S:
-                self._bounds[cf.name], too_high_s = files, 0.0
+                self._bounds[cf.name], too_high_s = Bound(files, size), 0.0
             self._too_high_s[cf.name] = too_high_s
-
-    def _backlog(self, cf: ColumnFamilySample, sample: Sample) -> int:
-        """Return the most bytes that this column family's level 0 may hold."""
-        p, count = self._parameters, len(self._bounds)
-        limits = [p.debt_max_bytes / count]
-        if (device := self._device(sample)) is not None and cf.name in self._pressed:
-            limits.append(device * p.pay_back_s / 2 / count)
-        free = None if sample.surroundings is None else sample.surroundings.free_bytes
-        if free is not None and cf.level_bytes is not None:
-            # What level 0 holds has been taken already; its merge also writes what level 1 holds.
-            room = free + cf.level_bytes[0]
-            if sample.allowance is not None and sample.allowance.space_bytes is not None:
-                room = min(room, sample.allowance.space_bytes)
-            limits.append(max(0.0, (room - sum(cf.level_bytes[1:2])) / _FREE_SHARE / count))
-        if (soft := owners_value(Knob.SOFT_PENDING_LIMIT, sample, cf.name)) is not None and soft > 0:
-            limits.append(soft / _PENDING_SHARE)
-        return int(min(limits))
 
     def _device(self, sample: Sample) -> float | None:
         """Return what flushes and compactions may count on, in bytes/s: what was seen, or the share of it.
@@ -275,11 +276,10 @@ class Tide(Controller):
         )
 
     def _gate(self, cf: ColumnFamilySample, sample: Sample) -> Level0Gate:
-        size, _ = self._memtables(cf, sample)
-        bound = self._bounds.get(cf.name, 0)
+        bound = self._bounds.get(cf.name, NO_BOUND)
         if cf.name not in self._pressed and not self._is_read:
-            return Level0Gate.put_off(cf, sample, bound, size)
-        return Level0Gate.in_flood(cf, sample, bound, size, is_read=self._is_read)
+            return Level0Gate.put_off(cf, sample, bound)
+        return Level0Gate.in_flood(cf, sample, bound, is_read=self._is_read)
 
     # -- values
 
@@ -301,12 +301,14 @@ class Tide(Controller):
             width = min(p.subcompactions, allowed or p.subcompactions)
         # What the owner had is not known everywhere, and what cannot be given back is not taken.
         if (jobs := owners_value(Knob.BACKGROUND_JOBS, sample)) is not None:
-            yield Setting(Knob.BACKGROUND_JOBS, jobs if self._is_read else max(jobs, 4 * slots))
+            most = sample.background_jobs_max or 4 * slots
+            yield Setting(Knob.BACKGROUND_JOBS, jobs if self._is_read else max(jobs, min(4 * slots, most)))
         if (owners := owners_value(Knob.SUBCOMPACTIONS, sample)) is not None:
             width = max(owners, width)
             yield Setting(Knob.SUBCOMPACTIONS, width)
         if (readahead := owners_value(Knob.COMPACTION_READAHEAD, sample)) is not None:
-            inputs = width * max((self._gate(cf, sample).stop for cf in self._flooded(sample)), default=1)
+            files = max((self._gate(cf, sample).stop for cf in self._flooded(sample)), default=1)
+            inputs = width * min(files, p.files_max)
             fits = max(_READAHEAD_LEAST, p.memory_max_bytes // _READAHEAD_SHARE // inputs)
             yield Setting(Knob.COMPACTION_READAHEAD, min(readahead, fits))
 
@@ -343,39 +345,19 @@ class Tide(Controller):
         if trigger is None or base is None:
             return
         few = few_files(trigger, slowdown or 2 * trigger)
+        on_its_way = coming_down(base, cf, sample)
         if cf.l0_files < few:
-            yield Setting(Knob.LEVEL_BASE_SIZE, base, cf.name)
-        if not self._merges:
+            yield Setting(Knob.LEVEL_BASE_SIZE, on_its_way, cf.name)
+        if not self._merges.running:
             half_way = min(few, max(trigger, cf.options.level0_file_num_compaction_trigger))
-            yield Setting(Knob.LEVEL0_TRIGGER, trigger if cf.l0_files < few else half_way, cf.name)
+            is_back = cf.l0_files < few and on_its_way == base
+            yield Setting(Knob.LEVEL0_TRIGGER, trigger if is_back else half_way, cf.name)
 
     def _memtables(self, cf: ColumnFamilySample, sample: Sample) -> tuple[int, int]:
-        """Return the size in bytes and the number of memtables within the budget, never less than the owner's."""
-        owners = (
-            owners_value(Knob.MEMTABLE_SIZE, sample, cf.name) or MIB,
-            owners_value(Knob.MEMTABLE_NUMBER, sample, cf.name) or 2,
-        )
+        """Return the size in bytes and the number of memtables."""
         if cf.name not in self._pressed:
-            return owners
-        number = max(owners[1], self._parameters.memtables)
-        size = self._memory_bytes // number // MIB * MIB
-        if size >= owners[0]:
-            return size, number
-        number = self._memory_bytes // owners[0]
-        return owners[0], max(owners[1], number)
-
-    def _share_memory(self, sample: Sample) -> None:
-        """Divide what the other column families leave of the budget among those that were in a flood."""
-        others = sum(
-            cf.options.write_buffer_size_bytes * cf.options.max_write_buffer_number
-            for cf in sample.column_families
-            if cf.name not in self._pressed
-        )
-        most = self._parameters.memory_max_bytes
-        if sample.allowance is not None:
-            most = min(most, sample.allowance.memtables_bytes)
-        left = max(0, most - others)
-        self._memory_bytes = left // max(1, len(self._pressed))
+            return owners_memtables(cf, sample)
+        return flood_memtables(cf, sample, self._spare_bytes, self._parameters)
 
     # -- admission
 
@@ -390,9 +372,10 @@ class Tide(Controller):
     def _allowed(self, cf: ColumnFamilySample, sample: Sample, clients: float) -> float:
         """Return what this column family's level 0 allows all writers, in bytes/s."""
         device = self._device(sample)
-        slope = None if device is None else self._gate(cf, sample).slope(cf, device, clients)
+        slope = None if device is None else self._gate(cf, sample).slope(cf, sample, device, clients)
         # Before the slope RocksDB delays only when the last memtable fills: then flushes say what lasts.
-        return max(clients / 2, self._learned.flushes or clients) if slope is None else slope
+        before = max(clients / 2, self._learned.flushes or clients, owners_rate(sample) or 0)
+        return before if slope is None else slope
 
     def _signal(self, sample: Sample) -> str:
         flooded = self._flooded(sample) or list(sample.column_families)
@@ -407,4 +390,19 @@ class Tide(Controller):
 
 def _is_held(cf: ColumnFamilySample) -> bool:
     """Whether its memtables wait for flushes, or it has stalled writes."""
-    return cf.immutable_memtables > 1 or any(cf.stall_counts.values())
+    return cf.immutable_memtables > max(1, cf.options.min_write_buffer_number_to_merge) or any(cf.stall_counts.values())
+
+
+def _is_behind(cf: ColumnFamilySample) -> bool:
+    """Whether RocksDB delays writes for its pending compactions."""
+    return 0 < cf.options.soft_pending_compaction_bytes_limit <= cf.pending_compaction_bytes
+
+
+def _is_governed(cf: ColumnFamilySample, sample: Sample) -> bool:
+    """Whether the law acts on it."""
+    style = sample.options.compaction_style(cf.name)
+    return style in (LEVEL_COMPACTION, UNIVERSAL_COMPACTION) and not cf.options.disable_auto_compactions
+
+
+def _is_pinned(knob: Knob, cf: ColumnFamilySample, sample: Sample) -> bool:
+    return of_family(cf.name, KNOBS[knob].options[0]) in sample.pinned

@@ -11,8 +11,18 @@ _SMOOTHING_S, _SLOWER_S, _PEAK_S = 3.0, 60.0, 300.0
 _SILENT_S, _LONG_S = 2.0, 30.0
 #: Reads matter for so long after the last window with enough of them, in s, so that the law does not turn to and fro.
 _READ_FOR_S = 60.0
-#: The reads that are counted: point lookups, and the beginnings of scans (statistics.h).
-READ_TICKERS = ("rocksdb.number.keys.read", "rocksdb.number.multiget.keys.read", "rocksdb.number.db.seek")
+#: A compaction that writes less of what it reads drops most of it.
+_KEPT_LEAST = 0.5
+#: What is known of reads stays known for so long without tickers, in s: one sample without them says nothing.
+_KNOWN_FOR_S = 10.0
+#: The reads that are counted: point lookups, and each step of a scan (statistics.h).
+READ_TICKERS = (
+    "rocksdb.number.keys.read",
+    "rocksdb.number.multiget.keys.read",
+    "rocksdb.number.db.seek",
+    "rocksdb.number.db.next",
+    "rocksdb.number.db.prev",
+)
 
 
 @dataclass(slots=True)
@@ -33,7 +43,8 @@ class Learned:
     """Rates in bytes/s, each None until it was seen.
 
     `device` is what flushes and compactions together get written: it rises to whatever is seen, and falls only while a
-    compaction is at work, because otherwise nothing asks for more. RocksDB counts what a compaction writes once in a
+    compaction is at work, because otherwise nothing asks for more; and not while compactions drop most of what they
+    read, because those write little on a device as fast as ever. RocksDB counts what a compaction writes once in a
     thousand records (compaction_job.cc, kRecordStatsEvery): with values of 100 kB that is 100 MB at once, written since
     the last count. So a rate is the bytes between two counts by the time between them.
 
@@ -48,9 +59,12 @@ class Learned:
         #: Bytes and seconds since a compaction's bytes were counted last; and whether that takes long.
         self._uncounted_bytes = self._uncounted_s = 0.0
         self._counts_rarely = False
+        #: What compactions read and write.
+        self._merging, self._merged = Mean(_SMOOTHING_S), Mean(_SMOOTHING_S)
         self._background, self._writes, self._flushing = Mean(_SMOOTHING_S), Mean(_SMOOTHING_S), Mean(_SMOOTHING_S)
         self._reads_per_s, self._writes_per_s = Mean(_SMOOTHING_S), Mean(_SMOOTHING_S)
-        self._knows_reads = False
+        #: Since reads were last counted, in s.
+        self._uncounted_reads_s = math.inf
         #: Since reads were last enough, in s.
         self._unread_s = math.inf
 
@@ -75,7 +89,7 @@ class Learned:
 
     def reads_matter(self, share: float) -> bool:
         """Whether reads are at least this share of the writes; yes where nothing counts them."""
-        if not self._knows_reads:
+        if self._uncounted_reads_s > _KNOWN_FOR_S:
             return True
         if (self._reads_per_s.value or 0.0) > share * (self._writes_per_s.value or 0.0):
             self._unread_s = 0.0
@@ -86,6 +100,8 @@ class Learned:
         if None in rates:
             return
         self._uncounted_bytes += sum(rate or 0.0 for rate in rates) * sample.interval_s
+        merging = self._merging.add(sample.compaction_read_bytes_per_s or 0.0, sample.interval_s)
+        drops = self._merged.add(rates[1] or 0.0, sample.interval_s) < _KEPT_LEAST * merging
         self._uncounted_s += sample.interval_s
         if sample.running_compactions:
             counted = bool(sample.compaction_written_bytes_per_s)
@@ -98,12 +114,13 @@ class Learned:
         self._counts_rarely = False
         if self.device is None or now > self.device:
             self.device = now
-        elif sample.running_compactions:
+        elif sample.running_compactions and not drops:
             self.device += (now - self.device) * -math.expm1(-seconds / _SLOWER_S)
 
     def _learn_reads(self, sample: Sample) -> None:
         reads = [rate for ticker in READ_TICKERS if (rate := sample.ticker_per_s(ticker)) is not None]
-        self._knows_reads = bool(reads) and sample.writes_per_s is not None
-        if self._knows_reads:
+        self._uncounted_reads_s += sample.interval_s
+        if reads and sample.writes_per_s is not None:
+            self._uncounted_reads_s = 0.0
             self._reads_per_s.add(sum(reads), sample.interval_s)
-            self._writes_per_s.add(sample.writes_per_s or 0.0, sample.interval_s)
+            self._writes_per_s.add(sample.writes_per_s, sample.interval_s)

@@ -89,7 +89,8 @@ def test_a_flood_takes_the_memory_at_once_and_shuts_the_gate_of_level_0() -> Non
 def test_the_bound_is_what_the_device_pays_back() -> None:
     """10 MB/s pay back 1.5 GB in 300 s, and as much of level 1: 11 memtables.
 
-    At 0.6 of them writes would slow down before they do at 20 of the owner's files, which are half as large.
+    At 0.6 of them writes would slow down before they do at 20 of the owner's files, which are half as large. 22
+    memtables are more than that, but fewer than the owner's stop: then only the gate is shut.
     """
     scene = Scene()
     scene.background(5, 5)
@@ -98,7 +99,8 @@ def test_the_bound_is_what_the_device_pays_back() -> None:
     more = Scene()
     more.background(10, 10)
     found = more.flooded()[1]
-    assert (found[Knob.LEVEL0_TRIGGER], found[Knob.LEVEL0_SLOWDOWN], found[Knob.LEVEL0_STOP]) == (11, 13, 22)
+    assert found[Knob.LEVEL0_TRIGGER] == 11
+    assert not {Knob.LEVEL0_SLOWDOWN, Knob.LEVEL0_STOP} & found.keys()
     slow = Scene(pay_back_s=3000.0)
     slow.background(10, 10)
     assert slow.flooded()[1][Knob.LEVEL0_TRIGGER] == 100

@@ -1,0 +1,41 @@
+"""The memory budget of memtables, and how column families in a flood divide it. Pure."""
+
+from collections.abc import Collection
+
+from adocd.controllers.tide.parameters import TideParameters
+from adocd.model.knob import MIB, Knob
+from adocd.model.options import OPTIONS
+from adocd.model.reading import owners_value
+from adocd.model.sample import ColumnFamilySample, Sample
+
+_MEMTABLE_MAX = int(OPTIONS["write_buffer_size"].maximum)
+
+
+def owners_memtables(cf: ColumnFamilySample, sample: Sample) -> tuple[int, int]:
+    """Return the size in bytes and the number of memtables that the owner allows."""
+    return (
+        owners_value(Knob.MEMTABLE_SIZE, sample, cf.name) or MIB,
+        owners_value(Knob.MEMTABLE_NUMBER, sample, cf.name) or 2,
+    )
+
+
+def spare_bytes(sample: Sample, pressed: Collection[str], parameters: TideParameters) -> int:
+    """Return what each column family in a flood may take beyond the owner's, of what is left of the budget."""
+    most = parameters.memory_max_bytes
+    if sample.allowance is not None:
+        most = min(most, sample.allowance.memtables_bytes)
+    for cf in sample.column_families:
+        now = (cf.options.write_buffer_size_bytes, cf.options.max_write_buffer_number)
+        size, number = owners_memtables(cf, sample) if cf.name in pressed else now
+        most -= size * number
+    return max(0, most) // max(1, len(pressed))
+
+
+def flood_memtables(cf: ColumnFamilySample, sample: Sample, spare: int, parameters: TideParameters) -> tuple[int, int]:
+    """Return the size in bytes and the number of memtables in a flood, never less than the owner's."""
+    owners = owners_memtables(cf, sample)
+    budget, number = owners[0] * owners[1] + spare, max(owners[1], parameters.memtables)
+    size = min(_MEMTABLE_MAX, budget // number // MIB * MIB)
+    if size >= owners[0]:
+        return size, number
+    return owners[0], max(owners[1], budget // owners[0])

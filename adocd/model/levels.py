@@ -1,0 +1,67 @@
+"""The sizes that RocksDB wants its levels to have, and what it estimates it must compact until they have them. Pure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
+
+#: The level into which level 0 is merged, unless it follows from the size of the data.
+_FIRST = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Levels:
+    """The levels of a column family under level compaction (version_set.cc, VersionStorageInfo).
+
+    Attributes:
+        sizes: of each level, in bytes.
+        base: the number of the level into which level 0 is merged.
+        targets: the size that each level should have, in bytes; level 0 has the base's.
+
+    """
+
+    sizes: tuple[int, ...]
+    base: int
+    targets: tuple[int, ...]
+
+    @classmethod
+    def of(cls, sizes: Sequence[int], base_bytes: int, multiplier: float, *, is_dynamic: bool = False) -> Self:
+        """Work out base and targets (CalculateBaseBytes).
+
+        Args:
+            sizes: of each level, in bytes.
+            base_bytes: max_bytes_for_level_base.
+            multiplier: max_bytes_for_level_multiplier.
+            is_dynamic: level_compaction_dynamic_level_bytes.
+
+        """
+        base, size = _dynamic_base(sizes, base_bytes, multiplier) if is_dynamic else (_FIRST, float(base_bytes))
+        found = [base_bytes]
+        for level in range(_FIRST, len(sizes)):
+            size = size * multiplier if level > base else size
+            found.append(max(base_bytes, int(size)) if is_dynamic else int(size))
+        return cls(tuple(sizes), base, tuple(found))
+
+    def pending_bytes(self, *, is_l0_due: bool) -> int:
+        """Return rocksdb.estimate-pending-compaction-bytes (EstimateCompactionBytesNeeded)."""
+        pending = carried = self.sizes[0] if is_l0_due else 0
+        for level in range(self.base, len(self.sizes) - 1):
+            size, below = self.sizes[level], self.sizes[level + 1]
+            if level == self.base and is_l0_due:
+                pending += size
+            size += carried
+            carried = max(0, size - self.targets[level])
+            if carried and below:
+                pending += int(carried * (below / size + 1))
+        return pending
+
+
+def _dynamic_base(sizes: Sequence[int], base_bytes: int, multiplier: float) -> tuple[int, float]:
+    """Return the base level's number and target: the targets follow from the largest level, the last one."""
+    last = len(sizes) - 1
+    base = next((level for level in range(_FIRST, last) if sizes[level]), last)
+    size = max(sizes[_FIRST:], default=0) / multiplier ** (last - base)
+    if size <= base_bytes / multiplier:
+        return base, base_bytes / multiplier + 1
+    while base > _FIRST and size > base_bytes:
+        base, size = base - 1, size / multiplier
+    return base, min(size, base_bytes)
