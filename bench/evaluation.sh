@@ -43,7 +43,7 @@ block wal-cap-210 5 --scheme default,adoc --profile cap-210,cap-210-wal-outside 
 block tide-cap-210 5 --scheme default,default-with-tide-memory,adoc,tide --profile cap-210 --workload fillrandom --seconds 60 \
   --device-gb 60
 # Reads use the processors, so these cannot be made at once.
-block reads-cap-210 5 --scheme default,adoc,tide --profile cap-210 --seconds 60 \
+block reads-cap-210 5 --scheme default,default-with-tide-memory,adoc,tide --profile cap-210 --seconds 60 \
   --workload ycsb-a,ycsb-b,ycsb-c,ycsb-d,ycsb-e,ycsb-f,readwhilewriting
 
 # -- at a sixteenth

@@ -123,7 +123,9 @@ def figures(run: RawRun) -> RunFigures:
     held = _held(run)
     shares = {condition: _per(sum(held[condition].values()), run.measured_s) or 0.0 for condition in CONDITIONS}
     waited_s, cpu_s = run.at_end.stalled_s, run.database.measured_cpu_s
-    whole_s = None if run.drain_s is None else run.measured_s + run.drain_s
+    # Between the phase's end and the clients' the bench may read, while what is due goes on being merged.
+    clients_s = run.measured_s if run.settled is None else max(run.measured_s, run.settled.clients_ended_s)
+    whole_s = None if run.drain_s is None else clients_s + run.drain_s
     in_phase = [each for each in run.decisions if 0 <= each.at_s <= run.measured_s]
     begun = [stall.begin_s for stall in run.stalls if 0 <= stall.begin_s < run.measured_s]
     answers = reactions(begun, run.decisions)

@@ -2,8 +2,8 @@
 
 - A decision counts where its outcome is `applied`, from the moment at which it was applied and read back.
 - A knob is away while its last applied value differs from the one at open; where no option at open is recorded for it,
-  every applied value differs, for laws only send what is not there yet. For the same reason a knob whose first recorded
-  value is the one at open was away before, by a decision that was not recorded.
+  every applied value differs, for laws only send what is not there yet. For the same reason a knob whose first value
+  recorded up to the phase's end is the one at open was away before, by a decision that was not recorded.
 - The phase is under control while any knob is away. A change that lasts from before the phase (the loading) counts; one
   that comes after the phase does not.
 - RocksDB's auto-tuned limiter decides inside RocksDB: its moves are those of the limit in the daemon's samples.
@@ -137,7 +137,7 @@ def _knob(name: str, changes: Sequence[_Change], run: RawRun) -> KnobMoved:
     at_open = _at_open(name, run.scheme)
     begun = [each for each in changes if each.at_s < 0]
     within = [each for each in changes if 0 <= each.at_s <= run.measured_s]
-    unrecorded = at_open is not None and changes[0].value == at_open
+    unrecorded = at_open is not None and changes[0].value == at_open and changes[0].at_s <= run.measured_s
     at_begin, away = (begun[-1].value, begun[-1].value != at_open) if begun else (at_open, unrecorded)
     spans, since_s = [], 0.0
     for change in within:
