@@ -9,7 +9,7 @@ from adocd_bench.evaluation.raw import LatencyHistogram, Operations, Process, Se
 from adocd_bench.evaluation.report.accounting import ALL, WorstSecond, figures, own_device_bytes, reactions
 from adocd_bench.evaluation.report.measures import MEASURES
 
-from tests.bench.evaluation.report.builders import MIB, at, decided, held, histogram, moved, run
+from tests.bench.evaluation.report.builders import MIB, at, decided, held, histogram, moved, run, settled
 
 
 def test_throughput_and_its_drain() -> None:
@@ -17,6 +17,11 @@ def test_throughput_and_its_drain() -> None:
     assert found.operations == 12_000
     assert found.throughput_per_s == 1200
     assert found.with_drain_per_s == 800
+
+
+def test_reads_between_the_phase_and_the_drain_count_because_merges_go_on_in_them() -> None:
+    asked = replace(run(per_s=1200, seconds=10, drain_s=5.0), settled=settled(clients_ended_s=15.0))
+    assert figures(asked).with_drain_per_s == 600
 
 
 def test_a_drain_that_was_not_reached_is_not_measured() -> None:

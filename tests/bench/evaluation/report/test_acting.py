@@ -47,6 +47,11 @@ def test_what_comes_after_the_phase_is_told_apart_and_controls_nothing() -> None
     assert found.controlled_share == 0
 
 
+def test_the_open_values_that_come_back_after_the_phase_are_no_sign_of_what_was_in_it() -> None:
+    assert of(turned(11, background_jobs=2)).controlled_share == 0
+    assert of(turned(4, background_jobs=2)).away_share("background_jobs") == pytest.approx(0.4), "an older run"
+
+
 def test_a_change_from_before_the_phase_lasts() -> None:
     found = of(turned(-3, background_jobs=8), turned(4, background_jobs=2))
     (knob,) = found.knobs
