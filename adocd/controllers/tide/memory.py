@@ -8,6 +8,8 @@ from adocd.model.options import OPTIONS
 from adocd.model.reading import owners_value
 from adocd.model.sample import ColumnFamilySample, Sample
 
+#: Memtables grow in steps of at least this factor.
+_STEP = 1.3
 _MEMTABLE_MAX = int(OPTIONS["write_buffer_size"].maximum)
 
 
@@ -35,7 +37,9 @@ def flood_memtables(cf: ColumnFamilySample, sample: Sample, spare: int, paramete
     """Return the size in bytes and the number of memtables in a flood, never less than the owner's."""
     owners = owners_memtables(cf, sample)
     budget, number = owners[0] * owners[1] + spare, max(owners[1], parameters.memtables)
-    size = min(_MEMTABLE_MAX, budget // number // MIB * MIB)
+    size, now = min(_MEMTABLE_MAX, budget // number // MIB * MIB), cf.options.write_buffer_size_bytes
     if size >= owners[0]:
-        return size, number
+        # A budget that moves a little, as an arbiter's does, is no reason for a call of SetOptions each second.
+        is_near = owners[0] < now <= size <= _STEP * now and cf.options.max_write_buffer_number == number
+        return now if is_near else size, number
     return owners[0], max(owners[1], budget // owners[0])

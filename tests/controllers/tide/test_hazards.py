@@ -279,6 +279,19 @@ def test_the_memory_of_owners_above_the_budget_does_not_grow() -> None:
     assert taken[0] > (64 * MIB, 2)
 
 
+def test_a_memory_budget_that_moves_a_little_changes_the_memtables_once() -> None:
+    scene = Scene()
+    sizes = []
+    for second in range(60):
+        most = (512 if second % 2 else 502) * MIB
+        scene.plant.members["allowance"] = Allowance(1, 0.5, 100.0 * MB, most, None)
+        scene.plant.immutable_memtables = 2
+        scene.step()
+        sizes.append(int(scene.plant.now("write_buffer_size")))
+        assert 4 * sizes[-1] <= most
+    assert set(sizes) == {125 * MIB}
+
+
 def test_no_memtable_is_larger_than_rocksdb_allows() -> None:
     assert Scene(memory_max_bytes=64 * GIB).flooded()[1][Knob.MEMTABLE_SIZE] == 4 * GIB
 
