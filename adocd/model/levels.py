@@ -9,7 +9,7 @@ _FIRST = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Levels:
+class LevelTargets:
     """The levels of a column family under level compaction (version_set.cc, VersionStorageInfo).
 
     Attributes:

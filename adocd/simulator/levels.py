@@ -88,8 +88,8 @@ def level_targets(options: FamilyOptions) -> tuple[int, ...]:
     return _levels((0,) * NUM_LEVELS, options).targets
 
 
-def _levels(sizes: Sequence[int], options: FamilyOptions) -> levels.Levels:
-    return levels.Levels.of(sizes, options.max_bytes_for_level_base, options.max_bytes_for_level_multiplier)
+def _levels(sizes: Sequence[int], options: FamilyOptions) -> levels.LevelTargets:
+    return levels.LevelTargets.of(sizes, options.max_bytes_for_level_base, options.max_bytes_for_level_multiplier)
 
 
 @dataclass(slots=True)

@@ -175,7 +175,7 @@ def test_one_wrong_byte_harms_little(suffix: str, tmp_path: Path) -> None:
             assert replayed[-1] <= 79
 
     harmed()
-    assert len([samples for samples in replayed if samples > 0]) > 20
+    assert len([samples for samples in replayed if samples > 0]) > 5, "and few where one byte spoils a compressed rest"
 
 
 @pytest.mark.parametrize("from_the_end", [1, 8])

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from adocd.controllers.tide.parameters import TideParameters
 from adocd.model.knob import Knob
-from adocd.model.levels import Levels
+from adocd.model.levels import LevelTargets
 from adocd.model.reading import owners_value
 from adocd.model.sample import ColumnFamilySample, Sample
 
@@ -30,19 +30,19 @@ class Bound:
 NO_BOUND = Bound(0, 0)
 
 
-def levels_of(cf: ColumnFamilySample, sample: Sample, base_bytes: int, more_bytes: int = 0) -> Levels | None:
+def levels_of(cf: ColumnFamilySample, sample: Sample, base_bytes: int, more_bytes: int = 0) -> LevelTargets | None:
     """Return the levels as they would be with this base level, and with so many bytes more in it; None if unknown."""
     if cf.level_bytes is None:
         return None
     options = sample.options.column_families.get(cf.name, {})
     multiplier = float(options.get("max_bytes_for_level_multiplier", "10"))
     is_dynamic = options.get("level_compaction_dynamic_level_bytes") == "true"
-    found = Levels.of(cf.level_bytes, base_bytes, multiplier, is_dynamic=is_dynamic)
+    found = LevelTargets.of(cf.level_bytes, base_bytes, multiplier, is_dynamic=is_dynamic)
     if not more_bytes:
         return found
     sizes = list(cf.level_bytes)
     sizes[found.base] += more_bytes
-    return Levels.of(sizes, base_bytes, multiplier, is_dynamic=is_dynamic)
+    return LevelTargets.of(sizes, base_bytes, multiplier, is_dynamic=is_dynamic)
 
 
 def base_level_bytes(cf: ColumnFamilySample, sample: Sample) -> int:

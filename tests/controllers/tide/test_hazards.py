@@ -13,7 +13,7 @@ from adocd.controllers.tide.parameters import TideParameters
 from adocd.controllers.tide.regime import Regime
 from adocd.model.allowance import Allowance
 from adocd.model.knob import MIB, Knob
-from adocd.model.levels import Levels
+from adocd.model.levels import LevelTargets
 from adocd.model.sample import ColumnFamilyOptions
 from adocd.model.snapshot import Event
 from adocd.model.values import nested, of_database, of_family
@@ -30,7 +30,7 @@ STOP = of_family("default", "level0_stop_writes_trigger")
 def pending(scene: Scene) -> int:
     """What RocksDB would say is pending, under the options in force."""
     assert scene.plant.level_bytes is not None
-    levels = Levels.of(scene.plant.level_bytes, int(scene.plant.now("max_bytes_for_level_base")), 10)
+    levels = LevelTargets.of(scene.plant.level_bytes, int(scene.plant.now("max_bytes_for_level_base")), 10)
     return levels.pending_bytes(is_l0_due=False)
 
 
@@ -74,7 +74,7 @@ def test_the_bound_is_less_where_the_owners_base_level_would_stop_writes() -> No
     scene.plant.level_bytes = (0, *FULL)
     stop = scene.flooded()[1][Knob.LEVEL0_STOP]
     assert stop < 100
-    levels = Levels.of((0, FULL[0] + stop * MEMTABLE, *FULL[1:]), 256 * MIB, 10)
+    levels = LevelTargets.of((0, FULL[0] + stop * MEMTABLE, *FULL[1:]), 256 * MIB, 10)
     assert levels.pending_bytes(is_l0_due=False) <= HARD / 2
 
 
