@@ -194,7 +194,9 @@ def _hold_base(cf: ColumnFamilySample, wanted: dict[OptionName, str], current: V
         return []
     held = []
     few = few_files(int(baseline.get(trigger, 0)), int(baseline[slowdown]))
-    if wanted.get(trigger) == baseline.get(trigger, "") and int(current[trigger]) >= few <= cf.l0_files:
+    # Not above a slowdown that comes down in the same change.
+    most = min(cf.l0_files, int(wanted.get(slowdown, current[slowdown])))
+    if wanted.get(trigger) == baseline.get(trigger, "") and int(current[trigger]) >= few <= most:
         held.append(_held_by_files(cf, trigger, wanted.pop(trigger), few))
         if int(current[trigger]) > few:
             wanted[trigger] = str(few)

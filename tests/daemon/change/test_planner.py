@@ -300,6 +300,15 @@ def test_a_larger_base_level_comes_back_when_level_0_is_merged() -> None:
     assert smaller.restore == (RestoreStep(ColumnFamilyChange("default", {base: str(256 * MIB)})),)
 
 
+def test_a_trigger_is_not_held_above_a_slowdown_that_comes_down_in_the_same_change() -> None:
+    base = "max_bytes_for_level_base"
+    raised = opened({base: 16 * GIB, TRIGGER: 8}, l0=10)
+    back = plan(
+        family({base: 256 * MIB, TRIGGER: 4, SLOWDOWN: 6}), raised, defaults(), family({base: 0, TRIGGER: 0}).keys()
+    )
+    assert family({TRIGGER: 4, SLOWDOWN: 6}).items() <= back.sent.items()
+
+
 def test_a_raised_trigger_comes_back_with_the_base_level_once_few_files_are_left() -> None:
     """At the original trigger of 4, five files that a large merge left behind would be merged with all of level 1."""
     base = "max_bytes_for_level_base"

@@ -112,6 +112,9 @@ def by_rocksdict(directory: Path) -> Made:
             for name in ("num-running-compactions", "compaction-pending", "num-running-flushes")
         )
     )
+    # All of it may take less than the time to the first dump.
+    written_s, log = time.time(), directory / "db" / "LOG"
+    _until_at_rest(lambda: len(_dumps_after(log, written_s)) > 0)
     rested_s = time.time()
     made = Made(directory / "db", tickers_in(options.get_statistics() or ""), rested_s)
     # The figures of the first dump that is stamped after this moment may have been taken before it.
