@@ -166,7 +166,8 @@ def test_one_wrong_byte_harms_little(suffix: str, tmp_path: Path) -> None:
     content = write(tmp_path / f"r.{suffix}", [*looks(40), *looks(40, options=with_options(), begin=40)]).read_bytes()
     replayed: list[int] = []
 
-    @settings(max_examples=100, deadline=None)
+    # The same each time: an early byte spoils all of a compressed rest, and chance may choose too many of those.
+    @settings(max_examples=100, deadline=None, derandomize=True)
     @given(where=st.integers(0, len(content) - 1), byte=st.integers(0, 255))
     def harmed(where: int, byte: int) -> None:
         (tmp_path / "harmed").write_bytes(content[:where] + bytes([byte]) + content[where + 1 :])
@@ -175,7 +176,7 @@ def test_one_wrong_byte_harms_little(suffix: str, tmp_path: Path) -> None:
             assert replayed[-1] <= 79
 
     harmed()
-    assert len([samples for samples in replayed if samples > 0]) > 5, "and few where one byte spoils a compressed rest"
+    assert len([samples for samples in replayed if samples > 0]) > 20
 
 
 @pytest.mark.parametrize("from_the_end", [1, 8])

@@ -1,4 +1,4 @@
-"""How much level 0 may hold in a flood, and how the base level comes down again. Pure."""
+"""How much level 0 may hold in a flood, how the base level comes down again, and what is still owed and merged."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
