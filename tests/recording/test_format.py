@@ -166,9 +166,9 @@ def test_one_wrong_byte_harms_little(suffix: str, tmp_path: Path) -> None:
     content = write(tmp_path / f"r.{suffix}", [*looks(40), *looks(40, options=with_options(), begin=40)]).read_bytes()
     replayed: list[int] = []
 
-    # The same each time: an early byte spoils all of a compressed rest, and chance may choose too many of those.
-    @settings(max_examples=100, deadline=None, derandomize=True)
-    @given(where=st.integers(0, len(content) - 1), byte=st.integers(0, 255))
+    # From everywhere alike: an early byte spoils all of a compressed rest, and hypothesis likes small numbers.
+    @settings(max_examples=100, deadline=None)
+    @given(where=st.sampled_from(range(len(content))), byte=st.integers(0, 255))
     def harmed(where: int, byte: int) -> None:
         (tmp_path / "harmed").write_bytes(content[:where] + bytes([byte]) + content[where + 1 :])
         with contextlib.suppress(NotReplayable, LawFailed):

@@ -132,7 +132,7 @@ def _check(run: raw.RawRun) -> None:
     assert run.database.cpu_s > (run.database.measured_cpu_s or 0) > 0
     assert run.database.peak_rss_bytes > 8 << 20
     assert run.daemon.cpu_s > 0
-    # The kernel's threads work for any run on a disk; but with runs at once, the other's share of that is taken off, too.
+    # The kernel's threads work for any run on a disk; with runs at once, what they do for the others is taken off.
     kernel = run.noise.others_kernel_fraction
     assert kernel is not None
     assert kernel > 0 or run.at_once > 1
