@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import gzip
 import json
+import random
 import re
 import tempfile
 from dataclasses import replace
@@ -166,16 +167,18 @@ def test_one_wrong_byte_harms_little(suffix: str, tmp_path: Path) -> None:
     content = write(tmp_path / f"r.{suffix}", [*looks(40), *looks(40, options=with_options(), begin=40)]).read_bytes()
     replayed: list[int] = []
 
-    # From everywhere alike: an early byte spoils all of a compressed rest, and hypothesis likes small numbers.
-    @settings(max_examples=100, deadline=None)
-    @given(where=st.sampled_from(range(len(content))), byte=st.integers(0, 255))
     def harmed(where: int, byte: int) -> None:
         (tmp_path / "harmed").write_bytes(content[:where] + bytes([byte]) + content[where + 1 :])
         with contextlib.suppress(NotReplayable, LawFailed):
             replayed.append(asyncio.run(run(Recording(tmp_path / "harmed"), Policy("adoc"))).samples)
             assert replayed[-1] <= 79
 
-    harmed()
+    settings(max_examples=100, deadline=None)(given(st.integers(0, len(content) - 1), st.integers(0, 255))(harmed))()
+    # An early byte spoils all of a compressed rest, and hypothesis likes small numbers: how often, is asked of any byte.
+    replayed.clear()
+    draw = random.Random(5)  # noqa: S311 (no secret)
+    for _ in range(100):
+        harmed(draw.randrange(len(content)), draw.randrange(256))
     assert len([samples for samples in replayed if samples > 0]) > 20
 
 
