@@ -174,7 +174,7 @@ def test_one_wrong_byte_harms_little(suffix: str, tmp_path: Path) -> None:
             assert replayed[-1] <= 79
 
     settings(max_examples=100, deadline=None)(given(st.integers(0, len(content) - 1), st.integers(0, 255))(harmed))()
-    # An early byte spoils all of a compressed rest, and hypothesis likes small numbers: how often, is asked of any byte.
+    # An early byte spoils all of a compressed rest, and hypothesis likes small numbers. So count it over any byte.
     replayed.clear()
     draw = random.Random(5)  # noqa: S311 (no secret)
     for _ in range(100):
