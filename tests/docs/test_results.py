@@ -301,8 +301,16 @@ def test_the_verdicts_on_the_peaks() -> None:
     assert [verdict("silk-hold", "default"), verdict("silk-hold", "silk")] == ["less", "less"]
     assert "It is better than the defaults and than `silk`. Against the memory of `tide`" in WORDS
     assert verdict("silk-hold", "default-with-tide-memory") == "not shown"
+    floors = [at_the_floor(run) for run in raw_runs("peaks-100-cap-5") if run.scheme.name == "silk"]
+    assert f"For {min(floors):.0f} to {max(floors):.0f} % of the phase the limiter was at its floor" in WORDS
     p99 = latency("all", "total", "p99_us")
     assert difference(block, p99, "silk", "default") == "not shown"
+
+
+def at_the_floor(run: RawRun) -> float:
+    """Say in how many of the phase's samples the limiter was at a quarter of 5 MB/s, in percent."""
+    limits = [each.rate_limit_bytes_per_s for each in run.samples if 0 <= each.at_s <= run.measured_s]
+    return 100 * limits.count(1_250_000) / len(limits)
 
 
 def test_the_pairs_that_were_made_again_after_the_review() -> None:
