@@ -83,7 +83,7 @@ def _until_pending(cf: ColumnFamilySample, sample: Sample, most: int) -> int:
 
     What level 0 hands down is due then in each level below that is full.
     """
-    hard = cf.options.hard_pending_compaction_bytes_limit
+    hard = owners_value(Knob.HARD_PENDING_LIMIT, sample, cf.name) or 0
     owners = owners_value(Knob.LEVEL_BASE_SIZE, sample, cf.name)
     if hard <= 0 or owners is None or cf.level_bytes is None:
         return most

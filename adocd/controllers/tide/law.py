@@ -81,6 +81,7 @@ from adocd.controllers.admitted import HeldRate, owners_rate, released
 from adocd.controllers.base import Controller, Needs, Parameters
 from adocd.controllers.settings import not_there_yet
 from adocd.controllers.tide.backlog import NO_BOUND, Bound, Debt, Merges, coming_down, file_bytes, most_bytes
+from adocd.controllers.tide.family import is_behind, is_governed, is_held, is_pinned
 from adocd.controllers.tide.gate import Level0Gate
 from adocd.controllers.tide.judged import JudgedFloods
 from adocd.controllers.tide.learned import Learned
@@ -89,12 +90,11 @@ from adocd.controllers.tide.parameters import TideParameters
 from adocd.controllers.tide.regime import ADMITS, MAY_END, REASONS, Regime
 from adocd.model.decision import Decision, Setting
 from adocd.model.in_words import exact_size
-from adocd.model.knob import KNOBS, MIB, Knob
+from adocd.model.knob import MIB, Knob
 from adocd.model.level0 import few_files
-from adocd.model.options import LEVEL_COMPACTION, UNIVERSAL_COMPACTION
+from adocd.model.options import LEVEL_COMPACTION
 from adocd.model.reading import owners_value
 from adocd.model.sample import ColumnFamilySample, Sample
-from adocd.model.values import of_family
 
 #: Clients are at the ebb below this share of their peak, or of the device, for so long; or below this one for longer.
 _EBB_OF_CLIENTS, _EBB_OF_DEVICE, _EBB_S = 1 / 10, 1 / 8, 5.0
@@ -128,7 +128,7 @@ class Tide(Controller):
     knobs = frozenset(_OF_FAMILY) | _OF_DATABASE
     optional_knobs = _OF_DATABASE
     wakes = frozenset({"stall", "memtables_wait"})
-    reads = frozenset({Knob.SOFT_PENDING_LIMIT})
+    reads = frozenset({Knob.SOFT_PENDING_LIMIT, Knob.HARD_PENDING_LIMIT})
     needs = Needs(level_bytes=True, background_rates=True)
     parameters_model: ClassVar[type[Parameters]] = TideParameters
 
@@ -163,7 +163,7 @@ class Tide(Controller):
         self._judged.observe(sample, is_flood=Regime.CALM not in (was, self._regime) or self._is_left(sample))
         self.declined = self._judged.rests if self._regime is Regime.CALM else None
         settings = not_there_yet(self._wanted(sample), sample)
-        if not any(map(_is_behind, sample.column_families)):
+        if not any(map(is_behind, sample.column_families)):
             settings += self._rate.settings(sample, self._admitted(sample))
         if not settings:
             return None
@@ -175,7 +175,7 @@ class Tide(Controller):
         if self._regime is Regime.CALM:
             self._bounds.clear()
             self._pressed.clear()
-        families = {cf.name for cf in sample.column_families if _is_governed(cf, sample)}
+        families = {cf.name for cf in sample.column_families if is_governed(cf, sample)}
         pressed = {cf.name for cf in sample.column_families if cf.name in families and self._is_pressed(cf, sample)}
         self._pressed = (self._pressed | pressed) & families
         yields = sample.allowance is not None and sample.allowance.is_scarce and not self._is_read
@@ -204,19 +204,19 @@ class Tide(Controller):
     def _is_left(self, sample: Sample) -> bool:
         """Whether a flood has come that is left to the owner's options."""
         return self._judged.rests is not None and any(
-            _is_governed(cf, sample) and self._is_pressed(cf, sample) for cf in sample.column_families
+            is_governed(cf, sample) and self._is_pressed(cf, sample) for cf in sample.column_families
         )
 
     def _is_pressed(self, cf: ColumnFamilySample, sample: Sample) -> bool:
         trigger = owners_value(Knob.LEVEL0_TRIGGER, sample, cf.name) or 0
         collects = cf.name in self._bounds and cf.name not in self._pressed  # then its files are our doing
-        return _is_held(cf) or (0 < 2 * trigger <= cf.l0_files and not collects)
+        return is_held(cf) or (0 < 2 * trigger <= cf.l0_files and not collects)
 
     def _is_quiet(self, sample: Sample) -> bool:
         """Whether clients have written little for some seconds."""
         learned = self._learned
         enough = max(_EBB_OF_CLIENTS * (learned.clients or 0.0), _EBB_OF_DEVICE * (learned.device or 0.0))
-        waits = sample.condition != "normal" or any(map(_is_held, sample.column_families))
+        waits = sample.condition != "normal" or any(map(is_held, sample.column_families))
         slack = max(enough, _SLACK_OF_DEVICE * (learned.device or 0.0))
         self._quiet_s = 0.0 if learned.writes > enough or waits else self._quiet_s + sample.interval_s
         self._slack_s = 0.0 if learned.writes > slack or waits else self._slack_s + sample.interval_s
@@ -238,9 +238,9 @@ class Tide(Controller):
         trigger, base = (
             owners_value(knob, sample, cf.name) or 0 for knob in (Knob.LEVEL0_TRIGGER, Knob.LEVEL_BASE_SIZE)
         )
-        if _is_pinned(Knob.LEVEL0_TRIGGER, cf, sample):
+        if is_pinned(Knob.LEVEL0_TRIGGER, cf, sample):
             trigger = max(trigger, cf.options.level0_file_num_compaction_trigger)
-        is_base = cf.options.max_bytes_for_level_base_bytes == base or _is_pinned(Knob.LEVEL_BASE_SIZE, cf, sample)
+        is_base = cf.options.max_bytes_for_level_base_bytes == base or is_pinned(Knob.LEVEL_BASE_SIZE, cf, sample)
         return is_base and cf.l0_files <= max(1, trigger)
 
     def _flooded(self, sample: Sample) -> list[ColumnFamilySample]:
@@ -386,23 +386,3 @@ class Tide(Controller):
             f"column family {worst.name}: {worst.l0_files} L0 files, {worst.immutable_memtables} immutable memtables; "
             f"device {device}, clients write {exact_size(int(self._learned.writes))}/s, {reads}"
         )
-
-
-def _is_held(cf: ColumnFamilySample) -> bool:
-    """Whether its memtables wait for flushes, or it has stalled writes."""
-    return cf.immutable_memtables > max(1, cf.options.min_write_buffer_number_to_merge) or any(cf.stall_counts.values())
-
-
-def _is_behind(cf: ColumnFamilySample) -> bool:
-    """Whether RocksDB delays writes for its pending compactions."""
-    return 0 < cf.options.soft_pending_compaction_bytes_limit <= cf.pending_compaction_bytes
-
-
-def _is_governed(cf: ColumnFamilySample, sample: Sample) -> bool:
-    """Whether the law acts on it."""
-    style = sample.options.compaction_style(cf.name)
-    return style in (LEVEL_COMPACTION, UNIVERSAL_COMPACTION) and not cf.options.disable_auto_compactions
-
-
-def _is_pinned(knob: Knob, cf: ColumnFamilySample, sample: Sample) -> bool:
-    return of_family(cf.name, KNOBS[knob].options[0]) in sample.pinned

@@ -1,0 +1,214 @@
+"""docs/results.md: operations that arrive by themselves, reads beside writes, and runs that were made again."""
+
+from __future__ import annotations
+
+import functools
+
+import pytest
+from adocd_bench.evaluation.raw import RawRun
+from adocd_bench.evaluation.report.accounting import figures
+from adocd_bench.evaluation.report.measures import latency
+from adocd_bench.evaluation.report.read import found_in
+from adocd_bench.evaluation.report.summary import compared, summarise
+
+from tests.bench.kept import RESULTS, needs_results
+from tests.docs.kept_runs import (
+    PAGE,
+    WORDS,
+    difference,
+    listed,
+    measured,
+    off_s,
+    paid_pairs,
+    pair,
+    raw_runs,
+    to_default,
+)
+
+pytestmark = needs_results
+#: The 99.9th percentile of all operations, from their arrival to their end.
+LATEST = latency("all", "total", "p999_us")
+WAVE = {
+    "| compaction disabled, six memtables, no limits |": "compaction-disabled",
+    "| the thesis's toggle, without our bounds |": "toggle-without-bounds",
+    "| `tide`, in the wave |": "tide",
+    "| `toggle`, two memtables |": "toggle-two-memtables",
+    "| no law, limits raised |": "limits-raised",
+    "| no law, six memtables |": "default-with-toggle-memory",
+}
+PEAKS = {
+    "| `tide`, in the peaks |": "tide",
+    "| `silk-hold`: deeper compactions wait, no limiter |": "silk-hold",
+    "| no law, the memtables of `tide`, in the peaks |": "default-with-tide-memory",
+    "| RocksDB's own auto-tuned limiter, in the peaks |": "auto-tuned",
+    "| `silk` |": "silk",
+    "| `silk-bandwidth`: the limiter alone |": "silk-bandwidth",
+}
+READS = {
+    "| `tide`, beside readers |": "tide",
+    "| no law, the memtables of `tide`, beside readers |": "default-with-tide-memory",
+}
+
+
+@pytest.mark.parametrize("row", WAVE)
+def test_what_a_law_is_worth_under_a_wave(row: str) -> None:
+    kept = [run for run in raw_runs("wave-350-cap-13") if run.scheme.name == WAVE[row]]
+    shares = [figures(run).completed_share for run in sorted(kept, key=lambda run: run.repetition)]
+    assert len(shares) >= 5
+    done = listed([100 * (share or 0.0) for share in shares], ".0f")
+    paid = paid_pairs("wave-350-cap-13", "cap-13", WAVE[row], "with_drain_per_s")
+    assert f"{row} {done} % | {paid} |\n" in PAGE
+
+
+def test_what_the_thesis_toggle_does_in_the_wave() -> None:
+    kept = raw_runs("wave-350-cap-13")
+    (block,) = summarise(kept)
+    found = {scheme.name: scheme for scheme in block.schemes}
+
+    def times(other: str) -> str:
+        compared_with = compared("operations", found["toggle-without-bounds"], found[other])
+        assert compared_with.difference == "more"
+        assert compared_with.ratio is not None
+        return f"{compared_with.ratio.median:.2f}"
+
+    def of(scheme: str, measure: str) -> float:
+        return found[scheme].cells[measure].median
+
+    assert f"toggle wrote all that arrived: {times('default')} times as much as the defaults in the same time" in WORDS
+    assert f"{times('limits-raised')} times as much as raised limits alone" in WORDS
+    late_s = [of(scheme, latency("write", "total", "p99_us")) / 1e6 for scheme in ("toggle-without-bounds", "tide")]
+    assert f"arrival to its end was {late_s[0]:.0f} s; under `tide` it was {late_s[1]:.0f} s" in WORDS
+    after = [of(scheme, "reads_after_per_s") for scheme in ("toggle-without-bounds", "tide", "default")]
+    reads = sum(each.count for run in kept if run.scheme.name == "toggle-without-bounds" for each in run.after)
+    assert f"went at {after[0]:.2f}/s ({reads} reads in all five runs), under `tide` at {after[1]:.2f}/s" in WORDS
+    assert f"/s, under the defaults at {after[2]:.0f}/s" in WORDS
+    files = {
+        scheme: max(sample.l0_files for run in kept if run.scheme.name == scheme for sample in run.samples)
+        for scheme in ("toggle-without-bounds", "compaction-disabled")
+    }
+    assert f"it left up to {files['toggle-without-bounds']} files in level 0" in WORDS
+    assert f"leaves up to {files['compaction-disabled']} files in level 0" in WORDS
+
+
+def test_what_the_toggle_does_in_the_wave() -> None:
+    paid = paid_pairs("wave-350-cap-13", "cap-13", "toggle", "with_drain_per_s", missing=1)
+    assert f"it has four runs only ({paid})" in WORDS
+    off = {
+        scheme: [
+            round(100 * off_s(run) / run.measured_s) for run in raw_runs("wave-350-cap-13") if run.scheme.name == scheme
+        ]
+        for scheme in ("toggle", "toggle-two-memtables")
+    }
+    assert f"off for {min(off['toggle'])} to {max(off['toggle'])} % of the phase with six memtables" in WORDS
+    assert f"for at most {max(off['toggle-two-memtables'])} % with two, in two of those five runs not at all" in WORDS
+    assert off["toggle-two-memtables"].count(0) == 2
+    by_knob = [
+        figures(run).acted.away_share("auto_compaction")
+        for run in raw_runs("wave-350-cap-13")
+        if run.scheme.name in off
+    ]
+    assert max(by_knob) < 0.25, "the report must not count them as having acted"
+
+
+def test_the_order_in_the_wave() -> None:
+    """By the time until all is merged, reads after the phase included."""
+    (block,) = summarise(raw_runs("wave-350-cap-13"))
+    verdict = functools.partial(difference, block, "with_drain_per_s")
+    assert verdict("toggle-without-bounds", "tide") == "less"
+    assert verdict("compaction-disabled", "toggle-without-bounds") == "more"
+
+
+@functools.cache
+def in_the_peaks(scheme: str) -> tuple[str, list[float]]:
+    """Write what was done of what arrived, in percent; and p99.9 of the time from the arrival on, in seconds."""
+    kept = [run for run in raw_runs("peaks-100-cap-5") if run.scheme.name == scheme]
+    found = sorted(kept, key=lambda run: run.repetition)
+    assert len(found) >= 5
+    done = listed([100 * measured("completed_share")(run) for run in found], ".0f")
+    return done, [measured(LATEST)(run) / 1e6 for run in found]
+
+
+@pytest.mark.parametrize("row", PEAKS)
+def test_what_a_law_does_to_peaks(row: str) -> None:
+    done, late_s = in_the_peaks(PEAKS[row])
+    ratios = to_default(raw_runs("peaks-100-cap-5"), PEAKS[row], measured(LATEST))
+    assert f"{row} {done} % | {listed(late_s, '.0f')} s | {listed(ratios, '.2f')} |\n" in PAGE
+
+
+def test_what_the_defaults_do_in_the_peaks() -> None:
+    done, late_s = in_the_peaks("default")
+    assert f"The defaults did {done} % of what arrived, and p99.9 was {listed(late_s, '.0f')} s" in WORDS
+
+
+def test_the_verdicts_on_the_peaks() -> None:
+    (block,) = summarise(raw_runs("peaks-100-cap-5"))
+
+    verdict = functools.partial(difference, block, "all_total_p999_us")
+    others = {scheme.name for scheme in block.schemes} - {"tide"}
+    assert len(others) == 6
+    assert {verdict("tide", other) for other in others} == {"less"}
+    assert "calls it better than everything else here, also than the same memtables without a law" in WORDS
+    assert verdict("silk", "default") == "more"
+    silk = block.scheme("silk")
+    assert silk is not None
+    assert f"writers waited {100 * silk.cells['waited_share'].median:.0f} % of the time, for memtables" in WORDS
+    assert [verdict("silk-hold", "default"), verdict("silk-hold", "silk")] == ["less", "less"]
+    assert "It is better than the defaults and than `silk`. Against the memory of `tide`" in WORDS
+    assert verdict("silk-hold", "default-with-tide-memory") == "not shown"
+    floors = [at_the_floor(run) for run in raw_runs("peaks-100-cap-5") if run.scheme.name == "silk"]
+    assert f"For {min(floors):.0f} to {max(floors):.0f} % of the phase the limiter was at its floor" in WORDS
+    p99 = latency("all", "total", "p99_us")
+    assert difference(block, p99, "silk", "default") == "not shown"
+
+
+def at_the_floor(run: RawRun) -> float:
+    """Say in how many of the phase's samples the limiter was at a quarter of 5 MB/s, in percent."""
+    limits = [each.rate_limit_bytes_per_s for each in run.samples if 0 <= each.at_s <= run.measured_s]
+    return 100 * limits.count(1_250_000) / len(limits)
+
+
+@pytest.mark.parametrize("row", READS)
+def test_what_a_law_does_beside_readers(row: str) -> None:
+    def done(kind: str, run: RawRun) -> float:
+        return figures(run).operations_by_kind[kind] / run.measured_s
+
+    columns = (
+        functools.partial(done, "write"),
+        measured("with_drain_per_s"),
+        functools.partial(done, "read"),
+        measured(latency("read", "processing", "p99_us")),
+    )
+    ratios = [to_default(raw_runs("reads-cap-210"), READS[row], of) for of in columns]
+    assert {len(each) for each in ratios} == {5}
+    assert f"{row} {' | '.join(listed(each, '.2f') for each in ratios)} |\n" in PAGE
+
+
+def test_the_verdicts_beside_readers() -> None:
+    (block,) = summarise(raw_runs("reads-cap-210"))
+    assert not block.weak
+    verdict = functools.partial(difference, block)
+    for other in ("default", "default-with-tide-memory"):
+        assert verdict("with_drain_per_s", "tide", other) == "more"
+    p99 = latency("read", "processing", "p99_us")
+    assert [verdict(p99, "tide", other) for other in ("default", "default-with-tide-memory")] == ["more", "not shown"]
+    assert verdict(p99, "default-with-tide-memory", "default") == "more"
+    for run in raw_runs("reads-cap-210"):
+        if run.scheme.name == "tide":
+            assert figures(run).acted.away_share("level0_compaction_trigger") > 0.5, "it acted"
+
+
+@pytest.mark.parametrize(
+    ("row", "directory", "measure"),
+    [
+        ("| five minutes of random writes, while it ran |", "flood-cap-13", "throughput_per_s"),
+        ("| over run, restore and drain |", "flood-cap-13", "with_drain_per_s"),
+        ("| peaks of 100 s, p99.9 from the arrival on |", "peaks-100-cap-5", LATEST),
+    ],
+)
+def test_the_pairs_that_were_made_again_after_the_review(row: str, directory: str, measure: str) -> None:
+    """The row's pairs are new, what they are compared with is in the five pairs above."""
+    new = found_in(RESULTS / "again" / directory).runs
+    again, before = (to_default(kept, "tide", measured(measure)) for kept in (new, raw_runs(directory)))
+    assert f"{row} {pair(again)} | {min(before):.2f} to {max(before):.2f} |\n" in PAGE
+    for run in new:
+        assert (run.scheme.name == "tide") == ("tide.flood" in {each.rule for each in run.decisions}), "it acted"
