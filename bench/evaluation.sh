@@ -27,12 +27,13 @@ block() {
   done
 }
 
-# Scaled runs, a sixteenth of everything, seven at a time: 210 MB/s become 13, and 490 become 31.
+# Scaled runs, seven at a time. A sixteenth of 210 MB/s are 13, a thirty-second of 490 are 15: seven runs at 31 MB/s would
+# need 150 GB of disk.
 scaled() {
-  local name=$1
-  shift
+  local name=$1 scale=$2
+  shift 2
   is_wanted "$name" || return 0
-  adocd bench run --out "$out/$name" --scale 16 --at-once 7 "$@"
+  adocd bench run --out "$out/$name" --scale "$scale" --at-once 7 "$@"
 }
 
 # -- at scale 1, one run at a time
@@ -46,20 +47,21 @@ block tide-cap-210 5 --scheme default,default-with-tide-memory,adoc,tide --profi
 block reads-cap-210 5 --scheme default,default-with-tide-memory,adoc,tide --profile cap-210 --seconds 60 \
   --workload ycsb-a,ycsb-b,ycsb-c,ycsb-d,ycsb-e,ycsb-f,readwhilewriting
 
-# -- at a sixteenth
+# -- at a sixteenth, or a thirty-second
 
 # tide-cap-210 at the other scale: a disk of 60 GB becomes one of 4.
-scaled tide-cap-13 --scheme default,default-with-tide-memory,adoc,tide --profile cap-13 --workload fillrandom --seconds 60 \
+scaled tide-cap-13 16 --scheme default,default-with-tide-memory,adoc,tide --profile cap-13 --workload fillrandom --seconds 60 \
   --device-gb 4
-# Five minutes of random writes on the ADOC paper's HDD and SATA SSD: the laws with their memory's twins, and the best grid.
+# Five minutes of random writes on the ADOC paper's HDD and SATA SSD (490 MB/s): the laws with their memory's twins, and the
+# best grid.
 flood_schemes=default,default-with-adoc-memory,default-with-tide-memory,grid-best-within-memory,adoc,tide
-scaled flood-cap-13 --scheme "$flood_schemes" --profile cap-13 --workload fillrandom --seconds 300
-scaled flood-cap-31 --scheme "$flood_schemes" --profile cap-31 --workload fillrandom --seconds 300
+scaled flood-cap-13 16 --scheme "$flood_schemes" --profile cap-13 --workload fillrandom --seconds 300
+scaled flood-cap-15 32 --scheme "$flood_schemes" --profile cap-15 --workload fillrandom --seconds 300
 # The same with the settings of the paper's table 3 and ADOC's halves (figures 12, 13, 16, 20 and 21).
 adoc_schemes=default,default-again,default-with-adoc-memory,grid-best-within-memory,auto-tuned,adoc,adoc-threads,adoc-batch
 adoc_schemes+=,silk-d,silk-p,silk-o
-scaled adoc-cap-13 --scheme "$adoc_schemes" --profile cap-13 --workload fillrandom --seconds 300
-scaled adoc-cap-31 --scheme "$adoc_schemes" --profile cap-31 --workload fillrandom --seconds 300
+scaled adoc-cap-13 16 --scheme "$adoc_schemes" --profile cap-13 --workload fillrandom --seconds 300
+scaled adoc-cap-15 32 --scheme "$adoc_schemes" --profile cap-15 --workload fillrandom --seconds 300
 # SILK's figures 8B and 8C, at a tenth: its law takes no less than 4 MiB/s. Clients use four fifths of 5 MB/s in a peak, and
 # the law's threshold is three quarters, so it must act.
 peaks() {
@@ -75,10 +77,10 @@ peaks peaks-cap-5 --scheme default,default-with-tide-memory,auto-tuned,silk,tide
 # The thesis's waves (4.3.1 to 4.3.3), raised limits alone (4.5), and its arm with compaction disabled.
 toggle_schemes=default,default-with-toggle-memory,limits-raised,compaction-disabled,toggle,toggle-two-memtables
 toggle_schemes+=,toggle-without-bounds,tide
-scaled wave-350-cap-13 --scheme "$toggle_schemes" --profile cap-13 --workload sine-350
-scaled wave-700-cap-13 --scheme "$toggle_schemes" --profile cap-13 --workload sine-700
-scaled wave-1000-cap-13 --scheme "$toggle_schemes" --profile cap-13 --workload sine-1000
+scaled wave-350-cap-13 16 --scheme "$toggle_schemes" --profile cap-13 --workload sine-350
+scaled wave-700-cap-13 16 --scheme "$toggle_schemes" --profile cap-13 --workload sine-700
+scaled wave-1000-cap-13 16 --scheme "$toggle_schemes" --profile cap-13 --workload sine-1000
 # The stability paper's figures 6, 12 and 15 to 17: at 95 % of what the default can do, and in bursts.
 stability_schemes=default,stability,spring-and-gear,speedb,tikv,cockroach,tide
-scaled two-phase-cap-13 --scheme "$stability_schemes" --profile cap-13 --workload two-phase --seconds 300
-scaled burst-cap-6 --scheme "$stability_schemes" --profile cap-6 --workload burst-lapse --seconds 300
+scaled two-phase-cap-13 16 --scheme "$stability_schemes" --profile cap-13 --workload two-phase --seconds 300
+scaled burst-cap-6 16 --scheme "$stability_schemes" --profile cap-6 --workload burst-lapse --seconds 300

@@ -121,26 +121,33 @@ class Folder:
     """The directory of a plan: what was asked, raw results by run, and why others failed."""
 
     def __init__(self, directory: Path) -> None:
-        self.directory, self.runs, self.failed = directory, directory / "runs", directory / "failed"
+        self.directory, self.plan = directory, directory / "plan.json"
+        self.runs, self.failed = directory / "runs", directory / "failed"
 
     def begin(self, asked: RunsAsked) -> None:
         """Make it, or go on in it, also with more repetitions, schemes, profiles or workloads than before.
 
-        Raises BadArgument where another plan is there, or it cannot be written to.
+        Raises BadArgument where another plan is there, unless nothing came of that yet, or it cannot be written to.
         """
-        kept = self.directory / "plan.json"
         try:
             self.runs.mkdir(parents=True, exist_ok=True)
             self.failed.mkdir(exist_ok=True)
         except OSError as error:
             raise BadArgument(f"{self.directory} cannot be used ({error.strerror}): choose another --out") from None
-        before = _FILE.read_if_there(kept)
-        if before is not None and (difference := _difference(before, asked)):
+        before = _FILE.read_if_there(self.plan)
+        if before is not None and not self._is_untouched() and (difference := _difference(before, asked)):
             raise BadArgument(
                 f"{self.directory} has another plan ({difference}): give the same options to resume it, or more "
                 "repetitions, schemes, profiles or workloads, or choose another --out"
             )
-        _FILE.write(kept, asked)
+        _FILE.write(self.plan, asked)
+
+    def _is_untouched(self) -> bool:
+        """Whether nothing was measured or tried yet, as after a command whose device was refused as too small."""
+        entries = {path.name for path in self.directory.iterdir()}
+        return entries == {self.plan.name, self.runs.name, self.failed.name} and not any(
+            any(each.iterdir()) for each in (self.runs, self.failed)
+        )
 
     def file(self, run: Planned) -> Path:
         """Name the file of a run's raw result."""

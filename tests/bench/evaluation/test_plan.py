@@ -97,6 +97,7 @@ def test_a_plan_is_resumed_where_it_stopped(tmp_path: Path) -> None:
 )
 def test_a_plan_is_given_more_and_never_less(tmp_path: Path, more: RunsAsked) -> None:
     Folder(tmp_path).begin(ASKED)
+    Folder(tmp_path).file(next(planned(ASKED))).write_text("{}")
     Folder(tmp_path).begin(more)
     names, before = ({(run.block, run.scheme, run.repetition) for run in planned(each)} for each in (more, ASKED))
     assert before < names, "what is kept is a part of what is asked"
@@ -106,10 +107,23 @@ def test_a_plan_is_given_more_and_never_less(tmp_path: Path, more: RunsAsked) ->
         Folder(tmp_path).begin(ASKED)
 
 
-def test_another_plan_in_the_same_directory_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("made", ["runs/cap-50-ycsb-a-default-1.json", "failed/x.json", "grids/x.json", "measured.json"])
+def test_another_plan_in_the_same_directory_is_refused(tmp_path: Path, made: str) -> None:
     Folder(tmp_path).begin(ASKED)
+    (tmp_path / made).parent.mkdir(exist_ok=True)
+    (tmp_path / made).write_text("{}")
     with pytest.raises(BadArgument, match=r"another plan \(seconds 10, not 20\): give the same options to resume"):
         Folder(tmp_path).begin(replace(ASKED, seconds=20))
+
+
+def test_a_plan_of_which_nothing_came_makes_way(tmp_path: Path) -> None:
+    """As after a command that was refused: its device was too small, say."""
+    Folder(tmp_path).begin(ASKED)
+    corrected = replace(ASKED, device_gb=30)
+    Folder(tmp_path).begin(corrected)
+    Folder(tmp_path).file(next(planned(ASKED))).write_text("{}")
+    with pytest.raises(BadArgument, match=r"device_gb 30, not None"):
+        Folder(tmp_path).begin(ASKED)
 
 
 def test_runs_with_the_wal_outside_a_cap_of_the_same_name_are_not_continued(tmp_path: Path) -> None:
