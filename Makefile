@@ -176,10 +176,10 @@ laws-simulator: agent ## three laws on a real db_bench, beside the simulator; 24
 	@./.ci/install-packages $(DB_BENCH_PACKAGES)
 	@$(BIN)/python -m adocd_bench.laws simulator
 
-# The quick set: a small grid, nine schemes, two repetitions. What is in there is not measured again; remove it to begin anew.
+# The quick set: a small grid, eight schemes, two repetitions. What is in there is not measured again; remove it to begin anew.
 BENCH := .cache/bench
 .PHONY: bench evaluation
-bench: agent ## nine schemes on a real db_bench, side by side, and a report in .cache/bench; 30 minutes, on a quiet machine
+bench: agent ## eight schemes on a real db_bench, side by side, and a report in .cache/bench; 30 minutes, on a quiet machine
 	@./.ci/install-packages $(DB_BENCH_PACKAGES)
 	@$(BIN)/adocd bench grid --threads 2,6,12,20 --batch 64,256,512 --seconds 30 --out $(BENCH)
 	@$(BIN)/adocd bench run --seconds 30 --repeat 2 --out $(BENCH)

@@ -36,6 +36,8 @@ from adocd.model.values import of_database
 FLOOR_BYTES_PER_S = DELAYED_WRITE_RATE_FLOOR_BYTES_PER_S
 #: A delay at this rate is none (1 TiB/s).
 UNLIMITED_BYTES_PER_S = 1 << 40
+#: An unlimited rate that RocksDB has lowered is sent again below this: from there on it might hold somebody.
+_HOLDS_NOBODY_BYTES_PER_S = 1 << 30
 #: RocksDB lowers the rate from stop - 2 files on; up to stop - 3 it can be held.
 ROOM_FILES = 3
 #: The rate moves by at least this share: 1 / 10.
@@ -133,7 +135,8 @@ class HeldRate:
         else:
             in_force, self._in_force = self._in_force * 14 // 10, None
         # RocksDB truncates: one step of 0.8 is not yet below 0.8.
-        return rate < UNLIMITED_BYTES_PER_S and (in_force + 1) * 10 <= rate * 8
+        least = rate * 8 if rate < UNLIMITED_BYTES_PER_S else _HOLDS_NOBODY_BYTES_PER_S * 10
+        return (in_force + 1) * 10 <= least
 
 
 def _has_moved(now: int, rate: int) -> bool:

@@ -40,12 +40,14 @@ all of level 1 at once; with memtables of 64 MiB under a load that is too much t
 nothing in some intervals and everything in another, R swings with it, and level 0 grows to several times the 10 files.
 It assumes one flush thread: with more, busy times add up, and F is too low. Busy time is that of the flushes that have
 ended, from their events. The means begin with their first value (ours). An interval in which column families came or
-went, or in which flushes were not reported, changes nothing. Departures: R is at least 1 MiB/s, the guard's floor
-(HAZARDS 5). Not reachable: sublevels (with sequential keys many files are one sublevel, and the score is then too
-high); tokens handed out by the millisecond with bursts of a sixtieth (RocksDB's own bucket refills every millisecond);
-the elastic class and with it disk bandwidth, for RocksDB knows no classes of writes; the constant part of a request's
-cost, for RocksDB counts bytes; bytes that are ingested into level 0, which count as growth; and flush tokens while
-level 0 has fewer than 5 files (a slowdown trigger of 0 would do that, and the order guard refuses it).
+went, or in which flushes were not reported, changes nothing. A column family whose owner has disabled compaction does
+not count, and is left alone: RocksDB does not delay for its level 0, and nothing would make it smaller. Departures: R
+is at least 1 MiB/s, the guard's floor (HAZARDS 5). Not reachable: sublevels (with sequential keys many files are one
+sublevel, and the score is then too high); tokens handed out by the millisecond with bursts of a sixtieth (RocksDB's own
+bucket refills every millisecond); the elastic class and with it disk bandwidth, for RocksDB knows no classes of writes;
+the constant part of a request's cost, for RocksDB counts bytes; bytes that are ingested into level 0, which count as
+growth; and flush tokens while level 0 has fewer than 5 files (a slowdown trigger of 0 would do that, and the order
+guard refuses it).
 """
 
 from collections.abc import Iterator
@@ -54,7 +56,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from adocd.controllers.admitted import ROOM_FILES, UNLIMITED_BYTES_PER_S, DelayLimits, HeldRate
+from adocd.controllers.admitted import ROOM_FILES, UNLIMITED_BYTES_PER_S, DelayLimits, HeldRate, released
 from adocd.controllers.base import Controller, Needs, Parameters
 from adocd.controllers.settings import not_there_yet
 from adocd.model.decision import Decision, Setting
@@ -69,6 +71,7 @@ _COST_LEAST, _COST_FIRST, _COST_MOST = 0.5, 1.75, 3.0
 _BUSY_SHARE = 0.1
 _FACTOR_LEAST, _FACTOR_MOST, _FACTOR_STEP = 0.5, 1.5, 0.025
 _USED_SHARE = 0.9
+_OF_FAMILY = frozenset({Knob.LEVEL0_TRIGGER, Knob.LEVEL0_SLOWDOWN, Knob.LEVEL0_STOP})
 #: Where s is 0.5, and where level 0 is compacted.
 _FREE_FILES = _TRIGGER_FILES = 4
 
@@ -120,7 +123,7 @@ class Cockroach(Controller):
     source = "CockroachDB, pkg/util/admission/io_load_listener.go"
     period_s = 1.0
     window_s = _INTERVAL_S
-    knobs = frozenset({Knob.LEVEL0_TRIGGER, Knob.LEVEL0_SLOWDOWN, Knob.LEVEL0_STOP, Knob.DELAYED_WRITE_RATE})
+    knobs = _OF_FAMILY | {Knob.DELAYED_WRITE_RATE}
     needs = Needs(events=("flush",), level_bytes=True, background_rates=True, level_compaction=True)
     parameters_model: ClassVar[type[Parameters]] = CockroachParameters
 
@@ -162,7 +165,7 @@ class Cockroach(Controller):
 
     def _held(self, sample: Sample) -> Iterator[Setting]:
         for cf in sample.column_families:
-            yield from self._limits.settings(cf, sample)
+            yield from self._limits.settings(cf, sample) if _counts(cf) else released(_OF_FAMILY, cf, sample)
 
     def _adjust(self, sample: Sample, ended: _Interval) -> None:
         before, now = self._level0_bytes, _level0_bytes(sample)
@@ -171,7 +174,8 @@ class Cockroach(Controller):
             return
         out = max(0.0, ended.flushed - (sum(now.values()) - sum(before.values()))) / ended.seconds
         self._out = _mean(out, self._out)
-        self._score = max(_score(cf, self._parameters.l0_sublevel_bytes) for cf in sample.column_families)
+        scores = (_score(cf, self._parameters.l0_sublevel_bytes) for cf in sample.column_families if _counts(cf))
+        self._score = max(scores, default=0.0)
         if ended.flushed and ended.written:
             self._cost = _mean(min(_COST_MOST, max(_COST_LEAST, ended.flushed / ended.written)), self._cost)
         found = [self._compaction_tokens(sample, ended, out), self._flush_tokens(ended)]
@@ -204,6 +208,10 @@ class Cockroach(Controller):
             self._factor += _FACTOR_STEP
         self._factor = min(_FACTOR_MOST, max(_FACTOR_LEAST, self._factor))
         return self._factor * self._flush_rate
+
+
+def _counts(cf: ColumnFamilySample) -> bool:
+    return not cf.options.disable_auto_compactions
 
 
 def _score(cf: ColumnFamilySample, sublevel_bytes: int) -> float:

@@ -15,9 +15,15 @@ from adocd.model.sample import ColumnFamilySample
 _TAKES_OVER_FILES = 4
 _LOWERED, _RAISED = 0.8, 1.25
 _STEP_BYTES_PER_S = MIB
-_LIMIT_MOST_BYTES_PER_S = 200 * MIB
+#: A higher limit is none.
+LIMIT_MOST_BYTES_PER_S = 200 * MIB
 _FIRST_DROP, _OLD_SHARE = 0.01, 0.6
 _PENDING_SPAN_S = 60.0
+
+
+def delays_for_level0(cf: ColumnFamilySample) -> bool:
+    """Whether RocksDB delays writes for its level 0 at all; not where the owner has disabled compaction."""
+    return not cf.options.disable_auto_compactions
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +103,11 @@ class FlowControl:
         for cf in families:
             # TiKV looks at the first flush; here the triggers are to be set before there are files.
             self._families[cf.name].l0.counts |= cf.l0_files < self._thresholds.l0_files
-        if self.holder is not None and self.holder not in self._families:
+            self._families[cf.name].pending.recent.forget(now_s)
+        if self.holder is not None and self.holder not in {cf.name for cf in families if delays_for_level0(cf)}:
             self._unlimit()  # nobody else would end it
+        if self._backlog() < self._soft:
+            self.drop = 0.0  # nor this, where the family that owes most compacts no more
 
     def memtables(self, cf: ColumnFamilySample, most_immutable: int, now_s: float) -> None:
         """Take in a flush's end; `most_immutable` is the number of immutable memtables in the family with most."""
@@ -123,6 +132,8 @@ class FlowControl:
 
     def level0(self, cf: ColumnFamilySample, now_s: float) -> None:
         """Take in the end of a flush, or of a compaction of level 0."""
+        if not delays_for_level0(cf):
+            return
         family, n, most = self._families[cf.name], cf.l0_files, self._thresholds.l0_files
         family.l0.add(now_s, n, most)
         if self.limit is not None and not self._holds(cf.name, n):
@@ -136,7 +147,7 @@ class FlowControl:
         """Take in a compaction's end."""
         value = math.log2(cf.pending_compaction_bytes) if cf.pending_compaction_bytes > 0 else 0.0
         self._families[cf.name].pending.add(now_s, value, self._soft, _PENDING_SPAN_S)
-        x = max((its.pending.recent.mean for its in self._families.values() if its.pending.counts), default=0.0)
+        x = self._backlog()
         if x < self._soft:
             self.drop = 0.0
             return
@@ -146,6 +157,10 @@ class FlowControl:
             self.drop = min(_FIRST_DROP, new)
         else:
             self.drop = min(1.0, _OLD_SHARE * self.drop + new)
+
+    def _backlog(self) -> float:
+        """Return the highest mean of log2 of the pending bytes."""
+        return max((its.pending.recent.mean for its in self._families.values() if its.pending.counts), default=0.0)
 
     def _holds(self, name: str, n: int) -> bool:
         """Whether this family holds the limit, or takes it over with so many files."""
@@ -158,7 +173,7 @@ class FlowControl:
         """Limit to this rate. Without a flow (0) there is nothing to begin with; more than 200 MiB/s is no limit."""
         if rate <= 0:
             return
-        if rate > _LIMIT_MOST_BYTES_PER_S:
+        if rate > LIMIT_MOST_BYTES_PER_S:
             self.limit = self.holder = None
         else:
             self.limit, self.holder = max(float(FLOOR_BYTES_PER_S), rate), holder

@@ -10,7 +10,7 @@ _PERCENTILE = 0.9
 
 
 class Recent:
-    """At most `most` values, none of them more than 300 s older than the newest."""
+    """At most `most` values, none of them more than 300 s older than the time that was given last."""
 
     def __init__(self, most: int) -> None:
         self._values: deque[tuple[float, float]] = deque(maxlen=most)
@@ -18,7 +18,11 @@ class Recent:
     def add(self, now_s: float, value: float) -> None:
         """Add the newest value, and forget those that are too old."""
         self._values.append((now_s, value))
-        while self._values[0][0] < now_s - _STALE_S:
+        self.forget(now_s)
+
+    def forget(self, now_s: float) -> None:
+        """Forget those that are too old, also where nothing is added any more."""
+        while self._values and self._values[0][0] < now_s - _STALE_S:
             self._values.popleft()
 
     @property

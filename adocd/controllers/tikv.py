@@ -20,9 +20,10 @@ percentile of the flow: what clients wrote in each of the last 30 s in which the
 |                                | x < log2 soft                         | drop = 0                                   |
 
 The family that has begun a limit by level 0 holds it; another one takes over when it has 4 files more than the holder's
-highest of 20. While memtables set R, level 0 does not. A limit above 200 MiB/s is none. After its start a signal counts
-only once it has been below its limit, or has risen (the newer half of its window by more than 2 on average, pending
-bytes over 60 s or more): a database that is found full is not held at once.
+highest of 20. While memtables set R, level 0 does not. A limit above 200 MiB/s is none (the rate is then 1 TiB/s). A
+column family whose owner has disabled compaction limits nothing by level 0: RocksDB does not delay for it either. After
+its start a signal counts only once it has been below its limit, or has risen (the newer half of its window by more than
+2 on average, pending bytes over 60 s or more): a database that is found full is not held at once.
 
 TiKV was made similar to RocksDB on purpose (tikv#10978), so most of it can be left to RocksDB. The slowdown trigger is
 21, set beforehand, and while there is no limit the delayed write rate is the one at which the next limit will begin:
@@ -53,9 +54,9 @@ from typing import ClassVar
 
 from pydantic import Field, model_validator
 
-from adocd.controllers.admitted import ROOM_FILES, DelayLimits, HeldRate, released
+from adocd.controllers.admitted import ROOM_FILES, UNLIMITED_BYTES_PER_S, DelayLimits, HeldRate, released
 from adocd.controllers.base import Controller, Needs, Parameters
-from adocd.controllers.flow_control import FlowControl, Thresholds
+from adocd.controllers.flow_control import LIMIT_MOST_BYTES_PER_S, FlowControl, Thresholds, delays_for_level0
 from adocd.controllers.settings import not_there_yet
 from adocd.model.decision import Decision, Setting
 from adocd.model.knob import MIB, Knob
@@ -132,12 +133,12 @@ class Tikv(Controller):
 
     def _held(self, sample: Sample) -> Iterator[Setting]:
         for cf in sample.column_families:
-            counts = self._flow_control.counts(cf.name)
+            counts = self._flow_control.counts(cf.name) and delays_for_level0(cf)
             yield from self._limits.settings(cf, sample) if counts else released(_LIMITS, cf, sample)
 
     def _wanted(self, sample: Sample) -> int | None:
         """Return the delayed write rate in bytes/s: the limit, or the next one; None for the owner's."""
-        control, families = self._flow_control, sample.column_families
+        control, families = self._flow_control, list(filter(delays_for_level0, sample.column_families))
         if control.limit is not None:
             rate = control.limit
         elif control.drop:
@@ -146,6 +147,8 @@ class Tikv(Controller):
             return None  # the owner's limits delay, and a flow that they hold says nothing
         elif sample.condition == "delayed" and not any(cf.l0_files > self._limits.l0_files for cf in families):
             rate = control.flow  # by the last memtable, or by debt that is not dropped yet: here TiKV limits nothing
+        elif control.next_limit > LIMIT_MOST_BYTES_PER_S:
+            return UNLIMITED_BYTES_PER_S
         else:
             rate = control.next_limit
         return int((1 - control.drop) * rate) if rate else None

@@ -283,6 +283,28 @@ def test_the_worst_family_scores_and_all_drain() -> None:
     assert found == {(knob, name): value for knob, value in HELD.items() for name in ("default", "other")}
 
 
+def test_a_family_without_compaction_neither_scores_nor_is_turned() -> None:
+    """RocksDB does not delay for its level 0, and nothing would make it smaller: 100 files would hold all others."""
+    scene = begun()
+    plant = scene.plant
+
+    def both() -> Sample:
+        plant.members |= {"flushed_bytes_per_s": 70.0 * MB, "written_bytes_per_s": 40.0 * MB}
+        sample = plant.sample(15.0)
+        (cf,) = sample.column_families
+        its = sample.options.column_families["default"]
+        options = replace(sample.options, column_families={"default": its, "loaded": its})
+        loaded = replace(cf, name="loaded", l0_files=100, options=replace(cf.options, disable_auto_compactions=True))
+        return replace(sample, column_families=(replace(cf, l0_files=2), loaded), options=options)
+
+    scene.step(both())
+    decided = scene.law.step(both())
+    assert decided is not None
+    found = {(setting.knob, setting.column_family): setting.value for setting in decided.settings}
+    assert found[RATE, None] == UNLIMITED_BYTES_PER_S
+    assert {family for _, family in found} == {None, "default"}
+
+
 def test_an_interval_in_which_flushes_are_not_reported_changes_nothing() -> None:
     scene = begun()
     scene.interval(10)

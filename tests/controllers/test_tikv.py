@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from adocd.controllers import registry
+from adocd.controllers.admitted import UNLIMITED_BYTES_PER_S
 from adocd.controllers.tikv import Tikv, TikvParameters
 from adocd.model.knob import MIB, Knob
 from adocd.model.policy import Policy
@@ -210,8 +211,23 @@ def test_a_limit_stops_falling_at_the_floor_and_above_200_mib_it_is_none() -> No
     fast = Scene()
     for _ in range(3):
         fast.second(flow=300 * MB)
-    assert fast.files(22, "flush", flow=300 * MB) == 300 * MB
-    assert fast.files(22, "flush", flow=300 * MB) == 300 * MB, "no limit, so nothing is lowered"
+    assert fast.files(22, "flush", flow=300 * MB) == UNLIMITED_BYTES_PER_S, "RocksDB would hold writes to 300 MB/s"
+    assert fast.files(22, "flush", flow=300 * MB) == UNLIMITED_BYTES_PER_S, "no limit, so nothing is lowered"
+
+
+def test_a_family_without_compaction_limits_nothing_by_level_0() -> None:
+    """RocksDB does not delay for its level 0 either; 0.8 a flush would hold all others at the floor for good."""
+    scene = flowing()
+    loaded = column_family("loaded", l0_files=100, disable_auto_compactions=True)
+    for _ in range(10):
+        scene.second(column_family(), loaded, events=("flush of loaded",))
+    assert scene.control.limit is None
+    assert scene.rate == 40 * MB
+    assert "loaded" not in scene.set, "its owner's limits stay"
+    scene.second(column_family(l0_files=21), loaded, events=("flush",))
+    assert scene.control.holder == "default"
+    scene.second(column_family(l0_files=21, disable_auto_compactions=True), loaded)
+    assert scene.control.limit is None, "the holder no longer compacts, so nobody else would end it"
 
 
 def test_the_rate_is_put_back_where_rocksdb_lowers_it() -> None:
@@ -378,12 +394,25 @@ def test_the_drop_begins_at_a_hundredth_and_nears_the_share_of_the_way() -> None
 def test_the_rate_is_taken_off_the_flow_from_before_and_off_a_limit() -> None:
     scene = small()
     control = scene.control
+    for _ in range(1100):
+        control.pending(column_family(pending_compaction_bytes=256 * MIB), scene.now_s)
     control.drop, control.offered = 0.25, 40.0 * MB
     scene.second(flow=10 * MB)
     assert scene.rate == 30 * MB, "not of the flow that it has itself lowered"
     scene.files(21, "flush")
     control.drop = 0.25
     assert scene.files(21, "flush") == pytest.approx(0.75 * 0.8 * 40 * MB, abs=1)
+
+
+def test_debt_that_was_seen_five_minutes_ago_drops_nothing() -> None:
+    """Its family compacts no more, so no event of its own would say that it has paid."""
+    scene = small()
+    for _ in range(1100):
+        scene.control.pending(column_family(pending_compaction_bytes=256 * MIB), scene.now_s)
+    scene.second()
+    assert scene.control.drop > 0.4
+    scene.second(seconds=301.0)
+    assert scene.control.drop == 0.0
 
 
 def test_no_bytes_pending_count_as_0_and_end_the_drop() -> None:

@@ -76,7 +76,7 @@ IN_README = {
 @pytest.mark.parametrize("row", PAID)
 def test_what_a_law_is_worth_once_its_debt_is_paid(row: str) -> None:
     ran, paid = (paid_pairs(*PAID[row], member) for member in ("throughput_per_s", "with_drain_per_s"))
-    assert f"{row} {ran} | {paid} |\n" in PAGE
+    assert f"{row} {paid} | {ran} |\n" in PAGE
 
 
 def test_no_paid_row_is_of_anything_else() -> None:
@@ -89,13 +89,17 @@ def test_no_paid_row_is_of_anything_else() -> None:
 
 @pytest.mark.parametrize("row", IN_README)
 def test_what_readme_says_of_a_law(row: str) -> None:
-    members = ("throughput_per_s", "with_drain_per_s", "peak_memory_bytes")
+    members = ("with_drain_per_s", "throughput_per_s", "peak_memory_bytes")
     told = (paid_pairs(*PAID[IN_README[row]], member) for member in members)
     assert f"{row} {' | '.join(told)} |" in README
 
 
 def test_what_readme_says_of_the_earlier_pairs() -> None:
     assert f"could be shown ({paid_pairs('wal-cap-210', 'cap-210', 'adoc', 'with_drain_per_s')})" in README
+    devices = [run.device for run in raw_runs("wal-cap-210") if run.profile == "cap-210" and run.device is not None]
+    sizes = [device.size_bytes for device in devices if device.size_bytes is not None]
+    assert {f"{size / 1e9:.0f}" for size in sizes} == {"25"}
+    assert "In five earlier pairs, on a device of 25 GB," in README
 
 
 @pytest.mark.parametrize(

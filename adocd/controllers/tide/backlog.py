@@ -62,15 +62,17 @@ def most_bytes(
     cf: ColumnFamilySample, sample: Sample, parameters: TideParameters, *, device: float | None, sharers: int
 ) -> int:
     """Return the most bytes that this column family's level 0 may hold, one of `sharers` in a flood."""
-    limits = [parameters.debt_max_bytes / sharers]
+    allowed = sample.allowance
+    part = 1.0 if allowed is None else max(allowed.device_share, 1 / (1 + allowed.others))
+    limits = [part * parameters.debt_max_bytes / sharers]
     if device is not None:
         limits.append(device * parameters.pay_back_s / 2 / sharers)
     free = None if sample.surroundings is None else sample.surroundings.free_bytes
     if free is not None and cf.level_bytes is not None:
         # What level 0 holds has been taken already; its merge also writes what the base level holds.
         room = free + cf.level_bytes[0]
-        if sample.allowance is not None and sample.allowance.space_bytes is not None:
-            room = min(room, sample.allowance.space_bytes)
+        if allowed is not None and allowed.space_bytes is not None:
+            room = min(room, allowed.space_bytes)
         limits.append(max(0.0, (room - base_level_bytes(cf, sample)) / _FREE_SHARE / sharers))
     if soft := owners_value(Knob.SOFT_PENDING_LIMIT, sample, cf.name):
         limits.append(soft / _SOFT_SHARE)

@@ -2,7 +2,8 @@
 
 A flood's cost is how long writers waited for each GiB that they wrote, from the first pressure until the database was
 calm again; so floods of different lengths compare, also those that clients end. A flood in which writers waited for
-less than 5 % of the time is fine, whatever the owner's options would have done. After two in a row that were not, the
+less than 5 % of the time in which it pressed is fine, whatever the owner's options would have done: the ebb, in which
+nobody writes much, does not count. After two in a row that were not, the
 next flood is left to the owner's options, as a trial. If it cost less, by a fifth, the law rests for two more floods
 and tries again; each time it fails the rest doubles, up to 32 floods. If the trial cost as much or more, the law goes
 on, and there is no other trial for four floods, then eight, up to 32.
@@ -29,14 +30,15 @@ _GIB = 1 << 30
 
 @dataclass(slots=True)
 class _Flood:
+    #: In which it pressed, without its ebb.
     seconds: float = 0.0
     waited_s: float = 0.0
     written_bytes: float = 0.0
 
-    def add(self, sample: Sample) -> None:
+    def add(self, sample: Sample, *, presses: bool) -> None:
         """Take in a window."""
         waited = sample.stalled_fraction if sample.waited_fraction is None else sample.waited_fraction
-        self.seconds += sample.interval_s
+        self.seconds += sample.interval_s if presses else 0.0
         self.waited_s += (waited or 0.0) * sample.interval_s
         self.written_bytes += (sample.written_bytes_per_s or 0.0) * sample.interval_s
 
@@ -69,16 +71,16 @@ class JudgedFloods:
         """Why this flood, or the next one, is left to the owner's options; None if it is the law's."""
         return self._words if self._rests else None
 
-    def observe(self, sample: Sample, *, is_flood: bool) -> None:
-        """Take in a window, in a flood or not."""
+    def observe(self, sample: Sample, *, is_flood: bool, presses: bool) -> None:
+        """Take in a window: in a flood until it is paid back, or not; and whether the flood pressed, or ebbed."""
         if is_flood:
-            self._flood.add(sample)
+            self._flood.add(sample, presses=presses)
             self._over_s = 0.0
             return
         self._over_s += sample.interval_s
-        if self._flood.seconds and self._over_s >= _OVER_S:
+        if self._over_s >= _OVER_S:
             flood, self._flood = self._flood, _Flood()
-            if flood.written_bytes >= _LEAST_BYTES:
+            if flood.seconds and flood.written_bytes >= _LEAST_BYTES:
                 self._judge_owners(flood) if self._rests else self._judge_ours(flood)
 
     def _judge_ours(self, flood: _Flood) -> None:

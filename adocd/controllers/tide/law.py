@@ -53,8 +53,9 @@ Asked once a second, and also at once when a stall begins or ends and when memta
 
 Other databases on the same disks: the daemon's arbiter allots each an allowance, and this law keeps to it.
 
-- The memory budget is no more than its part of all memory; the device's rate is its share of what all were seen to
-  write; the free space is its part. So what all of them owe together is no more than one alone would owe.
+- The memory budget is no more than its part of all memory; the free space and the debt are its part. The device's rate
+  is its share of what all were seen to write, and at least its fair share: so what all of them owe together is at most
+  twice what one alone would owe.
 - While others want more than is left of the disks, it puts its own merges off, also those that are due: one merge of
   twenty files writes far less than five merges of four, and what it saves goes to them. For that it turns the gate and
   the base level, in one call, and leaves memory and threads alone. An ebb waits for the same reason.
@@ -87,7 +88,7 @@ from adocd.controllers.tide.judged import JudgedFloods
 from adocd.controllers.tide.learned import Learned
 from adocd.controllers.tide.memory import flood_memtables, owners_memtables, spare_bytes
 from adocd.controllers.tide.parameters import TideParameters
-from adocd.controllers.tide.regime import ADMITS, MAY_END, REASONS, Regime
+from adocd.controllers.tide.regime import ADMITS, IN_FLOOD, MAY_END, REASONS, Regime
 from adocd.model.decision import Decision, Setting
 from adocd.model.in_words import exact_size
 from adocd.model.knob import MIB, Knob
@@ -160,7 +161,8 @@ class Tide(Controller):
         self._is_read = self._learned.reads_matter(self._parameters.reads_share)
         was, self._regime = self._regime, self._next(sample)
         # A flood's first window is the one in which it was noticed, so nothing in it is the law's doing.
-        self._judged.observe(sample, is_flood=Regime.CALM not in (was, self._regime) or self._is_left(sample))
+        is_ours, is_left = was in IN_FLOOD and self._regime is not Regime.CALM, self._is_left(sample)
+        self._judged.observe(sample, is_flood=is_ours or is_left, presses=was in ADMITS or is_left)
         self.declined = self._judged.rests if self._regime is Regime.CALM else None
         settings = not_there_yet(self._wanted(sample), sample)
         if not any(map(is_behind, sample.column_families)):

@@ -14,6 +14,8 @@ class Regime(StrEnum):
 
 
 ADMITS = (Regime.FLOOD, Regime.BRIM)
+#: From the first pressure until it is paid back.
+IN_FLOOD = (*ADMITS, Regime.EBB)
 #: These end when nobody is pressed, even if clients write.
 MAY_END = (Regime.EBB, Regime.YIELD)
 REASONS = {

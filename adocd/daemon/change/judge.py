@@ -5,8 +5,10 @@ compared with as many before. Worse means that writers waited for a larger share
 bytes while they had to wait; by more than a margin, and by more than twice the standard error of the difference. Single
 seconds depend on their neighbours (a flush or a compaction takes several), so the error is that of means over 5 s.
 
-What made things worse is taken back to the values before the trial, and its knobs rest for ten trials. The judge cannot
-know whether the load turned in the same moment, so a knob that rests may be tried again later. Source: ours.
+What made things worse is taken back to the values before the trial, and its knobs rest for ten trials. What goes back
+to the owner's value is neither judged nor held back, and nothing is taken back away from it: giving back is always
+allowed. The judge cannot know whether the load turned in the same moment: writers who waited longer and wrote more are
+no reason, and a knob that rests may be tried again later. Source: ours.
 """
 
 import math
@@ -19,7 +21,7 @@ from adocd.daemon.change.guards.guard import Note
 from adocd.model import in_words
 from adocd.model.decision import Decision, Setting
 from adocd.model.knob import Knob
-from adocd.model.reading import value_now
+from adocd.model.reading import owners_value, value_now
 from adocd.model.sample import Sample
 
 TAKE_BACK = "judge.take_back"
@@ -39,7 +41,7 @@ _Key = tuple[Knob, str | None]
 class _Second:
     """What one sample says of writers: the share of the time that they waited, 0 to 1, and the bytes/s they wrote.
 
-    It is about `seconds` seconds: fewer than one if an event woke the law.
+    It is about `seconds` seconds: fewer than one if an event woke the law, many if the agent did not answer.
     """
 
     ended_s: float
@@ -66,32 +68,34 @@ class Judge:
     def remember(self, samples: Iterable[Sample]) -> None:
         """Take in samples from before the law, so that its first change can be judged, too."""
         for sample in samples if self._judge_s else ():
-            self._add(sample)
+            self.observe(sample)
 
-    def observe(self, sample: Sample) -> Decision | None:
-        """Take in a sample; return the decision that takes back a trial that ended and made things worse."""
-        if not self._judge_s:
-            return None
-        self._add(sample)
-        now_s, trial = sample.monotonic_s, self._trial
-        if trial is None or now_s - trial.began_s < self._judge_s:
+    def verdict(self, sample: Sample) -> Decision | None:
+        """Return the decision that takes back a trial that ended and made things worse; None without one."""
+        trial = self._trial
+        if trial is None or sample.monotonic_s - trial.began_s < self._judge_s:
             return None
         self._trial = None
         return self._judged(trial, sample)
 
-    def _add(self, sample: Sample) -> None:
+    def observe(self, sample: Sample) -> None:
+        """Take in a sample: every one, also while a change is on its way, because that is when it holds writers."""
+        if not self._judge_s:
+            return
         waited = sample.stalled_fraction if sample.waited_fraction is None else sample.waited_fraction
         if waited is not None and sample.written_bytes_per_s is not None:
             seconds = sample.interval_s
             self._seconds.append(_Second(sample.monotonic_s, seconds, min(1.0, waited), sample.written_bytes_per_s))
-        while self._seconds and self._seconds[0].ended_s < sample.monotonic_s - 2 * self._judge_s:
+        now_s = sample.monotonic_s
+        compared_s = now_s - self._judge_s if self._trial is None else min(now_s - self._judge_s, self._trial.began_s)
+        while self._seconds and self._seconds[0].ended_s < compared_s - self._judge_s:
             self._seconds.popleft()
 
     def rest(self, settings: Iterable[Setting], sample: Sample) -> tuple[tuple[Setting, ...], tuple[Note, ...]]:
         """Leave out the settings of knobs that rest; a note says why."""
         kept, notes = [], []
         for setting in settings:
-            if sample.monotonic_s < self._rests.get(_key(setting), 0.0):
+            if not _gives_back(setting, sample) and sample.monotonic_s < self._rests.get(_key(setting), 0.0):
                 # The same words each time, so that repeated decisions are one record.
                 words = f"{setting.knob} has made things worse, so it rests for {_REST_TRIALS * self._judge_s:.0f} s"
                 notes.append(Note("judge", words))
@@ -105,7 +109,7 @@ class Judge:
             return
         for setting in settings:
             now = value_now(setting.knob, sample, setting.column_family)
-            if now is None or now == setting.value:
+            if now is None or now == setting.value or _gives_back(setting, sample):
                 continue
             if self._trial is None:
                 self._trial = _Trial(sample.monotonic_s)
@@ -118,7 +122,7 @@ class Judge:
         back = tuple(
             Setting(knob, value, family)
             for (knob, family), value in trial.before.items()
-            if value_now(knob, sample, family) not in (None, value)
+            if _can_go_back(Setting(knob, value, family), sample)
         )
         if worse is None or not back:
             return None
@@ -132,6 +136,19 @@ def _key(setting: Setting) -> _Key:
     return setting.knob, setting.column_family
 
 
+def _gives_back(setting: Setting, sample: Sample) -> bool:
+    """Whether it is the owner's value."""
+    return setting.value == owners_value(setting.knob, sample, setting.column_family)
+
+
+def _can_go_back(setting: Setting, sample: Sample) -> bool:
+    """Whether this value, from before a trial, is another one than now, and no farther from the owner's."""
+    now, owners = (of(setting.knob, sample, setting.column_family) for of in (value_now, owners_value))
+    if now is None or owners is None or now == setting.value:
+        return False
+    return abs(setting.value - owners) <= abs(now - owners)
+
+
 def _worse(before: Sequence[_Second], after: Sequence[_Second]) -> str | None:
     """Return in what way the time after was worse than before; None if it was not, or too little is known."""
     waited = [_means(part, [each.waited for each in part]) for part in (before, after)]
@@ -139,7 +156,8 @@ def _worse(before: Sequence[_Second], after: Sequence[_Second]) -> str | None:
     if min(map(len, waited)) < _BLOCKS_MIN:
         return None
     more = fmean(waited[1]) - fmean(waited[0])
-    if more > max(_WAITED_MARGIN, _ERRORS * _error(waited)):
+    has_more_to_do = fmean(written[1]) > (1 + _WRITTEN_MARGIN) * fmean(written[0])
+    if more > max(_WAITED_MARGIN, _ERRORS * _error(waited)) and not has_more_to_do:
         said = " and ".join(
             f"{in_words.share(fmean(part))} {when}" for part, when in zip(waited, ("before", "after"), strict=True)
         )
@@ -155,10 +173,13 @@ def _worse(before: Sequence[_Second], after: Sequence[_Second]) -> str | None:
 
 
 def _means(seconds: Sequence[_Second], values: Sequence[float]) -> list[float]:
-    """Return the means of successive blocks of time."""
+    """Return the means of successive blocks of time; a sample counts in each block that it spans."""
     blocks: dict[int, list[tuple[float, float]]] = {}
     for second, value in zip(seconds, values, strict=True):
-        blocks.setdefault(int(second.ended_s // _BLOCK_S), []).append((value, second.seconds))
+        began_s = second.ended_s - second.seconds
+        for block in range(math.floor(began_s / _BLOCK_S), math.ceil(second.ended_s / _BLOCK_S)):
+            if (spans_s := min(second.ended_s, (block + 1) * _BLOCK_S) - max(began_s, block * _BLOCK_S)) > 0:
+                blocks.setdefault(block, []).append((value, spans_s))
     return [fmean(*zip(*block, strict=True)) for block in blocks.values()]
 
 

@@ -283,9 +283,9 @@ def _widens(wanted: Values, current: Values) -> bool:
 
 
 def _opens(wanted: Values, current: Values) -> bool:
-    """Whether a change of a column family may make a compaction due at once."""
+    """Whether a change of a column family may make a compaction due at once, because level 0 or 1 may hold less."""
     return any(
-        (option.option == TRIGGER and int(value) < int(current[option]))
+        (option.option in (TRIGGER, BASE) and int(value) < int(current[option]))
         or (option.option == SWITCH and value == "false")
         for option, value in wanted.items()
     )

@@ -4,6 +4,9 @@ The base level is made as large as level 0 is when its compaction begins. That i
 trigger, the one a restore sets. The live trigger may come from another law (2^30 while `toggle` has compaction off) or
 from a pin, which expires: the base level would keep a size computed from it for good. Universal and FIFO compaction
 have no base level, and the size of a file does not decide what they merge: under them the batch is the memtable alone.
+
+A knob of several options that goes back to the owner's value is all of what the owner had: the owner's base level need
+not be as large as level 0 is, nor the owner's pools divided as RocksDB divides jobs.
 """
 
 from adocd.model.decision import Setting
@@ -31,7 +34,9 @@ def options_of(setting: Setting, sample: Sample, owners: Values) -> dict[OptionN
         return {RATE_LIMITER: str(setting.value)}
     if sample.threads_by is ThreadsBy.POOLS:
         if knob is Knob.BACKGROUND_JOBS:
-            return {of_pool(pool): str(threads) for pool, threads in pool_sizes(setting.value).items()}
+            found = _owners_pools(owners)
+            pools = found if sum(found.values()) == setting.value else pool_sizes(setting.value)
+            return {of_pool(pool): str(threads) for pool, threads in pools.items()}
         if knob in _POOLS:
             return {of_pool(_POOLS[knob]): str(setting.value)}
     return {of_database(facts.options[0]): str(setting.value)}
@@ -41,7 +46,7 @@ def _of_family(setting: Setting, cf: ColumnFamilySample, sample: Sample, owners:
     if setting.knob is Knob.BATCH_SIZE:
         if sample.options.compaction_style(cf.name) != LEVEL_COMPACTION:
             return {of_family(cf.name, _MEMTABLE): str(setting.value)}
-        return _batch(setting.value, cf, owners)
+        return _batch(setting.value, cf, sample, owners)
     facts = KNOBS[setting.knob]
     match facts.unit:
         case "switch":  # RocksDB's is inverted: disable_auto_compactions.
@@ -53,8 +58,10 @@ def _of_family(setting: Setting, cf: ColumnFamilySample, sample: Sample, owners:
     return {of_family(cf.name, facts.options[0]): value}
 
 
-def _batch(batch_bytes: int, cf: ColumnFamilySample, owners: Values) -> dict[OptionName, str]:
+def _batch(batch_bytes: int, cf: ColumnFamilySample, sample: Sample, owners: Values) -> dict[OptionName, str]:
     """Spread the batch over its three options; the base level holds as much as triggers an L0 compaction."""
+    if owners.get(of_family(cf.name, _MEMTABLE)) == str(batch_bytes) and (back := _owners_batch(cf, sample, owners)):
+        return back
     live = cf.options.level0_file_num_compaction_trigger
     trigger = max(1, int(owners.get(of_family(cf.name, _TRIGGER), live)))
     merge = max(1, cf.options.min_write_buffer_number_to_merge)
@@ -63,3 +70,21 @@ def _batch(batch_bytes: int, cf: ColumnFamilySample, owners: Values) -> dict[Opt
         of_family(cf.name, option): str(size)
         for option, size in zip(KNOBS[Knob.BATCH_SIZE].options, sizes, strict=True)
     }
+
+
+def _owners_batch(cf: ColumnFamilySample, sample: Sample, owners: Values) -> dict[OptionName, str] | None:
+    """Return what the owner had of the batch's options; None where one of them is not known."""
+    live = sample.options.column_families.get(cf.name, {})
+    found = {}
+    for option in KNOBS[Knob.BATCH_SIZE].options:
+        name = of_family(cf.name, option)
+        if (value := owners.get(name, live.get(option))) is None:
+            return None
+        found[name] = value
+    return found
+
+
+def _owners_pools(owners: Values) -> dict[str, int]:
+    """Return the threads of the owner's pools; nothing where they are not known, or never changed."""
+    pools = {pool: owners.get(of_pool(pool)) for pool in (FLUSH_POOL, COMPACTION_POOL)}
+    return {pool: int(size) for pool, size in pools.items() if size is not None}

@@ -1,7 +1,7 @@
 """One cycle of one target: sense, decide, guard, plan, act, remember."""
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from adocd.daemon.book.book import Book
 from adocd.daemon.change import planner
@@ -105,6 +105,7 @@ class Cycle:
     def _sense(self, session: Session, view: CycleView) -> Mandate:
         """Take in the snapshot and the sample, and work out what this cycle may do."""
         session.steering.observe(view.sample)
+        session.law.judge.observe(view.sample)
         self._owner.take_stock(session, view.snapshot, view.sample)
         mandate = mandate_of(
             session,
@@ -149,8 +150,9 @@ class Cycle:
         """
         asked = await session.law.step(view.snapshot, session.ledger.originals, session.made, view.sample)
         session.steering.release(session.law.given_up, view.sample)
-        if (back := session.law.judge.observe(view.sample)) is not None:
-            asked = back, view.sample
+        sample = replace(view.sample, originals=session.ledger.originals)
+        if (back := session.law.judge.verdict(sample)) is not None:
+            asked = back, sample
         return asked if self._book.pause_of(self._id) is None else None
 
     async def _shadow(self, session: Session, process: HostProcess, view: CycleView) -> str | None:

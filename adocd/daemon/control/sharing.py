@@ -14,8 +14,9 @@ from adocd.model.sample import Sample
 _HEADROOM = 1.5
 #: What has not written for so long is not there; a loop that sees nothing puts nothing.
 _OLD_S = 30.0
-#: Time constant in seconds of what the disks are known to write, where they write less although somebody wants more.
-_SLOWER_S = 60.0
+#: Time constants in seconds of what the disks are known to write, where they write less although somebody wants more:
+#: while they are busy, and while they are not. Then what holds that database is likely its own law, and not the disks.
+_SLOWER_S, _IDLE_SLOWER_S = 60.0, 600.0
 #: The same of what each writes: flushes come once in some seconds.
 _STEADY_S = 10.0
 #: Bytes that no memtables reach.
@@ -63,6 +64,11 @@ class DiskNeeds:
     def waits(self) -> bool:
         """Whether its writes wait, now or some seconds ago."""
         return self.waited_s is not None and self.monotonic_s - self.waited_s < _WAITS_S
+
+    @property
+    def wants_now(self) -> bool:
+        """Whether it got less than it wanted in its last window."""
+        return self.wanted_s == self.monotonic_s
 
     @property
     def wants_more(self) -> bool:
@@ -214,12 +220,13 @@ class _Group:
         return self._allotted[target_id]
 
     def _learn(self, members: Mapping[str, DiskNeeds], seconds: float) -> None:
-        """Learn what the disks write: it rises to whatever is seen, and falls only while somebody wants more."""
+        """Learn what the disks write: it rises to whatever is seen, and falls only while somebody gets too little."""
         self._writes = sum(needs.bytes_per_s for needs in members.values())
         if self._writes > (self.device or 0.0):
             self.device = self._writes
-        elif self.device is not None and any(needs.wants_more for needs in members.values()):
-            self.device += (self._writes - self.device) * -math.expm1(-seconds / _SLOWER_S)
+        elif self.device is not None and any(needs.wants_now for needs in members.values()):
+            constant_s = _SLOWER_S if self._writes > _SHORT * self.device else _IDLE_SLOWER_S
+            self.device += (self._writes - self.device) * -math.expm1(-seconds / constant_s)
 
 
 def allotted(

@@ -5,6 +5,7 @@ the same in all schemes. A figure of a scheme with more memory than the baseline
 within the baseline's memory, or a static scheme with exactly the same memory.
 """
 
+import math
 from collections.abc import Iterable, Mapping
 
 from adocd.controllers.adoc import AdocBounds
@@ -31,6 +32,8 @@ _KNOWN = frozenset(
     }
 )
 _MANUAL_MEMORY = frozenset({"batch_size", "memtable_number"})
+#: Two sizes are the same within this share: at a scale, memtables are rounded one by one, and a budget as a whole.
+_SAME = 1e-3
 #: What a scheme is within the baseline's memory.
 _WITHIN: Mapping[str, str] = {
     "adoc": "adoc-threads",
@@ -83,4 +86,8 @@ def twin(used: SchemeUsed, baseline: SchemeUsed, block: Iterable[SchemeUsed]) ->
             return each.name
     # Another law's, or a grid's, would not say what the memory alone brings.
     twins = (each for each in others if each.policy == "fixed" and each.name.startswith(static))
-    return next((each.name for each in twins if mine is not None and most_bytes(each) == mine), None)
+    return next((each.name for each in twins if _is_as_much(most_bytes(each), mine)), None)
+
+
+def _is_as_much(size: int | None, other: int | None) -> bool:
+    return size is not None and other is not None and math.isclose(size, other, rel_tol=_SAME)

@@ -33,6 +33,7 @@ _COMPACTION_OFF_FOR_GOOD = {
 }
 #: ADOC's largest batch at scale 1.
 _ADOC_BATCH = 512 * MIB
+_SILK_P_BATCH_MIB = 128
 #: Tide's own defaults at scale 1.
 _TIDE_MEMORY, _TIDE_MEMTABLES = 512 * MIB, 4
 
@@ -226,6 +227,11 @@ _ALL = (
             "max_write_buffer_number": _TIDE_MEMTABLES,
         },
     ),
+    Scheme(
+        "default-with-silk-p-memory",
+        "default with SILK-P's batch: what its memory alone brings",
+        options=lambda here: batch(here.size(_SILK_P_BATCH_MIB * MIB)),
+    ),
     Scheme("auto-tuned", "RocksDB's own auto-tuned rate limiter (ADOC's RocksDB-AT)", limiter=True, auto_tuned=True),
     Scheme(
         "grid-best", "the best static threads and batch that a grid search found", options=_grid_best, needs_grid=True
@@ -299,7 +305,9 @@ _ALL = (
     Scheme("tide", "adocd's own law: floods into level 0, one wide merge, and a slope", "tide", _tide),
     Scheme("silk-d", "the ADOC paper's settings SILK-D, without SILK: 2 threads, 64 MiB", options=_silk_preset(2, 64)),
     Scheme(
-        "silk-p", "the ADOC paper's settings SILK-P, without SILK: 4 threads, 128 MiB", options=_silk_preset(4, 128)
+        "silk-p",
+        "the ADOC paper's settings SILK-P, without SILK: 4 threads, 128 MiB",
+        options=_silk_preset(4, _SILK_P_BATCH_MIB),
     ),
     Scheme(
         "silk-o", "the ADOC paper's settings SILK-O, without SILK: 8 threads, 512 MiB", options=_silk_preset(8, 512)
@@ -314,17 +322,17 @@ _ALL = (
 )
 SCHEMES: Mapping[str, Scheme] = {scheme.name: scheme for scheme in _ALL}
 BASELINE = "default"
-#: With a twin for each that may use more memory than the baseline (memory.py).
+#: Those that act in half a minute of random writes, with a twin for each that may use more memory than the baseline
+#: (memory.py).
 DEFAULT_SCHEMES = (
     BASELINE,
     "default-with-adoc-memory",
-    "default-with-toggle-memory",
+    "default-with-tide-memory",
     "auto-tuned",
     "grid-best-within-memory",
     "grid-best",
     "adoc",
-    "silk",
-    "toggle",
+    "tide",
 )
 
 

@@ -69,7 +69,7 @@ UNCAPPED = DeviceProfile("uncapped")
 #: The ADOC paper's SATA HDD and SATA SSD, by their bandwidth; seeks are left out.
 SATA_HDD, SATA_SSD = "cap-210", "cap-490"
 #: A scaled cap stands for a device if it is within this share of the device's bandwidth.
-_STANDS_FOR = 0.02
+_STANDS_FOR = 0.03
 
 
 def parse_profile(name: str) -> DeviceProfile:

@@ -115,6 +115,7 @@ def test_a_real_run_measures_both_halves_and_leaves_nothing(disk: Path, on: str)
     assert result["fixed"]["decisions"] == []
     fixed, adoc = result["fixed"], result["adoc"]
     assert result["throughput_ratio"] == pytest.approx(adoc["writes_per_s"] / fixed["writes_per_s"], rel=1e-3)
+    assert result["throughput_ratio"] > 0.25, "it helps 2.5 times on a quiet machine; this much it may not hurt on any"
     # Each second of the database that fills is a line of its report; none may say more than there was.
     assert max(fixed["worst_second_writes_per_s"], adoc["worst_second_writes_per_s"]) > 0
     gone = 1 - adoc["stalled_fraction"] / fixed["stalled_fraction"] if fixed["stalled_fraction"] else None

@@ -9,6 +9,7 @@ from adocd_bench.evaluation.error_rates import (
     NOISES,
     RATE,
     SPREADS,
+    bootstrapped,
     false_positives,
     held_shares,
     others,
@@ -83,6 +84,11 @@ def test_a_drift_common_to_a_pair_changes_nothing_for_the_rule_and_much_for_a_te
     assert ten_runs == pytest.approx(0.18, abs=0.06)
     assert of_pairs > 0.9
     assert others(0.02, 1.0, 0.1, 500)[1] == pytest.approx(0.0625, abs=0.033)
+
+
+def test_a_bootstrap_of_five_pairs_errs_too_often() -> None:
+    assert "tells identical schemes apart in 16 % of comparisons" in " ".join(PAGE.split())
+    assert bootstrapped(0.05, 500) == pytest.approx(0.16, abs=0.05)
 
 
 def test_shares_stay_shares() -> None:

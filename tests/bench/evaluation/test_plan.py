@@ -107,7 +107,9 @@ def test_a_plan_is_given_more_and_never_less(tmp_path: Path, more: RunsAsked) ->
         Folder(tmp_path).begin(ASKED)
 
 
-@pytest.mark.parametrize("made", ["runs/cap-50-ycsb-a-default-1.json", "failed/x.json", "grids/x.json", "measured.json"])
+@pytest.mark.parametrize(
+    "made", ["runs/cap-50-ycsb-a-default-1.json", "failed/x.json", "grids/x.json", "measured.json"]
+)
 def test_another_plan_in_the_same_directory_is_refused(tmp_path: Path, made: str) -> None:
     Folder(tmp_path).begin(ASKED)
     (tmp_path / made).parent.mkdir(exist_ok=True)

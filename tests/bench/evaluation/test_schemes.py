@@ -47,7 +47,7 @@ def test_each_default_scheme_has_the_baselines_memory_or_a_twin_with_the_same() 
     found = {used.name: memory.twin(used, block[0], block) for used in block}
     assert {name: other for name, other in found.items() if other} == {
         "adoc": "default-with-adoc-memory",
-        "toggle": "default-with-toggle-memory",
+        "tide": "default-with-tide-memory",
         "grid-best": "grid-best-within-memory",
     }
     assert None not in found.values()
@@ -62,6 +62,19 @@ def test_a_twin_has_exactly_the_same_memory_or_the_baselines() -> None:
     assert in_block("adoc", "adoc-threads") == {"adoc": "adoc-threads", "adoc-threads": ""}
     assert in_block("toggle", "toggle-two-memtables") == {"toggle": "toggle-two-memtables", "toggle-two-memtables": ""}
     assert in_block("silk-o", "silk", "bad") == {"silk-o": None, "silk": "", "bad": ""}
+
+
+@pytest.mark.parametrize("scale", [1, 10, 16, 32])
+def test_a_twin_is_one_at_every_scale(scale: int) -> None:
+    """Memtables are rounded one by one, and a budget as a whole."""
+    names = ("default", "adoc", "default-with-adoc-memory", "tide", "default-with-tide-memory", "toggle")
+    block = [SCHEMES[name].used(here(scale)) for name in names]
+    found = {used.name: memory.twin(used, block[0], block) for used in block}
+    assert (found["adoc"], found["tide"], found["toggle"]) == (
+        "default-with-adoc-memory",
+        "default-with-tide-memory",
+        None,
+    )
 
 
 @pytest.mark.parametrize("scale", [1, 16])

@@ -33,6 +33,7 @@ def test_what_is_outside_the_cap_is_in_the_name() -> None:
         ("cap-210", 1, "cap-210"),
         ("cap-13", 16, "cap-210"),
         ("cap-31", 16, "cap-490"),
+        ("cap-15", 32, "cap-490"),
         ("cap-490-wal-outside", 1, "cap-490"),
         ("cap-13", 1, "cap-13"),
         ("cap-14", 16, "cap-14"),

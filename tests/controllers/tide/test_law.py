@@ -297,6 +297,13 @@ def test_floods_in_which_writers_hardly_wait_are_never_left_to_the_owner() -> No
     assert [_flood(scene, 0.04) for _ in range(6)] == [(None, True)] * 6
 
 
+def test_a_long_ebb_makes_no_flood_fine() -> None:
+    """Nobody writes in it, so nobody waits: 10 % of 40 s would be 4 % of 100."""
+    scene = Scene()
+    assert [_flood(scene, 0.1) for _ in range(2)] == [(None, True)] * 2
+    assert _flood(scene, 0.1)[1] is False
+
+
 def test_after_two_bad_floods_the_owners_options_are_tried_and_win_only_if_they_are_better() -> None:
     scene = Scene()
     assert [_flood(scene, 0.5) for _ in range(2)] == [(None, True)] * 2

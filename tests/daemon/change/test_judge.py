@@ -9,6 +9,7 @@ from adocd.daemon.change.judge import TAKE_BACK, Judge
 from adocd.model.decision import Decision, Setting
 from adocd.model.knob import Knob
 from adocd.model.sample import Sample
+from adocd.model.snapshot import OptionValues
 from tests.builders import sample
 
 JOBS, RATE = Knob.BACKGROUND_JOBS, Knob.DELAYED_WRITE_RATE
@@ -24,11 +25,13 @@ class Scene:
         self.jobs = 4
         self.random = Random(1)  # noqa: S311
 
-    def sample(self, waited: float | None = 0.1, mb_per_s: float = 100.0) -> Sample:
-        """Measure a second."""
+    def sample(self, waited: float | None = 0.1, mb_per_s: float = 100.0, seconds: float = 1.0) -> Sample:
+        """Measure a second, or more; the owner has 4 background jobs."""
         return sample(
             monotonic_s=self.now_s,
+            interval_s=seconds,
             background_jobs=self.jobs,
+            originals=OptionValues(database={"max_background_jobs": "4"}),
             waited_fraction=waited,
             stalled_fraction=waited,
             written_bytes_per_s=mb_per_s * MB,
@@ -41,7 +44,8 @@ class Scene:
             self.now_s += 1.0
             share = min(1.0, max(0.0, waited + self.random.gauss(0, spread)))
             written = mb_per_s * (1 + self.random.gauss(0, spread))
-            if (decided := self.judge.observe(self.sample(share, written))) is not None:
+            self.judge.observe(self.sample(share, written))
+            if (decided := self.judge.verdict(self.sample(share, written))) is not None:
                 found.append(decided)
         assert len(found) <= 1
         return found[0] if found else None
@@ -87,7 +91,7 @@ def test_a_change_after_which_held_writers_write_less_is_taken_back() -> None:
     scene.turn(8)
     decided = scene.live(30, waited=0.5, mb_per_s=60)
     assert decided is not None
-    assert decided.signal == "held writers wrote 94.6 MiB/s before and 57.7 MiB/s after"
+    assert decided.signal == "held writers wrote 94.7 MiB/s before and 57.7 MiB/s after"
 
 
 def test_writers_who_want_less_are_no_reason() -> None:
@@ -146,7 +150,8 @@ def test_too_little_before_or_nothing_measured_says_nothing() -> None:
     blind.turn(8)
     for _ in range(60):
         blind.now_s += 1
-        assert blind.judge.observe(blind.sample(None)) is None
+        blind.judge.observe(blind.sample(None))
+        assert blind.judge.verdict(blind.sample(None)) is None
 
 
 def test_it_judges_only_where_the_policy_asks_for_it() -> None:
@@ -167,3 +172,58 @@ def test_the_first_change_of_a_law_is_judged_by_what_was_seen_before_it() -> Non
     decided = scene.live(31, waited=0.4)
     assert decided is not None
     assert decided.settings == (Setting(JOBS, 4),)
+
+
+def test_what_goes_back_to_the_owner_is_not_judged_and_may_go_while_its_knob_rests() -> None:
+    """Else a load that grows in that moment would hold the law's values for ten trials."""
+    scene = Scene()
+    scene.jobs = 8
+    scene.live(60)
+    scene.turn(4)
+    assert scene.live(60, waited=0.9) is None
+    scene.turn(8)
+    assert scene.live(30, waited=0.99, mb_per_s=50) is not None
+    assert scene.rest(8)[0] == ()
+    assert scene.rest(4) == ((Setting(JOBS, 4),), ())
+
+
+def test_nothing_is_taken_back_away_from_the_owners_value() -> None:
+    scene = Scene()
+    scene.jobs = 12
+    scene.live(60)
+    scene.turn(6)
+    assert scene.live(30, waited=0.9) is None
+    assert scene.rest(12) == ((Setting(JOBS, 12),), ())
+
+
+def test_writers_who_wait_longer_and_write_more_are_no_reason() -> None:
+    """A law acts where a load begins, so its first change would be blamed for the load."""
+    scene = Scene()
+    scene.live(60, waited=0.0, mb_per_s=10)
+    scene.turn(8)
+    assert scene.live(60, waited=0.2, mb_per_s=80) is None
+
+
+def test_a_long_silence_of_the_agent_counts_with_its_length() -> None:
+    scene = Scene()
+    scene.live(60)
+    scene.turn(8)
+    scene.now_s += 65.0
+    silent = scene.sample(0.9, seconds=65.0)
+    scene.judge.observe(silent)
+    decided = scene.judge.verdict(silent)
+    assert decided is not None, "what came before the change is still known, and the silence spans enough blocks"
+    assert decided.signal == "writers waited 10 % before and 90 % after"
+
+
+def test_what_is_seen_while_a_change_is_on_its_way_counts() -> None:
+    """The cycle asks for no verdict then, and that is when SetOptions holds writers."""
+    scene = Scene()
+    scene.live(60)
+    scene.turn(8)
+    for _ in range(25):
+        scene.now_s += 1.0
+        scene.judge.observe(scene.sample(1.0))
+    decided = scene.live(10, waited=0.1)
+    assert decided is not None
+    assert decided.signal == "writers waited 10 % before and 85 % after"

@@ -94,6 +94,8 @@ def test_a_wider_merge_is_set_before_the_change_that_makes_it_due() -> None:
     width, gate = database(max_subcompactions=4), family({TRIGGER: 4})
     found = plan(width | gate, opened({TRIGGER: 16}))
     assert found.changes == (DatabaseChange({"max_subcompactions": "4"}), ColumnFamilyChange("default", {TRIGGER: "4"}))
+    lower = family(max_bytes_for_level_base=64 * MIB)
+    assert [change.scope for change in plan(width | lower).changes] == ["database", "column_family"]
     # Narrower, or without anything that becomes due, the database comes last as ever.
     wide = opened({TRIGGER: 16})
     wide.apply(DatabaseChange({"max_subcompactions": "4"}))

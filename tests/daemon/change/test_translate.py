@@ -42,6 +42,23 @@ def test_without_levels_the_batch_is_the_memtable_alone(style: str) -> None:
     assert found == family(write_buffer_size=128 * MIB)
 
 
+def test_a_batch_that_goes_back_to_the_owners_is_all_of_what_the_owner_had() -> None:
+    """An owner's base level of 4 GiB would else come back as four batches, and everything above is due at once."""
+    owners = family(write_buffer_size=64 * MIB, target_file_size_base=32 * MIB, max_bytes_for_level_base=4096 * MIB)
+    grown = sample(column_family(write_buffer_size_bytes=128 * MIB, max_bytes_for_level_base_bytes=512 * MIB))
+    assert options_of(Setting(Knob.BATCH_SIZE, 64 * MIB, "default"), grown, owners) == owners
+    part = {name: value for name, value in owners.items() if name.option != "target_file_size_base"}
+    unknown = options_of(Setting(Knob.BATCH_SIZE, 64 * MIB, "default"), replace(grown, options=OptionValues()), part)
+    assert unknown.items() >= family(max_bytes_for_level_base=4 * 64 * MIB).items()
+
+
+def test_threads_that_go_back_are_the_owners_pools() -> None:
+    pools = replace(sample(), threads_by=ThreadsBy.POOLS)
+    owners = {of_pool("high"): "4", of_pool("low"): "4"}
+    assert options_of(Setting(Knob.BACKGROUND_JOBS, 8), pools, owners) == owners
+    assert options_of(Setting(Knob.BACKGROUND_JOBS, 16), pools, owners) == {of_pool("high"): "4", of_pool("low"): "12"}
+
+
 def test_a_column_family_that_has_gone_has_no_options() -> None:
     assert options_of(Setting(Knob.BATCH_SIZE, 64 * MIB, "gone"), sample(), {}) == {}
 

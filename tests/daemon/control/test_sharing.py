@@ -125,6 +125,16 @@ def test_whoever_waited_wants_more_for_a_minute() -> None:
     assert not allotted(sharing, {"hot": flows, "calm": calm}, seconds=65)["calm"].is_scarce
 
 
+def test_disks_are_not_short_because_a_law_holds_one_database() -> None:
+    """A law of admission delays it for minutes, and the disks write a tenth of what they can."""
+    sharing = Sharing()
+    allotted(sharing, {"held": replace(HOT, bytes_per_s=200.0 * MB), "calm": CALM})
+    held = replace(HOT, bytes_per_s=15.0 * MB, monotonic_s=130.0)
+    calm = replace(CALM, bytes_per_s=5.0 * MB, monotonic_s=130.0)
+    found = allotted(sharing, {"held": held, "calm": calm}, seconds=300)
+    assert not found["calm"].is_scarce
+
+
 def test_a_closed_target_leaves_its_share_to_the_others() -> None:
     neighbours = Neighbours(GIB, reads_memory=False)
     for second in range(3):

@@ -35,9 +35,16 @@ def order(wanted: Values, sample: Sample, beside: Beside) -> tuple[GuardRefusal,
             sizes = [_size(value, as_limits) for value in values if value is not None]
             if sizes != sorted(sizes):
                 words = " <= ".join(f"{option} {value}" for option, value in zip(options, values, strict=True))
-                reason = f"in column family {cf.name} it must be that {words}"
+                reason = f"in column family {cf.name} it must be that {words}{_why(sizes, as_limits)}"
                 refusals.append(GuardRefusal("order", changed, reason, about=frozenset(names)))
     return tuple(refusals)
+
+
+def _why(sizes: list[float], as_limits: bool) -> str:
+    """Say where the wrong order is worse than a stall: RocksDB asserts that no trigger is above its slowdown."""
+    if as_limits or sizes[0] <= sizes[1]:
+        return ""
+    return ", and a RocksDB with assertions, such as Debian's, aborts the program at a trigger above the slowdown"
 
 
 def _size(value: str, as_limit: bool) -> float:

@@ -43,7 +43,7 @@ def as_json(
         ],
         "coverage": [
             {**asdict(each.shown), "verdict": each.verdict, "why": each.why}
-            for each in coverage([found for _, judged in claims for found in judged])
+            for each in coverage([found for _, judged in claims for found in judged], blocks)
         ],
     }
 

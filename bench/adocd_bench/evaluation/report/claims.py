@@ -80,7 +80,10 @@ class Where:
 
 @dataclass(frozen=True, slots=True)
 class Compares:
-    """A scheme has more (or less) of a figure than another; `sizes` are the paper's ratios by device profile."""
+    """A scheme has more (or less) of a figure than another; `sizes` are the paper's ratios by device profile.
+
+    A block whose baseline hardly stalls shows nothing: there was nothing to win, and no reason for a law to act.
+    """
 
     scheme: str
     against: str
@@ -88,7 +91,6 @@ class Compares:
     more: bool
     where: Where
     sizes: Mapping[str, float] = field(default_factory=dict)
-    needs_stalls: bool = False
 
     def words(self) -> str:
         """Say the rule in a sentence."""
@@ -107,8 +109,7 @@ class Compares:
         if self.measure not in mine.cells or self.measure not in other.cells:
             return ClaimFinding(block.name, "not shown", f"{MEASURES[self.measure].title} was not measured")
         ours = self._figures(mine, other)
-        idle = _idle(block) if self.needs_stalls else None
-        if idle:
+        if idle := _idle(block):
             return ClaimFinding(block.name, "not shown", f"{ours}; {idle}")
         return ClaimFinding(block.name, self._verdict(block, mine, other), ours + _weak(mine, other))
 

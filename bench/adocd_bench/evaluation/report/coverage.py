@@ -2,15 +2,18 @@
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from adocd_bench.evaluation.report.claims import Where
 from adocd_bench.evaluation.report.papers_shown import SHOWN, PaperFigure
 from adocd_bench.evaluation.report.points import Judgement
+from adocd_bench.evaluation.report.summary import Block
 
 CoverageVerdict = Literal[
     "reproduced",
+    "smaller",
     "direction",
     "opposite direction",
     "refuted",
@@ -18,18 +21,28 @@ CoverageVerdict = Literal[
     "not shown",
     "in part",
     "not reachable from outside",
+    "not judged",
     "not run",
     "nothing measured",
 ]
 _CALLED: dict[str, CoverageVerdict] = {
     "reproduced": "reproduced",
-    "smaller": "direction",
+    "smaller": "smaller",
     "direction": "direction",
     "opposite direction": "opposite direction",
     "not reproduced": "refuted",
     "did not act": "did not act",
     "not shown": "not shown",
     "in part": "in part",
+}
+#: What no point is about, and runs of a scheme under a workload show: one run's course, or a figure without a claim.
+_SHOWN_BY: Mapping[tuple[str, str], tuple[str, Where]] = {
+    ("ADOC", "figure 1"): ("default", Where(("fillrandom",))),
+    ("Thesis", "figure 4.7"): ("toggle-without-bounds", Where(("sine-1000",))),
+    ("SILK", "figure 2"): ("default", Where(("peaks-*",))),
+    ("SILK", "figure 3"): ("default", Where(("peaks-*",))),
+    ("SILK", "figure 9"): ("silk", Where(("trace*",))),
+    ("SILK", "figure 11"): ("silk", Where(("trace*",))),
 }
 _NAMED = re.compile(r"\b(figure|table)s? (\d[\w.]*(?:(?:, | and )\d[\w.]*)*)")
 
@@ -44,9 +57,9 @@ class Covered:
     differing: bool = False
 
 
-def coverage(judged: Sequence[Judgement]) -> list[Covered]:
+def coverage(judged: Sequence[Judgement], blocks: Sequence[Block]) -> list[Covered]:
     """Go through every figure and table."""
-    return [_covered(shown, [found for found in judged if is_about(found, shown)]) for shown in SHOWN]
+    return [_covered(shown, [found for found in judged if is_about(found, shown)], blocks) for shown in SHOWN]
 
 
 def is_about(found: Judgement, shown: PaperFigure) -> bool:
@@ -64,17 +77,23 @@ def named(source: str) -> set[str]:
     }
 
 
-def _covered(shown: PaperFigure, points: Sequence[Judgement]) -> Covered:
+def _covered(shown: PaperFigure, points: Sequence[Judgement], blocks: Sequence[Block]) -> Covered:
     if shown.kind != "ours":
         return Covered(shown, _kind(shown), shown.why)
     verdicts = Counter(_verdict(found) for found in points)
     if not verdicts:
-        return Covered(shown, "not run", shown.why)
+        found = [block.name for block in blocks if _shows(block, shown)]
+        return Covered(shown, "not judged" if found else "not run", "; ".join((shown.why, *found)))
     why = "; ".join(f"{found.point.claims}: {_verdict(found)}" for found in points)
     if len(verdicts) == 1:
         return Covered(shown, next(iter(verdicts)), why)
     said = ", ".join(f"{count} {verdict}" for verdict, count in verdicts.most_common())
     return Covered(shown, said, why, differing=True)
+
+
+def _shows(block: Block, shown: PaperFigure) -> bool:
+    scheme, where = _SHOWN_BY.get((shown.paper, shown.label), ("", Where(())))
+    return block.scheme(scheme) is not None and where.has(block)
 
 
 def _kind(shown: PaperFigure) -> CoverageVerdict:

@@ -129,7 +129,7 @@ MECHANISMS: Mapping[str, Mechanism] = {
             Needed("the memory budget was taken", ("memtable_size", "memtable_number"), _HALF),
             Needed("level 0's gate was shut", ("level0_compaction_trigger",), _HALF),
         ),
-        "writes as fast as they go, without reads; with reads the gate stays the owner's",
+        "writes as fast as they go; beside reads the gate is shut only up to six tenths of the owner's slowdown",
     ),
     "bad": Mechanism((Needed("the limiter was down", ("rate_limit",), _NEARLY_ALL),), "any"),
 }

@@ -72,15 +72,13 @@ _TOGGLE = Claim(
             "For the Auto-tuned Compactions, it starts similar to the Enabled Compactions when compactions are enabled "
             "initially. [...] Afterwards it converges against the same pattern like the Disabled Compactions",
             "random writes as fast as they go: more throughput than with compactions on",
-            Compares("toggle-without-bounds", "default", "throughput_per_s", True, _FILL, needs_stalls=True),
+            Compares("toggle-without-bounds", "default", "throughput_per_s", True, _FILL),
         ),
         ClaimPoint(
             "Thesis 4.6.2, figure 4.12",
             "Disabled Compactions and Auto-tuned Compactions shows similar behaviour to the 250K fillrandom",
             "overwrites as fast as they go: more throughput than with compactions on",
-            Compares(
-                "toggle-without-bounds", "default", "throughput_per_s", True, Where(("overwrite",)), needs_stalls=True
-            ),
+            Compares("toggle-without-bounds", "default", "throughput_per_s", True, Where(("overwrite",))),
         ),
     ),
 )
@@ -152,13 +150,13 @@ _STABILITY = Claim(
             "contrary, writing as quickly as possible causes occasional write stalls but still minimizes overall write "
             "latencies.",
             "bursts: lower p99 write latency than the law that delays",
-            Compares("stability", "spring-and-gear", _WRITE_TOTAL, False, _BURST, needs_stalls=True),
+            Compares("stability", "spring-and-gear", _WRITE_TOTAL, False, _BURST),
         ),
         ClaimPoint(
             "Stability 5.2, figure 12b",
             "processing writes as quickly as possible minimizes write latencies",
             "bursts: lower p99 write latency than RocksDB's default, which delays, too",
-            Compares("stability", "default", _WRITE_TOTAL, False, _BURST, needs_stalls=True),
+            Compares("stability", "default", _WRITE_TOTAL, False, _BURST),
         ),
         ClaimPoint(
             "Stability 6.1, figure 15b",

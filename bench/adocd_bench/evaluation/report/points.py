@@ -72,5 +72,5 @@ def _together(findings: Sequence[ClaimFinding]) -> ClaimVerdict:
         return verdicts.pop() if len(verdicts) == 1 else "in part"
     if directions := said & DIRECTIONS:
         return directions.pop() if len(directions) == 1 else "not shown"
-    # That a law did not act says more than that too little was run.
-    return "did not act" if "did not act" in said else "not shown"
+    # Where it acted in one block, and nothing was shown there, the others say nothing of it.
+    return "did not act" if said == {"did not act"} else "not shown"

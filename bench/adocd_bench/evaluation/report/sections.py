@@ -58,7 +58,7 @@ def _head(runs: Sequence[RawRun], blocks: Sequence[Block], failed: int) -> list[
     items = [
         *_machine(runs),
         f"{words.counted(len(runs), 'run')} in {words.counted(len(blocks), 'block')}, from {words.moment(first)} to "
-        f"{words.moment(last)}; they took {words.digits(sum(run.wall_s for run in runs) / 3600)} h.",
+        f"{words.moment(last)}; they took {words.digits(_hours(runs))} h of the machines' time, without searches.",
         f"{marked} of {len(runs)} runs were disturbed and are marked at the end; {failed} failed and are not here.",
         *_without_kernel(runs),
         *_caps(runs),
@@ -85,6 +85,16 @@ def _head(runs: Sequence[RawRun], blocks: Sequence[Block], failed: int) -> list[
     if lone:
         items.append(f"Without a baseline of their own, and so without ratios: {', '.join(lone)}.")
     return [Heading(2, "What this is of"), Items(tuple(items)), _overview(blocks)]
+
+
+def _hours(runs: Sequence[RawRun]) -> float:
+    """Count the hours in which at least one run went on."""
+    hours = end_s = 0.0
+    for run in sorted(runs, key=lambda run: run.started_unix_s):
+        until_s = run.started_unix_s + run.wall_s
+        hours += max(0.0, until_s - max(end_s, run.started_unix_s)) / 3600
+        end_s = max(end_s, until_s)
+    return hours
 
 
 def _machine(runs: Sequence[RawRun]) -> list[str]:

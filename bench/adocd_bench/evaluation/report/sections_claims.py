@@ -44,7 +44,7 @@ def claim_parts(blocks: Sequence[Block], searches: Mapping[str, Search]) -> list
         parts.append(Heading(3, f"{number}. {title}"))
         head = ("source", "the paper's words", "claims", "our rule", "our figures", "verdict")
         parts.append(Table(f"Points of claim {number}", head, tuple(rows), words=6))
-    return parts + _coverage(judged)
+    return parts + _coverage(judged, blocks)
 
 
 def _mechanisms() -> list[Part]:
@@ -60,8 +60,8 @@ def _mechanisms() -> list[Part]:
     ]
 
 
-def _coverage(judged: Sequence[tuple[str, Sequence[Judgement]]]) -> list[Part]:
-    covered = coverage([found for _, points in judged for found in points])
+def _coverage(judged: Sequence[tuple[str, Sequence[Judgement]]], blocks: Sequence[Block]) -> list[Part]:
+    covered = coverage([found for _, points in judged for found in points], blocks)
     rows = tuple((each.shown.paper, each.shown.label, each.shown.what, each.verdict, each.why) for each in covered)
     counted = Counter("differing points" if each.differing else each.verdict for each in covered)
     head = ("paper", "figure", "what it shows", "ours", "why, or by which points")
@@ -70,7 +70,8 @@ def _coverage(judged: Sequence[tuple[str, Sequence[Judgement]]]) -> list[Part]:
         Paragraph(
             f"{len(covered)} figures and tables: "
             + ", ".join(f"{verdict} {count}" for verdict, count in counted.most_common())
-            + ". Where the points of a figure differ, the numbers count them."
+            + ". Where the points of a figure differ, the numbers count them. Not judged: the blocks that are named "
+            "show it, and no point of ours is about it."
         ),
         Table("Coverage", head, rows, words=5),
     ]

@@ -17,7 +17,7 @@ from adocd_bench.evaluation.search.sustained import Search, TriedRate
 from tests.bench.evaluation.report.builders import acting, at, block, held, run, stalling
 
 FILL = Where(("fillrandom",))
-FASTER = Compares("adoc", "default", "throughput_per_s", True, FILL, {"cap-210": 1.5}, needs_stalls=True)
+FASTER = Compares("adoc", "default", "throughput_per_s", True, FILL, {"cap-210": 1.5})
 #: The default's operations/s in five repetitions.
 FIVE = (1000, 1010, 990, 1000, 1005)
 POINTS = {(number, point.claims): point for number, claim in enumerate(CLAIMS, 1) for point in claim.points}
@@ -106,10 +106,13 @@ def test_less_is_held_against_a_size_from_below() -> None:
 
 
 def test_where_nothing_was_held_less_of_it_is_not_shown() -> None:
-    rule = Compares("adoc", "default", "stopped_share", False, FILL)
-    calm = stalling("default", (1000,) * 5, (0.0,) * 5)
-    assert verdict(rule, [*calm, *stalling("adoc", (1000,) * 5, (0.0,) * 5)]) == "not shown"
-    assert verdict(rule, [*calm, *stalling("adoc", (1000,) * 5, (3.0,) * 5)]) == "not reproduced"
+    rule = Compares("adoc", "silk-o", "stopped_share", False, FILL)
+    stalled = stalling("default", (1000,) * 5, (2.0,) * 5)
+    calm = stalling("silk-o", (1000,) * 5, (0.0,) * 5)
+    assert verdict(rule, [*stalled, *calm, *stalling("adoc", (1000,) * 5, (0.0,) * 5)]) == "not shown"
+    assert verdict(rule, [*stalled, *calm, *stalling("adoc", (1000,) * 5, (3.0,) * 5)]) == "not reproduced"
+    idle = stalling("default", (1000,) * 5, (0.0,) * 5)
+    assert verdict(rule, [*idle, *calm, *stalling("adoc", (1000,) * 5, (3.0,) * 5)]) == "not shown"
 
 
 def late(name: str, queueing_us: Sequence[int], processing_us: int = 100, **members: str) -> list[RawRun]:
@@ -161,7 +164,12 @@ def test_a_bound_that_every_run_keeps() -> None:
 def test_writes_are_not_rates_over_unequal_lengths() -> None:
     """A run that fell behind ended later: it did as many writes, at two thirds of the rate."""
     rule = Compares("limits-raised", "default", "operations", True, Where(("sine-350",)))
-    runs = block({"limits-raised": (1500,) * 5, "default": (1000,) * 5}, workload="sine-350", offered_per_s=1500)
+    runs = block(
+        {"limits-raised": (1500,) * 5, "default": (1000,) * 5},
+        workload="sine-350",
+        offered_per_s=1500,
+        stalls=[held(5.0)],
+    )
     behind = [
         replace(
             each,
@@ -189,6 +197,7 @@ def test_silk_and_its_halves() -> None:
         )
         for each in late(name, queueing, 1, workload="peaks-100")
     ]
+    runs += stalling("default", FIVE, (2.0,) * 5, workload="peaks-100", offered_per_s=1000)
     found = {point.claims: judge(point, summarise(acting(runs))).verdict for point in CLAIMS[3].points}
     assert found["bandwidth alone: higher p99 than SILK"] == "reproduced"
     assert found["priorities alone (ours: holding deeper compactions): higher p99 than SILK"] == "not reproduced"
@@ -199,6 +208,7 @@ def test_the_trace_is_found_by_the_beginning_of_its_name() -> None:
     point = CLAIMS[3].points[0]
     runs = late("silk", (10, 11, 10, 11, 10), 1, workload="trace:day.csv")
     runs += late("auto-tuned", (90_000, 91_000, 90_000, 91_000, 90_000), 1, workload="trace:day.csv")
+    runs += stalling("default", FIVE, (2.0,) * 5, workload="trace:day.csv", offered_per_s=1000)
     assert judge(point, summarise(acting(runs))).verdict == "reproduced"
 
 

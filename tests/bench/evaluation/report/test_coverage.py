@@ -45,7 +45,7 @@ def test_every_point_is_about_a_figure_that_can_be_measured() -> None:
 
 
 def test_what_has_no_point_says_why() -> None:
-    for each in coverage([judge(point, ()) for point in POINTS]):
+    for each in coverage([judge(point, ()) for point in POINTS], ()):
         assert each.why
         assert each.verdict == {"ours": "not run", "inside": "not reachable from outside"}.get(
             each.shown.kind, "nothing measured"
@@ -59,9 +59,11 @@ def test_verdicts_are_those_of_the_points() -> None:
         blocks = summarise(acting(runs) if laws_act else runs)
         return {
             (each.shown.paper, each.shown.label): each.verdict
-            for each in coverage([judge(point, blocks) for point in POINTS])
+            for each in coverage([judge(point, blocks) for point in POINTS], blocks)
         }
 
     assert covered(laws_act=True)["ADOC", "figure 12"] == "4 not run, 1 reproduced"
     assert covered(laws_act=False)["ADOC", "figure 12"] == "4 not run, 1 did not act"
     assert covered(laws_act=True)["ADOC", "figure 17"] == "not run"
+    assert covered(laws_act=True)["ADOC", "figure 1"] == "not judged", "default ran fillrandom; no point is about it"
+    assert covered(laws_act=True)["SILK", "figure 2"] == "not run"

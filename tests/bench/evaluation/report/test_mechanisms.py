@@ -18,12 +18,10 @@ from adocd_bench.evaluation.report.summary import Block, summarise
 from adocd_bench.evaluation.schemes import SCHEMES
 
 from adocd.model.knob import Knob
-from tests.bench.evaluation.report.builders import acting, block, stalling, turned
+from tests.bench.evaluation.report.builders import acting, block, held, stalling, turned
 from tests.bench.kept import RESULTS, needs_results
 
-FASTER = ClaimPoint(
-    "s", "q", "c", Compares("adoc", "default", "throughput_per_s", True, Where(("fillrandom",)), needs_stalls=True)
-)
+FASTER = ClaimPoint("s", "q", "c", Compares("adoc", "default", "throughput_per_s", True, Where(("fillrandom",))))
 
 
 def runs(adoc: Sequence[int] = (1600, 1610, 1590, 1600, 1605)) -> list[RawRun]:
@@ -80,7 +78,12 @@ def test_a_point_can_ask_for_more_than_its_scheme_does() -> None:
 def test_options_at_open_need_no_law() -> None:
     raised = ClaimPoint("s", "q", "c", Compares("limits-raised", "default", "throughput_per_s", True, FASTER_WHERE))
     found = judge(
-        raised, summarise(block({"default": (100, 101, 102, 101, 100), "limits-raised": (200, 201, 202, 203, 202)}))
+        raised,
+        summarise(
+            block(
+                {"default": (100, 101, 102, 101, 100), "limits-raised": (200, 201, 202, 203, 202)}, stalls=[held(2.0)]
+            )
+        ),
     )
     assert found.verdict == "reproduced"
 

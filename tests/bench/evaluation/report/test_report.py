@@ -58,7 +58,7 @@ def test_the_head_says_what_it_is_of(markdown: str) -> None:
         "2 processors, 8 GiB of memory; Debian 12, Linux 6.1.0",
         "1,500 MB/s writing, 2,000 MB/s reading",
         "RocksDB 7.8.3",
-        "34 runs in 2 blocks, from 2026-01-01 00:01 UTC to 2026-01-01 00:10 UTC; they took 0.189 h",
+        "34 runs in 2 blocks, from 2026-01-01 00:01 UTC to 2026-01-01 00:10 UTC; they took 0.0333 h of the machines'",
         "1 of 34 runs were disturbed and are marked at the end; 1 failed",
         "What escapes the cap on profiles named -wal-outside: the write-ahead log",
         "Scale: 1/4",
@@ -107,7 +107,7 @@ def test_what_the_device_took_and_whether_it_was_under_the_cap(markdown: str) ->
     assert default == "| default | 5.24 MB/s | 5.24 MB/s | 21 MB/s | 31.5 MB/s | 205 MB/s | 214 MB/s | 210 MB/s |"
     assert (
         "All that reached the device, the write-ahead log included, was under the cap: at most 205 MB/s over a run, "
-        "and 214 MB/s in its highest second."
+        "and 214 MB/s in its highest second (a request counts in the second in which it ends)."
     ) in closed
     assert (
         "| default | 10.5 MB/s | 10.5 MB/s | 41.9 MB/s | 62.9 MB/s | not measured | not measured | 210 MB/s |" in opened
@@ -201,7 +201,7 @@ def test_all_figures_as_json(results: Path, tmp_path: Path, capsys: pytest.Captu
     assert adoc["standing"] == {"place": 1, "last": 1, "of": 5, "tied": False}
     assert [run["counts"] for run in closed["schemes"][-1]["runs"]] == [True] * 5 + [False]
     assert opened["rank_by"] == "all_total_p99_us"
-    assert [len(claim["points"]) for claim in found["claims"]] == [14, 7, 9, 6, 6]
+    assert [len(claim["points"]) for claim in found["claims"]] == [15, 7, 9, 6, 6]
     assert found["claims"][0]["points"][0]["verdict"] == "reproduced"
     acted = adoc["runs"][0]["figures"]["acted"]
     assert acted["fired"] == [{"rule": "l0", "when": "phase", "count": 1, "first_s": 3.52, "last_s": 3.52}]
