@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import median
 
+from adocd_bench.evaluation.error_rates import seen
 from adocd_bench.evaluation.raw import RawRun
 from adocd_bench.evaluation.report.read import found_in
 from adocd_bench.evaluation.report.summary import compared, summarise
@@ -19,8 +20,18 @@ KEPT = REPOSITORY / "docs" / "evaluation"
 
 
 @needs_results
-def test_the_kept_report_is_of_the_kept_raw_results(tmp_path: Path) -> None:
-    report_of(sorted((RESULTS / "evaluation").iterdir())).write(tmp_path, "md")
+def test_the_kept_report_is_of_the_kept_raw_results_and_the_page_has_their_spreads(tmp_path: Path) -> None:
+    report = report_of(sorted((RESULTS / "evaluation").iterdir()))
+    report.write(tmp_path, "md")
+    spreads = {row[0]: (row[2], row[4]) for row in seen(report.blocks)}
+    page = " ".join((REPOSITORY / "docs" / "evaluation.md").read_text().split())
+    for measure, said in (
+        ("operations/s over run, restore and drain", "{} for operations/s over run, restore and drain (at most {})"),
+        ("operations/s in the phase", "{} for operations/s in the phase (at most {})"),
+        ("p99 of processing latency (write)", "{} for the p99 of a write's processing (at most {})"),
+        ("p99 of total latency (write)", "{} for the p99 of its total latency (at most {})"),
+    ):
+        assert said.format(*spreads[measure]) in page
     made = {str(file.relative_to(tmp_path)): file.read_text() for file in tmp_path.rglob("*") if file.is_file()}
     kept = [KEPT / "report.md", *(KEPT / "pictures").iterdir()]
     assert {str(file.relative_to(KEPT)): file.read_text() for file in kept} == made
@@ -66,6 +77,9 @@ def test_what_scaling_changes() -> None:
 def test_what_the_page_says_of_the_newer_blocks() -> None:
     page = " ".join((REPOSITORY / "docs" / "evaluation.md").read_text().split())
     report = (KEPT / "report.md").read_text()
+    pairs = re.search(r"^\| operations/s over run, restore and drain \| (\d+) \|", report, re.MULTILINE)
+    assert pairs is not None
+    assert f"In {pairs[1]} undisturbed pairs of `default` against `default-again` (22 were made)" in page
     found = re.search(r"told them apart in (\d+ of \d+) cases .*: (\d+) measures .* told them apart in (\S+ %)", report)
     assert found is not None
     fives, measures, any_five = found.groups()

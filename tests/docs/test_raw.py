@@ -16,6 +16,7 @@ from adocd_bench.attach.measured import tables as attach_tables
 from adocd_bench.cost.measured import FILE as COST
 from adocd_bench.cost.waking import IN_FLIGHT, NOTHING_TO_CHANGE
 from adocd_bench.demo.demo import DEFAULT_SECONDS
+from adocd_bench.demo.figures import FILE as DEMO
 from adocd_bench.detection.__main__ import page
 from adocd_bench.detection.measured import FILE as DETECTION
 from adocd_bench.host.device import DEFAULT_PROFILE, UNCAPPED, parse_profile
@@ -34,6 +35,7 @@ from adocd.daemon.fleet.config import DaemonConfig
 from adocd.model.in_words import time as latency
 from tests.bench.kept import RESULTS, needs_results
 from tests.conftest import REPOSITORY
+from tests.docs.kept_runs import listed
 
 NOT_KEPT = "raw data not kept"
 
@@ -210,7 +212,6 @@ def test_the_terminal_and_the_daemon() -> None:
         ("docs/cost.md", "## One daemon, many databases"),
         ("docs/cost.md", "## Memory"),
         ("docs/cost.md", "## The host"),
-        ("docs/results.md", "## The demo's load"),
         ("docs/latency.md", "## What it costs, and whether it is right"),
         ("docs/laws-proof.md", "## Attached to db_bench"),
         ("docs/laws-proof.md", "## The thesis's sine"),
@@ -221,6 +222,33 @@ def test_the_terminal_and_the_daemon() -> None:
 def test_where_nothing_was_kept_the_page_says_so(name: str, section: str) -> None:
     part = " ".join(text(name).partition(f"{section}\n")[2].partition("\n## ")[0].split())
     assert re.search(rf"on 2026-11-2\d, {NOT_KEPT}\b", part), section
+
+
+@needs_results
+def test_the_demos_pairs_and_its_picture() -> None:
+    page, said = rows(text("docs/results.md")), words("docs/results.md")
+    others = 0.0
+    for kind, pairs, seconds in (("embedded", "five", 40), ("db_bench", "three", 60)):
+        kept = [DEMO.read(file).result for file in sorted((RESULTS / "demo").glob(f"{kind}-*.json"))]
+        assert {round(half.seconds) for each in kept for half in (each.fixed, each.adoc)} == {seconds}
+        assert all(each.adoc.decisions for each in kept), "the law acted"
+        times = listed([each.throughput_ratio or 0.0 for each in kept], ".2f")
+        waited = [
+            listed([100 * half.stalled_fraction for half in halves], ".0f")
+            for halves in ([each.fixed for each in kept], [each.adoc for each in kept])
+        ]
+        assert f"| `{kind}`, {pairs} pairs | {seconds} | {times} | {waited[0]} % | {waited[1]} % |" in page
+        others = max(others, *(half.others_cpu_fraction for each in kept for half in (each.fixed, each.adoc)))
+    assert f"Other programs used up to {100 * others:.0f} % of the machine" in said
+    embedded = [DEMO.read(file).result for file in sorted((RESULTS / "demo").glob("embedded-*.json"))]
+    fixed, adoc = (
+        statistics.median(getattr(each, policy).writes_per_s for each in embedded) for policy in ("fixed", "adoc")
+    )
+    assert f"it wrote {fixed:,.0f} writes/s under `fixed` and {adoc:,.0f} under `adoc`" in said
+    picture = (REPOSITORY / "docs" / "demo.svg").read_text()
+    shown = embedded[3]
+    for half in (shown.fixed, shown.adoc):
+        assert f"{half.writes_per_s:,.0f}" in picture
 
 
 @needs_results

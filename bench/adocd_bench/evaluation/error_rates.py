@@ -1,6 +1,6 @@
 """How often the report's rule errs: it is asked about simulated runs of which the truth is known.
 
-`python -m adocd_bench.evaluation.error_rates [DIR...]` prints what docs/evaluation.md states, in five minutes at most;
+`python -m adocd_bench.evaluation.error_rates [DIR...]` prints what docs/evaluation.md states, in a few minutes;
 with directories of raw results, also how far repetitions lie apart in them. A run's figure is a true value times its
 own noise times a drift that it shares with its pair. Noise and drift are of logarithms; a spread is their deviation.
 """
@@ -14,6 +14,7 @@ from pathlib import Path
 
 from adocd_bench.evaluation.report.comparison import Difference, difference_of
 from adocd_bench.evaluation.report.measures import MEASURES, Measure
+from adocd_bench.evaluation.report.summary import Block
 
 Pairs = list[tuple[float, float]]
 #: Makes the noise of one run, of a spread, as a logarithm.
@@ -183,11 +184,9 @@ def _other_rows() -> Iterator[Sequence[str]]:
                 yield *names, *(_percent(each) for each in found)
 
 
-def _seen(directories: Sequence[Path]) -> Iterator[Sequence[str]]:
-    """Give for each measure how far repetitions of a scheme lie apart in raw results."""
-    from adocd_bench.evaluation.report.write import report_of  # noqa: PLC0415  # only where it is asked for
-
-    schemes = [scheme for block in report_of(directories).blocks for scheme in block.schemes]
+def seen(blocks: Sequence[Block]) -> Iterator[Sequence[str]]:
+    """Give for each measure how far repetitions of a scheme lie apart: schemes, median, 9 of 10 below, and the most."""
+    schemes = [scheme for block in blocks for scheme in block.schemes]
     for name, measure in MEASURES.items():
         several = [list(scheme.by_repetition(name).values()) for scheme in schemes]
         spreads = sorted(
@@ -219,7 +218,9 @@ def main() -> None:
     print(f"\nA bootstrap's 95 % interval tells identical schemes apart in {_percent(bootstrapped(0.05))}.")
     if asked.directories:
         head = ["measure", "schemes", "median", "9 of 10 below", "most"]
-        _print("Spreads that were seen", head, _seen(asked.directories))
+        from adocd_bench.evaluation.report.write import report_of  # noqa: PLC0415  # only where it is asked for
+
+        _print("Spreads that were seen", head, seen(report_of(asked.directories).blocks))
 
 
 if __name__ == "__main__":

@@ -143,10 +143,11 @@ def wal_outside_share(profile_name: str, seconds: int = _WAL_SECONDS) -> float:
     return escaped(written_under_cap(profile_name, seconds))
 
 
-def written_under_cap(profile_name: str, seconds: int) -> WrittenUnderCap:
+def written_under_cap(profile_name: str, seconds: int, *, syncs: bool = False) -> WrittenUnderCap:
     """Measure what a capped db_bench writes that only flushes; raises BenchError.
 
-    What is written to the device under the cap is the table files, by direct I/O, and a part of the WAL.
+    What is written to the device under the cap is the table files, by direct I/O, and a part of the WAL: all of it if
+    the program `syncs` each write.
     """
     profile = parse_profile(profile_name)
     size_bytes = needed_bytes(seconds, profile)
@@ -154,7 +155,7 @@ def written_under_cap(profile_name: str, seconds: int) -> WrittenUnderCap:
     sys.stderr.write(f"the WAL on {profile_name}, {seconds} s\n")
     with workspace(parent) as place, capped(profile, place, size_bytes) as cap, run_directory() as room:
         bench, fill = find_db_bench(), Fill(cap.directory / "database", seconds, 1, room / "seconds.csv")
-        flags = [f"--{name}={value}" for name, value in _FLUSHES_ALONE.items()]
+        flags = [f"--{name}={value}" for name, value in _FLUSHES_ALONE.items()] + (["--sync"] if syncs else [])
         before = cap.written_bytes() or 0
         with child(bench.name, cap.command([*bench.command(fill), *flags]), room) as program:
             program.wait(seconds + _OVERRUN_S)

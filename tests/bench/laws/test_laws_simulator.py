@@ -153,6 +153,16 @@ def test_the_wal_of_a_real_db_bench(profile: str, least: float, native_agent_lib
     assert calibration.escaped(found) == pytest.approx(outside, abs=0.1)
 
 
+def test_a_log_that_is_synced_is_under_the_cap_of_a_device_of_its_own(native_agent_library: Path) -> None:
+    """The kernel need not write back what is deleted before; but what is synced reaches the device, or escapes it."""
+    try:
+        found = calibration.written_under_cap("cap-100", 2, syncs=True)
+    except CapUnavailable as refused:  # test_cap.py has what is said then
+        pytest.skip(str(refused))
+    assert found.wal_bytes > 0
+    assert found.device_bytes - found.tables_bytes > 0.8 * found.wal_bytes
+
+
 def test_what_the_disk_reads_under_a_cap() -> None:
     """A cap is by way: with 20 MB/s each no more than twice that together, and some more that a period grants at once.
 
