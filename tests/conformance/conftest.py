@@ -131,7 +131,9 @@ def hand_over(host: Host) -> None:
             is_left = snapshot["lease"] is None and snapshot["restore"]["steps_left"] == 0
             return snapshot if is_left else None
 
-        options, originals = eventually(at_rest, what="the lease's end")["options"], client.database(db)["originals"]
+        eventually(at_rest, what="the lease's end")
+        # An agent reads options first, so those of the first snapshot at rest may be from before the restore.
+        options, originals = client.fresh_snapshot(db)["options"], client.database(db)["originals"]
         for scope, values in (("database", originals["database"]), ("thread_pools", originals["thread_pools"])):
             assert options[scope].items() >= values.items(), f"{scope} is not as it was"
         for name, values in originals["column_families"].items():

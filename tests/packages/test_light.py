@@ -52,7 +52,7 @@ def serving(environment: Environment, run_dir: Path) -> Iterator[Served]:
             stderr=stderr,
         )
     try:
-        eventually(lambda: "serving at " in log.read_text(), within_s=30, what="the daemon serves")
+        eventually(lambda: "serving at " in log.read_text(), within_s=180, what="the daemon serves")
         port = re.search(r"http://127\.0\.0\.1:(\d+)", log.read_text())
         assert port is not None
         yield Served(run_dir, log, int(port[1]))

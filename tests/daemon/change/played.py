@@ -22,6 +22,7 @@ from tests.daemon.change.rocksdb_model import (
     HARD,
     STOP,
     SWITCH,
+    TRIGGER,
     RocksDB,
     named,
     out_of_order,
@@ -145,8 +146,14 @@ class Played:
             assert value == self._original(option) or out_of_bounds(option, value) is None
 
     def _leads_back(self, option: OptionName, value: str) -> bool:
-        """Whether a value is an original, or keeps writes going until the original's turn comes."""
-        return value == self._original(option) or option.option in (STOP, HARD, BASE, DELAYED_WRITE_RATE.option)
+        """Whether a value is an original, or keeps writes going until the original's turn comes.
+
+        A trigger that waits for level 0 comes down with its slowdown, which it must not exceed.
+        """
+        original, now = self._original(option), self.database.values[option]
+        if option.option == TRIGGER and int(original) <= int(value) <= int(now):
+            return True
+        return value == original or option.option in (STOP, HARD, BASE, DELAYED_WRITE_RATE.option)
 
     def _still_brakes(self, sample: Sample, changes: tuple[Change, ...]) -> None:
         """Any effective SetDBOptions puts the delayed rate to its maximum, so that must be the rate in force.
