@@ -56,7 +56,14 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from adocd.controllers.admitted import ROOM_FILES, UNLIMITED_BYTES_PER_S, DelayLimits, HeldRate, released
+from adocd.controllers.admitted import (
+    ROOM_FILES,
+    UNLIMITED_BYTES_PER_S,
+    DelayLimits,
+    HeldRate,
+    delays_for_level0,
+    released,
+)
 from adocd.controllers.base import Controller, Needs, Parameters
 from adocd.controllers.settings import not_there_yet
 from adocd.model.decision import Decision, Setting
@@ -165,7 +172,8 @@ class Cockroach(Controller):
 
     def _held(self, sample: Sample) -> Iterator[Setting]:
         for cf in sample.column_families:
-            yield from self._limits.settings(cf, sample) if _counts(cf) else released(_OF_FAMILY, cf, sample)
+            is_held = delays_for_level0(cf)
+            yield from self._limits.settings(cf, sample) if is_held else released(_OF_FAMILY, cf, sample)
 
     def _adjust(self, sample: Sample, ended: _Interval) -> None:
         before, now = self._level0_bytes, _level0_bytes(sample)
@@ -174,8 +182,8 @@ class Cockroach(Controller):
             return
         out = max(0.0, ended.flushed - (sum(now.values()) - sum(before.values()))) / ended.seconds
         self._out = _mean(out, self._out)
-        scores = (_score(cf, self._parameters.l0_sublevel_bytes) for cf in sample.column_families if _counts(cf))
-        self._score = max(scores, default=0.0)
+        families = filter(delays_for_level0, sample.column_families)
+        self._score = max((_score(cf, self._parameters.l0_sublevel_bytes) for cf in families), default=0.0)
         if ended.flushed and ended.written:
             self._cost = _mean(min(_COST_MOST, max(_COST_LEAST, ended.flushed / ended.written)), self._cost)
         found = [self._compaction_tokens(sample, ended, out), self._flush_tokens(ended)]
@@ -208,10 +216,6 @@ class Cockroach(Controller):
             self._factor += _FACTOR_STEP
         self._factor = min(_FACTOR_MOST, max(_FACTOR_LEAST, self._factor))
         return self._factor * self._flush_rate
-
-
-def _counts(cf: ColumnFamilySample) -> bool:
-    return not cf.options.disable_auto_compactions
 
 
 def _score(cf: ColumnFamilySample, sublevel_bytes: int) -> float:

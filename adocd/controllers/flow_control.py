@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from adocd.controllers.admitted import FLOOR_BYTES_PER_S
+from adocd.controllers.admitted import FLOOR_BYTES_PER_S, delays_for_level0
 from adocd.controllers.recent import Recent
 from adocd.model.knob import MIB
 from adocd.model.sample import ColumnFamilySample
@@ -19,11 +19,6 @@ _STEP_BYTES_PER_S = MIB
 LIMIT_MOST_BYTES_PER_S = 200 * MIB
 _FIRST_DROP, _OLD_SHARE = 0.01, 0.6
 _PENDING_SPAN_S = 60.0
-
-
-def delays_for_level0(cf: ColumnFamilySample) -> bool:
-    """Whether RocksDB delays writes for its level 0 at all; not where the owner has disabled compaction."""
-    return not cf.options.disable_auto_compactions
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,9 +54,16 @@ from typing import ClassVar
 
 from pydantic import Field, model_validator
 
-from adocd.controllers.admitted import ROOM_FILES, UNLIMITED_BYTES_PER_S, DelayLimits, HeldRate, released
+from adocd.controllers.admitted import (
+    ROOM_FILES,
+    UNLIMITED_BYTES_PER_S,
+    DelayLimits,
+    HeldRate,
+    delays_for_level0,
+    released,
+)
 from adocd.controllers.base import Controller, Needs, Parameters
-from adocd.controllers.flow_control import LIMIT_MOST_BYTES_PER_S, FlowControl, Thresholds, delays_for_level0
+from adocd.controllers.flow_control import LIMIT_MOST_BYTES_PER_S, FlowControl, Thresholds
 from adocd.controllers.settings import not_there_yet
 from adocd.model.decision import Decision, Setting
 from adocd.model.knob import MIB, Knob
