@@ -116,7 +116,7 @@ fuzz-targets:
 	@cmake -S agents/native/tests/fuzz -B $(FUZZ_BUILD) >/dev/null
 	@cmake --build $(FUZZ_BUILD) --parallel 2 >/dev/null
 
-fuzz: .venv/.ready ## two million inputs on the native agent, under sanitizers, and one on the LOG parser (make test: 30 seconds)
+fuzz: .venv/.ready ## two million inputs on the native agent, under sanitizers, and one on the LOG parser (make test: 76,000)
 	@ADOCD_FUZZ=long $(BIN)/python -m pytest -q -s tests/native/test_fuzz.py tests/probes/log/test_fuzz.py
 
 .PHONY: chaos

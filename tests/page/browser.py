@@ -22,7 +22,7 @@ from tests.support.waiting import eventually
 
 MIB = 1 << 20
 #: How long a page may take on a loaded machine; nothing is measured by it.
-PATIENCE_MS = 30_000
+PATIENCE_MS = 120_000
 #: Expectations have a patience of their own, of 5 s: a busy machine takes longer to fade a dialog out.
 expect.set_options(timeout=PATIENCE_MS)
 

@@ -1,4 +1,7 @@
-"""An operator at work on the page, in a real browser: every control is used once, and its effect seen through REST."""
+"""An operator at work on the page, in a real browser: every control is used once, and its effect seen through REST.
+
+Alone: a browser that shares two busy cores with other tests may lose its connection, and with it an open dialog.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,8 @@ from playwright.sync_api import Browser, FloatRect, Locator, Page, expect
 
 from tests.page.browser import MIB, Site, Watched, db_bench, drawn, log_in, open_page, serious, site
 from tests.support.waiting import eventually
+
+pytestmark = pytest.mark.alone
 
 WIDE = {"width": 1440, "height": 900}
 PHONE = {"width": 390, "height": 844}
