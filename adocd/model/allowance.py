@@ -12,13 +12,13 @@ class Allowance:
     Attributes:
         others: the number of other databases on its disks.
         device_share: its share of what the disks write, 0 to 1; all shares together make 1.
+        fair_share: the share that it gets of everything as soon as it wants it: its weight by the weights of all.
         device_bytes_per_s: what it can count on in the long run, of what all of them were seen to write together: its
-            share, or the fair one, by weight, if that is more, for that it gets as soon as it wants it. None as long as
-            nothing was written.
+            share, or the fair one if that is more. None as long as nothing was written.
         memtables_bytes: the most memory for its memtables.
         space_bytes: of the free space and of what level 0 of all of them holds, its part; None if that is not known.
-        is_scarce: whether at least one of them wants more of the disks than is left. What can be put off, should be:
-            a merge now takes from others what they need at once, and a later one does the work of several.
+        is_scarce: whether at least one of the others wants more of the disks than is left. What can be put off, should
+            be: a merge now takes from others what they need at once, and a later one does the work of several.
         width: the most threads with which it should write at once, because a neighbour's writers wait although that
             neighbour uses less than its share; None while there is no such neighbour.
         waiting: the number of those neighbours.
@@ -27,6 +27,7 @@ class Allowance:
 
     others: int
     device_share: float
+    fair_share: float
     device_bytes_per_s: float | None
     memtables_bytes: int
     space_bytes: int | None

@@ -59,15 +59,23 @@ def file_bytes(cf: ColumnFamilySample, memtable_bytes: int) -> int:
 
 
 def most_bytes(
-    cf: ColumnFamilySample, sample: Sample, parameters: TideParameters, *, device: float | None, sharers: int
+    cf: ColumnFamilySample,
+    sample: Sample,
+    parameters: TideParameters,
+    *,
+    device: float | None,
+    free: int | None,
+    sharers: int,
 ) -> int:
-    """Return the most bytes that this column family's level 0 may hold, one of `sharers` in a flood."""
+    """Return the most bytes that this column family's level 0 may hold, one of `sharers` in a flood.
+
+    `device` is what flushes and compactions may count on in bytes/s, `free` the free space in bytes; None if unknown.
+    """
     allowed = sample.allowance
-    part = 1.0 if allowed is None else max(allowed.device_share, 1 / (1 + allowed.others))
+    part = 1.0 if allowed is None else max(allowed.device_share, allowed.fair_share)
     limits = [part * parameters.debt_max_bytes / sharers]
     if device is not None:
         limits.append(device * parameters.pay_back_s / 2 / sharers)
-    free = None if sample.surroundings is None else sample.surroundings.free_bytes
     if free is not None and cf.level_bytes is not None:
         # What level 0 holds has been taken already; its merge also writes what the base level holds.
         room = free + cf.level_bytes[0]

@@ -54,11 +54,12 @@ Asked once a second, and also at once when a stall begins or ends and when memta
 Other databases on the same disks: the daemon's arbiter allots each an allowance, and this law keeps to it.
 
 - The memory budget is no more than its part of all memory; the free space and the debt are its part. The device's rate
-  is its share of what all were seen to write, and at least its fair share: so what all of them owe together is at most
-  twice what one alone would owe.
+  is its share of what all were seen to write, and at least its fair share, also for what it puts off: so what all of
+  them owe together is at most twice what one alone would owe.
 - While others want more than is left of the disks, it puts its own merges off, also those that are due: one merge of
   twenty files writes far less than five merges of four, and what it saves goes to them. For that it turns the gate and
-  the base level, in one call, and leaves memory and threads alone. An ebb waits for the same reason.
+  the base level, in one call, and leaves memory and threads alone. An ebb waits for the same reason, and
+  gives memory and threads back meanwhile.
 - While a neighbour waits that uses less than its share, it flushes and merges with no more threads than `width`: what
   it has under way, the neighbour's requests queue behind.
 
@@ -193,8 +194,11 @@ class Tide(Controller):
             if not self._bounds:
                 return Regime.CALM
             self._quiet_s = self._slack_s = 0.0
-        if (self._is_quiet(sample) or (self._regime in MAY_END and not pressed)) and not yields:
+        is_quiet = self._is_quiet(sample)
+        if (is_quiet or (self._regime in MAY_END and not pressed)) and not yields:
             return Regime.CALM if self._is_paid(sample) else Regime.EBB
+        if is_quiet:
+            self._pressed.clear()  # its merges wait for the neighbours; memory and threads it does not need
         self._debt = Debt()
         if not self._pressed:
             self._bound(sample)
@@ -253,9 +257,14 @@ class Tide(Controller):
     def _bound(self, sample: Sample) -> None:
         """Follow the largest backlog that the device, the disk and the owner allow, in coarse steps."""
         for cf in self._flooded(sample):
-            # Whoever only puts its merges off is not held to what the device pays back.
-            device = self._device(sample) if cf.name in self._pressed else None
-            most = most_bytes(cf, sample, self._parameters, device=device, sharers=len(self._bounds))
+            most = most_bytes(
+                cf,
+                sample,
+                self._parameters,
+                device=self._device(sample),
+                free=self._learned.free_bytes,
+                sharers=len(self._bounds),
+            )
             size = file_bytes(cf, self._memtables(cf, sample)[0])
             files, now = min(self._parameters.files_max, most // size), self._bounds[cf.name].files
             too_high_s = self._too_high_s.get(cf.name, 0.0) + sample.interval_s if files < now / _BOUND_STEP else 0.0
@@ -273,9 +282,7 @@ class Tide(Controller):
         seen, allowance = self._learned.device, sample.allowance
         if allowance is None or allowance.device_bytes_per_s is None:
             return seen
-        return max(
-            allowance.device_bytes_per_s, (seen or 0.0) * max(allowance.device_share, 1 / (1 + allowance.others))
-        )
+        return max(allowance.device_bytes_per_s, (seen or 0.0) * max(allowance.device_share, allowance.fair_share))
 
     def _gate(self, cf: ColumnFamilySample, sample: Sample) -> Level0Gate:
         bound = self._bounds.get(cf.name, NO_BOUND)
@@ -289,8 +296,7 @@ class Tide(Controller):
         if self._regime is Regime.CALM:
             yield from self._owners(sample)
             return
-        if self._pressed:
-            yield from self._threads(sample)
+        yield from self._threads(sample) if self._pressed else self._owners_threads(sample)
         for cf in self._flooded(sample):
             yield from self._ebbing(cf, sample) if self._regime is Regime.EBB else self._flooding(cf, sample)
 
@@ -304,7 +310,8 @@ class Tide(Controller):
         # What the owner had is not known everywhere, and what cannot be given back is not taken.
         if (jobs := owners_value(Knob.BACKGROUND_JOBS, sample)) is not None:
             most = sample.background_jobs_max or 4 * slots
-            yield Setting(Knob.BACKGROUND_JOBS, jobs if self._is_read else max(jobs, min(4 * slots, most)))
+            is_owners = self._is_read or allowed == 1
+            yield Setting(Knob.BACKGROUND_JOBS, jobs if is_owners else max(jobs, min(4 * slots, most)))
         if (owners := owners_value(Knob.SUBCOMPACTIONS, sample)) is not None:
             width = max(owners, width)
             yield Setting(Knob.SUBCOMPACTIONS, width)
@@ -314,11 +321,14 @@ class Tide(Controller):
             fits = max(_READAHEAD_LEAST, p.memory_max_bytes // _READAHEAD_SHARE // inputs)
             yield Setting(Knob.COMPACTION_READAHEAD, min(readahead, fits))
 
-    def _owners(self, sample: Sample) -> Iterator[Setting]:
-        """Give everything back."""
+    def _owners_threads(self, sample: Sample) -> Iterator[Setting]:
         for knob in _WIDTH:
             if (value := owners_value(knob, sample)) is not None:
                 yield Setting(knob, value)
+
+    def _owners(self, sample: Sample) -> Iterator[Setting]:
+        """Give everything back."""
+        yield from self._owners_threads(sample)
         for cf in sample.column_families:
             yield from released(_OF_FAMILY, cf, sample)
 

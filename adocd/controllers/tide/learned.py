@@ -50,12 +50,15 @@ class Learned:
 
     `clients` is the peak of what clients wrote, which fades within minutes; `writes` is what they write now, `flushes`
     what flushes write while memtables wait for them.
+
+    `free_bytes` is the free space that was seen last: a look around that took too long is no reason to forget it.
     """
 
     def __init__(self) -> None:
         self.device: float | None = None
         self.clients: float | None = None
         self.flushes: float | None = None
+        self.free_bytes: int | None = None
         #: Bytes and seconds since a compaction's bytes were counted last; and whether that takes long.
         self._uncounted_bytes = self._uncounted_s = 0.0
         self._counts_rarely = False
@@ -77,6 +80,8 @@ class Learned:
         """Take in a sample."""
         seconds = sample.interval_s
         self._unread_s += seconds
+        if sample.surroundings is not None and sample.surroundings.free_bytes is not None:
+            self.free_bytes = sample.surroundings.free_bytes
         self._learn_device(sample)
         self._learn_reads(sample)
         if sample.written_bytes_per_s is not None:

@@ -89,7 +89,7 @@ class Neighbours:
         share = self._shares.get(target_id)
         return self._memtables_bytes - (0 if share is None else share.memtables_bytes)
 
-    def allowance(self, target_id: str, needs: DiskNeeds | None) -> Allowance | None:
+    def allowance(self, target_id: str, needs: DiskNeeds) -> Allowance | None:
         """Store what a target needs now, and return what it may count on; None where it is alone on its disks."""
         self.sharing.put(target_id, needs)
         return self.sharing.allowance(target_id, self.budget_bytes, self._memtables_bytes)

@@ -9,27 +9,33 @@ from adocd.daemon.control.arbiter import ShareClaim, shared
 from adocd.model.allowance import Allowance
 from adocd.model.policy import Priority
 from adocd.model.sample import Sample
+from adocd.model.surroundings import Surroundings
 
 #: A need that was measured is allowed to grow by this factor until it is measured again.
 _HEADROOM = 1.5
-#: What has not written for so long is not there; a loop that sees nothing puts nothing.
-_OLD_S = 30.0
+#: What has not written for so long is not there; a loop that sees nothing puts nothing. An agent that cannot answer
+#: while writes are stopped is there for longer, because then it is the one that needs the disks.
+_OLD_S, _STOPPED_S = 30.0, 300.0
 #: Time constants in seconds of what the disks are known to write, where they write less although somebody wants more:
-#: while they are busy, and while they are not. Then what holds that database is likely its own law, and not the disks.
-_SLOWER_S, _IDLE_SLOWER_S = 60.0, 600.0
+#: while they are busy, and where that is not known and they write so little that another thing may hold that database.
+_SLOWER_S, _PERHAPS_SLOWER_S = 60.0, 600.0
+#: Disks are nearly idle, and hold nobody, where they are busy for less of the time, and tasks wait for I/O for less.
+_IDLE_BUSY, _IDLE_PRESSURE = 0.5, 0.1
 #: The same of what each writes: flushes come once in some seconds.
 _STEADY_S = 10.0
 #: Bytes that no memtables reach.
 _NO_LIMIT = float(1 << 60)
-#: A database waits from this share of the time on, and is said to wait for so long after: others that make way for it
-#: change their options, which costs all of them a moment.
+#: A database waits from this share of the time on, by the second, and is said to wait for so long after: others that
+#: make way for it change their options, which costs all of them a moment.
 _WAITS, _WAITS_S = 0.05, 30.0
 #: Threads of all databases that write at once while one of them waits: more only make its own requests wait longer.
 _THREADS = 6
 #: Whoever wanted more does so for this long. Writes wait for some seconds and flow for some, and whoever makes way for
 #: others changes its options, which holds its own writes for up to some tenths of a second: so that is to be rare.
 _WANTS_S = 60.0
-#: Disks are short from this share of what they are known to write on, if somebody wants more; below, something else is.
+#: Where it is not known whether disks are busy: they are short from this share of what they are known to write on, if
+#: somebody wants more; below, something else is. Once short, they are called so for as long as somebody wants more, but
+#: no longer than `_WANTS_S` after they were short.
 _SHORT = 0.3
 #: The space that a target needs if it does not want more: its level 0 and what it flushes in so long, or this share of
 #: its fair share.
@@ -44,9 +50,10 @@ _GROUPED_S = 1.0
 class DiskNeeds:
     """What one target wrote, and whether it wants more.
 
-    `bytes_per_s` is what its flushes and compactions wrote, `flushed_bytes_per_s` its flushes alone. The WAL does not
-    count: where it is not synced, most of it is deleted before it reaches a disk. `waited_s`: when its writes last
-    waited or were delayed. `wanted_s`: when they did, or memtables waited for their flush.
+    `disks` is empty where they are not known. `is_busy`: whether they are at their limit, or (False) nearly idle; None
+    if neither is certain. `bytes_per_s` is what its flushes and compactions wrote, `flushed_bytes_per_s` its flushes
+    alone. The WAL does not count: where it is not synced, most of it is deleted before it reaches a disk. `waited_s`:
+    when its writes last waited or were delayed. `wanted_s`: when they did, or memtables waited for their flush.
     """
 
     disks: frozenset[str]
@@ -59,6 +66,7 @@ class DiskNeeds:
     free_bytes: int | None
     monotonic_s: float
     priority: Priority
+    is_busy: bool | None = None
 
     @property
     def waits(self) -> bool:
@@ -76,26 +84,41 @@ class DiskNeeds:
         return self.wanted_s is not None and self.monotonic_s - self.wanted_s < _WANTS_S
 
 
-def needs_of(sample: Sample, memtables_bytes: int, priority: Priority) -> DiskNeeds | None:
-    """Read them off a sample; None where its disks are not known."""
+def needs_of(sample: Sample, memtables_bytes: int, priority: Priority) -> DiskNeeds:
+    """Read them off a sample."""
     around = sample.surroundings
-    if around is None or not around.data.disks:
-        return None
     rates = (sample.flush_written_bytes_per_s, sample.compaction_written_bytes_per_s)
-    waits = sample.condition != "normal" or (sample.waited_fraction or 0.0) > _WAITS
+    # Of a window of a tenth of a second, a wait of some milliseconds is a large share.
+    waited_s = (sample.waited_fraction or 0.0) * sample.interval_s
+    waits = sample.condition != "normal" or waited_s > _WAITS * max(1.0, sample.interval_s)
     wants = waits or any(cf.immutable_memtables > 1 for cf in sample.column_families)
     return DiskNeeds(
-        disks=frozenset(around.data.disks),
+        disks=frozenset() if around is None else frozenset(around.data.disks),
         bytes_per_s=sum(rate or 0.0 for rate in rates),
         flushed_bytes_per_s=sample.flush_written_bytes_per_s or 0.0,
         waited_s=sample.monotonic_s if waits else None,
         wanted_s=sample.monotonic_s if wants else None,
         memtables_bytes=memtables_bytes,
         level0_bytes=sum(cf.level_bytes[0] for cf in sample.column_families if cf.level_bytes),
-        free_bytes=around.free_bytes,
+        free_bytes=None if around is None else around.free_bytes,
         monotonic_s=sample.monotonic_s,
         priority=priority,
+        is_busy=None if around is None else _are_busy(around),
     )
+
+
+def _are_busy(around: Surroundings) -> bool | None:
+    """Say whether the data's disks are at their limit; False if they are nearly idle, None if neither is certain.
+
+    A disk that serves many requests at once can be busy all the time and still not be at its limit, and a cgroup's
+    limit holds requests back before they reach the disk: then it looks idle, but tasks wait for I/O.
+    """
+    if any(around.device_limit(disk.device) for disk in around.data_devices):
+        return True
+    busy, pressure = max((disk.busy_fraction for disk in around.data_devices), default=None), around.io_pressure
+    if busy is None or pressure is None:
+        return None
+    return False if busy < _IDLE_BUSY and pressure.some_fraction < _IDLE_PRESSURE else None
 
 
 class Sharing:
@@ -113,12 +136,16 @@ class Sharing:
         self._grouped_s: float | None = None
         self._is_grouped = True
 
-    def put(self, target_id: str, needs: DiskNeeds | None) -> None:
-        """Store what a target needs, replacing what it needed before; None: it has no known disks."""
-        if needs is None:
-            self.remove(target_id)
-            return
+    def put(self, target_id: str, needs: DiskNeeds) -> None:
+        """Store what a target needs, replacing what it needed before; without known disks it shares none.
+
+        Where its disks were not looked at in time, they are still the ones that were known.
+        """
         before = self._needs.get(target_id)
+        if not needs.disks:
+            if before is None:
+                return
+            needs = replace(needs, disks=before.disks, free_bytes=before.free_bytes)
         if before is not None:
             follows = -math.expm1(-max(0.0, needs.monotonic_s - before.monotonic_s) / _STEADY_S)
             needs = replace(
@@ -195,8 +222,9 @@ class _Group:
         self.members = members
         #: What the disks are known to write, in bytes/s; None before anything was written.
         self.device = device
-        self._writes = 0.0
         self._at_s: float | None = None
+        #: When the disks were short last; None if they never were.
+        self._short_s: float | None = None
         self._allotted: dict[str, Allowance] = {}
 
     def allot_anew(self) -> None:
@@ -210,40 +238,52 @@ class _Group:
         now_s = all_needs[target_id].monotonic_s
         if self._at_s is None or not self._at_s <= now_s < self._at_s + _ALLOTTED_S or target_id not in self._allotted:
             members = {member: all_needs[member] for member in self.members if member in all_needs}
-            there = {one: needs for one, needs in members.items() if now_s - needs.monotonic_s < _OLD_S}
+            there = {
+                one: needs
+                for one, needs in members.items()
+                if now_s - needs.monotonic_s < (_STOPPED_S if needs.waits else _OLD_S)
+            }
             seconds = 0.0 if self._at_s is None else max(0.0, now_s - self._at_s)
-            self._learn(there, seconds)
+            self._learn(there, now_s, seconds)
             self._at_s = now_s
-            outside = memtables_bytes - sum(needs.memtables_bytes for needs in members.values())
+            outside = memtables_bytes - sum(needs.memtables_bytes for needs in there.values())
             memory = None if budget_bytes is None else max(0, budget_bytes - outside)
-            self._allotted = allotted(there, self.device, self._writes, memory)
+            is_short = self._short_s is not None and now_s - self._short_s < _WANTS_S
+            self._allotted = allotted(there, self.device, memory, is_short=is_short)
         return self._allotted[target_id]
 
-    def _learn(self, members: Mapping[str, DiskNeeds], seconds: float) -> None:
-        """Learn what the disks write: it rises to whatever is seen, and falls only while somebody gets too little."""
-        self._writes = sum(needs.bytes_per_s for needs in members.values())
-        if self._writes > (self.device or 0.0):
-            self.device = self._writes
-        elif self.device is not None and any(needs.wants_now for needs in members.values()):
-            constant_s = _SLOWER_S if self._writes > _SHORT * self.device else _IDLE_SLOWER_S
-            self.device += (self._writes - self.device) * -math.expm1(-seconds / constant_s)
+    def _learn(self, members: Mapping[str, DiskNeeds], now_s: float, seconds: float) -> None:
+        """Learn what the disks write: it rises to whatever is seen, and falls only while somebody gets too little.
+
+        It also stays where the disks are nearly idle: then what holds that database is its own law, and not the disks.
+        """
+        fresh = [needs for needs in members.values() if now_s - needs.monotonic_s < _OLD_S]
+        writes, seen = sum(needs.bytes_per_s for needs in fresh), {needs.is_busy for needs in fresh}
+        is_idle, is_busy = seen == {False}, True in seen
+        if writes > (self.device or 0.0):
+            self.device = writes
+        elif self.device is not None and not is_idle and any(needs.wants_now for needs in fresh):
+            constant_s = _SLOWER_S if is_busy or writes > _SHORT * self.device else _PERHAPS_SLOWER_S
+            self.device += (writes - self.device) * -math.expm1(-seconds / constant_s)
+        if self.device is not None and not is_idle and (is_busy or writes > _SHORT * self.device):
+            self._short_s = now_s
 
 
 def allotted(
-    members: Mapping[str, DiskNeeds], device: float | None, writes: float, memory_bytes: int | None
+    members: Mapping[str, DiskNeeds], device: float | None, memory_bytes: int | None, *, is_short: bool
 ) -> dict[str, Allowance]:
     """Allot bandwidth, memory and space among targets that share disks.
 
-    `device` is what the disks are known to write in bytes/s, None if not yet, `writes` what they write now,
-    `memory_bytes` the budget for all memtables, None for none.
+    `device` is what the disks are known to write in bytes/s, None if not yet, `memory_bytes` the budget for all
+    memtables, None for none, `is_short` whether the disks are short of bandwidth if somebody wants more.
 
-    Whoever wants more gets as much as it can of each; the others need of the disks what they write now and half as much
-    again, of the memory what their memtables take, and of the space what level 0 holds and what they flush in five
-    minutes, or a fifth of their fair share. Nobody counts on less bandwidth than its fair share, which it gets if it
-    wants it. Bandwidth and memory that nobody needs go to all of them, by weight, so that nobody is held to what it
-    happens to need.
+    Whoever wants more gets as much as it can of bandwidth and memory; the others need of the disks what they write now
+    and half as much again, and of the memory what their memtables take. Of the space each needs what level 0 holds and
+    what it flushes in five minutes, or a fifth of its fair share, and the rest goes to those that want more. Nobody
+    counts on less bandwidth than its fair share, which it gets if it wants it. What nobody needs goes to all of them,
+    by weight, so that nobody is held to what it happens to need.
     """
-    whole, scarce = device or 1.0, device is not None and writes > _SHORT * device
+    whole = device or 1.0
     share = _by_need(members, {one: needs.bytes_per_s * _HEADROOM for one, needs in members.items()}, whole)
     weights = {target: needs.priority.weight for target, needs in members.items()}
     fair = {target: weight / sum(weights.values()) for target, weight in weights.items()}
@@ -252,9 +292,9 @@ def allotted(
     starved = {
         target
         for target, needs in members.items()
-        if needs.waits and needs.bytes_per_s < whole * max(fair[target], needs.priority.floor)
+        if is_short and needs.waits and needs.bytes_per_s < whole * max(fair[target], needs.priority.floor)
     }
-    is_scarce = scarce and any(needs.wants_more for needs in members.values())
+    wanting = {target for target, needs in members.items() if needs.wants_more}
     found = {}
     for target in members:
         rate = share[target] + left * fair[target]
@@ -262,10 +302,11 @@ def allotted(
         found[target] = Allowance(
             others=len(members) - 1,
             device_share=rate / whole,
+            fair_share=fair[target],
             device_bytes_per_s=None if device is None else max(rate, fair[target] * whole),
             memtables_bytes=int(memory[target]),
             space_bytes=None if space is None else int(space[target]),
-            is_scarce=is_scarce,
+            is_scarce=is_short and bool(wanting - {target}),
             width=max(1, round(_THREADS * fair[target])) if waiting else None,
             waiting=waiting,
         )
@@ -292,7 +333,15 @@ def _space(members: Mapping[str, DiskNeeds], fair: Mapping[str, float]) -> dict[
         target: max(held[target] + each.flushed_bytes_per_s * _SPACE_S, _SPACE_SHARE * fair[target] * whole)
         for target, each in members.items()
     }
-    return _by_need(members, needs, whole)
+    claims = {
+        target: ShareClaim(need, members[target].priority.weight, members[target].priority.floor)
+        for target, need in needs.items()
+    }
+    found = shared(claims, whole)
+    # A database that waited once for a moment is no reason to take from another what that one floods.
+    takers = {target: fair[target] for target, each in members.items() if each.wants_more} or fair
+    left = max(0.0, whole - sum(found.values()))
+    return {target: value + left * takers.get(target, 0.0) / sum(takers.values()) for target, value in found.items()}
 
 
 def _by_need(members: Mapping[str, DiskNeeds], needs: Mapping[str, float], whole: float) -> dict[str, float]:

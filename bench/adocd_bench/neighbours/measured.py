@@ -73,6 +73,11 @@ class DatabaseRun:
     seen: tuple[NeighbourSeen, ...]
     decided: tuple[Decided, ...]
 
+    @property
+    def per_s(self) -> float:
+        """Operations per second of its own clients, from their first to their last."""
+        return self.operations / self.seconds
+
 
 @dataclass(frozen=True, slots=True)
 class Run:
@@ -106,8 +111,11 @@ class Run:
 
     @property
     def per_s(self) -> float:
-        """Operations per second of all databases while clients ran."""
-        return self.operations / self.measured_s
+        """Operations per second of all databases, each while its own clients ran.
+
+        Clients of an open loop that end late have that in their latency; the hot one's have done nothing meanwhile.
+        """
+        return sum(each.per_s for each in self.databases)
 
     @property
     def drained_per_s(self) -> float | None:
@@ -121,12 +129,33 @@ class Run:
     @property
     def hot_per_s(self) -> float:
         """Operations per second of the hot database."""
-        return sum(each.operations / each.seconds for each in self.databases if each.name == HOT)
+        return sum(each.per_s for each in self.databases if each.name == HOT)
+
+    def share_told(self, words: str) -> float:
+        """Return the share, 0 to 1, of all samples in which the arbiter's sentence had these words."""
+        seen = [each.shared for database in self.databases for each in database.seen]
+        return sum(words in (shared or "") for shared in seen) / max(1, len(seen))
+
+    def decisions(self, rule: str) -> int:
+        """Count the decisions of a rule in all databases."""
+        return sum(each.rule == rule for database in self.databases for each in database.decided)
 
 
 @dataclass(frozen=True, slots=True)
 class MeasuredNeighbours:
-    """All runs, oldest first, and what they had in common; `rate_per_s` is each modest database's."""
+    """All runs, oldest first, and what they had in common.
+
+    Attributes:
+        cpus: number of processors.
+        profile: the cap on the device.
+        seconds: how long clients write.
+        rate_per_s: what each modest database's clients want.
+        options: the databases' options, except for those of an arm.
+        size_gib: the device's size, which bounds what level 0 may hold.
+        memory_mib: the budget for the memtables of all; None for the daemon's default.
+        drains: whether what is due is settled afterwards.
+
+    """
 
     cpus: int
     profile: str
@@ -134,6 +163,9 @@ class MeasuredNeighbours:
     rate_per_s: float
     options: Mapping[str, int]
     runs: tuple[Run, ...]
+    size_gib: int = 24
+    memory_mib: int | None = None
+    drains: bool = True
 
 
 FILE = ResultFile(TypeAdapter(MeasuredNeighbours), option="--keep")

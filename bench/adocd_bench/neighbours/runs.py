@@ -5,7 +5,7 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,7 +35,10 @@ OPTIONS = {
 MODEST = 4
 _VALUE_BYTES, _RECORDS = 1000, 50_000_000
 _CLIENTS = {True: 1, False: 4}
-_FOUND_WITHIN_S, _DRAIN_AT_MOST_S, _BESIDE_S = 30.0, 150.0, 240.0
+#: As many as `tide` has.
+_MEMTABLES = 4
+#: `tide` may owe what the device pays back in 300 s (its `pay_back_s`); what is due beside that takes some time, too.
+_FOUND_WITHIN_S, _DRAIN_AT_MOST_S, _BESIDE_S = 30.0, 600.0, 240.0
 _LOOK_S, _POLL_S = 1.0, 0.1
 #: For so long after their time operations of an open loop may still begin.
 _OVERRUN_S = 30.0
@@ -44,15 +47,20 @@ _RUN, _DRAIN = "run", "drain"
 
 @dataclass(frozen=True, slots=True)
 class Arm:
-    """What runs: a policy for every database, and whether the daemon's arbiter shares the device among them."""
+    """What runs: a policy for every database, and whether the daemon's arbiter shares the device among them.
+
+    `has_budget`: whether the memory budget is divided among the databases' own memtables.
+    """
 
     name: str
     policy: Policy
     arbiter: bool
+    has_budget: bool = False
 
 
 ARMS = (
     Arm("default", Policy("fixed"), arbiter=False),
+    Arm("default, same memory", Policy("fixed"), arbiter=False, has_budget=True),
     Arm("tide", Policy("tide"), arbiter=False),
     Arm("tide + arbiter", Policy("tide"), arbiter=True),
 )
@@ -60,11 +68,30 @@ ARMS = (
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """How long clients write, and how many operations per second each modest database's clients want."""
+    """How long clients write, and how many operations per second each modest database's clients want.
+
+    `memory_mib` is the budget for the memtables of all databases; None for the daemon's default.
+    """
 
     seconds: float
     rate_per_s: float
     seed: int = 1
+    memory_mib: int | None = None
+
+    @property
+    def memory_bytes(self) -> int:
+        """The budget as the daemon's configuration has it; 0 for its default."""
+        return (self.memory_mib or 0) * _MIB
+
+    @property
+    def own_memtables(self) -> dict[str, int]:
+        """The options with which a database's own memtables are its part of the budget."""
+        if self.memory_mib is None:
+            return {}
+        return {
+            "write_buffer_size": self.memory_mib * _MIB // len(names()) // _MEMTABLES,
+            "max_write_buffer_number": _MEMTABLES,
+        }
 
     def work(self, *, is_hot: bool) -> Work:
         """Build the measured phase: the hot database's clients wait for each operation, the others for their time."""
@@ -93,14 +120,21 @@ def run(arm: Arm, repetition: int, load: Load, cap: Cap, *, drains: bool = True)
     os.sync()
     before = cpu_times()
     try:
-        with run_directory() as room, serving(room, arm.policy, arbiter=arm.arbiter) as daemon:
-            found = _Running(room, daemon, load, cap).run(drains=drains)
+        with (
+            run_directory() as room,
+            serving(room, arm.policy, arbiter=arm.arbiter, memory_budget_bytes=load.memory_bytes) as daemon,
+        ):
+            options = OPTIONS | (load.own_memtables if arm.has_budget else {})
+            found = _Running(room, daemon, load, cap, options).run(drains=drains)
     finally:
         for name in names():
             shutil.rmtree(cap.directory / name, ignore_errors=True)
     results, watched, drain_s, device_bytes = found
     measured = {name: result.measured for name, result in results.items()}
     began_s = min(each.begin_monotonic_s for each in measured.values())
+    databases = tuple(_database(name, results[name], watched[name], began_s) for name in names())
+    if arm.arbiter and not any(seen.shared for database in databases for seen in database.seen):
+        raise RunFailed("the arbiter allotted nothing, because the databases' disks are not known")
     return Run(
         arm=arm.name,
         repetition=repetition,
@@ -109,7 +143,7 @@ def run(arm: Arm, repetition: int, load: Load, cap: Cap, *, drains: bool = True)
         drain_s=drain_s,
         device_bytes=device_bytes,
         others_cpu=round(others_cpu(before, cpu_times()).share, 3),
-        databases=tuple(_database(name, results[name], watched[name], began_s) for name in names()),
+        databases=databases,
     )
 
 
@@ -119,8 +153,8 @@ _Found = tuple[dict[str, LoadResult], dict[str, Watched], float | None, tuple[in
 class _Running:
     """The programs of one run."""
 
-    def __init__(self, room: Path, daemon: RunDaemon, load: Load, cap: Cap) -> None:
-        self._room, self._daemon, self._load, self._cap = room, daemon, load, cap
+    def __init__(self, room: Path, daemon: RunDaemon, load: Load, cap: Cap, options: Mapping[str, int]) -> None:
+        self._room, self._daemon, self._load, self._cap, self._options = room, daemon, load, cap, options
         self._watched = {name: Watched(daemon, cap.directory / name) for name in names()}
 
     def run(self, *, drains: bool) -> _Found:
@@ -157,7 +191,7 @@ class _Running:
             self._cap.directory / name,
             self._result(name),
             (work, Drain(_DRAIN, _DRAIN_AT_MOST_S + _BESIDE_S, self._released)),
-            options={**OPTIONS, "use_direct_io_for_flush_and_compaction": True},
+            options={**self._options, "use_direct_io_for_flush_and_compaction": True},
             statistics="tickers",
             value_bytes=_VALUE_BYTES,
             seed=self._load.seed + names().index(name),

@@ -59,30 +59,33 @@ def serving(
     tick_s: float = 1.0,
     *,
     arbiter: bool = True,
+    memory_budget_bytes: int = 0,
     safety: Mapping[str, int] | None = None,
     module: str = "adocd",
 ) -> Iterator[RunDaemon]:
     """Run `adocd serve` in `room` with a policy while the block runs. Raises RunFailed if it does not start.
 
-    `safety` are limits by their names in the configuration, where they are not its defaults. `module` is run by Python
-    in place of adocd's own, with the same arguments.
+    `memory_budget_bytes` of 0 is the configuration's default. `safety` are limits by their names in the configuration,
+    where they are not its defaults. `module` is run by Python in place of adocd's own, with the same arguments.
     """
+    daemon = {"tick_s": tick_s, "arbiter": arbiter, "memory_budget_bytes": memory_budget_bytes}
     configuration = room / "adocd.toml"  # the machine's own configuration must have no effect
-    configuration.write_text(_configuration(policy, tick_s, safety or {}, arbiter=arbiter), encoding="utf-8")
+    configuration.write_text(_configuration(policy, daemon, safety or {}), encoding="utf-8")
     command = [sys.executable, "-m", module, "serve", "--config", str(configuration)]
     with child("serve", command, room) as started:
-        daemon = RunDaemon(started, RestClient(room / "daemon.sock"))
-        wait_until(daemon.is_healthy, "adocd serve was not ready", started, within_s=_READY_WITHIN_S)
-        yield daemon
+        running = RunDaemon(started, RestClient(room / "daemon.sock"))
+        wait_until(running.is_healthy, "adocd serve was not ready", started, within_s=_READY_WITHIN_S)
+        yield running
 
 
-def _configuration(policy: Policy, tick_s: float, safety: Mapping[str, int], *, arbiter: bool) -> str:
+def _configuration(policy: Policy, daemon: Mapping[str, float], safety: Mapping[str, int]) -> str:
     # A JSON string, number or boolean is the same in TOML.
     given = {name: value for name, value in policy.parameters.items() if value is not None}
     parameters = "".join(f"{name} = {json.dumps(value)}\n" for name, value in given.items())
     limits = "".join(f"{name} = {value}\n" for name, value in safety.items())
+    settings = "".join(f"{name} = {json.dumps(value)}\n" for name, value in daemon.items())
     return (
-        f"[daemon]\ntick_s = {tick_s:g}\narbiter = {json.dumps(arbiter)}\n\n"
+        f"[daemon]\n{settings}\n"
         f"[policy]\ncontroller = {json.dumps(policy.controller)}\n\n[policy.parameters]\n{parameters}\n"
         f"[safety]\n{limits}"
     )

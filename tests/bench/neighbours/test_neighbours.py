@@ -11,7 +11,7 @@ from adocd_bench.evaluation.report.percentiles import Percentiles
 from adocd_bench.host.cap import capped
 from adocd_bench.host.device import UNCAPPED
 from adocd_bench.neighbours.__main__ import tables
-from adocd_bench.neighbours.measured import FILE, HOT, DatabaseRun, MeasuredNeighbours, Run
+from adocd_bench.neighbours.measured import FILE, HOT, DatabaseRun, Decided, MeasuredNeighbours, NeighbourSeen, Run
 from adocd_bench.neighbours.runs import ARMS, OPTIONS, Load, names, run
 
 from adocd.probes.block_device import storage_of
@@ -23,6 +23,10 @@ FAST = Percentiles(10.0, 20.0, 1000.0, 2000.0, 3000.0, 4000.0)
 
 def database(name: str, operations: int, p99_us: float) -> DatabaseRun:
     return DatabaseRun(name, operations, 0, 10.0, replace(FAST, p99_us=p99_us), (), (), ())
+
+
+def seen(shared: str) -> NeighbourSeen:
+    return NeighbourSeen(1.0, "normal", 0.0, 0, 0, 0, 0, 0, 2, 4, 2, 1, None, 0.0, 0.0, None, shared, 0.2)
 
 
 def of(arm: str, repetition: int, hot: int, p99_us: float) -> Run:
@@ -40,6 +44,25 @@ def test_tables_have_the_worst_database_and_the_total(tmp_path: Path) -> None:
     assert "| tide + arbiter | 1 | 10,000 | 9,900 | 5,000 | 3 ms |" in shown
     assert "| tide + arbiter | 100 µs | 2 ms | 3 ms | 2 ms | 4 ms | 5.0 | 1.0 | 10 % |" in shown
     assert "default" not in shown
+    assert "| tide + arbiter | 10.00 | 10.00 | 0.38 |" in shown, "times the same repetition of tide"
+
+
+def test_tables_say_what_the_arbiter_did_and_who_was_not_drained() -> None:
+    told = seen("it may count on 20 %, as one of them wants more than is left; it should write with 1 thread at most")
+    decided = (Decided(1.0, "tide.yield", "applied", {}), Decided(2.0, "tide.flood", "applied", {}))
+    acted = replace(database("modest-1", 1000, 1.0), seen=(told, replace(told, shared=None)), decided=decided)
+    one = of("tide + arbiter", 1, 9_000, 1.0)
+    owes = replace(one, repetition=2, drain_s=None)
+    runs = (replace(one, databases=(one.databases[0], acted)), replace(owes, databases=(owes.databases[0], acted)))
+    shown = tables(MeasuredNeighbours(2, "cap-100", 10.0, 100.0, OPTIONS, runs))
+    assert "| tide + arbiter | 50 % of the time | 50 % of the time | 1 |" in shown
+    assert "| 1 of 2 drained |" in shown
+
+
+def test_the_same_memory_is_divided_among_the_databases_own_memtables() -> None:
+    load = Load(60.0, 100.0, memory_mib=1000)
+    assert load.own_memtables == {"write_buffer_size": 50 << 20, "max_write_buffer_number": 4}
+    assert Load(60.0, 100.0).own_memtables == {}
 
 
 @needs_results
@@ -69,7 +92,6 @@ def test_a_short_run_writes_into_all_databases_and_shares_their_disk_out(
     hot, *modest = found.databases
     assert all(600 < each.operations <= 1600 for each in modest), "6 s of 200 operations/s, at random times"
     assert hot.operations > max(each.operations for each in modest)
-    assert found.worst("p99_us") >= hot.latency.p99_us
-    if storage_of(disk).disks:
+    if storage_of(disk).disks:  # else the run has failed
         told = {seen.shared for each in found.databases for seen in each.seen}
         assert any("shares its disks with 4 other databases" in str(one) for one in told)

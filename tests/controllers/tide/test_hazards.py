@@ -228,7 +228,7 @@ def test_another_style_beside_it_makes_no_flood_that_never_ends() -> None:
     scene = Scene()
     scene.opened_with(of_family("default", "compaction_style"), "kCompactionStyleFIFO")
     scene.level0(300)
-    scene.plant.members["allowance"] = Allowance(1, 0.5, 100.0 * MB, 512 * MIB, None, is_scarce=True)
+    scene.plant.members["allowance"] = Allowance(1, 0.5, 0.5, 100.0 * MB, 512 * MIB, None, is_scarce=True)
     scene.step(30)
     scene.plant.members["allowance"] = None
     scene.step(30)
@@ -284,7 +284,7 @@ def test_a_memory_budget_that_moves_a_little_changes_the_memtables_once() -> Non
     sizes = []
     for second in range(60):
         most = (512 if second % 2 else 502) * MIB
-        scene.plant.members["allowance"] = Allowance(1, 0.5, 100.0 * MB, most, None)
+        scene.plant.members["allowance"] = Allowance(1, 0.5, 0.5, 100.0 * MB, most, None)
         scene.plant.immutable_memtables = 2
         scene.step()
         sizes.append(int(scene.plant.now("write_buffer_size")))

@@ -12,7 +12,13 @@ from tests.controllers.laws import MB
 from tests.controllers.tide.test_law import GIB, MEMTABLE, READ, Scene
 
 WHOLE = Allowance(
-    others=4, device_share=1.0, device_bytes_per_s=200.0 * MB, memtables_bytes=GIB, space_bytes=None, is_scarce=False
+    others=4,
+    device_share=1.0,
+    fair_share=0.2,
+    device_bytes_per_s=200.0 * MB,
+    memtables_bytes=GIB,
+    space_bytes=None,
+    is_scarce=False,
 )
 DISK = Storage("/db", "ext4", "sda", (), ())
 AROUND = Surroundings(1.0, DISK, None, (), (), None, None, None, None, (), free_bytes=240 * GIB)
@@ -50,7 +56,8 @@ def test_the_memory_is_no_more_than_it_was_allotted() -> None:
 def test_while_a_neighbour_waits_it_writes_with_fewer_threads() -> None:
     narrow = replace(WHOLE, is_scarce=True, width=1, waiting=1)
     found = shared(Scene(), narrow).flooded()[1]
-    assert found[Knob.BACKGROUND_JOBS] == 4
+    assert Knob.BACKGROUND_JOBS not in found, "2, the owner's: with 4 RocksDB would run three compactions"
+    assert shared(Scene(), replace(narrow, width=2)).flooded()[1][Knob.BACKGROUND_JOBS] == 8
     assert Knob.SUBCOMPACTIONS not in found, "1, the owner's"
 
 
@@ -63,6 +70,29 @@ def test_while_others_want_more_it_puts_merges_off_and_turns_nothing_else() -> N
     assert found[Knob.LEVEL_BASE_SIZE] == 200 * 64 * MIB
     scene.level0(40)
     assert scene.step(60) == ("", {}), "these files are its own doing"
+
+
+def test_what_it_puts_off_is_no_more_than_its_share_pays_back() -> None:
+    """10 MB/s pay back 1.5 GB in 300 s, and as much of level 1: 22 files of 64 MiB."""
+    part = replace(WHOLE, is_scarce=True, device_share=0.05, fair_share=0.05, device_bytes_per_s=10.0 * MB)
+    scene = shared(Scene(), part)
+    assert scene.step()[1][Knob.LEVEL0_TRIGGER] == 11
+
+
+def test_a_light_weight_counts_on_little_of_what_the_law_has_seen_itself() -> None:
+    """It has seen 200 MB/s; a tenth of them pays back 22 memtables, and a fifth would pay back 44."""
+    light = replace(WHOLE, device_share=0.1, fair_share=0.1, device_bytes_per_s=1.0 * MB)
+    assert shared(Scene(), light).flooded()[1][Knob.LEVEL0_TRIGGER] == 11
+    equal = replace(light, fair_share=0.2)
+    assert shared(Scene(), equal).flooded()[1][Knob.LEVEL0_TRIGGER] == 22
+
+
+def test_the_bound_stays_when_nobody_looked_at_the_free_space_in_time() -> None:
+    scene = Scene()
+    scene.plant.members["surroundings"] = replace(AROUND, free_bytes=24 * GIB)
+    assert scene.flooded()[1][Knob.LEVEL0_STOP] == 64
+    scene.plant.members["surroundings"] = None
+    assert Knob.LEVEL0_STOP not in scene.step(30)[1]
 
 
 def test_a_bound_that_makes_way_for_others_does_not_follow_what_grows() -> None:
@@ -113,6 +143,9 @@ def test_at_the_ebb_it_waits_for_others_that_want_more() -> None:
     scene.plant.immutable_memtables = 0
     scene.writes(0)
     assert "tide.ebb" not in {scene.step()[0] for _ in range(30)}
+    memory_and_threads = ("write_buffer_size", "max_write_buffer_number", "max_background_jobs", "max_subcompactions")
+    assert [scene.plant.now(option) for option in memory_and_threads] == [str(64 * MIB), "2", "2", "1"]
+    assert scene.plant.now("level0_file_num_compaction_trigger") == "100"
     shared(scene, WHOLE)
     assert scene.step()[0] == "tide.ebb"
 

@@ -196,7 +196,7 @@ def test_a_law_is_given_the_owners_values() -> None:
 def test_a_law_sees_what_the_daemon_knows_beside_the_snapshot() -> None:
     """Whatever its window: what it may count on is what holds now."""
     law = Law(Policy("slow+fast"), CAPABILITIES)
-    allowances = [Allowance(n, 0.5, None, 0, None) for n in range(11)]
+    allowances = [Allowance(n, 0.5, 0.5, None, 0, None) for n in range(11)]
 
     async def body() -> None:
         for second, allowance in enumerate(allowances):

@@ -9,8 +9,9 @@ import pytest
 from adocd.daemon.control.neighbours import Neighbours
 from adocd.daemon.control.sharing import DiskNeeds, Sharing, needs_of
 from adocd.model.allowance import Allowance
-from adocd.model.device import BlockDevice, DeviceKind, Storage
+from adocd.model.device import BlockDevice, DeviceKind, DeviceLimit, DiskActivity, IoActivity, Storage
 from adocd.model.policy import Priority
+from adocd.model.process import PressureActivity, Stalled
 from adocd.model.surroundings import Surroundings
 from tests.builders import GIB, column_family, sample
 
@@ -76,7 +77,8 @@ def test_what_the_others_do_not_need_goes_to_the_one_that_wants_more() -> None:
     assert found["hot"].device_bytes_per_s == pytest.approx(40 * MB, rel=0.01)
     assert found["calm-0"].device_bytes_per_s == pytest.approx(20 * MB, rel=0.01), "a fifth, if it wants it"
     assert sum(each.device_share for each in found.values()) == pytest.approx(1)
-    assert all(each.is_scarce for each in found.values())
+    assert found["calm-0"].is_scarce
+    assert not found["hot"].is_scarce, "only it wants more"
 
 
 def test_what_nobody_needs_goes_to_all() -> None:
@@ -92,6 +94,7 @@ def test_weights_and_floors_decide_between_those_that_want_more() -> None:
     safe = replace(HOT, priority=Priority(floor=0.5))
     found = allotted(Sharing(), {"heavy": replace(heavy, priority=Priority(weight=9)), "safe": safe})
     assert found["safe"].device_share == pytest.approx(0.5)
+    assert (found["heavy"].fair_share, found["safe"].fair_share) == (0.9, 0.1)
 
 
 def test_memory_and_space_go_by_need_too() -> None:
@@ -106,6 +109,13 @@ def test_memory_and_space_go_by_need_too() -> None:
     full = replace(CALM, level0_bytes=4 * GIB)
     found = allotted(Sharing(), {"hot": HOT, "full": full})
     assert found["full"].space_bytes == 4 * GIB + 600 * MB, "its level 0, and five minutes of flushes"
+    space, flooding = 20 * GIB + 64 * MIB + 4 * GIB, replace(HOT, level0_bytes=4 * GIB, flushed_bytes_per_s=40.0 * MB)
+    briefly = {"flooding": flooding, "calm": replace(CALM, wanted_s=100.0)}
+    found = allotted(Sharing(), {name: replace(each, free_bytes=20 * GIB) for name, each in briefly.items()})
+    needed = 4 * GIB + 12_000 * MB
+    assert found["flooding"].space_bytes == pytest.approx(needed + (space - needed - space // 10) // 2, abs=2)
+    found = allotted(Sharing(), {"a": CALM, "b": CALM})
+    assert found["a"].space_bytes == pytest.approx(5 * GIB + 64 * MIB, abs=1), "nobody floods, so it is halved"
 
 
 def test_whoever_waits_below_its_share_narrows_the_others() -> None:
@@ -133,6 +143,63 @@ def test_disks_are_not_short_because_a_law_holds_one_database() -> None:
     calm = replace(CALM, bytes_per_s=5.0 * MB, monotonic_s=130.0)
     found = allotted(sharing, {"held": held, "calm": calm}, seconds=300)
     assert not found["calm"].is_scarce
+    idle = {name: replace(each, is_busy=False, monotonic_s=430.0) for name, each in (("held", held), ("calm", calm))}
+    found = allotted(sharing, idle, seconds=3600)
+    assert not found["calm"].is_scarce
+    assert found["calm"].device_bytes_per_s == pytest.approx(80 * MB, rel=0.3), "half of what they are known to write"
+    assert (found["calm"].width, found["calm"].waiting) == (None, 0)
+
+
+def test_disks_at_their_limit_are_short_however_little_they_write() -> None:
+    """Burst credits are gone: 1000 MB/s before, and 125 now."""
+    sharing = Sharing()
+    allotted(sharing, {"hot": replace(HOT, bytes_per_s=1000.0 * MB), "calm": CALM})
+    slow = {
+        "hot": replace(HOT, bytes_per_s=115.0 * MB, monotonic_s=130.0, is_busy=True),
+        "calm": replace(CALM, monotonic_s=130.0, is_busy=True),
+    }
+    assert allotted(sharing, slow, seconds=40)["calm"].is_scarce
+    slow = {name: replace(each, monotonic_s=170.0) for name, each in slow.items()}
+    found = allotted(sharing, slow, seconds=240)
+    assert found["calm"].device_bytes_per_s == pytest.approx(62.5 * MB, rel=0.2), "half of what they write now"
+
+
+def test_disks_that_are_short_now_and_then_are_called_short_meanwhile() -> None:
+    """What they write swings around the threshold: each turn would change the options of every neighbour."""
+    sharing = Sharing()
+    allotted(sharing, {"hot": replace(HOT, bytes_per_s=100.0 * MB), "calm": CALM})
+    said = set()
+    for second in range(130, 400):
+        rate = (40.0 if second // 15 % 2 else 5.0) * MB
+        for name, each in (("hot", replace(HOT, bytes_per_s=rate)), ("calm", replace(CALM, bytes_per_s=2.0 * MB))):
+            wanted_s = None if each.wanted_s is None else float(second)
+            sharing.put(name, replace(each, monotonic_s=float(second), waited_s=wanted_s, wanted_s=wanted_s))
+        found = sharing.allowance("calm", GIB, 128 * MIB)
+        assert found is not None
+        said.add(found.is_scarce)
+    assert said == {True}
+
+
+def test_a_look_that_came_too_late_takes_nobody_off_its_disks() -> None:
+    sharing = Sharing()
+    allotted(sharing, {"hot": HOT, "calm": CALM})
+    unseen = {name: replace(each, monotonic_s=130.0, disks=frozenset(), free_bytes=None) for name, each in
+              (("hot", HOT), ("calm", CALM))}  # fmt: skip
+    found = allotted(sharing, unseen, seconds=2)
+    assert found["calm"].is_scarce
+    assert found["calm"].space_bytes is not None
+    assert lived(Sharing(), unseen) == {"hot": None, "calm": None}, "nobody ever saw their disks"
+
+
+def test_one_that_cannot_answer_while_it_is_stopped_still_wants_more() -> None:
+    """Its memtables stay its own, and those of one that is gone are not allotted to others."""
+    sharing = Sharing()
+    allotted(sharing, {"stopped": HOT, "calm": CALM, "gone": CALM})
+    later = allotted(sharing, {"calm": replace(CALM, monotonic_s=130.0)}, seconds=120)["calm"]
+    assert (later.others, later.is_scarce) == (1, False), "short, but not for longer than a minute"
+    assert later.memtables_bytes == 32 * MIB
+    busy = replace(CALM, monotonic_s=250.0, is_busy=True)
+    assert allotted(sharing, {"calm": busy}, seconds=30)["calm"].is_scarce
 
 
 def test_a_closed_target_leaves_its_share_to_the_others() -> None:
@@ -167,7 +234,32 @@ def test_needs_are_read_off_a_sample() -> None:
         surroundings=around,
     )
     needs = needs_of(seen, 7, Priority(2))
-    assert needs is not None
     assert (needs.disks, needs.bytes_per_s, needs.free_bytes) == (frozenset({"sda"}), 5.0, GIB)
     assert (needs.wanted_s, needs.memtables_bytes, needs.priority) == (seen.monotonic_s, 7, Priority(2))
-    assert needs_of(replace(seen, surroundings=None), 7, Priority()) is None
+    assert needs_of(replace(seen, surroundings=None), 7, Priority()).disks == frozenset()
+
+
+def test_a_wait_of_some_milliseconds_is_none() -> None:
+    woken = sample(waited_fraction=0.3, interval_s=0.1)
+    assert needs_of(woken, 7, Priority()).waited_s is None
+    assert needs_of(replace(woken, interval_s=1.0), 7, Priority()).waited_s is not None
+    assert needs_of(replace(woken, condition="delayed"), 7, Priority()).waited_s is not None
+
+
+def test_disks_are_busy_at_their_limit_and_idle_where_nobody_waits_for_them() -> None:
+    def busy(fraction: float, waits: float | None, *, at_limit: bool = False) -> bool | None:
+        disk = BlockDevice("sda", "8:0", DeviceKind.DISK)
+        none = IoActivity(0.0, 0.0, 0.0, None, None)
+        active = DiskActivity("sda", 1.0, 1.0, none, none, None, fraction, 1.0, 1, None, None)
+        limit = DeviceLimit("sda", 1.0, 1e6, 1.0, "bytes", 2.0, 1.0, "why")
+        pressure = None if waits is None else PressureActivity(1.0, 1.0, {"io": Stalled(waits, None)}, {}, None, ())
+        storage = Storage("/db", "ext4", "/dev/sda", (disk,), ())
+        limits = (limit,) if at_limit else ()
+        around = Surroundings(1.0, storage, None, (active,), limits, None, pressure, None, None, ())
+        return needs_of(sample(surroundings=around), 7, Priority()).is_busy
+
+    assert busy(0.1, 0.9, at_limit=True) is True
+    assert busy(0.1, 0.02) is False
+    assert busy(0.1, 0.6) is None, "a cgroup's limit holds requests back before they reach the disk"
+    assert busy(1.0, 0.02) is None, "it may serve more at once"
+    assert busy(0.1, None) is None
