@@ -45,6 +45,12 @@ PEAKS = {
     "| `silk` |": "silk",
     "| `silk-bandwidth`: the limiter alone |": "silk-bandwidth",
 }
+TRACE = {
+    "| no law, the memtables of `tide`, in the trace |": "default-with-tide-memory",
+    "| `tide`, in the trace |": "tide",
+    "| RocksDB's own auto-tuned limiter, in the trace |": "auto-tuned",
+    "| `silk`, in the trace |": "silk",
+}
 READS = {
     "| `tide`, beside readers |": "tide",
     "| no law, the memtables of `tide`, beside readers |": "default-with-tide-memory",
@@ -123,25 +129,52 @@ def test_the_order_in_the_wave() -> None:
 
 
 @functools.cache
-def in_the_peaks(scheme: str) -> tuple[str, list[float]]:
+def arrived(directory: str, scheme: str) -> tuple[str, list[float]]:
     """Write what was done of what arrived, in percent; and p99.9 of the time from the arrival on, in seconds."""
-    kept = [run for run in raw_runs("peaks-100-cap-5") if run.scheme.name == scheme]
+    kept = [run for run in raw_runs(directory) if run.scheme.name == scheme]
     found = sorted(kept, key=lambda run: run.repetition)
     assert len(found) >= 5
     done = listed([100 * measured("completed_share")(run) for run in found], ".0f")
     return done, [measured(LATEST)(run) / 1e6 for run in found]
 
 
-@pytest.mark.parametrize("row", PEAKS)
-def test_what_a_law_does_to_peaks(row: str) -> None:
-    done, late_s = in_the_peaks(PEAKS[row])
-    ratios = to_default(raw_runs("peaks-100-cap-5"), PEAKS[row], measured(LATEST))
+@pytest.mark.parametrize(
+    ("directory", "row", "scheme"),
+    [("peaks-100-cap-5", *row) for row in PEAKS.items()] + [("trace-cap-5", *row) for row in TRACE.items()],
+)
+def test_what_a_law_does_to_peaks(directory: str, row: str, scheme: str) -> None:
+    done, late_s = arrived(directory, scheme)
+    ratios = to_default(raw_runs(directory), scheme, measured(LATEST))
     assert f"{row} {done} % | {listed(late_s, '.0f')} s | {listed(ratios, '.2f')} |\n" in PAGE
 
 
 def test_what_the_defaults_do_in_the_peaks() -> None:
-    done, late_s = in_the_peaks("default")
+    done, late_s = arrived("peaks-100-cap-5", "default")
     assert f"The defaults did {done} % of what arrived, and p99.9 was {listed(late_s, '.0f')} s" in WORDS
+    done, late_s = arrived("trace-cap-5", "default")
+    assert done == "100, 100, 100, 100 and 100"
+    assert f"The defaults did all that arrived, and p99.9 was {listed(late_s, '.0f')} s" in WORDS
+
+
+def test_the_verdicts_on_the_trace() -> None:
+    (block,) = summarise(raw_runs("trace-cap-5"))
+    assert not block.weak
+    verdict = functools.partial(difference, block, LATEST)
+    others = ("default", "default-with-tide-memory", "auto-tuned", "silk")
+    assert [verdict("tide", other) for other in others] == ["less", "not shown", "less", "less"]
+    assert [verdict(other, "default") for other in others[1:]] == ["less", "more", "more"]
+    tide, memory = block.scheme("tide"), block.scheme("default-with-tide-memory")
+    assert tide is not None
+    assert memory is not None
+    paid = compared("with_drain_per_s", tide, memory)
+    assert paid.difference == "less"
+    assert paid.ratio is not None
+    assert f"over run, restore and drain it made {paid.ratio.median:.2f} times as many operations" in WORDS
+    acted = [figures(run).acted for run in raw_runs("trace-cap-5") if run.scheme.name == "tide"]
+    assert len(acted) == 5
+    assert all(each.away_share(knob) > 0.5 for each in acted for knob in ("memtable_size", "level0_compaction_trigger"))
+    began_s = [run.started_unix_s for run in raw_runs("trace-cap-5")]
+    assert 40 <= (max(began_s) - min(began_s)) / 60 <= 50
 
 
 def test_the_verdicts_on_the_peaks() -> None:
