@@ -193,6 +193,19 @@ def test_the_testing_phase_is_a_closed_loop_of_one_writer_behind_a_warm_up() -> 
     assert testing.offered_per_s is None
 
 
+def test_phases_of_a_search_are_not_drained(tmp_path: Path) -> None:
+    job = LoadJob(tmp_path / "db", tmp_path, 60, 7, SCHEMES["default"].used(Circumstances()))
+    running = two_phase.running_phase(made("two-phase", rate_per_s=100.0))
+    for load, phases in (
+        (running, ["load", "settle", "measured"]),
+        (two_phase.testing_phase(running, 120), ["load", "settle", "warm-up", "measured"]),
+    ):
+        assert [phase.name for phase in load.spec(job).phases] == phases
+        (tmp_path / f"{load.name}.out").write_text("".join(f"phase {name}\n" for name in phases))
+        assert not load.is_settling(job)
+    assert running.offered_per_s == pytest.approx(100.0)
+
+
 def test_a_workload_that_finds_its_rate_takes_no_other() -> None:
     asked = RunsAsked(("default",), ("cap-50",), ("two-phase",), 60, 1)
     assert program(asked, "two-phase", 123.0).offered_per_s == pytest.approx(123.0)
