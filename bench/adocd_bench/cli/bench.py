@@ -142,14 +142,27 @@ def sustainable_command(
     directory: Directory = None,
     as_json: Json = False,
 ) -> None:
-    """Find the highest sustainable update rate, by bisection below the baseline's closed-loop maximum."""
+    """Find the highest sustainable update rate: up from 95 % of the baseline's closed-loop maximum, then bisection."""
     asked = RunsAsked(_names(scheme), _names(profile), (TWO_PHASE,), seconds, 1, scale, seed, at_once=at_once)
     found = _carried_out(lambda: runs.search_sustainable(asked, out, directory, Console(stderr=True)))
     if as_json:
-        typer.echo(json.dumps({name: asdict(each) for name, each in found.items()}))
-        return
-    for name, each in found.items():
-        typer.echo(f"{name}: {each.lasts_per_s:,.0f} operations/s last, of a maximum of {each.maximum_per_s:,.0f}")
+        typer.echo(json.dumps({name: asdict(each) for name, each in found.searches.items()}))
+    else:
+        for name, each in found.searches.items():
+            if name in found.failed:
+                continue
+            least = "at least " if each.fails_per_s is None else ""
+            typer.echo(
+                f"{name}: {least}{each.lasts_per_s:,.0f} operations/s last, {100 * each.share:.0f} % of the maximum of "
+                f"{each.maximum_per_s:,.0f}"
+            )
+    if found.failed:
+        name, sentence = next(iter(found.failed.items()))
+        fail(
+            f"{len(found.failed)} of the searches failed, the first of them {name}: {sentence}; the same command goes "
+            "on where they stopped",
+            Exit.FAILED,
+        )
 
 
 @bench_app.command(epilog=EPILOG)

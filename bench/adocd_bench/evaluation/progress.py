@@ -35,7 +35,8 @@ class RunsProgress:
     def left_s(self) -> float:
         """Estimate how long the rest takes, the present run included."""
         each_s = sum(self._walls_s) / len(self._walls_s) if self._walls_s else self._seconds + BESIDE_S
-        return each_s * (self._runs - max(0, self._number - self._at_once)) / self._at_once
+        left = self._runs - max(0, self._number - self._at_once)
+        return each_s * max(1, left) / self._at_once  # a search may make more runs than it expects
 
     def say(self, line: str) -> None:
         """Tell something that stays."""

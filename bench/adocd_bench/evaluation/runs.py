@@ -8,15 +8,14 @@ from pathlib import Path
 
 from rich.console import Console
 
-from adocd_bench.errors import BadArgument, BenchError
+from adocd_bench.errors import BadArgument, BenchError, RunFailed
 from adocd_bench.evaluation import raw
 from adocd_bench.evaluation.circumstances import Options
 from adocd_bench.evaluation.loads.workloads import workload
 from adocd_bench.evaluation.plan import Folder, Planned, RunsAsked, checked, planned
 from adocd_bench.evaluation.progress import RunLine, RunsProgress, time_text
 from adocd_bench.evaluation.schemes import Scheme, scheme
-from adocd_bench.evaluation.search import grid, halving
-from adocd_bench.evaluation.search import rates as searches
+from adocd_bench.evaluation.search import grid, halving, rates
 from adocd_bench.evaluation.search.halving import BATCHES_MIB, Grid
 from adocd_bench.evaluation.search.sustained import RUNNING_SHARE, Search
 from adocd_bench.evaluation.setting import RunSite, prepare, program, setting, wanted
@@ -44,22 +43,41 @@ def search_grid(asked: RunsAsked, wanted_grid: Grid, out: Path, directory: Path 
         return grid.best(there, wanted_grid, asked, out, console)
 
 
-def search_sustainable(asked: RunsAsked, out: Path, directory: Path | None, console: Console) -> dict[str, Search]:
-    """Find for each scheme which rate lasts, by name; raises BenchError."""
+@dataclass(frozen=True, slots=True)
+class Lasting:
+    """What came of searches for rates that last, by block and scheme, and the sentences of those that failed."""
+
+    searches: dict[str, Search]
+    failed: dict[str, str]
+
+
+def search_sustainable(asked: RunsAsked, out: Path, directory: Path | None, console: Console) -> Lasting:
+    """Find for each scheme which rate lasts; raises BenchError.
+
+    A search that fails is kept with its sentence, and the others go on.
+    """
     asked = checked(asked)
-    found = {}
+    found: dict[str, Search] = {}
+    failed: dict[str, str] = {}
+    maxima: dict[str, float] = {}
     with _there(asked, out, directory) as there:
         prepare(there, asked, [scheme(name) for name in asked.schemes], RunsProgress(console, 0, asked.seconds))
         wanted_runs = list(planned(replace(asked, repeat=1)))
         for run in {run.block: run for run in wanted_runs}.values():
-            searches.maximum(there, asked, run, out, console)
+            try:
+                maxima[run.block] = rates.find_maximum(there, asked, run, out, console).per_s
+            except RunFailed as error:
+                failed[f"{run.block}-maximum"] = str(error)
 
         def search(run: Planned) -> tuple[Planned, Search]:
-            return run, searches.sustainable(there, asked, run, out, console)
+            return run, rates.find_sustainable(there, asked, run, maxima[run.block], out, console)
 
-        for run, result in there.lanes.each(wanted_runs, search):
-            found[f"{run.block}-{run.scheme}"] = result
-    return found
+        for run, result in there.lanes.each([run for run in wanted_runs if run.block in maxima], search):
+            name = f"{run.block}-{run.scheme}"
+            found[name] = result
+            if result.failed is not None:
+                failed[name] = result.failed
+    return Lasting(found, failed)
 
 
 @contextlib.contextmanager
@@ -118,8 +136,8 @@ def _search(there: RunSite, asked: RunsAsked, out: Path, schemes: list[Scheme], 
     found = _Searched()
     for run in {run.block: run for run in planned(asked)}.values():
         if workload(run.workload).needs_maximum:
-            maximum = searches.maximum(there, asked, run, out, console)
-            found.per_s[run.block] = RUNNING_SHARE * maximum.maximum_per_s
+            maximum = rates.find_maximum(there, asked, run, out, console)
+            found.per_s[run.block] = RUNNING_SHARE * maximum.per_s
         if any(each.needs_grid for each in schemes):
             wanted_grid = Grid(run.profile, run.workload, found_per_s=found.per_s.get(run.block))
             found.best[run.block] = grid.best(there, wanted_grid, asked, out, console, any_grid=True)

@@ -113,9 +113,18 @@ def setting(asked: RunsAsked, out: Path, directory: Path | None) -> Iterator[Run
 
 def _room_bytes(asked: RunsAsked, workload_name: str, profile: DeviceProfile) -> int:
     load = program(asked, workload_name)
-    # What arrives at a rate that is yet to be found is not known.
-    offered_bytes = None if workload(workload_name).needs_maximum else load.offered_bytes
+    offered_bytes = load.offered_bytes
+    if workload(workload_name).needs_maximum:  # the rate is yet to be found
+        offered_bytes = _baseline_bytes(load.seconds, profile)
     return needed_bytes(load.seconds, profile, asked.scale, offered_bytes) + _LOADED_TIMES * load.loaded_bytes
+
+
+def _baseline_bytes(seconds: int, profile: DeviceProfile) -> int | None:
+    """Return what clients write at most at a share of the baseline's maximum; None where only the disk bounds it.
+
+    The baseline writes each byte at least twice to the device, in a flush and in a merge.
+    """
+    return None if profile.write_bytes_per_s is None else profile.write_bytes_per_s * seconds // 2
 
 
 def program(asked: RunsAsked, workload_name: str, found_per_s: float | None = None) -> LoadProgram:

@@ -1,9 +1,11 @@
-"""The grid's rungs and the bisection, on runs that are made up: what is tried, kept, and found."""
+"""The grid's rungs and the search for a rate, on runs that are made up: what is tried, kept, and found."""
 
 from __future__ import annotations
 
 import io
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import cast
 
@@ -98,16 +100,90 @@ def test_rungs_get_smaller_and_longer_and_end_with_whole_runs(count: int, second
     assert [each for _, each in rungs] == sorted(each for _, each in rungs)
 
 
-@given(st.floats(0.01, 1.0))
-def test_the_bisection_ends_close_below_what_lasts(share: float) -> None:
-    search, steps = Search(60, 1, 10_000.0), 0
-    while (per_s := search.next_per_s) is not None:
-        tested = TriedRate(per_s, per_s, 0, per_s <= share * 10_000)
-        search = Search(60, 1, 10_000.0, (*search.tested, tested))
-        steps += 1
-        assert steps < 10
-    assert search.lasts_per_s <= share * 10_000 <= search.fails_per_s
-    assert search.fails_per_s - search.lasts_per_s <= 0.05 * 10_000
+def searched(sustainable: Callable[[float], bool], maximum_per_s: float = 10_000.0, every: int = 0) -> Search:
+    """Search to the end; one run in `every` is disturbed, and then fails."""
+    search = Search(60, 1, maximum_per_s)
+    while (trial := search.next_trial) is not None:
+        per_s, seed = trial
+        disturbed = ("others",) if every and len(search.tested) % every == 0 else ()
+        lasts = sustainable(per_s) and not disturbed
+        tested = TriedRate(per_s, per_s, 0, lasts, seed, disturbed)
+        search = replace(search, tested=(*search.tested, tested))
+        assert len(search.tested) < 40
+    return search
+
+
+@given(st.floats(0.01, 3.9), st.floats(1.0, 1e6))
+def test_a_search_ends_close_around_what_lasts(share: float, maximum_per_s: float) -> None:
+    search = searched(lambda per_s: per_s <= share * maximum_per_s, maximum_per_s)
+    assert search.fails_per_s is not None
+    assert search.lasts_per_s <= share * maximum_per_s <= search.fails_per_s
+    assert search.fails_per_s - search.lasts_per_s <= 0.05 * maximum_per_s
+
+
+def test_a_search_goes_up_while_nothing_fails_to_four_times_the_maximum_at_most() -> None:
+    search = searched(lambda _: True)
+    tried = [each.offered_per_s for each in search.tested]
+    assert tried[:3] == pytest.approx([9500, 11875, 14843.75])
+    assert tried[-2:] == [40_000, 40_000], "the end is confirmed"
+    assert (search.lasts_per_s, search.fails_per_s, search.share) == (40_000, None, 4.0)
+
+
+@pytest.mark.parametrize("share", [0.3, 0.96, 1.2, 5.0])
+def test_rounding_does_not_decide_how_many_runs_a_search_takes(share: float) -> None:
+    """2000 - 0.95 x 2000 is a twentieth of 2000, and 2048 - 0.95 x 2048 is more than one of 2048."""
+
+    def runs(maximum_per_s: float) -> int:
+        return len(searched(lambda per_s: per_s <= share * maximum_per_s, maximum_per_s).tested)
+
+    assert len({runs(maximum_per_s) for maximum_per_s in (2000.0, 2048.0, 4100.7, 1e4 / 3)}) == 1
+
+
+def test_both_ends_are_confirmed_with_another_seed() -> None:
+    search = searched(lambda per_s: per_s <= 10_000)
+    seeds = {end: [each.seed for each in search.tested if each.offered_per_s == end] for end in ends(search)}
+    assert list(seeds.values()) == [[1, 2], [1, 2]]
+
+
+def test_a_rate_whose_two_runs_disagree_does_not_last_and_the_search_goes_on_below_it() -> None:
+    runs: Counter[float] = Counter()
+
+    def once(per_s: float) -> bool:
+        runs[per_s] += 1
+        return per_s <= 8000 or (per_s <= 10_000 and runs[per_s] == 1)
+
+    search = searched(once)
+    assert search.lasts_per_s <= 8000 <= (search.fails_per_s or 0)
+    assert all(runs[end] == 2 for end in ends(search))
+
+
+def test_a_rate_that_fails_once_and_lasts_once_fails() -> None:
+    runs: Counter[float] = Counter()
+
+    def later(per_s: float) -> bool:
+        runs[per_s] += 1
+        return per_s <= 9600 or runs[per_s] == 2
+
+    search = searched(later)
+    assert search.lasts_per_s == pytest.approx(9500)
+    assert all(runs[end] == 2 for end in ends(search))
+
+
+def test_a_disturbed_run_is_made_again_and_does_not_decide() -> None:
+    calm, disturbed = (searched(lambda per_s: per_s <= 8000, every=every) for every in (0, 3))
+    assert ends(calm) == ends(disturbed)
+    assert len(disturbed.tested) > len(calm.tested)
+    seeds = [(each.offered_per_s, each.seed) for each in disturbed.tested]
+    assert len(set(seeds)) == len(seeds), "no run is made twice with the same keys"
+
+
+def test_where_every_run_is_disturbed_the_search_ends_nevertheless() -> None:
+    assert searched(lambda _: True, every=1).lasts_per_s == 0
+
+
+def ends(search: Search) -> tuple[float, float]:
+    assert search.fails_per_s is not None
+    return search.lasts_per_s, search.fails_per_s
 
 
 @pytest.mark.parametrize(
@@ -120,7 +196,7 @@ def test_the_bisection_ends_close_below_what_lasts(share: float) -> None:
     ids=["1 % late", "more than 1 % late", "one never started"],
 )
 def test_what_lasts(total_us: dict[int, int], done: int | None, lasts: bool) -> None:
-    tested = tried(offered(100.0, total_us, done))
+    tested = tried(offered(100.0, total_us, done), 100.0)
     assert tested.lasts is lasts
     assert tested.offered_per_s == 100.0
 

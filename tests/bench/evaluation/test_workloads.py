@@ -17,11 +17,13 @@ from adocd_bench.evaluation.loads.workloads import WORKLOADS, LoadAsked
 from adocd_bench.evaluation.plan import RunsAsked
 from adocd_bench.evaluation.schemes import SCHEMES
 from adocd_bench.evaluation.search import two_phase
-from adocd_bench.evaluation.setting import program
+from adocd_bench.evaluation.setting import _room_bytes, program
+from adocd_bench.host.device import UNCAPPED, parse_profile
 from adocd_bench.load.arrivals import mean_per_s, total_s
 from adocd_bench.load.spec import ClosedArrivals, Drain, OpenArrivals
 from adocd_bench.programs.db_bench import DbBench
 from adocd_bench.programs.native import NativeProgram
+from adocd_bench.run.workspace import needed_bytes
 
 OPEN = (
     "constant",
@@ -191,6 +193,26 @@ def test_the_testing_phase_is_a_closed_loop_of_one_writer_behind_a_warm_up() -> 
     assert testing.warm_up.arrivals == ClosedArrivals(seconds=20)
     assert testing.work.threads == 1
     assert testing.offered_per_s is None
+
+
+def test_phases_of_a_search_are_not_drained(tmp_path: Path) -> None:
+    job = LoadJob(tmp_path / "db", tmp_path, 60, 7, SCHEMES["default"].used(Circumstances()))
+    running = two_phase.running_phase(made("two-phase", rate_per_s=100.0))
+    for load, phases in (
+        (running, ["load", "settle", "measured"]),
+        (two_phase.testing_phase(running, 120), ["load", "settle", "warm-up", "measured"]),
+    ):
+        assert [phase.name for phase in load.spec(job).phases] == phases
+        (tmp_path / f"{load.name}.out").write_text("".join(f"phase {name}\n" for name in phases))
+        assert not load.is_settling(job)
+    assert running.offered_per_s == pytest.approx(100.0)
+
+
+def test_a_device_for_a_rate_that_is_yet_to_be_found_holds_what_the_baseline_can_write() -> None:
+    asked, cap = RunsAsked(("default",), ("cap-26",), ("two-phase",), 600, 1, 8), parse_profile("cap-26")
+    loaded = 3 * 500_000 * 1016
+    assert _room_bytes(asked, "two-phase", cap) == needed_bytes(600, cap, 8, 26_000_000 * 300) + loaded
+    assert _room_bytes(asked, "two-phase", UNCAPPED) == needed_bytes(600, UNCAPPED, 8) + loaded
 
 
 def test_a_workload_that_finds_its_rate_takes_no_other() -> None:

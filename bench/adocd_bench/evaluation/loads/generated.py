@@ -35,6 +35,7 @@ class GeneratedLoad:
         loaded: whether the records of `work` are there before it, each written once.
         warm_up: work of the same kind before it that is not measured.
         reads: what is read after it, with automatic compaction off as the thesis has it; None for nothing.
+        drained: whether it is restored and drained afterwards; without, it ends with the last of these phases.
         arguments: for the record.
 
     """
@@ -46,6 +47,7 @@ class GeneratedLoad:
     loaded: bool = True
     warm_up: Work | None = None
     reads: Work | None = None
+    drained: bool = True
     offered_per_s: float | None = None
     arguments: Mapping[str, Any] = field(default_factory=dict)
     name: str = GENERATOR.name
@@ -146,7 +148,9 @@ class GeneratedLoad:
         if self.reads is not None:
             phases.append(replace(self.reads, set_options={"disable_auto_compactions": "true"}))
             options = {"disable_auto_compactions": "false"}
-        return (*phases, Drain(_DRAIN, _DRAIN_S, _released(job), options))
+        if self.drained:
+            phases.append(Drain(_DRAIN, _DRAIN_S, _released(job), options))
+        return tuple(phases)
 
 
 def load(records: int) -> Work:

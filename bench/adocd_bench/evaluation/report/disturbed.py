@@ -19,10 +19,15 @@ RULE = (
 
 def marks(run: RawRun) -> tuple[str, ...]:
     """Say what disturbed a run; nothing where nothing did."""
-    found = [_cpu(run), _device(run), _counts(run)]
+    found: list[str | None] = [*by_others(run), _counts(run)]
     if run.drain_s is None:
         found.append("its drain was not reached or not waited for")
     return tuple(mark for mark in (*found, *run.warnings) if mark)
+
+
+def by_others(run: RawRun) -> tuple[str, ...]:
+    """Say what others did that disturbed a run; nothing where they did not."""
+    return tuple(mark for mark in (_cpu(run), _device(run)) if mark)
 
 
 def others_cpu(run: RawRun) -> float:

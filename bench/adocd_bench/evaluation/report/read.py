@@ -8,6 +8,7 @@ from adocd_bench.errors import BadArgument
 from adocd_bench.evaluation import raw
 from adocd_bench.evaluation.raw import RawRun
 from adocd_bench.evaluation.search.halving import Searched, grids_in
+from adocd_bench.evaluation.search.maximum import MAXIMUM
 from adocd_bench.evaluation.search.sustained import Search, searches_in
 from adocd_bench.host.device import WAL_OUTSIDE, parse_profile
 from adocd_bench.results import results_in
@@ -26,12 +27,16 @@ class FoundResults:
 
 
 def found_in(directory: Path) -> FoundResults:
-    """Read all raw results. Raises BadArgument where there is none, or one is broken."""
+    """Read all that is there. Raises BadArgument where neither runs nor searches are, or one is broken."""
     if not directory.is_dir():
         raise BadArgument(f"{directory} is no directory: name the --out of adocd bench run")
     files = results_in(directory / RUNS)
-    if not files:
-        raise BadArgument(f"{directory} has no raw results in {RUNS}/: make them by adocd bench run --out {directory}")
+    searches, searched = searches_in(directory), grids_in(directory)
+    if not (files or searches or searched or results_in(directory / MAXIMUM)):
+        raise BadArgument(
+            f"{directory} has no raw results in {RUNS}/, and no searches: make them by adocd bench run --out "
+            f"{directory}"
+        )
     failed = len(results_in(directory / FAILED))
     runs = tuple(raw.read(file) for file in files)
     renamed = {run.block for run in runs if _has_older_name(run)}
@@ -39,9 +44,9 @@ def found_in(directory: Path) -> FoundResults:
         replace(found, grid=replace(found.grid, profile=f"{found.grid.profile}{WAL_OUTSIDE}"))
         if found.grid.block in renamed
         else found
-        for found in grids_in(directory)
+        for found in searched
     )
-    return FoundResults(tuple(named_today(run) for run in runs), failed, searches_in(directory), tuple(grids))
+    return FoundResults(tuple(named_today(run) for run in runs), failed, searches, tuple(grids))
 
 
 def named_today(run: RawRun) -> RawRun:

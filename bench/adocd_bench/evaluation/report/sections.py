@@ -39,19 +39,24 @@ def document(
         Heading(1, _TITLE),
         *_head([judged.run for judged in runs], blocks, failed),
         *_rules(),
-        *_schemes(blocks),
     ]
+    if blocks:
+        parts += _schemes(blocks)
     for block in blocks:
         parts += block_parts(block)
     parts += wal_parts(blocks)
     parts += grid_parts(grids)
     parts += sustained_parts(searches)
     parts += claim_parts(blocks, searches)
-    parts += _runs(blocks)
+    if blocks:
+        parts += _runs(blocks)
     return Document(_TITLE, parts)
 
 
 def _head(runs: Sequence[RawRun], blocks: Sequence[Block], failed: int) -> list[Part]:
+    title = Heading(2, "What this is of")
+    if not runs:
+        return [title, Paragraph("Searches alone; there are no runs to compare.")]
     first, last = min(run.started_unix_s for run in runs), max(run.started_unix_s + run.wall_s for run in runs)
     machines = {(run.machine.cpu_model, run.machine.cpus, run.machine.memory_bytes, run.machine.kernel) for run in runs}
     marked = sum(1 for block in blocks for scheme in block.schemes for judged in scheme.runs if judged.marks)
@@ -84,7 +89,7 @@ def _head(runs: Sequence[RawRun], blocks: Sequence[Block], failed: int) -> list[
     lone = [block.name for block in blocks if block.scheme(BASELINE) is None]
     if lone:
         items.append(f"Without a baseline of their own, and so without ratios: {', '.join(lone)}.")
-    return [Heading(2, "What this is of"), Items(tuple(items)), _overview(blocks)]
+    return [title, Items(tuple(items)), _overview(blocks)]
 
 
 def _hours(runs: Sequence[RawRun]) -> float:

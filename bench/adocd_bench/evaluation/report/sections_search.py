@@ -57,28 +57,47 @@ def sustained_parts(searches: Mapping[str, Search]) -> list[Part]:
     """Write which rate lasts under each scheme; nothing where none was searched for."""
     if not searches:
         return []
-    rows = []
-    for name, search in searches.items():
-        failing = [each.offered_per_s for each in search.tested if not each.lasts]
-        rows.append((
+    rows = [
+        (
             name,
             words.digits(search.maximum_per_s),
-            words.digits(search.lasts_per_s) if search.lasts_per_s else "none of those tried",
-            words.share(search.share) if search.lasts_per_s else "",
-            words.digits(min(failing)) if failing else "none",
-            str(len(search.tested)),
+            *_lasting(search),
+            "none" if search.fails_per_s is None else words.digits(search.fails_per_s),
+            _runs(search),
             f"1/{search.scale}",
-        ))  # fmt: skip
+        )
+        for name, search in searches.items()
+    ]
     head = ("block and scheme", "maximum, operations/s", "highest that lasts", "of the maximum", "lowest that does not",
-            "rates tried", "scale")  # fmt: skip
+            "runs", "scale")  # fmt: skip
+    first = next(iter(searches.values()))
     command = (
-        f"adocd bench sustainable --scheme S --profile P --seconds {next(iter(searches.values())).seconds} --out DIR"
+        f"adocd bench sustainable --scheme S --profile P --seconds {first.seconds} --scale {first.scale} "
+        f"--at-once {first.at_once} --out DIR"
     )
+    unfinished = {name: search.failed or "interrupted" for name, search in searches.items() if search.next_trial}
     return [
         Heading(2, "What lasts"),
         Paragraph(
-            "The maximum is the default's in a closed loop. A rate lasts where all operations were started and 99 % of "
-            "them ended within a second of their arrival; between the two, bisection."
+            "The maximum is the default's in a closed loop, the median of five testing phases. A rate lasts where all "
+            "operations were started and 99 % of them ended within a second of their arrival. The search begins at "
+            "95 % of the maximum, goes up while nothing fails, at most to four times the maximum, and then bisects. A "
+            "rate that was tried in a run that others disturbed is tried once more, and so are the two ends; where two "
+            'runs of a rate disagree, it does not last. "At least" says that no rate failed.'
         ),
         Table("Rates that last", head, tuple(rows), command=command),
+        *(Paragraph(f"Not finished: {name} ({why}).") for name, why in unfinished.items()),
     ]
+
+
+def _lasting(search: Search) -> tuple[str, str]:
+    """Write the highest rate that lasts, and its share of the maximum."""
+    if not search.lasts_per_s:
+        return "none of those tried", ""
+    least = "at least " if search.fails_per_s is None else ""
+    return f"{least}{words.digits(search.lasts_per_s)}", f"{least}{words.share(search.share)}"
+
+
+def _runs(search: Search) -> str:
+    disturbed = sum(bool(each.disturbed) for each in search.tested)
+    return f"{len(search.tested)}, {disturbed} of them disturbed" if disturbed else str(len(search.tested))

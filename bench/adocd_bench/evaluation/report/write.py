@@ -8,7 +8,7 @@ from typing import Any, Literal
 from adocd_bench.errors import BadArgument
 from adocd_bench.evaluation.report import html, markdown
 from adocd_bench.evaluation.report.as_json import as_json
-from adocd_bench.evaluation.report.read import found_in
+from adocd_bench.evaluation.report.read import FoundResults, found_in
 from adocd_bench.evaluation.report.sections import document
 from adocd_bench.evaluation.report.summary import Block, summarise
 from adocd_bench.evaluation.search.halving import Searched
@@ -54,10 +54,22 @@ class Report:
 def report_of(directories: Sequence[Path]) -> Report:
     """Work out the report of one directory or several. Raises BadArgument where one cannot be read."""
     found = [found_in(directory) for directory in directories]
-    searches = {name: search for each in found for name, search in each.searches.items()}
     return Report(
         blocks=summarise(run for each in found for run in each.runs),
         failed=sum(each.failed for each in found),
-        searches=searches,
+        searches=_searches(directories, found),
         grids=tuple(grid for each in found for grid in each.grids),
     )
+
+
+def _searches(directories: Sequence[Path], found: Sequence[FoundResults]) -> dict[str, Search]:
+    """Put all searches together. Raises BadArgument where two directories have one of the same block and scheme."""
+    places: dict[str, Path] = {}
+    for directory, each in zip(directories, found, strict=True):
+        for name in each.searches:
+            if name in places:
+                raise BadArgument(
+                    f"{places[name]} and {directory} both have a search named {name}: make a report of each"
+                )
+            places[name] = directory
+    return {name: search for each in found for name, search in each.searches.items()}

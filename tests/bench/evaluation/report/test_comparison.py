@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from adocd_bench.evaluation.raw import Noise, RawRun
 from adocd_bench.evaluation.report.comparison import LEAST_PAIRS, Cell, Difference, cell, compare, difference_of
-from adocd_bench.evaluation.report.disturbed import marks
+from adocd_bench.evaluation.report.disturbed import by_others, marks
 from adocd_bench.evaluation.report.measures import MEASURES
 from hypothesis import given
 from hypothesis import strategies as st
@@ -137,6 +137,13 @@ def test_an_interval_holds_the_median_and_covers_enough(values: list[float]) -> 
 def test_a_disturbed_run_is_marked(disturbed: RawRun, words: str) -> None:
     (mark,) = marks(disturbed)
     assert words in mark
+
+
+def test_what_others_did_does_not_depend_on_a_drain_or_on_warnings() -> None:
+    assert by_others(run(drain_s=None, warnings=("not everything was compacted",))) == ()
+    noise = Noise(0.24, 100 * MIB)
+    (cpu, device) = by_others(run(noise=noise, drain_s=None, drained=None, at_end=moved(100 * MIB, 4.0)))
+    assert (cpu, device) == ("others had 24 % of the processors", "others wrote 17 % of the disk's bytes")
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,11 @@ from adocd_bench.evaluation import raw
 from adocd_bench.evaluation.report import words
 from adocd_bench.evaluation.report.comparison import Cell
 from adocd_bench.evaluation.report.write import report_of
-from adocd_bench.evaluation.search import halving
+from adocd_bench.evaluation.search import halving, maximum, sustained
+from adocd_bench.evaluation.search.conditions import Conditions
 from adocd_bench.evaluation.search.halving import Grid, Searched, TriedOptions
+from adocd_bench.evaluation.search.maximum import Maximum
+from adocd_bench.evaluation.search.sustained import Search, TriedRate
 from markdown_it import MarkdownIt
 
 from adocd.cli.exits import Exit, Failure
@@ -225,9 +228,44 @@ def test_rates_that_last_are_told(tmp_path: Path) -> None:
     found.write(tmp_path, "md")
     text = (tmp_path / "report.md").read_text(encoding="utf-8")
     assert "| cap-210-two-phase-default | 10,000 | 6,000 | 60 % | 9,500 | 2 | 1/4 |" in text
+    assert "Not finished: cap-210-two-phase-default (interrupted)." in text
     assert found.as_json()["sustainable"]["cap-210-two-phase-default"]["lasts_per_s"] == 6000
     file.write_text("{}")
     refused("cap-210-two-phase-default.json", "is damaged", directory=[results])
+
+
+def test_a_rate_above_which_nothing_failed_is_a_least_and_a_directory_of_searches_alone_is_reported(
+    tmp_path: Path,
+) -> None:
+    tried = tuple(TriedRate(40_000.0, 40_000.0, 900, True, seed) for seed in (1, 2))
+    disturbed = replace(tried[0], offered_per_s=9500.0, seed=1, disturbed=("others wrote",))
+    done = Search(60, 4, 10_000.0, (disturbed, replace(disturbed, seed=2, disturbed=()), *tried), at_once=7)
+    sustained.keep(tmp_path / "sustainable" / "cap-210-two-phase-tide.json", done)
+    failed = Search(60, 4, 10_000.0, (), failed="no memory")
+    sustained.keep(tmp_path / "sustainable" / "cap-210-two-phase-adoc.json", failed)
+    report_of([tmp_path]).write(tmp_path, "both")
+    text = (tmp_path / "report.md").read_text(encoding="utf-8")
+    row = "| cap-210-two-phase-tide | 10,000 | at least 40,000 | at least 400 % | none | 4, 1 of them disturbed | 1/4 |"
+    assert row in text
+    assert "Not finished: cap-210-two-phase-adoc (no memory)." in text
+    assert "--seconds 60 --scale 4 --at-once" in text
+    assert "Searches alone; there are no runs to compare." in text
+    assert "Every run" not in text
+
+
+def test_directories_without_runs_are_reported_with_others_and_equal_searches_are_refused(tmp_path: Path) -> None:
+    results, first, second = written(tmp_path / "DIR"), tmp_path / "first", tmp_path / "second"
+    for directory in (first, second):
+        sustained.keep(directory / "sustainable" / "cap-26-two-phase-tide.json", Search(60, 8, 1000.0))
+    assert set(report_of([results, first]).searches) == {"cap-26-two-phase-tide"}
+    refused(
+        f"{first} and {second} both have a search named cap-26-two-phase-tide: make a report of each",
+        directory=[results, first, second],
+    )
+    (tmp_path / "begun" / "runs").mkdir(parents=True)
+    refused("begun has no raw results in runs/, and no searches", directory=[results, tmp_path / "begun"])
+    maximum.keep(tmp_path / "begun" / "maximum" / "cap-26-two-phase.json", Maximum(Conditions(60, 8, 1, 4, 10**9)))
+    assert not report_of([results, tmp_path / "begun"]).searches
 
 
 def test_the_grid_is_told_rung_by_rung_and_when_the_cap_came(tmp_path: Path) -> None:
