@@ -13,8 +13,13 @@ from adocd_bench.evaluation.report.points import Claim, ClaimPoint
 _FILL = Where(("fillrandom",))
 #: What is too much shows late, in the paper after 6000 of 7200 s: a tenth of that is the least to look for it.
 _STALLS_LATE_S = 600.0
+#: Stalls come late if writes are held for this much more of the second half than of the first: figure 15b has none
+#: before its last sixth, and chance alone makes one half a little worse than the other.
+_LATER = 0.05
 #: What lasts is at most this share of the maximum: the paper's 70 %, and a bisection's resolution of 5 %.
 _SUSTAINABLE = 0.75
+#: Up to here a p99 is low, by the rule for a rate that lasts (search/two_phase.py): both papers have plots, no figures.
+_LOW_US = 1e6
 _TOTAL, _WRITE_TOTAL = latency("all", "total", "p99_us"), latency("write", "total", "p99_us")
 _WRITE_QUEUEING, _WRITE_PROCESSING = latency("write", "queueing", "p99_us"), latency("write", "processing", "p99_us")
 _WAVE = Where(("sine-350", "sine"))
@@ -107,8 +112,8 @@ _SILK = Claim(
             "SILK 6.4, figure 8B",
             "SILK easily sustains these peaks and valleys in the client load, keeping tail latency low and the "
             "throughput steady.",
-            "peaks of 10, 50 and 100 s: all that is offered is done (95 % or more)",
-            Keeps("silk", (Bound("completed_share", True, 0.95),), _PEAKS),
+            "peaks of 10, 50 and 100 s: all that is offered is done in time (95 % or more), at a low p99 (1 s or less)",
+            Keeps("silk", (Bound("completed_share", True, 0.95), Bound(_TOTAL, False, _LOW_US)), _PEAKS),
         ),
         ClaimPoint(
             "SILK 6, summary; 6.4, figure 8B",
@@ -165,8 +170,13 @@ _STABILITY = Claim(
             "Stability 6.1, figure 15b",
             "in both cases write stalls start to occur after time 6000s. This suggests that the measured write "
             "throughput during the testing phase is not sustainable.",
-            "the default at 95 % of its own maximum stalls",
-            Keeps("default", (Bound("held_share", True, 0.005),), Where(("two-phase",)), _STALLS_LATE_S),
+            "the default at 95 % of its own maximum: stalls come late, and writes are late (p99 of 1 s or more)",
+            Keeps(
+                "default",
+                (Bound("held_later_share", True, _LATER), Bound(_WRITE_TOTAL, True, _LOW_US)),
+                Where(("two-phase",)),
+                _STALLS_LATE_S,
+            ),
         ),
         ClaimPoint(
             "Stability 6.2, figure 17",

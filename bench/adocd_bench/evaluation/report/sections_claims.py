@@ -55,9 +55,10 @@ def _mechanisms() -> list[Part]:
         Heading(2, "What must act"),
         Paragraph(
             "A claim rests on the runs in which its law did what the claim is about: the knobs below were away from "
-            "their values at open, by an applied decision, for at least this share of the measured phase. And the "
-            "load must be one that the law presumes: SILK's floor must flush what is written in the peaks, as its "
-            "paper has it (5.2.2). Other schemes are options at open, and need nothing."
+            "their values at open by more than 1 %, by an applied decision, for at least this share of the phase, "
+            "which in an open loop is the time of its load, without what was done late. And the load must be one "
+            "that the law presumes: SILK's floor must flush what is written in the peaks, as its paper has it "
+            "(5.2.2). Other schemes are options at open, and need nothing."
         ),
         Table("Mechanisms, and the load that makes them act", ("scheme", "what must act", "load"), rows, words=3),
     ]

@@ -206,7 +206,7 @@ def test_the_toggle_of_30_s_only_prepared() -> None:
 
 @needs_results
 def test_the_toggle_in_the_sine_ended_before_the_peak() -> None:
-    off_s = [found.away_share("auto_compaction") * found.measured_s for found in done("sine-cap-210", "toggle")]
+    off_s = [found.away_share("auto_compaction") * found.phase_s for found in done("sine-cap-210", "toggle")]
     assert [round(each) for each in sorted(off_s)] == [40, 52]
     found = judged_of_bounded_toggle("sine-cap-210")
     assert {each.verdict for each in found} == {"did not act"}
